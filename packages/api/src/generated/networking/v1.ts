@@ -1,0 +1,207 @@
+// Generated from src/schema/table by scripts/generate.ts: do not edit.
+import type { IntOrString, Kind, NamespacedMeta, StoredMeta } from "../../object.ts";
+import type { TypedLocalObjectReference } from "../core/v1.ts";
+import type { Condition, LabelSelector, ListMeta } from "../meta/v1.ts";
+
+export interface HTTPIngressPath {
+  path?: string;
+  pathType?: string;
+  backend: IngressBackend;
+}
+
+export interface HTTPIngressRuleValue {
+  paths: HTTPIngressPath[];
+}
+
+export interface IPAddress {
+  apiVersion: string;
+  kind: string;
+  metadata: StoredMeta;
+  spec: IPAddressSpec;
+}
+
+export const IPAddress: Kind<IPAddress> = {"group":"networking.k8s.io","version":"v1","kind":"IPAddress","resource":"ipaddresses","namespaced":false};
+
+export interface IPAddressList {
+  metadata?: ListMeta;
+  items: IPAddress[];
+}
+
+export interface IPAddressSpec {
+  parentRef?: ParentReference;
+}
+
+export interface IPBlock {
+  cidr: string;
+  except?: string[];
+}
+
+export interface Ingress {
+  apiVersion: string;
+  kind: string;
+  metadata: NamespacedMeta;
+  spec: IngressSpec;
+  status?: IngressStatus;
+}
+
+export const Ingress: Kind<Ingress> = {"group":"networking.k8s.io","version":"v1","kind":"Ingress","resource":"ingresses","namespaced":true};
+
+export interface IngressBackend {
+  service?: IngressServiceBackend;
+  resource?: TypedLocalObjectReference;
+}
+
+export interface IngressClass {
+  apiVersion: string;
+  kind: string;
+  metadata: StoredMeta;
+  spec: IngressClassSpec;
+}
+
+export const IngressClass: Kind<IngressClass> = {"group":"networking.k8s.io","version":"v1","kind":"IngressClass","resource":"ingressclasses","namespaced":false};
+
+export interface IngressClassList {
+  metadata?: ListMeta;
+  items: IngressClass[];
+}
+
+export interface IngressClassParametersReference {
+  apiGroup?: string;
+  kind: string;
+  name: string;
+  scope?: string;
+  namespace?: string;
+}
+
+export interface IngressClassSpec {
+  controller?: string;
+  parameters?: IngressClassParametersReference;
+}
+
+export interface IngressList {
+  metadata?: ListMeta;
+  items: Ingress[];
+}
+
+export interface IngressLoadBalancerIngress {
+  ip?: string;
+  hostname?: string;
+  ports?: IngressPortStatus[];
+}
+
+export interface IngressLoadBalancerStatus {
+  ingress?: IngressLoadBalancerIngress[];
+}
+
+export interface IngressPortStatus {
+  port: number;
+  protocol: string;
+  error?: string;
+}
+
+export interface IngressRule extends IngressRuleValue {
+  host?: string;
+}
+
+export interface IngressRuleValue {
+  http?: HTTPIngressRuleValue;
+}
+
+export interface IngressServiceBackend {
+  name: string;
+  port?: ServiceBackendPort;
+}
+
+export interface IngressSpec {
+  ingressClassName?: string;
+  defaultBackend?: IngressBackend;
+  tls?: IngressTLS[];
+  rules?: IngressRule[];
+}
+
+export interface IngressStatus {
+  loadBalancer?: IngressLoadBalancerStatus;
+}
+
+export interface IngressTLS {
+  hosts?: string[];
+  secretName?: string;
+}
+
+export interface NetworkPolicy {
+  apiVersion: string;
+  kind: string;
+  metadata: NamespacedMeta;
+  spec: NetworkPolicySpec;
+}
+
+export const NetworkPolicy: Kind<NetworkPolicy> = {"group":"networking.k8s.io","version":"v1","kind":"NetworkPolicy","resource":"networkpolicies","namespaced":true};
+
+export interface NetworkPolicyEgressRule {
+  ports?: NetworkPolicyPort[];
+  to?: NetworkPolicyPeer[];
+}
+
+export interface NetworkPolicyIngressRule {
+  ports?: NetworkPolicyPort[];
+  from?: NetworkPolicyPeer[];
+}
+
+export interface NetworkPolicyList {
+  metadata?: ListMeta;
+  items: NetworkPolicy[];
+}
+
+export interface NetworkPolicyPeer {
+  podSelector?: LabelSelector;
+  namespaceSelector?: LabelSelector;
+  ipBlock?: IPBlock;
+}
+
+export interface NetworkPolicyPort {
+  protocol?: string;
+  port?: IntOrString;
+  endPort?: number;
+}
+
+export interface NetworkPolicySpec {
+  podSelector?: LabelSelector;
+  ingress?: NetworkPolicyIngressRule[];
+  egress?: NetworkPolicyEgressRule[];
+  policyTypes?: string[];
+}
+
+export interface ParentReference {
+  group?: string;
+  resource?: string;
+  namespace?: string;
+  name?: string;
+}
+
+export interface ServiceBackendPort {
+  name?: string;
+  number?: number;
+}
+
+export interface ServiceCIDR {
+  apiVersion: string;
+  kind: string;
+  metadata: StoredMeta;
+  spec: ServiceCIDRSpec;
+  status?: ServiceCIDRStatus;
+}
+
+export const ServiceCIDR: Kind<ServiceCIDR> = {"group":"networking.k8s.io","version":"v1","kind":"ServiceCIDR","resource":"servicecidrs","namespaced":false};
+
+export interface ServiceCIDRList {
+  metadata?: ListMeta;
+  items: ServiceCIDR[];
+}
+
+export interface ServiceCIDRSpec {
+  cidrs?: string[];
+}
+
+export interface ServiceCIDRStatus {
+  conditions?: Condition[];
+}

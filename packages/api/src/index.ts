@@ -1,0 +1,2 @@
+export * from "./object.ts";
+export { type FieldMarks, type FieldRow, type KindRow, kindRows, knownValues, typeRows } from "./schema/table.ts";

@@ -1,0 +1,105 @@
+/**
+ * The one source of the shape of every kind: facts about the published Kubernetes API, one data file a group.
+ * TypeScript types, OpenAPI, structural checks, merge keys and the protobuf codec are all derived from it.
+ */
+import admissionregistration from "./table/admissionregistration.json" with { type: "json" };
+import apiextensions from "./table/apiextensions.json" with { type: "json" };
+import apps from "./table/apps.json" with { type: "json" };
+import authentication from "./table/authentication.json" with { type: "json" };
+import authorization from "./table/authorization.json" with { type: "json" };
+import autoscaling from "./table/autoscaling.json" with { type: "json" };
+import batch from "./table/batch.json" with { type: "json" };
+import certificates from "./table/certificates.json" with { type: "json" };
+import coordination from "./table/coordination.json" with { type: "json" };
+import core from "./table/core.json" with { type: "json" };
+import discovery from "./table/discovery.json" with { type: "json" };
+import events from "./table/events.json" with { type: "json" };
+import meta from "./table/meta.json" with { type: "json" };
+import networking from "./table/networking.json" with { type: "json" };
+import node from "./table/node.json" with { type: "json" };
+import policy from "./table/policy.json" with { type: "json" };
+import rbac from "./table/rbac.json" with { type: "json" };
+import resource from "./table/resource.json" with { type: "json" };
+import scheduling from "./table/scheduling.json" with { type: "json" };
+import storage from "./table/storage.json" with { type: "json" };
+
+/** What is special about a field; see the README of this package for the meaning of each mark. */
+export interface FieldMarks {
+  readonly optional?: true;
+  /** The fields of this struct stand in the parent in JSON; in protobuf it is a nested message. */
+  readonly inline?: true;
+  /** Unset and zero differ. */
+  readonly pointer?: true;
+  /** `never`: written even if zero or empty; `zero`: a struct that is all zero is left out too. */
+  readonly omit?: "never" | "zero";
+  readonly listType?: "atomic" | "set" | "map";
+  readonly listMapKeys?: readonly string[];
+  readonly mapType?: "atomic" | "granular";
+  readonly structType?: "atomic" | "granular";
+  /** Strategic merge: a comma-separated list of `merge`, `replace`, `retainKeys`. */
+  readonly patchStrategy?: string;
+  readonly patchMergeKey?: string;
+  readonly featureGate?: string;
+  readonly default?: string;
+  /** Name of the list of known values, a key of `values`. */
+  readonly values?: string;
+  readonly since?: string;
+  readonly until?: string;
+}
+
+/** A field as the data files have it: JSON name, protobuf number (0: not in protobuf), type, marks. */
+export type FieldRow = readonly [name: string, number: number, type: string, marks?: FieldMarks];
+
+/** A kind and how it is addressed. */
+export interface KindRow {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  /** The name of its type, a key of `types`. */
+  readonly type: string;
+  /** The plural, as paths have it. */
+  readonly resource: string;
+  readonly namespaced: boolean;
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+  /** First and last release that has it; neither: all that we serve. */
+  readonly since?: string;
+  readonly until?: string;
+}
+
+interface Table {
+  readonly kinds: readonly KindRow[];
+  readonly values: Readonly<Record<string, readonly string[]>>;
+  readonly types: Readonly<Record<string, readonly FieldRow[]>>;
+}
+
+const tables = [
+  admissionregistration,
+  apiextensions,
+  apps,
+  authentication,
+  authorization,
+  autoscaling,
+  batch,
+  certificates,
+  coordination,
+  core,
+  discovery,
+  events,
+  meta,
+  networking,
+  node,
+  policy,
+  rbac,
+  resource,
+  scheduling,
+  storage,
+] as unknown as readonly Table[];
+
+export const kindRows: readonly KindRow[] = tables.flatMap((table) => table.kinds);
+export const knownValues: ReadonlyMap<string, readonly string[]> = new Map(
+  tables.flatMap((table) => Object.entries(table.values)),
+);
+export const typeRows: ReadonlyMap<string, readonly FieldRow[]> = new Map(
+  tables.flatMap((table) => Object.entries(table.types)),
+);

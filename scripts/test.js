@@ -1,0 +1,21 @@
+// `npm test [FILE...]`: sets up, then runs all tests (or those named) on Node 24. Runs on Node >= 20.
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { repository, run } from "./node24.js";
+import { setup } from "./setup.js";
+
+setup();
+
+function testFiles(folder) {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    if (entry.name === "node_modules" || entry.name.startsWith(".")) return [];
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return testFiles(path);
+    return entry.name.endsWith(".test.ts") ? [path] : [];
+  });
+}
+
+const named = process.argv.slice(2);
+const files =
+  named.length > 0 ? named : ["packages", "drivers", "test"].flatMap((f) => testFiles(join(repository, f)));
+run(["--test", ...files]);
