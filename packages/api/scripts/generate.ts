@@ -63,7 +63,9 @@ for (const [module, names] of modules) {
     }
     const always =
       (marks.omit === "never" && marks.optional === undefined && marks.pointer === undefined) ||
-      (typeRows.has(type) && marks.pointer === undefined && (name === "spec" || (name === "status" && kind !== undefined)));
+      (typeRows.has(type) &&
+        marks.pointer === undefined &&
+        (name === "spec" || (name === "status" && kind !== undefined)));
     // A status is written by the server side; drafts leave it out.
     const quoted = /^[\w$]+$/.test(name) ? name : JSON.stringify(name);
     return `  ${quoted}${always && name !== "status" ? "" : "?"}: ${typescript(type)};`;

@@ -1,2 +1,10 @@
 export * from "./object.ts";
-export { type FieldMarks, type FieldRow, type KindRow, kindRows, knownValues, typeRows } from "./schema/table.ts";
+export * from "./errors.ts";
+export {
+  type FieldMarks,
+  type FieldRow,
+  type KindRow,
+  kindRows,
+  knownValues,
+  typeRows,
+} from "./schema/table.ts";

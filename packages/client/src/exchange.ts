@@ -1,0 +1,88 @@
+import type { KubeObject } from "@dray/api";
+
+/**
+ * The seam between clients and the API server: one request, one answer. The HTTPS adapters and the in-process
+ * transport carry the same exchange, so a component cannot tell where its server runs.
+ */
+export interface ApiRequest {
+  readonly method: string;
+  /** Path and query as sent: `/api/v1/pods?limit=500`. */
+  readonly url: string;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Bytes from the wire, or in process a frozen object. */
+  readonly body?: Uint8Array | object;
+  readonly credential: Credential;
+  readonly signal: AbortSignal;
+}
+
+/** Who a user is, after authentication. */
+export interface UserInfo {
+  readonly name: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** What a request offers to be authenticated by. */
+export type Credential =
+  | { readonly type: "none" }
+  /** A TLS peer whose certificate our CA has signed: common name and organizations of its subject. */
+  | { readonly type: "certificate"; readonly commonName: string; readonly organizations: readonly string[] }
+  | { readonly type: "bearer"; readonly token: string }
+  /** Made in process for a named user. */
+  | { readonly type: "user"; readonly user: UserInfo };
+
+export type ApiResponse = BodyResponse | WatchResponse | ByteStreamResponse;
+
+interface ResponseHead {
+  readonly status: number;
+  /** Names in lower case; a list is sent as repeated headers. */
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+}
+
+/** A whole answer. In process `object` is handed over as it is; on the wire `bytes()` is sent. */
+export interface BodyResponse extends ResponseHead {
+  readonly type: "body";
+  /** Frozen; absent for answers that are no objects (`/healthz`, text). */
+  readonly object?: object;
+  /** Made once, when first asked for. */
+  bytes(): Uint8Array;
+}
+
+/** A watch: events until the server or the caller (by its signal, or by leaving the loop) ends it. */
+export interface WatchResponse extends ResponseHead {
+  readonly type: "watch";
+  readonly events: AsyncIterable<WatchFrame>;
+}
+
+/** One event; its bytes are made once however many watchers it has. */
+export interface WatchFrame {
+  readonly event: WatchEvent<KubeObject>;
+  bytes(): Uint8Array;
+}
+
+/** Bytes as they come: container logs. */
+export interface ByteStreamResponse extends ResponseHead {
+  readonly type: "bytes";
+  readonly chunks: AsyncIterable<Uint8Array>;
+}
+
+export type WatchEventType = "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
+
+/** An event of a watch. The object of ERROR is a Status, that of BOOKMARK carries only a resourceVersion. */
+export interface WatchEvent<T> {
+  readonly type: WatchEventType;
+  readonly object: T;
+}
+
+/** Carries exchanges to a server: HTTPS or in process. Rejects with `ConnectionError` when there is no answer. */
+export interface Transport {
+  request(request: Omit<ApiRequest, "credential">): Promise<ApiResponse>;
+  close(): void;
+}
+
+/** There was no answer: refused, reset, timed out. Always worth trying again. */
+export class ConnectionError extends Error {
+  override readonly name = "ConnectionError";
+}

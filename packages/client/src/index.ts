@@ -1,0 +1,5 @@
+export * from "./client.ts";
+export * from "./clock.ts";
+export * from "./exchange.ts";
+export * from "./informer.ts";
+export * from "./log.ts";
