@@ -1,0 +1,4 @@
+import { storeConformance } from "./conformance.ts";
+import { memoryStore } from "./index.ts";
+
+storeConformance("memory", (clock) => memoryStore(clock));
