@@ -18,4 +18,8 @@ function testFiles(folder) {
 const named = process.argv.slice(2);
 const files =
   named.length > 0 ? named : ["packages", "drivers", "test"].flatMap((f) => testFiles(join(repository, f)));
-run(["--test", ...files]);
+const reporters = ["spec", join(repository, "scripts", "reporter.js")].flatMap((reporter) => [
+  `--test-reporter=${reporter}`,
+  "--test-reporter-destination=stdout",
+]);
+run(["--test", ...reporters, ...files]);

@@ -1,5 +1,8 @@
-/** Writes `src/generated/`: one module of TypeScript types a group and version, from the schema table. */
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+/**
+ * Writes `src/generated/`: one module of TypeScript types a group and version, from the schema table.
+ * With `--check` it writes nothing and fails where a module is not what the table gives.
+ */
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type FieldRow, kindRows, typeRows } from "../src/schema/table.ts";
 
@@ -29,7 +32,8 @@ for (const name of typeRows.keys()) {
   modules.set(module, [...(modules.get(module) ?? []), name]);
 }
 
-rmSync(out, { recursive: true, force: true });
+const check = process.argv.includes("--check");
+if (!check) rmSync(out, { recursive: true, force: true });
 for (const [module, names] of modules) {
   const imports = new Map<string, Set<string>>();
   const use = (from: string, name: string): void => {
@@ -107,7 +111,14 @@ for (const [module, names] of modules) {
     .map(([from, names]) => `import type { ${[...names].sort().join(", ")} } from ${JSON.stringify(from)};`);
 
   const file = join(out, `${module}.ts`);
-  mkdirSync(dirname(file), { recursive: true });
   const text = `// Generated from src/schema/table by scripts/generate.ts: do not edit.\n${head.join("\n")}\n\n${body.join("\n\n")}\n`;
+  if (check) {
+    if (!existsSync(file) || readFileSync(file, "utf8") !== text) {
+      process.stderr.write(`${file} is not what the schema table gives: run \`npm run generate\`\n`);
+      process.exitCode = 1;
+    }
+    continue;
+  }
+  mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, text);
 }

@@ -1,0 +1,27 @@
+// `npm run check`: format, lint, floors, types, generated files. Runs on Node >= 20.
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { node24, repository, sourceFlags } from "./node24.js";
+import { setup } from "./setup.js";
+
+setup();
+
+const bin = (name) => join(repository, "node_modules", ".bin", name);
+const checks = [
+  ["format and lint", bin("biome"), ["ci", "--error-on-warnings", "."]],
+  ["floors", node24(), [join(repository, "scripts", "floors.js")]],
+  ["types", bin("tsc"), ["-p", "tsconfig.json"]],
+  [
+    "generated types",
+    node24(),
+    [...sourceFlags, join(repository, "packages/api/scripts/generate.ts"), "--check"],
+  ],
+];
+let failed = false;
+for (const [title, command, args] of checks) {
+  const result = spawnSync(command, args, { cwd: repository, stdio: "inherit" });
+  const passed = result.status === 0;
+  console.log(`${passed ? "passed" : "FAILED"}: ${title}`);
+  failed ||= !passed;
+}
+process.exit(failed ? 1 : 0);
