@@ -8,7 +8,7 @@ setup();
 
 const bin = (name) => join(repository, "node_modules", ".bin", name);
 const checks = [
-  ["format and lint", bin("biome"), ["ci", "--error-on-warnings", "."]],
+  ["format and lint", bin("biome"), ["check", "--error-on-warnings", "--colors=off", "."]],
   ["floors", node24(), [join(repository, "scripts", "floors.js")]],
   ["types", bin("tsc"), ["-p", "tsconfig.json"]],
   [

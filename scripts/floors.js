@@ -15,6 +15,9 @@ const floorOf = new Map(floors.flatMap((names, floor) => names.map((name) => [na
 
 const problems = [];
 
+/** Static and dynamic imports of packages. */
+const imports = /^(?:import|export)\b[^;]*?\bfrom\s*"([^".][^"]*)"|\bimport\("([^".][^"]*)"\)/gm;
+
 function sources(folder) {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
@@ -35,10 +38,9 @@ for (const root of ["packages", "drivers"]) {
       continue;
     }
     for (const file of sources(join(folder, "src"))) {
-      const test = /\.test\.ts$|conformance\.ts$|testing\.ts$/.test(file);
-      for (const [, specifier] of readFileSync(file, "utf8").matchAll(
-        /(?:from|import\()\s*"([^".][^"]*)"/g,
-      )) {
+      const test = /\.test\.ts$|\/conformance\.ts$|\/testing(\/|\.ts$)|\/test-\w+\.ts$/.test(file);
+      for (const [, from, dynamic] of readFileSync(file, "utf8").matchAll(imports)) {
+        const specifier = from ?? dynamic;
         if (specifier.startsWith("node:")) continue;
         const dependency = specifier
           .split("/")
