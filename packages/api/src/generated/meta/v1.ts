@@ -93,7 +93,7 @@ export interface LabelSelectorRequirement {
 
 export interface List {
   metadata?: ListMeta;
-  items?: unknown[];
+  items: unknown[];
 }
 
 export interface ListMeta {
@@ -165,7 +165,7 @@ export const PartialObjectMetadata: Kind<PartialObjectMetadata> = {"group":"meta
 
 export interface PartialObjectMetadataList {
   metadata?: ListMeta;
-  items?: PartialObjectMetadata[];
+  items: PartialObjectMetadata[];
 }
 
 export interface PatchOptions {

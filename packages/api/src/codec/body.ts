@@ -1,0 +1,164 @@
+import { StatusError } from "../errors.ts";
+import type { KindRow } from "../schema/table.ts";
+import { DecodeError, decodeAs } from "./decode.ts";
+import { JSONError, parseJSON } from "./json.ts";
+
+/** Media types of bodies that hold an object. */
+export type BodyType = "application/json" | "application/yaml" | "application/vnd.kubernetes.protobuf";
+
+/** A body before it is known to be of a type. */
+export interface RawBody {
+  readonly tree: unknown;
+  /** Strict problems that only the text shows: `line 7: key "a" already set in map`. */
+  readonly duplicates: readonly string[];
+  /** Already in the API server's form, and known to be of its type: protobuf bodies are. */
+  readonly typed: boolean;
+  /** What was read, for error messages. */
+  readonly bytes?: Uint8Array;
+}
+
+/**
+ * Reads bytes of that media type into a tree; `version` is the release whose fields are known, `apiVersion` and
+ * `kind` are what protobuf holds if it does not say. Throws 400 BadRequest.
+ */
+export async function readBody(
+  bytes: Uint8Array,
+  mediaType: BodyType,
+  kind: string,
+  version?: string,
+  apiVersion = "",
+): Promise<RawBody> {
+  const refuse = (why: string): StatusError => unrecognized(kind, why, bytes);
+  if (mediaType === "application/vnd.kubernetes.protobuf") {
+    const { decodeProtobuf } = await import("./protobuf.ts");
+    try {
+      const tree = decodeProtobuf(bytes, version, { apiVersion, kind });
+      return { tree, duplicates: [], typed: true, bytes };
+    } catch (error) {
+      // Go says no more of bytes that end too early.
+      if (error instanceof DecodeError)
+        throw refuse(error.message.replace(/^proto: (unexpected EOF).*/, "$1"));
+      throw error;
+    }
+  }
+  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+  if (mediaType === "application/yaml") {
+    const { parseYAML, YAMLError } = await import("./yaml.ts");
+    try {
+      const { value, duplicates } = parseYAML(text);
+      return { tree: value, duplicates, typed: false, bytes };
+    } catch (error) {
+      if (error instanceof YAMLError) throw refuse(error.message);
+      throw error;
+    }
+  }
+  try {
+    return { tree: parseJSON(text), duplicates: [], typed: false, bytes };
+  } catch (error) {
+    if (error instanceof JSONError) throw refuse(noKind(error.message));
+    throw error;
+  }
+}
+
+const noKind = (why: string): string => `couldn't get version/kind; json parse error: ${why}`;
+
+function unrecognized(kind: string, why: string, bytes: Uint8Array): StatusError {
+  return StatusError.of(
+    "BadRequest",
+    `the object provided is unrecognized (must be of type ${kind}): ${why} (${summary(bytes)})`,
+  );
+}
+
+/** The first bytes of a body: as text if they look like JSON, else in hexadecimal. */
+function summary(bytes: Uint8Array): string {
+  if (bytes.length === 0) return "<empty>";
+  const first = Buffer.from(bytes.subarray(0, 30));
+  const shown = first.toString(first[0] === 0x7b ? "utf8" : "hex");
+  return bytes.length > 30 ? `${shown} ...` : shown;
+}
+
+/** Why the kind of a tree cannot be told, in Go's words; undefined if it can. */
+function kindUnknown(tree: unknown): string | undefined {
+  const form = (value: unknown): string =>
+    Array.isArray(value)
+      ? "array"
+      : typeof value === "boolean"
+        ? "bool"
+        : typeof value === "bigint"
+          ? "number"
+          : typeof value;
+  const reader = `struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`;
+  if (tree === null) return undefined;
+  if (typeof tree !== "object" || Array.isArray(tree)) {
+    return `json: cannot unmarshal ${form(tree)} into Go value of type ${reader}`;
+  }
+  for (const [key, value] of Object.entries(tree)) {
+    if (key !== "kind" && key !== "apiVersion") continue;
+    if (value === null || typeof value === "string") continue;
+    return `json: cannot unmarshal ${form(value)} into Go struct field .${key} of type string`;
+  }
+  return undefined;
+}
+
+export interface DecodedBody {
+  readonly object: Record<string, unknown>;
+  /** What strict validation refuses. */
+  readonly problems: readonly string[];
+  /** The same as warnings have it: one for each line. */
+  readonly warnings: readonly string[];
+}
+
+const schemeName = '"pkg/runtime/scheme.go:111"';
+
+/**
+ * Reads a tree as an object of `kind`. Missing `kind` and `apiVersion` are taken from it; others are refused. Throws
+ * 400 BadRequest in kube-apiserver's words. `version` is the release whose fields are known.
+ */
+export function decodeBody(
+  { tree, duplicates, typed, bytes = new Uint8Array() }: RawBody,
+  kind: KindRow,
+  version?: string,
+): DecodedBody {
+  const apiVersion = kind.group === "" ? kind.version : `${kind.group}/${kind.version}`;
+  const fail = (name: string, inVersion: string, why: string): StatusError =>
+    StatusError.of(
+      "BadRequest",
+      `${name} in version "${inVersion}" cannot be handled as a ${kind.kind}: ${why}`,
+    );
+  const why = kindUnknown(tree);
+  if (why !== undefined) throw unrecognized(kind.kind, noKind(why), bytes);
+  const source = (tree ?? {}) as { apiVersion?: unknown; kind?: unknown };
+  const sentVersion =
+    typeof source.apiVersion === "string" && source.apiVersion !== "" ? source.apiVersion : apiVersion;
+  const sentKind = typeof source.kind === "string" && source.kind !== "" ? source.kind : kind.kind;
+  if (sentKind !== kind.kind || sentVersion !== apiVersion) {
+    const sameKind = sentKind === kind.kind && sentVersion.split("/")[0] === kind.group;
+    if (sameKind) {
+      throw StatusError.of(
+        "BadRequest",
+        `the API version in the data (${sentVersion}) does not match the expected API version (${apiVersion})`,
+      );
+    }
+    const short = sentVersion.slice(sentVersion.indexOf("/") + 1);
+    throw fail(
+      sentKind,
+      short,
+      `no kind "${sentKind}" is registered for version "${sentVersion}" in scheme ${schemeName}`,
+    );
+  }
+  if (typed) return { object: { ...source, apiVersion, kind: kind.kind }, problems: [], warnings: [] };
+  try {
+    const { object, problems } = decodeAs(source, kind.type, version);
+    const { apiVersion: _a, kind: _k, ...rest } = object;
+    // To Go all repeated keys of a YAML text are one error.
+    const repeated = duplicates.length > 0 ? [`yaml: unmarshal errors:\n  ${duplicates.join("\n  ")}`] : [];
+    return {
+      object: { apiVersion, kind: kind.kind, ...rest },
+      problems: [...repeated, ...problems],
+      warnings: [...duplicates, ...problems],
+    };
+  } catch (error) {
+    if (error instanceof DecodeError) throw fail(kind.kind, kind.version, error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,522 @@
+import { canonicalQuantity } from "../quantity.ts";
+import { literalOf, repeatedEntries, setKey } from "./json.ts";
+import { readTime, TimeError } from "./time.ts";
+import {
+  type Field,
+  type FieldType,
+  goElement,
+  goName,
+  goTypeOf,
+  type ScalarName,
+  type StructType,
+  structType,
+} from "./types.ts";
+
+/** A tree that cannot be read as its type; the message is Go's. */
+export class DecodeError extends Error {
+  override readonly name = "DecodeError";
+}
+
+export interface Decoded {
+  /** In the form in which the API server writes it. */
+  readonly object: Record<string, unknown>;
+  /** `unknown field "spec.foo"`, `duplicate field "spec.foo"`: errors under strict validation. */
+  readonly problems: readonly string[];
+}
+
+/** Whether that release has the field; all have it if none is named. */
+export function served(field: Field, version: string | undefined): boolean {
+  if (version === undefined) return true;
+  const { since, until } = field.marks;
+  if (since === undefined && until === undefined) return true;
+  const minor = (text: string): number => Number(text.split(".")[1]);
+  return (
+    (since === undefined || minor(version) >= minor(since)) &&
+    (until === undefined || minor(version) <= minor(until))
+  );
+}
+
+interface Context {
+  /** The type of the whole tree. */
+  readonly top: StructType;
+  /** Release whose fields are known; all if absent. */
+  readonly version: string | undefined;
+  readonly problems: Set<string>;
+  /** For error messages: the innermost struct, and the path of keys without indices. */
+  struct: StructType | undefined;
+  readonly keys: string[];
+  /** The struct that has the union at hand: errors within name it. */
+  readonly around?: StructType | undefined;
+  /** The field of the value at hand; undefined for the whole tree. */
+  field: Field | undefined;
+  /** The types of the lists and maps between the field and the value, outermost first. */
+  readonly elements: FieldType[];
+  /** The first value of a wrong type: Go reads on to the end, and reports it if nothing worse follows. */
+  wrong: DecodeError | undefined;
+}
+
+/** As many problems as Go collects. */
+const mostProblems = 100;
+
+function report(context: Context, problem: string): void {
+  if (context.problems.size < mostProblems) context.problems.add(problem);
+}
+
+/**
+ * Reads an untyped tree as a struct type of the schema: checks the types of values, reports unknown and duplicate
+ * fields, and brings quantities, times and what Go leaves out into the form that the API server writes. Throws
+ * DecodeError.
+ */
+export function decodeAs(tree: unknown, type: string | StructType, version?: string): Decoded {
+  const struct = typeof type === "string" ? structType(type) : type;
+  const context: Context = {
+    top: struct,
+    version,
+    problems: new Set(),
+    struct: undefined,
+    keys: [],
+    field: undefined,
+    elements: [],
+    wrong: undefined,
+  };
+  try {
+    const object = readStruct(tree ?? {}, struct, context, "", true) as Record<string, unknown>;
+    if (context.wrong !== undefined) throw context.wrong;
+    return { object, problems: [...context.problems] };
+  } catch (error) {
+    if (error instanceof RangeError) throw new DecodeError("exceeded max depth");
+    throw error;
+  }
+}
+
+/** Notes a value of the wrong type, which counts as unset from here on. */
+function mismatch(value: string, context: Context, type = goType(context)): undefined {
+  context.wrong ??= new DecodeError(mismatchText(value, context, type));
+  return undefined;
+}
+
+/** How Go names the type of the value at hand. */
+function goType({ field, elements, top }: Context): string {
+  const whole = field === undefined ? goName({ form: "struct", struct: top }) : goTypeOf(field);
+  return elements.reduce((name, type) => goElement(name, type), whole);
+}
+
+function mismatchText(value: string, { around, struct, keys }: Context, type: string): string {
+  const named = around ?? struct;
+  const place = named === undefined ? "value" : `struct field ${named.shortName}.${keys.join(".")}`;
+  return `json: cannot unmarshal ${value} into Go ${place} of type ${type}`;
+}
+
+/** What Go calls the form of a value. */
+function formOf(value: unknown): string {
+  if (Array.isArray(value)) return "array";
+  if (typeof value === "bigint") return "number";
+  return typeof value === "boolean" ? "bool" : typeof value;
+}
+
+const none: readonly FieldType[] = [];
+
+/** True for a JSON object. */
+function isTree(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function readStruct(tree: unknown, struct: StructType, context: Context, path: string, top = false): unknown {
+  if (struct.anyJSON) return tree;
+  if (struct.alternatives !== undefined) return readUnion(tree, struct, context, path);
+  if (!isTree(tree)) return mismatch(formOf(tree), context);
+  const { struct: outer, field: outerField } = context;
+  const outerElements = context.elements.length > 0 ? context.elements.splice(0) : none;
+  const head: Record<string, unknown> = {};
+  const values = new Map<string, unknown>();
+  const raw = repeatedEntries(tree);
+  const seen = raw === undefined ? undefined : new Map<string, unknown>();
+  for (const [key, value] of raw ?? Object.entries(tree)) {
+    const where = path === "" ? key : `${path}.${key}`;
+    if ((top || struct.typed) && (key === "apiVersion" || key === "kind")) {
+      if (seen?.has(key)) report(context, `duplicate field ${JSON.stringify(where)}`);
+      seen?.set(key, value);
+      context.struct = struct;
+      context.keys.push("TypeMeta", key);
+      if (value !== null && typeof value !== "string") mismatch(formOf(value), context, "string");
+      else if (value !== null) head[key] = value;
+      context.keys.length -= 2;
+      continue;
+    }
+    const field = struct.fields.get(key);
+    if (field === undefined || !served(field, context.version)) {
+      report(context, `unknown field ${JSON.stringify(where)}`);
+      continue;
+    }
+    context.struct = struct;
+    context.keys.push(...field.embedded, key);
+    context.field = field;
+    if (seen?.has(key)) {
+      report(context, `duplicate field ${JSON.stringify(where)}`);
+      readField(value, field, context, where, tree, values);
+      // Go reads the second into what the first has left.
+      const merged = merge(seen.get(key), value, field);
+      seen.set(key, merged);
+      const silent: Context = { ...context, problems: new Set() };
+      readField(merged, field, silent, where, undefined, values);
+    } else {
+      seen?.set(key, value);
+      readField(value, field, context, where, tree, values);
+    }
+    context.keys.length -= field.embedded.length + 1;
+    context.struct = outer;
+  }
+  context.struct = outer;
+  context.field = outerField;
+  if (outerElements.length > 0) context.elements.push(...outerElements);
+  const object = finish(struct, values, context.version);
+  if (!top && head["kind"] === "") delete head["kind"];
+  if (!top && head["apiVersion"] === "") delete head["apiVersion"];
+  return Object.keys(head).length > 0 ? { ...head, ...object } : object;
+}
+
+/** Sets the value of a field, or takes it away. */
+function readField(
+  value: unknown,
+  field: Field,
+  context: Context,
+  path: string,
+  container: object | undefined,
+  values: Map<string, unknown>,
+): void {
+  values.delete(field.name);
+  if (value === null) {
+    // A type that reads itself is asked about null as well.
+    if (field.type.form === "struct" && field.type.struct.alternatives && !field.marks.pointer) {
+      readUnion(value, field.type.struct, context, path);
+    }
+    return;
+  }
+  const read = readValue(value, field.type, context, path, container, field.name);
+  // A zero time counts as unset, but a pointer to one is written.
+  if (read !== undefined && (read !== null || field.marks.pointer)) values.set(field.name, read);
+}
+
+/** What Go has after it reads two values of a repeated field one after the other. */
+function merge(first: unknown, second: unknown, field: Pick<Field, "type" | "marks">): unknown {
+  const { type, marks } = field;
+  if (second === null) {
+    return marks.pointer || type.form === "list" || type.form === "map" ? null : first;
+  }
+  return mergeValue(first, second, type);
+}
+
+function mergeValue(first: unknown, second: unknown, type: FieldType): unknown {
+  if (type.form === "list" && Array.isArray(first) && Array.isArray(second)) {
+    return second.map((element, i) =>
+      i < first.length ? merge(first[i], element, { type: type.element, marks: {} }) : element,
+    );
+  }
+  if (!isTree(first) || !isTree(second)) return second;
+  if (type.form !== "map" && (type.form !== "struct" || type.struct.anyJSON || type.struct.alternatives)) {
+    return second;
+  }
+  const merged: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(first)) setKey(merged, key, value);
+  for (const [key, value] of Object.entries(second)) {
+    const field = type.form === "struct" ? type.struct.fields.get(key) : undefined;
+    const before = Object.hasOwn(merged, key) ? merged[key] : undefined;
+    setKey(merged, key, field && before !== undefined ? merge(before, value, field) : value);
+  }
+  return merged;
+}
+
+/** Go reads unions with a reader of their own, which knows neither unknown nor duplicate fields. */
+function readUnion(tree: unknown, struct: StructType, context: Context, path: string): unknown {
+  const inner: Context = { ...context, problems: new Set(), around: context.struct, wrong: undefined };
+  for (const { type } of struct.alternatives ?? []) {
+    const fits =
+      type.form === "list"
+        ? Array.isArray(tree)
+        : type.form === "struct"
+          ? isTree(tree)
+          : typeof tree === "boolean";
+    // An empty list is none of the alternatives to Go, and is written as null.
+    if (fits && Array.isArray(tree) && tree.length === 0) return null;
+    if (!fits) continue;
+    const value = readValue(tree, type, inner, path, undefined, "");
+    if (inner.wrong !== undefined) throw inner.wrong;
+    return value;
+  }
+  const strict = struct.alternatives?.some(({ type }) => type.form === "scalar");
+  if (strict) throw new DecodeError("boolean or JSON schema expected");
+  return null;
+}
+
+function readValue(
+  value: unknown,
+  type: FieldType,
+  context: Context,
+  path: string,
+  container: object | undefined,
+  key: string | number,
+): unknown {
+  switch (type.form) {
+    case "scalar": {
+      const literal =
+        typeof value === "number" && container !== undefined ? literalOf(container, key) : undefined;
+      return readScalar(value, type.name, context, literal);
+    }
+    case "struct":
+      return readStruct(value, type.struct, context, path);
+    case "list": {
+      if (!Array.isArray(value)) return mismatch(formOf(value), context);
+      context.elements.push(type.element);
+      const list = value.map((element, i) => {
+        if (element === null && !readsNull(type.element)) return zeroOf(type.element, context.version);
+        const read = readValue(element, type.element, context, `${path}[${i}]`, value, i);
+        return read === undefined ? zeroOf(type.element, context.version) : read;
+      });
+      context.elements.pop();
+      return list;
+    }
+    case "map": {
+      if (!isTree(value)) return mismatch(formOf(value), context);
+      context.elements.push(type.value);
+      const map: Record<string, unknown> = {};
+      const raw = repeatedEntries(value);
+      const seen = raw === undefined ? undefined : new Set<string>();
+      for (const [name, element] of raw ?? Object.entries(value)) {
+        const where = `${path}.${name}`;
+        if (seen?.has(name)) report(context, `duplicate field ${JSON.stringify(where)}`);
+        seen?.add(name);
+        const read =
+          element === null && !readsNull(type.value)
+            ? zeroOf(type.value, context.version)
+            : readValue(element, type.value, context, where, value, name);
+        setKey(map, name, read === undefined ? zeroOf(type.value, context.version) : read);
+      }
+      context.elements.pop();
+      return map;
+    }
+  }
+}
+
+/** A union of a boolean refuses null where it is no pointer. */
+function readsNull(type: FieldType): boolean {
+  return type.form === "struct" && type.struct.alternatives !== undefined;
+}
+
+const bounds = {
+  int32: { least: -(2n ** 31n), most: 2n ** 31n - 1n },
+  int64: { least: -(2n ** 63n), most: 2n ** 63n - 1n },
+} as const;
+
+/** A whole number within bounds, or undefined. */
+function wholeNumber(value: unknown, name: "int32" | "int64", literal: string | undefined): unknown {
+  if (literal !== undefined) return undefined;
+  if (typeof value !== "bigint" && (typeof value !== "number" || !Number.isInteger(value))) return undefined;
+  const { least, most } = bounds[name];
+  if (value < least || value > most) return undefined;
+  return value === 0 ? 0 : value;
+}
+
+function readScalar(
+  value: unknown,
+  name: ScalarName,
+  context: Context,
+  literal: string | undefined,
+): unknown {
+  const isNumber = typeof value === "number" || typeof value === "bigint";
+  switch (name) {
+    case "any":
+    case "RawExtension":
+    case "FieldsV1":
+      return value;
+    case "string":
+      return typeof value === "string" ? value : mismatch(formOf(value), context);
+    case "bool":
+      return typeof value === "boolean" ? value : mismatch(formOf(value), context);
+    case "int32":
+    case "int64":
+      return (
+        wholeNumber(value, name, literal) ??
+        mismatch(isNumber ? `number ${literal ?? value}` : formOf(value), context)
+      );
+    case "double":
+      return isNumber ? Number(value) : mismatch(formOf(value), context);
+    case "bytes":
+      return readBytes(value, context);
+    case "Quantity":
+      return readQuantity(value, literal);
+    case "Time":
+    case "MicroTime":
+      if (typeof value !== "string") {
+        throw new DecodeError(mismatchText(formOf(value), context, "string"));
+      }
+      try {
+        return readTime(value, name);
+      } catch (error) {
+        if (error instanceof TimeError) throw new DecodeError(error.message);
+        throw error;
+      }
+    case "Duration":
+      return typeof value === "string" ? value : mismatch(formOf(value), context);
+    case "IntOrString": {
+      if (typeof value === "string") return value;
+      const number = wholeNumber(value, "int32", literal);
+      if (number !== undefined) return number;
+      const what = isNumber ? `number ${literal ?? value}` : formOf(value);
+      throw new DecodeError(mismatchText(what, context, "int32"));
+    }
+  }
+}
+
+/** Base64, or a list of bytes, which Go takes as well. Line ends within are skipped. */
+function readBytes(value: unknown, context: Context): string | undefined {
+  if (Array.isArray(value)) {
+    const bytes = value.map((byte: unknown) => {
+      if (Number.isInteger(byte) && (byte as number) >= 0 && (byte as number) < 256) return byte as number;
+      if (byte !== null) {
+        mismatch(typeof byte === "number" ? `number ${byte}` : formOf(byte), context, "uint8");
+      }
+      return 0;
+    });
+    return Buffer.from(bytes).toString("base64");
+  }
+  if (typeof value !== "string") return mismatch(formOf(value), context);
+  const wrong = wrongBase64(value);
+  if (wrong !== undefined) {
+    context.wrong ??= new DecodeError(`illegal base64 data at input byte ${wrong}`);
+    return undefined;
+  }
+  // Bits that are left over are dropped, as Go drops them.
+  return Buffer.from(value, "base64").toString("base64");
+}
+
+/** The byte at which Go's decoder finds that a text is no base64; undefined if it is. */
+function wrongBase64(text: string): number | undefined {
+  const compact = text.replace(/[\r\n]/g, "");
+  const good = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+  if (good.test(compact)) return undefined;
+  const bytes = Buffer.from(text);
+  /** Characters of the group of four at hand, and the end of the last padding. */
+  let group = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const character = String.fromCharCode(bytes[at] ?? 0);
+    if (character === "\r" || character === "\n") continue;
+    if (/[A-Za-z0-9+/]/.test(character)) {
+      group = (group + 1) % 4;
+      continue;
+    }
+    if (character !== "=" || group < 2) return at;
+    let next = at + 1;
+    const skip = (): void => {
+      while (bytes[next] === 0x0d || bytes[next] === 0x0a) next++;
+    };
+    skip();
+    if (group === 2) {
+      if (next >= bytes.length) return bytes.length;
+      if (bytes[next] !== 0x3d) return next;
+      next++;
+      skip();
+    }
+    return next;
+  }
+  // The text ends within a group: Go names the first byte of it.
+  let back = bytes.length;
+  for (let left = group; left > 0 && back > 0; ) {
+    back--;
+    if (bytes[back] !== 0x0d && bytes[back] !== 0x0a) left--;
+  }
+  return back;
+}
+
+function readQuantity(value: unknown, literal: string | undefined): string {
+  // Go tries the text of whatever stands there; no object or list looks like a quantity.
+  const text = typeof value === "object" ? "{}" : String(value);
+  try {
+    return canonicalQuantity(literal ?? text);
+  } catch (error) {
+    throw new DecodeError((error as Error).message);
+  }
+}
+
+/** The value of a type that nobody has set, as Go writes it. */
+export function zeroOf(type: FieldType, version?: string): unknown {
+  switch (type.form) {
+    case "list":
+    case "map":
+      return null;
+    case "struct":
+      if (type.struct.anyJSON || type.struct.alternatives !== undefined) return null;
+      return finish(type.struct, new Map(), version);
+    case "scalar":
+      switch (type.name) {
+        case "string":
+          return "";
+        case "bool":
+          return false;
+        case "int32":
+        case "int64":
+        case "double":
+        case "IntOrString":
+          return 0;
+        case "Quantity":
+          return "0";
+        case "Duration":
+          return "0s";
+        default:
+          return null;
+      }
+  }
+}
+
+function isZero(value: unknown, type: FieldType): boolean {
+  if (value === undefined || value === null) return true;
+  if (type.form === "list") return (value as unknown[]).length === 0;
+  if (type.form === "map") return Object.keys(value as object).length === 0;
+  return value === "" || value === 0 || value === false || value === 0n;
+}
+
+const isEmptyObject = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && Object.keys(value).length === 0;
+
+/** An object with the fields that are set, and those that Go writes all the same, in the order of the schema. */
+export function finish(
+  struct: StructType,
+  values: ReadonlyMap<string, unknown>,
+  version?: string,
+): Record<string, unknown> {
+  const object: Record<string, unknown> = {};
+  for (const field of struct.fields.values()) {
+    const written = writtenValue(field, values.get(field.name), version);
+    if (written !== undefined) object[field.name] = written;
+  }
+  return object;
+}
+
+function writtenValue(field: Field, value: unknown, version: string | undefined): unknown {
+  const { marks, type } = field;
+  if (value === undefined) {
+    if (!served(field, version)) return undefined;
+    if (marks.pointer) return marks.omit === "never" ? null : undefined;
+    if (type.form === "struct") {
+      if (type.struct.anyJSON || type.struct.alternatives !== undefined) return undefined;
+      if (marks.omit === "zero") return undefined;
+      return finish(type.struct, new Map(), version);
+    }
+    if (type.form === "scalar" && structLike.has(type.name)) {
+      return marks.omit === "zero" ? undefined : zeroOf(type, version);
+    }
+    return marks.omit === "never" ? zeroOf(type, version) : undefined;
+  }
+  if (marks.pointer || marks.omit === "never") return value;
+  if (type.form === "struct") return marks.omit === "zero" && isEmptyObject(value) ? undefined : value;
+  if (type.form === "scalar" && structLike.has(type.name)) return value;
+  return isZero(value, type) ? undefined : value;
+}
+
+/** Scalars of JSON that are structs in Go: `omitempty` does not leave them out. */
+const structLike: ReadonlySet<ScalarName> = new Set([
+  "Quantity",
+  "Time",
+  "MicroTime",
+  "Duration",
+  "IntOrString",
+]);

@@ -1,0 +1,137 @@
+import { DecodeError } from "../decode.ts";
+import { wire } from "./writer.ts";
+
+/** Reads protobuf from bytes that nobody vouches for. Throws DecodeError, which names the byte. */
+export class Reader {
+  readonly bytes: Buffer;
+  /** Index of the next byte. */
+  at = 0;
+  /** The two halves of the last varint. */
+  #low = 0;
+  #high = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  }
+
+  fail(why: string, at = this.at): never {
+    throw new DecodeError(`proto: ${why} (byte ${at})`);
+  }
+
+  /** Reads 64 bits into the two halves. */
+  #varint(end: number): void {
+    let low = 0;
+    let middle = 0;
+    let high = 0;
+    for (let i = 0; i < 10; i++) {
+      if (this.at >= end) this.fail("unexpected EOF in a number");
+      const byte = this.bytes[this.at++]!;
+      const bits = byte & 0x7f;
+      if (i < 4) low |= bits << (7 * i);
+      else if (i < 8) middle |= bits << (7 * (i - 4));
+      else high |= bits << (7 * (i - 8));
+      if (byte < 0x80) {
+        this.#low = (low | (middle << 28)) >>> 0;
+        this.#high = ((middle >>> 4) | (high << 24)) >>> 0;
+        return;
+      }
+    }
+    this.fail("integer overflow: a number of more than 10 bytes");
+  }
+
+  int32(end: number): number {
+    this.#varint(end);
+    return this.#low | 0;
+  }
+
+  /** A bigint where a number would lose digits. */
+  int64(end: number): number | bigint {
+    this.#varint(end);
+    const high = this.#high | 0;
+    const number = high * 2 ** 32 + this.#low;
+    return Number.isSafeInteger(number) ? number : (BigInt(high) << 32n) | BigInt(this.#low);
+  }
+
+  bool(end: number): boolean {
+    this.#varint(end);
+    return (this.#low | this.#high) !== 0;
+  }
+
+  double(end: number): number {
+    const at = this.at;
+    this.#skipBytes(8, end);
+    return this.bytes.readDoubleLE(at);
+  }
+
+  /** Number and kind of the next field, as number * 8 + kind. */
+  tag(end: number): number {
+    const start = this.at;
+    this.#varint(end);
+    const number = this.#low >>> 3;
+    if (this.#high !== 0 || number === 0 || number > 0x1fffffff) this.fail(`illegal tag ${number}`, start);
+    return this.#low;
+  }
+
+  /** Reads a length, and gives the end of the block that begins here. */
+  block(end: number): number {
+    const start = this.at;
+    this.#varint(end);
+    if (this.#high >= 2 ** 31) this.fail("negative length", start);
+    const length = this.#high * 2 ** 32 + this.#low;
+    if (length > end - this.at) {
+      this.fail(`unexpected EOF: ${length} bytes are announced, ${end - this.at} are left`, start);
+    }
+    return this.at + length;
+  }
+
+  #skipBytes(count: number, end: number): void {
+    if (count > end - this.at) this.fail("unexpected EOF");
+    this.at += count;
+  }
+
+  /** Steps over the value of a field that nobody knows; groups with all that they hold. */
+  skip(tag: number, end: number): void {
+    let groups = 0;
+    let next = tag;
+    for (;;) {
+      switch (next & 7) {
+        case wire.varint:
+          this.#varint(end);
+          break;
+        case wire.fixed64:
+          this.#skipBytes(8, end);
+          break;
+        case wire.block:
+          this.at = this.block(end);
+          break;
+        case wire.startGroup:
+          groups++;
+          break;
+        case wire.endGroup:
+          if (groups === 0) this.fail("the end of a group that has not begun");
+          groups--;
+          break;
+        case wire.fixed32:
+          this.#skipBytes(4, end);
+          break;
+        default:
+          this.fail(`illegal wire type ${next & 7}`);
+      }
+      if (groups === 0) return;
+      next = this.tag(end);
+    }
+  }
+
+  /** The text up to `end`; what is no UTF-8 becomes U+FFFD, as when Go writes it to JSON. */
+  text(end: number): string {
+    const start = this.at;
+    this.at = end;
+    return this.bytes.toString("utf8", start, end);
+  }
+
+  base64(end: number): string {
+    const start = this.at;
+    this.at = end;
+    return this.bytes.toString("base64", start, end);
+  }
+}

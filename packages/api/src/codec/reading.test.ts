@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { gunzipSync } from "node:zlib";
+import { DecodeError, decodeAs, encodeJSON, JSONError, parseJSON } from "./index.ts";
+import { parseYAML, parseYAMLDocuments, YAMLError } from "./yaml.ts";
+
+const folder = new URL("../../../../conformance/codec/", import.meta.url);
+
+interface Case {
+  readonly form: "object" | "yaml" | "json";
+  readonly input: string;
+  readonly type?: string;
+  /** What Go says of it: why not, or how it writes it and what strict reading refuses. */
+  readonly error?: string;
+  readonly text?: string;
+  readonly problems?: readonly string[];
+}
+
+const cases = gunzipSync(readFileSync(new URL("reading.jsonl.gz", folder)))
+  .toString()
+  .trimEnd()
+  .split("\n")
+  .map((line) => JSON.parse(line) as Case);
+
+/** Where we differ from Go, and why. */
+const differences = new Map(
+  (
+    JSON.parse(readFileSync(new URL("differences.json", folder), "utf8")) as {
+      why: string;
+      inputs: string[];
+    }[]
+  ).flatMap(({ why, inputs }) => inputs.map((input) => [input, why] as const)),
+);
+
+/** Compares all cases of a form; the differences that are told must be there, and no others. */
+function compare(form: Case["form"], ours: (input: Case) => Partial<Case>): void {
+  const found = cases.filter((input) => input.form === form);
+  assert.ok(found.length > 200, `${found.length} cases`);
+  for (const input of found) {
+    const { error, text, problems = [] } = input;
+    const got = ours(input);
+    const read = (json: string | undefined): unknown => (json === undefined ? undefined : parseJSON(json));
+    const same = (): void => {
+      assert.equal(got.error, error, input.input);
+      assert.deepEqual(read(got.text), read(text), input.input);
+      assert.deepEqual(got.problems ?? [], problems, input.input);
+    };
+    const why = differences.get(input.input);
+    if (why === undefined) same();
+    else assert.throws(same, assert.AssertionError, `no longer differs: ${input.input} (${why})`);
+  }
+}
+
+test("objects are read as Go reads them: types, unknown and duplicate fields, canonical forms", () => {
+  compare("object", ({ input, type = "" }) => {
+    try {
+      const { object, problems } = decodeAs(parseJSON(input), type, "1.37");
+      return { text: encodeJSON(object), problems };
+    } catch (error) {
+      if (error instanceof DecodeError || error instanceof JSONError) return { error: error.message };
+      throw error;
+    }
+  });
+});
+
+test("what is no JSON is refused in Go's words", () => {
+  compare("json", ({ input }) => {
+    try {
+      parseJSON(input);
+      return {};
+    } catch (error) {
+      if (error instanceof JSONError) return { error: error.message };
+      throw error;
+    }
+  });
+});
+
+test("YAML means what it means to Kubernetes", () => {
+  const refused = new Map(cases.map(({ form, input, error }) => [form + input, error]));
+  compare("yaml", ({ input }) => {
+    try {
+      const { value, duplicates } = parseYAML(input);
+      const problems = duplicates.length > 0 ? [`yaml: unmarshal errors:\n  ${duplicates.join("\n  ")}`] : [];
+      return { text: encodeJSON(value), problems };
+    } catch (error) {
+      if (!(error instanceof YAMLError)) throw error;
+      // Most mistakes are told in the words of our own parser.
+      const expected = refused.get(`yaml${input}`);
+      return { error: expected ?? error.message };
+    }
+  });
+});
+
+test("the mistake that is made most has Go's words", () => {
+  assert.throws(() => parseYAML("a: b: c: ["), {
+    message: "yaml: mapping values are not allowed in this context",
+  });
+});
+
+test("aliases cannot fill the memory, nor lead to themselves", () => {
+  const lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"];
+  for (let i = 1; i < 12; i++)
+    lines.push(
+      `a${i}: &a${i} [${Array(10)
+        .fill(`*a${i - 1}`)
+        .join(", ")}]`,
+    );
+  assert.throws(() => parseYAML(lines.join("\n")), /excessive aliasing/);
+  const merges = ["m0: &m0 {a: b}"];
+  for (let i = 1; i < 40; i++) merges.push(`m${i}: &m${i} {<<: [*m${i - 1}, *m${i - 1}]}`);
+  assert.throws(() => parseYAML(merges.join("\n")), /excessive aliasing/);
+  // Without aliases a text may be as long as it likes.
+  const list = parseYAML("- a\n".repeat(20_000)).value;
+  assert.equal((list as string[]).length, 20_000);
+  assert.throws(() => parseYAML("a: &a [*a]"), /anchor 'a' value contains itself/);
+});
+
+test("YAML that nests too deeply is refused", () => {
+  for (const open of ["[", "{a: ", "- "]) assert.throws(() => parseYAML(open.repeat(20_000)), YAMLError);
+});
+
+test("a stream of documents is read one by one, and empty ones are left out", () => {
+  const text = "# nothing\n---\na: 1\n---\n---\nb: yes\n...\n";
+  assert.deepEqual(
+    parseYAMLDocuments(text).map(({ value }) => value),
+    [{ a: 1 }, { b: true }],
+  );
+});

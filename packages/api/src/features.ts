@@ -1,0 +1,152 @@
+/**
+ * Kubernetes releases and feature gates: which gate a release knows, and its default there
+ * (pkg/features of kubernetes/kubernetes).
+ */
+
+/** The releases whose rules Dray knows, oldest first. */
+export const kubernetesVersions = ["1.34", "1.35", "1.36", "1.37"] as const;
+export type KubernetesVersion = (typeof kubernetesVersions)[number];
+export const newestKubernetesVersion: KubernetesVersion = "1.37";
+
+/** A version or gate that is unknown, or a setting that is not allowed; the message says what would be. */
+export class FeatureError extends Error {
+  override readonly name = "FeatureError";
+}
+
+/** Reads `1.36`, `v1.36` or `1.36.3`; nothing is the newest. Throws FeatureError with the list of versions. */
+export function parseKubernetesVersion(text?: string): KubernetesVersion {
+  if (text === undefined || text === "") return newestKubernetesVersion;
+  const minor = /^v?([0-9]+\.[0-9]+)(\.[0-9]+)?$/.exec(text)?.[1];
+  const version = kubernetesVersions.find((known) => known === minor);
+  if (version !== undefined) return version;
+  throw new FeatureError(
+    `Kubernetes version ${JSON.stringify(text)} is not supported; supported are ${kubernetesVersions.join(", ")}`,
+  );
+}
+
+/**
+ * Stage of a gate in a release: `A` alpha, off; `B` beta, on; `b` beta, off; `G` stable, on; `L` stable and locked on;
+ * `-` unknown to that release.
+ */
+type Stage = "A" | "B" | "b" | "G" | "L" | "-";
+
+/** One letter a release, in the order of `kubernetesVersions`. */
+const gates = {
+  DynamicResourceAllocation: "GLLL",
+  DRAAdminAccess: "BBLL",
+  DRAPrioritizedList: "BBGL",
+  DRAResourceClaimDeviceStatus: "BBBL",
+  DRASchedulerFilterTimeout: "BBBB",
+  DRAPartitionableDevices: "AABB",
+  DRAConsumableCapacity: "AABB",
+  DRADeviceBindingConditions: "AABB",
+  DRADeviceTaints: "AABG",
+  DRADeviceTaintRules: "-AbG",
+  DRAExtendedResource: "AABL",
+  DRAResourceClaimGranularStatusAuthorization: "--BB",
+  DRAListTypeAttributes: "--AA",
+  DRANodeAllocatableResources: "--AA",
+  DRAResourcePoolStatus: "--AA",
+  DRAWorkloadResourceClaims: "--Ab",
+  DRAFractionalCapacityRange: "---B",
+  DRADerivedAttributes: "---A",
+  DRADeviceCompatibilityGroups: "---A",
+  DRAPartitionableDevicesType: "---A",
+  DRAOptionalNodeOperations: "---A",
+  NodeDeclaredFeatures: "-ABL",
+  GenericWorkload: "-AAb",
+  GangScheduling: "-AA-",
+  WorkloadAwarePreemption: "--A-",
+} as const satisfies Readonly<Record<string, string>>;
+
+export type FeatureGate = keyof typeof gates;
+
+/** A gate that does nothing without others. */
+const needs: Partial<Record<FeatureGate, readonly FeatureGate[]>> = {
+  DRADeviceBindingConditions: ["DRAResourceClaimDeviceStatus"],
+  DRAWorkloadResourceClaims: ["GenericWorkload"],
+};
+
+/** The feature gates of one cluster. */
+export interface Features {
+  readonly version: KubernetesVersion;
+  /** False for gates that the release does not know. */
+  enabled(gate: FeatureGate): boolean;
+  /** Every gate the release knows, with its state, for display. */
+  readonly states: ReadonlyMap<FeatureGate, boolean>;
+}
+
+function stageOf(gate: FeatureGate, version: KubernetesVersion): Stage {
+  return gates[gate].charAt(kubernetesVersions.indexOf(version)) as Stage;
+}
+
+/** True for the gates that Dray knows, whatever the release. */
+export function isFeatureGate(name: string): name is FeatureGate {
+  return Object.hasOwn(gates, name);
+}
+
+/** Reads the flag `--feature-gates`: `A=true,B=false`. Throws FeatureError. */
+export function parseFeatureGates(text: string): Map<string, boolean> {
+  const result = new Map<string, boolean>();
+  for (const part of text.split(",").map((piece) => piece.trim())) {
+    if (part === "") continue;
+    const at = part.indexOf("=");
+    if (at < 0) throw new FeatureError(`missing bool value for ${part}`);
+    const name = part.slice(0, at).trim();
+    const value = part.slice(at + 1).trim();
+    if (/^(1|t|T|true|TRUE|True)$/.test(value)) result.set(name, true);
+    else if (/^(0|f|F|false|FALSE|False)$/.test(value)) result.set(name, false);
+    else throw new FeatureError(`invalid value of ${name}=${value}: must be true or false`);
+  }
+  return result;
+}
+
+/**
+ * The gates of a release with what the user set; `AllAlpha` and `AllBeta` stand for every gate of that stage.
+ * Throws FeatureError for a gate that the release does not know, and for a locked one that is set to false.
+ */
+export function featuresOf(
+  version: KubernetesVersion = newestKubernetesVersion,
+  overrides: ReadonlyMap<string, boolean> = new Map(),
+): Features {
+  const states = new Map<FeatureGate, boolean>();
+  for (const gate of Object.keys(gates).filter(isFeatureGate)) {
+    const stage = stageOf(gate, version);
+    if (stage === "-") continue;
+    const group = stage === "A" ? "AllAlpha" : stage === "B" || stage === "b" ? "AllBeta" : undefined;
+    const byGroup = group === undefined ? undefined : overrides.get(group);
+    states.set(gate, byGroup ?? "BGL".includes(stage));
+  }
+  for (const [name, value] of overrides) {
+    if (name === "AllAlpha" || name === "AllBeta") continue;
+    if (!isFeatureGate(name) || !states.has(name)) {
+      const known = [...states.keys()].sort().join(", ");
+      throw new FeatureError(`unrecognized feature gate: ${name}; Kubernetes ${version} has ${known}`);
+    }
+    if (stageOf(name, version) === "L" && !value) {
+      throw new FeatureError(`cannot set feature gate ${name} to false, feature is locked to true`);
+    }
+    states.set(name, value);
+  }
+  for (const [gate, dependencies] of Object.entries(needs)) {
+    const missing = dependencies.filter((dependency) => states.get(dependency) !== true);
+    if (isFeatureGate(gate) && states.get(gate) === true && missing.length > 0) {
+      // A group that was switched whole leaves out what cannot work; a gate that was named is an error.
+      if (overrides.get(gate) === true) {
+        throw new FeatureError(
+          `${gate} is enabled, but depends on features that are disabled: ${missing.join(", ")}`,
+        );
+      }
+      states.set(gate, false);
+    }
+  }
+  return {
+    version,
+    states,
+    enabled(gate) {
+      // Before 1.35 the rules of DRADeviceTaints had no gate of their own (KEP-5055).
+      if (gate === "DRADeviceTaintRules" && version === "1.34") return states.get("DRADeviceTaints") === true;
+      return states.get(gate) === true;
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import type { KindRow } from "../schema/table.ts";
+import type { JSONObject } from "./json.ts";
+import { PathSet } from "./operations.ts";
+import { SchemaSet } from "./schemas.ts";
+
+export interface OpenAPISubresource {
+  readonly name: string;
+  /** The kind that it speaks, which may be of another group (`Scale`, `Eviction`). */
+  readonly row: KindRow;
+  readonly verbs: readonly string[];
+}
+
+export interface OpenAPIResource {
+  readonly row: KindRow;
+  readonly verbs: readonly string[];
+  readonly subresources: readonly OpenAPISubresource[];
+}
+
+export interface OpenAPIRequest {
+  readonly group: string;
+  readonly version: string;
+  readonly resources: readonly OpenAPIResource[];
+  /** `1.36`: fields that this release does not have are left out. */
+  readonly kubernetesVersion: string;
+  /** Names of the struct types that server-side apply replaces as a whole wherever they stand. */
+  readonly atomicTypes: ReadonlySet<string>;
+}
+
+export interface OpenAPIDocument extends JSONObject {
+  readonly openapi: string;
+  readonly info: JSONObject;
+  readonly paths: JSONObject;
+  readonly components: { readonly schemas: JSONObject };
+}
+
+/**
+ * The OpenAPI v3 document of one group and version, as a Kubernetes API server has it at `/openapi/v3/apis/G/V`:
+ * paths for every verb, and the schemas of all types that they reach. The same request gives the same document.
+ */
+export function openAPIDocument(request: OpenAPIRequest): OpenAPIDocument {
+  const { group, version, kubernetesVersion } = request;
+  const schemas = new SchemaSet(kubernetesVersion, { group, version }, request.atomicTypes);
+  const paths = new PathSet(group, version, kubernetesVersion, schemas);
+  for (const resource of request.resources) paths.add(resource);
+  return {
+    openapi: "3.0.0",
+    info: { title: "Kubernetes", version: `v${kubernetesVersion}` },
+    paths: paths.all(),
+    components: { schemas: schemas.all() },
+  };
+}

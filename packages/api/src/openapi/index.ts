@@ -1,0 +1,9 @@
+export {
+  type OpenAPIDocument,
+  type OpenAPIRequest,
+  type OpenAPIResource,
+  type OpenAPISubresource,
+  openAPIDocument,
+} from "./document.ts";
+export type { JSONObject, JSONValue } from "./json.ts";
+export { schemaName } from "./names.ts";

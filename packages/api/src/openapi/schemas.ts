@@ -1,0 +1,236 @@
+import { type Field, type FieldType, type StructType, structType } from "../codec/types.ts";
+import { type KindRow, kindRows } from "../schema/table.ts";
+import descriptionTable from "./descriptions.json" with { type: "json" };
+import type { JSONObject, JSONValue } from "./json.ts";
+import { type SharedName, schemaName, sharedNames } from "./names.ts";
+import { inRelease } from "./release.ts";
+
+/** By type, then by field; `""` is the type itself. `*`: fields of that name anywhere. */
+const descriptions = descriptionTable as Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+const builtins: Readonly<Record<string, { readonly schema: JSONObject; readonly zero?: JSONValue }>> = {
+  string: { schema: { type: "string" }, zero: "" },
+  bool: { schema: { type: "boolean" }, zero: false },
+  int32: { schema: { type: "integer", format: "int32" }, zero: 0 },
+  int64: { schema: { type: "integer", format: "int64" }, zero: 0 },
+  double: { schema: { type: "number", format: "double" }, zero: 0 },
+  bytes: { schema: { type: "string", format: "byte" } },
+  any: { schema: {} },
+};
+
+const sharedSchemas: Readonly<Record<SharedName, () => JSONObject>> = {
+  Quantity: () => ({ oneOf: [{ type: "string" }, { type: "number" }] }),
+  IntOrString: () => ({ format: "int-or-string", oneOf: [{ type: "integer" }, { type: "string" }] }),
+  RawExtension: () => ({ type: "object" }),
+  Time: () => ({ type: "string", format: "date-time" }),
+  MicroTime: () => ({ type: "string", format: "date-time" }),
+  Duration: () => ({ type: "string" }),
+  FieldsV1: () => ({ type: "object" }),
+  Patch: () => ({ type: "object" }),
+  WatchEvent: () => ({
+    type: "object",
+    required: ["type", "object"],
+    properties: {
+      object: { $ref: reference(sharedNames.RawExtension) },
+      type: { type: "string", default: "" },
+    },
+  }),
+};
+
+/** Types that have kind and apiVersion but no paths of their own. */
+const typedMeta: ReadonlySet<string> = new Set(["meta/v1.Status", "meta/v1.DeleteOptions"]);
+
+interface GroupVersionKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+/** The schemas of one document: a type enters with everything it reaches when it is first referred to. */
+export class SchemaSet {
+  readonly #release: string;
+  readonly #groupVersion: { readonly group: string; readonly version: string };
+  readonly #atomicTypes: ReadonlySet<string>;
+  readonly #made = new Map<string, JSONObject>();
+  readonly #kinds: ReadonlyMap<string, KindRow>;
+
+  constructor(
+    release: string,
+    groupVersion: { readonly group: string; readonly version: string },
+    atomicTypes: ReadonlySet<string>,
+  ) {
+    this.#release = release;
+    this.#groupVersion = groupVersion;
+    this.#atomicTypes = atomicTypes;
+    this.#kinds = new Map(kindRows.map((row) => [row.type, row]));
+  }
+
+  /** All that was referred to, by name, in the order of the names. */
+  all(): JSONObject {
+    return Object.fromEntries([...this.#made].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  /** A reference to a struct type of the table. */
+  type(name: string): JSONObject {
+    return this.#once(schemaName(name), () => this.#struct(structType(name)));
+  }
+
+  shared(name: SharedName): JSONObject {
+    if (name === "WatchEvent") this.shared("RawExtension");
+    return this.#once(sharedNames[name], sharedSchemas[name]);
+  }
+
+  /** A reference to the list of a kind. Every list has the same shape, so no list type is asked of the table. */
+  list(row: KindRow): JSONObject {
+    return this.#once(schemaName(`${row.type}List`), () => ({
+      description: `A list of ${row.kind} objects.`,
+      type: "object",
+      required: ["items"],
+      properties: {
+        ...typeProperties(),
+        items: {
+          description: "The objects.",
+          type: "array",
+          items: { allOf: [this.type(row.type)], default: {} },
+        },
+        metadata: {
+          description: describe("", "metadata")!,
+          allOf: [this.type("meta/v1.ListMeta")],
+          default: {},
+        },
+      },
+      "x-kubernetes-group-version-kind": [
+        { group: row.group, version: row.version, kind: `${row.kind}List` },
+      ],
+    }));
+  }
+
+  #once(name: string, make: () => JSONObject): JSONObject {
+    if (!this.#made.has(name)) {
+      // Held before it is made: types may refer to themselves.
+      this.#made.set(name, {});
+      this.#made.set(name, make());
+    }
+    return { $ref: reference(name) };
+  }
+
+  #struct(struct: StructType): JSONObject {
+    const description = descriptions[struct.name]?.[""];
+    const described = description === undefined ? {} : { description };
+    // One of several JSON types, or any JSON at all: upstream leaves the schema open too.
+    if (struct.anyJSON || struct.alternatives !== undefined) return described;
+    const gvk = this.#gvk(struct.name);
+    const properties = new Map<string, JSONValue>(gvk === undefined ? [] : Object.entries(typeProperties()));
+    const required: string[] = [];
+    for (const field of struct.fields.values()) {
+      if (!inRelease(field.marks, this.#release)) continue;
+      properties.set(field.name, this.#property(struct.name, field));
+      if (isRequired(field)) required.push(field.name);
+    }
+    return {
+      ...described,
+      type: "object",
+      ...(required.length > 0 ? { required } : {}),
+      ...(properties.size > 0
+        ? { properties: Object.fromEntries([...properties].sort(([a], [b]) => (a < b ? -1 : 1))) }
+        : {}),
+      ...(gvk === undefined ? {} : { "x-kubernetes-group-version-kind": [{ ...gvk }] }),
+      ...(this.#atomicTypes.has(struct.name) ? { "x-kubernetes-map-type": "atomic" } : {}),
+    };
+  }
+
+  #gvk(type: string): GroupVersionKind | undefined {
+    const row = this.#kinds.get(type);
+    if (row !== undefined) return { group: row.group, version: row.version, kind: row.kind };
+    if (!typedMeta.has(type)) return undefined;
+    const kind = type.slice(type.lastIndexOf(".") + 1);
+    // A Status is of v1 everywhere, options are of the group that they are sent to.
+    return kind === "Status" ? { group: "", version: "v1", kind } : { ...this.#groupVersion, kind };
+  }
+
+  #property(type: string, field: Field): JSONObject {
+    const { marks } = field;
+    const description = describe(type, field.name);
+    const base = this.#schema(field.type);
+    const fallback = defaultOf(field);
+    return {
+      ...(description === undefined ? {} : { description }),
+      ...("$ref" in base ? { allOf: [base] } : base),
+      ...(fallback === undefined ? {} : { default: fallback }),
+      ...(marks.listMapKeys ? { "x-kubernetes-list-map-keys": marks.listMapKeys } : {}),
+      ...(marks.listType ? { "x-kubernetes-list-type": marks.listType } : {}),
+      ...mapType(marks.mapType ?? marks.structType),
+      ...(marks.patchMergeKey ? { "x-kubernetes-patch-merge-key": marks.patchMergeKey } : {}),
+      ...(marks.patchStrategy ? { "x-kubernetes-patch-strategy": marks.patchStrategy } : {}),
+    };
+  }
+
+  #schema(type: FieldType): JSONObject {
+    switch (type.form) {
+      case "list":
+        return { type: "array", items: this.#element(type.element) };
+      case "map":
+        return { type: "object", additionalProperties: this.#element(type.value) };
+      case "struct":
+        return this.type(type.struct.name);
+      case "scalar":
+        return builtins[type.name]?.schema ?? this.shared(type.name as SharedName);
+    }
+  }
+
+  /** An element is always there, so it has a default where its type has one. */
+  #element(type: FieldType): JSONObject {
+    const base = this.#schema(type);
+    const zero = zeroOf(type);
+    if (zero === undefined) return base;
+    return "$ref" in base ? { allOf: [base], default: zero } : { ...base, default: zero };
+  }
+}
+
+function reference(name: string): string {
+  return `#/components/schemas/${name}`;
+}
+
+function typeProperties(): JSONObject {
+  return {
+    apiVersion: { description: describe("", "apiVersion")!, type: "string" },
+    kind: { description: describe("", "kind")!, type: "string" },
+  };
+}
+
+function describe(type: string, field: string): string | undefined {
+  return descriptions[type]?.[field] ?? (general.has(field) ? descriptions["*"]?.[field] : undefined);
+}
+
+const general: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata", "spec", "status"]);
+
+function mapType(type: string | undefined): JSONObject {
+  return type === undefined ? {} : { "x-kubernetes-map-type": type };
+}
+
+/** A field that is written even if empty and is not marked optional must be given. */
+function isRequired({ marks }: Field): boolean {
+  return !marks.optional && marks.omit === "never";
+}
+
+function defaultOf({ type, marks }: Field): JSONValue | undefined {
+  if (marks.default !== undefined) return tableDefault(type, marks.default);
+  if (marks.pointer) return undefined;
+  if (type.form === "struct") return zeroOf(type);
+  return marks.omit === "never" ? zeroOf(type) : undefined;
+}
+
+/** The zero value of what is no pointer, as Go has it; undefined for types that have no default of their own. */
+function zeroOf(type: FieldType): JSONValue | undefined {
+  if (type.form === "scalar") return builtins[type.name]?.zero;
+  if (type.form !== "struct") return undefined;
+  return type.struct.anyJSON || type.struct.alternatives !== undefined ? undefined : {};
+}
+
+/** The table has defaults as JSON, or as `ref(Name)` of a Go constant whose value it does not know: those are left out. */
+function tableDefault(type: FieldType, text: string): JSONValue | undefined {
+  if (text.startsWith("ref(")) return undefined;
+  const value = JSON.parse(text) as JSONValue;
+  const fits = typeof value === "object" ? type.form === "struct" : type.form === "scalar";
+  return fits ? value : undefined;
+}

@@ -1,0 +1,19 @@
+export { type FieldRequirement, type FieldSelection, parseFieldSelector } from "./fields.ts";
+export {
+  type LabelOperator,
+  type LabelRequirement,
+  type LabelSelection,
+  type Labels,
+  labelSelectorOf,
+  matchLabels,
+  parseLabelSelector,
+  requirementOf,
+  SelectorError,
+  selectionOf,
+} from "./labels.ts";
+export {
+  matchesNodeSelector,
+  matchesNodeSelectorTerm,
+  NodeSelectorError,
+  type SelectableNode,
+} from "./node-selector.ts";

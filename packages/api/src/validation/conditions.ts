@@ -1,0 +1,44 @@
+import type { Condition } from "../generated/meta/v1.ts";
+import { byteLength, qualifiedName } from "../names.ts";
+import type { FieldErrors } from "./field.ts";
+
+const reasonForm = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?";
+const reasonPattern = new RegExp(`^${reasonForm}$`);
+const reasonRule =
+  "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric " +
+  "characters or '_,:', and must end with an alphanumeric character or '_' " +
+  `(e.g. 'my_name',  or 'MY_NAME',  or 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', ` +
+  `regex used for validation is '${reasonForm}')`;
+const reasonLimit = 1024;
+const messageLimit = 32 * 1024;
+
+/** A list of conditions (meta/v1 Condition). */
+export function checkConditions(
+  errors: FieldErrors,
+  path: string,
+  conditions: readonly Condition[] | undefined,
+): void {
+  const seen = new Set<string>();
+  (conditions ?? []).forEach((condition, index) => {
+    const at = `${path}[${index}]`;
+    const type = condition.type ?? "";
+    if (seen.has(type)) errors.duplicate(`${at}.type`, type);
+    seen.add(type);
+    errors.check(qualifiedName, `${at}.type`, type);
+    const states = ["False", "True", "Unknown"];
+    const status = condition.status ?? "";
+    if (!states.includes(status)) errors.notSupported(`${at}.status`, status, states);
+    if (condition.observedGeneration !== undefined && condition.observedGeneration < 0) {
+      const detail = "must be greater than or equal to zero";
+      errors.invalid(`${at}.observedGeneration`, condition.observedGeneration, detail);
+    }
+    if (!condition.lastTransitionTime) errors.required(`${at}.lastTransitionTime`);
+    const reason = condition.reason ?? "";
+    if (reason === "") errors.required(`${at}.reason`);
+    else {
+      if (!reasonPattern.test(reason)) errors.invalid(`${at}.reason`, reason, reasonRule);
+      if (byteLength(reason) > reasonLimit) errors.tooLong(`${at}.reason`, reasonLimit);
+    }
+    if (byteLength(condition.message ?? "") > messageLimit) errors.tooLong(`${at}.message`, messageLimit);
+  });
+}

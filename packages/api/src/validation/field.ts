@@ -1,0 +1,162 @@
+import type { FieldError } from "../errors.ts";
+import type { NameRule } from "../names.ts";
+import { quoted } from "../quoted.ts";
+
+/** JSON as Go writes it into messages: no bigint is lost, and `<`, `>`, `&` are escaped. */
+function goJson(value: unknown): string {
+  if (value === undefined) return "null";
+  // JSON has no word for a bigint: its digits go through as a marked text and lose the mark below.
+  const mark = "\u0000";
+  const marked = JSON.stringify(value, (_key, item: unknown) =>
+    typeof item === "bigint" ? mark + item : item,
+  );
+  const text = marked.replace(/"\\u0000(-?[0-9]+)"/g, "$1");
+  return text.replace(
+    /[<>&\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+function shown(value: unknown): string {
+  if (typeof value === "string") return quoted(value);
+  if (typeof value === "number" || typeof value === "bigint" || typeof value === "boolean")
+    return String(value);
+  return goJson(value);
+}
+
+/**
+ * Field errors in the order they are found. Paths are texts, `spec.devices.requests[0].name`; a method adds one error
+ * of the type it is named after.
+ */
+export class FieldErrors {
+  readonly list: FieldError[] = [];
+
+  required(path: string, detail = ""): void {
+    this.list.push({ type: "Required", path, detail });
+  }
+
+  invalid(path: string, value: unknown, detail: string): void {
+    this.list.push({ type: "Invalid", path, value: shown(value), detail });
+  }
+
+  duplicate(path: string, value: unknown): void {
+    this.list.push({ type: "Duplicate", path, value: shown(value), detail: "" });
+  }
+
+  notFound(path: string, value: unknown, detail = ""): void {
+    this.list.push({ type: "NotFound", path, value: shown(value), detail });
+  }
+
+  notSupported(path: string, value: unknown, supported: readonly string[]): void {
+    const detail = `supported values: ${supported.map(quoted).join(", ")}`;
+    this.list.push({ type: "NotSupported", path, value: shown(value), detail });
+  }
+
+  forbidden(path: string, detail: string): void {
+    this.list.push({ type: "Forbidden", path, detail });
+  }
+
+  tooLong(path: string, limit: number): void {
+    this.list.push({ type: "TooLong", path, detail: `may not be more than ${limit} bytes` });
+  }
+
+  tooMany(path: string, count: number, limit: number): void {
+    const detail = `must have at most ${limit} items`;
+    this.list.push({ type: "TooMany", path, value: String(count), detail });
+  }
+
+  internal(path: string, detail: string): void {
+    this.list.push({ type: "InternalError", path, detail });
+  }
+
+  /** One Invalid for each thing that the rule finds wrong. */
+  check(rule: NameRule, path: string, value: string): void {
+    for (const problem of rule(value)) this.invalid(path, value, problem);
+  }
+
+  /** Required where empty, else as `check`. */
+  checkRequired(rule: NameRule, path: string, value: string | undefined): void {
+    if (value) this.check(rule, path, value);
+    else this.required(path);
+  }
+
+  /** Not supported unless it is one of the values; Required where it is empty. */
+  oneOf(path: string, value: string | undefined, supported: readonly string[]): void {
+    if (!value) this.required(path);
+    else if (!supported.includes(value)) this.notSupported(path, value, supported);
+  }
+
+  /** Each item of a list, unless the list is too long: then that is the only error. */
+  items<T>(
+    path: string,
+    list: readonly T[] | undefined,
+    limit: number,
+    check: (item: T, path: string) => void,
+  ): boolean {
+    const items = list ?? [];
+    if (items.length > limit) {
+      this.tooMany(path, items.length, limit);
+      return false;
+    }
+    items.forEach((item, index) => {
+      check(item, `${path}[${index}]`);
+    });
+    return true;
+  }
+
+  /** As `items`, for a list whose items have keys that no two share. */
+  set<T>(
+    path: string,
+    list: readonly T[] | undefined,
+    limit: number,
+    check: (item: T, path: string) => void,
+    keyOf: (item: T) => unknown,
+  ): void {
+    if (!this.items(path, list, limit, check)) return;
+    const seen = new Set<string>();
+    (list ?? []).forEach((item, index) => {
+      const key = keyOf(item);
+      const text = goJson(key);
+      if (seen.has(text)) this.duplicate(`${path}[${index}]`, key);
+      seen.add(text);
+    });
+  }
+}
+
+/** No limit on the length of a list. */
+export const unlimited = Number.POSITIVE_INFINITY;
+
+/** True where two JSON values mean the same to Kubernetes: absent, null, empty list and empty map are one. */
+export function sameValue(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (isEmpty(a) && isEmpty(b)) return true;
+  if (typeof a === "bigint" || typeof b === "bigint") {
+    return (typeof a === "number" || typeof b === "number") && String(a) === String(b);
+  }
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  if (Array.isArray(a) || Array.isArray(b)) {
+    if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
+    return a.every((item, index) => sameValue(item, b[index]));
+  }
+  const left = a as Readonly<Record<string, unknown>>;
+  const right = b as Readonly<Record<string, unknown>>;
+  const keys = new Set([...Object.keys(left), ...Object.keys(right)]);
+  return [...keys].every((key) => sameValue(left[key], right[key]));
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null) return true;
+  if (Array.isArray(value)) return value.length === 0;
+  return typeof value === "object" && Object.keys(value).length === 0;
+}
+
+/** The immutable-field error of Kubernetes, unless both are the same; `shownAs` makes what the message prints. */
+export function checkImmutable(
+  errors: FieldErrors,
+  path: string,
+  value: unknown,
+  old: unknown,
+  shownAs: () => unknown = () => value,
+): void {
+  if (!sameValue(value, old)) errors.invalid(path, shownAs(), "field is immutable");
+}

@@ -1,0 +1,158 @@
+import type { ObjectMeta, OwnerReference } from "../generated/meta/v1.ts";
+import { byteLength, dnsLabel, isLabelValue, type NameRule, pathSegment, qualifiedName } from "../names.ts";
+import { quoted } from "../quoted.ts";
+import { checkImmutable, type FieldErrors } from "./field.ts";
+
+/** All annotations of an object together, in bytes. */
+const annotationsLimit = 256 * 1024;
+/** Finalizers that need no domain. */
+const standardFinalizers = ["kubernetes", "orphan", "foregroundDeletion"];
+
+/** A prefix may end in dashes, because characters follow. */
+function asPrefix(rule: NameRule): NameRule {
+  return (value) =>
+    rule(value.length > 1 ? value.replace(/-+$/, (dashes) => "a".repeat(dashes.length)) : value);
+}
+
+export function checkLabels(
+  errors: FieldErrors,
+  path: string,
+  labels: Readonly<Record<string, string>> | undefined,
+): void {
+  for (const [key, value] of Object.entries(labels ?? {})) {
+    errors.check(qualifiedName, path, key);
+    errors.check(isLabelValue, path, value);
+  }
+}
+
+export function checkAnnotations(
+  errors: FieldErrors,
+  path: string,
+  annotations: Readonly<Record<string, string>> | undefined,
+): void {
+  let size = 0;
+  for (const [key, value] of Object.entries(annotations ?? {})) {
+    for (const problem of qualifiedName(key.toLowerCase())) errors.invalid(path, key, problem);
+    size += byteLength(key) + byteLength(value);
+  }
+  if (size > annotationsLimit) errors.tooLong(path, annotationsLimit);
+}
+
+function checkOwner(errors: FieldErrors, path: string, owner: OwnerReference): void {
+  const parts = (owner.apiVersion ?? "").split("/");
+  const version = parts.length === 1 ? parts[0] : parts[1];
+  if (parts.length > 2 || !version)
+    errors.invalid(`${path}.apiVersion`, owner.apiVersion ?? "", "version must not be empty");
+  if (!owner.kind) errors.invalid(`${path}.kind`, "", "must not be empty");
+  if (!owner.name) errors.invalid(`${path}.name`, "", "must not be empty");
+  if (!owner.uid) errors.invalid(`${path}.uid`, "", "must not be empty");
+  if (
+    owner.kind === "Event" &&
+    (owner.apiVersion === "v1" || owner.apiVersion?.startsWith("events.k8s.io/"))
+  ) {
+    errors.invalid(path, owner, `${owner.apiVersion}, Kind=Event is disallowed from being an owner`);
+  }
+}
+
+function checkOwners(errors: FieldErrors, path: string, owners: readonly OwnerReference[] | undefined): void {
+  let controller: string | undefined;
+  for (const owner of owners ?? []) {
+    checkOwner(errors, path, owner);
+    if (!owner.controller) continue;
+    const name = `${owner.kind}/${owner.name}`;
+    if (controller === undefined) controller = name;
+    else {
+      errors.invalid(
+        path,
+        owners,
+        `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${name}`,
+      );
+    }
+  }
+}
+
+/** Every object's metadata: what the server checks of all kinds. */
+export function checkMetadata(
+  errors: FieldErrors,
+  path: string,
+  metadata: ObjectMeta,
+  rule: NameRule,
+  namespaced: boolean,
+): void {
+  const { name, generateName, namespace } = metadata;
+  if (generateName) errors.check(asPrefix(rule), `${path}.generateName`, generateName);
+  if (!name) errors.required(`${path}.name`, "name or generateName is required");
+  else errors.check(rule, `${path}.name`, name);
+  if (namespaced) errors.checkRequired(dnsLabel, `${path}.namespace`, namespace);
+  else if (namespace) errors.forbidden(`${path}.namespace`, "not allowed on this type");
+  if (metadata.generation !== undefined && metadata.generation < 0) {
+    errors.invalid(`${path}.generation`, metadata.generation, "must be greater than or equal to 0");
+  }
+  checkLabels(errors, `${path}.labels`, metadata.labels);
+  checkAnnotations(errors, `${path}.annotations`, metadata.annotations);
+  checkOwners(errors, `${path}.ownerReferences`, metadata.ownerReferences);
+  const finalizers = metadata.finalizers ?? [];
+  for (const finalizer of finalizers) errors.check(qualifiedName, `${path}.finalizers`, finalizer);
+  if (finalizers.includes("orphan") && finalizers.includes("foregroundDeletion")) {
+    errors.invalid(
+      `${path}.finalizers`,
+      finalizers,
+      "finalizer orphan and foregroundDeletion cannot be both set",
+    );
+  }
+}
+
+/** Names of finalizers, which the kinds with rules of their own check once more. */
+export function checkFinalizerNames(errors: FieldErrors, path: string, metadata: ObjectMeta): void {
+  (metadata.finalizers ?? []).forEach((finalizer, index) => {
+    const detail = "name is neither a standard finalizer name nor is it fully qualified";
+    if (!finalizer.includes("/") && !standardFinalizers.includes(finalizer)) {
+      errors.invalid(`${path}.finalizers[${index}]`, finalizer, detail);
+    }
+  });
+}
+
+/** What may not change in metadata. */
+export function checkMetadataUpdate(
+  errors: FieldErrors,
+  path: string,
+  metadata: ObjectMeta,
+  old: ObjectMeta,
+): void {
+  if (old.deletionTimestamp) {
+    const known = old.finalizers ?? [];
+    const added = [...new Set(metadata.finalizers ?? [])]
+      .filter((finalizer) => !known.includes(finalizer))
+      .sort();
+    if (added.length > 0) {
+      errors.forbidden(
+        `${path}.finalizers`,
+        "no new finalizers can be added if the object is being deleted, " +
+          `found new finalizers []string{${added.map(quoted).join(", ")}}`,
+      );
+    }
+  }
+  if ((metadata.generation ?? 0) < (old.generation ?? 0)) {
+    errors.invalid(`${path}.generation`, metadata.generation ?? 0, "must not be decremented");
+  }
+  checkImmutable(errors, `${path}.name`, metadata.name, old.name);
+  checkImmutable(errors, `${path}.namespace`, metadata.namespace ?? "", old.namespace ?? "");
+  // The server fills it in from the stored object where the client left it out; another creation time is ignored.
+  if (metadata.uid) checkImmutable(errors, `${path}.uid`, metadata.uid, old.uid);
+  const keeps = ["deletionTimestamp", "deletionGracePeriodSeconds"] as const;
+  for (const name of keeps) checkImmutable(errors, `${path}.${name}`, metadata[name], old[name]);
+  checkLabels(errors, `${path}.labels`, metadata.labels);
+  checkAnnotations(errors, `${path}.annotations`, metadata.annotations);
+  checkOwners(errors, `${path}.ownerReferences`, metadata.ownerReferences);
+}
+
+/** What the server checks of any update, whatever the kind, before the rules of the kind. */
+export function checkCommonUpdate(
+  errors: FieldErrors,
+  metadata: ObjectMeta,
+  old: ObjectMeta,
+  namespaced: boolean,
+): void {
+  checkMetadata(errors, "metadata", metadata, pathSegment, namespaced);
+  checkMetadataUpdate(errors, "metadata", metadata, old);
+}

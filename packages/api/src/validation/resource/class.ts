@@ -1,0 +1,56 @@
+import type { DeviceClass } from "../../generated/resource/v1.ts";
+import { dnsSubdomain, type NameRule, qualifiedName } from "../../names.ts";
+import type { ValidationContext } from "../context.ts";
+import { type FieldErrors, sameValue } from "../field.ts";
+import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../metadata.ts";
+import { checkConfiguration } from "./claim.ts";
+import { limits } from "./names.ts";
+import { checkSelectors } from "./selectors.ts";
+
+/** As other names, but the limit is told in bytes. */
+const className: NameRule = (name) =>
+  dnsSubdomain(name).map((problem) => problem.replace(/ characters$/, " bytes"));
+
+/** An extended resource: `domain/name`, of a domain that is not Kubernetes' own, and fit for a quota. */
+export function isExtendedResourceName(name: string): boolean {
+  if (!name.includes("/") || name.includes("kubernetes.io/") || name.startsWith("requests.")) return false;
+  return qualifiedName(`requests.${name}`).length === 0;
+}
+
+function checkSpec(
+  errors: FieldErrors,
+  { spec }: DeviceClass,
+  old: DeviceClass | undefined,
+  context: ValidationContext,
+): void {
+  // Lists that did not change count as stored: their rules may have become stricter since.
+  const storedSelectors = old !== undefined && sameValue(spec?.selectors, old.spec?.selectors);
+  checkSelectors(errors, "spec.selectors", spec?.selectors, context, storedSelectors);
+  const storedConfig = old !== undefined && sameValue(spec?.config, old.spec?.config);
+  errors.items("spec.config", spec?.config, limits.config, (config, at) =>
+    checkConfiguration(errors, at, config, storedConfig),
+  );
+  const name = spec?.extendedResourceName;
+  if (name !== undefined && !isExtendedResourceName(name)) {
+    errors.invalid("spec.extendedResourceName", name, "must be a valid extended resource name");
+  }
+}
+
+export function checkClass(errors: FieldErrors, deviceClass: DeviceClass, context: ValidationContext): void {
+  checkMetadata(errors, "metadata", { ...deviceClass.metadata, generateName: "" }, className, false);
+  checkFinalizerNames(errors, "metadata", deviceClass.metadata);
+  checkSpec(errors, deviceClass, undefined, context);
+}
+
+export function checkClassUpdate(
+  errors: FieldErrors,
+  deviceClass: DeviceClass,
+  old: DeviceClass,
+  context: ValidationContext,
+): void {
+  checkMetadata(errors, "metadata", { ...deviceClass.metadata, generateName: "" }, className, false);
+  checkFinalizerNames(errors, "metadata", deviceClass.metadata);
+  checkMetadataUpdate(errors, "metadata", deviceClass.metadata, old.metadata);
+  checkFinalizerNames(errors, "metadata", deviceClass.metadata);
+  checkSpec(errors, deviceClass, old, context);
+}

@@ -1,0 +1,37 @@
+import type { DeviceSelector } from "../../generated/resource/v1.ts";
+import { byteLength } from "../../names.ts";
+import type { ValidationContext } from "../context.ts";
+import type { FieldErrors } from "../field.ts";
+import { limits } from "./names.ts";
+
+function checkExpression(
+  errors: FieldErrors,
+  path: string,
+  expression: string,
+  context: ValidationContext,
+): void {
+  if (byteLength(expression) > limits.expression) {
+    // Not compiled: what is too long to be stored is too long to be read.
+    errors.tooLong(path, limits.expression);
+    return;
+  }
+  const compiled = context.compileSelector(expression);
+  if (compiled.ok) {
+    if (compiled.maxCost > limits.expressionCost) errors.forbidden(path, "too complex, exceeds cost limit");
+  } else if (compiled.type === "InternalError") errors.internal(path, compiled.error);
+  else errors.invalid(path, expression, compiled.error);
+}
+
+/** Selectors of a request or a class; expressions that are stored already are not compiled again. */
+export function checkSelectors(
+  errors: FieldErrors,
+  path: string,
+  selectors: readonly DeviceSelector[] | undefined,
+  context: ValidationContext,
+  stored = false,
+): void {
+  errors.items(path, selectors, limits.selectors, ({ cel }, at) => {
+    if (!cel) errors.required(`${at}.cel`);
+    else if (!stored) checkExpression(errors, `${at}.cel.expression`, cel.expression ?? "", context);
+  });
+}
