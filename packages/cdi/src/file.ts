@@ -1,0 +1,77 @@
+import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { CdiError, type Spec } from "./spec.ts";
+import { validateSpec } from "./validate.ts";
+import { minimumVersion } from "./version.ts";
+
+/**
+ * The name of a spec's file: `<vendor>-<class>.json`, with `_<transientID>` for one that lives as long as something
+ * else does, such as a claim. JSON is what we write; every reader of CDI takes it.
+ */
+export function specFileName(kind: string, transientID?: string): string {
+  if (transientID !== undefined && !/^[^/\0]+$/.test(transientID)) {
+    throw new CdiError(
+      `transient ID ${JSON.stringify(transientID)} must not be empty and must not have a slash`,
+    );
+  }
+  const name = kind.replace("/", "-");
+  return transientID === undefined ? `${name}.json` : `${name}_${transientID}.json`;
+}
+
+/**
+ * Writes a spec with the lowest version that suffices, so that readers see the old file, the new one, or none, and
+ * answers its path. The folder is made (0755) if it is missing. Throws a CdiError for an invalid spec, before
+ * anything is written.
+ */
+export async function writeSpec(
+  directory: string,
+  content: Omit<Spec, "cdiVersion">,
+  transientID?: string,
+): Promise<string> {
+  const spec = validateSpec({ cdiVersion: minimumVersion(content), ...content });
+  const path = join(directory, specFileName(spec.kind, transientID));
+  await mkdir(directory, { recursive: true, mode: 0o755 });
+  const [file, temporary] = await openTemporary(directory);
+  try {
+    try {
+      await file.writeFile(`${JSON.stringify(spec, null, 2)}\n`);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  return path;
+}
+
+/** Removes a spec's file; succeeds if there is none. */
+export async function removeSpec(directory: string, kind: string, transientID?: string): Promise<void> {
+  await rm(join(directory, specFileName(kind, transientID)), { force: true });
+}
+
+/** The transient IDs for which `directory` has a spec of `kind`. */
+export async function transientIDs(directory: string, kind: string): Promise<string[]> {
+  const prefix = `${kind.replace("/", "-")}_`;
+  const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw error;
+  });
+  return names
+    .filter((name) => name.startsWith(prefix) && name.endsWith(".json"))
+    .map((name) => name.slice(prefix.length, -".json".length));
+}
+
+/** A file that no other process has, under a name that readers of CDI pass over. */
+async function openTemporary(directory: string) {
+  for (let n = 0; ; n++) {
+    const path = join(directory, `spec.${process.pid}.${n}.tmp`);
+    try {
+      return [await open(path, "wx", 0o644), path] as const;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+  }
+}

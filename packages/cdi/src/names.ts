@@ -1,0 +1,49 @@
+import { CdiError } from "./spec.ts";
+
+export interface QualifiedName {
+  readonly vendor: string;
+  readonly class: string;
+  readonly device: string;
+}
+
+const kindPart = /^[A-Za-z](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?$/;
+const devicePart = /^[A-Za-z0-9](?:[A-Za-z0-9_.:-]*[A-Za-z0-9])?$/;
+
+/** What is wrong with a name of a device, or undefined. */
+export function deviceNameProblem(name: string): string | undefined {
+  if (devicePart.test(name)) return undefined;
+  return `${JSON.stringify(name)} is no device name: it must begin and end with a letter or digit and may have "_", "-", "." and ":" between`;
+}
+
+/** What is wrong with `vendor/class`, or undefined. */
+export function kindProblem(kind: string): string | undefined {
+  const [vendor = "", type, ...rest] = kind.split("/");
+  if (type === undefined || rest.length > 0) return `${JSON.stringify(kind)} must have the form vendor/class`;
+  for (const [what, part] of [
+    ["vendor", vendor],
+    ["class", type],
+  ] as const) {
+    if (!kindPart.test(part)) {
+      return `${JSON.stringify(part)} is no ${what}: it must begin with a letter, end with a letter or digit, and may have "_", "-" and "." between`;
+    }
+  }
+  return undefined;
+}
+
+/** `vendor/class=device` taken apart. Throws a CdiError that says what is wrong. */
+export function parseQualifiedName(name: string): QualifiedName {
+  const equals = name.indexOf("=");
+  if (equals < 0)
+    throw new CdiError(`CDI device ${JSON.stringify(name)} must have the form vendor/class=device`);
+  const kind = name.slice(0, equals);
+  const device = name.slice(equals + 1);
+  const problem = kindProblem(kind) ?? deviceNameProblem(device);
+  if (problem !== undefined) throw new CdiError(`CDI device ${JSON.stringify(name)}: ${problem}`);
+  const [vendor = "", type = ""] = kind.split("/");
+  return { vendor, class: type, device };
+}
+
+/** The name by which runtimes are asked for a device. */
+export function qualifiedName(kind: string, device: string): string {
+  return `${kind}=${device}`;
+}

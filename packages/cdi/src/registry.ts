@@ -1,0 +1,163 @@
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { type MergedEdits, mergeEdits } from "./edits.ts";
+import { qualifiedName } from "./names.ts";
+import { parseSpec } from "./parse.ts";
+import type { Device, Spec } from "./spec.ts";
+
+/** Where runtimes look, lowest priority first: what an administrator puts there, what drivers generate. */
+export const defaultDirectories = ["/etc/cdi", "/var/run/cdi"] as const;
+
+/** Devices were asked for that no spec defines, or that two specs of equal priority define. */
+export class UnresolvableDevicesError extends Error {
+  override readonly name = "UnresolvableDevicesError";
+  readonly devices: readonly string[];
+  constructor(devices: readonly string[], problems: readonly CdiProblem[]) {
+    const why = problems.map(({ path, message }) => `${path}: ${message}`).join("; ");
+    super(`unresolvable CDI devices ${devices.join(", ")}${why === "" ? "" : ` (${why})`}`);
+    this.devices = devices;
+  }
+}
+
+/** A file that is passed over, or a device that two files define. */
+export interface CdiProblem {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** The specs of some folders, as they are on disk at each call. */
+export interface CdiRegistry {
+  /**
+   * The edits of these devices in this order: for each its spec's own at first sight of the spec, then the device's.
+   * Rejects with `UnresolvableDevicesError` if one cannot be found; nothing is answered for the others then.
+   */
+  resolve(names: readonly string[]): Promise<MergedEdits>;
+  /** Qualified names of all devices that resolve. */
+  devices(): Promise<string[]>;
+  /** What is wrong with the files now. */
+  problems(): Promise<readonly CdiProblem[]>;
+}
+
+interface SpecFile {
+  readonly path: string;
+  readonly priority: number;
+  /** What of a file changes when it is written. */
+  readonly version: string;
+  readonly spec?: Spec;
+  readonly problem?: string;
+}
+
+interface Entry {
+  readonly file: SpecFile & { readonly spec: Spec };
+  readonly device: Device;
+}
+
+/**
+ * A registry over `directories`, lowest priority first; those that do not exist are empty. Every call looks at the
+ * files again and reads those that changed: a driver writes a spec a moment before the runtime needs it, which
+ * notifications of the file system would not always win.
+ */
+export function cdiRegistry(directories: readonly string[] = defaultDirectories): CdiRegistry {
+  let files = new Map<string, SpecFile>();
+
+  const look = async () => {
+    files = await readFiles(directories, files);
+    return index([...files.values()]);
+  };
+
+  return {
+    async resolve(names) {
+      const { entries, problems } = await look();
+      const missing = names.filter((name) => !entries.has(name));
+      if (missing.length > 0) throw new UnresolvableDevicesError([...new Set(missing)], problems);
+      const seen = new Set<Spec>();
+      return mergeEdits(
+        names.flatMap((name) => {
+          const { file, device } = entries.get(name)!;
+          const first = !seen.has(file.spec);
+          seen.add(file.spec);
+          return first && file.spec.containerEdits !== undefined
+            ? [file.spec.containerEdits, device.containerEdits]
+            : [device.containerEdits];
+        }),
+      );
+    },
+    devices: async () => [...(await look()).entries.keys()].sort(),
+    problems: async () => (await look()).problems,
+  };
+}
+
+async function readFiles(
+  directories: readonly string[],
+  known: ReadonlyMap<string, SpecFile>,
+): Promise<Map<string, SpecFile>> {
+  const files = new Map<string, SpecFile>();
+  for (const [priority, directory] of directories.entries()) {
+    for (const name of await specNames(directory)) {
+      const path = join(directory, name);
+      const file = await readSpecFile(path, priority, known.get(path));
+      if (file !== undefined) files.set(path, file);
+    }
+  }
+  return files;
+}
+
+async function specNames(directory: string): Promise<string[]> {
+  try {
+    const names = await readdir(directory);
+    return names.filter((name) => /\.(json|yaml)$/.test(name)).sort();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return [];
+    throw error;
+  }
+}
+
+async function readSpecFile(
+  path: string,
+  priority: number,
+  known: SpecFile | undefined,
+): Promise<SpecFile | undefined> {
+  let version = "";
+  try {
+    const info = await stat(path, { bigint: true });
+    if (info.isDirectory()) return undefined;
+    version = `${info.ino} ${info.size} ${info.mtimeNs} ${info.ctimeNs}`;
+    if (known?.version === version) return known;
+    return { path, priority, version, spec: parseSpec(await readFile(path, "utf8")) };
+  } catch (error) {
+    // Removed since the folder was read.
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    return { path, priority, version, problem: (error as Error).message };
+  }
+}
+
+/** The highest priority wins; two files of that priority with the same device, and neither does. */
+function index(files: readonly SpecFile[]): { entries: Map<string, Entry>; problems: CdiProblem[] } {
+  const entries = new Map<string, Entry>();
+  const conflicts = new Map<string, Entry[]>();
+  const problems: CdiProblem[] = [];
+  for (const file of files) {
+    if (file.problem !== undefined) problems.push({ path: file.path, message: file.problem });
+    for (const device of file.spec?.devices ?? []) {
+      const name = qualifiedName(file.spec!.kind, device.name);
+      const entry = { file: file as Entry["file"], device };
+      const other = entries.get(name);
+      if (other !== undefined && other.file.priority === file.priority) {
+        conflicts.set(name, [...(conflicts.get(name) ?? [other]), entry]);
+      } else {
+        conflicts.delete(name);
+        entries.set(name, entry);
+      }
+    }
+  }
+  for (const [name, others] of conflicts) {
+    entries.delete(name);
+    const paths = others.map(({ file }) => file.path);
+    problems.push({
+      path: paths.at(-1)!,
+      message: `device ${name} is defined in ${paths.join(" and ")}: neither is used`,
+    });
+  }
+  return { entries, problems };
+}

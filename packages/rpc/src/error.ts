@@ -1,0 +1,61 @@
+/** The status codes of gRPC that calls end with. */
+export const rpcCodes = {
+  Canceled: 1,
+  Unknown: 2,
+  InvalidArgument: 3,
+  DeadlineExceeded: 4,
+  NotFound: 5,
+  AlreadyExists: 6,
+  PermissionDenied: 7,
+  ResourceExhausted: 8,
+  FailedPrecondition: 9,
+  Aborted: 10,
+  OutOfRange: 11,
+  Unimplemented: 12,
+  Internal: 13,
+  Unavailable: 14,
+  DataLoss: 15,
+  Unauthenticated: 16,
+} as const;
+
+export type RpcCode = keyof typeof rpcCodes;
+
+const names = new Map<number, RpcCode>(
+  (Object.entries(rpcCodes) as [RpcCode, number][]).map(([name, code]) => [code, name]),
+);
+
+/**
+ * A call that failed. A handler throws it to choose the code; any other error that it throws is `Unknown`.
+ * The message has the form that people know from Kubernetes' events.
+ */
+export class RpcError extends Error {
+  override readonly name = "RpcError";
+  readonly code: RpcCode;
+  /** What the other side said. */
+  readonly detail: string;
+
+  constructor(code: RpcCode, detail: string, options?: ErrorOptions) {
+    super(`rpc error: code = ${code} desc = ${detail}`, options);
+    this.code = code;
+    this.detail = detail;
+  }
+
+  /** True for an RpcError of that code. */
+  static is(error: unknown, code: RpcCode): error is RpcError {
+    return error instanceof RpcError && error.code === code;
+  }
+}
+
+/** What the library threw, as ours. */
+export function fromServiceError(error: unknown): RpcError {
+  const { code, details, message } = error as { code?: number; details?: string; message?: string };
+  return new RpcError(names.get(code ?? 2) ?? "Unknown", details || message || String(error), {
+    cause: error,
+  });
+}
+
+/** What a handler threw, as the library wants it. */
+export function toServiceError(error: unknown): { code: number; details: string } {
+  if (error instanceof RpcError) return { code: rpcCodes[error.code], details: error.detail };
+  return { code: rpcCodes.Unknown, details: error instanceof Error ? error.message : String(error) };
+}

@@ -1,0 +1,15 @@
+export { type Channel, tcpChannel, unixChannel } from "./channel.ts";
+export { type RpcCode, RpcError, rpcCodes } from "./error.ts";
+export { type RpcServer, tcpServer, unixServer } from "./server.ts";
+export type {
+  CallContext,
+  Caller,
+  CallOptions,
+  Handlers,
+  MessageType,
+  MethodDefinition,
+  Service,
+  ServiceDefinition,
+} from "./service.ts";
+export { service } from "./service.ts";
+export { checkSocketPath, maxSocketPathBytes, removeStaleSocket } from "./socket-path.ts";

@@ -1,0 +1,132 @@
+import type {
+  ServiceDefinition as Methods,
+  Server,
+  ServerUnaryCall,
+  ServerWritableStream,
+  sendUnaryData,
+} from "@grpc/grpc-js";
+import { RpcError, toServiceError } from "./error.ts";
+import { grpc } from "./grpc.ts";
+import type { CallContext, Service } from "./service.ts";
+import { checkSocketPath, removeStaleSocket } from "./socket-path.ts";
+
+export interface RpcServer {
+  /** The path of the socket, or `host:port`. */
+  readonly address: string;
+  /** Takes no new calls, gives those that run `grace` milliseconds (1000), then ends them; removes the socket. */
+  close(grace?: number): Promise<void>;
+}
+
+/** Serves on a unix socket; a socket that a killed server left there is replaced. */
+export async function unixServer(path: string, services: readonly Service[]): Promise<RpcServer> {
+  checkSocketPath(path);
+  await removeStaleSocket(path);
+  return listen(`unix:${path}`, services, () => path);
+}
+
+/** Serves on TCP without encryption, as the kubelet's gRPC probes expect it. Port 0: any free one. */
+export async function tcpServer(
+  host: string,
+  port: number,
+  services: readonly Service[],
+): Promise<RpcServer> {
+  const shown = host.includes(":") ? `[${host}]` : host;
+  return listen(`${shown}:${port}`, services, (bound) => `${shown}:${bound}`);
+}
+
+async function listen(
+  target: string,
+  services: readonly Service[],
+  address: (port: number) => string,
+): Promise<RpcServer> {
+  const { Server, ServerCredentials } = grpc();
+  const server = new Server({
+    "grpc.enable_channelz": 0,
+    "grpc.max_receive_message_length": 16 << 20,
+    "grpc-node.max_session_memory": 16,
+  });
+  for (const one of services) addService(server, one);
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync(target, ServerCredentials.createInsecure(), (error, bound) =>
+      error === null ? resolve(bound) : reject(new Error(`cannot listen on ${target}: ${error.message}`)),
+    );
+  });
+  return { address: address(port), close: (grace = 1000) => close(server, grace) };
+}
+
+function close(server: Server, grace: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => server.forceShutdown(), grace);
+    server.tryShutdown(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+function addService(server: Server, { definition, handlers }: Service): void {
+  const methods: Record<string, Methods[string]> = {};
+  const implementation: Record<string, (...args: never[]) => void> = {};
+  for (const [key, method] of Object.entries(definition.methods)) {
+    const handler = handlers[key] as (request: unknown, context: CallContext) => unknown;
+    methods[key] = {
+      path: `/${definition.fullName}/${method.name}`,
+      requestStream: false,
+      responseStream: method.responseStream,
+      requestSerialize: (message: unknown) => Buffer.from(method.requestType.encode(message).finish()),
+      requestDeserialize: (bytes: Buffer) => method.requestType.decode(bytes),
+      responseSerialize: (message: unknown) => Buffer.from(method.responseType.encode(message).finish()),
+      responseDeserialize: (bytes: Buffer) => method.responseType.decode(bytes),
+    };
+    implementation[key] = method.responseStream
+      ? (call: ServerWritableStream<unknown, unknown>) =>
+          void stream(call, handler as (request: unknown, context: CallContext) => AsyncIterable<unknown>)
+      : (call: ServerUnaryCall<unknown, unknown>, answer: sendUnaryData<unknown>) =>
+          void unary(call, answer, handler as (request: unknown, context: CallContext) => Promise<unknown>);
+  }
+  server.addService(methods, implementation as never);
+}
+
+async function unary(
+  call: ServerUnaryCall<unknown, unknown>,
+  answer: sendUnaryData<unknown>,
+  handler: (request: unknown, context: CallContext) => Promise<unknown>,
+): Promise<void> {
+  const aborted = new AbortController();
+  call.on("cancelled", () => aborted.abort(new RpcError("Canceled", "the caller has gone")));
+  try {
+    answer(null, await handler(call.request, { signal: aborted.signal }));
+  } catch (error) {
+    answer(toServiceError(error));
+  }
+}
+
+async function stream(
+  call: ServerWritableStream<unknown, unknown>,
+  handler: (request: unknown, context: CallContext) => AsyncIterable<unknown>,
+): Promise<void> {
+  const aborted = new AbortController();
+  const { signal } = aborted;
+  call.on("cancelled", () => aborted.abort(new RpcError("Canceled", "the caller has gone")));
+  try {
+    for await (const message of handler(call.request, { signal })) {
+      if (signal.aborted) return;
+      if (!call.write(message)) await drained(call, signal);
+    }
+    call.end();
+  } catch (error) {
+    if (!signal.aborted) call.emit("error", toServiceError(error));
+  }
+}
+
+function drained(call: ServerWritableStream<unknown, unknown>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      call.off("drain", done);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    call.on("drain", done);
+    signal.addEventListener("abort", done);
+  });
+}

@@ -1,0 +1,69 @@
+import type { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
+
+/** How a message is written and read; the generated modules have one for each message. */
+export interface MessageType<T> {
+  encode(message: T, writer?: BinaryWriter): BinaryWriter;
+  decode(input: BinaryReader | Uint8Array, length?: number): T;
+}
+
+/** A service as the generated modules describe it: `DRAPluginDefinition` and its like. */
+export interface ServiceDefinition {
+  /** The name on the wire, with its package. */
+  readonly fullName: string;
+  readonly methods: Readonly<Record<string, MethodDefinition>>;
+}
+
+export interface MethodDefinition {
+  readonly name: string;
+  // biome-ignore lint/suspicious/noExplicitAny: any message; `RequestOf` and `ResponseOf` recover which one
+  readonly requestType: MessageType<any>;
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  readonly responseType: MessageType<any>;
+  readonly requestStream: false;
+  readonly responseStream: boolean;
+}
+
+export type RequestOf<M> = M extends { requestType: MessageType<infer T> } ? T : never;
+export type ResponseOf<M> = M extends { responseType: MessageType<infer T> } ? T : never;
+
+export interface CallContext {
+  /** Aborts when the caller has gone, has cancelled, or its deadline has passed. */
+  readonly signal: AbortSignal;
+}
+
+/** What a server implements: a promise for each call, an async iterable for each stream. */
+export type Handlers<D extends ServiceDefinition> = {
+  readonly [M in keyof D["methods"]]: D["methods"][M]["responseStream"] extends true
+    ? (
+        request: RequestOf<D["methods"][M]>,
+        context: CallContext,
+      ) => AsyncIterable<ResponseOf<D["methods"][M]>>
+    : (request: RequestOf<D["methods"][M]>, context: CallContext) => Promise<ResponseOf<D["methods"][M]>>;
+};
+
+export interface CallOptions {
+  /** Milliseconds until the call fails with DeadlineExceeded; a call without it waits for ever. */
+  readonly timeout?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** What a client calls. Everything rejects with `RpcError`. */
+export type Caller<D extends ServiceDefinition> = {
+  readonly [M in keyof D["methods"]]: D["methods"][M]["responseStream"] extends true
+    ? (
+        request: RequestOf<D["methods"][M]>,
+        options?: CallOptions,
+      ) => AsyncIterable<ResponseOf<D["methods"][M]>>
+    : (request: RequestOf<D["methods"][M]>, options?: CallOptions) => Promise<ResponseOf<D["methods"][M]>>;
+};
+
+/** A definition with what implements it; make it with `service`. */
+export interface Service {
+  readonly definition: ServiceDefinition;
+  readonly handlers: Readonly<Record<string, (request: never, context: CallContext) => unknown>>;
+}
+
+/** Ties handlers to the service that they implement. */
+export function service<D extends ServiceDefinition>(definition: D, handlers: Handlers<NoInfer<D>>): Service {
+  return { definition, handlers: handlers as Service["handlers"] };
+}
