@@ -1,5 +1,28 @@
+export { keyOf, refOf } from "./cache.ts";
 export * from "./client.ts";
 export * from "./clock.ts";
+export { type ClientOptions, createClient } from "./create.ts";
+export type { CredentialSource, Credentials } from "./credentials.ts";
+export {
+  createEventRecorder,
+  type EventRecorder,
+  type EventRecorderOptions,
+  type EventSubject,
+} from "./events.ts";
 export * from "./exchange.ts";
 export * from "./informer.ts";
+export { deepFreeze } from "./json.ts";
+export {
+  type ConnectionConfig,
+  inClusterConfig,
+  type KubeconfigOptions,
+  loadKubeconfig,
+  type NewKubeconfig,
+  writeKubeconfig,
+} from "./kubeconfig.ts";
+export { type LeaderElectionOptions, leadWithLease } from "./leader.ts";
 export * from "./log.ts";
+export { isNamespaceTerminating } from "./namespace.ts";
+export { createWorkQueue, type WorkQueue, type WorkQueueOptions } from "./queue.ts";
+export * from "./time.ts";
+export { type ConnectionOptions, httpsTransport } from "./transport.ts";

@@ -30,4 +30,24 @@ export interface Informer<T extends KubeObject> {
   byIndex(index: string, key: string): readonly T[];
   /** Answers a function that removes the handler. */
   handle(handler: InformerHandler<T>): () => void;
+  /** The newest revision that the cache is known to reflect; undefined before the first state is complete. */
+  readonly resourceVersion: string | undefined;
+  /**
+   * Resolves when `condition` holds, which is looked at now and after each change of the cache; also when the
+   * informer ends. A controller waits so for its own writes before it decides again:
+   * `until(() => hasReached(informer, written))`.
+   */
+  until(condition: () => boolean): Promise<void>;
+}
+
+/**
+ * Whether the cache reflects this object or newer. Revisions compare as integers (KEP-5504, "Comparable
+ * Resource Version"); etcd and our stores count one revision for all kinds.
+ */
+export function hasReached<T extends KubeObject>(informer: Informer<T>, written: KubeObject): boolean {
+  const seen = informer.resourceVersion;
+  const wanted = written.metadata.resourceVersion;
+  if (seen === undefined) return false;
+  // Decimal digits without leading zeros: the longer is the larger, of equal length the texts compare.
+  return seen.length === wanted.length ? seen >= wanted : seen.length > wanted.length;
 }

@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Clock, createWorkQueue, silentLog } from "@dray/client";
+
+function handClock(): Clock & { pass(milliseconds: number): Promise<void> } {
+  let now = 0;
+  const timers = new Set<{ at: number; run: () => void }>();
+  return {
+    now: () => now,
+    after(milliseconds, run) {
+      const timer = { at: now + milliseconds, run };
+      timers.add(timer);
+      return () => timers.delete(timer);
+    },
+    async pass(milliseconds) {
+      now += milliseconds;
+      for (const timer of [...timers]) if (timer.at <= now && timers.delete(timer)) timer.run();
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test("a key that is added often is worked on once; during its work, once more afterwards", async () => {
+  const done: string[] = [];
+  let release = (): void => {};
+  const queue = createWorkQueue({
+    name: "t",
+    clock: handClock(),
+    log: silentLog,
+    async reconcile(key) {
+      done.push(key);
+      if (key === "slow") await new Promise<void>((resolve) => (release = resolve));
+    },
+  });
+  for (const key of ["a", "b", "a", "slow", "slow"]) queue.add(key);
+  await turn();
+  assert.deepEqual(done, ["a", "b", "slow"]);
+  queue.add("slow");
+  queue.add("slow");
+  await turn();
+  assert.deepEqual(done, ["a", "b", "slow"], "one key is never worked on twice at a time");
+  release();
+  await turn();
+  assert.deepEqual(done, ["a", "b", "slow", "slow"]);
+  release();
+  await queue.close();
+});
+
+test("a failing key backs off by itself, and begins anew after a success", async () => {
+  const clock = handClock();
+  const times: number[] = [];
+  let fail = true;
+  const queue = createWorkQueue({
+    name: "t",
+    clock,
+    log: silentLog,
+    firstDelay: 10,
+    longestDelay: 40,
+    async reconcile() {
+      times.push(clock.now());
+      if (fail) throw new Error("not yet");
+    },
+  });
+  queue.add("k");
+  await turn();
+  for (let i = 0; i < 15; i++) await clock.pass(10);
+  assert.deepEqual(times, [0, 10, 30, 70, 110, 150]);
+  fail = false;
+  await clock.pass(40);
+  fail = true;
+  queue.add("k");
+  await turn();
+  await clock.pass(10);
+  assert.deepEqual(times.slice(6), [190, 190, 200]);
+  await queue.close();
+});
+
+test("of two delays the earlier stands; concurrency is kept; closing waits for the work begun", async () => {
+  const clock = handClock();
+  const running = new Set<string>();
+  let most = 0;
+  const release: (() => void)[] = [];
+  const queue = createWorkQueue({
+    name: "t",
+    clock,
+    log: silentLog,
+    concurrency: 2,
+    async reconcile(key) {
+      running.add(key);
+      most = Math.max(most, running.size);
+      await new Promise<void>((resolve) => release.push(resolve));
+      running.delete(key);
+    },
+  });
+  queue.addAfter("late", 100);
+  queue.addAfter("late", 50);
+  queue.addAfter("late", 200);
+  await clock.pass(49);
+  assert.equal(running.size, 0);
+  await clock.pass(1);
+  assert.deepEqual([...running], ["late"]);
+  for (const key of ["a", "b", "c"]) queue.add(key);
+  await turn();
+  assert.deepEqual([most, queue.size], [2, 4]);
+  let closed = false;
+  const closing = queue.close().then(() => {
+    closed = true;
+  });
+  await turn();
+  assert.equal(closed, false);
+  for (const go of release) go();
+  await closing;
+  assert.deepEqual([running.size, most], [0, 2], "what only waited is not begun any more");
+});

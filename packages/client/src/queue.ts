@@ -1,0 +1,123 @@
+import type { Clock } from "./clock.ts";
+import type { Log } from "./log.ts";
+
+export interface WorkQueueOptions {
+  /** Says in logs whose queue this is. */
+  readonly name: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /**
+   * Brings what the key names from what is to what should be; called for a key at most once at a time. If it
+   * rejects, the key comes again after its back-off.
+   */
+  reconcile(key: string): Promise<void>;
+  /** How many keys are worked on at a time; 1 if absent. */
+  readonly concurrency?: number;
+  /** Milliseconds before the first repetition, doubled with each failure up to `longestDelay`. */
+  readonly firstDelay?: number;
+  readonly longestDelay?: number;
+}
+
+/**
+ * Keys to reconcile. A key that is added again while it waits is worked on once; while it is worked on, once
+ * more afterwards.
+ */
+export interface WorkQueue {
+  add(key: string): void;
+  /** Adds the key after some milliseconds; an earlier time that is already set for it stands. */
+  addAfter(key: string, milliseconds: number): void;
+  /** How many keys wait or are worked on; delayed ones apart. */
+  readonly size: number;
+  /** Takes no more keys, forgets those that wait, and resolves when the work begun is done. */
+  close(): Promise<void>;
+}
+
+/** A queue that works on its keys from now on, in the order in which they came. */
+export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
+  const { clock, log, name, reconcile, concurrency = 1, firstDelay = 5, longestDelay = 60_000 } = options;
+  const waiting = new Set<string>();
+  const working = new Set<string>();
+  const again = new Set<string>();
+  const delayed = new Map<string, { readonly due: number; readonly cancel: () => void }>();
+  const failures = new Map<string, number>();
+  let closed = false;
+  let scheduled = false;
+  let drained: (() => void) | undefined;
+
+  function add(key: string): void {
+    if (closed) return;
+    if (working.has(key)) again.add(key);
+    else waiting.add(key);
+    wake();
+  }
+
+  function addAfter(key: string, milliseconds: number): void {
+    if (closed) return;
+    const due = clock.now() + milliseconds;
+    const set = delayed.get(key);
+    if (set !== undefined) {
+      if (set.due <= due) return;
+      set.cancel();
+    }
+    const cancel = clock.after(Math.max(0, milliseconds), () => {
+      delayed.delete(key);
+      add(key);
+    });
+    delayed.set(key, { due, cancel });
+  }
+
+  /** Begins in a later microtask, so that the events of one turn are seen together. */
+  function wake(): void {
+    if (scheduled) return;
+    scheduled = true;
+    queueMicrotask(() => {
+      scheduled = false;
+      for (const key of waiting) {
+        if (working.size >= concurrency) break;
+        waiting.delete(key);
+        working.add(key);
+        void work(key);
+      }
+    });
+  }
+
+  async function work(key: string): Promise<void> {
+    try {
+      await reconcile(key);
+      failures.delete(key);
+    } catch (error) {
+      const count = failures.get(key) ?? 0;
+      failures.set(key, count + 1);
+      // 2 ** 40 milliseconds are beyond any limit; larger exponents would only overflow.
+      const delay = Math.min(longestDelay, firstDelay * 2 ** Math.min(count, 40));
+      const level = count < 3 ? "debug" : "warn";
+      addAfter(key, delay);
+      if (!closed)
+        log[level]({ queue: name, key, failures: count + 1, delay, err: error }, "cannot reconcile yet");
+    }
+    working.delete(key);
+    if (again.delete(key) && !closed) waiting.add(key);
+    if (closed && working.size === 0) drained?.();
+    wake();
+  }
+
+  return {
+    add,
+    addAfter,
+    get size() {
+      return waiting.size + working.size;
+    },
+    async close() {
+      closed = true;
+      waiting.clear();
+      again.clear();
+      for (const { cancel } of delayed.values()) cancel();
+      delayed.clear();
+      if (working.size > 0) {
+        await new Promise<void>((resolve) => {
+          drained = resolve;
+        });
+      }
+    },
+  };
+}
