@@ -9,6 +9,10 @@ export interface Features {
   readonly consumableCapacity: boolean;
   readonly deviceTaints: boolean;
   readonly deviceBindingAndStatus: boolean;
+  /** These choose between upstream's implementations, whose answers differ in details (see `policies.ts`). */
+  readonly fractionalCapacityRange?: boolean;
+  readonly listTypeAttributes?: boolean;
+  readonly optionalNodeOperations?: boolean;
 }
 
 export interface AllocatorOptions {
@@ -30,15 +34,37 @@ export type AllocateResult =
   | { readonly type: "refused"; readonly message: string }
   /** The whole attempt fails, whatever other nodes have. */
   | { readonly type: "error"; readonly message: string }
-  /** `shouldStop` said so; `resume` goes on where the search stopped. */
+  /**
+   * `shouldStop` said so; `resume` goes on where the search stopped, with what was known when it began. A solution
+   * that devices taken or slices changed since then forbid is thrown away, and the search begins anew.
+   */
   | { readonly type: "stopped"; resume(): AllocateResult };
 
-/** Devices held in memory for claims whose allocation is not stored yet. */
+/**
+ * Devices held in memory for claims whose allocation is not stored yet. Whoever stores an allocation hands the stored
+ * claim to `update` before `commit` or `rollback`: then no order of these calls and of what a watch brings ever frees
+ * a device that a stored allocation has.
+ */
 export interface Reservation {
-  /** The allocations are stored, or about to arrive by `update`: forget the reservation once they do. */
+  /**
+   * The allocations are stored. The devices stay held until `update` has seen each claim with them, or its deletion;
+   * what `update` says of a claim counts from then on.
+   */
   commit(): void;
-  /** Nothing was stored: the devices are free again. */
+  /** The devices are free again, but for those that `update` has seen in a claim. After `commit` it does nothing. */
   rollback(): void;
+}
+
+/** A reservation of a device that another claim holds. */
+export class DeviceInUseError extends Error {
+  override readonly name = "DeviceInUseError";
+  /** `driver/pool/device` */
+  readonly device: string;
+
+  constructor(device: string, claim: string, holder: string) {
+    super(`device ${device} cannot be reserved for claim ${claim}: claim ${holder} holds it`);
+    this.device = device;
+  }
 }
 
 /** Why a node refuses claims, or why a device was chosen. Its JSON form is documented in this package's README. */
@@ -64,7 +90,15 @@ export interface RequestExplanation {
 }
 
 export interface RefusalGroup {
-  readonly check: "in-use" | "class-selector" | "request-selector" | "node" | "pool" | "gate" | "error";
+  readonly check:
+    | "in-use"
+    | "class-selector"
+    | "request-selector"
+    | "node"
+    | "pool"
+    | "gate"
+    | "taint"
+    | "error";
   /** What exactly: the selector's text and the values it read, the claim that holds the device, ... */
   readonly cause: string;
   readonly count: number;
@@ -77,6 +111,10 @@ export interface RefusalGroup {
  * reference and must not change.
  */
 export interface Allocator {
+  /**
+   * Takes note of a change. A state of a claim with a smaller `resourceVersion` (compared as numbers, KEP-5504) than
+   * one that was seen before is ignored. A deletion is final, whatever its version: a uid never comes back.
+   */
   update(event: AllocatorEvent): void;
   /** All claims or none. Claims that have an allocation already are not passed. Changes nothing. */
   allocate(
@@ -86,7 +124,10 @@ export interface Allocator {
   ): AllocateResult;
   /** Names of nodes that an index does not rule out for the claims, lazily; undefined: any node may do. */
   candidates(claims: readonly ResourceClaim[]): Iterable<string> | undefined;
-  /** Takes the devices of `allocations` out of what later calls see, at once. */
+  /**
+   * Takes the devices of `allocations` out of what later calls see, at once. Throws DeviceInUseError where another
+   * claim has taken one since `allocate` chose it; then nothing is taken. Admin access takes no device.
+   */
   reserve(claims: readonly ResourceClaim[], allocations: readonly AllocationResult[]): Reservation;
   /** A second pass, for people: the path that does not ask never pays for it. */
   explain(node: Node, claims: readonly ResourceClaim[]): Explanation;

@@ -1,1 +1,2 @@
 export * from "./allocator.ts";
+export { createAllocator } from "./create.ts";

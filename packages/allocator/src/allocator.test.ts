@@ -1,0 +1,384 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Node } from "@dray/api/core/v1";
+import type { AllocationResult, DeviceClass, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
+import fc from "fast-check";
+import { type Allocator, createAllocator, DeviceInUseError } from "./index.ts";
+
+const meta = (name: string): ResourceClaim["metadata"] => ({
+  name,
+  namespace: "default",
+  uid: `uid-of-${name}`,
+  resourceVersion: "",
+  creationTimestamp: "",
+});
+
+const node: Node = { apiVersion: "v1", kind: "Node", metadata: meta("worker"), spec: {}, status: {} };
+const gpus: DeviceClass = {
+  apiVersion: "resource.k8s.io/v1",
+  kind: "DeviceClass",
+  metadata: meta("gpu"),
+  spec: { selectors: [{ cel: { expression: 'device.driver == "gpu.example.com"' } }] },
+};
+
+function slice(name: string, devices: NonNullable<ResourceSlice["spec"]["devices"]>): ResourceSlice {
+  return {
+    apiVersion: "resource.k8s.io/v1",
+    kind: "ResourceSlice",
+    metadata: meta(name),
+    spec: {
+      driver: "gpu.example.com",
+      nodeName: "worker",
+      pool: { name, generation: 1, resourceSliceCount: 1 },
+      devices,
+    },
+  };
+}
+
+function claim(name: string, count = 1, expression?: string): ResourceClaim {
+  const selectors = expression === undefined ? {} : { selectors: [{ cel: { expression } }] };
+  const exactly = { deviceClassName: "gpu", allocationMode: "ExactCount", count, ...selectors };
+  return {
+    apiVersion: "resource.k8s.io/v1",
+    kind: "ResourceClaim",
+    metadata: meta(name),
+    spec: { devices: { requests: [{ name: "r", exactly }] } },
+  };
+}
+
+function stored(object: ResourceClaim, version: number, allocation?: AllocationResult): ResourceClaim {
+  const metadata = { ...object.metadata, resourceVersion: String(version) };
+  return { ...object, metadata, ...(allocation === undefined ? {} : { status: { allocation } }) };
+}
+
+function allocatorWith(...slices: ResourceSlice[]): Allocator {
+  const features = {
+    adminAccess: true,
+    prioritizedList: true,
+    partitionableDevices: false,
+    consumableCapacity: false,
+    deviceTaints: true,
+    deviceBindingAndStatus: false,
+  };
+  const allocator = createAllocator({ features, newId: () => "id" });
+  allocator.update({ kind: "class", object: gpus, deleted: false });
+  for (const object of slices) allocator.update({ kind: "slice", object, deleted: false });
+  return allocator;
+}
+
+function allocate(allocator: Allocator, object: ResourceClaim): AllocationResult | undefined {
+  const result = allocator.allocate(node, [object]);
+  if (result.type === "refused") return undefined;
+  assert.equal(result.type, "allocated", JSON.stringify(result));
+  return result.type === "allocated" ? result.allocations[0] : undefined;
+}
+
+const devicesOf = (allocation: AllocationResult | undefined): string[] =>
+  (allocation?.devices?.results ?? []).map((result) => `${result.pool}/${result.device}`);
+const see = (allocator: Allocator, object: ResourceClaim, deleted = false): void =>
+  allocator.update({ kind: "claim", object, deleted });
+
+const one = slice("p", [{ name: "d" }]);
+const two = slice("p", [{ name: "d0" }, { name: "d1" }]);
+
+describe("order", () => {
+  test("pools by name, devices as published", () => {
+    const allocator = allocatorWith(slice("b", [{ name: "x" }]), slice("a", [{ name: "z" }, { name: "y" }]));
+    assert.deepEqual(devicesOf(allocate(allocator, claim("c", 3))), ["a/z", "a/y", "b/x"]);
+  });
+
+  test("an earlier request gives up its first choice for a later one", () => {
+    const allocator = allocatorWith(
+      slice("p", [
+        { name: "d0", attributes: { big: { bool: true } } },
+        { name: "d1", attributes: { big: { bool: false } } },
+      ]),
+    );
+    const big = 'device.attributes["gpu.example.com"].big';
+    const result = allocator.allocate(node, [claim("any"), claim("big", 1, big)]);
+    assert.equal(result.type, "allocated");
+    if (result.type !== "allocated") return;
+    assert.deepEqual(result.allocations.map(devicesOf), [["p/d1"], ["p/d0"]]);
+  });
+});
+
+describe("reservations", () => {
+  test("a reserved device is not given, and is again after a rollback", () => {
+    const allocator = allocatorWith(one);
+    const allocation = allocate(allocator, claim("a"))!;
+    const reservation = allocator.reserve([claim("a")], [allocation]);
+    assert.equal(allocate(allocator, claim("b")), undefined);
+    reservation.rollback();
+    assert.deepEqual(devicesOf(allocate(allocator, claim("b"))), ["p/d"]);
+    reservation.rollback();
+    reservation.commit();
+    assert.deepEqual(
+      devicesOf(allocate(allocator, claim("b"))),
+      ["p/d"],
+      "an ended reservation does nothing",
+    );
+  });
+
+  test("a device that another claim took since is refused, and nothing is taken", () => {
+    const allocator = allocatorWith(two);
+    const both = allocate(allocator, claim("a", 2))!;
+    const first = allocate(allocator, claim("b"))!;
+    const held = allocator.reserve([claim("b")], [first]);
+    assert.throws(() => allocator.reserve([claim("a")], [both]), DeviceInUseError);
+    held.rollback();
+    assert.deepEqual(devicesOf(allocate(allocator, claim("c", 2))), ["p/d0", "p/d1"]);
+  });
+
+  test("two claims of one reservation cannot have one device", () => {
+    const allocator = allocatorWith(one);
+    const allocation = allocate(allocator, claim("a"))!;
+    const twice = [allocation, allocation];
+    assert.throws(() => allocator.reserve([claim("a"), claim("b")], twice), DeviceInUseError);
+    assert.deepEqual(devicesOf(allocate(allocator, claim("c"))), ["p/d"]);
+  });
+
+  test("commit holds until the claim arrives; states without the allocation do not end it", () => {
+    const allocator = allocatorWith(one);
+    const allocation = allocate(allocator, claim("a"))!;
+    allocator.reserve([stored(claim("a"), 5)], [allocation]).commit();
+    see(allocator, stored(claim("a"), 4));
+    see(allocator, stored(claim("a"), 6));
+    assert.equal(allocate(allocator, claim("b")), undefined);
+    see(allocator, stored(claim("a"), 7, allocation));
+    assert.equal(allocate(allocator, claim("b")), undefined);
+    see(allocator, stored(claim("a"), 8));
+    assert.deepEqual(devicesOf(allocate(allocator, claim("b"))), ["p/d"], "counted once, freed once");
+  });
+
+  test("the claim may arrive, and be deallocated, before the commit", () => {
+    const allocator = allocatorWith(one);
+    const allocation = allocate(allocator, claim("a"))!;
+    const reservation = allocator.reserve([stored(claim("a"), 1)], [allocation]);
+    see(allocator, stored(claim("a"), 2, allocation));
+    see(allocator, stored(claim("a"), 3));
+    assert.equal(allocate(allocator, claim("b")), undefined);
+    reservation.commit();
+    assert.deepEqual(devicesOf(allocate(allocator, claim("b"))), ["p/d"]);
+  });
+
+  test("a rollback does not free what is stored all the same", () => {
+    const allocator = allocatorWith(one);
+    const allocation = allocate(allocator, claim("a"))!;
+    const reservation = allocator.reserve([claim("a")], [allocation]);
+    see(allocator, stored(claim("a"), 2, allocation));
+    reservation.rollback();
+    assert.equal(allocate(allocator, claim("b")), undefined);
+  });
+
+  test("an older state frees nothing; versions are numbers", () => {
+    const allocator = allocatorWith(one);
+    const allocation = allocate(allocator, claim("a"))!;
+    see(allocator, stored(claim("a"), 10, allocation));
+    see(allocator, stored(claim("a"), 9));
+    assert.equal(allocate(allocator, claim("b")), undefined);
+    see(allocator, stored(claim("a"), 11));
+    assert.deepEqual(devicesOf(allocate(allocator, claim("b"))), ["p/d"]);
+  });
+
+  test("an older allocation of the same device does not end a reservation", () => {
+    const allocator = allocatorWith(one);
+    const allocation = allocate(allocator, claim("a"))!;
+    allocator.reserve([stored(claim("a"), 3)], [allocation]).commit();
+    see(allocator, stored(claim("a"), 2, allocation));
+    see(allocator, stored(claim("a"), 3));
+    assert.equal(allocate(allocator, claim("b")), undefined);
+  });
+
+  test("a deleted claim holds nothing, whatever becomes of its reservation", () => {
+    const allocator = allocatorWith(one);
+    const allocation = allocate(allocator, claim("a"))!;
+    const reservation = allocator.reserve([claim("a")], [allocation]);
+    see(allocator, stored(claim("a"), 1), true);
+    const next = allocate(allocator, claim("b"))!;
+    allocator.reserve([claim("b")], [next]);
+    reservation.rollback();
+    assert.equal(allocate(allocator, claim("c")), undefined, "the old reservation does not free the new one");
+  });
+
+  test("in any order no device is given twice", () => {
+    const claims = 4;
+    const step = fc.tuple(
+      fc.constantFrom("place", "write", "commit", "rollback", "deallocate", "delete", "deliver", "replay"),
+      fc.nat(claims - 1),
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        simulate(claims, steps);
+      }),
+      { numRuns: 400, seed: 1 },
+    );
+  });
+});
+
+/** A server, a watch that lags behind and repeats itself, and a scheduler that keeps to the rules of `Reservation`. */
+function simulate(claims: number, steps: readonly (readonly [string, number])[]): void {
+  const allocator = allocatorWith(two);
+  let version = 1;
+  const server = Array.from({ length: claims }, (_, i) => stored(claim(`c${i}-0`), version++));
+  const flows = new Map<
+    number,
+    { reservation: ReturnType<Allocator["reserve"]>; devices: AllocationResult; written: boolean }
+  >();
+  const events: { i: number; object: ResourceClaim; deleted: boolean }[] = [];
+  let delivered = 0;
+  const happen = (i: number, object: ResourceClaim, deleted = false): void => {
+    events.push({ i, object, deleted });
+  };
+  steps.forEach(([kind, i], turn) => {
+    const object = server[i]!;
+    const flow = flows.get(i);
+    const allocation = object.status?.allocation;
+    if (kind === "place" && flow === undefined && allocation === undefined) {
+      const devices = allocate(allocator, object);
+      if (devices === undefined) return;
+      const taken = [
+        ...server.flatMap((other) => devicesOf(other.status?.allocation)),
+        ...[...flows.values()].flatMap((other) => devicesOf(other.devices)),
+      ];
+      for (const device of devicesOf(devices)) assert.ok(!taken.includes(device), `${device} is given twice`);
+      flows.set(i, { reservation: allocator.reserve([object], [devices]), devices, written: false });
+    } else if (kind === "write" && flow !== undefined && !flow.written) {
+      flow.written = true;
+      server[i] = stored(object, version++, flow.devices);
+      happen(i, server[i]);
+      see(allocator, server[i]);
+    } else if (kind === "commit" && flow?.written) {
+      flow.reservation.commit();
+      flows.delete(i);
+    } else if (kind === "rollback" && flow !== undefined) {
+      flow.reservation.rollback();
+      flows.delete(i);
+    } else if (kind === "deallocate" && flow === undefined && allocation !== undefined) {
+      const { status: _, ...rest } = object;
+      server[i] = stored(rest, version++);
+      happen(i, server[i]);
+    } else if (kind === "delete" && flow === undefined) {
+      happen(i, object, true);
+      server[i] = stored(claim(`c${i}-${turn}`), version++);
+      happen(i, server[i]);
+    } else if (kind === "deliver" && delivered < events.length) {
+      const event = events[delivered++]!;
+      see(allocator, event.object, event.deleted);
+    } else if (kind === "replay") {
+      for (const event of events.slice(0, delivered)) {
+        if (event.object.metadata.uid === object.metadata.uid) see(allocator, event.object);
+      }
+    }
+  });
+  while (delivered < events.length) {
+    const event = events[delivered++]!;
+    see(allocator, event.object, event.deleted);
+  }
+  for (const flow of flows.values()) flow.reservation.rollback();
+  const taken = new Set(server.flatMap((object) => devicesOf(object.status?.allocation)));
+  const free = allocate(allocator, claim("last", 2 - taken.size));
+  assert.equal(devicesOf(free).length, 2 - taken.size, "what nobody holds is free in the end");
+}
+
+describe("stop and resume", () => {
+  const many = slice(
+    "p",
+    Array.from({ length: 12 }, (_, i) => ({ name: `d${i}`, attributes: { index: { int: i } } })),
+  );
+  const only = (name: string, index: number): ResourceClaim =>
+    claim(name, 1, `device.attributes["gpu.example.com"].index == ${index}`);
+  // The last claim needs what the second one tries first: hundreds of combinations come before the solution.
+  const slow = [only("third", 3), claim("any", 5), only("first", 0)];
+
+  test("a search stopped at every turn ends with the same answer", () => {
+    const allocator = allocatorWith(many);
+    const refused = [claim("any", 5), claim("none", 1, 'device.driver == "no" || false')];
+    let turns = 0;
+    let result = allocator.allocate(node, refused, { shouldStop: () => true });
+    while (result.type === "stopped") {
+      turns++;
+      result = result.resume();
+    }
+    assert.ok(turns > 3, `stopped ${turns} times`);
+    assert.deepEqual(result, allocator.allocate(node, refused));
+    assert.equal(result.type, "refused");
+  });
+
+  for (const [index, type] of [
+    [3, "refused"],
+    [1, "allocated"],
+  ] as const) {
+    test(`device d${index} is taken while the search stands still: ${type}, and not with it`, () => {
+      const allocator = allocatorWith(many);
+      let result = allocator.allocate(node, slow, { shouldStop: () => true });
+      assert.equal(result.type, "stopped");
+      const quick = only("quick", index);
+      allocator.reserve([quick], [allocate(allocator, quick)!]);
+      while (result.type === "stopped") result = result.resume();
+      assert.equal(result.type, type);
+      const given = result.type === "allocated" ? result.allocations.flatMap(devicesOf) : [];
+      assert.ok(!given.includes(`p/d${index}`), "given twice");
+    });
+  }
+});
+
+describe("explain", () => {
+  test("says what became of every device, by the first check that ruled it out", () => {
+    const allocator = allocatorWith(
+      slice("p", [
+        { name: "small", attributes: { big: { bool: false } } },
+        {
+          name: "tainted",
+          attributes: { big: { bool: true } },
+          taints: [{ key: "broken", effect: "NoSchedule" }],
+        },
+        { name: "held", attributes: { big: { bool: true } } },
+        { name: "good", attributes: { big: { bool: true } } },
+      ]),
+    );
+    const results = [{ request: "r", driver: "gpu.example.com", pool: "p", device: "held" }];
+    see(allocator, stored(claim("other"), 1, { devices: { results } }));
+    const big = 'device.attributes["gpu.example.com"].big';
+    const explanation = allocator.explain(node, [claim("c", 2, big)]);
+    assert.deepEqual(explanation, {
+      node: "worker",
+      claims: [
+        {
+          claim: "default/c",
+          requests: [
+            {
+              request: "r",
+              wanted: 2,
+              seen: 4,
+              suitable: 1,
+              refused: [
+                { check: "request-selector", cause: big, count: 1, devices: ["gpu.example.com/p/small"] },
+                {
+                  check: "taint",
+                  cause: "untolerated taint broken:NoSchedule",
+                  count: 1,
+                  devices: ["gpu.example.com/p/tainted"],
+                },
+                {
+                  check: "in-use",
+                  cause: "allocated to claim default/other",
+                  count: 1,
+                  devices: ["gpu.example.com/p/held"],
+                },
+              ],
+            },
+          ],
+        },
+      ],
+    });
+  });
+
+  test("a class that is missing and a selector that fails are told", () => {
+    const allocator = allocatorWith(one);
+    const bad = allocator.explain(node, [claim("c", 1, 'device.attributes["x"].nosuch')]);
+    assert.match(bad.claims[0]!.requests[0]!.refused[0]!.cause, /no such key: nosuch/);
+    allocator.update({ kind: "class", object: gpus, deleted: true });
+    const missing = allocator.explain(node, [claim("c")]).claims[0]!.requests[0]!.refused[0]!;
+    assert.deepEqual([missing.check, missing.cause], ["error", "device class gpu does not exist"]);
+  });
+});

@@ -1,0 +1,75 @@
+import { unboundedSize } from "./sizes.ts";
+
+/**
+ * What calls cost, by the sizes of their arguments (a receiver comes first) and of the result: characters, bytes,
+ * elements. Every rule grows with each size, so that the same rule gives the cost of a call that was made and, for the
+ * largest sizes, the most that it can cost. A call without a rule costs 1.
+ */
+export type CostRule = (sizes: readonly number[], result: number) => number;
+
+/** What passing over so many characters costs. */
+export const characters = (count: number): number => Math.ceil(count * 0.1);
+const pattern = (count: number): number => Math.ceil(count * 0.25);
+const size = (sizes: readonly number[], i: number): number => sizes[i] ?? 1;
+
+const first: CostRule = (sizes) => characters(size(sizes, 0));
+const firstTwice: CostRule = (sizes) => Math.ceil(size(sizes, 0) * 0.2);
+const shorter: CostRule = (sizes) => characters(Math.min(size(sizes, 0), size(sizes, 1)));
+const both: CostRule = (sizes) => characters(Math.min(unboundedSize, size(sizes, 0) + size(sizes, 1)));
+const search: CostRule = (sizes) => characters(1 + size(sizes, 0)) * pattern(size(sizes, 1));
+const pairs: CostRule = (sizes) => size(sizes, 0) * size(sizes, 1);
+/** A list of as many elements is made, which costs 10 by itself. */
+const makesList: CostRule = (_, result) => 11 + result;
+
+const table = (rules: readonly (readonly [names: string, rule: CostRule])[]): ReadonlyMap<string, CostRule> =>
+  new Map(rules.flatMap(([names, rule]) => names.split(" ").map((name) => [name, rule] as const)));
+
+/** By the name of the function: the rules of Kubernetes, which come first. */
+const byName = table([
+  [
+    "url isURL lowerAscii upperAscii substring trim ip isIP cidr isCIDR quantity isQuantity semver isSemver",
+    first,
+  ],
+  ["replace split ip.isCanonical", firstTwice],
+  ["find findAll", search],
+  ["sets.contains sets.intersects", (sizes) => 1 + pairs(sizes, 0)],
+  ["sets.equivalent", (sizes) => 1 + 2 * pairs(sizes, 0)],
+  ["lists.range slice flatten reverse", makesList],
+  ["sort distinct @sortByAssociatedKeys", (sizes) => 11 + 2 * size(sizes, 0) ** 2],
+]);
+
+/** By the form of the function: the rules of the language. */
+const byForm = table([
+  ["string_to_bytes bytes_to_string strings_quote string_format", first],
+  ["starts_with_string ends_with_string", (sizes) => characters(size(sizes, 1))],
+  ["equals not_equals", shorter],
+  ["less_string greater_string less_equals_string greater_equals_string", shorter],
+  ["less_bytes greater_bytes less_equals_bytes greater_equals_bytes", shorter],
+  ["add_string add_bytes", both],
+  ["matches matches_string", search],
+  ["contains_string", (sizes) => characters(size(sizes, 0)) * characters(size(sizes, 1))],
+  ["in_list", (sizes) => size(sizes, 1)],
+]);
+
+/** The rule for a function in one of its forms ("": the form is known only at run time); undefined: it costs 1. */
+export function costRule(name: string, form: string): CostRule | undefined {
+  return byName.get(name) ?? byForm.get(form);
+}
+
+/** Functions that look at every element of a list, and into it. */
+export const elementwise: ReadonlySet<string> = new Set(
+  "isSorted sum max min indexOf lastIndexOf includes".split(" "),
+);
+
+/** Functions whose cost, and work, is the product of two sizes. */
+export const quadratic: ReadonlySet<string> = new Set(
+  "sort distinct @sortByAssociatedKeys sets.contains sets.intersects sets.equivalent".split(" "),
+);
+
+/** Types that compare in constant time. */
+export const constantTime: ReadonlySet<string> = new Set([
+  "kubernetes.Quantity",
+  "kubernetes.Semver",
+  "net.IP",
+  "net.CIDR",
+]);

@@ -1,0 +1,230 @@
+import { declare, type FunctionDeclaration, form } from "../declarations.ts";
+import {
+  boolType,
+  bytesType,
+  doubleType,
+  durationType,
+  intType,
+  stringType,
+  timestampType,
+  uintType,
+} from "../types.ts";
+import {
+  CelError,
+  Duration,
+  inInt,
+  integerOverflow,
+  inUint,
+  Timestamp,
+  Uint,
+  unsignedOverflow,
+  utf8,
+  type Value,
+} from "../values.ts";
+
+const failed = (to: string): CelError => new CelError(`type conversion error from 'string' to '${to}'`);
+const int = (value: bigint): Value => (inInt(value) ? value : integerOverflow);
+const uint = (value: bigint): Value => (inUint(value) ? new Uint(value) : unsignedOverflow);
+
+const second = 1_000_000_000n;
+/** Whole seconds of a time, downwards. */
+function seconds(nanoseconds: bigint): bigint {
+  const rest = ((nanoseconds % second) + second) % second;
+  return (nanoseconds - rest) / second;
+}
+
+function doubleToWhole(value: number, make: (whole: bigint) => Value, overflow: CelError): Value {
+  if (!Number.isFinite(value)) return overflow;
+  // At the very ends float64 cannot tell the limit from the number beyond it, so cel-go refuses both.
+  if (overflow === integerOverflow && Math.abs(value) >= 2 ** 63) return overflow;
+  if (overflow === unsignedOverflow && value < 0) return overflow;
+  return make(BigInt(Math.trunc(value)));
+}
+
+function parseInt64(text: string): Value {
+  if (!/^[+-]?[0-9]+$/.test(text)) return failed("int");
+  const value = BigInt(text.replace(/^\+/, ""));
+  return inInt(value) ? value : failed("int");
+}
+
+function parseUint64(text: string): Value {
+  if (!/^[0-9]+$/.test(text)) return failed("uint");
+  const value = BigInt(text);
+  return inUint(value) ? new Uint(value) : failed("uint");
+}
+
+function parseDouble(text: string): Value {
+  const word = /^([+-]?)(inf|infinity|nan)$/i.exec(text);
+  if (word !== null) {
+    if (word[2]!.toLowerCase() === "nan") return Number.NaN;
+    return word[1] === "-" ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
+  }
+  if (!/^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$/.test(text)) return failed("double");
+  const value = Number(text);
+  return Number.isFinite(value) ? value : failed("double");
+}
+
+function parseBool(text: string): Value {
+  if (["1", "t", "T", "true", "TRUE", "True"].includes(text)) return true;
+  if (["0", "f", "F", "false", "FALSE", "False"].includes(text)) return false;
+  return failed("bool");
+}
+
+const durationUnits: Readonly<Record<string, bigint>> = {
+  ns: 1n,
+  us: 1_000n,
+  µs: 1_000n,
+  μs: 1_000n,
+  ms: 1_000_000n,
+  s: second,
+  m: 60n * second,
+  h: 3600n * second,
+};
+
+/** Go's notation of durations: `1h15m30.918s`. Undefined if it is none. */
+export function parseDuration(text: string): Duration | undefined {
+  const sign = /^[+-]/.exec(text)?.[0] ?? "";
+  const body = text.slice(sign.length);
+  if (body === "0") return new Duration(0n);
+  const parts = [...body.matchAll(/([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)/gy)];
+  if (parts.length === 0 || parts.map((part) => part[0]).join("") !== body) return undefined;
+  let total = 0n;
+  for (const [, whole = "", fraction = "", unit = ""] of parts) {
+    if (whole === "" && fraction === "") return undefined;
+    const size = durationUnits[unit]!;
+    total += BigInt(whole || "0") * size;
+    total += (BigInt(fraction || "0") * size) / 10n ** BigInt(fraction.length);
+  }
+  const value = sign === "-" ? -total : total;
+  return inInt(value) ? new Duration(value) : undefined;
+}
+
+const timestampForm = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)$/;
+
+/** RFC 3339. Undefined if it is none. */
+export function parseTimestamp(text: string): Timestamp | undefined {
+  const match = timestampForm.exec(text);
+  if (match === null) return undefined;
+  const [year, month, day, hour, minute, secs] = match.slice(1, 7).map(Number) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
+  if (month < 1 || month > 12 || day < 1 || hour > 23 || minute > 59 || secs > 59) return undefined;
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  if (date.getUTCMonth() !== month - 1) return undefined;
+  date.setUTCHours(hour, minute, secs);
+  const zone = match[8]!;
+  let offset = 0;
+  if (zone !== "Z") {
+    const hours = Number(zone.slice(1, 3));
+    const minutes = Number(zone.slice(4));
+    if (hours > 24 || minutes > 60) return undefined;
+    offset = (hours * 60 + minutes) * (zone[0] === "-" ? -60 : 60);
+  }
+  const fraction = BigInt((match[7] ?? "").slice(0, 9).padEnd(9, "0"));
+  return new Timestamp((BigInt(date.getTime()) / 1000n - BigInt(offset)) * second + fraction);
+}
+
+/** A double as Go's `%g` of full precision writes it. */
+export function doubleText(value: number): string {
+  if (Number.isNaN(value)) return "NaN";
+  if (!Number.isFinite(value)) return value > 0 ? "+Inf" : "-Inf";
+  if (Object.is(value, -0)) return "-0";
+  const [digits = "", exponent = "0"] = value.toExponential().split("e");
+  const power = Number(exponent);
+  if (value !== 0 && (power < -4 || power >= 21)) {
+    const size = String(Math.abs(power)).padStart(2, "0");
+    return `${digits}e${power < 0 ? "-" : "+"}${size}`;
+  }
+  if (power >= -6 || value === 0) return String(value);
+  return value.toFixed(20).replace(/0+$/, "");
+}
+
+/** Seconds with a fraction, as cel-go writes durations. */
+export function durationText(value: Duration): string {
+  const negative = value.nanoseconds < 0n;
+  const size = negative ? -value.nanoseconds : value.nanoseconds;
+  const fraction = (size % second).toString().padStart(9, "0").replace(/0+$/, "");
+  return `${negative ? "-" : ""}${size / second}${fraction === "" ? "" : `.${fraction}`}s`;
+}
+
+export function timestampText(value: Timestamp): string {
+  const whole = seconds(value.nanoseconds);
+  const date = new Date(Number(whole) * 1000).toISOString().slice(0, 19);
+  const fraction = (value.nanoseconds - whole * second).toString().padStart(9, "0").replace(/0+$/, "");
+  return `${date}${fraction === "" ? "" : `.${fraction}`}Z`;
+}
+
+function bytesText(value: Uint8Array): Value {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(value);
+  } catch {
+    return new CelError("invalid UTF-8 in bytes, cannot convert to string");
+  }
+}
+
+const badDuration = failed("google.protobuf.Duration");
+const badTimestamp = failed("google.protobuf.Timestamp");
+
+/** The functions that turn a value of one scalar type into another. */
+export const conversions: readonly FunctionDeclaration[] = [
+  declare("bool", [
+    form("bool_to_bool", [boolType], boolType, (a) => a),
+    form("string_to_bool", [stringType], boolType, (a) => parseBool(a as string)),
+  ]),
+  declare("bytes", [
+    form("bytes_to_bytes", [bytesType], bytesType, (a) => a),
+    form("string_to_bytes", [stringType], bytesType, (a) => utf8(a as string)),
+  ]),
+  declare("double", [
+    form("double_to_double", [doubleType], doubleType, (a) => a),
+    form("int64_to_double", [intType], doubleType, (a) => Number(a)),
+    form("string_to_double", [stringType], doubleType, (a) => parseDouble(a as string)),
+    form("uint64_to_double", [uintType], doubleType, (a) => Number((a as Uint).value)),
+  ]),
+  declare("duration", [
+    form("duration_to_duration", [durationType], durationType, (a) => a),
+    form("string_to_duration", [stringType], durationType, (a) => parseDuration(a as string) ?? badDuration),
+  ]),
+  declare("int", [
+    form("int64_to_int64", [intType], intType, (a) => a),
+    form("double_to_int64", [doubleType], intType, (a) => doubleToWhole(a as number, int, integerOverflow)),
+    form("duration_to_int64", [durationType], intType, (a) => (a as Duration).nanoseconds),
+    form("string_to_int64", [stringType], intType, (a) => parseInt64(a as string)),
+    form("timestamp_to_int64", [timestampType], intType, (a) => seconds((a as Timestamp).nanoseconds)),
+    form("uint64_to_int64", [uintType], intType, (a) => int((a as Uint).value)),
+  ]),
+  declare("string", [
+    form("string_to_string", [stringType], stringType, (a) => a),
+    form("bool_to_string", [boolType], stringType, (a) => String(a)),
+    form("bytes_to_string", [bytesType], stringType, (a) => bytesText(a as Uint8Array)),
+    form("double_to_string", [doubleType], stringType, (a) => doubleText(a as number)),
+    form("duration_to_string", [durationType], stringType, (a) => durationText(a as Duration)),
+    form("int64_to_string", [intType], stringType, (a) => String(a)),
+    form("timestamp_to_string", [timestampType], stringType, (a) => timestampText(a as Timestamp)),
+    form("uint64_to_string", [uintType], stringType, (a) => String((a as Uint).value)),
+  ]),
+  declare("timestamp", [
+    form("timestamp_to_timestamp", [timestampType], timestampType, (a) => a),
+    form("int64_to_timestamp", [intType], timestampType, (a) => new Timestamp((a as bigint) * second)),
+    form(
+      "string_to_timestamp",
+      [stringType],
+      timestampType,
+      (a) => parseTimestamp(a as string) ?? badTimestamp,
+    ),
+  ]),
+  declare("uint", [
+    form("uint64_to_uint64", [uintType], uintType, (a) => a),
+    form("double_to_uint64", [doubleType], uintType, (a) =>
+      doubleToWhole(a as number, uint, unsignedOverflow),
+    ),
+    form("int64_to_uint64", [intType], uintType, (a) => uint(a as bigint)),
+    form("string_to_uint64", [stringType], uintType, (a) => parseUint64(a as string)),
+  ]),
+];

@@ -1,0 +1,56 @@
+import { declare, type FunctionDeclaration, form, K, method, T, V } from "../declarations.ts";
+import { boolType, dynType, intType, listType, mapType, optionalType, stringType } from "../types.ts";
+import { CelError, equal, LiteralMap, Optional, type Value } from "../values.ts";
+
+const optional = optionalType(T);
+const list = listType(T);
+const absent = new CelError("optional.none() dereference");
+
+function isZero(value: Value): boolean {
+  if (value === null || value === false || value === "" || value === 0n || value === 0) return true;
+  if (Array.isArray(value)) return value.length === 0;
+  if (value instanceof LiteralMap) return value.size === 0;
+  return false;
+}
+
+const unwrap = (a: Value): Value =>
+  (a as readonly Value[]).flatMap((entry) =>
+    entry instanceof Optional && entry.value !== undefined ? [entry.value] : [],
+  );
+
+/** Values that may be missing. `or` and `orValue` are evaluated by the plan: their argument is lazy. */
+export const optionalLibrary: readonly FunctionDeclaration[] = [
+  declare("optional.of", [form("optional_of", [T], optional, (a) => new Optional(a))]),
+  declare("optional.ofNonZeroValue", [
+    form("optional_ofNonZeroValue", [T], optional, (a) => (isZero(a) ? Optional.none : new Optional(a))),
+  ]),
+  declare("optional.none", [form("optional_none", [], optional, () => Optional.none)]),
+  declare("optional.unwrap", [form("optional_unwrap", [listType(optional)], list, unwrap)]),
+  declare("unwrapOpt", [method("optional_unwrapOpt", [listType(optional)], list, unwrap)]),
+  declare("value", [
+    method("optional_value", [optional], T, (a) => (a as Optional).value ?? nothing(a as Optional)),
+  ]),
+  declare("hasValue", [
+    method("optional_hasValue", [optional], boolType, (a) => (a as Optional).value !== undefined),
+  ]),
+  declare("or", [method("optional_or_optional", [optional, optional], optional)]),
+  declare("orValue", [method("optional_orValue_value", [optional, T], T)]),
+  declare("_?._", [form("select_optional_field", [dynType, stringType], optionalType(V))]),
+  declare("_[?_]", [
+    form("list_optindex_optional_int", [list, intType], optional),
+    form("optional_list_optindex_optional_int", [optionalType(list), intType], optional),
+    form("map_optindex_optional_value", [mapType(K, V), K], optionalType(V)),
+    form("optional_map_optindex_optional_value", [optionalType(mapType(K, V)), K], optionalType(V)),
+  ]),
+  declare("_[_]", [
+    form("optional_list_index_int", [optionalType(list), intType], optional),
+    form("optional_map_index_value", [optionalType(mapType(K, V)), K], optionalType(V)),
+  ]),
+];
+
+function nothing(value: Optional): Value {
+  return value.value === null ? null : absent;
+}
+
+/** For tests of equality in the lists library. */
+export const same = (a: Value, b: Value): boolean => equal(a, b) === true;

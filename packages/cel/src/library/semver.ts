@@ -1,0 +1,56 @@
+import { declare, type FunctionDeclaration, form, type Implementation, method } from "../declarations.ts";
+import { boolType, intType, semverType, stringType } from "../types.ts";
+import { CelError, SemverValue, type Value } from "../values.ts";
+import { compareVersions, parseVersion } from "../version.ts";
+
+function parse(text: string): Value {
+  const version = parseVersion(text);
+  return typeof version === "string" ? new CelError(version) : new SemverValue(version);
+}
+
+/** What `semver(text, true)` forgives: a leading `v`, missing parts and leading zeroes. */
+function normalized(text: string): Value {
+  let rest = text.startsWith("v") ? text.slice(1) : text;
+  rest = rest.trim();
+  const end = rest.search(/[+-]/);
+  const core = end < 0 ? rest : rest.slice(0, end);
+  const suffix = end < 0 ? "" : rest.slice(end);
+  const parts = core.split(".");
+  if (parts.length < 3 && suffix !== "") {
+    return new CelError("short version cannot contain PreRelease/Build meta data");
+  }
+  const plain = parts.map((part, i) => (i < 3 ? part.replace(/^0+(?=[0-9])/, "") : part));
+  while (plain.length < 3) plain.push("0");
+  return parse(plain.join(".") + suffix);
+}
+
+const version = (value: Value): SemverValue["version"] => (value as SemverValue).version;
+const two = (name: string, result: typeof boolType, invoke: Implementation): FunctionDeclaration =>
+  declare(name, [method(`semver_${name}`, [semverType, semverType], result, invoke)]);
+const part = (name: "major" | "minor" | "patch"): FunctionDeclaration =>
+  declare(name, [method(`semver_${name}`, [semverType], intType, (a) => version(a)[name])]);
+
+/** Semantic versions (Kubernetes CEL library of 1.33). */
+export const semverLibrary: readonly FunctionDeclaration[] = [
+  declare("semver", [
+    form("string_to_semver", [stringType], semverType, (a) => parse(a as string)),
+    form("string_bool_to_semver", [stringType, boolType], semverType, (a, b) =>
+      b === true ? normalized(a as string) : parse(a as string),
+    ),
+  ]),
+  declare("isSemver", [
+    form("is_semver_string", [stringType], boolType, (a) => !(parse(a as string) instanceof CelError)),
+    form(
+      "is_semver_string_bool",
+      [stringType, boolType],
+      boolType,
+      (a, b) => !((b === true ? normalized(a as string) : parse(a as string)) instanceof CelError),
+    ),
+  ]),
+  two("isGreaterThan", boolType, (a, b) => compareVersions(version(a), version(b)) > 0),
+  two("isLessThan", boolType, (a, b) => compareVersions(version(a), version(b)) < 0),
+  two("compareTo", intType, (a, b) => BigInt(compareVersions(version(a), version(b)))),
+  part("major"),
+  part("minor"),
+  part("patch"),
+];

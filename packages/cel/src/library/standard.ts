@@ -1,0 +1,312 @@
+import {
+  declare,
+  type FunctionDeclaration,
+  form,
+  type Implementation,
+  K,
+  method,
+  T,
+  V,
+} from "../declarations.ts";
+import {
+  boolType,
+  bytesType,
+  type CelType,
+  doubleType,
+  durationType,
+  dynType,
+  intType,
+  listType,
+  mapType,
+  stringType,
+  timestampType,
+  typeOf,
+  uintType,
+} from "../types.ts";
+import {
+  CelError,
+  compareNumbers,
+  compareText,
+  Duration,
+  equal,
+  inInt,
+  integerOverflow,
+  inUint,
+  MapValue,
+  noSuchOverload,
+  Timestamp,
+  TypeValue,
+  textLength,
+  typeName,
+  Uint,
+  unsignedOverflow,
+  type Value,
+} from "../values.ts";
+import { conversions } from "./conversions.ts";
+
+const division = new CelError("division by zero");
+const modulus = new CelError("modulus by zero");
+const durationOverflow = integerOverflow;
+
+const int = (value: bigint): Value => (inInt(value) ? value : integerOverflow);
+const uint = (value: bigint): Value => (inUint(value) ? new Uint(value) : unsignedOverflow);
+const missing = (name: string): CelError => new CelError(`no such overload: ${name}`);
+
+type Operator = "_+_" | "_-_" | "_*_" | "_/_" | "_%_";
+
+const intOperators: Readonly<Record<Operator, (a: bigint, b: bigint) => Value>> = {
+  "_+_": (a, b) => int(a + b),
+  "_-_": (a, b) => int(a - b),
+  "_*_": (a, b) => int(a * b),
+  "_/_": (a, b) => (b === 0n ? division : int(a / b)),
+  "_%_": (a, b) => (b === 0n ? modulus : b === -1n && a === -(2n ** 63n) ? integerOverflow : a % b),
+};
+const uintOperators: Readonly<Record<Operator, (a: bigint, b: bigint) => Value>> = {
+  "_+_": (a, b) => uint(a + b),
+  "_-_": (a, b) => uint(a - b),
+  "_*_": (a, b) => uint(a * b),
+  "_/_": (a, b) => (b === 0n ? division : uint(a / b)),
+  "_%_": (a, b) => (b === 0n ? modulus : uint(a % b)),
+};
+const doubleOperators: Readonly<Partial<Record<Operator, (a: number, b: number) => Value>>> = {
+  "_+_": (a, b) => a + b,
+  "_-_": (a, b) => a - b,
+  "_*_": (a, b) => a * b,
+  "_/_": (a, b) => a / b,
+};
+
+function arithmetic(name: Operator): Implementation {
+  const ints = intOperators[name];
+  const uints = uintOperators[name];
+  const doubles = doubleOperators[name];
+  return (a, b) => {
+    if (typeof a === "bigint") return typeof b === "bigint" ? ints(a, b) : noSuchOverload;
+    if (typeof a === "number" && doubles !== undefined) {
+      return typeof b === "number" ? doubles(a, b) : noSuchOverload;
+    }
+    if (a instanceof Uint) return b instanceof Uint ? uints(a.value, b.value) : noSuchOverload;
+    if (name === "_+_") return concatenate(a, b);
+    if (name === "_-_") return subtractTime(a, b);
+    return missing(name);
+  };
+}
+
+function concatenate(a: Value, b: Value): Value {
+  if (typeof a === "string") return typeof b === "string" ? a + b : noSuchOverload;
+  if (Array.isArray(a)) return Array.isArray(b) ? [...a, ...b] : noSuchOverload;
+  if (a instanceof Uint8Array) {
+    if (!(b instanceof Uint8Array)) return noSuchOverload;
+    const joined = new Uint8Array(a.length + b.length);
+    joined.set(a);
+    joined.set(b, a.length);
+    return joined;
+  }
+  if (a instanceof Duration && b instanceof Duration) return duration(a.nanoseconds + b.nanoseconds);
+  if (a instanceof Duration && b instanceof Timestamp) return timestamp(a.nanoseconds + b.nanoseconds);
+  if (a instanceof Timestamp && b instanceof Duration) return timestamp(a.nanoseconds + b.nanoseconds);
+  return a instanceof Duration || a instanceof Timestamp ? noSuchOverload : missing("_+_");
+}
+
+function subtractTime(a: Value, b: Value): Value {
+  if (a instanceof Duration) {
+    return b instanceof Duration ? duration(a.nanoseconds - b.nanoseconds) : noSuchOverload;
+  }
+  if (a instanceof Timestamp) {
+    if (b instanceof Duration) return timestamp(a.nanoseconds - b.nanoseconds);
+    return b instanceof Timestamp ? duration(a.nanoseconds - b.nanoseconds) : noSuchOverload;
+  }
+  return missing("_-_");
+}
+
+function duration(nanoseconds: bigint): Value {
+  return inInt(nanoseconds) ? new Duration(nanoseconds) : durationOverflow;
+}
+
+const firstInstant = -62135596800n * 1_000_000_000n;
+const lastInstant = 253402300800n * 1_000_000_000n;
+
+function timestamp(nanoseconds: bigint): Value {
+  if (nanoseconds < firstInstant || nanoseconds >= lastInstant) return new CelError("timestamp overflow");
+  return new Timestamp(nanoseconds);
+}
+
+function negate(value: Value): Value {
+  if (typeof value === "bigint") return int(-value);
+  if (typeof value === "number") return -value;
+  if (typeof value === "boolean") return !value;
+  return value instanceof Duration ? duration(-value.nanoseconds) : missing("-_");
+}
+
+/** -1, 0, 1, or an error. */
+export function compare(a: Value, b: Value, name: string): number | CelError {
+  if (typeof a === "bigint" || typeof a === "number" || a instanceof Uint) {
+    const order = compareNumbers(a, b);
+    if (order === undefined) return noSuchOverload;
+    return Number.isNaN(order) ? new CelError("NaN values cannot be ordered") : order;
+  }
+  if (typeof a === "string") return typeof b === "string" ? compareText(a, b) : noSuchOverload;
+  if (typeof a === "boolean") return typeof b === "boolean" ? Number(a) - Number(b) : noSuchOverload;
+  if (a instanceof Uint8Array) return b instanceof Uint8Array ? compareBytes(a, b) : noSuchOverload;
+  if (a instanceof Duration) return b instanceof Duration ? order(a, b) : noSuchOverload;
+  if (a instanceof Timestamp) return b instanceof Timestamp ? order(a, b) : noSuchOverload;
+  return missing(name);
+}
+
+function order(a: { nanoseconds: bigint }, b: { nanoseconds: bigint }): number {
+  return a.nanoseconds < b.nanoseconds ? -1 : a.nanoseconds > b.nanoseconds ? 1 : 0;
+}
+
+function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  for (let i = 0; i < a.length && i < b.length; i++) if (a[i] !== b[i]) return a[i]! < b[i]! ? -1 : 1;
+  return Math.sign(a.length - b.length);
+}
+
+function comparison(name: string, holds: (order: number) => boolean): Implementation {
+  return (a, b) => {
+    const result = compare(a, b, name);
+    return typeof result === "number" ? holds(result) : result;
+  };
+}
+
+/** `a in b`; list elements are compared from the needle's side. */
+export function contains(needle: Value, container: Value): Value {
+  if (Array.isArray(container)) return container.some((element) => equal(needle, element) === true);
+  if (container instanceof MapValue) return container.has(needle);
+  return noSuchOverload;
+}
+
+function size(value: Value): Value {
+  if (typeof value === "string") return BigInt(textLength(value));
+  if (Array.isArray(value) || value instanceof Uint8Array) return BigInt(value.length);
+  return value instanceof MapValue ? BigInt(value.size) : missing("size");
+}
+
+/** `a + b` */
+export function add(a: Value, b: Value): Value {
+  return addition(a, b, null, null);
+}
+
+const addition = arithmetic("_+_");
+
+const numeric: readonly (readonly [string, CelType])[] = [
+  ["int64", intType],
+  ["uint64", uintType],
+  ["double", doubleType],
+];
+
+function comparisonForms(prefix: string): ReturnType<typeof form>[] {
+  const same: readonly (readonly [string, CelType])[] = [
+    ["bool", boolType],
+    ...numeric,
+    ["string", stringType],
+    ["bytes", bytesType],
+    ["timestamp", timestampType],
+    ["duration", durationType],
+  ];
+  const mixed = numeric.flatMap(([left, a]) =>
+    numeric
+      .filter(([right]) => right !== left)
+      .map(([right, b]) => form(`${prefix}_${left}_${right}`, [a, b], boolType)),
+  );
+  return [...same.map(([id, type]) => form(`${prefix}_${id}`, [type, type], boolType)), ...mixed];
+}
+
+const numericForms = (prefix: string, types = numeric): ReturnType<typeof form>[] =>
+  types.map(([id, type]) => form(`${prefix}_${id}`, [type, type], type));
+
+const list = listType(T);
+const map = mapType(K, V);
+
+const strings = (name: string, id: string, test: (a: string, b: string) => boolean): FunctionDeclaration =>
+  declare(name, [method(id, [stringType, stringType], boolType, (a, b) => test(a as string, b as string))]);
+
+/** The functions and operators of the language itself. `&&`, `||`, `?:` and indexing are evaluated by the plan. */
+export const standardLibrary: readonly FunctionDeclaration[] = [
+  declare("_?_:_", [form("conditional", [boolType, T, T], T)]),
+  declare("_&&_", [form("logical_and", [boolType, boolType], boolType)]),
+  declare("_||_", [form("logical_or", [boolType, boolType], boolType)]),
+  declare("!_", [form("logical_not", [boolType], boolType)], (a) =>
+    typeof a === "boolean" ? !a : missing("!_"),
+  ),
+  declare("@not_strictly_false", [form("not_strictly_false", [boolType], boolType)]),
+  declare("_==_", [form("equals", [T, T], boolType)], (a, b) => equal(a, b)),
+  declare("_!=_", [form("not_equals", [T, T], boolType)], (a, b) => {
+    // What cannot be compared is not equal.
+    return equal(a, b) !== true;
+  }),
+  declare(
+    "_+_",
+    [
+      form("add_bytes", [bytesType, bytesType], bytesType),
+      form("add_double", [doubleType, doubleType], doubleType),
+      form("add_duration_duration", [durationType, durationType], durationType),
+      form("add_duration_timestamp", [durationType, timestampType], timestampType),
+      form("add_timestamp_duration", [timestampType, durationType], timestampType),
+      form("add_int64", [intType, intType], intType),
+      form("add_list", [list, list], list),
+      form("add_string", [stringType, stringType], stringType),
+      form("add_uint64", [uintType, uintType], uintType),
+    ],
+    arithmetic("_+_"),
+  ),
+  declare(
+    "_-_",
+    [
+      ...numericForms("subtract"),
+      form("subtract_duration_duration", [durationType, durationType], durationType),
+      form("subtract_timestamp_duration", [timestampType, durationType], timestampType),
+      form("subtract_timestamp_timestamp", [timestampType, timestampType], durationType),
+    ],
+    arithmetic("_-_"),
+  ),
+  declare("_*_", numericForms("multiply"), arithmetic("_*_")),
+  declare("_/_", numericForms("divide"), arithmetic("_/_")),
+  declare("_%_", numericForms("modulo", numeric.slice(0, 2)), arithmetic("_%_")),
+  declare(
+    "-_",
+    [form("negate_double", [doubleType], doubleType), form("negate_int64", [intType], intType)],
+    negate,
+  ),
+  declare(
+    "_<_",
+    comparisonForms("less"),
+    comparison("_<_", (order) => order < 0),
+  ),
+  declare(
+    "_<=_",
+    comparisonForms("less_equals"),
+    comparison("_<=_", (order) => order <= 0),
+  ),
+  declare(
+    "_>_",
+    comparisonForms("greater"),
+    comparison("_>_", (order) => order > 0),
+  ),
+  declare(
+    "_>=_",
+    comparisonForms("greater_equals"),
+    comparison("_>=_", (order) => order >= 0),
+  ),
+  declare("@in", [form("in_list", [T, list], boolType), form("in_map", [K, map], boolType)], contains),
+  declare("_[_]", [form("index_list", [list, intType], T), form("index_map", [map, K], V)]),
+  declare(
+    "size",
+    [
+      form("size_bytes", [bytesType], intType),
+      method("bytes_size", [bytesType], intType),
+      form("size_list", [list], intType),
+      method("list_size", [list], intType),
+      form("size_map", [map], intType),
+      method("map_size", [map], intType),
+      form("size_string", [stringType], intType),
+      method("string_size", [stringType], intType),
+    ],
+    size,
+  ),
+  declare("type", [form("type", [T], typeOf(T))], (a) => new TypeValue(typeName(a))),
+  declare("dyn", [form("to_dyn", [T], dynType)], (a) => a),
+  strings("contains", "contains_string", (a, b) => a.includes(b)),
+  strings("startsWith", "starts_with_string", (a, b) => a.startsWith(b)),
+  strings("endsWith", "ends_with_string", (a, b) => a.endsWith(b)),
+  ...conversions,
+];

@@ -1,0 +1,124 @@
+import { declare, type FunctionDeclaration, form, method } from "../declarations.ts";
+import { intType, listType, stringType } from "../types.ts";
+import { CelError, type Value } from "../values.ts";
+
+const outOfRange = (index: bigint): CelError => new CelError(`index out of range: ${index}`);
+const points = (text: Value): string[] => Array.from(text as string);
+
+function charAt(text: Value, index: Value): Value {
+  const all = points(text);
+  const i = index as bigint;
+  if (i < 0n || i > BigInt(all.length)) return outOfRange(i);
+  return all[Number(i)] ?? "";
+}
+
+function indexOf(text: Value, search: Value, from: Value, step: 1 | -1): Value {
+  const all = points(text);
+  const wanted = points(search);
+  const start = from === null ? (step === 1 ? 0n : BigInt(all.length)) : (from as bigint);
+  if (wanted.length === 0 && from === null) return step === 1 ? 0n : BigInt(all.length);
+  if (from !== null && (start < 0n || start > BigInt(all.length) - (step === -1 ? 1n : 0n)))
+    return outOfRange(start);
+  if (wanted.length === 0) return start;
+  let i = Number(start);
+  if (step === -1) i = Math.min(i, all.length - wanted.length);
+  for (; i >= 0 && i + wanted.length <= all.length; i += step) {
+    if (wanted.every((point, k) => all[i + k] === point)) return BigInt(i);
+  }
+  return -1n;
+}
+
+function replace(text: Value, from: Value, to: Value, limit: Value): Value {
+  const count = limit === null ? -1 : Number(limit as bigint);
+  if (count === 0) return text;
+  if (from === "") {
+    const all = points(text);
+    let out = "";
+    let left = count < 0 ? Number.POSITIVE_INFINITY : count;
+    for (let i = 0; i <= all.length; i++) {
+      if (left-- > 0) out += to as string;
+      out += all[i] ?? "";
+    }
+    return out;
+  }
+  const pieces = (text as string).split(from as string);
+  if (count < 0 || pieces.length - 1 <= count) return pieces.join(to as string);
+  const head = pieces.slice(0, count + 1).join(to as string);
+  return [head, ...pieces.slice(count + 1)].join(from as string);
+}
+
+function split(text: Value, separator: Value, limit: Value): Value {
+  const count = limit === null ? -1 : Number(limit as bigint);
+  if (count === 0) return [];
+  if (count === 1) return [text];
+  const pieces = separator === "" ? points(text) : (text as string).split(separator as string);
+  if (count < 0 || pieces.length <= count) return pieces;
+  return [...pieces.slice(0, count - 1), pieces.slice(count - 1).join(separator as string)];
+}
+
+function substring(text: Value, start: Value, end: Value): Value {
+  const all = points(text);
+  const length = BigInt(all.length);
+  const from = start as bigint;
+  const to = end === null ? length : (end as bigint);
+  if (end !== null && from > to) return new CelError(`invalid substring range. start: ${from}, end: ${to}`);
+  if (from < 0n || from > length) return outOfRange(from);
+  if (to < 0n || to > length) return outOfRange(to);
+  return all.slice(Number(from), Number(to)).join("");
+}
+
+/** White space as Unicode has it, which is what is trimmed. */
+const space = "\\t-\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
+const edges = new RegExp(`^[${space}]+|[${space}]+$`, "g");
+
+const escapes: Readonly<Record<string, string>> = {
+  "\u0007": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", "\\": "\\\\",
+  '"': '\\"',
+}; // biome-ignore format: a table reads better in lines
+
+const lower = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+const upper = (text: string): string => text.replace(/[a-z]+/g, (letters) => letters.toUpperCase());
+const join = (list: Value, separator: Value): Value =>
+  (list as readonly string[]).join(separator === null ? "" : (separator as string));
+
+const text = stringType;
+
+/** Strings (cel-go ext.Strings, version 2). */
+export const stringsLibrary: readonly FunctionDeclaration[] = [
+  declare("charAt", [method("string_char_at_int", [text, intType], text, charAt)]),
+  declare("indexOf", [
+    method("string_index_of_string", [text, text], intType, (a, b) => indexOf(a, b, null, 1)),
+    method("string_index_of_string_int", [text, text, intType], intType, (a, b, c) => indexOf(a, b, c, 1)),
+  ]),
+  declare("lastIndexOf", [
+    method("string_last_index_of_string", [text, text], intType, (a, b) => indexOf(a, b, null, -1)),
+    method("string_last_index_of_string_int", [text, text, intType], intType, (a, b, c) =>
+      indexOf(a, b, c, -1),
+    ),
+  ]),
+  declare("lowerAscii", [method("string_lower_ascii", [text], text, (a) => lower(a as string))]),
+  declare("upperAscii", [method("string_upper_ascii", [text], text, (a) => upper(a as string))]),
+  declare("replace", [
+    method("string_replace_string_string", [text, text, text], text, (a, b, c) => replace(a, b, c, null)),
+    method("string_replace_string_string_int", [text, text, text, intType], text, replace),
+  ]),
+  declare("split", [
+    method("string_split_string", [text, text], listType(text), (a, b) => split(a, b, null)),
+    method("string_split_string_int", [text, text, intType], listType(text), split),
+  ]),
+  declare("substring", [
+    method("string_substring_int", [text, intType], text, (a, b) => substring(a, b, null)),
+    method("string_substring_int_int", [text, intType, intType], text, substring),
+  ]),
+  declare("trim", [method("string_trim", [text], text, (a) => (a as string).replace(edges, ""))]),
+  declare("join", [
+    method("list_join", [listType(text)], text, (a) => join(a, null)),
+    method("list_join_string", [listType(text), text], text, join),
+  ]),
+  declare("strings.quote", [
+    form("strings_quote", [text], text, (a) => {
+      const quoted = Array.from(a as string, (c) => escapes[c] ?? c).join("");
+      return `"${quoted}"`;
+    }),
+  ]),
+];

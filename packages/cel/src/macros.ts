@@ -1,0 +1,229 @@
+import { accumulatorName, type Call, type Comprehension, type Expr } from "./ast.ts";
+import type { Problem } from "./source.ts";
+
+/** A macro with the number of arguments it takes, and what it becomes. */
+type Expander = (call: Call, problems: Problem[]) => Expr | undefined;
+
+/** The name under which `sortBy` keeps its list. */
+const sortInput = "@__sortBy_input__";
+
+const memberMacros: ReadonlyMap<string, Expander> = new Map<string, Expander>([
+  ["all/2", (call, problems) => quantifier(call, problems, "all")],
+  ["exists/2", (call, problems) => quantifier(call, problems, "exists")],
+  ["exists_one/2", (call, problems) => existsOne(call, problems)],
+  ["all/3", (call, problems) => quantifier(call, problems, "all")],
+  ["exists/3", (call, problems) => quantifier(call, problems, "exists")],
+  ["exists_one/3", (call, problems) => existsOne(call, problems)],
+  ["existsOne/3", (call, problems) => existsOne(call, problems)],
+  ["map/2", (call, problems) => map(call, problems)],
+  ["map/3", (call, problems) => map(call, problems)],
+  ["filter/2", (call, problems) => filter(call, problems)],
+  ["transformList/3", (call, problems) => transform(call, problems, "list")],
+  ["transformList/4", (call, problems) => transform(call, problems, "list")],
+  ["transformMap/3", (call, problems) => transform(call, problems, "map")],
+  ["transformMap/4", (call, problems) => transform(call, problems, "map")],
+  ["transformMapEntry/3", (call, problems) => transform(call, problems, "entry")],
+  ["transformMapEntry/4", (call, problems) => transform(call, problems, "entry")],
+  ["optMap/2", (call, problems) => optionalMap(call, problems, "optMap")],
+  ["optFlatMap/2", (call, problems) => optionalMap(call, problems, "optFlatMap")],
+  ["bind/3", (call, problems) => bind(call, problems)],
+  ["sortBy/2", (call, problems) => sortBy(call, problems)],
+]);
+
+/** What a call of a macro stands for; undefined if it is no macro. */
+export function expandMacro(call: Call, problems: Problem[]): Expr | undefined {
+  if (call.target === undefined)
+    return call.name === "has" && call.args.length === 1 ? has(call, problems) : undefined;
+  return memberMacros.get(`${call.name}/${call.args.length}`)?.(call, problems);
+}
+
+function has(call: Call, problems: Problem[]): Expr {
+  const arg = call.args[0]!;
+  if (arg.kind === "select" && !arg.testOnly) {
+    return { kind: "select", at: call.at, operand: arg.operand, field: arg.field, testOnly: true };
+  }
+  return fail(problems, arg, "invalid argument to has() macro");
+}
+
+/** Keeps on after a fault so that later ones are found too; the problem itself stops the compilation. */
+function fail(problems: Problem[], expr: Expr, message: string): Expr {
+  problems.push({ at: expr.at, message });
+  return expr;
+}
+
+const identifier = (at: number, name: string): Expr => ({ kind: "identifier", at, name });
+const literal = (at: number, value: boolean | bigint): Expr => ({ kind: "literal", at, value });
+const apply = (at: number, name: string, ...args: Expr[]): Expr => ({
+  kind: "call",
+  at,
+  name,
+  target: undefined,
+  args,
+});
+const method = (at: number, target: Expr, name: string, ...args: Expr[]): Expr => ({
+  kind: "call",
+  at,
+  name,
+  target,
+  args,
+});
+const list = (at: number, ...elements: Expr[]): Expr => ({ kind: "list", at, elements, optional: new Set() });
+
+interface Loop {
+  readonly init: Expr;
+  readonly condition: Expr;
+  readonly step: Expr;
+  readonly result: Expr;
+}
+
+function comprehension(call: Call, names: readonly string[], loop: Loop): Comprehension {
+  return {
+    kind: "comprehension",
+    at: call.at,
+    range: call.target!,
+    variable: names[0]!,
+    variable2: names[1],
+    accumulator: accumulatorName,
+    ...loop,
+  };
+}
+
+/** The names of the iteration variables, which are the first arguments of a macro; undefined if they are none. */
+function variables(call: Call, count: number, problems: Problem[]): string[] | undefined {
+  const names: string[] = [];
+  for (const arg of call.args.slice(0, count)) {
+    if (arg.kind !== "identifier" || arg.name.startsWith(".")) {
+      fail(problems, arg, "argument must be a simple name");
+      return undefined;
+    }
+    if (names.includes(arg.name)) {
+      fail(problems, arg, `duplicate variable name: ${arg.name}`);
+      return undefined;
+    }
+    names.push(arg.name);
+  }
+  return names;
+}
+
+function quantifier(call: Call, problems: Problem[], kind: "all" | "exists"): Expr {
+  const names = variables(call, call.args.length - 1, problems);
+  if (names === undefined) return call;
+  const at = call.at;
+  const predicate = call.args.at(-1)!;
+  const accumulator = (): Expr => identifier(at, accumulatorName);
+  const going = kind === "all" ? accumulator() : apply(at, "!_", accumulator());
+  return comprehension(call, names, {
+    init: literal(at, kind === "all"),
+    condition: apply(at, "@not_strictly_false", going),
+    step: apply(at, kind === "all" ? "_&&_" : "_||_", accumulator(), predicate),
+    result: accumulator(),
+  });
+}
+
+function existsOne(call: Call, problems: Problem[]): Expr {
+  const names = variables(call, call.args.length - 1, problems);
+  if (names === undefined) return call;
+  const at = call.at;
+  const accumulator = (): Expr => identifier(at, accumulatorName);
+  const more = apply(at, "_+_", accumulator(), literal(at, 1n));
+  return comprehension(call, names, {
+    init: literal(at, 0n),
+    condition: literal(at, true),
+    step: apply(at, "_?_:_", call.args.at(-1)!, more, accumulator()),
+    result: apply(at, "_==_", accumulator(), literal(at, 1n)),
+  });
+}
+
+function map(call: Call, problems: Problem[]): Expr {
+  const names = variables(call, 1, problems);
+  if (names === undefined) return call;
+  return collect(call, names, call.args.length === 3 ? call.args[1] : undefined, call.args.at(-1)!);
+}
+
+function filter(call: Call, problems: Problem[]): Expr {
+  const names = variables(call, 1, problems);
+  if (names === undefined) return call;
+  return collect(call, names, call.args[1], call.args[0]!);
+}
+
+function collect(call: Call, names: readonly string[], condition: Expr | undefined, element: Expr): Expr {
+  const at = call.at;
+  const add = apply(at, "_+_", identifier(at, accumulatorName), list(at, element));
+  return comprehension(call, names, {
+    init: list(at),
+    condition: literal(at, true),
+    step: condition === undefined ? add : apply(at, "_?_:_", condition, add, identifier(at, accumulatorName)),
+    result: identifier(at, accumulatorName),
+  });
+}
+
+function transform(call: Call, problems: Problem[], into: "list" | "map" | "entry"): Expr {
+  const names = variables(call, 2, problems);
+  if (names === undefined) return call;
+  const at = call.at;
+  const condition = call.args.length === 4 ? call.args[2] : undefined;
+  const value = call.args.at(-1)!;
+  if (into === "list") return collect(call, names, condition, value);
+  const accumulator = (): Expr => identifier(at, accumulatorName);
+  const insert =
+    into === "map"
+      ? apply(at, "cel.@mapInsert", accumulator(), identifier(at, names[0]!), value)
+      : apply(at, "cel.@mapInsert", accumulator(), value);
+  return comprehension(call, names, {
+    init: { kind: "map", at, entries: [] },
+    condition: literal(at, true),
+    step: condition === undefined ? insert : apply(at, "_?_:_", condition, insert, accumulator()),
+    result: accumulator(),
+  });
+}
+
+/** A name for a value, as a loop over nothing: it is evaluated when first asked for. */
+function named(at: number, name: string, value: Expr, result: Expr): Expr {
+  return {
+    kind: "comprehension",
+    at,
+    range: list(at),
+    variable: "#unused",
+    variable2: undefined,
+    accumulator: name,
+    init: value,
+    condition: literal(at, false),
+    step: identifier(at, name),
+    result,
+  };
+}
+
+function bind(call: Call, problems: Problem[]): Expr | undefined {
+  if (call.target?.kind !== "identifier" || call.target.name !== "cel") return undefined;
+  const name = call.args[0]!;
+  if (name.kind !== "identifier") {
+    return fail(problems, name, "cel.bind() variable names must be simple identifiers");
+  }
+  return named(call.at, name.name, call.args[1]!, call.args[2]!);
+}
+
+function optionalMap(call: Call, problems: Problem[], kind: "optMap" | "optFlatMap"): Expr {
+  const at = call.at;
+  const name = call.args[0]!;
+  if (name.kind !== "identifier") {
+    return fail(problems, name, `${kind}() variable name must be a simple identifier`);
+  }
+  const target = call.target!;
+  const mapped = named(at, name.name, method(at, target, "value"), call.args[1]!);
+  return apply(
+    at,
+    "_?_:_",
+    method(at, target, "hasValue"),
+    kind === "optMap" ? apply(at, "optional.of", mapped) : mapped,
+    apply(at, "optional.none"),
+  );
+}
+
+function sortBy(call: Call, problems: Problem[]): Expr | undefined {
+  const names = variables(call, 1, problems);
+  if (names === undefined) return call;
+  const at = call.at;
+  const input = (): Expr => identifier(at, sortInput);
+  const keys = collect({ ...call, target: input() }, names, undefined, call.args[1]!);
+  return named(at, sortInput, call.target!, method(at, input(), "@sortByAssociatedKeys", keys));
+}
