@@ -1,0 +1,49 @@
+import { StatusError } from "@dray/api";
+import type { Namespace } from "@dray/api/core/v1";
+import { forbidden, notFound } from "../response.ts";
+import { objectKey } from "../storage/keys.ts";
+import type { AdmissionPlugin } from "./admission.ts";
+import type { AdmissionContext } from "./plugins.ts";
+
+/** Namespaces that a cluster cannot do without. */
+const permanent = new Set(["default", "kube-system", "kube-public"]);
+/** What may be created in a namespace that is going away: questions that leave nothing behind. */
+const alwaysAllowed = new Set(["localsubjectaccessreviews"]);
+
+/** Nothing is created in a namespace that does not exist or is being deleted; some namespaces stay for ever. */
+export function namespaceLifecycle({ storage }: AdmissionContext): AdmissionPlugin {
+  return {
+    name: "NamespaceLifecycle",
+    mutate(request) {
+      if (request.operation !== "CREATE" || request.namespace === "" || !request.served.namespaced) return;
+      if (alwaysAllowed.has(request.served.resource)) return;
+      const key = objectKey("namespaces", "", request.namespace);
+      const namespace = storage.cache("namespaces").get(key)?.object as Namespace | undefined;
+      if (namespace === undefined) throw notFound({ group: "", resource: "namespaces" }, request.namespace);
+      if (namespace.metadata.deletionTimestamp === undefined) return;
+      throw forbidden(
+        request.served,
+        request.name,
+        `unable to create new content in namespace ${request.namespace} because it is being terminated`,
+        {
+          causes: [
+            {
+              reason: "NamespaceTerminating",
+              message: `namespace ${request.namespace} is being terminated`,
+              field: "metadata.namespace",
+            },
+          ],
+        },
+      );
+    },
+    validate(request) {
+      if (request.operation !== "DELETE" || request.served.resource !== "namespaces") return;
+      if (!permanent.has(request.name)) return;
+      throw StatusError.of(
+        "Forbidden",
+        `namespaces ${JSON.stringify(request.name)} is forbidden: this namespace may not be deleted`,
+        { name: request.name, kind: "namespaces" },
+      );
+    },
+  };
+}

@@ -1,0 +1,161 @@
+import type { Node, Pod, Taint } from "@dray/api/core/v1";
+import type { ResourceSlice } from "@dray/api/resource/v1";
+import { nodeNameOf, podReferences } from "../authorization/node.ts";
+import { forbidden } from "../response.ts";
+import { deepEqual } from "../storage/json.ts";
+import { objectKey } from "../storage/keys.ts";
+import type { Storage } from "../storage/storage.ts";
+import type { AdmissionPlugin, AdmissionRequest } from "./admission.ts";
+import { checkDriverSlice } from "./driver-slices.ts";
+import { forbiddenNodeLabels } from "./node-labels.ts";
+import type { AdmissionContext } from "./plugins.ts";
+
+type Refuse = (why: string) => never;
+
+/**
+ * What a node writes must be about itself (KEP-279 "Limit node access"; the rules and texts are those of the
+ * admission plugin NodeRestriction of kube-apiserver), and what a driver on a node writes about that node.
+ */
+export function nodeRestriction({ storage }: AdmissionContext): AdmissionPlugin {
+  return {
+    name: "NodeRestriction",
+    mutate: (request) => check(storage, request),
+    validate(request) {
+      if (request.operation === "DELETE") check(storage, request);
+    },
+  };
+}
+
+function check(storage: Storage, request: AdmissionRequest): void {
+  const resource = `${request.served.group}/${request.served.resource}`;
+  if (resource === "resource.k8s.io/resourceslices") checkDriverSlice(request);
+  const node = nodeNameOf(request.user);
+  if (node === undefined) return;
+  const refuse: Refuse = (why) => {
+    throw forbidden(request.served, request.name, why);
+  };
+  if (node === "") refuse(`could not determine node from user ${JSON.stringify(request.user.name)}`);
+  switch (resource) {
+    case "/pods":
+      checkPod(storage, request, node, refuse);
+      return;
+    case "/nodes":
+      checkNode(request, node, refuse);
+      return;
+    case "coordination.k8s.io/leases":
+      if (request.namespace !== "kube-node-lease") {
+        refuse(`can only access leases in the "kube-node-lease" system namespace`);
+      }
+      if (request.name !== node)
+        refuse("can only access node lease with the same name as the requesting node");
+      return;
+    case "storage.k8s.io/csinodes":
+      if (request.name !== node) refuse("can only access CSINode with the same name as the requesting node");
+      return;
+    case "resource.k8s.io/resourceslices": {
+      const slice = (request.object ?? request.old) as ResourceSlice;
+      if (slice.spec?.nodeName !== node) {
+        const verb =
+          request.operation === "DELETE" ? "delete" : request.operation === "CREATE" ? "create" : "update";
+        refuse(`can only ${verb} ResourceSlice with the same NodeName as the requesting node`);
+      }
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+/** A node must not draw pods to itself by taking taints away or by labels that others trust. */
+function checkNode({ name, operation, object, old }: AdmissionRequest, node: string, refuse: Refuse): void {
+  if (name !== node)
+    refuse(`node ${JSON.stringify(node)} is not allowed to modify node ${JSON.stringify(name)}`);
+  if (object === undefined) return;
+  const after = object as Node;
+  const before = old as Node | undefined;
+  const labels = forbiddenNodeLabels(after.metadata.labels, before?.metadata.labels).join(", ");
+  if (operation === "CREATE") {
+    // Taints that it registers with only keep pods away.
+    if (labels !== "")
+      refuse(`node ${JSON.stringify(node)} is not allowed to set the following labels: ${labels}`);
+    return;
+  }
+  if (!deepEqual(taintsOf(after), taintsOf(before)))
+    refuse(`node ${JSON.stringify(node)} is not allowed to modify taints`);
+  if (labels !== "") refuse(`is not allowed to modify labels: ${labels}`);
+}
+
+/** An absent value and an empty one are the same. */
+function taintsOf(node: Node | undefined): Taint[] {
+  return (node?.spec?.taints ?? []).map((taint) => ({ ...taint, value: taint.value ?? "" }));
+}
+
+function checkPod(storage: Storage, request: AdmissionRequest, node: string, refuse: Refuse): void {
+  const { operation, subresource } = request;
+  const self = `node ${JSON.stringify(node)}`;
+  const old = request.old as Pod | undefined;
+  if (operation === "DELETE") {
+    // An eviction arrives here too: it is a deletion.
+    if (old?.spec?.nodeName !== node) refuse(`${self} can only delete pods with spec.nodeName set to itself`);
+    return;
+  }
+  const pod = request.object as Pod;
+  if (operation === "CREATE" && subresource === "") {
+    checkMirrorPod(storage, pod, node, refuse);
+    return;
+  }
+  if (subresource === "") {
+    refuse(
+      `unexpected operation ${JSON.stringify(operation)}, ${self} can only create and delete mirror pods`,
+    );
+  }
+  if (subresource !== "status") {
+    refuse(
+      `unexpected pod subresource ${JSON.stringify(subresource)}, only 'status' and 'eviction' are allowed`,
+    );
+  }
+  if (old?.spec?.nodeName !== node)
+    refuse(`${self} can only update pod status for pods with spec.nodeName set to itself`);
+  if (!deepEqual(old?.metadata.labels ?? {}, pod.metadata.labels ?? {}))
+    refuse(`${self} cannot update labels through pod status`);
+  // Which claims a node may read follows from these two: it must not choose them (KEP-4381, KEP-5004).
+  const claims = (one: Pod | undefined) =>
+    (one?.status?.resourceClaimStatuses ?? []).map((entry) => [entry.name, entry.resourceClaimName ?? null]);
+  // Upstream spells it so.
+  if (!deepEqual(claims(old), claims(pod))) refuse(`${self} cannot update resource claim statues`);
+  if (
+    !deepEqual(
+      old?.status?.extendedResourceClaimStatus ?? null,
+      pod.status?.extendedResourceClaimStatus ?? null,
+    )
+  )
+    refuse(`${self} cannot update extended resource claim status`);
+}
+
+/** A mirror pod shows what a node runs by itself: it belongs to the node and refers to nothing in the API. */
+function checkMirrorPod(storage: Storage, pod: Pod, node: string, refuse: Refuse): void {
+  const self = `node ${JSON.stringify(node)}`;
+  const annotation = "kubernetes.io/config.mirror";
+  if (pod.metadata.annotations?.[annotation] === undefined)
+    refuse(`pod does not have ${JSON.stringify(annotation)} annotation, ${self} can only create mirror pods`);
+  if (pod.spec?.nodeName !== node) refuse(`${self} can only create pods with spec.nodeName set to itself`);
+  const owners = pod.metadata.ownerReferences ?? [];
+  if (owners.length > 1) refuse(`${self} can only create pods with a single owner reference set to itself`);
+  const owner = owners[0];
+  if (owner?.apiVersion !== "v1" || owner.kind !== "Node" || owner.name !== node)
+    refuse(`${self} can only create pods with an owner reference set to itself`);
+  if (!owner?.controller)
+    refuse(`${self} can only create pods with a controller owner reference set to itself`);
+  if (owner?.blockOwnerDeletion) refuse(`${self} must not set blockOwnerDeletion on an owner reference`);
+  const uid = storage.cache("nodes").get(objectKey("nodes", "", node))?.object.metadata.uid;
+  if (uid !== owner?.uid) refuse(`node ${node} UID mismatch: expected ${owner?.uid} got ${uid ?? ""}`);
+  for (const [resource] of podReferences(pod)) {
+    const what = resource === "serviceaccounts" ? "a service account" : resource;
+    refuse(`${self} can not create pods that reference ${what}`);
+  }
+  if (pod.spec?.resourceClaims?.length) refuse(`${self} can not create pods that reference resourceclaims`);
+  const trusts = (pod.spec?.volumes ?? []).some((volume) =>
+    volume.projected?.sources?.some((source) => source.clusterTrustBundle),
+  );
+  if (trusts) refuse(`${self} can not create pods that reference clustertrustbundles`);
+}

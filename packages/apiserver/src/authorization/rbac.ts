@@ -1,0 +1,126 @@
+import type {
+  ClusterRole,
+  ClusterRoleBinding,
+  PolicyRule,
+  Role,
+  RoleBinding,
+  Subject,
+} from "@dray/api/rbac/v1";
+import type { UserInfo } from "@dray/client";
+import type { Storage } from "../storage/storage.ts";
+import type { Attributes, Decision } from "./attributes.ts";
+import { ruleAllows } from "./rules.ts";
+
+type Binding = ClusterRoleBinding | RoleBinding;
+
+interface Grant {
+  readonly binding: Binding;
+  readonly subject: Subject;
+  /** "" for the whole cluster. */
+  readonly namespace: string;
+}
+
+/** What a user may do according to the roles and bindings that are stored now. */
+export class Rbac {
+  readonly #storage: Storage;
+  /** Grants by subject: `user:<name>` or `group:<name>`. Made anew after a binding has changed. */
+  #grants: Map<string, Grant[]> | undefined;
+
+  constructor(storage: Storage) {
+    this.#storage = storage;
+    const forget = (): void => {
+      this.#grants = undefined;
+    };
+    storage.cache("clusterrolebindings").subscribe(forget);
+    storage.cache("rolebindings").subscribe(forget);
+  }
+
+  readonly authorize = (attributes: Attributes): Decision | undefined => {
+    for (const grant of this.#grantsOf(attributes.user, attributes.isResource ? attributes.namespace : "")) {
+      for (const rule of this.#rules(grant)) {
+        if (ruleAllows(rule, attributes)) return { allowed: true, reason: reasonOf(grant) };
+      }
+    }
+    return undefined;
+  };
+
+  /** All rules that hold for a user in a namespace ("" for the cluster only). */
+  rulesFor(user: UserInfo, namespace: string): PolicyRule[] {
+    const rules: PolicyRule[] = [];
+    for (const grant of this.#grantsOf(user, namespace)) rules.push(...this.#rules(grant));
+    return rules;
+  }
+
+  /** The rules of the role that a binding refers to; undefined if there is none. */
+  rulesOfRef(ref: Binding["roleRef"], namespace: string): readonly PolicyRule[] | undefined {
+    const key =
+      ref.kind === "ClusterRole"
+        ? `/registry/clusterroles/${ref.name}`
+        : `/registry/roles/${namespace}/${ref.name}`;
+    const cache = this.#storage.cache(ref.kind === "ClusterRole" ? "clusterroles" : "roles");
+    const role = cache.get(key)?.object as ClusterRole | Role | undefined;
+    return role === undefined ? undefined : (role.rules ?? []);
+  }
+
+  #rules(grant: Grant): readonly PolicyRule[] {
+    return this.rulesOfRef(grant.binding.roleRef, grant.namespace) ?? [];
+  }
+
+  /** Cluster-wide grants first, as upstream asks them in that order. */
+  #grantsOf(user: UserInfo, namespace: string): Grant[] {
+    const grants = this.#index();
+    const found: Grant[] = [];
+    for (const key of [`user:${user.name}`, ...user.groups.map((group) => `group:${group}`)]) {
+      found.push(...(grants.get(key) ?? []));
+    }
+    const cluster = found.filter((grant) => grant.namespace === "");
+    if (namespace === "") return cluster;
+    return [...cluster, ...found.filter((grant) => grant.namespace === namespace)];
+  }
+
+  #index(): Map<string, Grant[]> {
+    if (this.#grants) return this.#grants;
+    const grants = new Map<string, Grant[]>();
+    for (const resource of ["clusterrolebindings", "rolebindings"]) {
+      const cache = this.#storage.cache(resource);
+      for (const { object } of cache.range(cache.prefix)) {
+        const binding = object as Binding;
+        const namespace = binding.metadata.namespace ?? "";
+        for (const subject of binding.subjects ?? []) {
+          const key = subjectKey(subject, namespace);
+          if (key === undefined) continue;
+          const list = grants.get(key);
+          if (list) list.push({ binding, subject, namespace });
+          else grants.set(key, [{ binding, subject, namespace }]);
+        }
+      }
+    }
+    this.#grants = grants;
+    return grants;
+  }
+}
+
+function subjectKey(subject: Subject, bindingNamespace: string): string | undefined {
+  switch (subject.kind) {
+    case "User":
+      return `user:${subject.name}`;
+    case "Group":
+      return `group:${subject.name}`;
+    case "ServiceAccount": {
+      const namespace = subject.namespace || bindingNamespace;
+      return namespace === "" ? undefined : `user:system:serviceaccount:${namespace}:${subject.name}`;
+    }
+    default:
+      return undefined;
+  }
+}
+
+function reasonOf({ binding, subject, namespace }: Grant): string {
+  const kind = namespace === "" ? "ClusterRoleBinding" : "RoleBinding";
+  const name = namespace === "" ? binding.metadata.name : `${binding.metadata.name}/${namespace}`;
+  const who =
+    subject.kind === "ServiceAccount"
+      ? `ServiceAccount ${JSON.stringify(`${subject.name}/${subject.namespace || namespace}`)}`
+      : `${subject.kind} ${JSON.stringify(subject.name)}`;
+  return `RBAC: allowed by ${kind} ${JSON.stringify(name)} of ${binding.roleRef.kind} ${JSON.stringify(binding.roleRef.name)} to ${who}`;
+}

@@ -1,0 +1,239 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, suite, test } from "node:test";
+import { promisify } from "node:util";
+import { createAuthority, issueCertificate, type Listener } from "../index.ts";
+import { adminToken, type TestServer, testServer } from "../test-server.ts";
+
+const resourcePath = "/openapi/v3/apis/resource.k8s.io/v1";
+const claimPath = "/apis/resource.k8s.io/v1/namespaces/{namespace}/resourceclaims/{name}";
+
+test("the index names every served group and version with the hash of its document", async () => {
+  const { call, server } = await testServer();
+  const index = await call("GET", "/openapi/v3");
+  const groups = await call("GET", "/apis");
+  const served = groups.body.groups.flatMap((group: { versions: { groupVersion: string }[] }) =>
+    group.versions.map(({ groupVersion }) => `apis/${groupVersion}`),
+  );
+  assert.deepEqual(Object.keys(index.body.paths).sort(), ["api/v1", ...served].sort());
+  const url: string = index.body.paths["apis/resource.k8s.io/v1"].serverRelativeURL;
+  const document = await call("GET", url);
+  assert.equal(document.status, 200);
+  assert.equal(document.headers["content-type"], "application/json");
+  assert.match(String(document.headers["cache-control"]), /^public/);
+  assert.equal(document.headers["etag"], `"${url.split("hash=")[1]}"`);
+  const again = await call("GET", resourcePath, {
+    headers: { "if-none-match": String(document.headers["etag"]) },
+  });
+  assert.equal(again.status, 304);
+  const stale = await call("GET", `${resourcePath}?hash=OLD`);
+  assert.equal(stale.status, 301);
+  assert.equal(stale.headers["location"], url);
+  await server.close();
+});
+
+test("the binary form is answered as JSON where that is accepted too, else 406; unknown paths are 404", async () => {
+  const { call, server } = await testServer();
+  const binary = "application/com.github.proto-openapi.spec.v3@v1.0+protobuf";
+  assert.equal((await call("GET", resourcePath, { headers: { accept: binary } })).status, 406);
+  const both = await call("GET", resourcePath, { headers: { accept: `${binary}, application/json` } });
+  assert.equal(both.body.openapi, "3.0.0");
+  assert.equal((await call("GET", "/openapi/v3/apis/nosuch.example.com/v1")).status, 404);
+  const anonymous = { user: "system:anonymous", groups: ["system:unauthenticated"] };
+  const reader = { user: "ann", groups: ["system:authenticated"] };
+  assert.equal((await call("GET", "/openapi/v3", reader)).status, 200);
+  assert.equal((await call("GET", "/openapi/v3", anonymous)).status, 403);
+  await server.close();
+});
+
+test("every verb that discovery shows has an operation, and every reference leads to a schema", async () => {
+  const { call, server } = await testServer({ runtimeConfig: { "api/all": true } });
+  const index = await call("GET", "/openapi/v3");
+  for (const path of Object.keys(index.body.paths)) {
+    const { body } = await call("GET", `/openapi/v3/${path}`);
+    const text = JSON.stringify(body);
+    for (const [, name] of text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
+      assert.ok(body.components.schemas[name!], `${path} refers to ${name}`);
+    }
+    const { resources } = (await call("GET", `/${path}`)).body;
+    const has = (key: string, action: string): boolean =>
+      Object.values<{ "x-kubernetes-action"?: string }>(body.paths[key] ?? {}).some(
+        (operation) => operation["x-kubernetes-action"] === action,
+      );
+    for (const { name, namespaced, verbs } of resources) {
+      const [resource, subresource] = name.split("/");
+      const collection = `/${path}${namespaced ? "/namespaces/{namespace}" : ""}/${resource}`;
+      const item = `${collection}/{name}`;
+      const where = subresource === undefined ? item : `${item}/${subresource}`;
+      for (const verb of verbs) {
+        const whole = subresource === undefined && ["create", "list", "deletecollection"].includes(verb);
+        const action = { create: "post", update: "put" }[verb as string] ?? verb;
+        const key =
+          verb === "watch" ? item.replace(`/${path}/`, `/${path}/watch/`) : whole ? collection : where;
+        assert.ok(has(key, action), `${path}: ${name} ${verb}`);
+      }
+    }
+    const ids = [...text.matchAll(/"operationId":"([^"]+)"/g)].map(([, id]) => id);
+    assert.equal(new Set(ids).size, ids.length, `${path} has an operation id twice`);
+  }
+  await server.close();
+});
+
+test("schemas say how lists merge, what is required, and only what the release has", async () => {
+  const { call, server } = await testServer({ kubernetesVersion: "1.36" });
+  const { components, paths } = (await call("GET", resourcePath)).body;
+  const { properties } = components.schemas["io.k8s.api.resource.v1.ResourceClaimStatus"];
+  assert.deepEqual(
+    { ...properties.reservedFor, description: undefined },
+    {
+      description: undefined,
+      type: "array",
+      items: {
+        allOf: [{ $ref: "#/components/schemas/io.k8s.api.resource.v1.ResourceClaimConsumerReference" }],
+        default: {},
+      },
+      "x-kubernetes-list-map-keys": ["uid"],
+      "x-kubernetes-list-type": "map",
+      "x-kubernetes-patch-merge-key": "uid",
+      "x-kubernetes-patch-strategy": "merge",
+    },
+  );
+  assert.deepEqual(components.schemas["io.k8s.api.resource.v1.DeviceRequest"].required, ["name"]);
+  const selector = components.schemas["io.k8s.api.core.v1.NodeSelector"];
+  assert.equal(selector["x-kubernetes-map-type"], "atomic");
+  const slice = components.schemas["io.k8s.api.resource.v1.ResourceSliceSpec"].properties;
+  assert.equal(slice.skipNodeOperations, undefined);
+  const list = components.schemas["io.k8s.api.resource.v1.ResourceClaimList"];
+  assert.deepEqual(list["x-kubernetes-group-version-kind"], [
+    { group: "resource.k8s.io", kind: "ResourceClaimList", version: "v1" },
+  ]);
+  const { patch } = paths[claimPath];
+  assert.deepEqual(
+    patch.parameters.map(({ name }: { name: string }) => name),
+    ["dryRun", "fieldManager", "fieldValidation", "force"],
+  );
+  assert.deepEqual(patch["x-kubernetes-group-version-kind"], {
+    group: "resource.k8s.io",
+    kind: "ResourceClaim",
+    version: "v1",
+  });
+  await server.close();
+});
+
+test("every type and field of resource.k8s.io/v1 is described", async () => {
+  const { call, server } = await testServer();
+  const { schemas } = (await call("GET", resourcePath)).body.components;
+  for (const [name, schema] of Object.entries<{
+    description?: string;
+    properties?: Record<string, { description?: string }>;
+  }>(schemas)) {
+    if (!name.startsWith("io.k8s.api.resource.v1.")) continue;
+    assert.ok(schema.description, name);
+    for (const [field, property] of Object.entries(schema.properties ?? {})) {
+      assert.ok(property.description, `${name} ${field}`);
+    }
+  }
+  await server.close();
+});
+
+const run = promisify(execFile);
+
+async function kubectlReason(): Promise<string | false> {
+  try {
+    const { stdout } = await run("kubectl", ["version", "--client", "-o", "json"]);
+    const { minor } = JSON.parse(stdout).clientVersion as { minor: string };
+    if (Number.parseInt(minor, 10) >= 27) return false;
+  } catch {
+    // Not there, or not able to say its version: the reason is the same.
+  }
+  return "kubectl 1.27 or later is not on PATH";
+}
+
+suite("kubectl", { skip: await kubectlReason() }, () => {
+  let tested: TestServer;
+  let listener: Listener;
+  let folder: string;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "dray-openapi-"));
+    const now = Date.now();
+    const authority = await createAuthority("test-ca", now);
+    const pair = await issueCertificate(
+      authority,
+      { commonName: "kube-apiserver", ipAddresses: ["127.0.0.1"], usages: ["server"] },
+      now,
+    );
+    tested = await testServer({ serving: { ...pair, clientAuthority: authority.certificate } });
+    listener = await tested.server.listen();
+    const cluster = {
+      server: listener.url,
+      "certificate-authority-data": Buffer.from(authority.certificate).toString("base64"),
+    };
+    const config = {
+      apiVersion: "v1",
+      kind: "Config",
+      clusters: [{ name: "dray", cluster }],
+      users: [{ name: "admin", user: { token: adminToken } }],
+      contexts: [{ name: "dray", context: { cluster: "dray", user: "admin" } }],
+      "current-context": "dray",
+    };
+    await writeFile(join(folder, "config"), JSON.stringify(config));
+  });
+
+  after(async () => {
+    await tested.server.close();
+    await rm(folder, { recursive: true });
+  });
+
+  const kubectl = async (...args: string[]): Promise<{ code: number; output: string }> => {
+    const all = ["--kubeconfig", join(folder, "config"), "--cache-dir", join(folder, "cache"), ...args];
+    try {
+      const { stdout, stderr } = await run("kubectl", all, { maxBuffer: 2 ** 24 });
+      return { code: 0, output: stdout + stderr };
+    } catch (error) {
+      const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
+      return { code, output: stdout + stderr };
+    }
+  };
+
+  test("explains a field of a claim", async () => {
+    const { code, output } = await kubectl("explain", "resourceclaim.spec.devices");
+    assert.equal(code, 0, output);
+    assert.match(output, /GROUP:\s+resource\.k8s\.io/);
+    assert.match(output, /requests\s+<\[\]DeviceRequest>/);
+  });
+
+  test("explains the containers of a pod with all that is in them", async () => {
+    const { code, output } = await kubectl("explain", "pod.spec.containers", "--recursive");
+    assert.equal(code, 0, output);
+    assert.match(output, /name\s+<string> -required-/);
+    assert.match(output, /limits\s+<map\[string\]Quantity>/);
+  });
+
+  test("apply reports an unknown field", async () => {
+    const file = join(folder, "unknown.json");
+    const claim = {
+      apiVersion: "resource.k8s.io/v1",
+      kind: "ResourceClaim",
+      metadata: { name: "claim", namespace: "default" },
+      spec: { colour: "red", devices: {} },
+    };
+    await writeFile(file, JSON.stringify(claim));
+    const { code, output } = await kubectl("apply", "--dry-run=server", "-f", file);
+    assert.notEqual(code, 0);
+    assert.match(output, /unknown field "spec\.colour"/);
+  });
+
+  test("apply creates from the driver's daemon set and changes it by a merge of its own", async () => {
+    await tested.namespace("dra-tutorial");
+    const file = join(import.meta.dirname, "../../../../examples/dra/driver-install/daemonset.yaml");
+    const created = await kubectl("apply", "-f", file);
+    assert.equal(created.code, 0, created.output);
+    assert.match(created.output, /daemonset\.apps\/\S+ created/);
+    const again = await kubectl("apply", "-f", file);
+    assert.match(again.output, /daemonset\.apps\/\S+ unchanged/);
+  });
+});

@@ -1,0 +1,67 @@
+import type { StatusError } from "@dray/api";
+import type { Binding, Pod } from "@dray/api/core/v1";
+import type { ApiResponse } from "@dray/client";
+import { objectForms, objectResponse } from "../representation.ts";
+import { writeOptions } from "../request/options.ts";
+import { conflict, serverError, statusObject } from "../response.ts";
+import { thaw } from "../storage/json.ts";
+import { readObject } from "./body.ts";
+import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
+import { checkName, writeOf } from "./write.ts";
+
+const bindingKind = { group: "", version: "v1", kind: "Binding" };
+
+/** POST on `pods/binding`: the scheduler says where a pod runs. */
+export async function bindPod(context: Context): Promise<ApiResponse> {
+  const { info, served, registry } = context;
+  const wanted = accepted(context, objectForms);
+  const options = writeOptions(info.query, "CreateOptions", context.request.headers["user-agent"]);
+  const binding = (await readObject(context, bindingKind, options.fieldValidation)) as unknown as Binding;
+  if (binding.metadata.name) checkName(info.name, binding);
+  const target = binding.target?.name;
+  const kind = binding.target?.kind;
+  if (kind && kind !== "Node") {
+    throw serverError(
+      `target.kind: Unsupported value: ${JSON.stringify(kind)}: supported values: "Node", ""`,
+    );
+  }
+  if (!target) throw serverError("target.name: Required value");
+  await registry.update(writeOf(context, options), {
+    unchecked: true,
+    change(current) {
+      const pod = thaw(current) as Pod;
+      const refuse = (why: string): StatusError =>
+        conflict({ group: served.group, resource: "pods/binding" }, info.name, why);
+      const { uid } = binding.metadata;
+      if (uid && uid !== pod.metadata.uid) {
+        throw refuse(
+          `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${pod.metadata.uid}`,
+        );
+      }
+      if (pod.metadata.deletionTimestamp)
+        throw refuse(`pod ${info.name} is being deleted, cannot be assigned to a host`);
+      if (pod.spec?.nodeName)
+        throw refuse(`pod ${info.name} is already assigned to node ${JSON.stringify(pod.spec.nodeName)}`);
+      if (pod.spec?.schedulingGates?.length)
+        throw refuse(`pod ${info.name} has non-empty .spec.schedulingGates`);
+      pod.spec = { ...pod.spec!, nodeName: target };
+      const { annotations, labels } = binding.metadata;
+      if (annotations) pod.metadata.annotations = { ...pod.metadata.annotations, ...annotations };
+      if (labels) pod.metadata.labels = { ...pod.metadata.labels, ...labels };
+      const others = (pod.status?.conditions ?? []).filter(({ type }) => type !== "PodScheduled");
+      const scheduled = {
+        type: "PodScheduled",
+        status: "True",
+        observedGeneration: pod.metadata.generation,
+        lastProbeTime: null,
+        lastTransitionTime: registry.now(),
+      };
+      pod.status = { ...pod.status, conditions: [...others, scheduled] } as unknown as NonNullable<
+        Pod["status"]
+      >;
+      return pod;
+    },
+  });
+  const answer = statusObject({ status: "Success", code: 201 });
+  return objectResponse(201, answer, served, wanted, tableOptions(context), headersOf(context));
+}

@@ -1,0 +1,44 @@
+import { type KubeObject, StatusError } from "@dray/api";
+import { decode } from "../codec.ts";
+import { bodyLimit } from "../listener.ts";
+import type { FieldValidation } from "../request/options.ts";
+import type { Context } from "./context.ts";
+
+const bodyTypes = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+export type BodyType = "application/json" | "application/yaml" | "application/vnd.kubernetes.protobuf";
+
+/** The media type of the body; none counts as JSON. Throws 415. */
+export function bodyType(context: Pick<Context, "request">): BodyType {
+  const header = context.request.headers["content-type"] ?? "";
+  const type = header.split(";", 1)[0]!.trim().toLowerCase();
+  if (type === "" || type === "application/json") return "application/json";
+  if (type === "application/yaml" || type === "application/vnd.kubernetes.protobuf") return type;
+  throw StatusError.of(
+    "UnsupportedMediaType",
+    `the body of the request was in an unknown format - accepted media types include: ${bodyTypes}`,
+  );
+}
+
+/** The body as it came. Throws 413. */
+export function bodyOf(context: Pick<Context, "request">): Uint8Array | object {
+  const body = context.request.body ?? new Uint8Array();
+  if (body instanceof Uint8Array && body.length > bodyLimit) {
+    throw StatusError.of("RequestEntityTooLarge", `Request entity too large: limit is ${bodyLimit}`);
+  }
+  return body;
+}
+
+/**
+ * The object that a request carries, of the kind given, with its defaults. Adds warnings about unknown fields to the
+ * context, or throws 400 where these are taken strictly.
+ */
+export async function readObject(
+  context: Context,
+  kind: { readonly group: string; readonly version: string; readonly kind: string },
+  validation: FieldValidation,
+): Promise<KubeObject> {
+  const { registry } = context;
+  const decoded = await decode(bodyOf(context), bodyType(context), kind, registry.decoding(validation));
+  context.warnings.push(...decoded.warnings);
+  return decoded.object;
+}

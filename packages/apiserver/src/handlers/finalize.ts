@@ -1,0 +1,22 @@
+import type { Namespace } from "@dray/api/core/v1";
+import type { ApiResponse } from "@dray/client";
+import { objectForms, objectResponse } from "../representation.ts";
+import { writeOptions } from "../request/options.ts";
+import { thaw } from "../storage/json.ts";
+import { readObject } from "./body.ts";
+import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
+import { checkName, writeOf } from "./write.ts";
+
+/** PUT on `namespaces/finalize`: sets spec.finalizers; when none are left a deleted namespace is gone. */
+export async function finalizeNamespace(context: Context): Promise<ApiResponse> {
+  const { info, served, registry } = context;
+  const wanted = accepted(context, objectForms);
+  const options = writeOptions(info.query, "UpdateOptions", context.request.headers["user-agent"]);
+  const draft = await readObject(context, served, options.fieldValidation);
+  checkName(info.name, draft);
+  const written = await registry.update(writeOf(context, options), {
+    replaces: true,
+    change: () => thaw(draft) as Namespace,
+  });
+  return objectResponse(200, written.object, served, wanted, tableOptions(context), headersOf(context));
+}

@@ -1,0 +1,48 @@
+import {
+  type FieldSelection,
+  type KubeObject,
+  type LabelSelection,
+  parseFieldSelector,
+  parseLabelSelector,
+  SelectorError,
+  StatusError,
+} from "@dray/api";
+import { convert } from "../registry/conversion/index.ts";
+import { checkSelectable, fieldText } from "../registry/fields.ts";
+import type { ServedResource } from "../registry/kinds.ts";
+
+/** Which objects of a collection a request is about. */
+export interface Selection {
+  /** Neither labels nor fields were asked for. */
+  readonly all: boolean;
+  /** Takes an object in its stored version. */
+  matches(object: KubeObject): boolean;
+}
+
+/** Reads both selectors. Throws 400. */
+export function selectionOf(
+  served: ServedResource,
+  options: { readonly labelSelector: string; readonly fieldSelector: string },
+  name = "",
+): Selection {
+  let labels: LabelSelection;
+  let fields: FieldSelection;
+  try {
+    labels = parseLabelSelector(options.labelSelector);
+    fields = parseFieldSelector(options.fieldSelector);
+  } catch (error) {
+    if (error instanceof SelectorError) throw StatusError.of("BadRequest", error.message);
+    throw error;
+  }
+  checkSelectable(served, fields);
+  return {
+    all: labels.empty && fields.empty && name === "",
+    matches(object) {
+      if (name !== "" && object.metadata.name !== name) return false;
+      if (!labels.empty && !labels.matches(object.metadata.labels)) return false;
+      if (fields.empty) return true;
+      const shown = convert(object, served.stored, served);
+      return fields.matches((field) => fieldText(served, shown, field));
+    },
+  };
+}

@@ -1,0 +1,142 @@
+import { apiVersionOf, type FieldError, invalid, type KubeObject, StatusError } from "@dray/api";
+import type { TokenRequest } from "@dray/api/authentication/v1";
+import type { Node, Pod, Secret, ServiceAccount } from "@dray/api/core/v1";
+import type { ApiResponse } from "@dray/client";
+import { checkNodeToken } from "../admission/node-token.ts";
+import type { BoundTo } from "../authentication/service-account.ts";
+import { objectForms, objectResponse } from "../representation.ts";
+import { writeOptions } from "../request/options.ts";
+import { conflict, notFound } from "../response.ts";
+import { objectKey } from "../storage/keys.ts";
+import { readObject } from "./body.ts";
+import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
+
+const tokenKind = { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" };
+const defaultSeconds = 3600;
+const shortestSeconds = 600;
+
+/** POST on `serviceaccounts/token`: a token of the account, perhaps bound to a pod, secret or node. */
+export async function createToken(context: Context): Promise<ApiResponse> {
+  const { info, served, registry, tokens, clock } = context;
+  const wanted = accepted(context, objectForms);
+  const options = writeOptions(info.query, "CreateOptions", context.request.headers["user-agent"]);
+  const request = (await readObject(context, tokenKind, options.fieldValidation)) as unknown as TokenRequest;
+  // A token is no stored object, so that no admission sees it on its way: this rule is asked here.
+  checkNodeToken(registry.storage, context.user, info.namespace, info.name, request);
+  const account = registry.need(served, info.namespace, info.name).object as ServiceAccount;
+  checkMeta(request, info.name, info.namespace);
+  const spec = request.spec;
+  const seconds = Number(spec?.expirationSeconds ?? defaultSeconds);
+  checkSeconds(seconds);
+  const audiences = spec?.audiences?.length ? spec.audiences : [tokens.issuer];
+  const bound = boundTo(context, account, spec?.boundObjectRef);
+  const token = tokens.issue(account, audiences, seconds, bound);
+  const expires = new Date((Math.floor(clock.now() / 1000) + seconds) * 1000);
+  const answer: KubeObject = {
+    kind: "TokenRequest",
+    apiVersion: apiVersionOf(tokenKind),
+    metadata: {
+      name: account.metadata.name,
+      namespace: account.metadata.namespace!,
+      uid: account.metadata.uid,
+      creationTimestamp: registry.now(),
+    },
+    spec: { audiences, expirationSeconds: seconds, boundObjectRef: spec?.boundObjectRef ?? null },
+    status: { token, expirationTimestamp: expires.toISOString().replace(/\.\d+Z$/, "Z") },
+  } as unknown as KubeObject;
+  return objectResponse(201, answer, served, wanted, tableOptions(context), headersOf(context));
+}
+
+function refuse(name: string, error: FieldError): never {
+  throw invalid(tokenKind, name, [error]);
+}
+
+function checkMeta(request: TokenRequest, name: string, namespace: string): void {
+  const own = request.metadata;
+  if (own?.name && own.name !== name) {
+    refuse(name, {
+      type: "Invalid",
+      path: "metadata.name",
+      value: JSON.stringify(own.name),
+      detail: "must match the service account name if specified",
+    });
+  }
+  if (own?.namespace && own.namespace !== namespace) {
+    refuse(name, {
+      type: "Invalid",
+      path: "metadata.namespace",
+      value: JSON.stringify(own.namespace),
+      detail: "must match the service account namespace if specified",
+    });
+  }
+}
+
+function checkSeconds(seconds: number): void {
+  const path = "spec.expirationSeconds";
+  const value = String(seconds);
+  if (seconds < shortestSeconds) {
+    refuse("", { type: "Invalid", path, value, detail: "may not specify a duration less than 10 minutes" });
+  }
+  if (seconds > 2 ** 32) {
+    refuse("", {
+      type: "Invalid",
+      path,
+      value,
+      detail: "may not specify a duration larger than 2^32 seconds",
+    });
+  }
+}
+
+/** The object that the token dies with. Throws 404 where it is not there, 409 where it is another one. */
+function boundTo(
+  context: Context,
+  account: ServiceAccount,
+  ref: NonNullable<TokenRequest["spec"]>["boundObjectRef"],
+): BoundTo {
+  if (ref === undefined || ref === null) return {};
+  const namespace = account.metadata.namespace!;
+  const get = <T extends KubeObject>(resource: string, where: string): T => {
+    const name = ref.name ?? "";
+    const found = context.registry.storage.cache(resource).get(objectKey(resource, where, name));
+    if (found === undefined) throw notFound({ group: "", resource }, name);
+    const { uid } = found.object.metadata;
+    if (ref.uid && ref.uid !== uid) {
+      throw conflict(
+        { group: "", resource },
+        name,
+        `the UID in the bound object reference (${ref.uid}) does not match the UID in record. The object might have been deleted and then recreated`,
+      );
+    }
+    return found.object as T;
+  };
+  switch (`${ref.apiVersion ?? ""}/${ref.kind ?? ""}`) {
+    case "v1/Pod": {
+      const pod = get<Pod>("pods", namespace);
+      if (pod.spec?.serviceAccountName !== account.metadata.name) {
+        throw StatusError.of(
+          "BadRequest",
+          `cannot bind token for serviceaccount ${JSON.stringify(account.metadata.name)} to pod running with different serviceaccount name.`,
+        );
+      }
+      const nodeName = pod.spec?.nodeName;
+      if (!nodeName) return { pod };
+      const node = context.registry.storage.cache("nodes").get(objectKey("nodes", "", nodeName))?.object;
+      return { pod, node: { name: nodeName, uid: node?.metadata.uid ?? "" } };
+    }
+    case "v1/Node": {
+      const node = get<Node>("nodes", "");
+      return { node: { name: node.metadata.name, uid: node.metadata.uid } };
+    }
+    case "v1/Secret":
+      return { secret: get<Secret>("secrets", namespace) };
+    default: {
+      const [group, version] = (ref.apiVersion ?? "").includes("/")
+        ? ref.apiVersion!.split("/")
+        : ["", ref.apiVersion ?? ""];
+      throw StatusError.of(
+        "BadRequest",
+        `cannot bind token to object of type ${group}/${version}, Kind=${ref.kind ?? ""}`,
+      );
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import { type KubeObject, StatusError } from "@dray/api";
+import type { ApiResponse } from "@dray/client";
+import { convert } from "../registry/conversion/index.ts";
+import { ensureNamespace, type Write } from "../registry/registry.ts";
+import { objectForms, objectResponse } from "../representation.ts";
+import { type WriteOptions, writeOptions } from "../request/options.ts";
+import { thaw } from "../storage/json.ts";
+import { readObject } from "./body.ts";
+import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
+
+/** The write that a request is, as the registry takes it. */
+export function writeOf(context: Context, options: WriteOptions): Write {
+  const { info, served, user } = context;
+  return {
+    served,
+    subresource: info.subresource,
+    namespace: served.namespaced ? info.namespace : "",
+    name: info.parts[1] ?? "",
+    user,
+    verb: info.verb,
+    options,
+  };
+}
+
+/** POST on a collection. */
+export async function createObject(context: Context): Promise<ApiResponse> {
+  const { info, served, registry } = context;
+  const wanted = accepted(context, objectForms);
+  const options = writeOptions(info.query, "CreateOptions", context.request.headers["user-agent"]);
+  const draft = await readObject(context, served, options.fieldValidation);
+  ensureNamespace(served, info.namespace, draft);
+  const object = await registry.create(writeOf(context, options), draft);
+  return objectResponse(201, object, served, wanted, tableOptions(context), headersOf(context));
+}
+
+/** PUT on an object or its status. */
+export async function replaceObject(context: Context): Promise<ApiResponse> {
+  const { info, served, registry } = context;
+  const wanted = accepted(context, objectForms);
+  const options = writeOptions(info.query, "UpdateOptions", context.request.headers["user-agent"]);
+  const draft = await readObject(context, served, options.fieldValidation);
+  checkName(info.name, draft);
+  ensureNamespace(served, info.namespace, draft);
+  const { resourceVersion } = draft.metadata;
+  const written = await registry.update(writeOf(context, options), {
+    replaces: true,
+    mayCreate: served.facts.createOnUpdate === true && info.subresource === "",
+    ...(resourceVersion && resourceVersion !== "0" ? { expectedVersion: resourceVersion } : {}),
+    // The registry may ask more than once, and changes what it gets.
+    change: () => convert(thaw(draft), served, served.stored),
+  });
+  return objectResponse(
+    written.created ? 201 : 200,
+    written.object,
+    served,
+    wanted,
+    tableOptions(context),
+    headersOf(context),
+  );
+}
+
+/** The name in the body must be the one in the path. Throws 400. */
+export function checkName(name: string, object: KubeObject): void {
+  const own = object.metadata.name ?? "";
+  if (own === name) return;
+  if (own === "") {
+    throw StatusError.of(
+      "BadRequest",
+      `the name of the object (${name} based on URL) was undeterminable: name must be provided`,
+    );
+  }
+  throw StatusError.of(
+    "BadRequest",
+    `the name of the object (${own}) does not match the name on the URL (${name})`,
+  );
+}

@@ -1,0 +1,11 @@
+export type { TokenEntry } from "./authentication/authenticate.ts";
+export type { KubeletClient } from "./kubelet.ts";
+export { bodyLimit, type Listener, type ListenOptions } from "./listener.ts";
+export {
+  type Certificate,
+  type CertificateOptions,
+  createAuthority,
+  createSigningKey,
+  issueCertificate,
+} from "./pki.ts";
+export { type ApiServer, createServer, type ServerOptions } from "./server.ts";

@@ -1,0 +1,146 @@
+import { StatusError } from "@dray/api";
+import { typedProblem } from "./check-typed.ts";
+import { type Conflict, conflictError } from "./conflicts.ts";
+import { plainError } from "./errors.ts";
+import { type FieldSet, isEmptySet } from "./field-set.ts";
+import { fieldsOf } from "./fields-of.ts";
+import { fieldOf, isObject, type JsonObject, jsonEqual } from "./json.ts";
+import { syncLastApplied, withoutLastApplied } from "./last-applied.ts";
+import {
+  decodeManaged,
+  entryKey,
+  type Managed,
+  type ManagedEntry,
+  managedFieldsOf,
+  withManagedFields,
+} from "./managed-fields.ts";
+import { mergeApplied, ownable, takeOver } from "./ownership.ts";
+import { reconcile } from "./reconcile.ts";
+import { strip, tracked } from "./track-update.ts";
+import type { ObjectType } from "./type-schema.ts";
+
+export interface ApplyOptions {
+  /** The stored object in the version of the request; undefined where it is being created. */
+  readonly live: JsonObject | undefined;
+  /** The decoded body of the request, as sent: no defaults, nothing converted. */
+  readonly applied: JsonObject;
+  /** The request's `fieldManager`. */
+  readonly manager: string;
+  /** Take over what others own. */
+  readonly force: boolean;
+  readonly type: ObjectType;
+  /** "" for the object itself. */
+  readonly subresource: string;
+  /** RFC 3339, whole seconds. */
+  readonly now: string;
+}
+
+/** Owns what was there before the first apply to an object without managedFields. */
+const beforeFirstApply = "before-first-apply";
+
+/**
+ * Server-side apply. Returns the new object with its managedFields: the applied fields over the live ones, without
+ * those that the manager applied before and now leaves out, unless others own them.
+ *
+ * The result is as raw as a request body: it must still be decoded (nulls mean unset), defaulted and validated. An
+ * apply that changes nothing returns the fields of the live object as they are, and leaves the times of entries alone.
+ *
+ * Errors: 409 with a cause for each field that another manager owns with another value; 400 for a body of another
+ * kind or version, or with managedFields; 500 for one that does not fit the schema.
+ */
+export function apply(options: ApplyOptions): JsonObject {
+  const { type, applied, manager } = options;
+  checkBody(type, applied);
+  const live = options.live ?? type.zero;
+  let managed: Managed;
+  try {
+    managed = decodeManaged(managedFieldsOf(live));
+  } catch (error) {
+    throw plainError(`failed to decode managed fields: ${(error as Error).message}`);
+  }
+  if (managed.size === 0) {
+    managed = tracked({ ...options, live: type.zero, updated: live, manager: beforeFirstApply }, managed);
+  }
+  const outcome = merge(options, live, reconcile(managed, type));
+  const lastApplied = manager === "kubectl";
+  let conflicts = options.force ? undefined : outcome.conflicts;
+  if (conflicts !== undefined && lastApplied) conflicts = withoutLastApplied(conflicts, live, type);
+  if (conflicts !== undefined && conflicts.size > 0) throw conflictError(conflicts);
+  const result = withManagedFields(outcome.object, outcome.managed);
+  return lastApplied ? syncLastApplied(result, applied) : result;
+}
+
+function checkBody(type: ObjectType, applied: JsonObject): void {
+  const apiVersion = textOf(applied, "apiVersion");
+  const kind = textOf(applied, "kind");
+  if (apiVersion !== type.apiVersion || kind !== type.kind) {
+    throw StatusError.of("BadRequest", `invalid object type: ${qualified(apiVersion, kind)}`);
+  }
+  if ((managedFieldsOf(applied) ?? null) !== null) {
+    throw StatusError.of("BadRequest", "metadata.managedFields must be nil");
+  }
+  const problem = typedProblem(type.schema, applied);
+  if (problem === undefined) return;
+  const metadata = fieldOf(applied, "metadata");
+  const name = isObject(metadata) ? `${textOf(metadata, "namespace")}/${textOf(metadata, "name")}` : "/";
+  throw plainError(
+    `failed to create typed patch object (${name}; ${qualified(apiVersion, kind)}): ${problem}`,
+  );
+}
+
+function textOf(object: JsonObject, key: string): string {
+  const value = fieldOf(object, key);
+  return typeof value === "string" ? value : "";
+}
+
+/** `/v1, Kind=ConfigMap`, `apps/v1, Kind=Deployment` */
+function qualified(apiVersion: string, kind: string): string {
+  return `${apiVersion.includes("/") ? apiVersion : `/${apiVersion}`}, Kind=${kind}`;
+}
+
+interface Outcome {
+  readonly object: JsonObject;
+  readonly managed: Managed;
+  readonly conflicts: ReadonlyMap<string, Conflict>;
+}
+
+function merge(options: ApplyOptions, live: JsonObject, managed: Managed): Outcome {
+  const { type, subresource, applied, manager } = options;
+  const identity = {
+    manager: manager === "" ? "unknown" : manager,
+    operation: "Apply",
+    subresource,
+  } as const;
+  const key = entryKey({ ...identity, apiVersion: type.apiVersion });
+  const last = managed.get(key);
+  const set = ownable(type, subresource, fieldsOf(type.schema, applied));
+  const withOwn: Managed = new Map(managed);
+  const own: ManagedEntry = { ...identity, apiVersion: type.apiVersion, time: last?.time, fields: set };
+  withOwn.set(key, own);
+  const merged = mergeApplied(type, live, applied, withOwn, last);
+  const taken = takeOver({ type, subresource, before: live, after: merged }, withOwn, key);
+  const changed = !jsonEqual(live, merged);
+  const result = taken.managed;
+  const fields = strip(set);
+  if (isEmptySet(fields)) result.delete(key);
+  else result.set(key, entryFor(own, last, fields, changed ? options.now : last?.time));
+  return { object: changed ? merged : live, managed: result, conflicts: taken.conflicts };
+}
+
+/** The entry of an applier; the last one where it still says the same. */
+function entryFor(
+  own: ManagedEntry,
+  last: ManagedEntry | undefined,
+  fields: FieldSet,
+  time: string | undefined,
+): ManagedEntry {
+  if (
+    last !== undefined &&
+    last.apiVersion === own.apiVersion &&
+    last.time === time &&
+    jsonEqual(last.fields, fields)
+  ) {
+    return last;
+  }
+  return { ...own, fields, time };
+}

@@ -1,0 +1,78 @@
+import { goSyntax, goText, goType } from "./go-text.ts";
+import { isNumeric, isObject, type JsonObject } from "./json.ts";
+import { elementText, listElement, UnkeyedElementError } from "./path-element.ts";
+import type { ListSchema, MapSchema, ScalarSort, TypeSchema } from "./type-schema.ts";
+import { isScalar, sortFor } from "./typed-walk.ts";
+
+/**
+ * Why an object does not fit its schema, in the words of upstream's structured merge; undefined where it fits.
+ * Fields that are not declared, values of another sort, elements of lists that occur twice.
+ */
+export function typedProblem(schema: TypeSchema, object: unknown): string | undefined {
+  const problems = check(schema, object, "");
+  if (problems.length <= 1) return problems[0];
+  return ["errors:", ...problems.map((problem) => `  ${problem}`)].join("\n");
+}
+
+function check(schema: TypeSchema, value: unknown, path: string): string[] {
+  const sort = sortFor(schema, value);
+  if (value === null) return [];
+  if (sort === "map") return checkMap(schema.map as MapSchema, value, path);
+  if (sort === "list") return checkList(schema.list as ListSchema, value, path);
+  const problem = scalarProblem(schema.scalar ?? "any", value);
+  return problem === undefined ? [] : [at(path, problem)];
+}
+
+function at(path: string, problem: string): string {
+  return path === "" ? problem : `${path}: ${problem}`;
+}
+
+function scalarProblem(sort: ScalarSort, value: unknown): string | undefined {
+  switch (sort) {
+    case "number":
+      return isNumeric(value) ? undefined : `expected numeric (int or float), got ${goType(value)}`;
+    case "string":
+      if (typeof value === "string") return undefined;
+      return `expected string, got &value.valueUnstructured{Value:${goSyntax(value)}}`;
+    case "boolean":
+      return typeof value === "boolean" ? undefined : `expected boolean, got &{${goText(value)}}`;
+    case "any":
+      return isScalar(value) ? undefined : `expected any scalar, got &{${goText(value)}}`;
+  }
+}
+
+function checkMap(schema: MapSchema, value: unknown, path: string): string[] {
+  if (!isObject(value)) return [at(path, `expected map, got &{${goText(value)}}`)];
+  const problems: string[] = [];
+  for (const key of Object.keys(value)) {
+    const type = schema.fields?.get(key)?.type ?? schema.element;
+    if (type === undefined) {
+      problems.push(at(`${path}.${key}`, "field not declared in schema"));
+      break;
+    }
+    problems.push(...check(type, (value as JsonObject)[key], `${path}.${key}`));
+  }
+  return problems;
+}
+
+function checkList(schema: ListSchema, value: unknown, path: string): string[] {
+  if (!Array.isArray(value)) return [at(path, `expected list, got &{${goText(value)}}`)];
+  const problems: string[] = [];
+  const seen = new Set<string>();
+  for (const [i, item] of value.entries()) {
+    let element = `i:${i}`;
+    if (schema.relation !== "atomic") {
+      try {
+        element = listElement(schema, item);
+      } catch (error) {
+        if (!(error instanceof UnkeyedElementError)) throw error;
+        problems.push(at(path, `element ${i}: ${error.message}`));
+        return problems;
+      }
+      if (seen.has(element)) problems.push(at(path, `duplicate entries for key ${elementText(element)}`));
+      seen.add(element);
+    }
+    problems.push(...check(schema.element, item, `${path}${elementText(element)}`));
+  }
+  return problems;
+}

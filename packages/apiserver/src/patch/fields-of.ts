@@ -1,0 +1,61 @@
+import type { FieldSet, FieldSetBuilder } from "./field-set.ts";
+import { isEmpty, isObject } from "./json.ts";
+import { listElement, type PathElement } from "./path-element.ts";
+import type { TypeSchema } from "./type-schema.ts";
+import { asList, sortFor } from "./typed-walk.ts";
+
+/** The fields that an object sets. Throws UnkeyedElementError. */
+export function fieldsOf(schema: TypeSchema, object: unknown): FieldSet {
+  const set: FieldSetBuilder = {};
+  collect(schema, object, set);
+  return set;
+}
+
+/** Fills in what lies below a value; returns whether the value itself is owned. */
+function collect(schema: TypeSchema, value: unknown, node: FieldSetBuilder): boolean {
+  const sort = sortFor(schema, value);
+  if (sort === "scalar") return true;
+  if (sort === "list") {
+    const list = schema.list;
+    if (list === undefined || list.relation === "atomic") return true;
+    const seen = new Map<PathElement, number>();
+    const elements = (asList(value) ?? []).map((item) => {
+      const element = listElement(list, item);
+      seen.set(element, (seen.get(element) ?? 0) + 1);
+      return { element, item };
+    });
+    for (const { element, item } of elements) {
+      const below: FieldSetBuilder = {};
+      // Elements that occur twice are owned without what is below them.
+      if (seen.get(element) === 1) collect(list.element, item, below);
+      attach(node, element, below, true);
+    }
+    return false;
+  }
+  const map = schema.map;
+  if (map === undefined || map.atomic) return true;
+  if (!isObject(value)) return false;
+  for (const key of Object.keys(value)) {
+    const field = map.fields?.get(key);
+    const type = field?.type ?? map.element;
+    if (type === undefined || field?.untracked) continue;
+    const item = value[key];
+    const below: FieldSetBuilder = {};
+    const owned = collect(type, item, below);
+    attach(
+      node,
+      `f:${key}`,
+      below,
+      owned || field === undefined || item === null || (isObject(item) && isEmpty(item)),
+    );
+  }
+  return false;
+}
+
+function attach(node: FieldSetBuilder, element: PathElement, below: FieldSetBuilder, owned: boolean): void {
+  if (isEmpty(below)) {
+    if (owned) node[element] = {};
+  } else {
+    node[element] = owned ? { ".": {}, ...below } : below;
+  }
+}

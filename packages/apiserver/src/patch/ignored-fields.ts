@@ -1,0 +1,38 @@
+import { emptySet, type FieldSet, setOf } from "./field-set.ts";
+import type { ObjectType } from "./type-schema.ts";
+
+/** Fields that the server keeps for itself: never part of an entry. */
+export const serverFields: FieldSet = setOf(
+  ["f:apiVersion"],
+  ["f:kind"],
+  ["f:metadata"],
+  ...[
+    "name",
+    "namespace",
+    "creationTimestamp",
+    "selfLink",
+    "uid",
+    "clusterName",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+  ].map((name) => ["f:metadata", `f:${name}`]),
+);
+
+const status = setOf(["f:status"]);
+const spec = setOf(["f:spec"]);
+const podStatus = setOf(
+  ["f:spec"],
+  ["f:metadata", "f:deletionTimestamp"],
+  ["f:metadata", "f:ownerReferences"],
+);
+
+/**
+ * Fields that a write to a resource or subresource cannot change and so cannot own: the status of objects that have
+ * one, all but the status on /status.
+ */
+export function ignoredFields(type: ObjectType, subresource: string): FieldSet {
+  if (subresource === "status") return type.kind === "Pod" && type.apiVersion === "v1" ? podStatus : spec;
+  const fields = type.schema.map?.fields;
+  return subresource === "" && fields?.has("status") && fields.has("metadata") ? status : emptySet;
+}

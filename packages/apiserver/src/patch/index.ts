@@ -1,0 +1,23 @@
+/**
+ * What a PATCH makes of an object, and who owns which of its fields (metadata.managedFields). Pure functions of JSON
+ * values: they read no clock, decode no bytes and change nothing that they are given, frozen or not; results share
+ * what stays the same. Defaults, decoding and validation come after them.
+ */
+export { type ApplyOptions, apply } from "./apply.ts";
+export { jsonPatch, jsonPatchWarnings } from "./json-patch.ts";
+export { mergePatch } from "./merge-patch.ts";
+export { scaledManagedFields, scaleManagedFields } from "./scale.ts";
+export { strategicMergePatch } from "./strategic-patch.ts";
+export { builtInType } from "./table-schema.ts";
+export { type TrackUpdateOptions, trackUpdate } from "./track-update.ts";
+export {
+  anyValue,
+  atomicValue,
+  type FieldSchema,
+  type ListSchema,
+  type MapSchema,
+  type ObjectType,
+  type OtherVersion,
+  type ScalarSort,
+  type TypeSchema,
+} from "./type-schema.ts";

@@ -1,0 +1,84 @@
+/** A JSON object as decoders hand it out: perhaps frozen, perhaps without a prototype. */
+export type JsonObject = { readonly [key: string]: unknown };
+
+/** An object under construction. */
+export type MutableObject = { [key: string]: unknown };
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The own field of that name; a key such as `constructor` never reaches the prototype. */
+export function fieldOf(object: JsonObject, key: string): unknown {
+  return Object.hasOwn(object, key) ? object[key] : undefined;
+}
+
+/** Sets an own field, `__proto__` included. */
+export function setField(object: MutableObject, key: string, value: unknown): void {
+  if (key === "__proto__") {
+    Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+  } else {
+    object[key] = value;
+  }
+}
+
+/** An empty object with the prototype of `like`, or none. */
+export function emptyLike(like: JsonObject | undefined): MutableObject {
+  return like !== undefined && Object.getPrototypeOf(like) === null ? Object.create(null) : {};
+}
+
+/** A shallow copy that may be changed. */
+export function copyOf(object: JsonObject): MutableObject {
+  return Object.assign(emptyLike(object), object);
+}
+
+/** A shallow copy with one field set. */
+export function withField(object: JsonObject, key: string, value: unknown): JsonObject {
+  const copy = copyOf(object);
+  setField(copy, key, value);
+  return copy;
+}
+
+/** A shallow copy without one field; the object itself where it has none. */
+export function withoutField(object: JsonObject, key: string): JsonObject {
+  if (!Object.hasOwn(object, key)) return object;
+  const copy = copyOf(object);
+  delete copy[key];
+  return copy;
+}
+
+export function isEmpty(object: object): boolean {
+  for (const _ in object) return false;
+  return true;
+}
+
+/** Deep equality of JSON values; numbers compare by value whether `number` or `bigint`. Null and missing differ. */
+export function jsonEqual(left: unknown, right: unknown): boolean {
+  if (left === right) return true;
+  if (typeof left !== "object" || typeof right !== "object") {
+    // biome-ignore lint/suspicious/noDoubleEquals: a bigint equals the number of the same value
+    return isNumeric(left) && isNumeric(right) && left == right;
+  }
+  if (left === null || right === null) return false;
+  if (Array.isArray(left)) {
+    return (
+      Array.isArray(right) &&
+      left.length === right.length &&
+      left.every((item, i) => jsonEqual(item, right[i]))
+    );
+  }
+  if (Array.isArray(right)) return false;
+  const a = left as JsonObject;
+  const b = right as JsonObject;
+  let fields = 0;
+  for (const key in a) {
+    if (!Object.hasOwn(b, key) || !jsonEqual(a[key], b[key])) return false;
+    fields++;
+  }
+  for (const _ in b) fields--;
+  return fields === 0;
+}
+
+export function isNumeric(value: unknown): value is number | bigint {
+  return typeof value === "number" || typeof value === "bigint";
+}

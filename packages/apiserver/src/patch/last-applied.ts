@@ -1,0 +1,99 @@
+import { typedProblem } from "./check-typed.ts";
+import { compare } from "./compare.ts";
+import type { Conflict } from "./conflicts.ts";
+import { difference, type FieldSet, isEmptySet } from "./field-set.ts";
+import { fieldsOf } from "./fields-of.ts";
+import { fieldOf, isObject, type JsonObject, withField, withoutField } from "./json.ts";
+import type { ObjectType } from "./type-schema.ts";
+
+/** What client-side `kubectl apply` remembers of the last body that it sent. */
+const annotation = "kubectl.kubernetes.io/last-applied-configuration";
+/** All annotations of an object together, in bytes. */
+const annotationLimit = 256 * 1024;
+
+/**
+ * The conflicts that remain when `kubectl apply --server-side` takes over from client-side apply: fields that are in
+ * the last applied configuration and still have that value are kubectl's own. Empty: the apply may go ahead.
+ */
+export function withoutLastApplied(
+  conflicts: ReadonlyMap<string, Conflict>,
+  live: JsonObject,
+  type: ObjectType,
+): ReadonlyMap<string, Conflict> {
+  const allowed = fieldsOfLastApplied(live, type);
+  if (allowed === undefined) return conflicts;
+  const left = new Map<string, Conflict>();
+  for (const [key, { entry, fields }] of conflicts) {
+    const remaining = difference(fields, allowed);
+    if (!isEmptySet(remaining)) left.set(key, { entry, fields: remaining });
+  }
+  return left;
+}
+
+function fieldsOfLastApplied(live: JsonObject, type: ObjectType): FieldSet | undefined {
+  const text = annotationsOf(live)?.[annotation];
+  if (typeof text !== "string" || text === "") return undefined;
+  let last: unknown;
+  try {
+    last = JSON.parse(text);
+  } catch {
+    // Written by some other client: then nothing is known to be kubectl's.
+    return undefined;
+  }
+  if (!isObject(last) || fieldOf(last, "apiVersion") !== type.apiVersion) return undefined;
+  if (typedProblem(type.schema, last) !== undefined) return undefined;
+  const { modified, added, removed } = compare(type.schema, last, live);
+  return [modified, added, removed].reduce(difference, fieldsOf(type.schema, last));
+}
+
+/** Keeps the annotation, where the object has one, in step with what kubectl applies on the server's side. */
+export function syncLastApplied(object: JsonObject, applied: JsonObject): JsonObject {
+  const annotations = annotationsOf(object);
+  const metadata = fieldOf(object, "metadata");
+  if (!isObject(metadata) || annotations === undefined || !Object.hasOwn(annotations, annotation))
+    return object;
+  let changed = withField(annotations, annotation, lastAppliedText(applied));
+  if (totalSize(changed) > annotationLimit) changed = withoutField(changed, annotation);
+  return withField(object, "metadata", withField(metadata, "annotations", changed));
+}
+
+/** The applied object without the annotation itself, keys in order, with a line break at the end. */
+function lastAppliedText(applied: JsonObject): string {
+  const metadata = fieldOf(applied, "metadata");
+  const annotations = annotationsOf(applied);
+  let object = applied;
+  if (isObject(metadata) && annotations !== undefined && Object.hasOwn(annotations, annotation)) {
+    object = withField(
+      applied,
+      "metadata",
+      withField(metadata, "annotations", withoutField(annotations, annotation)),
+    );
+  }
+  return `${JSON.stringify(object, sortedKeys)}\n`;
+}
+
+function sortedKeys(_key: string, value: unknown): unknown {
+  if (typeof value === "bigint")
+    return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(String(value));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((key) => [key, value[key]]),
+  );
+}
+
+function annotationsOf(object: JsonObject): JsonObject | undefined {
+  const metadata = fieldOf(object, "metadata");
+  const annotations = isObject(metadata) ? fieldOf(metadata, "annotations") : undefined;
+  return isObject(annotations) ? annotations : undefined;
+}
+
+function totalSize(annotations: JsonObject): number {
+  const encoder = new TextEncoder();
+  let size = 0;
+  for (const [key, value] of Object.entries(annotations)) {
+    size += encoder.encode(key).length + encoder.encode(String(value)).length;
+  }
+  return size;
+}

@@ -1,0 +1,146 @@
+import { type Comparison, compare, excluding, isSame } from "./compare.ts";
+import type { Conflict } from "./conflicts.ts";
+import {
+  difference,
+  type FieldSet,
+  intersection,
+  isEmptySet,
+  recursiveDifference,
+  union,
+  withNamedFields,
+} from "./field-set.ts";
+import { fieldsOf } from "./fields-of.ts";
+import { ignoredFields } from "./ignored-fields.ts";
+import type { JsonObject } from "./json.ts";
+import { type Managed, type ManagedEntry, withFields } from "./managed-fields.ts";
+import { removeFields } from "./remove-fields.ts";
+import type { ObjectType } from "./type-schema.ts";
+import { typedMerge } from "./typed-merge.ts";
+
+/** A write as seen by the entries of managedFields: before and after, in the version of the request. */
+export interface Write {
+  readonly type: ObjectType;
+  readonly subresource: string;
+  readonly before: JsonObject;
+  readonly after: JsonObject;
+}
+
+/** An object in one version. */
+interface Versioned {
+  readonly type: ObjectType;
+  readonly object: JsonObject;
+}
+
+/** The object in another version; undefined where that version is not served. */
+function inVersion({ type, object }: Versioned, apiVersion: string): Versioned | undefined {
+  if (apiVersion === type.apiVersion) return { type, object };
+  const other = type.inVersion?.(apiVersion);
+  return other === undefined ? undefined : { type: other.type, object: other.to(object) };
+}
+
+/**
+ * Takes from all managers but one the fields that a write changed or removed.
+ * Returns the new entries, what was changed (in the version of the request), and which entries lost changed fields.
+ * Entries of versions that are not served any more are dropped.
+ */
+export function takeOver(
+  write: Write,
+  managed: Managed,
+  except: string | undefined,
+): { managed: Managed; comparison: Comparison; conflicts: ReadonlyMap<string, Conflict> } {
+  const comparisons = new Map<string, Comparison | undefined>();
+  const comparisonIn = (apiVersion: string): Comparison | undefined => {
+    if (comparisons.has(apiVersion)) return comparisons.get(apiVersion);
+    const before = inVersion({ type: write.type, object: write.before }, apiVersion);
+    const after = inVersion({ type: write.type, object: write.after }, apiVersion);
+    const comparison =
+      before === undefined || after === undefined
+        ? undefined
+        : excluding(
+            compare(before.type.schema, before.object, after.object),
+            ignoredFields(before.type, write.subresource),
+          );
+    comparisons.set(apiVersion, comparison);
+    return comparison;
+  };
+
+  const conflicts = new Map<string, Conflict>();
+  const result: Managed = new Map();
+  for (const [key, entry] of managed) {
+    let left = entry;
+    if (key !== except) {
+      const comparison = comparisonIn(entry.apiVersion);
+      if (comparison === undefined) continue;
+      if (!isSame(comparison)) {
+        const changed = intersection(entry.fields, union(comparison.modified, comparison.added));
+        if (!isEmptySet(changed)) conflicts.set(key, { entry, fields: changed });
+        left = withFields(entry, difference(difference(entry.fields, changed), comparison.removed));
+      }
+    }
+    if (!isEmptySet(left.fields)) result.set(key, left);
+  }
+  const comparison = comparisonIn(write.type.apiVersion) as Comparison;
+  return { managed: result, comparison, conflicts };
+}
+
+/** The fields that a write of that kind may own, of those that it sets. */
+export function ownable(type: ObjectType, subresource: string, fields: FieldSet): FieldSet {
+  return recursiveDifference(fields, ignoredFields(type, subresource));
+}
+
+/**
+ * Lays an applied object over the live one, and removes what the same manager applied before, does not apply any
+ * more, and nobody else owns. `managed` has the new entry of the manager already.
+ */
+export function mergeApplied(
+  type: ObjectType,
+  live: JsonObject,
+  applied: JsonObject,
+  managed: Managed,
+  last: ManagedEntry | undefined,
+): JsonObject {
+  const merged = typedMerge(type.schema, live, applied) as JsonObject;
+  if (last === undefined || isEmptySet(last.fields)) return merged;
+  const inLast = inVersion({ type, object: merged }, last.apiVersion);
+  if (inLast === undefined) return merged;
+  const pruned = prune(inLast, managed, last);
+  if (pruned === inLast.object) return merged;
+  if (last.apiVersion === type.apiVersion) return pruned;
+  return type.inVersion?.(last.apiVersion)?.from(pruned) ?? merged;
+}
+
+function prune(merged: Versioned, managed: Managed, last: ManagedEntry): JsonObject {
+  const { schema } = merged.type;
+  const named = (fields: FieldSet): FieldSet => withNamedFields(fields, schema);
+  const lastFields = named(last.fields);
+  let pruned = removeFields(schema, merged.object, lastFields) as JsonObject | null;
+  if (pruned === merged.object) return merged.object;
+  pruned = restoreOwned(merged, pruned ?? {}, managed);
+  // What was removed along with its parent but was never this manager's comes back.
+  const removed = difference(named(fieldsOf(schema, merged.object)), named(fieldsOf(schema, pruned)));
+  return (removeFields(schema, merged.object, intersection(removed, lastFields)) as JsonObject | null) ?? {};
+}
+
+/** Puts back what any manager owns, version by version; the version of `merged` first. */
+function restoreOwned(merged: Versioned, pruned: JsonObject, managed: Managed): JsonObject {
+  const own = merged.type.apiVersion;
+  const owned = new Map<string, FieldSet>([[own, {}]]);
+  for (const { apiVersion, fields } of managed.values()) {
+    owned.set(apiVersion, union(owned.get(apiVersion) ?? {}, fields));
+  }
+  let result = pruned;
+  for (const [apiVersion, fields] of owned) {
+    const whole = inVersion(merged, apiVersion);
+    const part = inVersion({ type: merged.type, object: result }, apiVersion);
+    if (whole === undefined || part === undefined) continue;
+    const { schema } = whole.type;
+    const keep = union(
+      withNamedFields(fieldsOf(schema, part.object), schema),
+      withNamedFields(fields, schema),
+    );
+    const gone = difference(withNamedFields(fieldsOf(schema, whole.object), schema), keep);
+    const restored = (removeFields(schema, whole.object, gone) as JsonObject | null) ?? {};
+    result = apiVersion === own ? restored : (merged.type.inVersion?.(apiVersion)?.from(restored) ?? result);
+  }
+  return result;
+}

@@ -1,0 +1,526 @@
+/** Laws of patches and of field ownership, on random objects. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { StatusError } from "@dray/api";
+import fc from "fast-check";
+import {
+  apply,
+  builtInType,
+  type ObjectType,
+  scaledManagedFields,
+  scaleManagedFields,
+  strategicMergePatch,
+  trackUpdate,
+} from "./index.ts";
+
+type Json = { readonly [key: string]: unknown };
+interface Entry {
+  readonly manager: string;
+  readonly operation: string;
+  readonly time?: string;
+  readonly fieldsV1: Json;
+}
+
+const early = "2026-01-01T00:00:00Z";
+const late = "2026-01-02T00:00:00Z";
+const podType = typeOf("v1", "Pod");
+const configMapType = typeOf("v1", "ConfigMap");
+
+function typeOf(apiVersion: string, kind: string): ObjectType {
+  const type = builtInType(apiVersion, kind);
+  assert.ok(type);
+  return type;
+}
+
+function freeze<T>(value: T): T {
+  if (typeof value === "object" && value !== null) {
+    for (const item of Object.values(value)) freeze(item);
+    Object.freeze(value);
+  }
+  return value;
+}
+
+function entries(object: Json): readonly Entry[] {
+  return ((object["metadata"] as Json)["managedFields"] ?? []) as readonly Entry[];
+}
+
+const key = fc.constantFrom("a", "b", "c", "d");
+const text = fc.constantFrom("1", "2", "3", 'q"<&', "");
+const labels = fc.dictionary(key, text);
+
+function named<T extends object>(rest: fc.Arbitrary<T>): fc.Arbitrary<(T & { name: string })[]> {
+  return fc.uniqueArray(
+    fc.tuple(key, rest).map(([name, other]) => ({ ...other, name })),
+    { selector: (item) => item.name, maxLength: 4 },
+  );
+}
+
+const container = fc.record(
+  {
+    image: text,
+    args: fc.array(text, { maxLength: 2 }),
+    env: named(fc.record({ value: text }, { requiredKeys: [] })),
+    ports: fc.uniqueArray(fc.record({ containerPort: fc.integer({ min: 1, max: 3 }) }), {
+      selector: (port) => port.containerPort,
+      maxLength: 3,
+    }),
+    resources: fc.record({ limits: fc.dictionary(key, text) }, { requiredKeys: [] }),
+  },
+  { requiredKeys: [] },
+);
+
+const pod = fc
+  .record({
+    metadata: fc.record(
+      { labels, finalizers: fc.uniqueArray(text, { maxLength: 3 }), annotations: labels },
+      { requiredKeys: [] },
+    ),
+    spec: fc.record(
+      {
+        containers: named(container),
+        nodeSelector: labels,
+        tolerations: fc.array(fc.record({ key }), { maxLength: 2 }),
+        schedulingGates: named(fc.constant({})),
+      },
+      { requiredKeys: [] },
+    ),
+  })
+  .map(
+    ({ metadata, spec }): Json =>
+      freeze(compact({ apiVersion: "v1", kind: "Pod", metadata: { ...metadata, name: "p" }, spec }) as Json),
+  );
+
+/** As the server stores what it has decoded: nulls mean unset. */
+function stored(object: Json): Json {
+  const { managedFields, ...metadata } = object["metadata"] as Json;
+  const entries = managedFields === undefined ? {} : { managedFields };
+  const plain = compact({ ...object, metadata }) as Json;
+  return { ...plain, metadata: { ...(plain["metadata"] as Json), ...entries, uid: "u" } };
+}
+
+/** Without nulls and without empty lists and objects, which no field of these pods tells apart from unset. */
+function compact(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(compact);
+  if (typeof value !== "object" || value === null) return value;
+  const kept = Object.entries(value)
+    .map(([name, item]) => [name, compact(item)] as const)
+    .filter(
+      ([, item]) => item !== null && !(typeof item === "object" && Object.keys(item as object).length === 0),
+    );
+  return Object.fromEntries(kept);
+}
+
+function applied(live: Json | undefined, body: Json, manager: string, now: string, force = false): Json {
+  return freeze(
+    apply({
+      live: live && freeze(stored(live)),
+      applied: body,
+      manager,
+      force,
+      type: podType,
+      subresource: "",
+      now,
+    }),
+  );
+}
+
+describe("server-side apply", () => {
+  test("applying the same object twice changes nothing, times included", () => {
+    fc.assert(
+      fc.property(pod, (body) => {
+        const first = applied(undefined, body, "m", early);
+        const second = applied(first, body, "m", late);
+        assert.deepEqual(second, stored(first));
+      }),
+    );
+  });
+
+  test("an applier gets what it asks for, and only loses what it leaves out", () => {
+    fc.assert(
+      fc.property(pod, pod, (one, two) => {
+        const live = applied(undefined, one, "m", early);
+        const next = applied(live, two, "m", late);
+        const direct = applied(undefined, two, "m", late);
+        assert.deepEqual(ownedBy(next, "m"), ownedBy(direct, "m"));
+        assert.deepEqual(unordered(next), unordered(direct));
+      }),
+    );
+  });
+
+  test("two appliers never lose each other's fields", () => {
+    fc.assert(
+      fc.property(pod, pod, pod, (mine, yours, again) => {
+        let live = applied(undefined, mine, "me", early);
+        // One who owns nothing leaves no entry: the next applier then meets an object that nobody tracks.
+        fc.pre(ownedBy(live, "me") !== undefined);
+        try {
+          live = applied(live, yours, "you", early);
+        } catch (error) {
+          assert.ok(StatusError.is(error, "Conflict"));
+          return;
+        }
+        const mineBefore = entries(live).find(({ manager }) => manager === "me");
+        assert.deepEqual(mineBefore, entries(applied(undefined, mine, "me", early))[0]);
+        let after: Json;
+        try {
+          after = applied(live, again, "you", late);
+        } catch (error) {
+          assert.ok(StatusError.is(error, "Conflict"));
+          return;
+        }
+        assert.deepEqual(
+          entries(after).find(({ manager }) => manager === "me"),
+          mineBefore,
+        );
+        // All of mine still stands: applying it again meets no conflict and changes nothing but the order.
+        assert.deepEqual(unordered(applied(after, mine, "me", late)), unordered(after));
+      }),
+    );
+  });
+
+  test("a forced apply takes the fields that it changes", () => {
+    const live = trackUpdate({
+      live: undefined,
+      updated: { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "c" }, data: { a: "1", b: "1" } },
+      manager: "creator",
+      type: configMapType,
+      subresource: "",
+      now: early,
+    });
+    const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "c" }, data: { a: "2" } };
+    const options = {
+      live: stored(live),
+      applied: body,
+      manager: "m",
+      type: configMapType,
+      subresource: "",
+      now: late,
+    };
+    assert.throws(
+      () => apply({ ...options, force: false }),
+      (error) => {
+        assert.ok(error instanceof StatusError);
+        assert.equal(error.code, 409);
+        assert.equal(
+          error.message,
+          'Apply failed with 1 conflict: conflict with "creator" using v1: .data.a',
+        );
+        assert.deepEqual(error.status.details?.causes, [
+          { reason: "FieldManagerConflict", message: 'conflict with "creator" using v1', field: ".data.a" },
+        ]);
+        return true;
+      },
+    );
+    const forced = apply({ ...options, force: true });
+    assert.deepEqual(
+      entries(forced).map(({ manager, fieldsV1 }) => ({ manager, fieldsV1 })),
+      [
+        { manager: "m", fieldsV1: { "f:data": { "f:a": {} } } },
+        { manager: "creator", fieldsV1: { "f:data": { ".": {}, "f:b": {} } } },
+      ],
+    );
+  });
+
+  test("an undeclared field is refused whatever else holds", () => {
+    const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "c" }, nosuch: "x" };
+    assert.throws(
+      () =>
+        apply({
+          live: undefined,
+          applied: body,
+          manager: "m",
+          force: true,
+          type: configMapType,
+          subresource: "",
+          now: early,
+        }),
+      {
+        message:
+          "failed to create typed patch object (/c; /v1, Kind=ConfigMap): .nosuch: field not declared in schema",
+      },
+    );
+  });
+
+  test("entries of a version that became another are kept through the conversion", () => {
+    const newType: ObjectType = { ...configMapType, apiVersion: "v2" };
+    const type: ObjectType = {
+      ...newType,
+      inVersion: (apiVersion) =>
+        apiVersion === "v1"
+          ? {
+              type: configMapType,
+              to: ({ immutable, ...object }) => ({ ...object, data: { frozen: immutable } }),
+              from: ({ data, ...object }) => ({ ...object, immutable: (data as Json)["frozen"] }),
+            }
+          : undefined,
+    };
+    const entry = (apiVersion: string, fieldsV1: Json): Json => ({
+      manager: `old-${apiVersion}`,
+      operation: "Apply",
+      apiVersion,
+      time: early,
+      fieldsType: "FieldsV1",
+      fieldsV1,
+    });
+    const live = {
+      apiVersion: "v2",
+      kind: "ConfigMap",
+      metadata: {
+        name: "c",
+        uid: "u",
+        managedFields: [
+          entry("v0", { "f:immutable": {} }),
+          entry("v1", { "f:data": { "f:frozen": {}, "f:other": {} } }),
+        ],
+      },
+      immutable: false,
+    };
+    const updated = trackUpdate({
+      live,
+      updated: { ...live, immutable: true },
+      manager: "u",
+      type,
+      subresource: "",
+      now: late,
+    });
+    // The v1 entry loses the field by its old name; v0 is not served any more.
+    assert.deepEqual(entries(updated).map(fields), [{ "f:data": { "f:other": {} } }, { "f:immutable": {} }]);
+  });
+});
+
+describe("other writes", () => {
+  test("the writer owns exactly what it changed, and the update is remembered once for each manager", () => {
+    fc.assert(
+      fc.property(pod, pod, (one, two) => {
+        const track = (live: Json | undefined, updated: Json, manager: string): Json =>
+          freeze(trackUpdate({ live, updated, manager, type: podType, subresource: "", now: early }));
+        const live = stored(track(undefined, one, "creator"));
+        const updated = track(
+          live,
+          { ...two, metadata: { ...(two["metadata"] as Json), uid: "u" } },
+          "editor",
+        );
+        // Writing the same again takes nothing from anybody.
+        assert.deepEqual(track(updated, updated, "third"), updated);
+        const owned = entries(updated).filter(({ manager }) => manager === "editor");
+        assert.ok(owned.length <= 1);
+        const same =
+          JSON.stringify([one["spec"], one["metadata"]]) === JSON.stringify([two["spec"], two["metadata"]]);
+        if (same) assert.deepEqual(entries(updated), entries(live));
+      }),
+    );
+  });
+
+  test("no more than ten updaters are remembered one by one", () => {
+    let live: Json = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "c", uid: "u" } };
+    live = { ...live, metadata: { ...(live["metadata"] as Json), managedFields: [someEntry()] } };
+    for (let i = 0; i < 14; i++) {
+      const updated = { ...live, data: { ...(live["data"] as object), [`k${i}`]: "v" } };
+      const now = `2026-01-01T00:00:${10 + i}Z`;
+      live = trackUpdate({ live, updated, manager: `m${i}`, type: configMapType, subresource: "", now });
+    }
+    const updaters = entries(live).filter(({ operation }) => operation === "Update");
+    assert.equal(updaters.length, 10);
+    const [ancient] = updaters;
+    assert.equal(ancient?.manager, "ancient-changes");
+    assert.deepEqual(Object.keys((ancient?.fieldsV1["f:data"] ?? {}) as Json), [
+      ".",
+      "f:k0",
+      "f:k1",
+      "f:k2",
+      "f:k3",
+      "f:k4",
+    ]);
+  });
+
+  test("a client that empties managedFields stops the tracking", () => {
+    const live = stored(
+      trackUpdate({
+        live: undefined,
+        updated: { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "c" }, data: { a: "1" } },
+        manager: "m",
+        type: configMapType,
+        subresource: "",
+        now: early,
+      }),
+    );
+    for (const managedFields of [[], [{}]]) {
+      const emptied = { ...live, metadata: { name: "c", uid: "u", managedFields }, data: { a: "2" } };
+      const after = trackUpdate({
+        live,
+        updated: emptied,
+        manager: "m",
+        type: configMapType,
+        subresource: "",
+        now: late,
+      });
+      assert.deepEqual(after["metadata"], { name: "c", uid: "u" });
+    }
+    const without = { ...live, metadata: { name: "c", uid: "u" } };
+    const kept = trackUpdate({
+      live,
+      updated: without,
+      manager: "m",
+      type: configMapType,
+      subresource: "",
+      now: late,
+    });
+    assert.deepEqual(entries(kept), entries(live));
+  });
+
+  test("a scale shares its replicas with the scaled object", () => {
+    const versions = new Set(["apps/v1"]);
+    const owner = {
+      manager: "m",
+      operation: "Update",
+      apiVersion: "apps/v1",
+      fieldsType: "FieldsV1",
+      time: early,
+    };
+    const parent = [{ ...owner, fieldsV1: { "f:spec": { "f:paused": {}, "f:replicas": {} } } }];
+    assert.deepEqual(scaleManagedFields(parent, versions), [
+      { ...owner, apiVersion: "autoscaling/v1", fieldsV1: { "f:spec": { "f:replicas": {} } } },
+    ]);
+    const scaled = [
+      {
+        manager: "hpa",
+        operation: "Update",
+        apiVersion: "autoscaling/v1",
+        fieldsType: "FieldsV1",
+        fieldsV1: { "f:spec": { "f:replicas": {} } },
+        subresource: "scale",
+      },
+    ];
+    assert.deepEqual(scaledManagedFields(parent, scaled, "apps/v1", versions), [
+      { ...scaled[0], apiVersion: "apps/v1" },
+      { ...owner, fieldsV1: { "f:spec": { "f:paused": {} } } },
+    ]);
+  });
+});
+
+describe("strategic merge", () => {
+  test("the patch between two objects turns one into the other", () => {
+    fc.assert(
+      fc.property(pod, pod, (from, to) => {
+        const patch = freeze(difference(from, to));
+        assert.deepEqual(plain(strategicMergePatch(from, patch, podType)), plain(to));
+      }),
+    );
+  });
+});
+
+describe("sets of fields", () => {
+  test("what is written is read back the same, and in Kubernetes' order", () => {
+    fc.assert(
+      fc.property(pod, (body) => {
+        const first = applied(undefined, body, "m", early);
+        const [entry] = entries(first);
+        if (entry === undefined) return;
+        const shuffled = reversed(entry.fieldsV1);
+        const live = stored({
+          ...first,
+          metadata: { ...(first["metadata"] as Json), managedFields: [{ ...entry, fieldsV1: shuffled }] },
+        });
+        // An apply that adds a field writes the set anew.
+        const more = { ...body, spec: { ...(body["spec"] as Json), hostname: "h" } };
+        const direct = applied(undefined, more, "m", early);
+        assert.equal(
+          JSON.stringify(entries(applied(live, more, "m", early)).map(fields)),
+          JSON.stringify(entries(direct).map(fields)),
+        );
+      }),
+    );
+  });
+});
+
+function someEntry(): Json {
+  return {
+    manager: "a",
+    operation: "Apply",
+    apiVersion: "v1",
+    time: early,
+    fieldsType: "FieldsV1",
+    fieldsV1: { "f:metadata": { "f:labels": { "f:x": {} } } },
+  };
+}
+
+function ownedBy(object: Json, manager: string): Json | undefined {
+  return entries(object).find((entry) => entry.manager === manager)?.fieldsV1;
+}
+
+function fields(entry: Entry): Json {
+  return entry.fieldsV1;
+}
+
+/** The labels, lists and so on of an object with all lists in one order; nobody owns the order of a keyed list. */
+function unordered(object: Json): unknown {
+  const { managedFields: _, ...metadata } = stored(object)["metadata"] as Json;
+  return sorted({ spec: stored(object)["spec"] ?? {}, metadata });
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value))
+    return value.map(sorted).sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+  if (!isMap(value)) return value;
+  const keys = Object.keys(value).sort();
+  return Object.fromEntries(keys.map((key) => [key, sorted(value[key])]));
+}
+
+/** The objects as they cross the wire: without prototypes to tell apart. */
+function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
+}
+
+function reversed(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .map(([name, item]) => [name, reversed(item)] as const)
+      .reverse(),
+  );
+}
+
+const mergeKeys: Readonly<Record<string, string>> = {
+  containers: "name",
+  env: "name",
+  schedulingGates: "name",
+  ports: "containerPort",
+};
+
+/** The strategic patch that kubectl would compute, by the rules of its documentation. */
+function difference(from: Json, to: Json): Json {
+  const patch: { [key: string]: unknown } = {};
+  for (const name of Object.keys(from)) if (!(name in to)) patch[name] = null;
+  for (const [name, wanted] of Object.entries(to)) {
+    const current = from[name];
+    if (JSON.stringify(current) === JSON.stringify(wanted)) continue;
+    const mergeKey = mergeKeys[name];
+    if (Array.isArray(current) && Array.isArray(wanted) && name === "finalizers") {
+      if (wanted.length + current.length === 0) continue;
+      patch[`$deleteFromPrimitiveList/${name}`] = current.filter((item) => !wanted.includes(item));
+      patch[name] = wanted.filter((item) => !current.includes(item));
+      patch[`$setElementOrder/${name}`] = wanted;
+    } else if (Array.isArray(current) && Array.isArray(wanted) && mergeKey !== undefined) {
+      const items = (list: readonly unknown[]): Map<unknown, Json> =>
+        new Map((list as Json[]).map((item) => [item[mergeKey], item]));
+      const before = items(current);
+      const after = items(wanted);
+      const changes = [...after].map(([id, item]) => {
+        const known = before.get(id);
+        return known === undefined ? item : { ...difference(known, item), [mergeKey]: id };
+      });
+      const gone = [...before.keys()].filter((id) => !after.has(id));
+      patch[name] = [...changes, ...gone.map((id) => ({ $patch: "delete", [mergeKey]: id }))];
+      patch[`$setElementOrder/${name}`] = [...after.keys()].map((id) => ({ [mergeKey]: id }));
+    } else if (isMap(current) && isMap(wanted)) {
+      patch[name] = difference(current, wanted);
+    } else {
+      patch[name] = wanted;
+    }
+  }
+  return patch;
+}
+
+function isMap(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,155 @@
+import { isNumeric, isObject, type JsonObject } from "./json.ts";
+import type { ListSchema } from "./type-schema.ts";
+
+/**
+ * One step of a field's path, in the text that FieldsV1 has: `f:name` a field, `k:{"name":"a"}` the element of a
+ * list with those keys, `v:"x"` the element of a set, `i:3` a place in a list. Keys are sorted and the JSON has
+ * Go's escapes, so that equal steps are equal texts.
+ */
+export type PathElement = string;
+
+/** An element that cannot be told apart, so that its list cannot be merged. */
+export class UnkeyedElementError extends Error {
+  override readonly name = "UnkeyedElementError";
+}
+
+/** The path element of one item of a set or a keyed list. Throws UnkeyedElementError. */
+export function listElement(list: ListSchema, item: unknown): PathElement {
+  if (list.relation === "set" || list.keys === undefined) return setElement(item);
+  if (item === null) throw new UnkeyedElementError("associative list with keys may not have a null element");
+  if (!isObject(item))
+    throw new UnkeyedElementError("associative list with keys may not have non-map elements");
+  let text = "";
+  for (const key of list.keys) {
+    const value = Object.hasOwn(item, key) ? item[key] : list.element.map?.fields?.get(key)?.default;
+    if (value !== undefined) text += `${text === "" ? "k:{" : ","}${goJson(key)}:${goJson(value)}`;
+  }
+  if (text === "") {
+    const keys = list.keys.map((key) => JSON.stringify(key)).join(" ");
+    throw new UnkeyedElementError(
+      `associative list with keys has an element that omits all key fields [${keys}] (and doesn't have default values for any key fields)`,
+    );
+  }
+  return `${text}}`;
+}
+
+function setElement(item: unknown): PathElement {
+  if (item === null) {
+    throw new UnkeyedElementError("associative list without keys has an element that's an explicit null");
+  }
+  if (Array.isArray(item)) {
+    throw new UnkeyedElementError("not supported: associative list with lists as elements");
+  }
+  if (typeof item === "object") {
+    throw new UnkeyedElementError("associative list without keys has an element that's a map type");
+  }
+  return `v:${goJson(item)}`;
+}
+
+const plain = /^[\w ./:@+=,;()-]*$/;
+
+/** JSON as Go writes it: `<`, `>`, `&` and the line separators escaped. */
+function goJson(value: unknown): string {
+  if (typeof value === "string" && plain.test(value)) return `"${value}"`;
+  if (typeof value === "bigint") return value.toString();
+  return JSON.stringify(value).replace(
+    /[<>&\u2028\u2029]/g,
+    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** Elements with one key or value of plain text: by far the most, and canonical as they are. */
+const plainElement = /^(k:\{"\w+":"[\w ./:@+=,;()-]*"\}|v:"[\w ./:@+=,;()-]*")$/;
+
+/** The same element in canonical text; throws an Error for what is no path element. */
+export function canonicalElement(element: string): PathElement {
+  if (element[1] !== ":") throw new Error(`missing colon: ${element}`);
+  if (element[0] !== "f" && plainElement.test(element)) return element;
+  const content = element.slice(2);
+  switch (element[0]) {
+    case "f":
+      return element;
+    case "v":
+      return `v:${goJson(JSON.parse(content))}`;
+    case "k": {
+      const keys: unknown = JSON.parse(content);
+      if (!isObject(keys)) throw new Error(`not the keys of a list element: ${element}`);
+      const fields = Object.keys(keys).sort();
+      return `k:{${fields.map((key) => `${goJson(key)}:${goJson(keys[key])}`).join(",")}}`;
+    }
+    case "i":
+      if (!/^[+-]?\d+$/.test(content)) throw new Error(`not a place in a list: ${element}`);
+      return `i:${Number(content)}`;
+    default:
+      throw new Error("unknown path element type");
+  }
+}
+
+/** For people: `.name`, `[name="a",port=80]`, `[="x"]`, `[3]`. */
+export function elementText(element: PathElement): string {
+  const content = element.slice(2);
+  switch (element[0]) {
+    case "f":
+      return `.${content}`;
+    case "k": {
+      const keys = JSON.parse(content) as JsonObject;
+      return `[${Object.keys(keys)
+        .map((key) => `${key}=${valueText(keys[key])}`)
+        .join(",")}]`;
+    }
+    case "v":
+      return `[=${valueText(JSON.parse(content))}]`;
+    default:
+      return `[${content}]`;
+  }
+}
+
+function valueText(value: unknown): string {
+  return typeof value === "string" || value === null ? JSON.stringify(value) : String(value);
+}
+
+const rank: Readonly<Record<string, number>> = { f: 0, k: 1, v: 2, i: 3 };
+
+/** The elements in Kubernetes' order: fields by name, then keys, values (numbers before strings) and places. */
+export function sortElements(elements: PathElement[]): PathElement[] {
+  let ordered = true;
+  for (let i = 1; i < elements.length && ordered; i++) {
+    ordered = fieldsInOrder(elements[i - 1] as string, elements[i] as string);
+  }
+  if (ordered) return elements;
+  const decoded = new Map(elements.map((element) => [element, decode(element)]));
+  return elements.sort((a, b) => compareDecoded(a, b, decoded));
+}
+
+function fieldsInOrder(a: PathElement, b: PathElement): boolean {
+  return a[0] === "f" && (b[0] !== "f" || a <= b);
+}
+
+function decode(element: PathElement): unknown {
+  return element[0] === "f" ? undefined : JSON.parse(element.slice(2));
+}
+
+function compareDecoded(a: PathElement, b: PathElement, decoded: ReadonlyMap<string, unknown>): number {
+  if (a[0] !== b[0]) return (rank[a[0] ?? ""] ?? 4) - (rank[b[0] ?? ""] ?? 4);
+  if (a[0] === "f") return a < b ? -1 : a > b ? 1 : 0;
+  if (a[0] !== "k") return compareValues(decoded.get(a), decoded.get(b));
+  const left = Object.entries(decoded.get(a) as JsonObject);
+  const right = Object.entries(decoded.get(b) as JsonObject);
+  for (let i = 0; i < left.length && i < right.length; i++) {
+    const [leftName, leftValue] = left[i] as [string, unknown];
+    const [rightName, rightValue] = right[i] as [string, unknown];
+    if (leftName !== rightName) return leftName < rightName ? -1 : 1;
+    const order = compareValues(leftValue, rightValue);
+    if (order !== 0) return order;
+  }
+  return left.length - right.length;
+}
+
+/** Numbers, then strings, then booleans. */
+function compareValues(left: unknown, right: unknown): number {
+  const sort = (value: unknown): number => (isNumeric(value) ? 0 : typeof value === "string" ? 1 : 2);
+  if (sort(left) !== sort(right)) return sort(left) - sort(right);
+  const a = left as number;
+  const b = right as number;
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,41 @@
+import { below, type FieldSet, type FieldSetBuilder, leaf } from "./field-set.ts";
+import { type Managed, withFields } from "./managed-fields.ts";
+import { anyValue, type ObjectType, type TypeSchema } from "./type-schema.ts";
+
+/**
+ * The entries as today's schemas have them: what has become atomic since an entry was written is owned as a whole,
+ * entries of versions that are not served any more are gone.
+ */
+export function reconcile(managed: Managed, type: ObjectType): Managed {
+  const result: Managed = new Map();
+  for (const [key, entry] of managed) {
+    const { apiVersion } = entry;
+    const schema = apiVersion === type.apiVersion ? type.schema : type.inVersion?.(apiVersion)?.type.schema;
+    if (schema !== undefined) result.set(key, withFields(entry, wholeWhereAtomic(entry.fields, schema)));
+  }
+  return result;
+}
+
+function wholeWhereAtomic(set: FieldSet, schema: TypeSchema): FieldSet {
+  let result: FieldSetBuilder | undefined;
+  for (const element in set) {
+    const inner = below(set, element);
+    if (inner === undefined) continue;
+    const type = typeBelow(schema, element);
+    if (type === undefined || type === anyValue) continue;
+    const node = isAtomic(type) ? leaf : wholeWhereAtomic(inner, type);
+    if (node === inner) continue;
+    result ??= { ...set } as FieldSetBuilder;
+    result[element] = node as FieldSetBuilder;
+  }
+  return result ?? set;
+}
+
+function typeBelow(schema: TypeSchema, element: string): TypeSchema | undefined {
+  if (schema.map === undefined) return schema.list?.element;
+  return schema.map.fields?.get(element.slice(2))?.type ?? schema.map.element;
+}
+
+function isAtomic(type: TypeSchema): boolean {
+  return type.map === undefined ? type.list?.relation === "atomic" : type.map.atomic;
+}

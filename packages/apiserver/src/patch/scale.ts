@@ -1,0 +1,58 @@
+import { difference, hasPath, isEmptySet, setOf } from "./field-set.ts";
+import type { JsonObject } from "./json.ts";
+import { decodeManaged, encodeManaged, type Managed, withFields } from "./managed-fields.ts";
+
+const scaleVersion = "autoscaling/v1";
+const replicas = ["f:spec", "f:replicas"];
+const replicasSet = setOf(replicas);
+
+/**
+ * The managedFields of a scale: those entries of the scaled object that own `.spec.replicas`, as the scale has them.
+ * `apiVersions`: the versions in which the replicas of the scaled kind are at `.spec.replicas`.
+ */
+export function scaleManagedFields(
+  managedFields: unknown,
+  apiVersions: ReadonlySet<string>,
+): readonly JsonObject[] | undefined {
+  const scale: Managed = new Map();
+  for (const [key, entry] of decodeManaged(managedFields)) {
+    if (!apiVersions.has(entry.apiVersion) || !hasPath(entry.fields, replicas)) continue;
+    const { source: _, ...rest } = entry;
+    scale.set(key, { ...rest, apiVersion: scaleVersion, fields: replicasSet });
+  }
+  return encodeManaged(scale);
+}
+
+/**
+ * The managedFields of the scaled object after a write through its scale: whoever owns the replicas there owns them
+ * here. `apiVersion`: the version in which new entries are written.
+ */
+export function scaledManagedFields(
+  managedFields: unknown,
+  scaleFields: unknown,
+  apiVersion: string,
+  apiVersions: ReadonlySet<string>,
+): readonly JsonObject[] | undefined {
+  const result: Managed = new Map();
+  const scale = decodeManaged(scaleFields);
+  const parent = decodeManaged(managedFields);
+  for (const [key, entry] of parent) {
+    if (!apiVersions.has(entry.apiVersion)) continue;
+    if (!hasPath(entry.fields, replicas)) {
+      result.set(key, entry);
+    } else if (scale.has(key)) {
+      result.set(key, entry);
+      scale.delete(key);
+    } else {
+      const left = difference(entry.fields, replicasSet);
+      if (!isEmptySet(left)) result.set(key, withFields(entry, left));
+    }
+  }
+  for (const [key, entry] of scale) {
+    if (!hasPath(entry.fields, replicas)) continue;
+    const { source: _, ...rest } = entry;
+    // The time is that of the entry it replaces; what is new has none (as upstream writes it).
+    result.set(key, { ...rest, apiVersion, time: parent.get(key)?.time, fields: replicasSet });
+  }
+  return encodeManaged(result);
+}

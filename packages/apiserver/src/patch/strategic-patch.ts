@@ -1,0 +1,408 @@
+import { StatusError } from "@dray/api";
+import { plainError } from "./errors.ts";
+import { goText, goType } from "./go-text.ts";
+import {
+  copyOf,
+  emptyLike,
+  fieldOf,
+  isNumeric,
+  isObject,
+  type JsonObject,
+  jsonEqual,
+  type MutableObject,
+  setField,
+} from "./json.ts";
+import type { FieldSchema, MapSchema, ObjectType } from "./type-schema.ts";
+
+const directive = "$patch";
+const retainKeys = "$retainKeys";
+const deleteFrom = "$deleteFromPrimitiveList";
+const elementOrder = "$setElementOrder";
+
+const badPrimitiveList = "invalid patch format of primitive list";
+const badRetainKeys = "invalid patch format of retainKeys";
+const badElementOrder = "invalid patch format of setElementOrder list";
+
+/**
+ * Applies a strategic merge patch: like a merge patch, but lists marked `merge` are merged by their merge key or as
+ * sets, and directives (`$patch`, `$retainKeys`, `$deleteFromPrimitiveList/f`, `$setElementOrder/f`) say more.
+ * Nulls that stay behind in added values mean "unset".
+ *
+ * Errors: 400 for directives of a wrong form, 422 for lists of lists, 500 without reason for the rest (an element
+ * without its merge key, an unknown `$patch`), as the API server answers.
+ */
+export function strategicMergePatch(object: JsonObject, patch: unknown, type: ObjectType): JsonObject {
+  if (patch === null) return object;
+  if (!isObject(patch)) {
+    const sort = Array.isArray(patch) ? "array" : isNumeric(patch) ? "number" : goType(patch);
+    throw badRequest(`json: cannot unmarshal ${sort} into Go value of type map[string]interface {}`);
+  }
+  return mergeMap(object, patch, type.schema.map);
+}
+
+function badRequest(message: string): StatusError {
+  return StatusError.of("BadRequest", message);
+}
+
+function mergeMap(original: JsonObject, patch: JsonObject, schema: MapSchema | undefined): JsonObject {
+  if (Object.hasOwn(patch, directive)) return replaceMap(patch);
+  const result = retained(original, patch);
+  const done = new Set([retainKeys]);
+  for (const key of Object.keys(patch)) {
+    if (key.startsWith(elementOrder)) mergeOrdered(result, patch, key, schema, done);
+  }
+  // Deletions first: what the same patch adds to the list stays.
+  for (const key of Object.keys(patch)) {
+    if (key.startsWith(deleteFrom) && !done.has(key)) deleteFromList(result, key, patch[key], schema);
+  }
+  for (const key of Object.keys(patch)) {
+    if (done.has(key) || key.startsWith(elementOrder) || key.startsWith(deleteFrom)) continue;
+    mergeField(result, key, patch[key], schema);
+  }
+  return result;
+}
+
+/** A map with `$patch`: `replace` takes the patch as it is, `delete` leaves nothing. */
+function replaceMap(patch: JsonObject): JsonObject {
+  const how = patch[directive];
+  if (how === "delete") return emptyLike(patch);
+  if (how !== "replace") throw unknownDirective(how, patch);
+  const copy = copyOf(patch);
+  delete copy[directive];
+  return copy;
+}
+
+function unknownDirective(how: unknown, patch: JsonObject): StatusError {
+  return plainError(`unknown patch type: ${goText(how)} in map: ${goText(patch)}`);
+}
+
+/** A copy of the original, without the fields that `$retainKeys` does not list. */
+function retained(original: JsonObject, patch: JsonObject): MutableObject {
+  const keep = fieldOf(patch, retainKeys);
+  if (keep === undefined) return copyOf(original);
+  if (!Array.isArray(keep)) throw badRequest(badRetainKeys);
+  for (const [key, value] of Object.entries(patch)) {
+    if (key === retainKeys || value === null || key.startsWith(deleteFrom) || key.startsWith(elementOrder))
+      continue;
+    if (!keep.includes(key)) throw badRequest(badRetainKeys);
+  }
+  const result = emptyLike(original);
+  for (const key of Object.keys(original)) if (keep.includes(key)) setField(result, key, original[key]);
+  return result;
+}
+
+function mergeField(
+  result: MutableObject,
+  key: string,
+  change: unknown,
+  schema: MapSchema | undefined,
+): void {
+  if (change === null) {
+    delete result[key];
+    return;
+  }
+  const current = fieldOf(result, key);
+  if (isObject(current) && isObject(change)) {
+    const field = lookUp(schema, key);
+    const merged = strategyOf(field) === "replace" ? change : mergeMap(current, change, field.type.map);
+    setField(result, key, merged);
+  } else if (Array.isArray(current) && Array.isArray(change)) {
+    const field = lookUp(schema, key);
+    setField(result, key, strategyOf(field) === "merge" ? mergeList(current, change, field) : change);
+  } else {
+    // Nothing to merge with: nulls in what is added stand for fields that are unset.
+    const added = withoutDirectives(
+      current !== undefined && sortOf(current) === sortOf(change) ? change : pruned(change),
+    );
+    if (added === undefined) delete result[key];
+    else setField(result, key, added);
+  }
+}
+
+function sortOf(value: unknown): string {
+  return value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
+}
+
+/** The field of a struct. Errors where the value is merged but its type is no struct or lacks the field. */
+function lookUp(schema: MapSchema | undefined, key: string): FieldSchema {
+  if (schema?.fields === undefined) {
+    throw plainError("merging an object in json but data type is not struct, instead is: map");
+  }
+  const field = schema.fields.get(key);
+  if (field !== undefined) return field;
+  throw plainError(
+    `unable to find api field in struct ${schema.name ?? ""} for the json field ${JSON.stringify(key)}`,
+  );
+}
+
+function strategyOf(field: FieldSchema): string | undefined {
+  return field.patchStrategy?.find((strategy) => strategy !== retainKeys.slice(1));
+}
+
+/** Without nulls, at any depth of objects and lists. */
+function pruned(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(pruned);
+  if (!isObject(value)) return value;
+  const result = emptyLike(value);
+  for (const key of Object.keys(value)) {
+    if (value[key] !== null) setField(result, key, pruned(value[key]));
+  }
+  return result;
+}
+
+/** Without the maps that carry a `$patch`; undefined for such a map itself. */
+function withoutDirectives(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
+  if (!isObject(value)) return value;
+  if (Object.hasOwn(value, directive)) return undefined;
+  const result = emptyLike(value);
+  for (const key of Object.keys(value)) {
+    const kept = withoutDirectives(value[key]);
+    if (kept !== undefined) setField(result, key, kept);
+  }
+  return result;
+}
+
+/** The field that a directive such as `$setElementOrder/containers` is about. */
+function directiveField(key: string, prefix: string, problem: string): string {
+  if (!key.startsWith(`${prefix}/`)) throw badRequest(problem);
+  return key.slice(prefix.length + 1);
+}
+
+function deleteFromList(
+  result: MutableObject,
+  key: string,
+  change: unknown,
+  schema: MapSchema | undefined,
+): void {
+  const name = directiveField(key, deleteFrom, badPrimitiveList);
+  if (change === null) {
+    delete result[name];
+    return;
+  }
+  const current = fieldOf(result, name);
+  if (!Array.isArray(current) || !Array.isArray(change)) return;
+  const field = lookUp(schema, name);
+  if (current.length === 0 && change.length === 0) return;
+  if (elementSort([current, change]) === "object") setField(result, name, mergeList(current, change, field));
+  else
+    setField(
+      result,
+      name,
+      current.filter((item) => !change.some((gone) => jsonEqual(gone, item))),
+    );
+}
+
+/** Merges a list together with its `$setElementOrder`. */
+function mergeOrdered(
+  result: MutableObject,
+  patch: JsonObject,
+  key: string,
+  schema: MapSchema | undefined,
+  done: Set<string>,
+): void {
+  done.add(key);
+  const order = patch[key];
+  if (!Array.isArray(order)) throw plainError(`expected a []interface {}, but received a ${goType(order)}`);
+  const name = directiveField(key, elementOrder, badElementOrder);
+  const current = listField(result, name);
+  const change = listField(patch, name);
+  const field = lookUp(schema, name);
+  if (field.type.list === undefined) throw plainError("expected slice or array type, but got: struct");
+  const mergeKey = field.patchMergeKey ?? "";
+  checkOrder(change ?? [], order, mergeKey);
+  if (current === undefined && change === undefined) return;
+  let merged: readonly unknown[];
+  let live = current ?? [];
+  if (change === undefined) merged = live;
+  else if (current === undefined) merged = withoutDirectives(change) as unknown[];
+  else if (strategyOf(field) !== "merge") merged = change;
+  else {
+    merged = mergeList(current, change, field);
+    live = orderLeftBehind(current, change, mergeKey);
+  }
+  const sort = elementSort([current ?? [], change ?? []]);
+  if (sort === undefined) throw plainError("no elements in any of the given slices");
+  setField(result, name, arranged(merged, order, live, mergeKey, sort));
+  done.add(name);
+}
+
+/**
+ * The order of the live list against which a list with `$setElementOrder` is arranged. Upstream deletes from that list
+ * in place and lets the first additions fill the gap, so that elements that only the server has come before them.
+ */
+function orderLeftBehind(
+  live: readonly unknown[],
+  change: readonly unknown[],
+  mergeKey: string,
+): readonly unknown[] {
+  const order = [...live];
+  let length = order.length;
+  const placeOf = (item: unknown): number => {
+    const at = order.findIndex((other) => jsonEqual(identity(other, mergeKey), identity(item, mergeKey)));
+    return at < length ? at : -1;
+  };
+  for (const item of change) {
+    if (directiveOf(item) !== "delete") continue;
+    for (let at = placeOf(item); at >= 0; at = placeOf(item)) {
+      order.copyWithin(at, at + 1, length);
+      length--;
+    }
+  }
+  if (change.some((item) => directiveOf(item) === "replace")) return order;
+  for (const item of change) {
+    if (length === live.length) break;
+    if (directiveOf(item) === undefined && placeOf(item) < 0) order[length++] = item;
+  }
+  return order;
+}
+
+function listField(object: JsonObject, name: string): readonly unknown[] | undefined {
+  const value = fieldOf(object, name);
+  if (value === undefined) return undefined;
+  if (!Array.isArray(value)) throw plainError(`expected a []interface {}, but received a ${goType(value)}`);
+  return value;
+}
+
+/** The elements of the patch must stand in the order that `$setElementOrder` gives, and be part of it. */
+function checkOrder(change: readonly unknown[], order: readonly unknown[], mergeKey: string): void {
+  if (order.length === 0) return;
+  // Elements to delete need no place; others with a directive need no place of their own.
+  const rest = mergeKey === "" ? change : change.filter((item) => directiveOf(item) !== "delete");
+  let next = 0;
+  for (const place of order) {
+    while (next < rest.length && directiveOf(rest[next]) !== undefined) next++;
+    if (next === rest.length) return;
+    if (jsonEqual(identity(rest[next], mergeKey), identity(place, mergeKey))) next++;
+  }
+  if (next === rest.length) return;
+  throw plainError(
+    `The order in patch list:\n${goText(change)}\n doesn't match ${elementOrder} list:\n${goText(order)}\n`,
+  );
+}
+
+function directiveOf(item: unknown): unknown {
+  return isObject(item) ? fieldOf(item, directive) : undefined;
+}
+
+/** What tells an element of a merged list apart: its merge key, or the element itself. */
+function identity(item: unknown, mergeKey: string): unknown {
+  if (mergeKey === "") return item;
+  if (!isObject(item)) throw plainError(`expected a map[string]interface {}, but received a ${goType(item)}`);
+  return mergeKeyOf(item, mergeKey);
+}
+
+function mergeKeyOf(item: JsonObject, mergeKey: string): unknown {
+  if (Object.hasOwn(item, mergeKey)) return item[mergeKey];
+  throw plainError(`map: ${goText(item)} does not contain declared merge key: ${mergeKey}`);
+}
+
+function mergeList(
+  original: readonly unknown[],
+  patch: readonly unknown[],
+  field: FieldSchema,
+): readonly unknown[] {
+  const sort = elementSort([original, patch]);
+  if (sort === undefined) return original;
+  const mergeKey = field.patchMergeKey ?? "";
+  if (sort !== "object") {
+    const merged = [...original, ...patch].filter(
+      (item, i, all) => all.findIndex((x) => jsonEqual(x, item)) === i,
+    );
+    return arranged(merged, patch, original, "", sort);
+  }
+  const element = field.type.list?.element ?? {};
+  if (mergeKey === "") {
+    throw plainError(`cannot merge lists without merge key for ${element.map?.name ?? ""}`);
+  }
+  const { kept, changes } = directed(original as JsonObject[], patch as JsonObject[], mergeKey);
+  const merged = [...kept];
+  for (const change of changes) {
+    const key = mergeKeyOf(change, mergeKey);
+    const at = merged.findIndex((item) => Object.hasOwn(item, mergeKey) && jsonEqual(item[mergeKey], key));
+    if (at < 0) merged.push(change);
+    else merged[at] = mergeMap(merged[at] as JsonObject, change, element.map);
+  }
+  return arranged(merged, changes, kept, mergeKey, sort);
+}
+
+/** Carries out the elements of the patch that hold a `$patch`; what is left is merged. */
+function directed(
+  original: readonly JsonObject[],
+  patch: readonly JsonObject[],
+  mergeKey: string,
+): { kept: readonly JsonObject[]; changes: readonly JsonObject[] } {
+  let kept = original;
+  let replaced = false;
+  const changes: JsonObject[] = [];
+  for (const item of patch) {
+    if (!Object.hasOwn(item, directive)) {
+      changes.push(item);
+      continue;
+    }
+    const how = item[directive];
+    if (how === "delete") {
+      const key = mergeKeyOf(item, mergeKey);
+      kept = kept.filter((other) => !(Object.hasOwn(other, mergeKey) && jsonEqual(other[mergeKey], key)));
+    } else if (how === "replace") {
+      replaced = true;
+    } else if (how === "merge") {
+      throw plainError("merging lists cannot yet be specified in the patch");
+    } else {
+      throw unknownDirective(how, item);
+    }
+  }
+  return replaced ? { kept: changes, changes: [] } : { kept, changes };
+}
+
+/** The sort that all elements share; undefined where there are none. Errors where they differ. */
+function elementSort(lists: readonly (readonly unknown[])[]): string | undefined {
+  let sort: string | undefined;
+  for (const item of lists.flat()) {
+    const own = sortOf(item);
+    sort ??= own;
+    if (sort === "array") {
+      throw new StatusError({ ...unprocessable, message: "lists of lists are not supported" });
+    }
+    if (own !== sort) throw plainError(`list element types are not identical: ${goText(lists)}`);
+  }
+  return sort;
+}
+
+const unprocessable = { status: "Failure", reason: "Invalid", code: 422 } as const;
+
+/**
+ * The order of a merged list: elements named by `order` stand in that order, those that only the server has in
+ * theirs; both are interleaved by the places they had in the live list.
+ */
+function arranged(
+  merged: readonly unknown[],
+  order: readonly unknown[],
+  live: readonly unknown[],
+  mergeKey: string,
+  sort: string,
+): readonly unknown[] {
+  const key = sort === "object" ? mergeKey : "";
+  const orderKeys = order.map((item) => identity(item, key));
+  const liveKeys = live.map((item) => identity(item, key));
+  const place = (keys: readonly unknown[], item: unknown): number => {
+    const own = identity(item, key);
+    return keys.findIndex((other) => jsonEqual(other, own));
+  };
+  const named = merged
+    .filter((item) => place(orderKeys, item) >= 0)
+    .sort((a, b) => place(orderKeys, a) - place(orderKeys, b));
+  const serverOnly = merged.filter((item) => place(orderKeys, item) < 0);
+  const result: unknown[] = [];
+  let next = 0;
+  for (const item of serverOnly) {
+    const own = place(liveKeys, item);
+    while (next < named.length) {
+      const other = place(liveKeys, named[next]);
+      if (own >= 0 && other >= 0 && own < other) break;
+      result.push(named[next++]);
+    }
+    result.push(item);
+  }
+  return [...result, ...named.slice(next)];
+}

@@ -1,0 +1,178 @@
+import { apiVersionOf } from "@dray/api";
+import { type FieldMarks, type FieldRow, kindRows, typeRows } from "@dray/api/schema";
+import atomicTypes from "./atomic-types.json" with { type: "json" };
+import type { JsonObject, MutableObject } from "./json.ts";
+import {
+  anyValue,
+  atomicValue,
+  type FieldSchema,
+  type ListSchema,
+  type ObjectType,
+  type ScalarSort,
+  type TypeSchema,
+} from "./type-schema.ts";
+
+/** Structs that are replaced as a whole wherever they stand (`structType=atomic` on the type). */
+const atomic: ReadonlySet<string> = new Set(atomicTypes);
+
+const scalars: Readonly<Record<string, ScalarSort>> = {
+  string: "string",
+  bytes: "string",
+  bool: "boolean",
+  int32: "number",
+  int64: "number",
+  double: "number",
+  // Written as text but accepted in other forms: any scalar.
+  Quantity: "any",
+  Time: "any",
+  MicroTime: "any",
+  Duration: "any",
+  IntOrString: "any",
+};
+/** Any JSON value. */
+const freeForm = new Set(["any", "RawExtension", "FieldsV1", "apiextensions/v1.JSON"]);
+const zeroScalars: Readonly<Record<string, unknown>> = {
+  string: "",
+  bool: false,
+  int32: 0,
+  int64: 0,
+  double: 0,
+  Quantity: "0",
+  IntOrString: 0,
+  Duration: "0s",
+};
+
+const schemas = new Map<string, TypeSchema>();
+const zeros = new Map<string, JsonObject>();
+const objectTypes = new Map<string, ObjectType>();
+
+/** The type of a built-in kind; undefined for kinds that the table does not have. */
+export function builtInType(apiVersion: string, kind: string): ObjectType | undefined {
+  const key = `${apiVersion}/${kind}`;
+  let type = objectTypes.get(key);
+  if (type === undefined) {
+    const row = kindRows.find((row) => row.kind === kind && apiVersionOf(row) === apiVersion);
+    if (row === undefined) return undefined;
+    type = { apiVersion, kind, schema: objectSchema(row.type), zero: zeroOf(row.type) };
+    objectTypes.set(key, type);
+  }
+  return type;
+}
+
+/** The schema of an object: its type's fields beside apiVersion and kind. */
+function objectSchema(name: string): TypeSchema {
+  const { map } = schemaOf(name);
+  const text: FieldSchema = { type: { scalar: "string" } };
+  const fields = new Map([["apiVersion", text], ["kind", text], ...(map?.fields ?? [])]);
+  return { map: { ...map, atomic: false, fields } };
+}
+
+/** The schema of a type of the table. Made once, when first asked for. */
+function schemaOf(type: string): TypeSchema {
+  const scalar = scalars[type];
+  if (scalar !== undefined) return { scalar };
+  if (freeForm.has(type)) return atomicValue;
+  const known = schemas.get(type);
+  if (known !== undefined) return known;
+  const rows = typeRows.get(type);
+  if (rows === undefined) throw new Error(`the schema table has no type ${JSON.stringify(type)}`);
+  const schema: { -readonly [K in keyof TypeSchema]: TypeSchema[K] } = {};
+  schemas.set(type, schema);
+  if (isUnion(rows)) return Object.assign(schema, atomicValue);
+  schema.map = {
+    atomic: atomic.has(type),
+    name: type.slice(type.lastIndexOf(".") + 1),
+    fields: new Map(flatten(rows).map((row) => [row[0], new TableField(row)])),
+    // The published schema of a struct without fields is that of any object.
+    ...(rows.length === 0 ? { element: anyValue } : {}),
+  };
+  return schema;
+}
+
+/** Rows without a name that are not inlined are alternatives: the value is not a struct of its own. */
+function isUnion(rows: readonly FieldRow[]): boolean {
+  return rows.some(([name, , , marks]) => name === "" && !marks?.inline);
+}
+
+/** The rows with those of inlined structs in their place. */
+function flatten(rows: readonly FieldRow[]): FieldRow[] {
+  return rows.flatMap((row) =>
+    row[3]?.inline && typeRows.has(row[2]) ? flatten(typeRows.get(row[2]) ?? []) : [row],
+  );
+}
+
+/** A field of the table. Its type is made when first asked for: of most kinds few fields are ever met. */
+class TableField implements FieldSchema {
+  readonly default?: unknown;
+  readonly untracked?: true;
+  readonly patchStrategy?: readonly string[];
+  readonly patchMergeKey?: string;
+  readonly #row: FieldRow;
+  #type: TypeSchema | undefined;
+
+  constructor(row: FieldRow) {
+    const [name, , type, marks = {}] = row;
+    this.#row = row;
+    const fallback = defaultOf(type, marks);
+    if (fallback !== undefined) this.default = fallback;
+    if (name === "managedFields" && type === "[]meta/v1.ManagedFieldsEntry") this.untracked = true;
+    if (marks.patchStrategy !== undefined) this.patchStrategy = marks.patchStrategy.split(",");
+    if (marks.patchMergeKey !== undefined) this.patchMergeKey = marks.patchMergeKey;
+  }
+
+  get type(): TypeSchema {
+    const [, , type, marks = {}] = this.#row;
+    this.#type ??= typeOf(type, marks);
+    return this.#type;
+  }
+}
+
+function typeOf(type: string, marks: FieldMarks): TypeSchema {
+  if (type.startsWith("[]")) {
+    const list: ListSchema = {
+      relation: marks.listType ?? "atomic",
+      element: typeOf(type.slice(2), {}),
+      ...(marks.listMapKeys === undefined ? {} : { keys: [...marks.listMapKeys].sort() }),
+    };
+    return { list };
+  }
+  if (type.startsWith("map<")) {
+    return { map: { atomic: marks.mapType === "atomic", element: typeOf(type.slice(4, -1), {}) } };
+  }
+  const schema = schemaOf(type);
+  if (marks.structType === undefined || schema.map === undefined) return schema;
+  return { map: { ...schema.map, atomic: marks.structType === "atomic" } };
+}
+
+/** The declared default, else the zero of a scalar that is always written. */
+function defaultOf(type: string, marks: FieldMarks): unknown {
+  if (marks.default !== undefined) {
+    // `ref(Name)` names a constant of Kubernetes; none of those fields is a key of a list.
+    return marks.default.startsWith("ref(") ? undefined : JSON.parse(marks.default);
+  }
+  return marks.omit === "never" && marks.pointer === undefined ? zeroScalars[type] : undefined;
+}
+
+/** What JSON shows of a struct that nobody has filled in. */
+function zeroOf(type: string): JsonObject {
+  let zero = zeros.get(type);
+  if (zero === undefined) {
+    const object: MutableObject = {};
+    for (const [name, , fieldType, marks = {}] of flatten(typeRows.get(type) ?? [])) {
+      const value = zeroField(fieldType, marks);
+      if (value !== undefined && name !== "") object[name] = value;
+    }
+    zero = Object.freeze(object);
+    zeros.set(type, zero);
+  }
+  return zero;
+}
+
+function zeroField(type: string, marks: FieldMarks): unknown {
+  if (marks.omit === "zero") return undefined;
+  if (marks.pointer) return marks.omit === "never" ? null : undefined;
+  if (type === "Time" || type === "MicroTime") return null;
+  if (typeRows.has(type)) return zeroOf(type);
+  if (marks.omit !== "never") return undefined;
+  return zeroScalars[type] ?? null;
+}

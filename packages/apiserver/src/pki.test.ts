@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { test } from "node:test";
+import { createAuthority, createSigningKey, issueCertificate } from "./index.ts";
+
+const now = Date.parse("2026-01-02T03:04:05Z");
+
+test("an issued certificate names its owner and hosts, and only its own authority has signed it", async () => {
+  const authority = await createAuthority("one", now);
+  const issued = await issueCertificate(
+    authority,
+    {
+      commonName: "system:node:n1",
+      organizations: ["system:nodes"],
+      dnsNames: ["n1", "localhost"],
+      ipAddresses: ["127.0.0.1", "fd00::12:1"],
+      usages: ["client", "server"],
+      validity: 30,
+    },
+    now,
+  );
+  const certificate = new X509Certificate(issued.certificate);
+  const issuer = new X509Certificate(authority.certificate);
+  assert.equal(certificate.subject, "O=system:nodes\nCN=system:node:n1");
+  assert.ok(certificate.checkIssued(issuer));
+  assert.ok(certificate.verify(issuer.publicKey));
+  assert.ok(certificate.checkPrivateKey(createPrivateKey(issued.key)));
+  assert.equal(certificate.ca, false);
+  assert.equal(issuer.ca, true);
+  assert.equal(certificate.checkHost("n1"), "n1");
+  assert.equal(certificate.checkIP("127.0.0.1"), "127.0.0.1");
+  assert.match(certificate.subjectAltName ?? "", /IP Address:FD00:0:0:0:0:0:12:1/);
+  assert.equal(certificate.validToDate.getTime(), now + 30 * 24 * 60 * 60 * 1000);
+  const other = new X509Certificate((await createAuthority("one", now)).certificate);
+  assert.equal(certificate.verify(other.publicKey), false);
+});
+
+test("what is no address is refused", async () => {
+  const authority = await createAuthority("one", now);
+  const issue = issueCertificate(
+    authority,
+    { commonName: "x", ipAddresses: ["host"], usages: ["server"] },
+    now,
+  );
+  await assert.rejects(issue, /"host" is no IP address/);
+});
+
+test("the signing key is a P-256 key", async () => {
+  assert.equal(createPrivateKey(await createSigningKey()).asymmetricKeyDetails?.namedCurve, "prime256v1");
+});

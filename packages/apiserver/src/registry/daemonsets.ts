@@ -1,0 +1,29 @@
+import type { KubeObject } from "@dray/api";
+import type { DaemonSet } from "@dray/api/apps/v1";
+import { deepEqual } from "../storage/json.ts";
+import type { Strategy } from "./strategy.ts";
+
+/** The number of a daemon set's template: a field once, an annotation since apps/v1. */
+const annotation = "deprecated.daemonset.template.generation";
+
+export const daemonsets: Strategy = {
+  prepareForCreate(object) {
+    setGeneration(object, 1);
+  },
+
+  prepareForUpdate(object, old, context) {
+    if (context.subresource !== "") return;
+    const before = Number(old.metadata.annotations?.[annotation] ?? 0);
+    const changed = !deepEqual((object as DaemonSet).spec?.template, (old as DaemonSet).spec?.template);
+    setGeneration(object, changed ? before + 1 : before);
+  },
+};
+
+function setGeneration(object: KubeObject, generation: number): void {
+  object.metadata.annotations = { ...object.metadata.annotations, [annotation]: String(generation) };
+}
+
+/** A daemon set always has the annotation, whatever was sent. */
+export function withTemplateGeneration(object: KubeObject): void {
+  if (object.metadata.annotations?.[annotation] === undefined) setGeneration(object, 0);
+}

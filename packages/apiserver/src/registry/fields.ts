@@ -1,0 +1,55 @@
+import type { FieldSelection, KubeObject } from "@dray/api";
+import { apiVersionOf, StatusError } from "@dray/api";
+import type { ServedResource } from "./kinds.ts";
+
+/** Values that an unset field has where that is not "". */
+const unset: Readonly<Record<string, string>> = {
+  "spec.hostNetwork": "false",
+  "spec.unschedulable": "false",
+  "status.replicas": "0",
+  "status.successful": "0",
+};
+
+/** The text of a selectable field of an object in its served version. */
+export function fieldText(served: ServedResource, object: KubeObject, field: string): string {
+  if (served.resource === "events" && field === "source") return eventSource(object);
+  let value: unknown = object;
+  for (const part of field.split(".")) value = (value as Record<string, unknown> | undefined)?.[part];
+  if (value === undefined || value === null || value === "") return unset[field] ?? "";
+  if (Array.isArray(value)) return value.map((item) => (item as { ip?: string }).ip ?? "").join(",");
+  return String(value);
+}
+
+function eventSource(object: KubeObject): string {
+  const event = object as KubeObject & { source?: { component?: string }; reportingComponent?: string };
+  return event.source?.component || event.reportingComponent || "";
+}
+
+/** Throws 400 for a selector of a field that cannot be selected by, in the words that this kind uses. */
+export function checkSelectable(served: ServedResource, selection: FieldSelection): void {
+  const known = selectableFields(served);
+  for (const { field } of selection.requirements) {
+    if (known.has(field)) continue;
+    throw StatusError.of("BadRequest", unknownField(served, field));
+  }
+}
+
+function selectableFields(served: ServedResource): Set<string> {
+  const fields = new Set(["metadata.name", ...(served.facts.fields ?? [])]);
+  const core = served.facts.fieldError === "core";
+  if (!served.facts.noNamespaceField && (served.namespaced || !core)) fields.add("metadata.namespace");
+  return fields;
+}
+
+function unknownField(served: ServedResource, field: string): string {
+  switch (served.facts.fieldError) {
+    case "core":
+      return `field label not supported: ${field}`;
+    case "kind":
+      return `field label not supported for ${apiVersionOf(served)}, Kind=${served.kind}: ${field}`;
+    case "job":
+      return `field label ${JSON.stringify(field)} not supported for Job`;
+    default:
+      return `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`;
+  }
+}

@@ -1,0 +1,193 @@
+import type { FeatureGate, Features } from "@dray/api";
+import { type KindRow, kindRows } from "@dray/api/schema";
+import deprecations from "./deprecations.json" with { type: "json" };
+import facts from "./facts.json" with { type: "json" };
+
+/** What differs between resources as data; the rest is in the strategy file that bears the resource's name. */
+export interface ResourceFacts {
+  /**
+   * Has a `status` subresource. Which metadata a write of it changes: `keep` what comes, all but `labels`, or none
+   * but managedFields (`reset`).
+   */
+  readonly status?: "keep" | "labels" | "reset";
+  /** Has a `scale` subresource. */
+  readonly scale?: true;
+  /** metadata.generation counts changes of what is not metadata or status. */
+  readonly generation?: true;
+  /** DELETE of something that is gone at once answers with the object, else with a Status. */
+  readonly answersDeleted?: true;
+  /** PUT creates what is not there. */
+  readonly createOnUpdate?: true;
+  /** PUT must say which resourceVersion it replaces. */
+  readonly needsVersion?: true;
+  /** Nothing is stored: POST answers a question. */
+  readonly createOnly?: true;
+  readonly noDeleteCollection?: true;
+  /** Field selectors besides metadata.name and metadata.namespace. */
+  readonly fields?: readonly string[];
+  readonly fieldsSince?: Readonly<Record<string, readonly string[]>>;
+  /** In which words an unknown field selector is refused. */
+  readonly fieldError?: "core" | "kind" | "job";
+  readonly noNamespaceField?: true;
+  /** Served only where this gate is on. */
+  readonly gate?: FeatureGate;
+  readonly subresources?: Readonly<Record<string, SubresourceFacts>>;
+}
+
+/** A subresource: whose kind it speaks (of the parent's version if no group is given), and its verbs. */
+export interface SubresourceFacts {
+  readonly group?: string;
+  readonly version?: string;
+  readonly kind: string;
+  readonly verbs: readonly string[];
+}
+
+/** One resource in one served version. */
+export interface ServedResource extends KindRow {
+  readonly singular: string;
+  readonly verbs: readonly string[];
+  readonly subresources: ReadonlyMap<string, SubresourceFacts>;
+  readonly facts: ResourceFacts;
+  /** What every answer of this version warns of. */
+  readonly deprecation?: string;
+  /** The row of the version in which the objects are stored. */
+  readonly stored: KindRow;
+}
+
+const allFacts = facts as unknown as Readonly<Record<string, ResourceFacts>>;
+
+const standardVerbs = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+
+/** Is release `version` within `since` and `until`? All are of the form 1.N. */
+function inRelease(row: { since?: string; until?: string }, version: string): boolean {
+  const minor = (text: string): number => Number(text.split(".")[1]);
+  return (
+    (row.since === undefined || minor(row.since) <= minor(version)) &&
+    (row.until === undefined || minor(version) <= minor(row.until))
+  );
+}
+
+/** Kinds that are spoken only by subresources, or not by an API server at all. */
+const notResources = new Set([
+  "Scale",
+  "TokenRequest",
+  "Eviction",
+  "PartialObjectMetadata",
+  "RangeAllocation",
+]);
+/** Resources that are left out: componentstatuses is deprecated and has no source here. */
+const leftOut = new Set(["componentstatuses"]);
+
+/** Versions that upstream no longer serves, or whose shape differs from the stored one and that we cannot convert. */
+const notServed = new Set([
+  "autoscaling/v1/horizontalpodautoscalers",
+  "scheduling.k8s.io/v1beta1/priorityclasses",
+]);
+
+/**
+ * The resources that a server of this release serves. As upstream, beta and alpha versions are off unless
+ * `runtimeConfig` names them: `group/version`, `group/version/resource`, `api/beta`, `api/alpha`, `api/all`.
+ */
+export function servedResources(
+  features: Features,
+  runtimeConfig: Readonly<Record<string, boolean>> = {},
+): ServedResource[] {
+  const { version } = features;
+  const rows = kindRows.filter(
+    (row) =>
+      inRelease(row, version) &&
+      row.group !== "meta" &&
+      !notResources.has(row.kind) &&
+      !leftOut.has(row.resource) &&
+      !notServed.has(`${row.group}/${row.version}/${row.resource}`),
+  );
+  return rows
+    .filter((row) => enabled(row, runtimeConfig))
+    .filter(({ resource }) => {
+      const gate = allFacts[resource]?.gate;
+      return gate === undefined || features.enabled(gate);
+    })
+    .map((row) => servedResource(row, storedRow(row, rows), version));
+}
+
+function enabled(row: KindRow, config: Readonly<Record<string, boolean>>): boolean {
+  const groupVersion = row.group === "" ? row.version : `${row.group}/${row.version}`;
+  const stage = row.version.includes("alpha") ? "alpha" : row.version.includes("beta") ? "beta" : "ga";
+  return (
+    config[`${groupVersion}/${row.resource}`] ??
+    config[groupVersion] ??
+    config[`api/${stage}`] ??
+    config["api/all"] ??
+    stage === "ga"
+  );
+}
+
+/** Objects are stored in the most stable version that the release has; events in that of the core group. */
+function storedRow(row: KindRow, rows: readonly KindRow[]): KindRow {
+  if (row.resource === "events")
+    return rows.find((other) => other.resource === "events" && other.group === "")!;
+  const versions = rows.filter((other) => other.group === row.group && other.resource === row.resource);
+  return versions.reduce((best, other) => (compareVersions(other.version, best.version) > 0 ? other : best));
+}
+
+/** Orders versions as Kubernetes prefers them: v2 > v1 > v1beta2 > v1beta1 > v1alpha3. */
+export function compareVersions(left: string, right: string): number {
+  const parse = (text: string): [number, number, number] => {
+    const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(text);
+    if (!match) return [-1, 0, 0];
+    const stage = match[2] === undefined ? 2 : match[2] === "beta" ? 1 : 0;
+    return [stage, Number(match[1]), Number(match[3] ?? 0)];
+  };
+  const [a, b] = [parse(left), parse(right)];
+  return a[0] - b[0] || a[1] - b[1] || a[2] - b[2];
+}
+
+function servedResource(row: KindRow, stored: KindRow, version: string): ServedResource {
+  const own = allFacts[row.resource] ?? {};
+  const fields = row.group === "events.k8s.io" ? eventsFields(own.fields!) : [...(own.fields ?? [])];
+  for (const [since, more] of Object.entries(own.fieldsSince ?? {})) {
+    if (inRelease({ since }, version)) fields.push(...more);
+  }
+  const subresources = new Map<string, SubresourceFacts>(Object.entries(own.subresources ?? {}));
+  const verbs = ["get", "patch", "update"];
+  if (own.status) subresources.set("status", { kind: row.kind, verbs });
+  if (own.scale) subresources.set("scale", { group: "autoscaling", version: "v1", kind: "Scale", verbs });
+  return {
+    ...row,
+    singular: row.kind.toLowerCase(),
+    verbs: own.createOnly
+      ? ["create"]
+      : own.noDeleteCollection
+        ? standardVerbs.filter((verb) => verb !== "deletecollection")
+        : standardVerbs,
+    subresources: new Map([...subresources].sort(([a], [b]) => (a < b ? -1 : 1))),
+    facts: { ...own, fields },
+    ...deprecation(row, version),
+    stored,
+  };
+}
+
+/** The fields of core events under the names of events.k8s.io. */
+function eventsFields(fields: readonly string[]): string[] {
+  return fields
+    .filter((field) => field !== "source")
+    .map((field) =>
+      field === "reportingComponent" ? "reportingController" : field.replace("involvedObject.", "regarding."),
+    );
+}
+
+interface Deprecation {
+  readonly since: string;
+  readonly gone: string;
+  readonly except?: readonly string[];
+}
+
+function deprecation(row: KindRow, version: string): { deprecation?: string } {
+  const groupVersion = `${row.group}/${row.version}`;
+  const found = (deprecations as Readonly<Record<string, Deprecation | undefined>>)[groupVersion];
+  if (found === undefined || found.except?.includes(row.kind) || !inRelease({ since: found.since }, version))
+    return {};
+  return {
+    deprecation: `${groupVersion} ${row.kind} is deprecated in v${found.since}+, unavailable in v${found.gone}+`,
+  };
+}

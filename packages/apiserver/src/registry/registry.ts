@@ -1,0 +1,575 @@
+import {
+  apiVersionOf,
+  type Features,
+  type FieldError,
+  invalid,
+  type KubeObject,
+  StatusError,
+} from "@dray/api";
+import { dropDisabledFields } from "@dray/api/validation";
+import type { Clock, UserInfo } from "@dray/client";
+import type { Admission, AdmissionRequest } from "../admission/admission.ts";
+import type { Attributes, Decision } from "../authorization/attributes.ts";
+import type { DecodeOptions } from "../codec.ts";
+import type { DeleteOptions, FieldValidation, WriteOptions } from "../request/options.ts";
+import { alreadyExists, conflict, notFound, qualified, serverError, statusObject } from "../response.ts";
+import type { ResourceCache, Stored } from "../storage/cache.ts";
+import { deepEqual, deepFreeze, thaw } from "../storage/json.ts";
+import { objectKey } from "../storage/keys.ts";
+import type { Storage } from "../storage/storage.ts";
+import { Turns } from "../storage/turns.ts";
+import type { Checks } from "./checks.ts";
+import { convert } from "./conversion/index.ts";
+import type { ServedResource } from "./kinds.ts";
+import type { ManagedFields } from "./managed-fields.ts";
+import { nameSuffix } from "./names.ts";
+import { strategies } from "./strategies.ts";
+import type { Strategy, StrategyContext } from "./strategy.ts";
+
+/** One write: who does what to which object. */
+export interface Write {
+  readonly served: ServedResource;
+  readonly subresource: string;
+  /** "" for cluster-scoped objects. */
+  readonly namespace: string;
+  /** "" for a create whose name is in the object. */
+  readonly name: string;
+  readonly user: UserInfo;
+  /** `create`, `update`, `patch`, `delete`. */
+  readonly verb: string;
+  readonly options: WriteOptions;
+}
+
+export interface UpdateRules {
+  /** Makes the new object of the current one; both in the stored version, the answer is a draft. */
+  readonly change: (current: KubeObject | undefined) => KubeObject | Promise<KubeObject>;
+  /** PUT: the uid and resourceVersion of the object sent must be those of the stored one. */
+  readonly replaces?: boolean;
+  /** What is not there is created. */
+  readonly mayCreate?: boolean;
+  /** Who owns which fields is decided by `change` (server-side apply). */
+  readonly ownManagers?: boolean;
+  /** Admission and validation are left out: for what the server does on its own behalf. */
+  readonly unchecked?: boolean;
+  /** The object must not be changed by what comes between its reading and its writing. */
+  readonly expectedVersion?: string;
+}
+
+export interface Written {
+  readonly object: KubeObject;
+  readonly created: boolean;
+}
+
+/** What DELETE led to. */
+export type Deletion =
+  /** The object is gone; `object` is its last state. */
+  | { readonly gone: true; readonly object: KubeObject }
+  /** It stays until its finalizers are done or its grace period is over. */
+  | { readonly gone: false; readonly object: KubeObject };
+
+const attempts = 8;
+
+/** The general life of all objects: create, update, delete, by the rules of Kubernetes and the strategy of each kind. */
+export class Registry {
+  readonly storage: Storage;
+  readonly features: Features;
+  readonly #clock: Clock;
+  readonly #newId: () => string;
+  readonly #admission: Admission;
+  readonly managers: ManagedFields;
+  readonly #checks: Checks;
+  readonly #turns = new Turns();
+  readonly #authorize: (attributes: Attributes) => Decision;
+
+  constructor(
+    storage: Storage,
+    features: Features,
+    clock: Clock,
+    newId: () => string,
+    admission: Admission,
+    managers: ManagedFields,
+    checks: Checks,
+    authorize: (attributes: Attributes) => Decision,
+  ) {
+    this.storage = storage;
+    this.features = features;
+    this.#clock = clock;
+    this.#newId = newId;
+    this.#admission = admission;
+    this.managers = managers;
+    this.#checks = checks;
+    this.#authorize = authorize;
+  }
+
+  cache(served: ServedResource): ResourceCache {
+    return this.storage.cache(served.stored.resource);
+  }
+
+  key(served: ServedResource, namespace: string, name: string): string {
+    return objectKey(served.stored.resource, served.namespaced ? namespace : "", name);
+  }
+
+  /** The stored object, in its stored version. */
+  find(served: ServedResource, namespace: string, name: string): Stored | undefined {
+    return this.cache(served).get(this.key(served, namespace, name));
+  }
+
+  /** The stored object; throws 404. */
+  need(served: ServedResource, namespace: string, name: string): Stored {
+    const stored = this.find(served, namespace, name);
+    if (stored === undefined) throw notFound(served, name);
+    return stored;
+  }
+
+  strategy(served: ServedResource): Strategy {
+    return strategies[served.stored.resource] ?? {};
+  }
+
+  context(write: Write): StrategyContext {
+    return {
+      served: write.served,
+      subresource: write.subresource,
+      user: write.user,
+      verb: write.verb,
+      authorize: this.#authorize,
+      features: this.features,
+      now: this.now(),
+      newId: this.#newId,
+      storage: this.storage,
+    };
+  }
+
+  /** RFC 3339, whole seconds. */
+  now(seconds = 0): string {
+    return new Date(this.#clock.now() + seconds * 1000).toISOString().replace(/\.\d+Z$/, "Z");
+  }
+
+  /** How bodies and patches are decoded here and now. */
+  decoding(validation: FieldValidation): DecodeOptions {
+    return { validation, now: this.now(), release: this.features.version };
+  }
+
+  newId(): string {
+    return this.#newId();
+  }
+
+  /** Creates an object; `draft` is in the served version and may be changed. Throws StatusError. */
+  async create(write: Write, draft: KubeObject, ownManagers = false): Promise<KubeObject> {
+    if (draft.metadata.resourceVersion)
+      throw serverError("resourceVersion should not be set on objects to be created");
+    const generated = !draft.metadata.name && !!draft.metadata.generateName;
+    for (let attempt = 1; ; attempt++) {
+      const copy = generated ? thaw(draft) : draft;
+      try {
+        return await this.#createOnce(write, copy, ownManagers);
+      } catch (error) {
+        const taken = StatusError.is(error, "AlreadyExists");
+        if (!generated || !taken || attempt >= attempts) throw error;
+      }
+    }
+  }
+
+  async #createOnce(write: Write, draft: KubeObject, ownManagers: boolean): Promise<KubeObject> {
+    const { served, options } = write;
+    const strategy = this.strategy(served);
+    const context = this.context(write);
+    if (!ownManagers)
+      this.managers.created(served, draft, options.fieldManager, write.subresource, context.now);
+    const object = convert(draft, served, served.stored);
+    ensureNamespace(served, write.namespace, object);
+    const { metadata } = object;
+    if (!metadata.name && metadata.generateName) {
+      metadata.name = `${metadata.generateName.slice(0, 58)}${nameSuffix(this.#newId)}`;
+    }
+    const admitted: AdmissionRequest = {
+      operation: "CREATE",
+      served,
+      subresource: write.subresource,
+      namespace: write.namespace,
+      name: metadata.name ?? "",
+      object,
+      user: write.user,
+      dryRun: options.dryRun,
+    };
+    await this.#admission.mutate(admitted);
+    metadata.uid = this.#newId();
+    metadata.creationTimestamp = context.now;
+    delete metadata.deletionTimestamp;
+    delete metadata.deletionGracePeriodSeconds;
+    delete metadata.selfLink;
+    if (served.facts.generation) metadata.generation = 1;
+    if (served.facts.status) resetStatus(object, this.managers.type(served).zero);
+    dropDisabledFields(served.stored, object, undefined, this.features);
+    strategy.prepareForCreate?.(object, context);
+    this.#refuse(served, object, [
+      ...this.#checks.create(served.stored, object),
+      ...(strategy.validateCreate?.(object, context) ?? []),
+    ]);
+    await this.#admission.validate(admitted);
+    const key = this.key(served, write.namespace, metadata.name);
+    const present = this.cache(served).get(key);
+    if (present) throw this.#taken(served, present.object);
+    if (options.dryRun) {
+      const shown = thaw(object) as { metadata: { resourceVersion?: string } } & KubeObject;
+      delete (shown.metadata as { resourceVersion?: string }).resourceVersion;
+      return deepFreeze(convert(shown, served.stored, served));
+    }
+    const stored = await this.storage.put(key, object, 0, strategy.ttl?.(object));
+    if (stored === undefined) throw this.#taken(served, this.cache(served).get(key)?.object ?? object);
+    return deepFreeze(convert(stored.object, served.stored, served));
+  }
+
+  #taken(served: ServedResource, present: KubeObject): StatusError {
+    const error = alreadyExists(served, present.metadata.name);
+    if (present.metadata.deletionTimestamp === undefined) return error;
+    return StatusError.of("AlreadyExists", `object is being deleted: ${error.message}`, error.status.details);
+  }
+
+  /**
+   * Changes an object, again and again until no other write comes between. Answers it in the served version.
+   * Throws StatusError.
+   */
+  update(write: Write, rules: UpdateRules): Promise<Written> {
+    const key = this.key(write.served, write.namespace, write.name);
+    return this.#turns.run(key, () => this.#update(write, rules, key));
+  }
+
+  async #update(write: Write, rules: UpdateRules, key: string): Promise<Written> {
+    const { served } = write;
+    for (let attempt = 0; attempt < 100; attempt++) {
+      const current = this.cache(served).get(key);
+      if (current === undefined) {
+        if (!rules.mayCreate) throw notFound(served, write.name);
+        const draft = await rules.change(undefined);
+        const { resourceVersion } = draft.metadata;
+        if (rules.replaces && resourceVersion && resourceVersion !== "0")
+          throw this.#lost(served, write.name);
+        delete (draft.metadata as { resourceVersion?: string }).resourceVersion;
+        const object = await this.create(write, convert(draft, served.stored, served), rules.ownManagers);
+        return { object, created: true };
+      }
+      const written = await this.#updateOnce(write, rules, key, current);
+      if (written) return { object: deepFreeze(convert(written, served.stored, served)), created: false };
+    }
+    throw conflict(served, write.name, "too many writers change this object at the same time");
+  }
+
+  /** 409 as the store says it where a resourceVersion was given for an object that is not there. */
+  #lost(served: ServedResource, name: string): StatusError {
+    return notFound(served, name);
+  }
+
+  async #updateOnce(
+    write: Write,
+    rules: UpdateRules,
+    key: string,
+    current: Stored,
+  ): Promise<KubeObject | undefined> {
+    const { served, options } = write;
+    const strategy = this.strategy(served);
+    const context = this.context(write);
+    const old = current.object;
+    const object = await rules.change(old);
+    const admitted: AdmissionRequest = {
+      operation: "UPDATE",
+      served,
+      subresource: write.subresource,
+      namespace: write.namespace,
+      name: write.name,
+      object,
+      old,
+      user: write.user,
+      dryRun: options.dryRun,
+    };
+    if (!rules.ownManagers) {
+      this.managers.updated(served, object, old, options.fieldManager, write.subresource, context.now);
+    }
+    if (!rules.unchecked) await this.#admission.mutate(admitted);
+    this.#checkVersion(write, rules, object, old, key, current);
+    this.#prepareMetadata(served, object, old, write.subresource);
+    dropDisabledFields(served.stored, object, old, this.features);
+    strategy.prepareForUpdate?.(object, old, context);
+    // The scheduler's choice is no change of what the user wants (KEP-5067: generation counts from 1).
+    if (write.subresource !== "binding") countGeneration(served, object, old);
+    if (!rules.unchecked) {
+      this.#refuse(served, object, [
+        ...(strategy.authorizeUpdate?.(object, old, context) ?? []),
+        ...this.#checks.update(served.stored, object, old, write.subresource),
+        ...(strategy.validateUpdate?.(object, old, context) ?? []),
+      ]);
+      await this.#admission.validate(admitted);
+    }
+    if (sameObject(object, old)) return old;
+    const goes =
+      object.metadata.deletionTimestamp !== undefined &&
+      (object.metadata.finalizers ?? []).length === 0 &&
+      (object.metadata.deletionGracePeriodSeconds ?? 0) === 0 &&
+      !strategy.heldBack?.(object);
+    if (options.dryRun) return object;
+    if (goes) {
+      const deleted = await this.storage.delete(key, current.revision);
+      if (deleted === undefined) return undefined;
+      return { ...object, metadata: { ...object.metadata, resourceVersion: old.metadata.resourceVersion } };
+    }
+    const stored = await this.storage.put(key, object, current.revision, strategy.ttl?.(object));
+    if (stored) return stored.object;
+    if (rules.expectedVersion !== undefined) throw this.#modified(served, write.name);
+    return undefined;
+  }
+
+  #modified(served: ServedResource, name: string): StatusError {
+    return conflict(
+      served,
+      name,
+      "the object has been modified; please apply your changes to the latest version and try again",
+    );
+  }
+
+  #checkVersion(
+    write: Write,
+    rules: UpdateRules,
+    object: KubeObject,
+    old: KubeObject,
+    key: string,
+    current: Stored,
+  ): void {
+    const { served } = write;
+    const { uid, resourceVersion } = object.metadata;
+    if (rules.replaces && uid && uid !== old.metadata.uid) {
+      throw conflict(
+        served,
+        write.name,
+        `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`,
+      );
+    }
+    if (resourceVersion && resourceVersion !== "0") {
+      if (!/^\d+$/.test(resourceVersion)) {
+        throw serverError(`strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`);
+      }
+      if (Number(resourceVersion) !== current.revision) throw this.#modified(served, write.name);
+    } else if (rules.replaces && served.facts.needsVersion) {
+      throw invalid({ group: served.group, kind: served.resource }, write.name, [
+        {
+          type: "Invalid",
+          path: "metadata.resourceVersion",
+          value: "0",
+          detail: "must be specified for an update",
+        },
+      ]);
+    }
+  }
+
+  /** What no update changes: identity, and what the other half (main or status) owns. */
+  #prepareMetadata(served: ServedResource, object: KubeObject, old: KubeObject, subresource: string): void {
+    const { metadata } = object;
+    metadata.uid ||= old.metadata.uid;
+    metadata.creationTimestamp ||= old.metadata.creationTimestamp;
+    copyField(metadata, old.metadata, "generation");
+    if (old.metadata.deletionTimestamp !== undefined) {
+      metadata.deletionTimestamp = old.metadata.deletionTimestamp;
+      copyField(metadata, old.metadata, "deletionGracePeriodSeconds");
+    }
+    delete metadata.selfLink;
+    if (!served.facts.status) return;
+    // A binding writes the node and the condition PodScheduled in one.
+    if (subresource === "binding") return;
+    if (subresource !== "status") {
+      copyField(object, old, "status");
+      return;
+    }
+    for (const field of new Set([...Object.keys(object), ...Object.keys(old)])) {
+      if (field !== "status" && field !== "metadata") copyField(object, old, field);
+    }
+    if (served.facts.status === "labels") copyField(metadata, old.metadata, "labels");
+    if (served.facts.status === "reset") {
+      for (const field of ["labels", "annotations", "finalizers", "ownerReferences"] as const) {
+        copyField(metadata, old.metadata, field);
+      }
+    }
+  }
+
+  #refuse(served: ServedResource, object: KubeObject, errors: readonly FieldError[]): void {
+    if (errors.length > 0) throw invalid(served, object.metadata.name ?? "", errors);
+  }
+
+  /** Deletes an object, or begins to. Throws StatusError. */
+  delete(write: Write, options: DeleteOptions): Promise<Deletion> {
+    const key = this.key(write.served, write.namespace, write.name);
+    return this.#turns.run(key, () => this.#delete(write, options, key));
+  }
+
+  async #delete(write: Write, options: DeleteOptions, key: string): Promise<Deletion> {
+    const { served } = write;
+    const strategy = this.strategy(served);
+    const context = this.context(write);
+    for (let attempt = 0; attempt < 100; attempt++) {
+      const current = this.need(served, write.namespace, write.name);
+      const old = current.object;
+      this.#checkPreconditions(served, options, old);
+      await this.#admission.validate({
+        operation: "DELETE",
+        served,
+        subresource: "",
+        namespace: write.namespace,
+        name: write.name,
+        old,
+        user: write.user,
+        dryRun: options.dryRun,
+      });
+      const object = thaw(old);
+      const finalizers = deletionFinalizers(object, options);
+      const grace = strategy.gracePeriod?.(object, options, context);
+      const pending = object.metadata.deletionTimestamp !== undefined;
+      if (finalizers.length > 0) object.metadata.finalizers = finalizers;
+      else delete object.metadata.finalizers;
+      markDeleted(object, old, grace, (seconds) => this.now(seconds), served.facts.generation === true);
+      strategy.prepareForDelete?.(object);
+      const stays = finalizers.length > 0 || (grace ?? 0) > 0 || (strategy.heldBack?.(object) ?? false);
+      const shown = (result: KubeObject): KubeObject => deepFreeze(convert(result, served.stored, served));
+      if (!stays) {
+        if (options.dryRun) return { gone: true, object: shown(pending ? object : old) };
+        const revision = await this.storage.delete(key, current.revision);
+        if (revision === undefined) continue;
+        return { gone: true, object: shown(pending || grace !== undefined ? object : old) };
+      }
+      if (options.dryRun || sameObject(object, old)) return { gone: false, object: shown(object) };
+      const stored = await this.storage.put(key, object, current.revision, strategy.ttl?.(object));
+      if (stored) return { gone: false, object: shown(stored.object) };
+    }
+    throw conflict(served, write.name, "too many writers change this object at the same time");
+  }
+
+  #checkPreconditions(served: ServedResource, options: DeleteOptions, old: KubeObject): void {
+    const { uid, resourceVersion } = options.preconditions ?? {};
+    const kind = { group: served.group, resource: served.kind };
+    const name = old.metadata.name;
+    // Namespaces are deleted in a way of their own, with words of its own.
+    if (served.resource === "namespaces") {
+      const failed = (field: string, wanted: string, present: string): StatusError =>
+        conflict(
+          served,
+          name,
+          `Precondition failed: ${field} in precondition: ${wanted}, ${field} in object meta: ${present}`,
+        );
+      if (uid !== undefined && uid !== old.metadata.uid) throw failed("UID", uid, old.metadata.uid);
+      if (resourceVersion !== undefined && resourceVersion !== old.metadata.resourceVersion) {
+        throw failed("ResourceVersion", resourceVersion, old.metadata.resourceVersion);
+      }
+    }
+    if (uid !== undefined && uid !== old.metadata.uid) {
+      throw conflict(
+        kind,
+        name,
+        `the UID in the precondition (${uid}) does not match the UID in record (${old.metadata.uid}). The object might have been deleted and then recreated`,
+      );
+    }
+    if (resourceVersion !== undefined && resourceVersion !== old.metadata.resourceVersion) {
+      throw conflict(
+        kind,
+        name,
+        `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${old.metadata.resourceVersion}). The object might have been modified`,
+      );
+    }
+  }
+
+  /** What DELETE answers for an object that is gone. */
+  deletionAnswer(served: ServedResource, object: KubeObject): object {
+    if (served.facts.answersDeleted) return object;
+    return statusObject({
+      status: "Success",
+      details: {
+        name: object.metadata.name,
+        ...(served.group === "" ? {} : { group: served.group }),
+        kind: served.resource,
+        uid: object.metadata.uid,
+      },
+    });
+  }
+}
+
+export function ensureNamespace(served: ServedResource, namespace: string, object: KubeObject): void {
+  const own = object.metadata.namespace ?? "";
+  if (own === "") {
+    if (served.namespaced) object.metadata.namespace = namespace;
+    return;
+  }
+  // The old way to say that a cluster-scoped object has no namespace.
+  if (!served.namespaced && own === "default") {
+    delete object.metadata.namespace;
+    return;
+  }
+  if (own !== (served.namespaced ? namespace : "")) {
+    throw StatusError.of(
+      "BadRequest",
+      "the namespace of the provided object does not match the namespace sent on the request",
+    );
+  }
+}
+
+/** A status that nobody has written yet. */
+function resetStatus(object: KubeObject, zero: { readonly [field: string]: unknown }): void {
+  const parent = object as KubeObject & { status?: unknown };
+  if (zero["status"] === undefined) delete parent.status;
+  else parent.status = thaw(zero["status"]);
+}
+
+function copyField<T extends object>(target: T, source: T, field: string): void {
+  const to = target as Record<string, unknown>;
+  const from = source as Record<string, unknown>;
+  if (from[field] === undefined) delete to[field];
+  else to[field] = from[field];
+}
+
+function countGeneration(served: ServedResource, object: KubeObject, old: KubeObject): void {
+  if (!served.facts.generation) return;
+  const plain = (source: KubeObject): object => {
+    const { metadata: _metadata, status: _status, ...rest } = source as KubeObject & { status?: unknown };
+    return rest;
+  };
+  const count = Number(old.metadata.generation ?? 0);
+  const changed = !deepEqual(plain(object), plain(old));
+  if (changed || old.metadata.generation !== undefined)
+    object.metadata.generation = count + (changed ? 1 : 0);
+}
+
+/** The same but for resourceVersion and the times of managedFields. */
+function sameObject(left: KubeObject, right: KubeObject): boolean {
+  const plain = (object: KubeObject): object => {
+    const { resourceVersion: _version, managedFields, ...metadata } = object.metadata;
+    const managers = (managedFields ?? []).map(({ time: _time, ...entry }) => entry);
+    return { ...object, metadata: { ...metadata, managers } };
+  };
+  return deepEqual(plain(left), plain(right));
+}
+
+/** The finalizers that an object has once its deletion has begun with these options. */
+function deletionFinalizers(object: KubeObject, options: DeleteOptions): string[] {
+  const present = object.metadata.finalizers ?? [];
+  const policy = options.propagationPolicy;
+  if (policy === undefined) return present;
+  const rest = present.filter((name) => name !== "orphan" && name !== "foregroundDeletion");
+  if (policy === "Orphan") return [...rest, "orphan"];
+  if (policy === "Foreground") return [...rest, "foregroundDeletion"];
+  return rest;
+}
+
+/** Sets when the object goes; a second DELETE may only bring that forward. */
+function markDeleted(
+  object: KubeObject,
+  old: KubeObject,
+  grace: number | undefined,
+  time: (seconds: number) => string,
+  counted: boolean,
+): void {
+  const { metadata } = object;
+  const seconds = grace ?? 0;
+  const before = old.metadata.deletionGracePeriodSeconds;
+  if (old.metadata.deletionTimestamp !== undefined && (before === undefined || Number(before) <= seconds))
+    return;
+  metadata.deletionTimestamp = time(seconds);
+  metadata.deletionGracePeriodSeconds = seconds;
+  if (counted && metadata.generation !== undefined && old.metadata.deletionTimestamp === undefined)
+    metadata.generation = Number(metadata.generation) + 1;
+}
+
+export { apiVersionOf, qualified };

@@ -1,0 +1,18 @@
+import type { Features } from "@dray/api";
+import type { CompiledSelector } from "@dray/api/validation";
+import { type DeviceEnvironment, deviceEnvironment } from "@dray/cel";
+
+/** Compiles CEL device selectors as new expressions: what only newer gates know is refused. */
+export function deviceSelectors(features: Features): (expression: string) => CompiledSelector {
+  let environment: DeviceEnvironment | undefined;
+  return (expression) => {
+    environment ??= deviceEnvironment({
+      stored: false,
+      features: {
+        consumableCapacity: features.enabled("DRAConsumableCapacity"),
+        listTypeAttributes: features.enabled("DRAListTypeAttributes"),
+      },
+    });
+    return environment.compile(expression);
+  };
+}

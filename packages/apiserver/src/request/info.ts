@@ -1,0 +1,148 @@
+/** What a request is about, read from its method and path (the words of RBAC). */
+export interface RequestInfo {
+  readonly isResource: boolean;
+  /** `get`, `list`, ...; for paths that are no resources the method in lower case. */
+  readonly verb: string;
+  readonly path: string;
+  readonly group: string;
+  readonly version: string;
+  readonly namespace: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly name: string;
+  /** Path segments from the resource on: `[pods, p, log]`. */
+  readonly parts: readonly string[];
+  readonly query: URLSearchParams;
+  /** The old way to watch: `/api/v1/watch/...`. */
+  readonly legacyWatch: boolean;
+}
+
+/** A path that cannot be decoded, or that a client would have cleaned. */
+export class BadPath extends Error {}
+
+/** Subresources of a namespace; other things behind its name are resources in it. */
+const namespaceSubresources = new Set(["status", "finalize"]);
+
+/** Splits a URL as Kubernetes does. Throws `BadPath` where it cannot be decoded. */
+export function requestInfo(method: string, url: string): RequestInfo {
+  const mark = url.indexOf("?");
+  const rawPath = mark < 0 ? url : url.slice(0, mark);
+  const query = parseQuery(mark < 0 ? "" : url.slice(mark + 1));
+  let path: string;
+  let segments: string[];
+  try {
+    path = decodeURIComponent(rawPath);
+    segments = path.replace(/^\/+|\/+$/g, "").split("/");
+  } catch {
+    throw new BadPath(`invalid URL escape in ${JSON.stringify(rawPath)}`);
+  }
+  if (segments.length > 3 && (segments.at(-1) === "." || segments.at(-1) === "..")) {
+    throw new BadPath(`invalid name ${JSON.stringify(segments.at(-1))} in the path`);
+  }
+  const none: RequestInfo = {
+    isResource: false,
+    verb: method.toLowerCase(),
+    path,
+    group: "",
+    version: "",
+    namespace: "",
+    resource: "",
+    subresource: "",
+    name: "",
+    parts: [],
+    query,
+    legacyWatch: false,
+  };
+  const api = segments[0];
+  if (api !== "api" && api !== "apis") return none;
+  const head = api === "api" ? 2 : 3;
+  if (segments.length <= head) return none;
+  const group = api === "api" ? "" : segments[1]!;
+  const version = segments[head - 1]!;
+  let parts = segments.slice(head);
+  let verb = verbs[method] ?? "";
+  let legacyWatch = false;
+  if (parts[0] === "watch" || parts[0] === "proxy") {
+    if (parts.length === 1) return none;
+    verb = parts[0];
+    legacyWatch = verb === "watch";
+    parts = parts.slice(1);
+  }
+  let namespace = "";
+  if (parts[0] === "namespaces" && parts.length > 1) {
+    namespace = parts[1]!;
+    if (parts.length > 2 && !(parts.length === 3 && namespaceSubresources.has(parts[2]!)))
+      parts = parts.slice(2);
+  }
+  const resource = parts[0]!;
+  let name = parts[1] ?? "";
+  const subresource = parts[2] ?? "";
+  if (name === "" && !legacyWatch && verb === "get") verb = isWatch(query) ? "watch" : "list";
+  if (name === "" && verb === "delete") verb = "deletecollection";
+  if (name === "" && (verb === "list" || verb === "watch" || verb === "deletecollection")) {
+    name = nameOfSelector(query.get("fieldSelector") ?? "");
+  }
+  return {
+    isResource: true,
+    verb,
+    path,
+    group,
+    version,
+    namespace,
+    resource,
+    subresource,
+    name,
+    parts,
+    query,
+    legacyWatch,
+  };
+}
+
+const verbs: Readonly<Record<string, string>> = {
+  POST: "create",
+  GET: "get",
+  HEAD: "get",
+  PUT: "update",
+  PATCH: "patch",
+  DELETE: "delete",
+};
+
+/** `watch=maybe` watches too: only `false` and `0` do not (as the options of Kubernetes are decoded). */
+function isWatch(query: URLSearchParams): boolean {
+  return queryBoolean(query, "watch");
+}
+
+export function queryBoolean(query: URLSearchParams, name: string): boolean {
+  const value = query.get(name);
+  return value !== null && value.toLowerCase() !== "false" && value !== "0";
+}
+
+/** A list of one object by name counts as about that object: `fieldSelector=metadata.name=x`. */
+function nameOfSelector(selector: string): string {
+  for (const term of selector.split(",")) {
+    const match = /^metadata\.name={1,2}([^=!\\]+)$/.exec(term);
+    if (match) return match[1]!;
+  }
+  return "";
+}
+
+/** Like Go's: a pair that cannot be unescaped is dropped. */
+function parseQuery(text: string): URLSearchParams {
+  const query = new URLSearchParams();
+  for (const pair of text.split("&")) {
+    if (pair === "" || pair.includes(";")) continue;
+    const mark = pair.indexOf("=");
+    try {
+      const key = unescaped(mark < 0 ? pair : pair.slice(0, mark));
+      const value = mark < 0 ? "" : unescaped(pair.slice(mark + 1));
+      query.append(key, value);
+    } catch {
+      // Dropped, as said.
+    }
+  }
+  return query;
+}
+
+function unescaped(text: string): string {
+  return decodeURIComponent(text.replaceAll("+", " "));
+}

@@ -1,0 +1,260 @@
+import { type FieldError, invalid, quoted, StatusError } from "@dray/api";
+import { queryBoolean } from "./info.ts";
+
+/** How strictly unknown and duplicate fields are taken. */
+export type FieldValidation = "Ignore" | "Warn" | "Strict";
+
+/** What the query of a write says (CreateOptions, UpdateOptions, PatchOptions). */
+export interface WriteOptions {
+  readonly dryRun: boolean;
+  readonly fieldManager: string;
+  readonly fieldValidation: FieldValidation;
+  /** Server-side apply: take over fields that others own. */
+  readonly force: boolean;
+}
+
+export interface DeleteOptions {
+  readonly dryRun: boolean;
+  readonly gracePeriodSeconds?: number;
+  readonly propagationPolicy?: "Foreground" | "Background" | "Orphan";
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+}
+
+export interface ListOptions {
+  readonly labelSelector: string;
+  readonly fieldSelector: string;
+  readonly limit: number;
+  readonly continue: string;
+  readonly resourceVersion: string;
+  readonly resourceVersionMatch: string;
+  readonly watch: boolean;
+  readonly allowWatchBookmarks: boolean;
+  readonly sendInitialEvents?: boolean;
+  readonly timeoutSeconds?: number;
+}
+
+const optionsGroup = "meta.k8s.io";
+
+function refuse(kind: string, errors: readonly FieldError[]): void {
+  if (errors.length > 0) throw invalid({ group: optionsGroup, kind }, "", errors);
+}
+
+const quote = quoted;
+
+/** Reads the options of a create, update or patch; `apply` is server-side apply. Throws 422. */
+export function writeOptions(
+  query: URLSearchParams,
+  kind: "CreateOptions" | "UpdateOptions" | "PatchOptions",
+  userAgent: string | undefined,
+  apply = false,
+): WriteOptions {
+  const errors: FieldError[] = [];
+  const fieldManager = query.get("fieldManager") ?? "";
+  errors.push(...fieldManagerErrors(fieldManager, apply));
+  const force = query.get("force");
+  if (kind === "PatchOptions" && force !== null && !apply) {
+    errors.push({ type: "Forbidden", path: "force", detail: "may not be specified for non-apply patch" });
+  }
+  const dryRun = dryRunOption(query.getAll("dryRun"), errors);
+  const validation = query.get("fieldValidation") ?? "";
+  if (!["", "Ignore", "Warn", "Strict"].includes(validation)) {
+    errors.push({
+      type: "NotSupported",
+      path: "fieldValidation",
+      value: quote(validation),
+      detail: `supported values: "", "Ignore", "Strict", "Warn"`,
+    });
+  }
+  refuse(kind, errors);
+  return {
+    dryRun,
+    fieldManager: fieldManager === "" ? defaultManager(userAgent) : fieldManager,
+    fieldValidation: validation === "" ? "Warn" : (validation as FieldValidation),
+    force: force !== null && queryBoolean(query, "force"),
+  };
+}
+
+function fieldManagerErrors(manager: string, apply: boolean): FieldError[] {
+  const errors: FieldError[] = [];
+  const path = "fieldManager";
+  if (manager === "" && apply) errors.push({ type: "Required", path, detail: "is required for apply patch" });
+  if (Buffer.byteLength(manager) > 128) {
+    errors.push({ type: "TooLong", path, detail: "may not be more than 128 bytes" });
+  }
+  let position = 0;
+  for (const character of manager) {
+    if (!/^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u.test(character)) {
+      const code = character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0");
+      errors.push({
+        type: "Invalid",
+        path,
+        value: quoted(manager),
+        detail: `invalid character U+${code} (at position ${position})`,
+      });
+    }
+    position++;
+  }
+  return errors;
+}
+
+function dryRunOption(values: readonly string[], errors: FieldError[]): boolean {
+  if (values.length === 0) return false;
+  if (values.every((value) => value === "All")) return true;
+  errors.push({
+    type: "NotSupported",
+    path: "dryRun",
+    value: `[${values.map(quote).join(",")}]`,
+    detail: `supported values: "All"`,
+  });
+  return false;
+}
+
+/** Who writes if the client does not say: the first word of its User-Agent. */
+function defaultManager(userAgent: string | undefined): string {
+  const name = (userAgent ?? "").split("/", 1)[0]!;
+  return name === "" ? "unknown" : name.slice(0, 128);
+}
+
+/** Reads `gracePeriodSeconds` and the like: an int64. Throws 400 in the words of Go. */
+export function integerOption(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === null || text === "") return undefined;
+  if (!/^[+-]?\d+$/.test(text)) {
+    throw StatusError.of("BadRequest", `strconv.ParseInt: parsing ${quote(text)}: invalid syntax`);
+  }
+  const value = BigInt(text);
+  if (value > 9223372036854775807n || value < -9223372036854775808n) {
+    throw StatusError.of("BadRequest", `strconv.ParseInt: parsing ${quote(text)}: value out of range`);
+  }
+  return Number(value);
+}
+
+/** The options of a DELETE: its body (already decoded) if it has one, else its query. Throws 400 and 422. */
+export function deleteOptions(
+  query: URLSearchParams,
+  body: Record<string, unknown> | undefined,
+): DeleteOptions {
+  const errors: FieldError[] = [];
+  const source = body ?? {};
+  const grace = body
+    ? (source["gracePeriodSeconds"] as number | bigint | undefined)
+    : integerOption(query, "gracePeriodSeconds");
+  const policy = body
+    ? (source["propagationPolicy"] as string | undefined)
+    : (query.get("propagationPolicy") ?? undefined);
+  const orphan = body
+    ? (source["orphanDependents"] as boolean | undefined)
+    : query.has("orphanDependents")
+      ? queryBoolean(query, "orphanDependents")
+      : undefined;
+  if (policy !== undefined && orphan !== undefined) {
+    errors.push({
+      type: "Invalid",
+      path: "propagationPolicy",
+      value: quote(policy),
+      detail: "orphanDependents and deletionPropagation cannot be both set",
+    });
+  }
+  if (policy !== undefined && !["Foreground", "Background", "Orphan", ""].includes(policy)) {
+    errors.push({
+      type: "NotSupported",
+      path: "propagationPolicy",
+      value: quote(policy),
+      detail: `supported values: "Foreground", "Background", "Orphan", "nil"`,
+    });
+  }
+  const dryRun = dryRunOption(
+    body ? ((source["dryRun"] as string[] | undefined) ?? []) : query.getAll("dryRun"),
+    errors,
+  );
+  refuse("DeleteOptions", errors);
+  const propagation = policy || (orphan === undefined ? undefined : orphan ? "Orphan" : "Background");
+  const preconditions = source["preconditions"] as DeleteOptions["preconditions"] | undefined;
+  return {
+    dryRun,
+    ...(grace === undefined ? {} : { gracePeriodSeconds: Number(grace) }),
+    ...(propagation ? { propagationPolicy: propagation as "Foreground" | "Background" | "Orphan" } : {}),
+    ...(preconditions === undefined ? {} : { preconditions }),
+  };
+}
+
+/** The options of a list or watch. Throws 400 and 422. */
+export function listOptions(query: URLSearchParams, watch: boolean): ListOptions {
+  const limit = integerOption(query, "limit") ?? 0;
+  const timeoutSeconds = integerOption(query, "timeoutSeconds");
+  const options: ListOptions = {
+    labelSelector: query.get("labelSelector") ?? "",
+    fieldSelector: query.get("fieldSelector") ?? "",
+    limit: Math.max(0, limit),
+    continue: query.get("continue") ?? "",
+    resourceVersion: query.get("resourceVersion") ?? "",
+    resourceVersionMatch: query.get("resourceVersionMatch") ?? "",
+    watch,
+    allowWatchBookmarks: queryBoolean(query, "allowWatchBookmarks"),
+    ...(query.has("sendInitialEvents")
+      ? { sendInitialEvents: queryBoolean(query, "sendInitialEvents") }
+      : {}),
+    ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
+  };
+  const errors = watch ? watchErrors(options) : listErrors(options);
+  refuse("ListOptions", errors);
+  return options;
+}
+
+const matchPath = "resourceVersionMatch";
+
+function listErrors(options: ListOptions): FieldError[] {
+  const errors: FieldError[] = [];
+  const { resourceVersion, resourceVersionMatch: match } = options;
+  const forbid = (detail: string): void => {
+    errors.push({ type: "Forbidden", path: matchPath, detail });
+  };
+  if (match !== "") {
+    if (resourceVersion === "")
+      forbid("resourceVersionMatch is forbidden unless resourceVersion is provided");
+    if (options.continue !== "") forbid("resourceVersionMatch is forbidden when continue is provided");
+    if (match !== "Exact" && match !== "NotOlderThan") {
+      errors.push({
+        type: "NotSupported",
+        path: matchPath,
+        value: quote(match),
+        detail: `supported values: "Exact", "NotOlderThan", ""`,
+      });
+    }
+    if (match === "Exact" && resourceVersion === "0") {
+      forbid(`resourceVersionMatch "exact" is forbidden for resourceVersion "0"`);
+    }
+  }
+  if (options.sendInitialEvents !== undefined) {
+    errors.push({
+      type: "Forbidden",
+      path: "sendInitialEvents",
+      detail: "sendInitialEvents is forbidden for list",
+    });
+  }
+  return errors;
+}
+
+function watchErrors(options: ListOptions): FieldError[] {
+  const errors: FieldError[] = [];
+  const { resourceVersionMatch: match, sendInitialEvents } = options;
+  const forbid = (detail: string): void => {
+    errors.push({ type: "Forbidden", path: matchPath, detail });
+  };
+  if (sendInitialEvents !== undefined) {
+    if (match !== "NotOlderThan")
+      forbid("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+    if (match !== "" && match !== "NotOlderThan") {
+      errors.push({
+        type: "NotSupported",
+        path: matchPath,
+        value: quote(match),
+        detail: `supported values: "NotOlderThan"`,
+      });
+    }
+  } else if (match !== "") {
+    forbid("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+  }
+  if (options.continue !== "") forbid("resourceVersionMatch is forbidden when continue is provided");
+  return errors;
+}

@@ -1,0 +1,15 @@
+/** Where objects lie in the store: `/registry/<resource>/[<namespace>/]<name>`. */
+export const registryPrefix = "/registry/";
+
+export function objectKey(resource: string, namespace: string | undefined, name: string): string {
+  return namespace === undefined || namespace === ""
+    ? `${registryPrefix}${resource}/${name}`
+    : `${registryPrefix}${resource}/${namespace}/${name}`;
+}
+
+/** The resource part of a key, or undefined for a key that is none of ours. */
+export function resourceOfKey(key: string): string | undefined {
+  if (!key.startsWith(registryPrefix)) return undefined;
+  const end = key.indexOf("/", registryPrefix.length);
+  return end < 0 ? undefined : key.slice(registryPrefix.length, end);
+}

@@ -1,0 +1,69 @@
+import type { TableColumnDefinition } from "@dray/api/meta/v1";
+
+export type Column = Required<TableColumnDefinition>;
+/** What a cell of a Table may hold. */
+export type Cell = string | number | boolean;
+
+/** How objects of a kind are printed: one cell for each column. */
+export interface Printer<T> {
+  readonly columns: readonly Column[];
+  /** `now` in milliseconds since the epoch. */
+  cells(object: T, now: number): Cell[];
+}
+
+/** What the columns tell; upstream has sentences of its own here. */
+const descriptions: Readonly<Record<string, string>> = {
+  Name: "Name of the object, unique in its namespace.",
+  Age: "Time since the object was created.",
+  "Created At": "When the object was created.",
+  Status: "Where the object is in its life.",
+  Ready: "How much of it is ready, of how much.",
+  Restarts: "How often its containers were started again, and when last.",
+  Containers: "Names of the containers of its pods.",
+  Images: "Images of the containers of its pods.",
+  Selector: "Labels by which it finds its pods.",
+  State: "Whether the claim is pending, allocated, reserved or deleted.",
+  Driver: "Name of the driver.",
+  Pool: "Name of the pool that the devices belong to.",
+  Node: "Name of the node.",
+};
+
+interface ColumnOptions {
+  readonly type?: "string" | "integer" | "boolean" | "date";
+  /** Shown only where the reader asks for more (`-o wide`). */
+  readonly wide?: boolean;
+}
+
+export function column(name: string, { type = "string", wide = false }: ColumnOptions = {}): Column {
+  return {
+    name,
+    type,
+    format: name === "Name" ? "name" : "",
+    description: descriptions[name] ?? `${name} of the object.`,
+    priority: wide ? 1 : 0,
+  };
+}
+
+/** Columns of texts. */
+export function columns(...names: readonly string[]): Column[] {
+  return names.map((name) => column(name));
+}
+
+/** Columns that only `-o wide` shows. */
+export function wide(...names: readonly string[]): Column[] {
+  return names.map((name) => column(name, { wide: true }));
+}
+
+/** Columns of whole numbers. */
+export function counts(...names: readonly string[]): Column[] {
+  return names.map((name) => column(name, { type: "integer" }));
+}
+
+/** What stands where there is nothing. */
+export const none = "<none>";
+
+/** Labels as `a=b,c=d`, sorted. */
+export function labelText(labels: Readonly<Record<string, string>> | undefined): string {
+  const pairs = Object.entries(labels ?? {}).map(([key, value]) => `${key}=${value}`);
+  return pairs.length === 0 ? none : pairs.sort().join(",");
+}

@@ -1,0 +1,134 @@
+import type { Container, ContainerStatus, Pod } from "@dray/api/core/v1";
+import type { TableRowCondition } from "@dray/api/meta/v1";
+import { ageText, durationText } from "./age.ts";
+import { columns, none, type Printer, wide } from "./column.ts";
+
+/** An init container that goes on running beside the others (KEP-753). */
+const isSidecar = (container: Container | undefined): boolean => container?.restartPolicy === "Always";
+
+/** How often containers restarted, and when one last ended. */
+class Restarts {
+  count = 0;
+  last = 0;
+
+  add(status: ContainerStatus): void {
+    this.count += status.restartCount ?? 0;
+    const ended = status.lastState?.terminated?.finishedAt;
+    if (ended) this.last = Math.max(this.last, Date.parse(ended));
+  }
+
+  text(now: number): string {
+    if (this.count === 0 || this.last === 0) return String(this.count);
+    return `${this.count} (${durationText(now - this.last)} ago)`;
+  }
+}
+
+function endText(ended: {
+  readonly reason?: string;
+  readonly signal?: number;
+  readonly exitCode?: number;
+}): string {
+  if (ended.reason) return ended.reason;
+  return ended.signal ? `Signal:${ended.signal}` : `ExitCode:${ended.exitCode ?? 0}`;
+}
+
+function hasCondition(pod: Pod, type: string): boolean {
+  return (pod.status?.conditions ?? []).some(
+    (condition) => condition.type === type && condition.status === "True",
+  );
+}
+
+/** What kubectl shows of a pod's containers: READY, STATUS and RESTARTS. */
+function summary(pod: Pod): { ready: number; total: number; reason: string; restarts: Restarts } {
+  const { spec, status } = pod;
+  const initContainers = spec?.initContainers ?? [];
+  const sidecars = initContainers.filter(isSidecar);
+  const total = (spec?.containers ?? []).length + sidecars.length;
+  let reason = status?.reason || status?.phase || "";
+  if (
+    (status?.conditions ?? []).some(
+      ({ type, reason: why }) => type === "PodScheduled" && why === "SchedulingGated",
+    )
+  ) {
+    reason = "SchedulingGated";
+  }
+  let ready = 0;
+  let restarts = new Restarts();
+  const sidecarRestarts = new Restarts();
+  let waiting: string | undefined;
+  const statuses = status?.initContainerStatuses ?? [];
+  for (const [index, container] of statuses.entries()) {
+    const sidecar = sidecars.some(({ name }) => name === container.name);
+    restarts.add(container);
+    if (sidecar) sidecarRestarts.add(container);
+    const ended = container.state?.terminated;
+    if (ended && (ended.exitCode ?? 0) === 0) continue;
+    if (sidecar && container.started) {
+      if (container.ready) ready++;
+      continue;
+    }
+    const why = container.state?.waiting?.reason;
+    if (ended) waiting = `Init:${endText(ended)}`;
+    else if (why && why !== "PodInitializing") waiting = `Init:${why}`;
+    else waiting = `Init:${index}/${initContainers.length}`;
+    break;
+  }
+  if (waiting !== undefined) reason = waiting;
+  if (waiting === undefined || hasCondition(pod, "Initialized")) {
+    // Once the pod is initialized, what its ordinary init containers went through no longer counts.
+    restarts = sidecarRestarts;
+    let running = false;
+    for (const container of [...(status?.containerStatuses ?? [])].reverse()) {
+      restarts.add(container);
+      const { waiting: held, terminated } = container.state ?? {};
+      if (held?.reason) reason = held.reason;
+      else if (terminated) reason = endText(terminated);
+      else if (container.ready && container.state?.running) {
+        running = true;
+        ready++;
+      }
+    }
+    if (reason === "Completed" && running) reason = hasCondition(pod, "Ready") ? "Running" : "NotReady";
+  }
+  const ended = status?.phase === "Succeeded" || status?.phase === "Failed";
+  if (pod.metadata.deletionTimestamp) {
+    if (status?.reason === "NodeLost") reason = "Unknown";
+    else if (!ended) reason = "Terminating";
+  }
+  return { ready, total, reason, restarts };
+}
+
+function readinessGates(pod: Pod): string {
+  const gates = pod.spec?.readinessGates ?? [];
+  if (gates.length === 0) return none;
+  return `${gates.filter(({ conditionType }) => hasCondition(pod, conditionType)).length}/${gates.length}`;
+}
+
+export const pods: Printer<Pod> = {
+  columns: [
+    ...columns("Name", "Ready", "Status", "Restarts", "Age"),
+    ...wide("IP", "Node", "Nominated Node", "Readiness Gates"),
+  ],
+  cells(pod, now) {
+    const { ready, total, reason, restarts } = summary(pod);
+    return [
+      pod.metadata.name,
+      `${ready}/${total}`,
+      reason,
+      restarts.text(now),
+      ageText(pod.metadata.creationTimestamp, now),
+      pod.status?.podIPs?.[0]?.ip || pod.status?.podIP || none,
+      pod.spec?.nodeName || none,
+      pod.status?.nominatedNodeName || none,
+      readinessGates(pod),
+    ];
+  },
+};
+
+/** What a row tells beside its cells: that the pod has ended, so that a reader may hide it. */
+export function podConditions(pod: Pod): TableRowCondition[] {
+  const phase = pod.status?.phase;
+  if (phase !== "Succeeded" && phase !== "Failed") return [];
+  const message = phase === "Succeeded" ? "The pod has completed successfully." : "The pod failed.";
+  return [{ type: "Completed", status: "True", reason: phase, message }];
+}
