@@ -1,0 +1,72 @@
+/** `GpuConfig` of `gpu.resource.example.com/v1alpha1`: how containers that use a GPU share it. */
+export type Sharing =
+  | { readonly strategy: "TimeSlicing"; readonly interval: Interval }
+  | { readonly strategy: "SpacePartitioning"; readonly partitionCount: number };
+
+const intervals = ["Default", "Short", "Medium", "Long"] as const;
+type Interval = (typeof intervals)[number];
+
+const apiVersion = "gpu.resource.example.com/v1alpha1";
+
+/** What holds for a device for which nobody configured anything. */
+export const defaultSharing: Sharing = { strategy: "TimeSlicing", interval: "Default" };
+
+/**
+ * The sharing that a claim's or class's opaque parameters ask for. Throws an error that names the field, its value
+ * and what would be accepted; unknown fields are errors.
+ */
+export function decodeGpuConfig(parameters: unknown): Sharing {
+  const config = object(parameters, "", ["apiVersion", "kind", "sharing"]);
+  oneOf(config["apiVersion"], "apiVersion", [apiVersion]);
+  oneOf(config["kind"], "kind", ["GpuConfig"]);
+  if (config["sharing"] === undefined) return defaultSharing;
+  const sharing = object(config["sharing"], "sharing", [
+    "strategy",
+    "timeSlicingConfig",
+    "spacePartitioningConfig",
+  ]);
+  const strategy = oneOf(sharing["strategy"], "sharing.strategy", ["TimeSlicing", "SpacePartitioning"]);
+  const [mine, other] =
+    strategy === "TimeSlicing"
+      ? (["timeSlicingConfig", "spacePartitioningConfig"] as const)
+      : (["spacePartitioningConfig", "timeSlicingConfig"] as const);
+  if (sharing[other] !== undefined) fail(`sharing.${other}`, `cannot be used with strategy ${strategy}`);
+  const path = `sharing.${mine}`;
+  if (strategy === "TimeSlicing") {
+    const { interval = "Default" } = object(sharing[mine] ?? {}, path, ["interval"]);
+    return { strategy, interval: oneOf(interval, `${path}.interval`, intervals) };
+  }
+  const { partitionCount = 1 } = object(sharing[mine] ?? {}, path, ["partitionCount"]);
+  if (!Number.isInteger(partitionCount) || (partitionCount as number) < 1) {
+    fail(`${path}.partitionCount`, `${shown(partitionCount)} must be a positive integer`);
+  }
+  return { strategy, partitionCount: partitionCount as number };
+}
+
+function object(value: unknown, path: string, fields: readonly string[]): Record<string, unknown> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    fail(path, `${shown(value)} must be an object`);
+  }
+  for (const field of Object.keys(value)) {
+    if (!fields.includes(field)) {
+      fail(path === "" ? field : `${path}.${field}`, `unknown field; known are ${fields.join(", ")}`);
+    }
+  }
+  // Null is "not set", as everywhere in Kubernetes.
+  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null));
+}
+
+function oneOf<V extends string>(value: unknown, path: string, values: readonly V[]): V {
+  if (!values.includes(value as V)) {
+    fail(path, `${shown(value)} is not supported, supported are ${values.map(shown).join(", ")}`);
+  }
+  return value as V;
+}
+
+function shown(value: unknown): string {
+  return typeof value === "bigint" ? String(value) : (JSON.stringify(value) ?? "nothing");
+}
+
+function fail(path: string, problem: string): never {
+  throw new Error(`GpuConfig${path === "" ? "" : ` ${path}`}: ${problem}`);
+}

@@ -1,0 +1,106 @@
+import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { ContainerEdits } from "@dray/cdi";
+import type { AllocatedDevice, PreparedClaim } from "./driver.ts";
+
+/** A device of a claim as it was answered to the kubelet. */
+export interface PreparedDevice {
+  readonly device: AllocatedDevice;
+  readonly edits: ContainerEdits;
+}
+
+/**
+ * What is known of a claim. `Started`: the driver's prepare may have run, wholly or in part. Written before it runs,
+ * so that whatever it does is undone. Files of other versions of this program stay readable: unknown fields are
+ * passed over, and none may become required.
+ */
+export interface Checkpoint extends PreparedClaim {
+  readonly version: 1;
+  readonly state: "Started" | "Completed";
+  /** The boot during which it was written: devices and `/var/run` do not survive one. */
+  readonly bootID: string;
+  /** Once completed. */
+  readonly prepared?: readonly PreparedDevice[];
+}
+
+/** One file for each claim; nothing is kept in memory, so that two instances of a driver can follow each other. */
+export interface Checkpoints {
+  read(uid: string): Promise<Checkpoint | undefined>;
+  all(): Promise<Checkpoint[]>;
+  /** Resolves when it is on disk. */
+  write(checkpoint: Checkpoint): Promise<void>;
+  remove(uid: string): Promise<void>;
+}
+
+export function checkpoints(directory: string): Checkpoints {
+  const path = (uid: string): string => {
+    if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(uid)) throw new Error(`${JSON.stringify(uid)} is no claim UID`);
+    return join(directory, `${uid}.json`);
+  };
+
+  const read = async (uid: string): Promise<Checkpoint | undefined> => {
+    const file = path(uid);
+    let text: string;
+    try {
+      text = await readFile(file, "utf8");
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      throw error;
+    }
+    try {
+      return JSON.parse(text) as Checkpoint;
+    } catch (error) {
+      throw new Error(`checkpoint ${file} cannot be read: ${(error as Error).message}`);
+    }
+  };
+
+  return {
+    read,
+    async all() {
+      const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
+        if (error.code === "ENOENT") return [];
+        throw error;
+      });
+      const uids = names
+        .filter((name) => name.endsWith(".json"))
+        .map((name) => name.slice(0, -".json".length));
+      const found = await Promise.all(uids.map(read));
+      return found.filter((one) => one !== undefined);
+    },
+    async write(checkpoint) {
+      const target = path(checkpoint.uid);
+      await mkdir(directory, { recursive: true, mode: 0o750 });
+      const temporary = `${target}.tmp`;
+      const file = await open(temporary, "w", 0o600);
+      try {
+        await file.writeFile(JSON.stringify(checkpoint, keepDigits));
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rename(temporary, target);
+      await syncDirectory(directory);
+    },
+    async remove(uid) {
+      await rm(path(uid), { force: true });
+    },
+  };
+}
+
+/** TypeScript's library does not know it yet. */
+const json = JSON as typeof JSON & { rawJSON(text: string): unknown };
+
+/** Numbers of parameters that do not fit a double are bigints. */
+function keepDigits(_key: string, value: unknown): unknown {
+  return typeof value === "bigint" ? json.rawJSON(String(value)) : value;
+}
+
+/** Makes a rename durable. */
+async function syncDirectory(directory: string): Promise<void> {
+  const handle = await open(directory, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,257 @@
+import { StatusError } from "@dray/api";
+import { ResourceClaim } from "@dray/api/resource/v1";
+import { qualifiedName, removeSpec, type Spec, writeSpec } from "@dray/cdi";
+import { type Client, type Clock, ConnectionError, type Log, sleep } from "@dray/client";
+import type { Claim as ClaimRef } from "@dray/rpc/dra/v1";
+import { allocatedClaim, baseRequest } from "./allocated.ts";
+import type { Checkpoint, Checkpoints, PreparedDevice } from "./checkpoint.ts";
+import type { AllocatedClaim, AllocatedDevice, Driver } from "./driver.ts";
+
+export interface ClaimsOptions {
+  readonly driver: Driver;
+  readonly client: Client;
+  readonly checkpoints: Checkpoints;
+  readonly cdiDirectory: string;
+  readonly bootID: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A device as the kubelet is told of it. */
+export interface AnsweredDevice {
+  readonly requestNames: string[];
+  readonly poolName: string;
+  readonly deviceName: string;
+  readonly cdiDeviceIds: string[];
+  readonly shareId?: string;
+}
+
+/** Prepares and unprepares claims, one at a time, and remembers on disk what it did. */
+export interface Claims {
+  prepare(ref: ClaimRef, signal: AbortSignal): Promise<AnsweredDevice[]>;
+  unprepare(ref: ClaimRef): Promise<void>;
+  /**
+   * Unprepares claims that the API server no longer has. One that is missing for the first time is spared until the
+   * next call: the kubelet of a node may be about to unprepare it, after its containers have stopped.
+   */
+  removeVanished(): Promise<void>;
+  /** How many claims have something to undo. */
+  prepared(): Promise<number>;
+  /** When a claim was last being unprepared, for the kubelet. */
+  readonly unpreparedAt: number | undefined;
+}
+
+/** The kind of a driver's CDI specs. */
+export function cdiKind(driver: Driver): string {
+  return driver.cdi?.kind ?? `k8s.${driver.name}/claim`;
+}
+
+/** Writes the spec of the edits that all of the driver's devices share, if it has any. */
+export async function writeCommonSpec(driver: Driver, directory: string): Promise<void> {
+  const edits = driver.cdi?.common;
+  if (edits === undefined) return;
+  const spec = { kind: cdiKind(driver), devices: [{ name: commonDevice, containerEdits: edits }] };
+  await writeSpec(directory, spec, commonDevice);
+}
+
+const commonDevice = "common";
+
+/**
+ * Milliseconds. The kubelet gives a call 45 s, and after an error a minute and more may pass before the next: an API
+ * server that starts anew is waited for.
+ */
+const fetching = { within: 25_000, firstDelay: 100, lastDelay: 2000 } as const;
+
+export function createClaims(options: ClaimsOptions): Claims {
+  const { driver, client, checkpoints, cdiDirectory, bootID, clock, log } = options;
+  const kind = cdiKind(driver);
+  const resource = client.resource(ResourceClaim);
+  const serially = createSerial();
+  const missing = new Set<string>();
+  let unpreparedAt: number | undefined;
+
+  const get = async ({ namespace, name }: ClaimRef, signal: AbortSignal): Promise<ResourceClaim> => {
+    const end = clock.now() + fetching.within;
+    for (let delay: number = fetching.firstDelay; ; delay = Math.min(delay * 2, fetching.lastDelay)) {
+      try {
+        return await resource.get({ namespace, name }, { signal });
+      } catch (error) {
+        if (!passes(error) || signal.aborted || clock.now() + delay > end) throw error;
+        await sleep(clock, delay, signal);
+      }
+    }
+  };
+
+  /** The claim that the kubelet means: one that was created anew under the same name is refused. */
+  const fetch = async (ref: ClaimRef, signal: AbortSignal): Promise<AllocatedClaim> => {
+    const claim = await get(ref, signal);
+    const { uid } = claim.metadata;
+    if (uid !== ref.uid) {
+      throw new Error(
+        `claim ${ref.namespace}/${ref.name} has UID ${uid}, not ${ref.uid}: it was deleted and created anew`,
+      );
+    }
+    if (claim.status?.allocation === undefined) {
+      throw new Error(`claim ${ref.namespace}/${ref.name} is not allocated`);
+    }
+    return allocatedClaim(claim, driver.name);
+  };
+
+  /**
+   * A device whose pod was force-deleted can be allocated again while the old container still runs; it is free when
+   * the kubelet has unprepared it. Only admin access and shares go together.
+   */
+  const refuseInUse = async (claim: AllocatedClaim): Promise<void> => {
+    const exclusive = ({ result }: AllocatedDevice): boolean =>
+      result.adminAccess !== true && result.shareID === undefined;
+    const wanted = claim.devices.filter(exclusive);
+    if (wanted.length === 0) return;
+    for (const other of await checkpoints.all()) {
+      if (other.uid === claim.uid) continue;
+      for (const { result } of other.devices.filter(exclusive)) {
+        if (wanted.some((one) => one.result.pool === result.pool && one.result.device === result.device)) {
+          throw new Error(
+            `device ${result.pool}/${result.device} is still prepared for claim ${other.namespace}/${other.name} (UID ${other.uid})`,
+          );
+        }
+      }
+    }
+  };
+
+  const cdiName = (uid: string, { result }: AllocatedDevice): string =>
+    `${uid}-${result.device}${result.shareID === undefined ? "" : `-${result.shareID}`}`;
+
+  const writeClaimSpec = async (uid: string, prepared: readonly PreparedDevice[]): Promise<void> => {
+    const devices = prepared
+      .filter(({ edits }) => changesSomething(edits))
+      .map(({ device, edits }) => ({ name: cdiName(uid, device), containerEdits: edits }));
+    if (devices.length > 0) await writeSpec(cdiDirectory, { kind, devices }, uid);
+  };
+
+  const answer = (uid: string, prepared: readonly PreparedDevice[]): AnsweredDevice[] =>
+    prepared.map(({ device, edits }) => ({
+      requestNames: [baseRequest(device.result.request)],
+      poolName: device.result.pool,
+      deviceName: device.result.device,
+      cdiDeviceIds: [
+        ...(driver.cdi?.common === undefined ? [] : [qualifiedName(kind, commonDevice)]),
+        ...(changesSomething(edits) ? [qualifiedName(kind, cdiName(uid, device))] : []),
+      ],
+      ...(device.result.shareID === undefined ? {} : { shareId: device.result.shareID }),
+    }));
+
+  const undo = async (checkpoint: Checkpoint): Promise<void> => {
+    await driver.unprepare(checkpoint);
+    await removeSpec(cdiDirectory, kind, checkpoint.uid);
+    await checkpoints.remove(checkpoint.uid);
+  };
+
+  const prepare = async (ref: ClaimRef, signal: AbortSignal): Promise<AnsweredDevice[]> => {
+    const claim = await fetch(ref, signal);
+    if (claim.devices.length === 0) return [];
+    const known = await checkpoints.read(claim.uid);
+    if (known !== undefined && !sameDevices(known.devices, claim.devices)) {
+      // Deallocated and allocated anew, and the unprepare between never came through.
+      await undo(known);
+    } else if (known?.state === "Completed" && known.bootID === bootID) {
+      // Written even if it should be there: somebody may have emptied the folder.
+      await writeClaimSpec(claim.uid, known.prepared!);
+      return answer(claim.uid, known.prepared!);
+    }
+    await refuseInUse(claim);
+    const { uid, namespace, name, devices } = claim;
+    const checkpoint = { version: 1, uid, namespace, name, devices, bootID } as const;
+    await checkpoints.write({ ...checkpoint, state: "Started" });
+    const prepared = await driver.prepare(claim, signal);
+    checkComplete(claim, prepared);
+    await writeClaimSpec(uid, prepared);
+    await checkpoints.write({ ...checkpoint, state: "Completed", prepared });
+    const answered = answer(uid, prepared);
+    log.info({}, `Returning newly prepared devices for claim '${uid}': [${answered.map(shown).join(" ")}]`);
+    return answered;
+  };
+
+  return {
+    prepare: (ref, signal) => serially(() => prepare(ref, signal)),
+    async unprepare(ref) {
+      unpreparedAt = clock.now();
+      try {
+        await serially(async () => {
+          const known = await checkpoints.read(ref.uid);
+          if (known === undefined) await removeSpec(cdiDirectory, kind, ref.uid);
+          else await undo(known);
+        });
+      } finally {
+        unpreparedAt = clock.now();
+      }
+    },
+    prepared: async () => (await checkpoints.all()).length,
+    get unpreparedAt() {
+      return unpreparedAt;
+    },
+    removeVanished: () =>
+      serially(async () => {
+        const gone = new Set<string>();
+        for (const checkpoint of await checkpoints.all()) {
+          if (!(await vanished(checkpoint))) continue;
+          gone.add(checkpoint.uid);
+          if (!missing.has(checkpoint.uid)) continue;
+          const { uid, namespace, name } = checkpoint;
+          log.warn({ claim: `${namespace}/${name}`, uid }, "Unpreparing a claim that no longer exists");
+          await undo(checkpoint);
+        }
+        missing.clear();
+        for (const uid of gone) missing.add(uid);
+      }),
+  };
+
+  async function vanished({ uid, namespace, name }: Checkpoint): Promise<boolean> {
+    try {
+      return (await resource.get({ namespace, name })).metadata.uid !== uid;
+    } catch (error) {
+      if (StatusError.is(error, "NotFound")) return true;
+      throw error;
+    }
+  }
+}
+
+/** True for errors of a server that is not there or not ready. */
+function passes(error: unknown): boolean {
+  if (error instanceof StatusError) return error.code === 429 || error.code >= 500;
+  return error instanceof ConnectionError;
+}
+
+function changesSomething(edits: Spec["devices"][number]["containerEdits"]): boolean {
+  return Object.values(edits).some((value) => !Array.isArray(value) || value.length > 0);
+}
+
+function sameDevices(one: readonly AllocatedDevice[], other: readonly AllocatedDevice[]): boolean {
+  const key = ({ result }: AllocatedDevice): string =>
+    [result.request, result.pool, result.device, result.shareID ?? ""].join("\n");
+  return one.length === other.length && one.every((device, i) => key(device) === key(other[i]!));
+}
+
+/** Throws if the driver left a device of the claim without an answer. */
+function checkComplete(claim: AllocatedClaim, prepared: readonly PreparedDevice[]): void {
+  for (const device of claim.devices) {
+    if (!prepared.some((one) => one.device === device)) {
+      const { request, pool, device: name } = device.result;
+      throw new Error(`the driver did not prepare device ${pool}/${name} of request ${request}`);
+    }
+  }
+}
+
+function shown(device: AnsweredDevice): string {
+  const { requestNames, poolName, deviceName, cdiDeviceIds } = device;
+  return `{[${requestNames.join(" ")}] ${poolName} ${deviceName} [${cdiDeviceIds.join(" ")}]}`;
+}
+
+/** Runs what it is given one after the other. */
+function createSerial(): <T>(run: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (run) => {
+    const result = last.then(run);
+    last = result.catch(() => {});
+    return result;
+  };
+}

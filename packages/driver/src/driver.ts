@@ -1,0 +1,87 @@
+import type { CounterSet, Device, DeviceRequestAllocationResult, ResourceClaim } from "@dray/api/resource/v1";
+import type { ContainerEdits } from "@dray/cdi";
+
+/**
+ * What the author of a DRA driver writes. Sockets, registration, ResourceSlices, checkpoints and CDI files are the
+ * business of `runDriver`.
+ */
+export interface Driver {
+  /** The name in claims, classes and slices: a lower-case DNS subdomain of at most 63 characters. */
+  readonly name: string;
+  /** How this driver's devices are named to container runtimes; by default `k8s.<name>/claim`. */
+  readonly cdi?: {
+    /** `vendor/class` */
+    readonly kind?: string;
+    /** Edits that every container with one of the devices gets; their device is called `common`. */
+    readonly common?: ContainerEdits;
+  };
+  /**
+   * Yields all pools of this node now and again whenever something about them changed. An error ends the driver;
+   * when it ends by itself, what it yielded last stays published.
+   */
+  discover(signal: AbortSignal): AsyncIterable<readonly Pool[]>;
+  /**
+   * Makes the devices of a claim ready and answers what containers need in order to use them. Called one claim at a
+   * time, again for a claim that may be prepared already (after a crash, after a reboot): it must answer the same.
+   * An error is reported to the kubelet, which tries again; retry within the call what passes in seconds.
+   */
+  prepare(claim: AllocatedClaim, signal: AbortSignal): Promise<readonly DeviceEdits[]>;
+  /** Undoes `prepare`, also one that was cut short; called again after a crash. */
+  unprepare(claim: PreparedClaim): Promise<void>;
+  /** Yields the health of all devices, now and whenever it changes (KEP-4680). */
+  health?(signal: AbortSignal): AsyncIterable<readonly DeviceHealth[]>;
+}
+
+/** Devices that are managed together; it may have any number of them, the SDK divides it into slices. */
+export interface Pool {
+  /** By default the name of the node. */
+  readonly name?: string;
+  /** In the order in which they are to be allocated. */
+  readonly devices: readonly Device[];
+  /** What partitions of devices consume (KEP-4815). */
+  readonly sharedCounters?: readonly CounterSet[];
+}
+
+/** What `unprepare` is given: kept on disk, since the claim itself may be gone by then. */
+export interface PreparedClaim {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** This driver's devices, in the order of the allocation. */
+  readonly devices: readonly AllocatedDevice[];
+}
+
+/** A claim with the devices of this driver that were allocated to it. */
+export interface AllocatedClaim extends PreparedClaim {
+  readonly claim: ResourceClaim;
+}
+
+export interface AllocatedDevice {
+  /** Request, pool, device, share, consumed capacity: as in the claim's status. */
+  readonly result: DeviceRequestAllocationResult;
+  /**
+   * The parameters for this driver that apply to the device, those of the class before those of the claim: where
+   * they disagree, the later ones win.
+   */
+  readonly configs: readonly DeviceConfig[];
+}
+
+export interface DeviceConfig {
+  readonly source: "FromClass" | "FromClaim";
+  /** An object as somebody wrote it: decode it strictly. */
+  readonly parameters: unknown;
+}
+
+/** What a container needs in order to use one allocated device. */
+export interface DeviceEdits {
+  readonly device: AllocatedDevice;
+  readonly edits: ContainerEdits;
+}
+
+export interface DeviceHealth {
+  readonly pool: string;
+  readonly device: string;
+  readonly health: "Healthy" | "Unhealthy" | "Unknown";
+  /** For people; at most 1024 characters are kept. */
+  readonly message?: string;
+}

@@ -1,0 +1,60 @@
+import type { Log } from "@dray/client";
+import { RpcError, type RpcServer, service, tcpServer, unixChannel } from "@dray/rpc";
+import { DRAPluginDefinition } from "@dray/rpc/dra/v1";
+import { HealthDefinition, HealthCheckResponse_ServingStatus as Status } from "@dray/rpc/grpchealth/v1";
+import { RegistrationDefinition } from "@dray/rpc/pluginregistration/v1";
+import type { SocketPaths } from "./plugin.ts";
+
+export interface HealthcheckOptions {
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+}
+
+/** Milliseconds that one of our own sockets may take to answer. */
+const timeout = 2000;
+
+/**
+ * gRPC's health check for the kubelet's liveness probes, for the services "" and `liveness`. It is no flag that says
+ * "I run": each check calls the driver through both of its sockets, as the kubelet does.
+ */
+export async function serveHealthcheck(
+  { host, port }: HealthcheckOptions,
+  paths: SocketPaths,
+  log: Log,
+): Promise<RpcServer> {
+  const registration = unixChannel(paths.registration);
+  const dra = unixChannel(paths.dra);
+  const server = await tcpServer(host, port, [
+    service(HealthDefinition, {
+      async check({ service }) {
+        if (service !== "" && service !== "liveness") {
+          throw new RpcError("NotFound", `unknown service ${JSON.stringify(service)}`);
+        }
+        try {
+          await registration.caller(RegistrationDefinition).getInfo({}, { timeout });
+          await dra.caller(DRAPluginDefinition).nodePrepareResources({ claims: [] }, { timeout });
+          return { status: Status.SERVING };
+        } catch (error) {
+          log.error(
+            { error: (error as Error).message },
+            "The health check found a socket that does not answer",
+          );
+          return { status: Status.NOT_SERVING };
+        }
+      },
+      // biome-ignore lint/correctness/useYield: there is nothing to say
+      async *watch() {
+        throw new RpcError("Unimplemented", "ask Check");
+      },
+    }),
+  ]);
+  return {
+    address: server.address,
+    async close(grace) {
+      registration.close();
+      dra.close();
+      await server.close(grace);
+    },
+  };
+}

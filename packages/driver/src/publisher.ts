@@ -1,0 +1,210 @@
+import { StatusError } from "@dray/api";
+import { Node } from "@dray/api/core/v1";
+import { ResourceSlice } from "@dray/api/resource/v1";
+import { type Client, type Clock, type Log, sleep } from "@dray/client";
+import type { Pool } from "./driver.ts";
+import {
+  contentKey,
+  divide,
+  droppedBy,
+  keepTimes,
+  type PlanInput,
+  planPool,
+  type SliceContent,
+} from "./slices.ts";
+
+export interface PublisherOptions {
+  readonly client: Client;
+  readonly driver: string;
+  readonly nodeName: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Keeps the ResourceSlices of one driver on one node as they should be. */
+export interface Publisher {
+  /** What is to be published from now on. */
+  publish(pools: readonly Pool[]): void;
+  /** Works until the signal aborts; slices stay then, the kubelet removes them 30 s after the driver has gone. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Milliseconds to wait after others changed our slices: they may be at it still. */
+const repairDelay = 1000;
+/** Forgetting one costs an update that changes nothing. */
+const adoptedLimit = 1000;
+const retryDelays = { first: 500, last: 30_000 };
+
+export function createPublisher(options: PublisherOptions): Publisher {
+  const { client, driver, nodeName, clock, log } = options;
+  const slices = client.resource(ResourceSlice);
+  const informer = client.informer(ResourceSlice, {
+    fieldSelector: `spec.driver=${driver},spec.nodeName=${nodeName}`,
+  });
+  /** By pool; undefined until the driver has said something. */
+  let wanted: Map<string, SliceContent[]> | undefined;
+  /** What the server made of slices that it did not store as they were sent: dropped fields, other spellings. */
+  const adopted = new Map<string, string>();
+  const own = createOwnWrites();
+  const alarm = createAlarm(clock);
+
+  const same: PlanInput["same"] = (content, actual) => {
+    const key = contentKey(keepTimes(content, actual));
+    const found = contentKey(actual);
+    return found === key || found === adopted.get(key);
+  };
+
+  const adopt = (sent: SliceContent, stored: ResourceSlice): void => {
+    own.wrote(stored);
+    const key = contentKey(keepTimes(sent, stored.spec));
+    const found = contentKey(stored.spec);
+    if (found === key || adopted.get(key) === found) return;
+    if (adopted.size >= adoptedLimit) adopted.clear();
+    adopted.set(key, found);
+    const gates = droppedBy(sent, stored.spec);
+    if (gates.length > 0) {
+      const { name } = stored.metadata;
+      log.error(
+        { slice: name, gates },
+        "The API server dropped fields of a ResourceSlice: feature gates are off",
+      );
+    }
+  };
+
+  const syncPool = async (pool: string, contents: readonly SliceContent[], existing: ResourceSlice[]) => {
+    const plan = planPool({ driver, nodeName, pool, existing, wanted: contents, same });
+    for (const slice of plan.deletes) await remove(slice);
+    for (const { slice, spec } of plan.updates) adopt(spec, await slices.update({ ...slice, spec }));
+    if (plan.creates.length === 0) return;
+    // Asked for each time: a node that was deleted and came back has another UID.
+    const node = await client.resource(Node).get({ name: nodeName });
+    const { uid, name } = node.metadata;
+    const ownerReferences = [{ apiVersion: "v1", kind: "Node", name, uid, controller: true }];
+    for (const { generateName, spec } of plan.creates) {
+      adopt(spec, await slices.create({ metadata: { generateName, ownerReferences }, spec }));
+    }
+  };
+
+  const remove = async (slice: ResourceSlice): Promise<void> => {
+    const { name, uid, resourceVersion } = slice.metadata;
+    try {
+      await slices.delete({ name }, { preconditions: { uid, resourceVersion } });
+    } catch (error) {
+      if (!StatusError.is(error, "NotFound")) throw error;
+    }
+    own.ended(slice);
+  };
+
+  const sync = async (): Promise<void> => {
+    if (wanted === undefined) return;
+    const existing = own.over(informer.list());
+    const of = (pool: string) => existing.filter(({ spec }) => spec.pool.name === pool);
+    for (const slice of existing) if (!wanted.has(slice.spec.pool.name)) await remove(slice);
+    for (const [pool, contents] of wanted) await syncPool(pool, contents, of(pool));
+  };
+
+  return {
+    publish(pools) {
+      wanted = new Map(pools.map((pool) => [pool.name ?? nodeName, divide(pool)]));
+      alarm.ring(0);
+    },
+    async run(signal) {
+      informer.handle({
+        add: (slice) => {
+          own.seen(slice);
+          alarm.ring(repairDelay);
+        },
+        update: (slice) => {
+          own.seen(slice);
+          alarm.ring(repairDelay);
+        },
+        delete: (slice) => {
+          own.ended(slice);
+          alarm.ring(repairDelay);
+        },
+      });
+      await informer.start(signal);
+      let retry = retryDelays.first;
+      while (!signal.aborted) {
+        alarm.reset();
+        try {
+          await sync();
+          retry = retryDelays.first;
+          await alarm.rings(signal);
+        } catch (error) {
+          if (signal.aborted) return;
+          log.error({ error: (error as Error).message, retry }, "Publishing ResourceSlices failed");
+          await sleep(clock, retry, signal);
+          retry = Math.min(retry * 2, retryDelays.last);
+        }
+      }
+    },
+  };
+}
+
+/**
+ * Our own writes, until the informer has seen them: without this a second look right after a create would create
+ * again.
+ */
+function createOwnWrites() {
+  const written = new Map<string, ResourceSlice>();
+  /** UIDs that never come back; the news of an end may overtake the answer to the write before it. */
+  const ended = new Set<string>();
+  return {
+    wrote(slice: ResourceSlice): void {
+      if (!ended.has(slice.metadata.uid)) written.set(slice.metadata.uid, slice);
+    },
+    seen(slice: ResourceSlice): void {
+      const mine = written.get(slice.metadata.uid);
+      if (mine !== undefined && revision(slice) >= revision(mine)) written.delete(slice.metadata.uid);
+    },
+    ended(slice: ResourceSlice): void {
+      written.delete(slice.metadata.uid);
+      ended.add(slice.metadata.uid);
+    },
+    over(listed: readonly ResourceSlice[]): ResourceSlice[] {
+      const all = new Map(listed.map((slice) => [slice.metadata.uid, slice]));
+      for (const [uid, slice] of written) {
+        const other = all.get(uid);
+        if (other === undefined || revision(other) < revision(slice)) all.set(uid, slice);
+      }
+      return [...all.values()].filter(({ metadata }) => !ended.has(metadata.uid));
+    },
+  };
+}
+
+function revision(slice: ResourceSlice): bigint {
+  return BigInt(slice.metadata.resourceVersion);
+}
+
+/** Rings once at the earliest of the times that it was set to. */
+function createAlarm(clock: Clock) {
+  let due = Number.POSITIVE_INFINITY;
+  let wake: (() => void) | undefined;
+  return {
+    ring(delay: number): void {
+      due = Math.min(due, clock.now() + delay);
+      wake?.();
+    },
+    reset(): void {
+      due = Number.POSITIVE_INFINITY;
+    },
+    async rings(signal: AbortSignal): Promise<void> {
+      while (!signal.aborted && clock.now() < due) {
+        const changed = new AbortController();
+        wake = () => changed.abort();
+        const either = AbortSignal.any([signal, changed.signal]);
+        if (due === Number.POSITIVE_INFINITY) await aborted(either);
+        else await sleep(clock, due - clock.now(), either);
+      }
+      wake = undefined;
+    },
+  };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

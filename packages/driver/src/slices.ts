@@ -1,0 +1,231 @@
+import type { Device, ResourceSlice, ResourceSliceSpec } from "@dray/api/resource/v1";
+import type { Pool } from "./driver.ts";
+import { canonical } from "./json.ts";
+
+/** Limits of ResourceSlice.spec (resource.k8s.io/v1). */
+export const sliceLimits = { devices: 128, devicesWithMore: 64, counterSets: 8 } as const;
+
+/** What one slice of a pool is to say; generation and count are added when it is written. */
+export type SliceContent = Pick<ResourceSliceSpec, "devices" | "sharedCounters">;
+
+/** The pool is no valid one; the API server need not be asked. */
+export class PoolError extends Error {
+  override readonly name = "PoolError";
+}
+
+/**
+ * The slices of a pool. Counter sets and devices are never in the same one (exclusive since 1.35); devices keep their
+ * order. A pool without devices is one empty slice. Throws a PoolError for what no server would accept together.
+ */
+export function divide(pool: Pool): SliceContent[] {
+  check(pool);
+  const { sharedCounters = [] } = pool;
+  const slices: SliceContent[] = [];
+  for (let i = 0; i < sharedCounters.length; i += sliceLimits.counterSets) {
+    slices.push({ sharedCounters: sharedCounters.slice(i, i + sliceLimits.counterSets) });
+  }
+  let devices: Device[] = [];
+  let limit: number = sliceLimits.devices;
+  for (const device of pool.devices) {
+    const deviceLimit = hasMore(device) ? sliceLimits.devicesWithMore : limit;
+    if (devices.length >= deviceLimit) {
+      slices.push({ devices });
+      devices = [];
+      limit = sliceLimits.devices;
+    }
+    devices.push(device);
+    if (hasMore(device)) limit = sliceLimits.devicesWithMore;
+  }
+  if (devices.length > 0 || slices.length === 0) slices.push({ devices });
+  return slices;
+}
+
+/** Devices with taints, counters or list attributes: half as many fit in a slice. */
+function hasMore(device: Device): boolean {
+  return (
+    (device.taints?.length ?? 0) > 0 ||
+    (device.consumesCounters?.length ?? 0) > 0 ||
+    Object.values(device.attributes ?? {}).some(
+      ({ ints, bools, strings, versions }) => (ints ?? bools ?? strings ?? versions) !== undefined,
+    )
+  );
+}
+
+function check(pool: Pool): void {
+  const duplicate = (names: readonly string[]) => names.find((name, i) => names.indexOf(name) < i);
+  const device = duplicate(pool.devices.map(({ name }) => name));
+  if (device !== undefined) throw new PoolError(`device ${JSON.stringify(device)} is in the pool twice`);
+  const sets = new Map((pool.sharedCounters ?? []).map(({ name, counters }) => [name, counters ?? {}]));
+  const set = duplicate((pool.sharedCounters ?? []).map(({ name }) => name));
+  if (set !== undefined) throw new PoolError(`counter set ${JSON.stringify(set)} is in the pool twice`);
+  for (const { name, consumesCounters = [] } of pool.devices) {
+    for (const { counterSet, counters = {} } of consumesCounters) {
+      const known = sets.get(counterSet);
+      if (known === undefined) {
+        throw new PoolError(
+          `device ${name} consumes from ${counterSet}, which is no counter set of the pool`,
+        );
+      }
+      for (const counter of Object.keys(counters)) {
+        if (!Object.hasOwn(known, counter)) {
+          throw new PoolError(`device ${name} consumes ${counter}, which is no counter of set ${counterSet}`);
+        }
+      }
+    }
+  }
+}
+
+/** What is to be done so that a pool is published as wanted, in this order. */
+export interface PoolPlan {
+  readonly deletes: readonly ResourceSlice[];
+  readonly updates: readonly { readonly slice: ResourceSlice; readonly spec: ResourceSliceSpec }[];
+  readonly creates: readonly { readonly generateName: string; readonly spec: ResourceSliceSpec }[];
+}
+
+export interface PlanInput {
+  readonly driver: string;
+  readonly nodeName: string;
+  readonly pool: string;
+  /** All slices of this driver, node and pool that exist. */
+  readonly existing: readonly ResourceSlice[];
+  readonly wanted: readonly SliceContent[];
+  /** True if `actual` is what the server makes of `wanted`. */
+  readonly same: (wanted: SliceContent, actual: ResourceSliceSpec) => boolean;
+}
+
+/**
+ * Compares. Readers of a pool take its highest generation, and that only when it has as many slices as each of them
+ * says: so a change that touches one existing slice keeps the generation, any other raises it in all slices.
+ */
+export function planPool({ driver, nodeName, pool, existing, wanted, same }: PlanInput): PoolPlan {
+  const generation = existing.reduce(
+    (highest, { spec }) => Math.max(highest, Number(spec.pool.generation)),
+    0,
+  );
+  const current = existing.filter(({ spec }) => Number(spec.pool.generation) === generation);
+  const prefixes = wanted.map((_, i) => namePrefix(nodeName, driver, i, wanted.length));
+  const matched = match(wanted, prefixes, current);
+
+  const creating = matched.includes(undefined);
+  const changed = wanted.filter((content, i) => {
+    const slice = matched[i];
+    return slice !== undefined && !(same(content, slice.spec) && countOf(slice) === wanted.length);
+  });
+  const extra = current.filter((slice) => !matched.includes(slice));
+  const keep = !creating && extra.length === 0 && changed.length <= 1;
+  const next = keep ? generation : generation + 1;
+
+  const updates: PoolPlan["updates"][number][] = [];
+  const creates: PoolPlan["creates"][number][] = [];
+  wanted.forEach((content, i) => {
+    const slice = matched[i];
+    const spec: ResourceSliceSpec = {
+      driver,
+      nodeName,
+      pool: { name: pool, generation: next, resourceSliceCount: wanted.length },
+      ...keepTimes(content, slice?.spec),
+    };
+    if (slice === undefined) creates.push({ generateName: prefixes[i]!, spec });
+    else if (!keep || changed.includes(content)) updates.push({ slice, spec });
+  });
+  return { deletes: existing.filter((slice) => !matched.includes(slice)), updates, creates };
+}
+
+function countOf(slice: ResourceSlice): number {
+  return Number(slice.spec.pool.resourceSliceCount);
+}
+
+/**
+ * Slices are allocated from in the order of their names, so where a pool has several, names begin with an index.
+ */
+function namePrefix(nodeName: string, driver: string, index: number, count: number): string {
+  const name = `${nodeName}-${driver}-`;
+  return count === 1 ? name : `${index.toString(16).padStart(5, "0")}-${name}`;
+}
+
+/** For each wanted slice the existing one that is to become it: the one with the same names, else any left over. */
+function match(
+  wanted: readonly SliceContent[],
+  prefixes: readonly string[],
+  current: readonly ResourceSlice[],
+): (ResourceSlice | undefined)[] {
+  const left = [...current].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  const take = (fits: (slice: ResourceSlice) => boolean): ResourceSlice | undefined => {
+    const place = left.findIndex(fits);
+    return place < 0 ? undefined : left.splice(place, 1)[0];
+  };
+  const wellNamed = (slice: ResourceSlice, i: number): boolean =>
+    wanted.length === 1 || slice.metadata.name.startsWith(prefixes[i]!.slice(0, 6));
+  const matched = wanted.map((content, i) =>
+    take((slice) => wellNamed(slice, i) && namesIn(slice.spec) === namesIn(content)),
+  );
+  return matched.map((slice, i) => slice ?? take((other) => wellNamed(other, i)));
+}
+
+function namesIn({ devices = [], sharedCounters = [] }: SliceContent): string {
+  return JSON.stringify([devices.map(({ name }) => name), sharedCounters.map(({ name }) => name)]);
+}
+
+/** The server stamps taints that come without a time; a driver that does not care keeps what is there. */
+export function keepTimes(content: SliceContent, existing: SliceContent | undefined): SliceContent {
+  if (!content.devices?.some(({ taints = [] }) => taints.some(({ timeAdded }) => timeAdded === undefined))) {
+    return content;
+  }
+  const old = new Map((existing?.devices ?? []).map((device) => [device.name, device.taints ?? []]));
+  return {
+    ...content,
+    devices: content.devices.map((device) =>
+      device.taints === undefined
+        ? device
+        : {
+            ...device,
+            taints: device.taints.map((taint) => {
+              const { key, value, effect } = taint;
+              const before = old
+                .get(device.name)
+                ?.find((one) => one.key === key && one.value === value && one.effect === effect);
+              return taint.timeAdded === undefined && before?.timeAdded !== undefined
+                ? { ...taint, timeAdded: before.timeAdded }
+                : taint;
+            }),
+          },
+    ),
+  };
+}
+
+/** The content of a slice as text that is equal for equal content. */
+export function contentKey({ devices = [], sharedCounters = [] }: SliceContent): string {
+  return canonical({ devices, sharedCounters });
+}
+
+/** Fields that an API server drops from slices while a feature gate is off. */
+const gated: readonly (readonly [gate: string, used: (content: SliceContent) => number])[] = [
+  ["DRADeviceTaints", (c) => count(c, (d) => d.taints?.length)],
+  [
+    "DRAPartitionableDevices",
+    (c) => (c.sharedCounters?.length ?? 0) + count(c, (d) => d.consumesCounters?.length),
+  ],
+  [
+    "DRADeviceBindingConditions",
+    (c) => count(c, (d) => (d.bindingConditions?.length ?? 0) + (d.bindsToNode ? 1 : 0)),
+  ],
+  [
+    "DRAConsumableCapacity",
+    (c) =>
+      count(
+        c,
+        (d) =>
+          (d.allowMultipleAllocations ? 1 : 0) +
+          Object.values(d.capacity ?? {}).filter(({ requestPolicy }) => requestPolicy).length,
+      ),
+  ],
+];
+
+function count({ devices = [] }: SliceContent, of: (device: Device) => number | undefined): number {
+  return devices.reduce((sum, device) => sum + (of(device) ?? 0), 0);
+}
+
+/** The feature gates whose fields were sent and did not come back. */
+export function droppedBy(sent: SliceContent, stored: SliceContent): string[] {
+  return gated.filter(([, used]) => used(stored) < used(sent)).map(([gate]) => gate);
+}
