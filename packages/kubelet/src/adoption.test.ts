@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { isAlive, processStat } from "./runtime/host/processes.ts";
+import { container, sandbox, testRuntime } from "./testing/agent.ts";
+import { eventually } from "./testing/cluster.ts";
+
+const agentFile = fileURLToPath(new URL("./testing/agent.ts", import.meta.url));
+
+/** Starts an agent with one container, and kills the agent. */
+async function killedAgent(root: string, isolation: string, script: string): Promise<void> {
+  const agent = spawn(
+    process.execPath,
+    [
+      ...process.execArgv.filter((arg) => !arg.startsWith("--test")),
+      agentFile,
+      root,
+      isolation,
+      "bash",
+      "-c",
+      script,
+    ],
+    { stdio: ["ignore", "pipe", "inherit"] },
+  );
+  await once(agent.stdout, "data");
+  agent.kill("SIGKILL");
+  await once(agent, "exit");
+}
+
+for (const isolation of ["auto", "plain"]) {
+  test(`${isolation}: a container outlives an agent that is killed, and the next one takes it over`, async () => {
+    const root = mkdtempSync("/tmp/dk-");
+    await killedAgent(root, isolation, 'echo one; trap "echo two; exit 5" TERM; sleep 1000 & wait');
+    const alive = setInterval(() => {}, 1000);
+    const runtime = testRuntime(root, isolation);
+    await runtime.start();
+    const [found] = runtime.listContainers();
+    assert.equal(found?.state, "running");
+    await runtime.stopContainer(found?.id ?? "", 5000);
+    const [ended] = runtime.listContainers();
+    assert.equal(ended?.exitCode, 5);
+    assert.equal(readFileSync(join(root, "main.log"), "utf8"), "one\ntwo\n");
+    for (const { id } of runtime.listPodSandboxes()) await runtime.removePodSandbox(id);
+    await runtime.close();
+    clearInterval(alive);
+    rmSync(root, { recursive: true });
+  });
+
+  test(`${isolation}: what ends while no agent looks is known with its exit code, and leaves nothing`, async () => {
+    const root = mkdtempSync("/tmp/dk-");
+    await killedAgent(
+      root,
+      isolation,
+      `(setsid sleep 1000 & echo $! >"$0/child"); sleep 0.3; exit 6`.replace("$0", root),
+    );
+    let identity: ReturnType<typeof processStat>;
+    await eventually(async () => {
+      identity = processStat(Number(readFileSync(join(root, "child"), "utf8")));
+      assert.ok(identity);
+    });
+    const alive = setInterval(() => {}, 1000);
+    const directory = join(root, "runtime/containers");
+    await eventually(async () => {
+      const [id = ""] = readdirSync(directory);
+      assert.equal(readFileSync(join(directory, id, "exit"), "utf8"), "6\n");
+    });
+    const runtime = testRuntime(root, isolation);
+    await runtime.start();
+    const [found] = runtime.listContainers();
+    assert.equal(found?.state, "exited");
+    assert.equal(found?.exitCode, 6);
+    for (const { id } of runtime.listPodSandboxes()) await runtime.removePodSandbox(id);
+    await eventually(async () => assert.ok(identity && !isAlive(identity)));
+    await runtime.close();
+    clearInterval(alive);
+    rmSync(root, { recursive: true });
+  });
+}
+
+test("the time at which a container was found lost stays, however often the agent starts", async () => {
+  const root = mkdtempSync("/tmp/dk-");
+  await killedAgent(root, "plain", "sleep 1000");
+  const directory = join(root, "runtime/containers");
+  const [id = ""] = readdirSync(directory);
+  const wrapper = processStat(Number.parseInt(readFileSync(join(directory, id, "wrapper"), "utf8"), 10));
+  assert.ok(wrapper);
+  process.kill(wrapper.pid, "SIGKILL");
+  await eventually(async () => assert.ok(!isAlive(wrapper)));
+  const finished: (number | undefined)[] = [];
+  for (let starts = 0; starts < 2; starts++) {
+    const runtime = testRuntime(root, "plain");
+    await runtime.start();
+    const [found] = runtime.listContainers();
+    assert.deepEqual([found?.state, found?.exitCode], ["exited", 137]);
+    assert.equal(found?.reason, "ContainerStatusUnknown");
+    finished.push(found?.finishedAt);
+    if (starts === 1)
+      for (const sandbox of runtime.listPodSandboxes()) await runtime.removePodSandbox(sandbox.id);
+    await runtime.close();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  assert.ok(finished[0]);
+  assert.equal(finished[1], finished[0]);
+  rmSync(root, { recursive: true });
+});
+
+test("a container whose shell is killed is gone with everything in it, and says that nobody knows how", async () => {
+  const root = mkdtempSync("/tmp/dk-");
+  const alive = setInterval(() => {}, 1000);
+  const runtime = testRuntime(root, "auto");
+  await runtime.start();
+  const { id } = await runtime.runPodSandbox(sandbox);
+  const made = await runtime.createContainer(id, container(root, ["bash", "-c", "sleep 1000 & sleep 1000"]));
+  await runtime.startContainer(made.id);
+  const stat = readFileSync(join(root, "runtime/containers", made.id, "start"), "utf8");
+  const program = processStat(Number(/started (\d+)/.exec(stat)?.[1]));
+  assert.ok(program);
+  process.kill(program.parent, "SIGKILL");
+  await eventually(async () => assert.equal(runtime.listContainers()[0]?.state, "exited"));
+  assert.equal(runtime.listContainers()[0]?.reason, "ContainerStatusUnknown");
+  await eventually(async () => assert.ok(!isAlive(program)));
+  await runtime.removePodSandbox(id);
+  await runtime.close();
+  clearInterval(alive);
+  rmSync(root, { recursive: true });
+});

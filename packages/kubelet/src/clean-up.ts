@@ -1,0 +1,31 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { cdiRegistry } from "@dray/cdi";
+import { type Log, systemClock } from "@dray/client";
+import { NodePaths } from "./paths.ts";
+import { HostRuntime } from "./runtime/host/host.ts";
+
+/**
+ * Ends at once whatever containers of a node still run after its agent has gone for good, without the API server or
+ * any driver. The caller may remove the root afterwards: mounts live only as long as the containers.
+ */
+export async function cleanUpNode(rootDir: string, log: Log): Promise<void> {
+  const directory = join(rootDir, "var/lib/dray");
+  if (!existsSync(directory)) return;
+  const paths = new NodePaths(rootDir);
+  const runtime = new HostRuntime({
+    directory,
+    rootDir: paths.root,
+    nodeAddress: "127.0.0.1",
+    images: [],
+    // It starts nothing.
+    isolation: "plain",
+    cdi: cdiRegistry(paths.cdi),
+    hostPath: (path) => paths.onMachine(path),
+    clock: systemClock,
+    log,
+  });
+  await runtime.start();
+  for (const { id } of runtime.listPodSandboxes()) await runtime.stopPodSandbox(id);
+  await runtime.close();
+}

@@ -1,0 +1,334 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { crc32 } from "node:zlib";
+import { Event, Pod, ServiceAccount } from "@dray/api/core/v1";
+import { ResourceClaim } from "@dray/api/resource/v1";
+import type { Kubelet } from "./index.ts";
+import { eventually, podBecomes, podOn, type TestCluster, testCluster } from "./testing/cluster.ts";
+import { type TestDriver, testDriver } from "./testing/driver.ts";
+
+const name = "gpu.example.com";
+let cluster: TestCluster;
+let node: Kubelet;
+let driver: TestDriver;
+const root = (): string => cluster.rootDir("n1");
+before(async () => {
+  cluster = await testCluster();
+  await cluster.admin
+    .resource(ServiceAccount)
+    .create({ metadata: { namespace: "default", name: "default" } });
+  node = await cluster.node("n1");
+});
+after(() => cluster.close());
+
+const becomes = (pod: string, wanted: (pod: Pod) => boolean) =>
+  podBecomes(cluster.admin, { namespace: "default", name: pod }, wanted);
+
+const running = (pod: Pod): boolean => pod.status?.containerStatuses?.[0]?.state?.running !== undefined;
+
+const checkpoint = (): {
+  ClaimInfoStateList: { ClaimName: string; PodUIDs: object; DriverState: object }[];
+} => {
+  const { Data, Checksum } = JSON.parse(
+    readFileSync(join(root(), "var/lib/kubelet/dra_manager_state"), "utf8"),
+  ) as { Data: string; Checksum: number };
+  assert.equal(crc32(Data), Checksum);
+  return JSON.parse(Data);
+};
+
+/** A pod with a claim that is allocated to it, as the scheduler would leave them. */
+async function podWithClaim(pod: string, claim: string, command: string, device = "gpu-0"): Promise<Pod> {
+  const created = await cluster.admin.resource(Pod).create(
+    podOn("n1", pod, {
+      resourceClaims: [{ name: "gpu", resourceClaimName: claim }],
+      containers: [
+        { name: "main", command: ["bash", "-c", command], resources: { claims: [{ name: "gpu" }] } },
+      ],
+    }),
+  );
+  const claims = cluster.admin.resource(ResourceClaim);
+  let old = await claims.get({ namespace: "default", name: claim }).catch(() =>
+    claims.create({
+      metadata: { namespace: "default", name: claim },
+      spec: {
+        devices: {
+          requests: [
+            { name: "gpu", exactly: { deviceClassName: "gpu", allocationMode: "ExactCount", count: 1 } },
+          ],
+        },
+      },
+    }),
+  );
+  const allocated = old.status?.allocation?.devices?.results?.[0]?.device;
+  // An allocation cannot be changed: the claim is deallocated in between.
+  if (allocated !== undefined && allocated !== device)
+    old = await claims.update({ ...old, status: {} }, { subresource: "status" });
+  await claims.update(
+    {
+      ...old,
+      status: {
+        ...old.status,
+        allocation: {
+          devices: { results: [{ request: "gpu", driver: name, pool: "pool", device }] },
+        },
+        reservedFor: [
+          ...(old.status?.reservedFor ?? []),
+          { resource: "pods", name: pod, uid: created.metadata.uid },
+        ],
+      },
+    },
+    { subresource: "status" },
+  );
+  return created;
+}
+
+async function events(pod: string): Promise<string[]> {
+  const { items } = await cluster.admin.resource(Event).list({ namespace: "default" });
+  return items
+    .filter(({ involvedObject }) => involvedObject.name === pod)
+    .map(({ reason, message }) => `${reason}: ${message}`);
+}
+
+test("a pod waits for its driver with an event, and starts when the driver comes", async () => {
+  await podWithClaim(
+    "p1",
+    "c1",
+    'echo "GPU=$GPU" >/dev/termination-log; trap "exit 0" TERM; sleep 1000 & wait',
+  );
+  await eventually(async () =>
+    assert.ok(
+      (await events("p1")).some((event) =>
+        /FailedPrepareDynamicResources: .*DRA driver gpu.example.com is not registered/.test(event),
+      ),
+    ),
+  );
+  const { status } = await becomes("p1", () => true);
+  assert.equal(status?.containerStatuses?.[0]?.state?.waiting?.reason, "ContainerCreating");
+  driver = await testDriver(root(), name);
+  await becomes("p1", running);
+  assert.deepEqual(driver.registered, [{ pluginRegistered: true, error: "" }]);
+  assert.deepEqual(driver.calls, ["prepare c1"]);
+  assert.deepEqual(
+    checkpoint().ClaimInfoStateList.map((claim) => claim.ClaimName),
+    ["c1"],
+  );
+});
+
+test("deletion stops the container, then unprepares, then ends the pod", async () => {
+  driver.unprepareError = "device is busy";
+  await cluster.admin.resource(Pod).delete({ namespace: "default", name: "p1" });
+  await eventually(async () => assert.ok(driver.calls.includes("unprepare c1")));
+  const pod = await becomes("p1", (p) => p.metadata.deletionTimestamp !== undefined);
+  assert.notEqual(pod.status?.phase, "Succeeded", "no terminal status before the claim is unprepared");
+  driver.unprepareError = "";
+  await eventually(async () =>
+    assert.deepEqual((await cluster.admin.resource(Pod).list({ namespace: "default" })).items, []),
+  );
+  assert.deepEqual(checkpoint().ClaimInfoStateList, []);
+});
+
+test("a shared claim is prepared once and unprepared with its last pod", async () => {
+  driver.calls.length = 0;
+  const script = 'trap "exit 0" TERM; sleep 1000 & wait';
+  await podWithClaim("p2", "c2", script);
+  await becomes("p2", running);
+  await podWithClaim("p3", "c2", script);
+  await becomes("p3", running);
+  assert.deepEqual(driver.calls, ["prepare c2"]);
+  await cluster.admin.resource(Pod).delete({ namespace: "default", name: "p2" });
+  await eventually(async () => assert.equal((await cluster.admin.resource(Pod).list()).items.length, 1));
+  assert.deepEqual(driver.calls, ["prepare c2"]);
+  await cluster.admin.resource(Pod).delete({ namespace: "default", name: "p3" }, { gracePeriodSeconds: 0 });
+  await eventually(async () => assert.deepEqual(driver.calls, ["prepare c2", "unprepare c2"]));
+});
+
+test("an agent that comes back adopts its containers and unprepares their claims", async () => {
+  driver.calls.length = 0;
+  await podWithClaim("p4", "c4", 'trap "exit 0" TERM; sleep 1000 & wait');
+  const before = await becomes("p4", running);
+  await node.stop({ leavePods: true });
+  node = await cluster.node("n1");
+  const now = await becomes("p4", running);
+  assert.equal(
+    now.status?.containerStatuses?.[0]?.containerID,
+    before.status?.containerStatuses?.[0]?.containerID,
+  );
+  assert.deepEqual(driver.calls, ["prepare c4"], "a running sandbox needs no second prepare");
+  await node.stop({ leavePods: true });
+  await cluster.admin.resource(Pod).delete({ namespace: "default", name: "p4" }, { gracePeriodSeconds: 0 });
+  node = await cluster.node("n1");
+  await eventually(async () => assert.deepEqual(driver.calls, ["prepare c4", "unprepare c4"]));
+});
+
+test("a claim made again under its name waits until the old one is unprepared", async () => {
+  driver.calls.length = 0;
+  await podWithClaim("p6", "c6", "sleep 1000");
+  await becomes("p6", running);
+  driver.unprepareError = "device is busy";
+  const claims = cluster.admin.resource(ResourceClaim);
+  await cluster.admin.resource(Pod).delete({ namespace: "default", name: "p6" }, { gracePeriodSeconds: 0 });
+  await claims.delete({ namespace: "default", name: "c6" });
+  await podWithClaim("p7", "c6", "sleep 1000");
+  await eventually(async () =>
+    assert.ok(
+      (await events("p7")).some((event) =>
+        /old ResourceClaim with same name c6 in namespace default and different UID \S+ still exists/.test(
+          event,
+        ),
+      ),
+    ),
+  );
+  driver.unprepareError = "";
+  await becomes("p7", running);
+  assert.deepEqual(
+    driver.calls.filter((call, i) => call !== driver.calls[i - 1]),
+    ["prepare c6", "unprepare c6", "prepare c6"],
+  );
+  await cluster.admin.resource(Pod).delete({ namespace: "default", name: "p7" }, { gracePeriodSeconds: 0 });
+  await eventually(async () => assert.deepEqual(checkpoint().ClaimInfoStateList, []));
+});
+
+const devices = (): unknown[] =>
+  checkpoint().ClaimInfoStateList.map(
+    ({ DriverState }) =>
+      (DriverState as Record<string, { Devices: { DeviceName: string }[] | null }>)[name]?.Devices?.[0]
+        ?.DeviceName,
+  );
+
+for (const restarted of [false, true])
+  test(`a claim allocated anew waits for the pod of its earlier allocation${restarted ? ", agent restarted" : ""}`, async () => {
+    driver.calls.length = 0;
+    const [old, next, claim] = restarted ? ["p22", "p23", "c22"] : ["p20", "p21", "c20"];
+    await podWithClaim(old, claim, "sleep 1000");
+    await becomes(old, running);
+    driver.unprepareError = "device is busy";
+    const pods = cluster.admin.resource(Pod);
+    if (restarted) {
+      await node.stop({ leavePods: true });
+      node = await cluster.node("n1");
+    }
+    await pods.delete({ namespace: "default", name: old }, { gracePeriodSeconds: 0 });
+    driver.device = "gpu-1";
+    await podWithClaim(next, claim, "sleep 1000", "gpu-1");
+    await eventually(async () =>
+      assert.ok(
+        (await events(next)).some((event) =>
+          event.includes(`claim default/${claim} is still prepared for an earlier allocation`),
+        ),
+      ),
+    );
+    assert.deepEqual(devices(), ["gpu-0"]);
+    driver.unprepareError = "";
+    await becomes(next, running);
+    assert.deepEqual(devices(), ["gpu-1"]);
+    assert.deepEqual(
+      driver.calls.filter((call, i) => call !== driver.calls[i - 1]),
+      [`prepare ${claim}`, `unprepare ${claim}`, `prepare ${claim}`],
+    );
+    driver.device = "gpu-0";
+    await pods.delete({ namespace: "default", name: next }, { gracePeriodSeconds: 0 });
+    await eventually(async () => assert.deepEqual(checkpoint().ClaimInfoStateList, []));
+  });
+
+test("a claim allocated anew that nobody else holds is unprepared first, then prepared", async () => {
+  driver.calls.length = 0;
+  driver.prepareError = "not yet";
+  await podWithClaim("p24", "c24", "sleep 1000");
+  await eventually(async () => assert.deepEqual(driver.calls, ["prepare c24"]));
+  const claims = cluster.admin.resource(ResourceClaim);
+  const claim = await claims.get({ namespace: "default", name: "c24" });
+  const results = [{ request: "gpu", driver: name, pool: "pool", device: "gpu-1" }];
+  const free = await claims.update({ ...claim, status: {} }, { subresource: "status" });
+  await claims.update(
+    { ...free, status: { ...claim.status, allocation: { devices: { results } } } },
+    { subresource: "status" },
+  );
+  driver.device = "gpu-1";
+  driver.prepareError = "";
+  await becomes("p24", running);
+  assert.deepEqual(
+    driver.calls.filter((call, i) => call !== driver.calls[i - 1]),
+    ["prepare c24", "unprepare c24", "prepare c24"],
+  );
+  assert.deepEqual(devices(), ["gpu-1"]);
+  driver.device = "gpu-0";
+  await cluster.admin.resource(Pod).delete({ namespace: "default", name: "p24" }, { gracePeriodSeconds: 0 });
+  await eventually(async () => assert.deepEqual(checkpoint().ClaimInfoStateList, []));
+});
+
+test("a pod that is not in reservedFor may not use the claim, and nothing is prepared", async () => {
+  driver.calls.length = 0;
+  await podWithClaim("p8", "c8", "sleep 1000");
+  await becomes("p8", running);
+  await cluster.admin.resource(Pod).create(
+    podOn("n1", "p9", {
+      resourceClaims: [{ name: "gpu", resourceClaimName: "c8" }],
+      containers: [{ name: "main", command: ["sleep", "1000"] }],
+    }),
+  );
+  await eventually(async () =>
+    assert.ok(
+      (await events("p9")).some((event) =>
+        /pod p9 \(\S+\) is not allowed to use ResourceClaim c8/.test(event),
+      ),
+    ),
+  );
+  assert.deepEqual(driver.calls, ["prepare c8"]);
+  for (const pod of ["p8", "p9"])
+    await cluster.admin.resource(Pod).delete({ namespace: "default", name: pod }, { gracePeriodSeconds: 0 });
+  await eventually(async () => assert.deepEqual(driver.calls, ["prepare c8", "unprepare c8"]));
+});
+
+test("a pod deleted while its claim is being prepared is unprepared, and its container never starts", async () => {
+  driver.calls.length = 0;
+  let open = (): void => {};
+  driver.gate = new Promise((resolve) => {
+    open = resolve;
+  });
+  await podWithClaim("p10", "c10", "sleep 1000");
+  await eventually(async () => assert.deepEqual(driver.calls, ["prepare c10"]));
+  assert.deepEqual(
+    checkpoint().ClaimInfoStateList.map((claim) => claim.ClaimName),
+    ["c10"],
+    "kept before the call",
+  );
+  await cluster.admin.resource(Pod).delete({ namespace: "default", name: "p10" });
+  open();
+  await eventually(async () => assert.deepEqual(driver.calls, ["prepare c10", "unprepare c10"]));
+  await eventually(async () => assert.deepEqual((await cluster.admin.resource(Pod).list()).items, []));
+  assert.ok(!(await events("p10")).some((event) => event.startsWith("Started")));
+});
+
+test("rolling update: the newest instance is called, and the older again when that goes", async () => {
+  const newer = await testDriver(root(), name, "-2");
+  await eventually(async () => assert.equal(newer.registered.length, 1));
+  driver.calls.length = 0;
+  await podWithClaim("p11", "c11", "sleep 1000");
+  await becomes("p11", running);
+  assert.deepEqual([driver.calls, newer.calls], [[], ["prepare c11"]]);
+  await newer.close();
+  await cluster.admin.resource(Pod).delete({ namespace: "default", name: "p11" }, { gracePeriodSeconds: 0 });
+  await eventually(async () => assert.deepEqual(driver.calls, ["unprepare c11"]));
+});
+
+test("stop without leaving pods ends processes, claims and leaves no mount", async () => {
+  driver.calls.length = 0;
+  await podWithClaim("p5", "c5", "exec sleep 98765");
+  await becomes("p5", running);
+  await node.stop({ leavePods: false });
+  assert.deepEqual(driver.calls, ["prepare c5", "unprepare c5"]);
+  const commands = readdirSync("/proc")
+    .filter((pid) => /^\d+$/.test(pid) && existsSync(`/proc/${pid}/cmdline`))
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+      } catch {
+        return "";
+      }
+    });
+  assert.ok(!commands.some((command) => command.includes("98765")));
+  assert.ok(!readFileSync("/proc/self/mountinfo", "utf8").includes(root()));
+  await driver.close();
+});

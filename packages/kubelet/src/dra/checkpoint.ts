@@ -1,0 +1,75 @@
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { crc32 } from "node:zlib";
+
+/** A device as a driver prepared it. */
+export interface PreparedDevice {
+  readonly PoolName: string;
+  readonly DeviceName: string;
+  readonly ShareID?: string;
+  readonly RequestNames: readonly string[] | null;
+  readonly CDIDeviceIDs: readonly string[] | null;
+}
+
+/** A claim in use on this node, as the kubelet's own file has it. */
+export interface ClaimInfoState {
+  readonly ClaimUID: string;
+  readonly ClaimName: string;
+  readonly Namespace: string;
+  readonly PodUIDs: Readonly<Record<string, Record<string, never>>>;
+  readonly DriverState: Readonly<Record<string, { readonly Devices: readonly PreparedDevice[] | null }>>;
+}
+
+const kind = "DRACheckpoint";
+const apiVersion = "checkpoint.dra.kubelet.k8s.io/v1";
+
+/** The text of `dra_manager_state`: the data as a string, and its CRC-32 (IEEE) in decimal. */
+export function formatCheckpoint(claims: readonly ClaimInfoState[]): string {
+  const data = JSON.stringify({ kind, apiVersion, ClaimInfoStateList: claims });
+  return JSON.stringify({ Data: data, Checksum: crc32(data) });
+}
+
+/** Reads the text of `dra_manager_state`; throws if it has been damaged, as the kubelet refuses to start then. */
+export function parseCheckpoint(text: string): readonly ClaimInfoState[] {
+  const { Data, Checksum } = JSON.parse(text) as { Data: string; Checksum: number };
+  if (typeof Data !== "string" || crc32(Data) !== Checksum) throw new Error("its checksum is wrong");
+  const data = JSON.parse(Data) as {
+    kind: string;
+    apiVersion: string;
+    ClaimInfoStateList: ClaimInfoState[] | null;
+  };
+  if (data.kind !== kind || data.apiVersion !== apiVersion)
+    throw new Error(`it is ${data.kind} of ${data.apiVersion} where ${kind} of ${apiVersion} is expected`);
+  return data.ClaimInfoStateList ?? [];
+}
+
+/** The claims of the checkpoint at `path`; none if there is no file. */
+export function readCheckpoint(path: string): readonly ClaimInfoState[] {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+  try {
+    return parseCheckpoint(text);
+  } catch (error) {
+    throw new Error(
+      `${path} is damaged: ${(error as Error).message}; remove it when no pod with claims runs on the node`,
+      { cause: error },
+    );
+  }
+}
+
+/** Replaces the checkpoint; when this returns it is on disk. */
+export function writeCheckpoint(path: string, claims: readonly ClaimInfoState[]): void {
+  const temporary = `${path}.tmp`;
+  const file = openSync(temporary, "w", 0o600);
+  try {
+    writeSync(file, formatCheckpoint(claims));
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(temporary, path);
+}

@@ -1,0 +1,106 @@
+import { type ClaimInfoState, type PreparedDevice, readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
+
+/** A claim that pods on this node use. */
+export interface ClaimInfo {
+  readonly uid: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly podUIDs: Set<string>;
+  /** By driver: null until it has answered. */
+  readonly devices: Map<string, readonly PreparedDevice[] | null>;
+  /** In memory only: after a restart every claim is prepared again with the next sandbox. */
+  prepared: boolean;
+  /** The devices that it is prepared for; in memory only, so absent for a claim of before a restart. */
+  allocated?: readonly string[];
+}
+
+/** The claims in use on a node, kept on disk so that a restart forgets none. */
+export class ClaimCache {
+  readonly #path: string;
+  readonly #claims = new Map<string, ClaimInfo>();
+  readonly #locks = new Map<string, Promise<void>>();
+
+  /** Throws if the checkpoint is damaged. */
+  constructor(path: string) {
+    this.#path = path;
+    for (const state of readCheckpoint(path)) {
+      this.#claims.set(`${state.Namespace}/${state.ClaimName}`, {
+        uid: state.ClaimUID,
+        name: state.ClaimName,
+        namespace: state.Namespace,
+        podUIDs: new Set(Object.keys(state.PodUIDs)),
+        devices: new Map(Object.entries(state.DriverState).map(([driver, { Devices }]) => [driver, Devices])),
+        prepared: false,
+      });
+    }
+  }
+
+  get(namespace: string, name: string): ClaimInfo | undefined {
+    return this.#claims.get(`${namespace}/${name}`);
+  }
+
+  add(claim: ClaimInfo): void {
+    this.#claims.set(`${claim.namespace}/${claim.name}`, claim);
+  }
+
+  delete(claim: ClaimInfo): void {
+    this.#claims.delete(`${claim.namespace}/${claim.name}`);
+  }
+
+  all(): readonly ClaimInfo[] {
+    return [...this.#claims.values()];
+  }
+
+  ofPod(uid: string): readonly ClaimInfo[] {
+    return this.all().filter(({ podUIDs }) => podUIDs.has(uid));
+  }
+
+  /** Makes what has been changed durable. */
+  save(): void {
+    const sorted = this.all().toSorted(
+      (a, b) => compare(a.namespace, b.namespace) || compare(a.name, b.name),
+    );
+    writeCheckpoint(
+      this.#path,
+      sorted.map(
+        (claim): ClaimInfoState => ({
+          ClaimUID: claim.uid,
+          ClaimName: claim.name,
+          Namespace: claim.namespace,
+          PodUIDs: Object.fromEntries([...claim.podUIDs].sort().map((uid) => [uid, {}])),
+          DriverState: Object.fromEntries(
+            [...claim.devices]
+              .sort(([a], [b]) => compare(a, b))
+              .map(([driver, devices]) => [driver, { Devices: devices }]),
+          ),
+        }),
+      ),
+    );
+  }
+
+  /** Runs `work` while no one else works on any of these claims: prepare and unprepare of one never overlap. */
+  async locked<T>(
+    claims: readonly { namespace: string; name: string }[],
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const keys = [...new Set(claims.map(({ namespace, name }) => `${namespace}/${name}`))];
+    // All are taken in one turn, so that two callers cannot each wait for the other.
+    const before = keys.map((key) => this.#locks.get(key));
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    for (const key of keys) this.#locks.set(key, held);
+    await Promise.all(before);
+    try {
+      return await work();
+    } finally {
+      for (const key of keys) if (this.#locks.get(key) === held) this.#locks.delete(key);
+      release();
+    }
+  }
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,78 @@
+import { ResourceSlice } from "@dray/api/resource/v1";
+import { type Client, type Clock, type Log, sleep } from "@dray/client";
+import type { DraPlugins } from "./plugins.ts";
+
+/** How long a driver may be away before its slices go. */
+const wipeDelay = 30_000;
+const firstRetry = 1000;
+const longestRetry = 300_000;
+
+export interface SliceWiperOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly nodeName: string;
+  readonly plugins: DraPlugins;
+}
+
+/**
+ * Removes this node's ResourceSlices whose driver is not there: all of them when the agent starts, so that drivers
+ * publish anew, and those of a driver once it has been away for half a minute.
+ */
+export class SliceWiper {
+  readonly #options: SliceWiperOptions;
+  readonly #pending = new Map<string, AbortController>();
+  readonly #stop = new AbortController();
+
+  constructor(options: SliceWiperOptions) {
+    this.#options = options;
+    options.plugins.handle({
+      connected: (driver) => {
+        this.#pending.get(driver)?.abort();
+        this.#pending.delete(driver);
+      },
+      gone: (driver) => void this.#later(driver),
+    });
+  }
+
+  /** Removes the slices of every driver; resolves after the first attempt, whether or not it succeeded. */
+  async start(): Promise<void> {
+    const { nodeName } = this.#options;
+    if (!(await this.#wipe(`spec.nodeName=${nodeName}`)))
+      void this.#retry(`spec.nodeName=${nodeName}`, this.#stop.signal);
+  }
+
+  close(): void {
+    this.#stop.abort();
+    for (const pending of this.#pending.values()) pending.abort();
+  }
+
+  async #later(driver: string): Promise<void> {
+    const { clock, log, nodeName } = this.#options;
+    if (this.#stop.signal.aborted) return;
+    const cancelled = new AbortController();
+    this.#pending.get(driver)?.abort();
+    this.#pending.set(driver, cancelled);
+    await sleep(clock, wipeDelay, cancelled.signal);
+    if (cancelled.signal.aborted) return;
+    log.info({ driver }, "the driver has not come back: its slices are removed");
+    await this.#retry(`spec.nodeName=${nodeName},spec.driver=${driver}`, cancelled.signal);
+  }
+
+  async #retry(selector: string, signal: AbortSignal): Promise<void> {
+    for (let delay = firstRetry; !signal.aborted; delay = Math.min(delay * 2, longestRetry)) {
+      if (await this.#wipe(selector)) return;
+      await sleep(this.#options.clock, delay, signal);
+    }
+  }
+
+  async #wipe(fieldSelector: string): Promise<boolean> {
+    try {
+      await this.#options.client.resource(ResourceSlice).deleteCollection({ fieldSelector });
+      return true;
+    } catch (error) {
+      this.#options.log.warn({ fieldSelector, err: error }, "ResourceSlices could not be removed");
+      return false;
+    }
+  }
+}

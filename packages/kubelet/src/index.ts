@@ -1,0 +1,4 @@
+export { cleanUpNode } from "./clean-up.ts";
+export { type Kubelet, type KubeletOptions, startKubelet } from "./kubelet.ts";
+export type { ImageMapping } from "./runtime/host/images.ts";
+export type { Serving } from "./server/server.ts";

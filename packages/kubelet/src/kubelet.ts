@@ -1,0 +1,311 @@
+import { join } from "node:path";
+import { type Node, Pod } from "@dray/api/core/v1";
+import { cdiRegistry } from "@dray/cdi";
+import {
+  type Client,
+  type Clock,
+  createEventRecorder,
+  createWorkQueue,
+  type Log,
+  systemClock,
+} from "@dray/client";
+import { DraManager } from "./dra/manager.ts";
+import { DraPlugins } from "./dra/plugins.ts";
+import { SliceWiper } from "./dra/slices.ts";
+import { PluginWatcher } from "./dra/watcher.ts";
+import { Registration } from "./node/registration.ts";
+import { NodePaths } from "./paths.ts";
+import { admit } from "./pods/admission.ts";
+import { Probes } from "./pods/probes.ts";
+import { Volumes } from "./pods/volumes.ts";
+import { PodWorker, type WorkerContext } from "./pods/worker.ts";
+import { HostRuntime } from "./runtime/host/host.ts";
+import type { ImageMapping } from "./runtime/host/images.ts";
+import { NodeServer, type Serving } from "./server/server.ts";
+
+export interface KubeletOptions {
+  /** As `system:node:NAME`. */
+  readonly client: Client;
+  readonly nodeName: string;
+  /** What is `/` for the node's own files: short, since socket paths lie below it. */
+  readonly rootDir: string;
+  /** Where the runtime keeps its records; `var/lib/dray` below the root if absent. */
+  readonly stateDir?: string;
+  /** Where pods find the API server. */
+  readonly apiServer: { readonly host: string; readonly port: number };
+  /** For the node's own HTTPS endpoints. */
+  readonly serving: Serving;
+  /** Of the node, and of its endpoints; 127.0.0.1 if absent. */
+  readonly nodeAddress?: string;
+  /** Of the node's endpoints; any free one if absent. */
+  readonly port?: number;
+  /** Commands that stand for images; the first pattern that matches counts. */
+  readonly images: readonly ImageMapping[];
+  /** Without mount name spaces even where the system has them. */
+  readonly isolation?: "auto" | "plain";
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Replaces what the machine has, by resource. */
+  readonly capacity?: Readonly<Record<string, string>>;
+  readonly clock?: Clock;
+  readonly log: Log;
+  readonly random?: () => number;
+}
+
+export interface Kubelet {
+  readonly nodeName: string;
+  /** Of the node's HTTPS endpoints. */
+  readonly port: number;
+  /** How containers are kept apart on this machine. */
+  readonly isolation: "mounts" | "plain";
+  /**
+   * Stops the agent. With `leavePods` what runs goes on, and the next agent on the same root takes it over;
+   * without, every container is stopped and every claim unprepared, as far as drivers answer.
+   */
+  stop(options: { readonly leavePods: boolean }): Promise<void>;
+}
+
+/** How long containers may take to end when the node stops for good. */
+const shutdownGraceMilliseconds = 2000;
+
+/**
+ * Starts the agent of one node. Resolves when the node is registered and its pods are looked after; rejects if the
+ * root cannot be used or a checkpoint is damaged.
+ */
+export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
+  const { client, nodeName, log, images, nodeAddress = "127.0.0.1" } = options;
+  const clock = options.clock ?? systemClock;
+  const paths = new NodePaths(options.rootDir);
+  paths.create();
+  const stop = new AbortController();
+  const events = createEventRecorder({
+    client,
+    clock,
+    log,
+    random: options.random ?? Math.random,
+    component: "kubelet",
+    host: nodeName,
+  });
+  const runtime = new HostRuntime({
+    directory: options.stateDir ?? join(paths.root, "var/lib/dray"),
+    rootDir: paths.root,
+    nodeAddress,
+    images,
+    isolation: options.isolation ?? "auto",
+    cdi: cdiRegistry(paths.cdi),
+    hostPath: (path) => paths.onMachine(path),
+    clock,
+    log,
+  });
+  const plugins = new DraPlugins(log);
+  let node: Node | undefined;
+  const currentNode = (): Node => {
+    if (node === undefined) throw new Error("the node is not registered yet");
+    return node;
+  };
+  const workers = new Map<string, PodWorker>();
+  const pods = client.informer(Pod, {
+    fieldSelector: `spec.nodeName=${nodeName}`,
+    indexes: { uid: (pod) => [pod.metadata.uid] },
+  });
+  const podOf = (uid: string): Pod | undefined => pods.byIndex("uid", uid)[0];
+  const retryAll = (): void => {
+    for (const worker of workers.values()) worker.retry();
+  };
+  const dra = new DraManager({
+    client,
+    plugins,
+    checkpoint: join(paths.kubelet, "dra_manager_state"),
+    log,
+    released: retryAll,
+  });
+  plugins.handle({ connected: retryAll });
+  const volumes = new Volumes({ client, clock, paths, nodeAddress, node: currentNode });
+  const uidOfContainer = (containerId: string): string | undefined => {
+    const container = runtime.listContainers().find(({ id }) => id === containerId);
+    return runtime.listPodSandboxes().find(({ id }) => id === container?.sandboxId)?.config.uid;
+  };
+  const probes = new Probes({
+    runtime,
+    clock,
+    log,
+    changed: (containerId) => {
+      const uid = uidOfContainer(containerId);
+      if (uid !== undefined) queue.add(uid);
+    },
+    unhealthy: (containerId, message) => {
+      const pod = podOf(uidOfContainer(containerId) ?? "");
+      if (pod !== undefined) events.event(pod, "Warning", "Unhealthy", message);
+    },
+  });
+  const context: WorkerContext = {
+    client,
+    clock,
+    log,
+    events,
+    runtime,
+    paths,
+    volumes,
+    probes,
+    dra,
+    nodeAddress,
+    apiServer: options.apiServer,
+    signal: stop.signal,
+    node: currentNode,
+    pod: podOf,
+    admit: (pod) =>
+      admit(
+        pod,
+        currentNode(),
+        [...workers.values()].flatMap((worker) =>
+          worker.active && worker.admitted && worker.pod !== undefined && worker.uid !== pod.metadata.uid
+            ? [worker.pod]
+            : [],
+        ),
+      ),
+    requeue: (uid) => queue.add(uid),
+    requeueAfter: (uid, milliseconds) => queue.addAfter(uid, milliseconds),
+  };
+  const queue = createWorkQueue({
+    name: `kubelet ${nodeName}`,
+    clock,
+    log,
+    // One worker for each pod: a driver that takes its time holds up no other pod.
+    concurrency: Number.POSITIVE_INFINITY,
+    firstDelay: 1000,
+    longestDelay: 60_000,
+    async reconcile(uid) {
+      const worker = workers.get(uid);
+      if (worker === undefined) return;
+      await worker.sync(podOf(uid));
+      if (worker.done) workers.delete(uid);
+    },
+  });
+  const workOn = (uid: string): void => {
+    if (!workers.has(uid)) workers.set(uid, new PodWorker(uid, context));
+    queue.add(uid);
+  };
+
+  await runtime.start();
+  const server = new NodeServer({
+    client,
+    clock,
+    log,
+    runtime,
+    nodeName,
+    address: nodeAddress,
+    serving: options.serving,
+    pods: () => pods.list(),
+    metrics: () => metrics(runtime, dra),
+  });
+  const port = await server.listen(options.port ?? 0);
+  const registration = new Registration({
+    client,
+    clock,
+    log,
+    nodeName,
+    nodeAddress,
+    labels: options.labels ?? {},
+    capacity: options.capacity ?? {},
+    containerRuntimeVersion: `${runtime.name}://${runtime.version}`,
+    kubeletPort: port,
+    changed: (changed) => {
+      node = changed;
+    },
+  });
+  const wiper = new SliceWiper({ client, clock, log, nodeName, plugins });
+  const watcher = new PluginWatcher({
+    directory: paths.pluginsRegistry,
+    plugins,
+    onMachine: (path) => paths.onMachine(path),
+    clock,
+    log,
+  });
+  try {
+    await registration.start();
+    await wiper.start();
+    watcher.start();
+    runtime.onChange((uid) => queue.add(uid));
+    pods.handle({
+      add: (pod) => workOn(pod.metadata.uid),
+      update: (pod, old) => {
+        workOn(pod.metadata.uid);
+        if (old.metadata.uid !== pod.metadata.uid) queue.add(old.metadata.uid);
+      },
+      delete: (pod) => queue.add(pod.metadata.uid),
+    });
+    await pods.start(stop.signal);
+  } catch (error) {
+    stop.abort();
+    registration.stop();
+    watcher.close();
+    wiper.close();
+    plugins.close();
+    await server.close();
+    await runtime.close();
+    throw error;
+  }
+  // What runs here, or holds claims here, of pods that went while no agent looked.
+  for (const { config } of runtime.listPodSandboxes()) workOn(config.uid);
+  for (const uid of dra.podUIDs()) workOn(uid);
+  log.info({ node: nodeName, port, isolation: runtime.isolation }, "node agent started");
+
+  return {
+    nodeName,
+    port,
+    isolation: runtime.isolation,
+    async stop({ leavePods }) {
+      registration.stop();
+      stop.abort();
+      await queue.close();
+      if (!leavePods) await endAll();
+      watcher.close();
+      wiper.close();
+      plugins.close();
+      await server.close();
+      await runtime.close();
+      await events.flush();
+    },
+  };
+
+  /** Everything on the node ends: drivers last, since they unprepare what the others held. */
+  async function endAll(): Promise<void> {
+    for (const container of runtime.listContainers()) probes.forget(container.id);
+    const holders = dra.podUIDs();
+    const sandboxes = runtime.listPodSandboxes();
+    const end = async (ids: readonly string[]): Promise<void> => {
+      await Promise.all(
+        runtime
+          .listContainers()
+          .filter(({ sandboxId }) => ids.includes(sandboxId))
+          .map(({ id }) => runtime.stopContainer(id, shutdownGraceMilliseconds)),
+      );
+      await Promise.all(ids.map((id) => runtime.stopPodSandbox(id)));
+    };
+    await end(sandboxes.filter(({ config }) => holders.has(config.uid)).map(({ id }) => id));
+    await Promise.all(
+      [...holders].map((uid) =>
+        dra.unprepare(uid).catch((error: unknown) => {
+          log.warn({ pod: uid, err: error }, "claims are still prepared while the node stops");
+        }),
+      ),
+    );
+    await end(sandboxes.map(({ id }) => id));
+  }
+}
+
+/** The metrics of the node, in the text format of Prometheus. */
+function metrics(runtime: HostRuntime, dra: DraManager): string {
+  const running = runtime.listContainers().filter(({ state }) => state === "running").length;
+  const pods = runtime.listPodSandboxes().filter(({ ready }) => ready).length;
+  const gauge = (name: string, help: string, value: number): string =>
+    `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${name} ${value}\n`;
+  return [
+    gauge("kubelet_running_pods", "Number of pods that have a running pod sandbox", pods),
+    gauge("kubelet_running_containers", "Number of containers currently running", running),
+    gauge(
+      "dra_resource_claims_in_use",
+      "The number of ResourceClaims that are currently in use on the node",
+      dra.claimsInUse,
+    ),
+  ].join("");
+}

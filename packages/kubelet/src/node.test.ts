@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { Lease } from "@dray/api/coordination/v1";
+import { Node, Pod, ServiceAccount } from "@dray/api/core/v1";
+import { ResourceSlice } from "@dray/api/resource/v1";
+import { type Clock, systemClock } from "@dray/client";
+import { formatCheckpoint, parseCheckpoint } from "./dra/checkpoint.ts";
+import { eventually, podBecomes, podOn, type TestCluster, testCluster } from "./testing/cluster.ts";
+import { testDriver } from "./testing/driver.ts";
+
+/** Half a minute takes a moment; shorter times are as they are. */
+const hasty: Clock = {
+  now: systemClock.now,
+  after: (milliseconds, run) =>
+    systemClock.after(milliseconds < 30_000 ? milliseconds : milliseconds / 100, run),
+};
+
+let cluster: TestCluster;
+before(async () => {
+  cluster = await testCluster();
+  await cluster.admin
+    .resource(ServiceAccount)
+    .create({ metadata: { namespace: "default", name: "default" } });
+});
+after(() => cluster.close());
+
+const slice = async (name: string, driver: string, node: string): Promise<void> => {
+  await cluster.admin.resource(ResourceSlice).create({
+    metadata: { name },
+    spec: {
+      driver,
+      nodeName: node,
+      pool: { name: node, generation: 1, resourceSliceCount: 1 },
+      devices: [{ name: "gpu-0" }],
+    },
+  });
+};
+const slices = async (): Promise<string[]> =>
+  (await cluster.admin.resource(ResourceSlice).list()).items.map(({ metadata }) => metadata.name);
+
+test("the node registers with its endpoints, capacity and a lease", async () => {
+  const kubelet = await cluster.node("n1", { labels: { zone: "a" }, capacity: { cpu: "2" } });
+  const node = await cluster.admin.resource(Node).get({ name: "n1" });
+  assert.equal(node.metadata.labels?.["kubernetes.io/hostname"], "n1");
+  assert.equal(node.metadata.labels?.["zone"], "a");
+  assert.equal(node.status?.daemonEndpoints?.kubeletEndpoint?.Port, kubelet.port);
+  assert.equal(node.status?.allocatable?.["cpu"], "2");
+  assert.equal(node.status?.conditions?.find(({ type }) => type === "Ready")?.status, "True");
+  assert.match(node.status?.nodeInfo?.kubeletVersion ?? "", /^v1\.\d+/);
+  const lease = await cluster.admin.resource(Lease).get({ namespace: "kube-node-lease", name: "n1" });
+  assert.equal(lease.spec.holderIdentity, "n1");
+});
+
+test("a Ready condition that became Unknown is written again, and a node that was deleted registers again", async () => {
+  const quick: Clock = {
+    now: systemClock.now,
+    after: (milliseconds, run) => systemClock.after(milliseconds === 10_000 ? 30 : milliseconds, run),
+  };
+  await cluster.node("n4", { clock: quick });
+  const nodes = cluster.admin.resource(Node);
+  const ready = async () =>
+    (await nodes.get({ name: "n4" })).status?.conditions?.find(({ type }) => type === "Ready")?.status;
+  const unknown = { type: "Ready", status: "Unknown", reason: "NodeStatusUnknown" };
+  const lapsed = await nodes.patch(
+    { name: "n4" },
+    "strategic",
+    { status: { conditions: [unknown] } },
+    { subresource: "status" },
+  );
+  assert.equal(lapsed.status?.conditions?.find(({ type }) => type === "Ready")?.status, "Unknown");
+  await eventually(async () => assert.equal(await ready(), "True"));
+
+  const lease = { namespace: "kube-node-lease", name: "n4" };
+  for (const withLease of [false, true]) {
+    await nodes.delete({ name: "n4" });
+    if (withLease) await cluster.admin.resource(Lease).delete(lease);
+    await eventually(async () => {
+      const { metadata } = await nodes.get({ name: "n4" });
+      assert.notEqual(metadata.uid, lapsed.metadata.uid);
+      assert.equal(await ready(), "True");
+      const { ownerReferences } = (await cluster.admin.resource(Lease).get(lease)).metadata;
+      assert.equal(ownerReferences?.[0]?.uid, metadata.uid);
+    });
+  }
+});
+
+test("slices go when the agent starts, and when their driver has been away for half a minute", async () => {
+  await slice("stale", "gpu.example.com", "n2");
+  await slice("other", "gpu.example.com", "n1");
+  await cluster.node("n2", { clock: hasty });
+  assert.deepEqual(await slices(), ["other"]);
+  let driver = await testDriver(cluster.rootDir("n2"), "gpu.example.com");
+  await eventually(async () => assert.equal(driver.registered.length, 1));
+  await slice("fresh", "gpu.example.com", "n2");
+  await driver.close();
+  driver = await testDriver(cluster.rootDir("n2"), "gpu.example.com");
+  await eventually(async () => assert.equal(driver.registered.length, 1));
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  assert.deepEqual(await slices(), ["fresh", "other"], "it came back in time");
+  await driver.close();
+  await eventually(async () => assert.deepEqual(await slices(), ["other"]));
+});
+
+test("a pod that does not fit is refused, and a deadline ends one", async () => {
+  await cluster.admin.resource(Pod).create(
+    podOn("n1", "large", {
+      containers: [{ name: "main", command: ["true"], resources: { requests: { cpu: "3" } } }],
+    }),
+  );
+  const large = await podBecomes(
+    cluster.admin,
+    { namespace: "default", name: "large" },
+    (p) => p.status?.phase === "Failed",
+  );
+  assert.equal(large.status?.reason, "OutOfcpu");
+  assert.match(large.status?.message ?? "", /requested: 3000, used: 0, capacity: 2000/);
+  await cluster.admin.resource(Pod).create(
+    podOn("n1", "short", {
+      activeDeadlineSeconds: 1,
+      containers: [{ name: "main", command: ["sleep", "1000"] }],
+    }),
+  );
+  const short = await podBecomes(
+    cluster.admin,
+    { namespace: "default", name: "short" },
+    (p) => p.status?.phase === "Failed",
+  );
+  assert.equal(short.status?.reason, "DeadlineExceeded");
+});
+
+test("a root that is too long for sockets, and a damaged checkpoint, are refused with what to do", async () => {
+  await assert.rejects(
+    cluster.node("a-name-that-is-much-too-long-for-the-path-of-a-socket"),
+    /rootDir .* is too long.*at most 44 bytes/,
+  );
+  const file = join(cluster.rootDir("n3"), "var/lib/kubelet/dra_manager_state");
+  mkdirSync(join(file, ".."), { recursive: true });
+  writeFileSync(file, '{"Data":"{}","Checksum":1}');
+  await assert.rejects(cluster.node("n3"), /dra_manager_state is damaged: its checksum is wrong; remove it/);
+});
+
+test("the checkpoint has the kubelet's own format", () => {
+  const empty =
+    '{"kind":"DRACheckpoint","apiVersion":"checkpoint.dra.kubelet.k8s.io/v1","ClaimInfoStateList":[]}';
+  assert.deepEqual(JSON.parse(formatCheckpoint([])), { Data: empty, Checksum: 2361995144 });
+  assert.deepEqual(parseCheckpoint(formatCheckpoint([])), []);
+});

@@ -1,0 +1,281 @@
+import { readFileSync } from "node:fs";
+import { arch, availableParallelism, hostname, machine, release, totalmem } from "node:os";
+import { StatusError } from "@dray/api";
+import { Lease } from "@dray/api/coordination/v1";
+import { Node, type NodeCondition, type NodeStatus } from "@dray/api/core/v1";
+import {
+  type Client,
+  type Clock,
+  ConnectionError,
+  type Log,
+  microTimeText,
+  sleep,
+  timeText,
+} from "@dray/client";
+import { bootId } from "../runtime/host/processes.ts";
+
+export interface RegistrationOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly nodeName: string;
+  readonly nodeAddress: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Replaces what the machine has, by resource. */
+  readonly capacity: Readonly<Record<string, string>>;
+  /** `host://1` */
+  readonly containerRuntimeVersion: string;
+  readonly kubeletPort: number;
+  /** Called whenever the server has answered with the node. */
+  changed(node: Node): void;
+}
+
+/** As the kubelet does: a lease of 40 seconds renewed every 10, the status at least every 5 minutes. */
+const leaseSeconds = 40;
+const renewMilliseconds = 10_000;
+const statusMilliseconds = 300_000;
+const firstRetry = 200;
+const longestRetry = 5000;
+const leaseNamespace = "kube-node-lease";
+
+/** Keeps the Node object and its lease: the node's word to the cluster that it is there. */
+export class Registration {
+  readonly #options: RegistrationOptions;
+  #node: Node | undefined;
+  #lease: Lease | undefined;
+  #reportedAt = 0;
+  #cancel: (() => void) | undefined;
+  #stopped = false;
+  #kubeletVersion = "";
+
+  constructor(options: RegistrationOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Creates the Node, or takes the one that is there; afterwards the lease is renewed until `stop`. Waits for an API
+   * server that does not answer yet; rejects if it refuses.
+   */
+  async start(): Promise<Node> {
+    const { clock, log } = this.#options;
+    for (let delay = firstRetry; ; delay = Math.min(delay * 2, longestRetry)) {
+      try {
+        return await this.#start();
+      } catch (error) {
+        const later = error instanceof ConnectionError || (error instanceof StatusError && error.code >= 500);
+        if (!later || this.#stopped) throw error;
+        log.warn({ err: error, delay }, "the node could not be registered yet");
+      }
+      await sleep(clock, delay);
+    }
+  }
+
+  async #start(): Promise<Node> {
+    const { client } = this.#options;
+    const version = JSON.parse(await client.text("GET", "/version")) as { gitVersion: string };
+    this.#kubeletVersion = version.gitVersion;
+    const node = await this.#register();
+    await this.#renew();
+    this.#schedule();
+    return node;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#cancel?.();
+  }
+
+  #schedule(): void {
+    if (this.#stopped) return;
+    this.#cancel = this.#options.clock.after(renewMilliseconds, () => {
+      void this.#beat().finally(() => this.#schedule());
+    });
+  }
+
+  async #beat(): Promise<void> {
+    // The one also when the other fails: a node that is gone takes its lease with it.
+    for (const step of [() => this.#renew(), () => this.#look()])
+      try {
+        if (!this.#stopped) await step();
+      } catch (error) {
+        this.#options.log.warn({ err: error }, "the node's heart-beat failed");
+      }
+  }
+
+  /**
+   * Reports the status when it is time, or when somebody has changed a condition: the node lifecycle controller makes
+   * Ready Unknown after a lapse of the lease, and leaves it to the node to say otherwise. A node that was deleted is
+   * registered again.
+   */
+  async #look(): Promise<void> {
+    const { client, nodeName, clock, log, changed } = this.#options;
+    try {
+      this.#node = await client.resource(Node).get({ name: nodeName });
+    } catch (error) {
+      if (!StatusError.is(error, "NotFound") || this.#stopped) throw error;
+      log.warn({ node: nodeName }, "the node was deleted and is registered again");
+      await this.#register();
+      return;
+    }
+    changed(this.#node);
+    const { conditions: ours } = this.#status(this.#node.status);
+    const theirs = this.#node.status?.conditions ?? [];
+    const differs = ours?.some(
+      ({ type, status }) => theirs.find((one) => one.type === type)?.status !== status,
+    );
+    if (differs || clock.now() - this.#reportedAt >= statusMilliseconds) await this.#report();
+  }
+
+  #labels(): Record<string, string> {
+    const { nodeName, labels } = this.#options;
+    const names: Record<string, string> = { x64: "amd64", ia32: "386" };
+    const architecture = names[arch()] ?? arch();
+    return {
+      "beta.kubernetes.io/arch": architecture,
+      "beta.kubernetes.io/os": "linux",
+      "kubernetes.io/arch": architecture,
+      "kubernetes.io/hostname": nodeName,
+      "kubernetes.io/os": "linux",
+      ...labels,
+    };
+  }
+
+  async #register(): Promise<Node> {
+    const { client, nodeName, changed } = this.#options;
+    const nodes = client.resource(Node);
+    const labels = this.#labels();
+    try {
+      // With its status at once, so that nobody sees a node without capacity.
+      await nodes.create({ metadata: { name: nodeName, labels }, spec: {}, status: this.#status(undefined) });
+    } catch (error) {
+      if (!StatusError.is(error, "AlreadyExists")) throw error;
+      await nodes.patch({ name: nodeName }, "strategic", { metadata: { labels } });
+    }
+    this.#node = await nodes.get({ name: nodeName });
+    changed(this.#node);
+    return this.#report();
+  }
+
+  async #report(): Promise<Node> {
+    const { client, nodeName, clock, changed } = this.#options;
+    const status = this.#status(this.#node?.status);
+    this.#node = await client
+      .resource(Node)
+      .patch({ name: nodeName }, "strategic", { status }, { subresource: "status" });
+    this.#reportedAt = clock.now();
+    changed(this.#node);
+    return this.#node;
+  }
+
+  #status(old: NodeStatus | undefined): NodeStatus {
+    const { nodeAddress, nodeName, kubeletPort, containerRuntimeVersion, clock } = this.#options;
+    const capacity = {
+      cpu: String(availableParallelism()),
+      memory: `${Math.floor(totalmem() / 1024)}Ki`,
+      "ephemeral-storage": "100Gi",
+      pods: "110",
+      ...this.#options.capacity,
+    };
+    const now = timeText(clock.now());
+    const condition = (type: string, status: string, reason: string, message: string): NodeCondition => {
+      const before = old?.conditions?.find((one) => one.type === type);
+      return {
+        type,
+        status,
+        reason,
+        message,
+        lastHeartbeatTime: now,
+        lastTransitionTime: before?.status === status ? (before.lastTransitionTime ?? now) : now,
+      };
+    };
+    const status: NodeStatus = {
+      capacity,
+      allocatable: capacity,
+      conditions: [
+        condition(
+          "MemoryPressure",
+          "False",
+          "KubeletHasSufficientMemory",
+          "kubelet has sufficient memory available",
+        ),
+        condition("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+        condition("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+        condition("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
+      ],
+      addresses: [
+        { type: "InternalIP", address: nodeAddress },
+        { type: "Hostname", address: nodeName },
+      ],
+      daemonEndpoints: { kubeletEndpoint: { Port: kubeletPort } },
+      nodeInfo: {
+        machineID: machineId(),
+        systemUUID: machineId(),
+        bootID: bootId(),
+        kernelVersion: release(),
+        osImage: osImage(),
+        containerRuntimeVersion,
+        kubeletVersion: this.#kubeletVersion,
+        kubeProxyVersion: "",
+        operatingSystem: "linux",
+        architecture: this.#labels()["kubernetes.io/arch"] ?? machine(),
+      },
+    };
+    return status;
+  }
+
+  async #renew(): Promise<void> {
+    const { client, clock, nodeName } = this.#options;
+    const leases = client.resource(Lease);
+    const now = microTimeText(clock.now());
+    const ref = { namespace: leaseNamespace, name: nodeName };
+    const uid = this.#node?.metadata.uid;
+    // Written each time: a node that is registered again has another UID.
+    const owner =
+      uid === undefined ? {} : { ownerReferences: [{ apiVersion: "v1", kind: "Node", name: nodeName, uid }] };
+    if (this.#lease === undefined) {
+      try {
+        this.#lease = await leases.get(ref);
+      } catch (error) {
+        if (!StatusError.is(error, "NotFound")) throw error;
+        this.#lease = await leases.create({
+          metadata: { ...ref, ...owner },
+          spec: { holderIdentity: nodeName, leaseDurationSeconds: leaseSeconds, renewTime: now },
+        });
+        return;
+      }
+    }
+    try {
+      this.#lease = await leases.update({
+        ...this.#lease,
+        metadata: { ...this.#lease.metadata, ...owner },
+        spec: {
+          ...this.#lease.spec,
+          holderIdentity: nodeName,
+          leaseDurationSeconds: leaseSeconds,
+          renewTime: now,
+        },
+      });
+    } catch (error) {
+      // Somebody else has written or removed it: look again at the next beat.
+      this.#lease = undefined;
+      throw error;
+    }
+  }
+}
+
+function machineId(): string {
+  try {
+    return readFileSync("/etc/machine-id", "utf8").trim();
+  } catch {
+    return hostname();
+  }
+}
+
+function osImage(): string {
+  try {
+    const text = readFileSync("/etc/os-release", "utf8");
+    return /^PRETTY_NAME="?([^"\n]*)"?$/m.exec(text)?.[1] ?? "Linux";
+  } catch {
+    return "Linux";
+  }
+}

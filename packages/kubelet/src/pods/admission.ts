@@ -1,0 +1,124 @@
+import { Quantity } from "@dray/api";
+import type { Container, Node, NodeSelectorRequirement, NodeSelectorTerm, Pod } from "@dray/api/core/v1";
+import { isSidecar } from "./status.ts";
+
+export interface Refusal {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/**
+ * The node's own look at a pod that was bound to it: undefined if it may run here, else why not. The scheduler has
+ * looked before; this catches pods that were bound by hand, or on old knowledge.
+ */
+export function admit(pod: Pod, node: Node, others: readonly Pod[]): Refusal | undefined {
+  if (!matchesNode(pod, node))
+    return {
+      reason: "NodeAffinity",
+      message:
+        "Pod was rejected: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector",
+    };
+  const allocatable = node.status?.allocatable ?? {};
+  const pods = Quantity.parse(allocatable["pods"] ?? "110");
+  if (Quantity.of(others.length + 1).compare(pods) > 0)
+    return outOf("pods", Quantity.of(1), Quantity.of(others.length), pods);
+  const used = new Map<string, Quantity>();
+  for (const other of others)
+    for (const [name, quantity] of podRequests(other))
+      used.set(name, used.get(name)?.add(quantity) ?? quantity);
+  const claimed = new Set(
+    (pod.status?.extendedResourceClaimStatus?.requestMappings ?? []).map(({ resourceName }) => resourceName),
+  );
+  for (const [name, quantity] of podRequests(pod)) {
+    // Devices of a claim stand behind it: they were counted when they were allocated (KEP-5004).
+    if (quantity.sign <= 0 || claimed.has(name)) continue;
+    const capacity = Quantity.parse(allocatable[name] ?? "0");
+    const taken = used.get(name) ?? Quantity.of(0);
+    if (taken.add(quantity).compare(capacity) > 0) return outOf(name, quantity, taken, capacity);
+  }
+  return undefined;
+}
+
+function outOf(name: string, requested: Quantity, used: Quantity, capacity: Quantity): Refusal {
+  const amount = (q: Quantity): string => String(name === "cpu" ? q.milliValue() : q.value());
+  return {
+    reason: `OutOf${name}`,
+    message:
+      `Pod was rejected: Node didn't have enough resource: ${name}, requested: ${amount(requested)}, ` +
+      `used: ${amount(used)}, capacity: ${amount(capacity)}`,
+  };
+}
+
+/** What a pod asks for: its containers together, or an init container that needs more (KEP-753 for sidecars). */
+export function podRequests(pod: Pod): Map<string, Quantity> {
+  const sum = new Map<string, Quantity>();
+  const add = (into: Map<string, Quantity>, from: ReadonlyMap<string, Quantity>): void => {
+    for (const [name, quantity] of from) into.set(name, into.get(name)?.add(quantity) ?? quantity);
+  };
+  const max = (into: Map<string, Quantity>, from: ReadonlyMap<string, Quantity>): void => {
+    for (const [name, quantity] of from) {
+      const known = into.get(name);
+      if (known === undefined || known.compare(quantity) < 0) into.set(name, quantity);
+    }
+  };
+  for (const container of pod.spec.containers) add(sum, requests(container));
+  const sidecars = new Map<string, Quantity>();
+  const initial = new Map<string, Quantity>();
+  for (const container of pod.spec.initContainers ?? []) {
+    const own = new Map(sidecars);
+    if (isSidecar(container)) add(sidecars, requests(container));
+    add(own, requests(container));
+    max(initial, own);
+  }
+  add(sum, sidecars);
+  max(sum, initial);
+  for (const [name, text] of Object.entries(pod.spec.overhead ?? {}))
+    add(sum, new Map([[name, Quantity.parse(text)]]));
+  return sum;
+}
+
+function requests(container: Container): Map<string, Quantity> {
+  return new Map(
+    Object.entries(container.resources?.requests ?? {}).map(([name, text]) => [name, Quantity.parse(text)]),
+  );
+}
+
+function matchesNode(pod: Pod, node: Node): boolean {
+  const labels = node.metadata.labels ?? {};
+  for (const [key, value] of Object.entries(pod.spec.nodeSelector ?? {}))
+    if (labels[key] !== value) return false;
+  const required = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  if (required === undefined) return true;
+  return required.nodeSelectorTerms.some((term) => matchesTerm(term, labels, node.metadata.name));
+}
+
+function matchesTerm(
+  { matchExpressions = [], matchFields = [] }: NodeSelectorTerm,
+  labels: Readonly<Record<string, string>>,
+  name: string,
+): boolean {
+  if (matchExpressions.length === 0 && matchFields.length === 0) return false;
+  return (
+    matchExpressions.every((one) => matches(one, labels[one.key])) &&
+    matchFields.every((one) => matches(one, one.key === "metadata.name" ? name : undefined))
+  );
+}
+
+function matches({ operator, values = [] }: NodeSelectorRequirement, value: string | undefined): boolean {
+  switch (operator) {
+    case "In":
+      return value !== undefined && values.includes(value);
+    case "NotIn":
+      return value === undefined || !values.includes(value);
+    case "Exists":
+      return value !== undefined;
+    case "DoesNotExist":
+      return value === undefined;
+    case "Gt":
+      return value !== undefined && BigInt(value) > BigInt(values[0] ?? "0");
+    case "Lt":
+      return value !== undefined && BigInt(value) < BigInt(values[0] ?? "0");
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,202 @@
+import { Quantity, StatusError } from "@dray/api";
+import { ConfigMap, type Container, type EnvVarSource, type Node, type Pod, Secret } from "@dray/api/core/v1";
+import type { Client } from "@dray/client";
+import { RuntimeError } from "../runtime/service.ts";
+
+export interface EnvironmentContext {
+  readonly client: Client;
+  readonly node: Pick<Node, "status">;
+  readonly podIP: string;
+  readonly hostIP: string;
+  readonly apiServer: { readonly host: string; readonly port: number };
+}
+
+const configError = (message: string): RuntimeError =>
+  new RuntimeError("CreateContainerConfigError", message);
+
+/** The environment of a container in order, later names winning; rejects with CreateContainerConfigError. */
+export async function containerEnvironment(
+  pod: Pod,
+  container: Container,
+  context: EnvironmentContext,
+): Promise<[string, string][]> {
+  const env = new Map<string, string>();
+  env.set("HOSTNAME", hostname(pod));
+  env.set("KUBERNETES_SERVICE_HOST", context.apiServer.host);
+  env.set("KUBERNETES_SERVICE_PORT", String(context.apiServer.port));
+  env.set("KUBERNETES_SERVICE_PORT_HTTPS", String(context.apiServer.port));
+  const sources = new Sources(pod, context.client);
+  for (const { prefix = "", configMapRef, secretRef } of container.envFrom ?? []) {
+    const data =
+      configMapRef !== undefined
+        ? await sources.configMap(configMapRef.name ?? "", configMapRef.optional)
+        : await sources.secret(secretRef?.name ?? "", secretRef?.optional);
+    for (const [key, value] of Object.entries(data ?? {})) env.set(prefix + key, value);
+  }
+  const declared = new Map<string, string>();
+  for (const { name, value, valueFrom } of container.env ?? []) {
+    const given =
+      valueFrom === undefined
+        ? expand(value ?? "", (key) => declared.get(key) ?? env.get(key))
+        : await fromSource(pod, container, valueFrom, sources, context);
+    if (given === undefined) continue;
+    declared.set(name, given);
+    env.set(name, given);
+  }
+  return [...env];
+}
+
+/** The name that a pod's processes know their machine by. */
+export function hostname(pod: Pod): string {
+  return (pod.spec.hostname ?? pod.metadata.name).slice(0, 63).replace(/[-.]+$/, "");
+}
+
+/** Replaces `$(NAME)`; `$$` is a dollar sign, and an unknown name stays as it is (core/v1 EnvVar.value). */
+export function expand(text: string, value: (name: string) => string | undefined): string {
+  return text.replace(/\$(\$|\(([^)]*)\))/g, (whole, what: string, name: string | undefined) =>
+    what === "$" ? "$" : (value(name ?? "") ?? whole),
+  );
+}
+
+async function fromSource(
+  pod: Pod,
+  container: Container,
+  source: EnvVarSource,
+  sources: Sources,
+  context: EnvironmentContext,
+): Promise<string | undefined> {
+  const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef } = source;
+  if (fieldRef !== undefined) return fieldValue(pod, fieldRef.fieldPath, context);
+  if (resourceFieldRef !== undefined) {
+    const { containerName, resource, divisor } = resourceFieldRef;
+    const named = containerName ? containerOf(pod, containerName) : container;
+    return resourceValue(named, resource, divisor, context.node);
+  }
+  const key = configMapKeyRef?.key ?? secretKeyRef?.key ?? "";
+  if (configMapKeyRef !== undefined) {
+    const { name = "", optional } = configMapKeyRef;
+    const data = await sources.configMap(name, optional);
+    if (data?.[key] === undefined && !optional)
+      throw configError(`couldn't find key ${key} in ConfigMap ${pod.metadata.namespace}/${name}`);
+    return data?.[key];
+  }
+  if (secretKeyRef !== undefined) {
+    const { name = "", optional } = secretKeyRef;
+    const data = await sources.secret(name, optional);
+    if (data?.[key] === undefined && !optional)
+      throw configError(`couldn't find key ${key} in Secret ${pod.metadata.namespace}/${name}`);
+    return data?.[key];
+  }
+  throw configError("env valueFrom names no source that this node knows");
+}
+
+/** Data of config maps and secrets, each read once for one container. */
+class Sources {
+  readonly #pod: Pod;
+  readonly #client: Client;
+  readonly #known = new Map<string, Record<string, string> | undefined>();
+
+  constructor(pod: Pod, client: Client) {
+    this.#pod = pod;
+    this.#client = client;
+  }
+
+  configMap(name: string, optional = false): Promise<Record<string, string> | undefined> {
+    return this.#get(`configmap "${name}" not found`, optional, async (ref) => {
+      const { data = {} } = await this.#client.resource(ConfigMap).get({ ...ref, name });
+      return data;
+    });
+  }
+
+  secret(name: string, optional = false): Promise<Record<string, string> | undefined> {
+    return this.#get(`secret "${name}" not found`, optional, async (ref) => {
+      const { data = {} } = await this.#client.resource(Secret).get({ ...ref, name });
+      return Object.fromEntries(
+        Object.entries(data).map(([key, value]) => [key, Buffer.from(value, "base64").toString("utf8")]),
+      );
+    });
+  }
+
+  async #get(
+    missing: string,
+    optional: boolean,
+    get: (ref: { namespace: string }) => Promise<Record<string, string>>,
+  ): Promise<Record<string, string> | undefined> {
+    if (this.#known.has(missing)) return this.#known.get(missing);
+    try {
+      const data = await get({ namespace: this.#pod.metadata.namespace });
+      this.#known.set(missing, data);
+      return data;
+    } catch (error) {
+      if (!(error instanceof StatusError)) throw error;
+      if (error.reason === "NotFound" && optional) this.#known.set(missing, undefined);
+      else throw configError(error.reason === "NotFound" ? missing : error.message);
+      return undefined;
+    }
+  }
+}
+
+function containerOf(pod: Pod, name: string): Container {
+  const found = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].find((c) => c.name === name);
+  if (found === undefined) throw configError(`container ${name} not found`);
+  return found;
+}
+
+/** A field of the pod by the path that the downward API knows. */
+export function fieldValue(
+  pod: Pod,
+  path: string,
+  { podIP, hostIP }: Pick<EnvironmentContext, "podIP" | "hostIP">,
+): string {
+  const keyed = /^metadata\.(labels|annotations)\['(.*)'\]$/.exec(path);
+  if (keyed !== null) return pod.metadata[keyed[1] as "labels" | "annotations"]?.[keyed[2] ?? ""] ?? "";
+  switch (path) {
+    case "metadata.name":
+      return pod.metadata.name;
+    case "metadata.namespace":
+      return pod.metadata.namespace;
+    case "metadata.uid":
+      return pod.metadata.uid;
+    case "metadata.labels":
+      return formatMap(pod.metadata.labels);
+    case "metadata.annotations":
+      return formatMap(pod.metadata.annotations);
+    case "spec.nodeName":
+      return pod.spec.nodeName ?? "";
+    case "spec.serviceAccountName":
+      return pod.spec.serviceAccountName ?? "";
+    case "status.podIP":
+    case "status.podIPs":
+      return podIP;
+    case "status.hostIP":
+    case "status.hostIPs":
+      return hostIP;
+    default:
+      throw configError(`unsupported fieldPath: ${path}`);
+  }
+}
+
+function formatMap(map: Record<string, string> | undefined): string {
+  return Object.entries(map ?? {})
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
+    .join("\n");
+}
+
+/** `limits.cpu` and its like, in units of `divisor` rounded up; a limit that is not set is the node's. */
+export function resourceValue(
+  container: Container,
+  resource: string,
+  divisor: string | undefined,
+  node: Pick<Node, "status">,
+): string {
+  const [kind, name = ""] = resource.split(/\.(.*)/s);
+  const set =
+    kind === "limits"
+      ? (container.resources?.limits?.[name] ?? node.status?.allocatable?.[name])
+      : container.resources?.requests?.[name];
+  const value = Quantity.parse(set ?? "0");
+  const unit = Quantity.parse(!divisor || divisor === "0" ? "1" : divisor);
+  const [a, b] = name === "cpu" ? [value.milliValue(), unit.milliValue()] : [value.value(), unit.value()];
+  return String((a + b - 1n) / b);
+}

@@ -1,0 +1,230 @@
+import type {
+  Container as ContainerSpec,
+  ContainerState,
+  ContainerStatus,
+  Pod,
+  PodCondition,
+  PodStatus,
+} from "@dray/api/core/v1";
+import { timeText } from "@dray/client";
+import type { Container } from "../runtime/service.ts";
+
+/** What a status is made from: the pod, what the runtime has of it, and what the agent knows beside. */
+export interface StatusInput {
+  readonly pod: Pod;
+  readonly now: number;
+  readonly nodeAddress: string;
+  /** Absent before there is a sandbox. */
+  readonly podIP: string | undefined;
+  readonly sandboxReady: boolean;
+  /** All containers of the pod, by name, the latest first. */
+  readonly containers: ReadonlyMap<string, readonly Container[]>;
+  /** Why containers wait that do not run. */
+  readonly waiting: ReadonlyMap<string, { readonly reason: string; readonly message?: string }>;
+  /** By container id. */
+  readonly started: (container: Container) => boolean;
+  readonly ready: (container: Container) => boolean;
+  /** Set by the agent when it ended the pod: DeadlineExceeded, OutOfcpu, ... */
+  readonly failure: { readonly reason: string; readonly message: string } | undefined;
+  /** No container of the pod will be started any more. */
+  readonly ending: boolean;
+  /** Nothing of the pod runs any more and everything is cleaned up. */
+  readonly ended: boolean;
+}
+
+/** Init containers that run beside the others for the life of the pod (KEP-753). */
+export function isSidecar(container: ContainerSpec): boolean {
+  return container.restartPolicy === "Always";
+}
+
+/** The status of a pod as the agent reports it. Fields that others own (claims, nominated node) are not in it. */
+export function podStatus(input: StatusInput): PodStatus {
+  const { pod, failure, podIP, nodeAddress } = input;
+  const before = pod.status;
+  const initContainers = pod.spec.initContainers ?? [];
+  const initialized = initContainers.every((spec) => {
+    const [latest] = input.containers.get(spec.name) ?? [];
+    if (latest === undefined) return false;
+    return isSidecar(spec) ? input.started(latest) || latest.state === "exited" : succeeded(latest);
+  });
+  const anyMain = pod.spec.containers.some((spec) => input.containers.has(spec.name));
+  const initDone = initialized || anyMain;
+  const initStatuses = initContainers.map((spec) =>
+    containerStatus(spec, input, "PodInitializing", before?.initContainerStatuses),
+  );
+  const statuses = pod.spec.containers.map((spec) =>
+    containerStatus(
+      spec,
+      input,
+      initContainers.length > 0 && !initDone && input.sandboxReady ? "PodInitializing" : "ContainerCreating",
+      before?.containerStatuses,
+    ),
+  );
+  const phase = podPhase(input, initDone);
+  const conditions = podConditions(input, phase, initDone, initStatuses, statuses);
+  return {
+    ...(pod.metadata.generation === undefined ? {} : { observedGeneration: pod.metadata.generation }),
+    phase,
+    conditions,
+    ...(failure === undefined ? {} : failure),
+    hostIP: nodeAddress,
+    hostIPs: [{ ip: nodeAddress }],
+    ...(podIP === undefined ? {} : { podIP, podIPs: [{ ip: podIP }] }),
+    startTime: before?.startTime ?? timeText(input.now),
+    ...(initContainers.length === 0 ? {} : { initContainerStatuses: initStatuses }),
+    containerStatuses: statuses,
+  };
+}
+
+function succeeded(container: Container): boolean {
+  return container.state === "exited" && container.exitCode === 0 && container.reason !== "StartError";
+}
+
+function containerStatus(
+  spec: ContainerSpec,
+  input: StatusInput,
+  initialReason: string,
+  before: readonly ContainerStatus[] | undefined,
+): ContainerStatus {
+  const [latest, previous] = input.containers.get(spec.name) ?? [];
+  const waiting = input.waiting.get(spec.name);
+  const old = before?.find(({ name }) => name === spec.name);
+  const base = {
+    name: spec.name,
+    restartCount: latest?.config.attempt ?? old?.restartCount ?? 0,
+    image: spec.image ?? "",
+    imageID: latest?.imageRef ?? "",
+    ...((spec.volumeMounts ?? []).length === 0
+      ? {}
+      : {
+          volumeMounts: (spec.volumeMounts ?? []).map(({ name, mountPath, readOnly }) => ({
+            name,
+            mountPath,
+            ...(readOnly ? { readOnly, recursiveReadOnly: "Disabled" } : {}),
+          })),
+        }),
+  };
+  if (latest === undefined) {
+    // What an earlier agent reported stands where the runtime has forgotten the container.
+    if (old?.state?.terminated !== undefined && (input.ending || input.ended))
+      return { ...old, ready: false, started: false };
+    return {
+      ...base,
+      ready: false,
+      started: false,
+      state: { waiting: waiting ?? { reason: initialReason } },
+    };
+  }
+  const started = latest.state === "running" && input.started(latest);
+  const isInit = (input.pod.spec.initContainers ?? []).some(({ name }) => name === spec.name);
+  const state: ContainerState =
+    latest.state === "exited" && waiting !== undefined && !input.ending
+      ? { waiting }
+      : latest.state === "created"
+        ? { waiting: waiting ?? { reason: "ContainerCreating" } }
+        : stateOf(latest);
+  const last = state.terminated === undefined && latest.state === "exited" ? latest : previous;
+  return {
+    ...base,
+    containerID: `host://${latest.id}`,
+    ready: isInit && !isSidecar(spec) ? succeeded(latest) : started && input.ready(latest),
+    started,
+    state,
+    lastState: last === undefined || last.state !== "exited" ? {} : stateOf(last),
+  };
+}
+
+function stateOf(container: Container): ContainerState {
+  const { startedAt, finishedAt, exitCode, reason, message, id } = container;
+  if (container.state === "running") return { running: { startedAt: timeText(startedAt ?? 0) } };
+  return {
+    terminated: {
+      exitCode: exitCode ?? 0,
+      ...(reason === undefined ? {} : { reason }),
+      ...(message === undefined ? {} : { message }),
+      startedAt: timeText(startedAt ?? container.createdAt),
+      finishedAt: timeText(finishedAt ?? container.createdAt),
+      containerID: `host://${id}`,
+    },
+  };
+}
+
+/** A terminal phase is told only when everything has ended and claims are unprepared: others build on it. */
+function podPhase(input: StatusInput, initDone: boolean): string {
+  const { pod, failure, containers, ended } = input;
+  const latest = pod.spec.containers.map(({ name }) => containers.get(name)?.[0]);
+  if (ended) {
+    const old = pod.status?.phase;
+    if (old === "Succeeded" || old === "Failed") return old;
+    const good = latest.every((container) => container !== undefined && succeeded(container));
+    return failure === undefined && good ? "Succeeded" : "Failed";
+  }
+  // One that waits to be started for the first time: pending unless another has been.
+  const begun = latest.some((container) => container !== undefined && container.state !== "created");
+  return initDone && begun ? "Running" : "Pending";
+}
+
+function podConditions(
+  input: StatusInput,
+  phase: string,
+  initDone: boolean,
+  initStatuses: readonly ContainerStatus[],
+  statuses: readonly ContainerStatus[],
+): PodCondition[] {
+  const { pod } = input;
+  const finished = phase === "Succeeded" || phase === "Failed";
+  const specs = [...(pod.spec.initContainers ?? []).filter(isSidecar), ...pod.spec.containers];
+  const all = [...initStatuses, ...statuses];
+  const unready = specs.filter(({ name }) => all.find((status) => status.name === name)?.ready !== true);
+  const notReady = unready.map(({ name }) => name);
+  const terminal = { reason: phase === "Succeeded" ? "PodCompleted" : "PodFailed" };
+  const readyDetail = finished
+    ? { status: "False", ...terminal }
+    : notReady.length === 0
+      ? { status: "True" }
+      : {
+          status: "False",
+          reason: "ContainersNotReady",
+          message: `containers with unready status: [${notReady.join(" ")}]`,
+        };
+  const gates = (pod.spec.readinessGates ?? [])
+    .map(({ conditionType }) => conditionType)
+    .filter((type) => pod.status?.conditions?.find((c) => c.type === type)?.status !== "True");
+  const incomplete = (pod.spec.initContainers ?? [])
+    .map(({ name }) => name)
+    .filter((name) => initStatuses.find((status) => status.name === name)?.ready !== true);
+  const wanted: PodCondition[] = [
+    { type: "PodReadyToStartContainers", status: input.sandboxReady && !finished ? "True" : "False" },
+    initDone || phase === "Succeeded"
+      ? { type: "Initialized", status: "True", ...(phase === "Succeeded" ? terminal : {}) }
+      : {
+          type: "Initialized",
+          status: "False",
+          reason: "ContainersNotInitialized",
+          message: `containers with incomplete status: [${incomplete.join(" ")}]`,
+        },
+    readyDetail.status === "True" && gates.length > 0
+      ? {
+          type: "Ready",
+          status: "False",
+          reason: "ReadinessGatesNotReady",
+          message: gates
+            .map((type) => `corresponding condition of pod readiness gate "${type}" does not exist.`)
+            .join(", "),
+        }
+      : { type: "Ready", ...readyDetail },
+    { type: "ContainersReady", ...readyDetail },
+    { type: "PodScheduled", status: "True" },
+  ];
+  return wanted.map((condition) => {
+    const old = pod.status?.conditions?.find(({ type }) => type === condition.type);
+    return {
+      ...condition,
+      ...(pod.metadata.generation === undefined ? {} : { observedGeneration: pod.metadata.generation }),
+      lastTransitionTime:
+        old?.status === condition.status && old?.lastTransitionTime !== undefined
+          ? old.lastTransitionTime
+          : timeText(input.now),
+    };
+  });
+}

@@ -1,0 +1,77 @@
+import { createHash } from "node:crypto";
+import { createServer, type Server } from "node:net";
+
+/**
+ * Gives out addresses of 127.0.0.0/8, which the loopback device answers without being set up. A node holds one
+ * /24 of the machine, chosen by its root directory and claimed by an abstract socket, so that two clusters do not
+ * meet.
+ */
+export class AddressPool {
+  readonly #claim: Server | undefined;
+  readonly #prefix: string;
+  readonly #used = new Set<string>();
+  #last = 0;
+
+  private constructor(prefix: string, claim: Server | undefined) {
+    this.#prefix = prefix;
+    this.#claim = claim;
+  }
+
+  /** `preferred` is the prefix of the last time (`127.66.7`), which pods that still run go on using. */
+  static async claim(rootDir: string, preferred: string | undefined): Promise<AddressPool> {
+    if (preferred !== undefined) {
+      // Whoever has it now came while we were away; addresses in use stay ours all the same.
+      return new AddressPool(preferred, await listen(preferred));
+    }
+    const hash = createHash("sha256").update(rootDir).digest();
+    for (let offset = 0; offset < 1000; offset++) {
+      const number = (hash.readUInt16BE(0) + offset * 257) % (126 * 256);
+      // 127.0.0.0/16 and 127.1.0.0/16 are what systems use for themselves.
+      const prefix = `127.${128 + Math.floor(number / 256)}.${number % 256}`;
+      const claim = await listen(prefix);
+      if (claim !== undefined) return new AddressPool(prefix, claim);
+    }
+    throw new Error("no range of 127.128.0.0/9 is free for pods on this machine");
+  }
+
+  get prefix(): string {
+    return this.#prefix;
+  }
+
+  /** Marks an address of a sandbox that is there already. */
+  take(ip: string): void {
+    this.#used.add(ip);
+  }
+
+  /** An address that has been out of use for as long as possible. */
+  allocate(): string {
+    for (let tries = 0; tries < 254; tries++) {
+      this.#last = (this.#last % 254) + 1;
+      const ip = `${this.#prefix}.${this.#last}`;
+      if (!this.#used.has(ip)) {
+        this.#used.add(ip);
+        return ip;
+      }
+    }
+    throw new Error(`all 254 pod addresses of ${this.#prefix}.0/24 are in use`);
+  }
+
+  free(ip: string): void {
+    this.#used.delete(ip);
+  }
+
+  close(): void {
+    this.#claim?.close();
+  }
+}
+
+function listen(prefix: string): Promise<Server | undefined> {
+  return new Promise((resolve, reject) => {
+    const server = createServer((socket) => socket.destroy());
+    server.unref();
+    server.once("error", (error: NodeJS.ErrnoException) =>
+      error.code === "EADDRINUSE" ? resolve(undefined) : reject(error),
+    );
+    server.listen(`\0dray-pods-${prefix}`, () => resolve(server));
+  });
+}

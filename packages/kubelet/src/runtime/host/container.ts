@@ -1,0 +1,231 @@
+import { existsSync, type FSWatcher, watch, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Clock } from "@dray/client";
+import type { Container } from "../service.ts";
+import { LogTimes } from "./logs.ts";
+import {
+  bootId,
+  familyMembers,
+  findByArguments,
+  isAlive,
+  type ProcessIdentity,
+  signal,
+} from "./processes.ts";
+import {
+  type ContainerRecord,
+  type Loss,
+  readRecord,
+  readTraces,
+  type Traces,
+  writeAtomically,
+} from "./records.ts";
+
+/** Tells the processes of a container, whatever they did to their session. Numbers of name spaces would not do: they
+ * are given out again at once. */
+export const containerVariable = "DRAY_CONTAINER_ID";
+
+/** The script around every container, in the runtime's directory. */
+export const wrapperName = "container.sh";
+
+/** One container of the host runtime: its record, and what its wrapper has left so far. */
+export class HostContainer {
+  readonly directory: string;
+  record: ContainerRecord;
+  #traces: Traces = { wrapper: undefined, start: undefined, exit: undefined };
+  /** When the wrapper was found to have ended without a word: killed, or the machine was restarted. */
+  #lost: Loss | undefined;
+  #watcher: FSWatcher | undefined;
+  readonly #waiting = new Set<() => void>();
+  readonly #changed: () => void;
+  readonly #clock: Clock;
+  #log: LogTimes | undefined;
+
+  constructor(directory: string, record: ContainerRecord, clock: Clock, changed: () => void) {
+    this.directory = directory;
+    this.record = record;
+    this.#clock = clock;
+    this.#changed = changed;
+  }
+
+  get launched(): boolean {
+    return this.record.bootId !== undefined;
+  }
+
+  get exited(): boolean {
+    return this.#traces.exit !== undefined || this.#lost !== undefined;
+  }
+
+  /** The first process of the program while it runs. */
+  get process(): ProcessIdentity | undefined {
+    const { start } = this.#traces;
+    return !this.exited && start !== undefined && "process" in start && isAlive(start.process)
+      ? start.process
+      : undefined;
+  }
+
+  /** Begins to look at what the wrapper writes. */
+  watch(): void {
+    if (this.#watcher !== undefined) return;
+    this.#watcher = watch(this.directory, { persistent: false }, (_, file) => {
+      if (file === null || file === "start" || file === "exit") this.refresh();
+    });
+    this.#watcher.on("error", () => this.unwatch());
+    if (this.launched && existsSync(this.record.config.logPath))
+      this.#log = new LogTimes(this.record.config.logPath, this.#clock);
+  }
+
+  /** Calls `listener` when more is in its log, and when it has ended. Answers a function that ends this. */
+  onLog(listener: () => void): () => void {
+    return this.#log?.onGrowth(listener) ?? (() => {});
+  }
+
+  unwatch(): void {
+    this.#watcher?.close();
+    this.#watcher = undefined;
+    this.#log?.close();
+    this.#log = undefined;
+  }
+
+  /** Reads what has been written, and notices a wrapper that is gone. */
+  refresh(wrapperGone = false): void {
+    if (this.exited || !this.launched) return;
+    const before = this.#traces;
+    let traces = readTraces(this.directory);
+    if (traces.exit === undefined && (wrapperGone || !this.#wrapperAlive(traces.wrapper))) {
+      // Its last words may have come after the look above.
+      traces = readTraces(this.directory);
+      if (traces.exit === undefined) this.#lost = this.#noteLoss();
+    }
+    this.#traces = traces;
+    const { start } = traces;
+    if (this.exited) {
+      this.unwatch();
+      this.#killRest();
+    }
+    if (this.exited || (before.start === undefined && start !== undefined)) {
+      for (const wake of this.#waiting) wake();
+      this.#waiting.clear();
+      this.#changed();
+    }
+  }
+
+  /** Written down once: an agent that starts later must tell the same time. */
+  #noteLoss(): Loss {
+    const known = readRecord<Loss>(this.directory, "lost");
+    if (known !== undefined) return known;
+    // As if by SIGKILL, which is what leaves no word.
+    const loss: Loss = { at: this.#clock.now(), exitCode: 137 };
+    writeAtomically(join(this.directory, "lost"), JSON.stringify(loss));
+    return loss;
+  }
+
+  #wrapperAlive(wrapper: ProcessIdentity | undefined): boolean {
+    if (this.record.bootId !== bootId()) return false;
+    if (wrapper !== undefined) return isAlive(wrapper);
+    return this.#findWrapper() !== undefined;
+  }
+
+  /** For the moment in which the wrapper runs and has not yet written down who it is. */
+  #findWrapper(): ProcessIdentity | undefined {
+    return findByArguments(join(this.directory, "../..", wrapperName), this.directory);
+  }
+
+  /** Resolves when the program runs, or cannot, or has ended. */
+  async started(): Promise<void> {
+    while (!this.exited && this.#traces.start === undefined) await this.#next();
+  }
+
+  async ended(): Promise<void> {
+    while (this.launched && !this.exited) await this.#next();
+  }
+
+  #next(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.add(resolve));
+  }
+
+  /** Sends a signal to the program's first process, as runtimes do. */
+  signal(name: NodeJS.Signals): void {
+    this.refresh();
+    const process = this.process;
+    if (process !== undefined) signal(process.pid, name);
+  }
+
+  /** What the program left behind ends with it, as it would with a pid name space; once, since numbers come again. */
+  #killRest(): void {
+    const done = join(this.directory, "done");
+    if (existsSync(done)) return;
+    for (const pid of this.#members()) signal(pid, "SIGKILL");
+    if (this.#members().length === 0) writeFileSync(done, "");
+  }
+
+  /** Every process of the container but the wrapper, which stays to write down the exit code. */
+  #members(): number[] {
+    if (this.record.bootId !== bootId()) return [];
+    const wrapper = this.#traces.wrapper ?? this.#findWrapper();
+    if (wrapper === undefined) return [];
+    const members = familyMembers({
+      leader: wrapper,
+      variable: `${containerVariable}=${this.record.id}`,
+    });
+    return members.filter((pid) => pid !== wrapper.pid && pid !== process.pid && pid !== 1);
+  }
+
+  /** Ends everything; resolves when nothing is left. */
+  async kill(): Promise<void> {
+    if (!this.launched || existsSync(join(this.directory, "done"))) return;
+    for (let tries = 0; ; tries++) {
+      this.refresh();
+      const members = this.#members();
+      for (const pid of members) signal(pid, "SIGKILL");
+      if (this.exited && members.length === 0) break;
+      const { wrapper } = this.#traces;
+      // It has nothing left to wait for and does not end.
+      if (tries > 20 && members.length === 0 && wrapper !== undefined && isAlive(wrapper))
+        signal(wrapper.pid, "SIGKILL");
+      await new Promise((resolve) => setTimeout(resolve, Math.min(2 ** tries, 100)));
+    }
+    writeFileSync(join(this.directory, "done"), "");
+  }
+
+  status(): Container {
+    const { id, sandboxId, config, imageRef, createdAt } = this.record;
+    const { start, exit } = this.#traces;
+    const startedAt = start !== undefined && "process" in start ? start.at : undefined;
+    const base = { id, sandboxId, config, imageRef, createdAt, startedAt };
+    if (!this.exited)
+      return {
+        ...base,
+        state: startedAt === undefined ? "created" : "running",
+        finishedAt: undefined,
+        exitCode: undefined,
+        reason: undefined,
+        message: undefined,
+      };
+    if (exit === undefined)
+      return {
+        ...base,
+        state: "exited",
+        finishedAt: this.#lost?.at,
+        exitCode: this.#lost?.exitCode,
+        reason: "ContainerStatusUnknown",
+        message: "the container was gone, and nothing had recorded how it ended",
+      };
+    if (start !== undefined && "error" in start)
+      return {
+        ...base,
+        state: "exited",
+        finishedAt: exit.at,
+        exitCode: 128,
+        reason: "StartError",
+        message: `failed to start container "${config.name}": ${start.error}`,
+      };
+    return {
+      ...base,
+      state: "exited",
+      finishedAt: exit.at,
+      exitCode: exit.code,
+      reason: exit.code === 0 ? "Completed" : "Error",
+      message: undefined,
+    };
+  }
+}

@@ -1,0 +1,144 @@
+import {
+  appendFileSync,
+  closeSync,
+  type FSWatcher,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  statSync,
+  watch,
+} from "node:fs";
+import type { Clock } from "@dray/client";
+import type { LogLine } from "../service.ts";
+
+/** A log has grown to `size` bytes by the time `at`. */
+interface Growth {
+  readonly at: number;
+  readonly size: number;
+}
+
+const timesName = (logPath: string): string => `${logPath}.times`;
+
+/**
+ * A container writes its log without times, straight to the file, so that nothing is lost while no agent runs.
+ * Beside it stands when it had grown how far: what is written while nobody looks has the time of the next look.
+ */
+export class LogTimes {
+  readonly #path: string;
+  readonly #clock: Clock;
+  readonly #watcher: FSWatcher;
+  #size: number;
+  #cancel: (() => void) | undefined;
+  readonly #listeners = new Set<() => void>();
+
+  /** The log must exist. */
+  constructor(path: string, clock: Clock) {
+    this.#path = path;
+    this.#clock = clock;
+    this.#size = readTimes(path).at(-1)?.size ?? 0;
+    this.#watcher = watch(path, { persistent: false }, () => this.#changed());
+    this.#watcher.on("error", () => this.close());
+    this.#note();
+  }
+
+  #changed(): void {
+    // One entry for what comes within some milliseconds.
+    this.#cancel ??= this.#clock.after(5, () => {
+      this.#cancel = undefined;
+      this.#note();
+      for (const listener of this.#listeners) listener();
+    });
+  }
+
+  #note(): void {
+    const size = statSync(this.#path, { throwIfNoEntry: false })?.size ?? this.#size;
+    if (size === this.#size) return;
+    this.#size = size;
+    appendFileSync(timesName(this.#path), `${Math.floor(this.#clock.now())} ${size}\n`);
+  }
+
+  /** Calls `listener` when the log has grown. Answers a function that ends this. */
+  onGrowth(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Notes the last growth and stops. */
+  close(): void {
+    this.#watcher.close();
+    this.#cancel?.();
+    this.#note();
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+function readTimes(logPath: string): Growth[] {
+  let text: string;
+  try {
+    text = readFileSync(timesName(logPath), "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+  return text
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => {
+      const [at, size] = line.split(" ").map(Number);
+      return { at: at ?? 0, size: size ?? 0 };
+    });
+}
+
+/** Reads the lines of a log from its beginning to its end as it is now. */
+export class LogReader {
+  readonly #path: string;
+  readonly #file: number;
+  readonly #now: () => number;
+  #position = 0;
+  #rest = Buffer.alloc(0);
+  #times: Growth[] = [];
+  #next = 0;
+
+  constructor(path: string, now: () => number) {
+    this.#path = path;
+    this.#file = openSync(path, "r");
+    this.#now = now;
+  }
+
+  /** What has come since the last call; the last line only if it has ended, or `all` is set. */
+  *read(all: boolean): Generator<LogLine> {
+    this.#times = readTimes(this.#path);
+    const { size } = fstatSync(this.#file);
+    const chunk = Buffer.alloc(64 << 10);
+    while (this.#position < size) {
+      const count = readSync(this.#file, chunk, 0, chunk.length, this.#position);
+      if (count === 0) break;
+      let begin = 0;
+      for (;;) {
+        const end = chunk.subarray(0, count).indexOf(10, begin);
+        if (end < 0) break;
+        const start = this.#position + begin - this.#rest.length;
+        const text = Buffer.concat([this.#rest, chunk.subarray(begin, end + 1)]);
+        this.#rest = Buffer.alloc(0);
+        begin = end + 1;
+        yield { at: this.#time(start), text };
+      }
+      this.#rest = Buffer.concat([this.#rest, chunk.subarray(begin, count)]);
+      this.#position += count;
+    }
+    if (all && this.#rest.length > 0) {
+      yield { at: this.#time(this.#position - this.#rest.length), text: this.#rest };
+      this.#rest = Buffer.alloc(0);
+    }
+  }
+
+  #time(offset: number): number {
+    while (this.#next < this.#times.length && (this.#times[this.#next]?.size ?? 0) <= offset) this.#next++;
+    return this.#times[this.#next]?.at ?? this.#now();
+  }
+
+  close(): void {
+    closeSync(this.#file);
+  }
+}

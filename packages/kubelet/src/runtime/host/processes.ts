@@ -1,0 +1,105 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+/** A process that cannot be mistaken for a later one with the same number. */
+export interface ProcessIdentity {
+  readonly pid: number;
+  /** Clock ticks after boot at which it began: field 22 of /proc/PID/stat. */
+  readonly startTime: string;
+}
+
+export interface ProcessStat extends ProcessIdentity {
+  readonly state: string;
+  readonly parent: number;
+  readonly session: number;
+}
+
+/** Reads one line of /proc/PID/stat; the program's name in it may hold spaces and parentheses. */
+export function parseStat(line: string): ProcessStat | undefined {
+  const end = line.lastIndexOf(")");
+  const pid = Number.parseInt(line, 10);
+  const fields = line.slice(end + 2).split(" ");
+  const [state, parent, , session] = fields;
+  const startTime = fields[19];
+  if (end < 0 || !Number.isSafeInteger(pid) || state === undefined || startTime === undefined)
+    return undefined;
+  return { pid, startTime, state, parent: Number(parent), session: Number(session) };
+}
+
+export function processStat(pid: number): ProcessStat | undefined {
+  const text = readOrUndefined(`/proc/${pid}/stat`);
+  return text === undefined ? undefined : parseStat(text);
+}
+
+/** True while that very process runs; one that has ended and waits for its parent does not. */
+export function isAlive(identity: ProcessIdentity): boolean {
+  const stat = processStat(identity.pid);
+  return (
+    stat !== undefined && stat.startTime === identity.startTime && stat.state !== "Z" && stat.state !== "X"
+  );
+}
+
+/** Where the processes of a container are looked for. */
+export interface ProcessFamily {
+  /** The leader of the session that the container was started in; it may have ended. */
+  readonly leader: ProcessIdentity;
+  /** A variable (`NAME=value`) that only the container's processes have in their environment. */
+  readonly variable: string;
+}
+
+/** Every live process of a container, whatever it did to its group, session or parent that we can follow. */
+export function familyMembers({ leader, variable }: ProcessFamily): number[] {
+  const stats: ProcessStat[] = [];
+  for (const name of readdirSync("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    const stat = processStat(Number(name));
+    if (stat !== undefined && stat.state !== "Z" && stat.state !== "X") stats.push(stat);
+  }
+  // A number is free again when its process and session are gone: then none of the session is ours.
+  const reused = stats.some((stat) => stat.pid === leader.pid && stat.startTime !== leader.startTime);
+  const children = Map.groupBy(stats, (stat) => stat.parent);
+  const members = new Set<number>();
+  const add = (pid: number): void => {
+    if (members.has(pid)) return;
+    members.add(pid);
+    for (const child of children.get(pid) ?? []) add(child.pid);
+  };
+  for (const { pid, session } of stats)
+    if (
+      (session === leader.pid && !reused) ||
+      readOrUndefined(`/proc/${pid}/environ`)?.split("\0").includes(variable)
+    )
+      add(pid);
+  return [...members];
+}
+
+/** Finds a process by words of its command line: for a wrapper that could not write down who it is. */
+export function findByArguments(...words: readonly string[]): ProcessIdentity | undefined {
+  for (const name of readdirSync("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    const args = readOrUndefined(`/proc/${name}/cmdline`)?.split("\0");
+    if (args !== undefined && words.every((word) => args.includes(word))) return processStat(Number(name));
+  }
+  return undefined;
+}
+
+/** Sends a signal; a process that has ended is no error. */
+export function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
+
+/** Changes with every boot of the machine. */
+export function bootId(): string {
+  return readOrUndefined("/proc/sys/kernel/random/boot_id")?.trim() ?? "";
+}
+
+function readOrUndefined(path: string): string | undefined {
+  try {
+    return readFileSync(path, "latin1");
+  } catch {
+    return undefined;
+  }
+}

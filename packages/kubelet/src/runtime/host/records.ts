@@ -1,0 +1,93 @@
+import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { ContainerConfig, SandboxConfig } from "../service.ts";
+import { type ProcessIdentity, parseStat } from "./processes.ts";
+
+/** What is kept of a sandbox on disk. */
+export interface SandboxRecord {
+  readonly id: string;
+  readonly config: SandboxConfig;
+  readonly ip: string;
+  readonly createdAt: number;
+  /** The boot in which it was made: with the machine everything in it ended. */
+  readonly bootId: string;
+  readonly stopped?: true;
+}
+
+/** What is kept of a container on disk; how it fares is told by the files that its wrapper leaves beside it. */
+export interface ContainerRecord {
+  readonly id: string;
+  readonly sandboxId: string;
+  readonly config: ContainerConfig;
+  readonly imageRef: string;
+  readonly createdAt: number;
+  /** The boot in which it was started; absent before. */
+  readonly bootId?: string;
+  /** Environment and working directory of its program, for commands that join it. */
+  readonly program?: {
+    readonly env: Readonly<Record<string, string>>;
+    readonly directory: string;
+    readonly isolated: boolean;
+  };
+}
+
+/** Writes so that a reader sees the old or the new text, never a part. */
+export function writeAtomically(path: string, text: string): void {
+  const temporary = `${path}.tmp`;
+  writeFileSync(temporary, text, { mode: 0o600 });
+  renameSync(temporary, path);
+}
+
+export function readRecord<T>(directory: string, name: string): T | undefined {
+  const text = readIfThere(join(directory, name));
+  return text === undefined ? undefined : (JSON.parse(text) as T);
+}
+
+/** When a container was found to have ended without a word, and the exit code that is told of it. */
+export interface Loss {
+  readonly at: number;
+  readonly exitCode: number;
+}
+
+export interface Started {
+  readonly process: ProcessIdentity;
+  readonly at: number;
+}
+
+/** What the wrapper has written so far. */
+export interface Traces {
+  readonly wrapper: ProcessIdentity | undefined;
+  /** The first process of the container's program, or why it was not started. */
+  readonly start: Started | { readonly error: string } | undefined;
+  readonly exit: { readonly code: number; readonly at: number } | undefined;
+}
+
+export function readTraces(directory: string): Traces {
+  const wrapper = readIfThere(join(directory, "wrapper"));
+  const exitText = readIfThere(join(directory, "exit"));
+  const exit = exitText?.endsWith("\n")
+    ? { code: Number.parseInt(exitText, 10), at: modified(join(directory, "exit")) }
+    : undefined;
+  const startText = readIfThere(join(directory, "start"));
+  const process = parseStat(/^started (.*)\n/m.exec(startText ?? "")?.[1] ?? "");
+  let start: Traces["start"];
+  if (process !== undefined) start = { process, at: modified(join(directory, "start")) };
+  else if (exit !== undefined)
+    start = {
+      error: startText?.trim() || readIfThere(join(directory, "error"))?.trim() || "the shell failed",
+    };
+  return { wrapper: wrapper === undefined ? undefined : parseStat(wrapper), start, exit };
+}
+
+function modified(path: string): number {
+  return statSync(path).mtimeMs;
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,278 @@
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  type Stats,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { type MountConfig, RuntimeError } from "../service.ts";
+
+/** A place in the container's tree. */
+interface Place {
+  /**
+   * `directory`: of the skeleton itself. `link`: a symbolic link of the skeleton. `bind`: mounted from `source`.
+   * `inside`: there already, within the mount that encloses it.
+   */
+  kind: "directory" | "link" | "bind" | "inside";
+  /** On the host; of a link, what it points to. */
+  readonly source: string;
+  readonly readOnly: boolean;
+  readonly file: boolean;
+  children: Map<string, Place>;
+}
+
+/** A root directory to be made: what the skeleton holds, and what is mounted into it in which order. */
+export interface RootPlan {
+  readonly directories: readonly string[];
+  readonly files: readonly string[];
+  readonly links: readonly (readonly [path: string, target: string])[];
+  readonly mounts: readonly {
+    readonly source: string;
+    readonly target: string;
+    readonly readOnly: boolean;
+  }[];
+}
+
+/**
+ * Plans the root directory of a container on the host runtime: the host's own root, each of its entries mounted
+ * into a skeleton, with the container's mounts over it. Where the host lacks a mount point, the directories on the
+ * way to it become part of the skeleton and what the host has in them is mounted entry by entry, so that nothing
+ * is ever created on the host. Mount points below `ownRoot` are the node's and are simply made.
+ */
+export function planRoot(mounts: readonly MountConfig[], ownRoot: string): RootPlan {
+  const root = directory();
+  root.children = hostEntries("/", new Map(), false);
+  const sorted = mounts
+    .map((mount, index) => ({ mount, index, depth: names(mount.containerPath).length }))
+    .sort((a, b) => a.depth - b.depth || a.index - b.index);
+  for (const { mount } of sorted) place(root, mount, ownRoot);
+  const plan: MutablePlan = { directories: [], files: [], links: [], mounts: [] };
+  emit(root, "/", true, plan);
+  return plan;
+}
+
+type MutablePlan = { -readonly [K in keyof RootPlan]: RootPlan[K][number][] };
+
+/** Makes the skeleton of a plan below `directory`, and the table from which `mount -a` mounts the rest. */
+export function writeRoot(plan: RootPlan, directory: string): string {
+  mkdirSync(directory, { recursive: true });
+  for (const path of plan.directories) mkdirSync(join(directory, path), { recursive: true });
+  for (const path of plan.files) writeFileSync(join(directory, path), "", { flag: "a" });
+  for (const [path, target] of plan.links) symlinkSync(target, join(directory, path));
+  const lines = [`${field(directory)} ${field(directory)} none bind 0 0`];
+  const table = plan.mounts.some(({ readOnly }) => readOnly) ? mountTable() : [];
+  for (const { source, target, readOnly } of plan.mounts) {
+    const options = readOnly ? ["rbind", "ro", ...kept(source, table)] : ["rbind"];
+    lines.push(`${field(source)} ${field(join(directory, target))} none ${options.join()} 0 0`);
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+/** Where something is mounted, and how. */
+interface MountPoint {
+  readonly point: string;
+  readonly options: readonly string[];
+}
+
+function mountTable(): MountPoint[] {
+  return readFileSync("/proc/self/mountinfo", "utf8")
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => line.split(" "))
+    .map(([, , , , point = "", options = ""]) => ({ point, options: options.split(",") }));
+}
+
+/** What a user name space must not take away when it makes a mount read-only, or the kernel refuses. */
+function kept(source: string, table: readonly MountPoint[]): string[] {
+  const path = field(realpathSync(source));
+  const enclosing = table
+    .filter(({ point }) => path === point || path.startsWith(point === "/" ? "/" : `${point}/`))
+    .reduce<MountPoint | undefined>(
+      (best, one) => (best === undefined || one.point.length >= best.point.length ? one : best),
+      undefined,
+    );
+  const locked = ["nosuid", "nodev", "noexec", "noatime", "nodiratime"];
+  return (enclosing?.options ?? []).filter((option) => locked.includes(option));
+}
+
+/** Octal escapes of fstab(5). */
+function field(path: string): string {
+  return path.replace(/[\s\\#]/g, (c) => `\\${c.charCodeAt(0).toString(8).padStart(3, "0")}`);
+}
+
+function names(path: string): string[] {
+  return path.split("/").filter((part) => part !== "" && part !== ".");
+}
+
+function directory(): Place {
+  return { kind: "directory", source: "", readOnly: false, file: false, children: new Map() };
+}
+
+function place(root: Place, mount: MountConfig, ownRoot: string): void {
+  const file = !lstatFollowing(mount.hostPath, mount).isDirectory();
+  let path = names(mount.containerPath);
+  // The first walk only looks; where it finds a mount point missing, the next makes the way to it.
+  let expanding = false;
+  for (let links = 0; links <= 40; ) {
+    const end = walk(root, path, expanding, ownRoot, file);
+    if (end === "missing") expanding = true;
+    else if (Array.isArray(end)) {
+      path = end;
+      links++;
+    } else {
+      const { parent, name } = end;
+      const there = parent.children.get(name);
+      if (there !== undefined && there.file !== file)
+        throw problem(mount.containerPath, `${there.file ? "a file" : "a directory"} is there already`);
+      parent.children.set(name, {
+        kind: "bind",
+        source: mount.hostPath,
+        readOnly: mount.readOnly,
+        file,
+        children: new Map(),
+      });
+      return;
+    }
+  }
+  throw problem(mount.containerPath, "too many symbolic links");
+}
+
+function problem(path: string, text: string): RuntimeError {
+  return new RuntimeError("RunContainerError", `cannot mount at ${path}: ${text}`);
+}
+
+/**
+ * Goes to the last name of `path`: answers the place that holds it, another path where a symbolic link leads, or
+ * `missing` where the host lacks a part of the way and `expanding` is not set.
+ */
+function walk(
+  root: Place,
+  path: readonly string[],
+  expanding: boolean,
+  ownRoot: string,
+  file: boolean,
+): "missing" | string[] | { readonly parent: Place; readonly name: string } {
+  const shown = `/${path.join("/")}`;
+  let here = root;
+  for (const [index, name] of path.entries()) {
+    if (here.file) throw problem(shown, `/${path.slice(0, index).join("/")} is a file`);
+    if (name === "..") return path.toSpliced(Math.max(index - 1, 0), index === 0 ? 1 : 2);
+    const last = index === path.length - 1;
+    const found = child(here, name, last && file, ownRoot);
+    if (found?.kind === "link") {
+      const start = found.source.startsWith("/") ? [] : path.slice(0, index);
+      return [...start, ...names(found.source), ...path.slice(index + 1)];
+    }
+    if (found === undefined && here.kind !== "directory" && !expanding) return "missing";
+    if (expanding && here.kind !== "directory" && !isOwn(here.source, ownRoot)) expand(here, shown);
+    if (last) return { parent: here, name };
+    const next = here.children.get(name) ?? directory();
+    here.children.set(name, next);
+    here = next;
+  }
+  throw problem(shown, "the root directory itself cannot be mounted over");
+}
+
+/** What is at `name` in a place: known already, on the host, or made in what is the node's own. */
+function child(parent: Place, name: string, file: boolean, ownRoot: string): Place | undefined {
+  const known = parent.children.get(name);
+  if (known !== undefined || parent.kind === "directory") return known;
+  const source = join(parent.source, name);
+  let stat = lstatSync(source, { throwIfNoEntry: false });
+  if (stat === undefined) {
+    if (!isOwn(parent.source, ownRoot)) return undefined;
+    if (file) writeFileSync(source, "");
+    else mkdirSync(source);
+    stat = lstatSync(source);
+  }
+  const found: Place = stat.isSymbolicLink()
+    ? { kind: "link", source: readlinkSync(source), readOnly: false, file: true, children: new Map() }
+    : { kind: "inside", source, readOnly: false, file: !stat.isDirectory(), children: new Map() };
+  parent.children.set(name, found);
+  return found;
+}
+
+function isOwn(source: string, ownRoot: string): boolean {
+  return source === ownRoot || source.startsWith(`${ownRoot}/`);
+}
+
+/** Turns a mounted directory into one of the skeleton, with its entries mounted one by one. */
+function expand(here: Place, path: string): void {
+  if (here.source === "/proc" || here.source.startsWith("/proc/"))
+    throw problem(path, "nothing can be added to /proc");
+  here.children = hostEntries(here.source, here.children, here.readOnly);
+  here.kind = "directory";
+}
+
+function hostEntries(
+  source: string,
+  known: ReadonlyMap<string, Place>,
+  readOnly: boolean,
+): Map<string, Place> {
+  const entries = new Map(known);
+  for (const entry of readdirSync(source, { withFileTypes: true })) {
+    const there = known.get(entry.name);
+    if (there !== undefined && there.kind !== "inside") continue;
+    const path = join(source, entry.name);
+    entries.set(
+      entry.name,
+      entry.isSymbolicLink()
+        ? { kind: "link", source: readlinkSync(path), readOnly: false, file: true, children: new Map() }
+        : {
+            kind: "bind",
+            source: path,
+            readOnly,
+            file: !entry.isDirectory(),
+            children: there?.children ?? new Map(),
+          },
+    );
+  }
+  return entries;
+}
+
+function emit(here: Place, path: string, inSkeleton: boolean, plan: MutablePlan): void {
+  if (here.kind === "link") {
+    if (inSkeleton) plan.links.push([path, here.source]);
+    return;
+  }
+  if (inSkeleton) (here.file ? plan.files : plan.directories).push(path);
+  if (here.kind === "bind") plan.mounts.push({ source: here.source, target: path, readOnly: here.readOnly });
+  for (const [name, next] of here.children) emit(next, join(path, name), here.kind === "directory", plan);
+}
+
+function lstatFollowing(path: string, mount: MountConfig): Stats {
+  for (let current = path, links = 0; links < 40; links++) {
+    const stat = lstatSync(current, { throwIfNoEntry: false });
+    if (stat === undefined)
+      throw new RuntimeError(
+        "RunContainerError",
+        `cannot mount ${path} at ${mount.containerPath}: ${current} does not exist`,
+      );
+    if (!stat.isSymbolicLink()) return stat;
+    const target = readlinkSync(current);
+    current = target.startsWith("/") ? target : join(dirname(current), target);
+  }
+  throw new RuntimeError("RunContainerError", `${path}: too many symbolic links`);
+}
+
+/**
+ * Removes a directory that roots were made in. Mounts in it are never visible outside their name spaces; should one
+ * be all the same, nothing is removed, since what is below it would be the host's.
+ */
+export function removeRoot(directory: string): void {
+  const mounts = readFileSync("/proc/self/mountinfo", "utf8").split("\n");
+  const path = field(directory);
+  const mounted = mounts.find((line) => {
+    const point = line.split(" ")[4];
+    return point === path || point?.startsWith(`${path}/`);
+  });
+  if (mounted !== undefined)
+    throw new Error(`${directory} is not removed because something is mounted in it: ${mounted}`);
+  rmSync(directory, { recursive: true, force: true });
+}

@@ -1,0 +1,61 @@
+import type { Isolation, MountTools } from "./isolation.ts";
+
+/**
+ * The shell around a container: arguments are its directory, its log file, the working directory, and the command.
+ * It leaves in the directory who it is (`wrapper`, a line of /proc/PID/stat) and, when all is over, the exit code
+ * (`exit`), whether or not an agent is there to see it. Signals that reach the whole session do not end it. `error`
+ * gets what goes wrong before the program has its log, and the word "Terminated" that some shells say.
+ */
+export function wrapperScript(isolation: Isolation, startFile: string): string {
+  const apart = isolation.type === "mounts" ? `${isolation.unshare.join(" ")} ` : "";
+  return `
+trap : HUP INT QUIT TERM USR1 USR2 PIPE
+directory=$1
+read -r stat </proc/$$/stat
+echo "$stat" >"$directory/wrapper"
+${apart}/bin/sh '${startFile}' "$@" </dev/null >/dev/null 2>"$directory/error"
+echo "$?" >"$directory/exit"
+`;
+}
+
+/**
+ * What the wrapper runs, with the same arguments: opens the log, makes the container's root where there are mount
+ * name spaces, and becomes the program. Says in the file `start` whether it could (`started` and a line of
+ * /proc/PID/stat) or why not.
+ */
+export function startScript(isolation: Isolation): string {
+  const root = isolation.type === "mounts" ? rootScript(isolation.tools) : "";
+  return `
+exec 3>"$1/start" >>"$2" 2>&1 || exit 125
+table=$1/mounts root=$1/root
+shift 2
+${root}
+cd "$1" 2>&3 || exit 126
+shift
+if ! command -v "$1" >/dev/null 2>&1; then
+  case $1 in
+  */*)
+    if [ -e "$1" ]; then echo "exec: \\"$1\\": permission denied" >&3; exit 126; fi
+    echo "exec: \\"$1\\": no such file or directory" >&3 ;;
+  *) echo "exec: \\"$1\\": executable file not found in \\$PATH" >&3 ;;
+  esac
+  exit 127
+fi
+read -r stat </proc/$$/stat
+echo "started $stat" >&3
+exec 3>&-
+unset OLDPWD
+exec "$@"
+`;
+}
+
+/** Mounts what `$table` says and makes the skeleton `$root` the root. Errors go to file descriptor 3. */
+export function rootScript({ mount, umount, pivotRoot }: MountTools): string {
+  return `
+${mount} -a -T "$table" 2>&3 >&3 || exit 125
+cd "$root" 2>&3 || exit 125
+${pivotRoot} . . 2>&3 || exit 125
+${umount} -l . 2>&3 || exit 125
+cd / 2>&3
+`;
+}

@@ -1,0 +1,150 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Draft } from "@dray/api";
+import { type Container, Pod, type PodSpec } from "@dray/api/core/v1";
+import { type Certificate, createAuthority, createServer, issueCertificate } from "@dray/apiserver";
+import { type Client, createClient, type Log, silentLog, systemClock } from "@dray/client";
+import { memoryStore } from "@dray/store";
+import { type Kubelet, type KubeletOptions, startKubelet } from "../index.ts";
+
+/** A real API server in this process, and nodes on roots of their own that go with the test. */
+export interface TestCluster {
+  readonly admin: Client;
+  readonly rootDir: (node: string) => string;
+  readonly authority: Certificate;
+  /** Of the admin, for the endpoints of nodes. */
+  clientCertificate: { cert?: string; key?: string };
+  node(name: string, options?: Partial<KubeletOptions>): Promise<Kubelet>;
+  /** Another agent on the root of one that was stopped. */
+  close(): Promise<void>;
+}
+
+const stderrLog: Log = {
+  debug: () => {},
+  info: (fields, message) => process.stderr.write(`${message} ${JSON.stringify(fields)}\n`),
+  warn: (fields, message) => process.stderr.write(`${message} ${JSON.stringify(fields, errors)}\n`),
+  error: (fields, message) => process.stderr.write(`${message} ${JSON.stringify(fields, errors)}\n`),
+};
+const errors = (_: string, value: unknown): unknown => (value instanceof Error ? value.stack : value);
+
+export async function testCluster(): Promise<TestCluster> {
+  const log = process.env["DRAY_TEST_LOG"] ? stderrLog : silentLog;
+  const store = memoryStore(systemClock);
+  const server = await createServer({ store, log });
+  const folder = mkdtempSync(process.env["DRAY_TEST_ROOT"] ?? "/tmp/dk-");
+  const authority = await createAuthority("test", Date.now());
+  const adminCertificate = await issueCertificate(
+    authority,
+    { commonName: "admin", organizations: ["system:masters"], usages: ["client"] },
+    Date.now(),
+  );
+  const connect = (name: string, groups: string[]): Client =>
+    createClient({
+      transport: server.transport({ name, groups: [...groups, "system:authenticated"] }),
+      userAgent: `${name}/test`,
+    });
+  const admin = connect("admin", ["system:masters"]);
+  const kubelets = new Set<Kubelet>();
+  // The watchers of the runtime keep no process alive.
+  const alive = setInterval(() => {}, 1000);
+  const rootDir = (node: string): string => join(folder, node);
+  return {
+    admin,
+    rootDir,
+    authority,
+    clientCertificate: { cert: adminCertificate.certificate, key: adminCertificate.key },
+    async node(name, options = {}) {
+      const certificate = await issueCertificate(
+        authority,
+        {
+          commonName: `system:node:${name}`,
+          organizations: ["system:nodes"],
+          ipAddresses: ["127.0.0.1"],
+          usages: ["server"],
+        },
+        Date.now(),
+      );
+      const kubelet = await startKubelet({
+        client: connect(`system:node:${name}`, ["system:nodes"]),
+        nodeName: name,
+        rootDir: rootDir(name),
+        apiServer: { host: "127.0.0.1", port: 6443 },
+        serving: { cert: certificate.certificate, key: certificate.key, clientCA: authority.certificate },
+        images: [],
+        log,
+        ...options,
+      });
+      kubelets.add(kubelet);
+      return {
+        ...kubelet,
+        stop: async (how) => {
+          kubelets.delete(kubelet);
+          await kubelet.stop(how);
+        },
+      };
+    },
+    async close() {
+      for (const kubelet of kubelets) await kubelet.stop({ leavePods: false });
+      clearInterval(alive);
+      await server.close();
+      await store.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Waits for an object to be as wanted; rejects after some seconds with what it was. */
+export async function podBecomes(
+  client: Client,
+  ref: { namespace: string; name: string },
+  wanted: (pod: Pod) => boolean,
+  milliseconds = 10_000,
+): Promise<Pod> {
+  let last: Pod | undefined;
+  for (const end = Date.now() + milliseconds; Date.now() < end; ) {
+    last = await client.resource(Pod).get(ref);
+    if (wanted(last)) return last;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`pod ${ref.name} did not become as wanted: ${JSON.stringify(last?.status, null, 1)}`);
+}
+
+/** A pod of one node, bound by hand. */
+export function podOn(
+  node: string,
+  name: string,
+  spec: Partial<PodSpec> & Pick<PodSpec, "containers">,
+): Draft<Pod> {
+  const withDefaults = (container: Container): Container => ({
+    image: "ubuntu:22.04",
+    terminationMessagePath: "/dev/termination-log",
+    terminationMessagePolicy: "File",
+    imagePullPolicy: "IfNotPresent",
+    ...container,
+  });
+  return {
+    metadata: { namespace: "default", name },
+    spec: {
+      nodeName: node,
+      automountServiceAccountToken: false,
+      restartPolicy: "Always",
+      dnsPolicy: "ClusterFirst",
+      terminationGracePeriodSeconds: 5,
+      ...spec,
+      containers: spec.containers.map(withDefaults),
+      ...(spec.initContainers === undefined ? {} : { initContainers: spec.initContainers.map(withDefaults) }),
+    },
+  };
+}
+
+/** Tries an assertion until it holds; rejects with its last error after some seconds. */
+export async function eventually(check: () => Promise<void>, milliseconds = 10_000): Promise<void> {
+  for (const end = Date.now() + milliseconds; ; ) {
+    try {
+      return await check();
+    } catch (error) {
+      if (Date.now() > end) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
