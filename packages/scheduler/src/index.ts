@@ -1,0 +1,1 @@
+export { type Scheduler, type SchedulerOptions, startScheduler } from "./scheduler.ts";

@@ -1,0 +1,56 @@
+import type { Node, Pod } from "@dray/api/core/v1";
+import { type Amounts, addTo, amountsOf, nonzeroRequest, requestsOf } from "./resources.ts";
+
+/** A node with the pods that are on it or will be, and what they take. */
+export class NodeInfo {
+  readonly name: string;
+  #node: Node;
+  #allocatable: Amounts;
+  readonly pods = new Map<string, Pod>();
+  /** Those of them that keep other pods away (required anti-affinity). */
+  readonly guarding = new Set<Pod>();
+  readonly requested: Amounts = new Map();
+  /** For scoring: with an assumption for containers that ask for nothing. */
+  readonly scored = { cpu: 0, memory: 0 };
+
+  constructor(node: Node) {
+    this.name = node.metadata.name;
+    this.#node = node;
+    this.#allocatable = amountsOf(node.status?.allocatable);
+  }
+
+  get node(): Node {
+    return this.#node;
+  }
+
+  set node(node: Node) {
+    this.#node = node;
+    this.#allocatable = amountsOf(node.status?.allocatable);
+  }
+
+  get allocatable(): Amounts {
+    return this.#allocatable;
+  }
+
+  add(pod: Pod): void {
+    this.remove(pod.metadata.uid);
+    this.pods.set(pod.metadata.uid, pod);
+    if (pod.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.length)
+      this.guarding.add(pod);
+    this.#count(pod, 1);
+  }
+
+  remove(uid: string): void {
+    const pod = this.pods.get(uid);
+    if (pod === undefined) return;
+    this.pods.delete(uid);
+    this.guarding.delete(pod);
+    this.#count(pod, -1);
+  }
+
+  #count(pod: Pod, sign: 1 | -1): void {
+    addTo(this.requested, requestsOf(pod), sign);
+    this.scored.cpu += sign * nonzeroRequest(pod, "cpu");
+    this.scored.memory += sign * nonzeroRequest(pod, "memory");
+  }
+}

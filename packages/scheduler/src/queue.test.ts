@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Pod } from "@dray/api/core/v1";
+import type { ClusterEvent, Plugin } from "./framework.ts";
+import { SchedulingQueue } from "./queue.ts";
+import { type HandClock, handClock } from "./testing.ts";
+
+/** A pod of which the queue reads what is given here. */
+function podOf(name: string, { priority = 0, gated = false } = {}): Pod {
+  const spec = { containers: [], priority, ...(gated && { schedulingGates: [{ name: "g" }] }) };
+  return { metadata: { name, namespace: "d", uid: name }, spec } as unknown as Pod;
+}
+
+const gate: Plugin = {
+  name: "Gate",
+  preEnqueue: (pod) => (pod.spec.schedulingGates?.length ? "gated" : undefined),
+  mayHelp: () => false,
+};
+const wantsNode: Plugin = { name: "WantsNode", mayHelp: (_pod, { kind }) => kind === "node" };
+const nodeCame: ClusterEvent = { kind: "node", change: "add", name: "n" };
+const sliceCame: ClusterEvent = { kind: "slice" };
+
+function queueOf(): { queue: SchedulingQueue; clock: HandClock; calls: () => number } {
+  const clock = handClock();
+  let calls = 0;
+  const queue = new SchedulingQueue([gate, wantsNode], clock, () => calls++);
+  return { queue, clock, calls: () => calls };
+}
+
+const next = (queue: SchedulingQueue): string | undefined => queue.pop()?.pod.metadata.name;
+
+test("the highest priority comes first, then the pod that came first", () => {
+  const { queue, clock } = queueOf();
+  queue.set(podOf("a"), true);
+  clock.pass(1);
+  queue.set(podOf("b"), true);
+  queue.set(podOf("c", { priority: 5 }), true);
+  assert.deepEqual([next(queue), next(queue), next(queue), next(queue)], ["c", "a", "b", undefined]);
+});
+
+test("a refused pod waits for an event that one of its plugins finds helpful", () => {
+  const { queue, clock } = queueOf();
+  queue.set(podOf("a"), true);
+  queue.failed(queue.pop()!, ["WantsNode"]);
+  clock.pass(3_600_000);
+  queue.notify(sliceCame);
+  assert.equal(next(queue), undefined);
+  queue.notify(nodeCame);
+  assert.equal(next(queue), "a");
+});
+
+test("a helpful event that comes early waits for the end of the back-off: 1, 2, 4, 8, 10, 10 seconds", () => {
+  const { queue, clock } = queueOf();
+  queue.set(podOf("a"), true);
+  for (const seconds of [1, 2, 4, 8, 10, 10]) {
+    queue.failed(queue.pop()!, ["WantsNode"]);
+    queue.notify(nodeCame);
+    clock.pass(seconds * 1000 - 1);
+    assert.deepEqual(queue.counts().backoff, 1, `${seconds} s`);
+    clock.pass(1);
+    assert.deepEqual(queue.counts().active, 1, `${seconds} s`);
+  }
+});
+
+test("a helpful event that came during the attempt is not missed", () => {
+  const { queue, clock } = queueOf();
+  queue.set(podOf("a"), true);
+  const helped = queue.pop()!;
+  queue.notify(sliceCame);
+  queue.notify(nodeCame);
+  queue.failed(helped, ["WantsNode"]);
+  clock.pass(1000);
+  const again = queue.pop()!;
+  assert.equal(again.pod.metadata.name, "a");
+  // What came during the first attempt does not count for the second.
+  queue.failed(again, ["WantsNode"]);
+  clock.pass(3_600_000);
+  assert.equal(next(queue), undefined);
+});
+
+test("an error is tried again after a while, whatever happens", () => {
+  const { queue, clock, calls } = queueOf();
+  queue.set(podOf("a"), true);
+  queue.failed(queue.pop()!, []);
+  assert.equal(next(queue), undefined);
+  const before = calls();
+  clock.pass(1000);
+  assert.equal(calls(), before + 1);
+  assert.equal(next(queue), "a");
+});
+
+test("a gated pod comes when its gate opens, and not before", () => {
+  const { queue } = queueOf();
+  queue.set(podOf("a", { gated: true }), true);
+  queue.notify(nodeCame);
+  assert.equal(next(queue), undefined);
+  assert.equal(queue.counts().gated, 1);
+  queue.set(podOf("a"), true);
+  assert.equal(next(queue), "a");
+});
+
+test("a pod that is deleted during its attempt is forgotten, and one of the same name is another", () => {
+  const { queue, clock } = queueOf();
+  queue.set(podOf("a"), true);
+  const entry = queue.pop()!;
+  queue.delete("a");
+  assert.equal(queue.failed(entry, []), false);
+  clock.pass(60_000);
+  assert.equal(next(queue), undefined);
+  queue.set(podOf("a"), true);
+  assert.equal(queue.failed(entry, []), false);
+  assert.equal(queue.pop()?.attempts, 1);
+});
+
+test("a pod that is deleted during its back-off does not come back", () => {
+  const { queue, clock } = queueOf();
+  queue.set(podOf("a"), true);
+  queue.failed(queue.pop()!, []);
+  queue.delete("a");
+  clock.pass(60_000);
+  assert.equal(next(queue), undefined);
+});
+
+test("an older state of a pod in flight does not make it come twice", () => {
+  const { queue } = queueOf();
+  queue.set(podOf("a"), true);
+  queue.pop();
+  queue.set(podOf("a"), true);
+  assert.equal(next(queue), undefined);
+});
