@@ -1,0 +1,73 @@
+import { isDeepStrictEqual } from "node:util";
+import { StatusError } from "@dray/api";
+import { ControllerRevision, DaemonSet } from "@dray/api/apps/v1";
+import { type Client, hasReached, type Informer } from "@dray/client";
+import { nameHash } from "./hash.ts";
+import { controllerOf, controllerReference } from "./owners.ts";
+import { refTo } from "./status.ts";
+
+export const revisionHash = "controller-revision-hash";
+
+/** The templates that a DaemonSet has had. */
+export interface Revisions {
+  readonly current: ControllerRevision;
+  readonly olds: readonly ControllerRevision[];
+}
+
+/** The revision of the current template, made or renumbered if need be. Undefined: its name is taken, count up. */
+export async function syncRevisions(
+  client: Client,
+  informer: Informer<ControllerRevision>,
+  set: DaemonSet,
+  managed: readonly ControllerRevision[],
+): Promise<Revisions | undefined> {
+  // What `kubectl rollout undo` applies as a patch.
+  const data = { spec: { template: { ...set.spec.template, $patch: "replace" } } };
+  const newest = Math.max(0, ...managed.map(({ revision }) => Number(revision ?? 0)));
+  const same = managed.filter((revision) => isDeepStrictEqual(revision.data, data));
+  const found = same.sort((a, b) => Number(b.revision ?? 0) - Number(a.revision ?? 0))[0];
+  const olds = managed.filter((revision) => revision !== found);
+  const resource = client.resource(ControllerRevision);
+  if (found !== undefined) {
+    if (Number(found.revision) === newest) return { current: found, olds };
+    const current = await resource.update({ ...found, revision: newest + 1 });
+    await informer.until(() => hasReached(informer, current));
+    return { current, olds };
+  }
+  const hash = nameHash(set.spec.template, set.status?.collisionCount);
+  const ref = { namespace: set.metadata.namespace, name: `${set.metadata.name}-${hash}` };
+  try {
+    const current = await resource.create({
+      metadata: {
+        ...ref,
+        labels: { ...set.spec.template.metadata?.labels, [revisionHash]: hash },
+        ownerReferences: [controllerReference(DaemonSet, set)],
+      },
+      data,
+      revision: newest + 1,
+    });
+    await informer.until(() => hasReached(informer, current));
+    return { current, olds };
+  } catch (error) {
+    if (!StatusError.is(error, "AlreadyExists")) throw error;
+    const there = await resource.get(ref);
+    if (controllerOf(there)?.uid !== set.metadata.uid || !isDeepStrictEqual(there.data, data))
+      return undefined;
+    return { current: there, olds };
+  }
+}
+
+/** Deletes the oldest revisions that no pod has, beyond those kept for a rollback. */
+export async function forgetRevisions(
+  client: Client,
+  set: DaemonSet,
+  olds: readonly ControllerRevision[],
+  used: ReadonlySet<string>,
+): Promise<void> {
+  const kept = set.spec.revisionHistoryLimit ?? 10;
+  const unused = olds
+    .filter(({ metadata }) => !used.has(metadata.labels?.[revisionHash] ?? ""))
+    .sort((a, b) => Number(a.revision ?? 0) - Number(b.revision ?? 0));
+  for (const revision of unused.slice(0, Math.max(0, olds.length - kept)))
+    await client.resource(ControllerRevision).delete(refTo(revision));
+}

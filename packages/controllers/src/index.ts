@@ -1,0 +1,14 @@
+export type { Controller, ControllerContext } from "./context.ts";
+export { startDaemonSetController } from "./daemon-set.ts";
+export { startDeploymentController } from "./deployment.ts";
+export { startGarbageCollector } from "./garbage-collector.ts";
+export { createInformers, type Informers } from "./informers.ts";
+export { startNamespaceController } from "./namespace.ts";
+export { startNodeLifecycleController } from "./node-lifecycle.ts";
+export { startPodGarbageCollector } from "./pod-gc.ts";
+export { startReplicaSetController } from "./replica-set.ts";
+export { startResourceClaimController } from "./resource-claim.ts";
+export { type ServedResource, type ServedResources, servedResources } from "./resources.ts";
+export { startRootCertificatePublisher, startServiceAccountController } from "./service-account.ts";
+export { type Controllers, type ControllersOptions, startControllers } from "./start.ts";
+export { startTaintEvictionController } from "./taint-eviction.ts";

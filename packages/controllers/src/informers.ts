@@ -1,0 +1,87 @@
+import type { Kind, KubeObject } from "@dray/api";
+import { ControllerRevision, DaemonSet, Deployment, ReplicaSet } from "@dray/api/apps/v1";
+import { Lease } from "@dray/api/coordination/v1";
+import { ConfigMap, Namespace, Node, Pod, ServiceAccount } from "@dray/api/core/v1";
+import { ResourceClaim, ResourceClaimTemplate } from "@dray/api/resource/v1";
+import { type Client, type Informer, type InformerOptions, keyOf } from "@dray/client";
+import { controllerOf } from "./owners.ts";
+import { claimNameOf } from "./pods.ts";
+
+/** The caches that controllers share: one for each kind, with the indexes that any of them needs. */
+export interface Informers {
+  of<T extends KubeObject>(kind: Kind<T>): Informer<T>;
+}
+
+const byController = { controller: (object: KubeObject) => list(controllerOf(object)?.uid) };
+
+function list(value: string | undefined): readonly string[] {
+  return value === undefined ? [] : [value];
+}
+
+/**
+ * Options by group and resource. Index `controller` finds objects by the uid of the owner that manages them; `node`
+ * pods by the name of their node; `claim` and `template` pods by the key of a claim or template that they name;
+ * `pod` claims by the uid of a pod that they are reserved for; `namespace` by namespace.
+ */
+const options: Readonly<Record<string, InformerOptions<never>>> = {
+  [key(Pod)]: {
+    indexes: {
+      ...byController,
+      namespace: (pod: Pod) => [pod.metadata.namespace],
+      node: (pod: Pod) => list(pod.spec.nodeName || undefined),
+      claim: (pod: Pod) =>
+        (pod.spec.resourceClaims ?? []).flatMap((entry) => {
+          const name = claimNameOf(pod, entry);
+          return name ? [keyOf({ namespace: pod.metadata.namespace, name })] : [];
+        }),
+      template: (pod: Pod) =>
+        (pod.spec.resourceClaims ?? []).flatMap((entry) =>
+          entry.resourceClaimTemplateName === undefined
+            ? []
+            : [keyOf({ namespace: pod.metadata.namespace, name: entry.resourceClaimTemplateName })],
+        ),
+    },
+  } satisfies InformerOptions<Pod>,
+  [key(ResourceClaim)]: {
+    indexes: {
+      ...byController,
+      pod: (claim: ResourceClaim) => (claim.status?.reservedFor ?? []).map((consumer) => consumer.uid),
+    },
+  } satisfies InformerOptions<ResourceClaim>,
+  [key(ReplicaSet)]: {
+    indexes: { ...byController, namespace: (set: ReplicaSet) => [set.metadata.namespace] },
+  } satisfies InformerOptions<ReplicaSet>,
+  [key(DaemonSet)]: {
+    indexes: { namespace: (set: DaemonSet) => [set.metadata.namespace] },
+  } satisfies InformerOptions<DaemonSet>,
+  [key(Deployment)]: {
+    indexes: { namespace: (deployment: Deployment) => [deployment.metadata.namespace] },
+  } satisfies InformerOptions<Deployment>,
+  [key(ControllerRevision)]: {
+    indexes: { ...byController, namespace: (revision: ControllerRevision) => [revision.metadata.namespace] },
+  } satisfies InformerOptions<ControllerRevision>,
+  [key(ConfigMap)]: {},
+  [key(Lease)]: {},
+  [key(Namespace)]: {},
+  [key(Node)]: {},
+  [key(ResourceClaimTemplate)]: {},
+  [key(ServiceAccount)]: {},
+};
+
+function key(kind: Kind): string {
+  return `${kind.group}/${kind.resource}`;
+}
+
+/** Makes informers when they are first asked for; they begin to follow when they are started. */
+export function createInformers(client: Client): Informers {
+  const made = new Map<string, Informer<KubeObject>>();
+  return {
+    of<T extends KubeObject>(kind: Kind<T>): Informer<T> {
+      const found = made.get(key(kind));
+      if (found !== undefined) return found as Informer<T>;
+      const informer = client.informer<T>(kind, (options[key(kind)] ?? {}) as InformerOptions<T>);
+      made.set(key(kind), informer as unknown as Informer<KubeObject>);
+      return informer;
+    },
+  };
+}

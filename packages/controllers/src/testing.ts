@@ -1,0 +1,210 @@
+import { randomUUID } from "node:crypto";
+import { featuresOf, type Kind, type KubeObject, StatusError } from "@dray/api";
+import { Event, Namespace, Node, Pod, ServiceAccount } from "@dray/api/core/v1";
+import { createServer } from "@dray/apiserver";
+import { type Client, type Clock, createClient, type Log, timeText } from "@dray/client";
+import { type Controller, type ControllerContext, createInformers } from "@dray/controllers";
+import { memoryStore } from "@dray/store";
+
+/** Time that passes when the test says so. */
+export interface HandClock extends Clock {
+  pass(milliseconds: number): void;
+}
+
+export function handClock(): HandClock {
+  let now = Date.parse("2026-01-01T00:00:00Z");
+  const timers = new Set<{ at: number; run: () => void }>();
+  return {
+    now: () => now,
+    after(milliseconds, run) {
+      const timer = { at: now + milliseconds, run };
+      timers.add(timer);
+      return () => timers.delete(timer);
+    },
+    pass(milliseconds) {
+      const end = now + milliseconds;
+      for (;;) {
+        const next = [...timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0];
+        if (next === undefined) break;
+        timers.delete(next);
+        now = Math.max(now, next.at);
+        next.run();
+      }
+      now = end;
+    },
+  };
+}
+
+/** An API server of its own, in this process, with a client that may do everything. */
+export interface TestCluster {
+  readonly client: Client;
+  readonly clock: HandClock;
+  readonly context: ControllerContext;
+  readonly problems: string[];
+  /** Makes the object, in namespace `d` unless it says another. */
+  create<T extends KubeObject>(kind: Kind<T>, object: object): Promise<T>;
+  get<T extends KubeObject>(kind: Kind<T>, name: string, namespace?: string): Promise<T>;
+  find<T extends KubeObject>(kind: Kind<T>, name: string, namespace?: string): Promise<T | undefined>;
+  list<T extends KubeObject>(kind: Kind<T>, namespace?: string): Promise<readonly T[]>;
+  node(name: string, more?: { labels?: object; spec?: object }): Promise<Node>;
+  /** Does what a kubelet does: the pod runs on the node and is ready. */
+  run(pod: Pod, node: string): Promise<void>;
+  setStatus(pod: Pod, status: object): Promise<void>;
+  /** `type reason message` of the events of namespace `d`. */
+  events(): Promise<string[]>;
+  /** Waits until the function answers something that is not undefined or false; time of the clock passes meanwhile. */
+  until<T>(what: string, check: () => Promise<T | undefined | false>): Promise<T>;
+  /** Some turns, for what should not happen to have had its chance. */
+  settle(): Promise<void>;
+  /** Ends the controllers, lets things happen without them, and starts others on the same server. */
+  restart(
+    meanwhile: () => Promise<void>,
+    start: (context: ControllerContext) => Promise<Controller>,
+  ): Promise<void>;
+}
+
+/** Runs a test on a cluster of its own; what the controllers log as warnings or errors fails it. */
+export async function withCluster(
+  start: (context: ControllerContext) => Promise<unknown>,
+  test: (cluster: TestCluster) => Promise<void>,
+): Promise<void> {
+  const clock = handClock();
+  const store = memoryStore(clock);
+  const problems: string[] = [];
+  const note = (fields: object, message: string): void => {
+    const { err, ...rest } = fields as { err?: unknown };
+    problems.push(`${message} ${JSON.stringify(rest)} ${err instanceof Error ? err.stack : ""}`);
+  };
+  const nothing = (): void => {};
+  const log: Log = { debug: nothing, info: nothing, warn: note, error: note };
+  const server = await createServer({
+    store,
+    clock,
+    log,
+    newId: randomUUID,
+    // Who starts controllers one by one has no service accounts.
+    disabledAdmissionPlugins: ["ServiceAccount"],
+  });
+  const connect = (name: string, ...groups: string[]): Client =>
+    createClient({
+      transport: server.transport({ name, groups: [...groups, "system:authenticated"] }),
+      userAgent: name,
+      clock,
+      log,
+    });
+  const client = connect("admin", "system:masters");
+  let stop = new AbortController();
+  // With the rights that the component has in a cluster, no more.
+  const own = connect("system:kube-controller-manager");
+  const contextOf = (signal: AbortSignal): ControllerContext => ({
+    client: own,
+    clock,
+    log,
+    random: Math.random,
+    signal,
+    features: featuresOf(),
+    informers: createInformers(own),
+  });
+  const context = contextOf(stop.signal);
+
+  const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 2));
+  const cluster: TestCluster = {
+    client,
+    clock,
+    context,
+    problems,
+    create(kind, object) {
+      const { metadata, ...rest } = object as { metadata: { namespace?: string } };
+      const placed = kind.namespaced ? { namespace: "d", ...metadata } : metadata;
+      return client.resource(kind).create({ ...rest, metadata: placed } as never);
+    },
+    get: (kind, name, namespace = "d") =>
+      client.resource(kind).get(kind.namespaced ? { namespace, name } : { name }),
+    async find(kind, name, namespace) {
+      try {
+        return await cluster.get(kind, name, namespace);
+      } catch (error) {
+        if (StatusError.is(error, "NotFound")) return undefined;
+        throw error;
+      }
+    },
+    async list(kind, namespace = "d") {
+      return (await client.resource(kind).list(kind.namespaced ? { namespace } : {})).items;
+    },
+    async node(name, { labels = {}, spec = {} } = {}) {
+      await cluster.create(Node, {
+        metadata: { name, labels: { "kubernetes.io/hostname": name, ...labels } },
+        spec,
+      });
+      // The server taints new nodes as not ready; taking that away is the node lifecycle controller's work.
+      const { taints = [] } = spec as { taints?: unknown[] };
+      await client.resource(Node).patch({ name }, "merge", { spec: { taints } });
+      const now = timeText(clock.now());
+      const ready = {
+        type: "Ready",
+        status: "True",
+        lastHeartbeatTime: now,
+        lastTransitionTime: now,
+        reason: "KubeletReady",
+        message: "",
+      };
+      return client
+        .resource(Node)
+        .patch({ name }, "merge", { status: { conditions: [ready] } }, { subresource: "status" });
+    },
+    async run(pod, node) {
+      const ref = { namespace: pod.metadata.namespace, name: pod.metadata.name };
+      const now = await cluster.get(Pod, ref.name, ref.namespace);
+      if (!now.spec.nodeName) {
+        await client.resource(Pod).post(ref, "binding", {
+          apiVersion: "v1",
+          kind: "Binding",
+          metadata: ref,
+          target: { kind: "Node", name: node },
+        });
+      }
+      const condition = { type: "Ready", status: "True", lastTransitionTime: timeText(clock.now()) };
+      await cluster.setStatus(pod, { phase: "Running", conditions: [condition] });
+    },
+    async setStatus(pod, status) {
+      const { namespace, name } = pod.metadata;
+      await client
+        .resource(Pod)
+        .patch({ namespace, name }, "strategic", { status }, { subresource: "status" });
+    },
+    async events() {
+      return (await cluster.list(Event)).map(({ type, reason, message }) => `${type} ${reason} ${message}`);
+    },
+    async until(what, check) {
+      for (let tries = 0; tries < 400; tries++) {
+        const value = await check();
+        if (value !== undefined && value !== false) return value;
+        await turn();
+        // Back-offs are in the clock's time, too.
+        clock.pass(5);
+      }
+      throw new Error(`not in time: ${what}\n${problems.join("\n")}`);
+    },
+    async settle() {
+      for (let tries = 0; tries < 10; tries++) await turn();
+    },
+    async restart(meanwhile, begin) {
+      stop.abort();
+      await cluster.settle();
+      await meanwhile();
+      stop = new AbortController();
+      await begin(contextOf(stop.signal));
+    },
+  };
+  try {
+    await client.resource(Namespace).create({ metadata: { name: "d" }, spec: {} });
+    await client.resource(ServiceAccount).create({ metadata: { namespace: "d", name: "default" } });
+    await start(context);
+    await test(cluster);
+    if (problems.length > 0) throw new Error(`logged:\n${problems.join("\n")}`);
+  } finally {
+    stop.abort();
+    await server.close();
+    await store.close();
+  }
+}
