@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import {
+  checkOwnFolder,
+  choosePort,
+  claimProcessFile,
+  defaultDataDir,
+  deleteData,
+  formatStore,
+  isAlive,
+  layoutOf,
+  nodeNames,
+  parseStore,
+  prepareDataDir,
+  prepareRunDir,
+  readConfig,
+  runningProcess,
+  thisProcess,
+  writeConfig,
+  writeProcessFile,
+} from "./index.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "dray-cluster-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Longest path of a unix socket on Linux, in bytes (sun_path of unix(7), less the final zero). */
+const longestSocket = 107;
+
+test("the run directory is short however deep the data directory is, and each has its own", () => {
+  const layout = layoutOf(join(folder, "deep/".repeat(50)));
+  const socket = "var/lib/kubelet/plugins_registry/a-driver.with-a-long.name.example.com-reg.sock";
+  assert.ok(join(layout.nodeRoot(99), socket).length <= longestSocket);
+  assert.notEqual(layout.runDir, layoutOf(join(folder, "other")).runDir);
+});
+
+test("links to a data directory lead to the same cluster, before and after it is made", () => {
+  mkdirSync(join(folder, "real"));
+  symlinkSync(join(folder, "real"), join(folder, "link"));
+  assert.equal(layoutOf(join(folder, "link/data")).runDir, layoutOf(join(folder, "real/data")).runDir);
+  mkdirSync(join(folder, "real/data"));
+  assert.equal(layoutOf(join(folder, "link/data")).runDir, layoutOf(join(folder, "real/data")).runDir);
+});
+
+test("the data directory without a name follows XDG_DATA_HOME", () => {
+  assert.equal(defaultDataDir({ XDG_DATA_HOME: "/x" }), "/x/dray/default");
+  assert.match(defaultDataDir({}), /\/\.local\/share\/dray\/default$/);
+});
+
+test("a process file counts only while that very process lives", async () => {
+  const file = join(folder, "process.json");
+  assert.equal(runningProcess(file), undefined);
+  writeProcessFile(file, thisProcess());
+  assert.deepEqual(runningProcess(file), thisProcess());
+
+  const { pid, startTime } = thisProcess();
+  writeProcessFile(file, { pid, startTime: startTime! - 1 });
+  assert.equal(runningProcess(file), undefined, "an earlier process had the same number");
+  // Process 1 is another user's where we are not root.
+  assert.equal(isAlive({ pid: 1, startTime: startTime! }), false);
+
+  const child = spawn("sleep", ["100"]);
+  writeProcessFile(file, { pid: child.pid! });
+  assert.equal(runningProcess(file)?.pid, child.pid);
+  child.kill("SIGKILL");
+  await new Promise((resolve) => child.once("exit", resolve));
+  assert.equal(runningProcess(file), undefined);
+
+  writeFileSync(file, "{");
+  assert.equal(runningProcess(file), undefined);
+});
+
+test("one process holds a process file; a dead one's is taken over", () => {
+  const file = join(folder, "claimed.json");
+  assert.equal(claimProcessFile(file), undefined);
+  assert.deepEqual(claimProcessFile(file), thisProcess());
+  writeProcessFile(file, { ...thisProcess(), startTime: 1 });
+  assert.equal(claimProcessFile(file), undefined);
+  assert.deepEqual(runningProcess(file), thisProcess());
+});
+
+test("a store is sqlite:PATH or memory, and means the same from any folder", () => {
+  assert.deepEqual(parseStore("memory"), { type: "memory" });
+  assert.deepEqual(parseStore("sqlite:/a:b"), { type: "sqlite", path: "/a:b" });
+  assert.equal(formatStore(parseStore("sqlite:x.db")), `sqlite:${join(process.cwd(), "x.db")}`);
+  for (const text of ["memory:x", "sqlite:", "sqlite", "", "etcd:http://x"])
+    assert.throws(() => parseStore(text), /must be sqlite:PATH or memory/, text);
+});
+
+test("a folder is ours only if it is no link and nobody else can write it", () => {
+  const ours = join(folder, "ours");
+  mkdirSync(ours, { mode: 0o755 });
+  checkOwnFolder(ours);
+  chmodSync(ours, 0o777);
+  assert.throws(() => checkOwnFolder(ours), /ours can be written by other users: remove it/);
+  chmodSync(ours, 0o755);
+  symlinkSync(ours, join(folder, "alias"));
+  assert.throws(() => checkOwnFolder(join(folder, "alias")), /alias is no folder/);
+});
+
+test("a folder of another user is refused", {
+  skip: process.getuid?.() !== 0 && "only root makes one",
+}, async () => {
+  const { chownSync } = await import("node:fs");
+  const theirs = join(folder, "theirs");
+  mkdirSync(theirs, { mode: 0o755 });
+  chownSync(theirs, 65534, 65534);
+  assert.throws(() => checkOwnFolder(theirs), /theirs belongs to user 65534, not to user 0/);
+  const layout = { ...layoutOf(theirs), runDir: join(theirs, "run") };
+  assert.throws(() => prepareRunDir(layout), /belongs to user 65534/);
+  assert.equal(existsSync(layout.runDir), false);
+});
+
+test("a port that is in use is refused by its number, and 0 finds a free one", async () => {
+  const other = createServer();
+  await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+  const { port } = other.address() as { port: number };
+  await assert.rejects(choosePort("127.0.0.1", port), new RegExp(`port ${port} of 127.0.0.1 is in use`));
+  const free = await choosePort("127.0.0.1", 0);
+  assert.ok(free > 0 && free !== port);
+  other.close();
+  await new Promise((resolve) => other.once("close", resolve));
+  assert.equal(await choosePort("127.0.0.1", port), port);
+});
+
+test("deleteData deletes a cluster's files, wherever its store is, and nothing else", () => {
+  const layout = layoutOf(join(folder, "cluster"));
+  prepareDataDir(layout);
+  const store = join(folder, "elsewhere.db");
+  const config = { kubernetesVersion: "1.36", featureGates: "", nodes: nodeNames(2), port: 1, images: [] };
+  writeConfig(layout, { ...config, store: `sqlite:${store}` });
+  for (const path of [store, `${store}-wal`, layout.kubeconfig, join(layout.dataDir, "notes")])
+    writeFileSync(path, "mine");
+  deleteData(layout);
+  assert.equal(existsSync(store) || existsSync(`${store}-wal`) || existsSync(layout.kubeconfig), false);
+  assert.equal(readFileSync(join(layout.dataDir, "notes"), "utf8"), "mine");
+  assert.equal(readConfig(layout), undefined);
+});
+
+test("a configuration that is no JSON is named", () => {
+  const layout = layoutOf(join(folder, "broken"));
+  prepareDataDir(layout);
+  writeFileSync(layout.configFile, "{");
+  assert.throws(
+    () => readConfig(layout),
+    /cluster\.json cannot be read: .*; delete it to start with defaults/,
+  );
+});

@@ -1,0 +1,38 @@
+import { existsSync, readFileSync } from "node:fs";
+import { writeFileAtomic } from "./files.ts";
+import type { Layout } from "./layout.ts";
+
+/** What a cluster is, remembered from one start to the next. */
+export interface ClusterConfig {
+  readonly kubernetesVersion: string;
+  /** As `--feature-gates` has them: `A=true,B=false`. */
+  readonly featureGates: string;
+  readonly nodes: readonly string[];
+  /** Port of the API server; 0 until it has first listened. */
+  readonly port: number;
+  /** `sqlite:PATH` or `memory`. */
+  readonly store: string;
+  /** `PATTERN=COMMAND` each. */
+  readonly images: readonly string[];
+}
+
+/** The configuration of the cluster in `layout`, or undefined if there is none yet. */
+export function readConfig(layout: Layout): ClusterConfig | undefined {
+  if (!existsSync(layout.configFile)) return undefined;
+  try {
+    return JSON.parse(readFileSync(layout.configFile, "utf8")) as ClusterConfig;
+  } catch (error) {
+    throw new Error(
+      `${layout.configFile} cannot be read: ${(error as Error).message}; delete it to start with defaults`,
+    );
+  }
+}
+
+export function writeConfig(layout: Layout, config: ClusterConfig): void {
+  writeFileAtomic(layout.configFile, `${JSON.stringify(config, null, 2)}\n`);
+}
+
+/** `worker-1` to `worker-<count>`. */
+export function nodeNames(count: number): string[] {
+  return Array.from({ length: count }, (_, i) => `worker-${i + 1}`);
+}

@@ -1,0 +1,91 @@
+import { randomUUID } from "node:crypto";
+import { featuresOf, parseFeatureGates, parseKubernetesVersion } from "@dray/api";
+import type { ApiServer } from "@dray/apiserver";
+import { type Client, type Clock, createClient, type Log } from "@dray/client";
+import type { Store } from "@dray/store";
+import type { Credentials } from "./credentials.ts";
+import { choosePort } from "./port.ts";
+
+export interface ControlPlaneOptions {
+  readonly store: Store;
+  readonly credentials: Credentials;
+  readonly kubernetesVersion: string;
+  /** As `--feature-gates` has them. */
+  readonly featureGates: string;
+  readonly host: string;
+  /** 0: a free one. */
+  readonly port: number;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** API server, scheduler and controllers in this process; the store stays the caller's to close. */
+export interface ControlPlane {
+  readonly server: ApiServer;
+  readonly url: string;
+  readonly port: number;
+  /** As the administrator, in process. */
+  readonly admin: Client;
+  stop(): Promise<void>;
+}
+
+export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
+  const { clock, log, credentials, kubernetesVersion, featureGates } = options;
+  // Loaded here, so that who only needs a layout or credentials does not pay for a control plane.
+  const [{ createServer }, { startScheduler }, { startControllers }] = await Promise.all([
+    import("@dray/apiserver"),
+    import("@dray/scheduler"),
+    import("@dray/controllers"),
+  ]);
+  const port = await choosePort(options.host, options.port);
+  const newId = (): string => randomUUID();
+  const server = await createServer({
+    store: options.store,
+    kubernetesVersion,
+    featureGates: parseFeatureGates(featureGates),
+    clock,
+    log,
+    newId,
+    serving: { ...credentials.server, clientAuthority: credentials.authority.certificate },
+    serviceAccounts: { key: credentials.serviceAccountKey },
+    kubelet: { ...credentials.kubeletClient, authority: credentials.authority.certificate },
+    advertisedPort: port,
+  });
+  const listener = await server.listen({ host: options.host, port });
+  const stop = new AbortController();
+  const client = (name: string, groups: readonly string[] = []): Client =>
+    createClient({
+      transport: server.transport({ name, groups: [...groups, "system:authenticated"] }),
+      userAgent: `${name.replace(/^system:/, "")}/dray`,
+      clock,
+      log,
+    });
+  const component = {
+    clock,
+    log,
+    newId,
+    random: Math.random,
+    signal: stop.signal,
+    features: featuresOf(parseKubernetesVersion(kubernetesVersion), parseFeatureGates(featureGates)),
+  };
+  const scheduler = await startScheduler({
+    ...component,
+    client: client("system:kube-scheduler"),
+  });
+  const controllers = await startControllers({
+    ...component,
+    client: client("system:kube-controller-manager"),
+    rootCA: credentials.authority.certificate,
+  });
+  return {
+    server,
+    url: listener.url,
+    port: listener.port,
+    admin: client("kubernetes-admin", ["system:masters"]),
+    async stop() {
+      stop.abort();
+      await Promise.all([scheduler.stopped, controllers.stopped]);
+      await server.close();
+    },
+  };
+}

@@ -1,0 +1,12 @@
+export type { AgentsOrder, AgentsReady } from "./agents.ts";
+export * from "./config.ts";
+export * from "./controlplane.ts";
+export * from "./credentials.ts";
+export { deleteData } from "./delete.ts";
+export { writeFileAtomic } from "./files.ts";
+export { checkOwnFolder, prepareDataDir, prepareRunDir } from "./folders.ts";
+export * from "./layout.ts";
+export * from "./local.ts";
+export { choosePort } from "./port.ts";
+export * from "./process.ts";
+export * from "./store.ts";

@@ -1,0 +1,200 @@
+import { Command, Option } from "commander";
+import { UsageError } from "./failure.ts";
+
+/** Where a command's code is: loaded only when it runs, so that each command starts fast. */
+const collect = (value: string, previous: string[]): string[] => [...previous, value];
+
+const dataDir = (): Option =>
+  new Option(
+    "--data-dir <dir>",
+    "where the cluster keeps its data (default: $XDG_DATA_HOME/dray/default, else ~/.local/share/dray/default)",
+  ).env("DRAY_DATA_DIR");
+
+const kubeconfig = (): Option =>
+  new Option("--kubeconfig <file>", "kubeconfig to connect with (default: $KUBECONFIG, ~/.kube/config)");
+
+const context = (): Option => new Option("--context <name>", "context of the kubeconfig");
+
+const kubernetesVersion = (): Option =>
+  new Option(
+    "--kubernetes-version <version>",
+    "Kubernetes release to behave as: 1.34 to 1.37 (default: the newest)",
+  );
+
+const featureGates = (): Option =>
+  new Option("--feature-gates <gates>", "A=true,B=false: gates to set apart from the release's defaults");
+
+const image = (): Option =>
+  new Option(
+    "--image <pattern=command>",
+    "run COMMAND for images that match PATTERN (* matches anything); may be repeated",
+  )
+    .default([] as string[], "none")
+    .argParser(collect);
+
+const example = (text: string): string => `\nExample:\n${text.replace(/^/gm, "  ")}\n`;
+
+export function commandLine(): Command {
+  const program = new Command("dray")
+    .description("Kubernetes Dynamic Resource Allocation: clusters, drivers, answers")
+    .exitOverride()
+    .showHelpAfterError("(--help shows what is accepted)")
+    .addHelpText("after", example("dray up --detach\ndray status\ndray down"))
+    // The code of an error at this level; the rest is the command's own.
+    .on("command:*", ([name]: string[]) => {
+      throw new UsageError(
+        `unknown command ${name}: must be one of ${program
+          .createHelp()
+          .visibleCommands(program)
+          .map((known) => known.name())
+          .join(", ")}`,
+      );
+    });
+
+  program
+    .command("up")
+    .description("start a cluster, or continue the one in the data directory")
+    .addOption(dataDir())
+    .option("--nodes <count>", "number of worker nodes (default: 2, or what the cluster has)")
+    .option("--port <port>", "port of the API server on 127.0.0.1 (default: a free one, then the same again)")
+    .option("--kubeconfig <file>", "write the administrator's kubeconfig here too")
+    .option("--store <store>", "sqlite:PATH or memory (default: sqlite in the data directory)")
+    .addOption(new Option("--runtime <runtime>", "how containers run").choices(["host"]).default("host"))
+    .addOption(kubernetesVersion())
+    .addOption(featureGates())
+    .addOption(image())
+    .option("--detach", "return when the cluster is ready and leave it running")
+    .addHelpText(
+      "after",
+      example("dray up --detach\nexport KUBECONFIG=$(dray status -o kubeconfig)\nkubectl get nodes"),
+    )
+    .action(async (options) => (await import("./commands/up.ts")).up(options));
+
+  program
+    .command("down")
+    .description("stop the cluster; its data stays, so that `dray up` continues")
+    .addOption(dataDir())
+    .option("--delete-data", "delete the data directory too")
+    .addHelpText("after", example("dray down"))
+    .action(async (options) => (await import("./commands/down.ts")).down(options));
+
+  program
+    .command("status")
+    .description("say whether the cluster runs, and how to use it; exit code 1 if it does not run")
+    .addOption(dataDir())
+    .addOption(new Option("-o, --output <format>", "output format").choices(["json", "yaml", "kubeconfig"]))
+    .addHelpText("after", example("dray status"))
+    .action(async (options) => (await import("./commands/status.ts")).status(options));
+
+  program
+    .command("demo")
+    .description("run the tutorial on a cluster of its own, and leave nothing behind")
+    .option("--pause", "wait for Enter after each step")
+    .addHelpText("after", example("dray demo"))
+    .action(async (options) => (await import("./commands/demo.ts")).demo(options));
+
+  program
+    .command("apiserver")
+    .description("run the API server alone")
+    .addOption(dataDir())
+    .option("--port <port>", "port to listen on; 0: a free one", "6443")
+    .option("--bind-address <address>", "address to listen on", "127.0.0.1")
+    .option(
+      "--kubeconfig <file>",
+      "write an administrator's kubeconfig here (default: in the data directory)",
+    )
+    .option("--store <store>", "sqlite:PATH or memory (default: sqlite in the data directory)")
+    .option("--disable-admission-plugins <names>", "comma-separated names of admission plugins to leave out")
+    .option(
+      "--runtime-config <config>",
+      "api/all=true, resource.k8s.io/v1beta1=true, ...: API versions to serve",
+    )
+    .addOption(kubernetesVersion())
+    .addOption(featureGates())
+    .addHelpText("after", example("dray apiserver --data-dir ./state --port 6443"))
+    .action(async (options) => (await import("./commands/components.ts")).apiserver(options));
+
+  program
+    .command("scheduler")
+    .description("run the scheduler against a cluster")
+    .addOption(kubeconfig())
+    .addOption(context())
+    .addOption(kubernetesVersion())
+    .addOption(featureGates())
+    .option("--leader-elect", "run only while holding the lease kube-system/kube-scheduler")
+    .addHelpText("after", example("dray scheduler --kubeconfig ./state/kubeconfig"))
+    .action(async (options) => (await import("./commands/components.ts")).scheduler(options));
+
+  program
+    .command("controller-manager")
+    .description("run the controllers against a cluster")
+    .addOption(kubeconfig())
+    .addOption(context())
+    .addOption(kubernetesVersion())
+    .addOption(featureGates())
+    .option("--leader-elect", "run only while holding the lease kube-system/kube-controller-manager")
+    .addHelpText("after", example("dray controller-manager --kubeconfig ./state/kubeconfig"))
+    .action(async (options) => (await import("./commands/components.ts")).controllerManager(options));
+
+  program
+    .command("kubelet")
+    .description("run the agent of one node, or of several in one process")
+    .requiredOption("--node-name <name>", "name of the node; may be repeated", collect, [] as string[])
+    .requiredOption(
+      "--kubeconfig <file>",
+      "kubeconfig of the node; the n-th belongs to the n-th node",
+      collect,
+      [] as string[],
+    )
+    .requiredOption(
+      "--root-dir <dir>",
+      "folder that is the node's `/`; a short path; the n-th belongs to the n-th node",
+      collect,
+      [] as string[],
+    )
+    .option(
+      "--tls-cert-file <file>",
+      "serving certificate; n-th as above (default: self-signed)",
+      collect,
+      [] as string[],
+    )
+    .option("--tls-private-key-file <file>", "its key; n-th as above", collect, [] as string[])
+    .option("--log-file <file>", "where to log (default: standard error)")
+    .option(
+      "--client-ca-file <file>",
+      "CA of clients that may call the agents (default: that of the kubeconfig)",
+    )
+    .addOption(kubernetesVersion())
+    .addOption(image())
+    .addHelpText(
+      "after",
+      example("dray kubelet --node-name n1 --kubeconfig n1.kubeconfig --root-dir /run/n1"),
+    )
+    .action(async (options) => (await import("./commands/components.ts")).kubelet(options));
+
+  program
+    .command("driver")
+    .description("run a driver that Dray ships; its environment configures it")
+    .argument("<name>", "example: simulated GPUs")
+    .addHelpText("after", example("NODE_NAME=n1 dray driver example"))
+    .action(async (name: string) => (await import("./commands/driver.ts")).driver(name));
+
+  program
+    .command("kubectl", { hidden: true })
+    .description("the few verbs of kubectl that the demo needs, for machines without it")
+    .argument("[arguments...]")
+    .allowUnknownOption()
+    .helpOption(false)
+    .action(async (_args, _options, command: Command) =>
+      (await import("./kubectl/kubectl.ts")).kubectl(command.args),
+    );
+
+  program
+    .command("version")
+    .description("print the versions of Dray, of Node and of the Kubernetes releases it speaks")
+    .addOption(new Option("-o, --output <format>", "output format").choices(["json", "yaml"]))
+    .addHelpText("after", example("dray version -o json"))
+    .action(async (options) => (await import("./commands/version.ts")).version(options));
+
+  return program;
+}

@@ -1,0 +1,271 @@
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { isAbsolute, resolve } from "node:path";
+import { parseFeatureGates } from "@dray/api";
+import { type Client, type Log, leadWithLease, systemClock } from "@dray/client";
+import {
+  type AgentsOrder,
+  type AgentsReady,
+  choosePort,
+  defaultDataDir,
+  ensureCredentials,
+  layoutOf,
+  openStore,
+  prepareDataDir,
+  writeKubeconfigs,
+} from "@dray/cluster";
+import type { Serving } from "@dray/kubelet";
+import { connect } from "../connect.ts";
+import { UsageError } from "../failure.ts";
+import { builtInImages, parseImageMapping } from "../images.ts";
+import { createLog } from "../logging.ts";
+import { featuresOption, runtimeConfigOption, storeOption, wholeNumber } from "../options.ts";
+
+interface ComponentOptions {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly kubernetesVersion?: string;
+  readonly featureGates?: string;
+  readonly leaderElect?: boolean;
+}
+
+/** Resolves with the signal that asks this process to end, and keeps it alive until then. */
+function endRequested(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    const alive = setInterval(() => {}, 2 ** 30);
+    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      process.once(signal, () => {
+        clearInterval(alive);
+        resolve(signal);
+      });
+    }
+  });
+}
+
+export interface ApiServerOptions {
+  readonly dataDir?: string;
+  readonly port: string;
+  readonly bindAddress: string;
+  readonly kubeconfig?: string;
+  readonly store?: string;
+  readonly disableAdmissionPlugins?: string;
+  readonly runtimeConfig?: string;
+  readonly kubernetesVersion?: string;
+  readonly featureGates?: string;
+}
+
+export async function apiserver(options: ApiServerOptions): Promise<void> {
+  const { createServer } = await import("@dray/apiserver");
+  const layout = layoutOf(options.dataDir ?? defaultDataDir());
+  const wanted = wholeNumber("--port", options.port, 0, 65535);
+  const storeAt = storeOption(options.store ?? `sqlite:${layout.database}`);
+  const { version: kubernetesVersion } = featuresOption(options);
+  const runtimeConfig = runtimeConfigOption(options.runtimeConfig ?? "");
+  const log = createLog("apiserver");
+  prepareDataDir(layout);
+  const port = await choosePort(options.bindAddress, wanted);
+  const credentials = await ensureCredentials(layout, [], systemClock.now());
+  const store = openStore(storeAt, systemClock);
+  const server = await createServer({
+    store,
+    kubernetesVersion,
+    featureGates: parseFeatureGates(options.featureGates ?? ""),
+    runtimeConfig,
+    disabledAdmissionPlugins: options.disableAdmissionPlugins?.split(",") ?? [],
+    clock: systemClock,
+    log,
+    serving: { ...credentials.server, clientAuthority: credentials.authority.certificate },
+    serviceAccounts: { key: credentials.serviceAccountKey },
+    kubelet: { ...credentials.kubeletClient, authority: credentials.authority.certificate },
+    advertisedPort: port,
+  });
+  const listener = await server.listen({ host: options.bindAddress, port });
+  const file = options.kubeconfig === undefined ? [] : [resolve(options.kubeconfig)];
+  await writeKubeconfigs(layout, credentials, listener.url, file);
+  process.stdout.write(
+    `the API server is ready at ${listener.url}\n  kubeconfig  ${file[0] ?? layout.kubeconfig}\n`,
+  );
+  await endRequested();
+  await server.close();
+  await store.close();
+}
+
+/** Runs a component with its own connection until a signal comes, alone or while it holds a lease. */
+async function component(
+  name: string,
+  options: ComponentOptions,
+  start: (context: {
+    client: Client;
+    log: Log;
+    signal: AbortSignal;
+    ca: string | undefined;
+  }) => Promise<{ readonly stopped: Promise<void> }>,
+): Promise<void> {
+  const log = createLog(name);
+  const { client, ca } = await connect(options, `${name}/dray`, log);
+  const stop = new AbortController();
+  const ended = endRequested().then(() => stop.abort());
+  const run = async (signal: AbortSignal): Promise<void> => {
+    const running = await start({ client, log, signal, ca });
+    log.info({}, `${name} is running`);
+    await running.stopped;
+  };
+  if (options.leaderElect) {
+    await leadWithLease({
+      client,
+      clock: systemClock,
+      log,
+      random: Math.random,
+      namespace: "kube-system",
+      name,
+      identity: `${hostname()}_${randomUUID()}`,
+      signal: stop.signal,
+      lead: run,
+    });
+  } else {
+    await run(stop.signal);
+  }
+  await ended;
+  client.close();
+}
+
+export async function scheduler(options: ComponentOptions): Promise<void> {
+  const { startScheduler } = await import("@dray/scheduler");
+  await component("kube-scheduler", options, ({ client, log, signal }) =>
+    startScheduler({
+      client,
+      log,
+      signal,
+      clock: systemClock,
+      newId: () => randomUUID(),
+      random: Math.random,
+      features: featuresOption(options),
+    }),
+  );
+}
+
+export async function controllerManager(options: ComponentOptions): Promise<void> {
+  const { startControllers } = await import("@dray/controllers");
+  await component("kube-controller-manager", options, ({ client, log, signal, ca }) =>
+    startControllers({
+      client,
+      log,
+      signal,
+      clock: systemClock,
+      newId: () => randomUUID(),
+      random: Math.random,
+      features: featuresOption(options),
+      rootCA: ca ?? "",
+    }),
+  );
+}
+
+export interface KubeletOptions {
+  readonly nodeName: readonly string[];
+  readonly kubeconfig: readonly string[];
+  readonly rootDir: readonly string[];
+  readonly tlsCertFile: readonly string[];
+  readonly tlsPrivateKeyFile: readonly string[];
+  readonly clientCaFile?: string;
+  readonly kubernetesVersion?: string;
+  readonly image: readonly string[];
+  readonly logFile?: string;
+}
+
+/** The certificate of a node's endpoints: the files, or without them one that the node signs itself. */
+async function serving(
+  nodeName: string,
+  certFile: string | undefined,
+  keyFile: string | undefined,
+  clientCA: string | undefined,
+): Promise<Serving> {
+  const trusted = clientCA === undefined ? {} : { clientCA };
+  if (certFile !== undefined && keyFile !== undefined) {
+    return { cert: readFileSync(certFile, "utf8"), key: readFileSync(keyFile, "utf8"), ...trusted };
+  }
+  const { createAuthority, issueCertificate } = await import("@dray/apiserver/pki");
+  const now = systemClock.now();
+  const authority = await createAuthority(`${nodeName}-ca`, now);
+  const names = {
+    dnsNames: [nodeName, "localhost"],
+    ipAddresses: ["127.0.0.1"],
+    usages: ["server"] as const,
+  };
+  const { certificate, key } = await issueCertificate(authority, { commonName: nodeName, ...names }, now);
+  return { cert: certificate, key, ...trusted };
+}
+
+export async function kubelet(options: KubeletOptions): Promise<void> {
+  const count = options.nodeName.length;
+  if (count === 0) throw new UsageError("--node-name, --kubeconfig and --root-dir are needed");
+  for (const [flag, values] of [
+    ["--kubeconfig", options.kubeconfig],
+    ["--root-dir", options.rootDir],
+  ] as const) {
+    if (values.length !== count)
+      throw new UsageError(`${flag} is given ${values.length} times for ${count} nodes`);
+  }
+  for (const dir of options.rootDir)
+    if (!isAbsolute(dir)) throw new UsageError(`--root-dir ${dir}: must be an absolute path`);
+  const { startKubelet } = await import("@dray/kubelet");
+  // A parent (`dray up`) says over IPC when to connect, and when pods are to end too. When it dies, they go on.
+  const parent = process.send === undefined ? undefined : new Parent();
+  if (parent !== undefined)
+    await Promise.race([parent.connect, parent.leavePods.then(() => process.exit(0))]);
+  const log = createLog("kubelet", options.logFile);
+  const images = [...options.image.map(parseImageMapping), ...builtInImages()];
+  const clientCA =
+    options.clientCaFile === undefined ? undefined : readFileSync(options.clientCaFile, "utf8");
+  const agents = await Promise.all(
+    options.nodeName.map(async (nodeName, i) => {
+      const { client, server, ca } = await connect(
+        { kubeconfig: options.kubeconfig[i]! },
+        "kubelet/dray",
+        log,
+      );
+      const url = new URL(server);
+      return startKubelet({
+        client,
+        nodeName,
+        rootDir: options.rootDir[i]!,
+        apiServer: { host: url.hostname, port: Number(url.port || 443) },
+        images,
+        clock: systemClock,
+        log,
+        serving: await serving(
+          nodeName,
+          options.tlsCertFile[i],
+          options.tlsPrivateKeyFile[i],
+          clientCA ?? ca,
+        ),
+      });
+    }),
+  );
+  process.send?.({ ready: true } satisfies AgentsReady);
+  const leavePods = await Promise.race([
+    endRequested().then(() => true),
+    ...(parent ? [parent.leavePods] : []),
+  ]);
+  await Promise.all(agents.map((agent) => agent.stop({ leavePods })));
+  process.exit(0);
+}
+
+/** What the process that started this one says over IPC. */
+class Parent {
+  /** Resolves when the API server listens. */
+  readonly connect: Promise<void>;
+  /** Resolves when this process is to end: whether its pods go on. */
+  readonly leavePods: Promise<boolean>;
+
+  constructor() {
+    const connect = Promise.withResolvers<void>();
+    const end = Promise.withResolvers<boolean>();
+    this.connect = connect.promise;
+    this.leavePods = end.promise;
+    process.on("message", ({ order }: AgentsOrder) =>
+      order === "connect" ? connect.resolve() : end.resolve(false),
+    );
+    process.once("disconnect", () => end.resolve(true));
+  }
+}

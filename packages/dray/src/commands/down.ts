@@ -1,0 +1,44 @@
+import { existsSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  cleanUpRun,
+  defaultDataDir,
+  deleteData,
+  isAlive,
+  layoutOf,
+  readConfig,
+  removeProcessFile,
+  runningProcess,
+} from "@dray/cluster";
+
+/** How long a cluster may take to end its pods before it is killed; pods have 30 seconds unless they say otherwise. */
+const patience = 60_000;
+
+/** Stops the cluster if it runs, and removes what a crashed one left: processes, sockets, mounts, CDI files. */
+export async function down(options: { dataDir?: string; deleteData?: boolean }): Promise<void> {
+  const layout = layoutOf(options.dataDir ?? defaultDataDir());
+  const crashed = existsSync(layout.processFile);
+  const running = runningProcess(layout.processFile);
+  if (running !== undefined) {
+    process.kill(running.pid, "SIGTERM");
+    const deadline = Date.now() + patience;
+    while (isAlive(running)) {
+      if (Date.now() > deadline) process.kill(running.pid, "SIGKILL");
+      await sleep(20);
+    }
+  }
+  await cleanUpRun(layout);
+  removeProcessFile(layout.processFile);
+  const known = readConfig(layout) !== undefined;
+  if (options.deleteData && known) deleteData(layout);
+  const what =
+    running !== undefined
+      ? "has stopped"
+      : crashed
+        ? "had ended without stopping: what it left running is removed"
+        : known
+          ? "was not running"
+          : "does not exist";
+  const data = options.deleteData ? "its data is deleted" : "its data stays";
+  process.stdout.write(`the cluster in ${layout.dataDir} ${what}${known ? `; ${data}` : ""}\n`);
+}

@@ -1,0 +1,23 @@
+import { type Client, createClient, httpsTransport, type Log, loadKubeconfig } from "@dray/client";
+
+export interface Connection {
+  readonly client: Client;
+  readonly server: string;
+  /** PEM; undefined where the system's authorities count. */
+  readonly ca: string | undefined;
+  readonly namespace: string;
+}
+
+/** Connects as the kubeconfig says, with kubectl's precedence of flags, environment and files. */
+export async function connect(
+  flags: { readonly kubeconfig?: string; readonly context?: string },
+  userAgent: string,
+  log?: Log,
+): Promise<Connection> {
+  const { connection, namespace } = await loadKubeconfig({
+    ...(flags.kubeconfig === undefined ? {} : { file: flags.kubeconfig }),
+    ...(flags.context === undefined ? {} : { context: flags.context }),
+  });
+  const client = createClient({ transport: httpsTransport(connection), userAgent, ...(log && { log }) });
+  return { client, server: connection.server, ca: connection.ca, namespace };
+}

@@ -1,0 +1,25 @@
+import type { Table } from "@dray/api/meta/v1";
+
+/** The server's table as kubectl prints it: columns of priority 0 (all if `wide`), three blanks apart. */
+export function printTable(
+  table: Table,
+  { wide, namespaces }: { wide: boolean; namespaces: boolean },
+): string {
+  const columns = (table.columnDefinitions ?? []).map((column, index) => ({ ...column, index }));
+  const shown = columns.filter((column) => wide || (column.priority ?? 0) === 0);
+  const rows = (table.rows ?? []).map((row) => {
+    const cells = shown.map(({ index }) => String(row.cells?.[index] ?? ""));
+    if (!namespaces) return cells;
+    const object = row.object as { metadata?: { namespace?: string } } | undefined;
+    return [object?.metadata?.namespace ?? "", ...cells];
+  });
+  const header = [
+    ...(namespaces ? ["NAMESPACE"] : []),
+    ...shown.map((column) => (column.name ?? "").toUpperCase()),
+  ];
+  const widths = header.map((_, i) => Math.max(...[header, ...rows].map((row) => row[i]!.length)));
+  return [header, ...rows]
+    .map((row) => row.map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd(widths[i]!))).join("   "))
+    .map((line) => `${line.trimEnd()}\n`)
+    .join("");
+}

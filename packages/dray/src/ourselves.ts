@@ -1,0 +1,38 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { join } from "node:path";
+import type { ClusterConfig, Layout } from "@dray/cluster";
+
+/** The command that runs `dray` with `args` as this process was run. */
+export function ourselves(args: readonly string[]): [command: string, args: string[]] {
+  return [process.execPath, [...process.execArgv, process.argv[1]!, ...args]];
+}
+
+/** Starts the process of all node agents. It lives as long as this one; its pods outlive both. */
+export function agentsCommand(layout: Layout, nodes: readonly string[], config: ClusterConfig): ChildProcess {
+  const flags = nodes.flatMap((node, index) => [
+    "--node-name",
+    node,
+    "--kubeconfig",
+    layout.nodeKubeconfig(node),
+    "--root-dir",
+    layout.nodeRoot(index),
+    "--tls-cert-file",
+    join(layout.pki, `node-${node}-server.crt`),
+    "--tls-private-key-file",
+    join(layout.pki, `node-${node}-server.key`),
+  ]);
+  const images = config.images.flatMap((image) => ["--image", image]);
+  const [command, args] = ourselves([
+    "kubelet",
+    ...flags,
+    ...images,
+    "--client-ca-file",
+    join(layout.pki, "ca.crt"),
+    "--kubernetes-version",
+    config.kubernetesVersion,
+    "--log-file",
+    join(layout.logs, "agents.log"),
+  ]);
+  // A session of its own: Ctrl-C in a terminal is for the cluster, which then tells its agents what to do.
+  return spawn(command, args, { detached: true, stdio: ["ignore", "inherit", "inherit", "ipc"] });
+}

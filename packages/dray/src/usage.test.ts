@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { commandLine } from "./commands.ts";
+import { dray, inFolder } from "./testing.ts";
+
+const commands = commandLine().commands.filter((command) => command.name() !== "kubectl");
+
+test("the help of every command has an example of that command", () => {
+  assert.ok(commands.length > 8);
+  for (const command of commands) {
+    let text = "";
+    command.configureOutput({ writeOut: (part) => (text += part) }).outputHelp();
+    assert.match(text, new RegExp(`Example:\\n  .*dray ${command.name()}`), command.name());
+  }
+});
+
+test("--help prints to standard output and exits with 0", async () => {
+  for (const args of [["--help"], ["up", "--help"]]) {
+    const { code, stdout, stderr } = await dray(args);
+    assert.equal(code, 0);
+    assert.match(stdout, /^Usage: dray/);
+    assert.equal(stderr, "");
+  }
+});
+
+const mistakes: [args: string, message: RegExp][] = [
+  ["frob", /unknown command frob: must be one of up, down, status, .*version, help\n/],
+  ["up --frob", /unknown option '--frob'\n\(--help/],
+  ["up more", /too many arguments for 'up'/],
+  ["up --nodes many", /--nodes many: must be a whole number from 0 to 100/],
+  ["up --port 65536", /--port 65536: must be a whole number from 0 to 65535/],
+  ["up --store redis", /--store redis: must be sqlite:PATH or memory/],
+  ["up --image nginx", /--image nginx: must be PATTERN=COMMAND, as in/],
+  ["up --feature-gates DRAAdminAccess", /--feature-gates: .*DRAAdminAccess/],
+  ["up --feature-gates Frob=true", /--feature-gates: .*Frob.* has DRAAdminAccess/],
+  ["up --kubernetes-version 1.20", /--kubernetes-version: .*"1.20".* 1\.34, 1\.35/],
+  ["status -o table", /Allowed choices are json, yaml, kubeconfig/],
+  ["driver frob", /unknown driver frob: must be one of example/],
+  ["kubelet", /--node-name, --kubeconfig and --root-dir are needed/],
+  ["kubelet --node-name a --kubeconfig b --root-dir c", /--root-dir c: must be an absolute path/],
+  ["kubectl frob", /unknown verb frob: must be one of get, apply/],
+];
+test("a mistake in the usage exits with 2, says what is accepted and writes nothing", async () => {
+  await inFolder(async (folder) => {
+    const data = join(folder, "data");
+    const results = await Promise.all(
+      mistakes.map(async ([line]) => dray(line.split(" "), { DRAY_DATA_DIR: data })),
+    );
+    for (const [i, [line, message]] of mistakes.entries()) {
+      const { code, stdout, stderr } = results[i]!;
+      assert.deepEqual({ line, code, stdout }, { line, code: 2, stdout: "" });
+      assert.match(stderr, message);
+      assert.doesNotMatch(stderr, /\n +at /);
+    }
+    assert.deepEqual(readdirSync(folder), []);
+  });
+});
+
+test("version says the same for people and for programs", async () => {
+  const [text, json, yaml] = await Promise.all([
+    dray(["version"]),
+    dray(["version", "-o", "json"]),
+    dray(["version", "-o", "yaml"]),
+  ]);
+  const facts = JSON.parse(json.stdout) as { dray: string; node: string; kubernetes: string[] };
+  assert.equal(facts.node, process.versions.node);
+  assert.ok(facts.kubernetes.includes("1.36"));
+  assert.equal(
+    text.stdout,
+    `dray ${facts.dray}, Node ${facts.node}, Kubernetes ${facts.kubernetes.join(", ")}\n`,
+  );
+  const { parse } = await import("yaml");
+  assert.deepEqual(parse(yaml.stdout), facts);
+});
+
+test("without a cluster status exits with 1, down with 0, and both say so", async () => {
+  await inFolder(async (folder) => {
+    const data = ["--data-dir", join(folder, "none")];
+    const [text, json, kubeconfig, down] = await Promise.all([
+      dray(["status", ...data]),
+      dray(["status", "-o", "json", ...data]),
+      dray(["status", "-o", "kubeconfig", ...data]),
+      dray(["down", "--delete-data", ...data]),
+    ]);
+    assert.equal(text.code, 1);
+    assert.match(text.stdout, /there is no cluster in .*none: `dray up` makes one/);
+    assert.equal(json.code, 1);
+    assert.deepEqual(JSON.parse(json.stdout), { running: false, dataDir: join(folder, "none") });
+    assert.equal(kubeconfig.code, 1);
+    assert.match(kubeconfig.stderr, /there is no cluster/);
+    assert.equal(down.code, 0);
+    assert.match(down.stdout, /does not exist/);
+  });
+});
+
+test("a data directory that cannot be written is named", async () => {
+  await inFolder(async (folder) => {
+    writeFileSync(join(folder, "file"), "");
+    const dataDir = join(folder, "file", "data");
+    const { code, stderr } = await dray(["up", "--detach", "--data-dir", dataDir]);
+    assert.equal(code, 1);
+    assert.ok(stderr.startsWith(`error: the data directory ${dataDir} cannot be written: `), stderr);
+    assert.match(stderr, /name another with --data-dir\n$/);
+  });
+});
