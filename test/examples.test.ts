@@ -1,0 +1,200 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import {
+  eventually,
+  getJSON,
+  gpuOf,
+  installDriver,
+  repository,
+  startCluster,
+  type TestCluster,
+  withoutKubectl,
+} from "./harness.ts";
+
+/** The examples of the other seeds, each tried with the real kubectl on one cluster. */
+test("the examples", { skip: withoutKubectl, timeout: 180_000 }, async (t) => {
+  let cluster: TestCluster;
+  before(async () => {
+    cluster = await startCluster("--nodes", "2");
+    await installDriver(cluster);
+  });
+  after(async () => {
+    await cluster?.down();
+  });
+  const apply = (file: string): Promise<string> =>
+    cluster.kubectl("apply", "-f", join(repository, "examples", file));
+  const running = (
+    selector: string,
+    count: number,
+  ): Promise<{ metadata: { name: string }; spec: { nodeName: string } }[]> =>
+    eventually(`${count} pods ${selector} run`, async () => {
+      const { items } = await getJSON(cluster, "pods", "-l", selector);
+      return (
+        items.length === count &&
+        items.every((pod: { status: { phase: string } }) => pod.status.phase === "Running") &&
+        items
+      );
+    });
+
+  await t.test("three replicas get three devices, and their claims go with them", async () => {
+    await apply("high-vram-gpu/deviceclass.yaml");
+    await apply("high-vram-gpu/deployment.yaml");
+    assert.match(
+      await cluster.kubectl("rollout", "status", "deployment/gpu-worker", "--timeout=60s"),
+      /successfully rolled out/,
+    );
+    const pods = await running("app=gpu-worker", 3);
+    const devices = await Promise.all(
+      pods.map(async (pod) => `${pod.spec.nodeName}/${await gpuOf(cluster, pod.metadata.name)}`),
+    );
+    assert.equal(new Set(devices).size, 3, devices.join(", "));
+    const claims = await getJSON(cluster, "resourceclaims");
+    assert.equal(claims.items.length, 3);
+    for (const claim of claims.items) {
+      assert.match(claim.metadata.name, /^gpu-worker-[a-z0-9]+-[a-z0-9]{5}-ephemeral-gpu-[a-z0-9]{5}$/);
+      assert.equal(claim.metadata.ownerReferences[0].kind, "Pod");
+    }
+    await cluster.kubectl("delete", "deployment", "gpu-worker");
+    await eventually(
+      "the claims are gone",
+      async () => (await getJSON(cluster, "resourceclaims")).items.length === 0,
+    );
+  });
+
+  await t.test("a pod gets a GPU of a class by property", async () => {
+    await apply("high-vram-gpu/resourceclaim.yaml");
+    await apply("high-vram-gpu/pod.yaml");
+    assert.match(await gpuOf(cluster, "ai-workload"), /^gpu-\d$/);
+    await cluster.kubectl("delete", "pod", "ai-workload");
+    await cluster.kubectl("delete", "resourceclaim", "my-gpu-claim");
+  });
+
+  await t.test("a pod that ends frees its device", async () => {
+    await apply("gpu-class/gpu-class.yaml");
+    await eventually(
+      "the pod has succeeded",
+      async () => (await getJSON(cluster, "pod", "gpu-pod")).status.phase === "Succeeded",
+    );
+    assert.match(await gpuOf(cluster, "gpu-pod"), /^gpu-\d$/);
+    await eventually("the claim is pending", async () => {
+      const claim = await getJSON(cluster, "resourceclaim", "gpu-class-claim");
+      return claim.status.allocation === undefined && claim.status.reservedFor === undefined;
+    });
+    await cluster.kubectl("delete", "-f", join(repository, "examples", "gpu-class", "gpu-class.yaml"));
+  });
+
+  await t.test("two pods that share a claim see the same device", async () => {
+    await apply("shared-claim/shared-claim.yaml");
+    const [first, second] = await running("example=shared-claim", 2);
+    assert.equal(first?.spec.nodeName, second?.spec.nodeName);
+    assert.equal(await gpuOf(cluster, "first"), await gpuOf(cluster, "second"));
+    const claim = await getJSON(cluster, "resourceclaim", "shared-gpu");
+    assert.equal(claim.status.reservedFor.length, 2);
+    await cluster.kubectl("delete", "pod", "first");
+    const still = await getJSON(cluster, "resourceclaim", "shared-gpu");
+    assert.ok(still.status.allocation, "a claim in use lost its device");
+    await cluster.kubectl(
+      "delete",
+      "-f",
+      join(repository, "examples", "shared-claim", "shared-claim.yaml"),
+      "--ignore-not-found",
+    );
+  });
+
+  await t.test("a claim that nothing satisfies leaves its pod Pending, with the reason", async () => {
+    await apply("unsatisfiable/unsatisfiable.yaml");
+    const event = await eventually("an event says why", async () => {
+      const { items } = await getJSON(
+        cluster,
+        "events",
+        "--field-selector",
+        "involvedObject.name=wants-huge-gpu,reason=FailedScheduling",
+      );
+      return items[0];
+    });
+    assert.equal(event.type, "Warning");
+    assert.match(event.message, /^0\/2 nodes are available: 2 cannot allocate all claims\./);
+    const pod = await getJSON(cluster, "pod", "wants-huge-gpu");
+    assert.equal(pod.status.phase, "Pending");
+    const condition = pod.status.conditions.find((c: { type: string }) => c.type === "PodScheduled");
+    assert.deepEqual([condition.status, condition.reason], ["False", "Unschedulable"]);
+    assert.match(
+      await cluster.kubectl("describe", "pod", "wants-huge-gpu"),
+      /FailedScheduling.*cannot allocate all claims/,
+    );
+    await cluster.kubectl(
+      "delete",
+      "-f",
+      join(repository, "examples", "unsatisfiable", "unsatisfiable.yaml"),
+    );
+  });
+
+  await t.test("a claim of a class that is not there waits, and its pod says so", async () => {
+    const claim = {
+      apiVersion: "resource.k8s.io/v1",
+      kind: "ResourceClaim",
+      metadata: { name: "no-class" },
+      spec: { devices: { requests: [{ name: "r", exactly: { deviceClassName: "missing" } }] } },
+    };
+    const container = { name: "c", image: "x", command: ["true"], resources: { claims: [{ name: "g" }] } };
+    const pod = {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "no-class" },
+      spec: { containers: [container], resourceClaims: [{ name: "g", resourceClaimName: "no-class" }] },
+    };
+    for (const object of [claim, pod]) {
+      const applied = await cluster.tryKubectl(["apply", "-f", "-"], JSON.stringify(object));
+      assert.equal(applied.code, 0, applied.stderr);
+    }
+    await eventually("the pod says which class is missing", async () => {
+      const { status } = await getJSON(cluster, "pod", "no-class");
+      const condition = status.conditions?.find((c: { type: string }) => c.type === "PodScheduled");
+      return /request r: device class missing does not exist/.test(condition?.message ?? "");
+    });
+    await cluster.kubectl("delete", "pod,resourceclaim", "no-class");
+  });
+
+  await t.test("pods that cannot be created are an event of their owner, and harm nobody else", async () => {
+    const container = { name: "c", image: "x", command: ["true"] };
+    const template = {
+      metadata: { labels: { app: "nope" } },
+      spec: { priorityClassName: "nope", containers: [container] },
+    };
+    const spec = { selector: { matchLabels: { app: "nope" } }, template };
+    const deployment = { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "nope" }, spec };
+    assert.equal((await cluster.tryKubectl(["apply", "-f", "-"], JSON.stringify(deployment))).code, 0);
+    await eventually("events say why, again and again", async () => {
+      const { items } = await getJSON(cluster, "events", "--field-selector", "reason=FailedCreate");
+      const told = items.filter((event: { message: string }) =>
+        event.message.includes("no PriorityClass with name nope"),
+      );
+      return told.reduce((sum: number, event: { count: number }) => sum + event.count, 0) > 4;
+    });
+    assert.match(await cluster.kubectl("get", "deployment", "nope"), /0\/1/);
+    await cluster.kubectl("delete", "deployment", "nope");
+  });
+
+  await t.test("an image without a command waits, with a reason that says what to do", async () => {
+    await cluster.kubectl("run", "imageless", "--image=example.com/tool:v1");
+    const pod = await eventually("the container waits", async () => {
+      const pod = await getJSON(cluster, "pod", "imageless");
+      return pod.status.containerStatuses?.[0]?.state?.waiting?.message && pod;
+    });
+    assert.match(
+      pod.status.containerStatuses[0].state.waiting.message,
+      /--image 'example\.com\/tool:v1=COMMAND'/,
+    );
+    await eventually("a Warning event says so too", async () => {
+      const { items } = await getJSON(
+        cluster,
+        "events",
+        "--field-selector",
+        "involvedObject.name=imageless,type=Warning",
+      );
+      return items.some((event: { message: string }) => event.message.includes("--image"));
+    });
+    await cluster.kubectl("delete", "pod", "imageless");
+  });
+});
