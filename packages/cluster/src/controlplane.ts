@@ -63,13 +63,13 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   const component = {
     clock,
     log,
-    newId,
     random: Math.random,
     signal: stop.signal,
     features: featuresOf(parseKubernetesVersion(kubernetesVersion), parseFeatureGates(featureGates)),
   };
   const scheduler = await startScheduler({
     ...component,
+    newId,
     client: client("system:kube-scheduler"),
   });
   const controllers = await startControllers({

@@ -7,7 +7,7 @@ import { type ControllerContext, type Controllers, startControllers } from "@dra
 import { type TestCluster, withCluster } from "./testing.ts";
 
 const startAll = (context: ControllerContext): Promise<Controllers> =>
-  startControllers({ ...context, newId: () => "", rootCA: "PEM" });
+  startControllers({ ...context, rootCA: "PEM" });
 
 const devices = { requests: [{ name: "gpu", exactly: { deviceClassName: "gpu" } }] };
 const labels = { app: "web" };

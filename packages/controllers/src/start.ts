@@ -18,7 +18,6 @@ export interface ControllersOptions {
   readonly client: Client;
   readonly clock: Clock;
   readonly log: Log;
-  readonly newId: () => string;
   /** Between 0 and 1. */
   readonly random: () => number;
   readonly signal: AbortSignal;

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { featuresOf, type Kind, type KubeObject, StatusError } from "@dray/api";
 import { Event, Namespace, Node, Pod, ServiceAccount } from "@dray/api/core/v1";
 import { createServer } from "@dray/apiserver";
@@ -81,7 +80,6 @@ export async function withCluster(
     store,
     clock,
     log,
-    newId: randomUUID,
     // Who starts controllers one by one has no service accounts.
     disabledAdmissionPlugins: ["ServiceAccount"],
   });

@@ -153,7 +153,6 @@ export async function controllerManager(options: ComponentOptions): Promise<void
       log,
       signal,
       clock: systemClock,
-      newId: () => randomUUID(),
       random: Math.random,
       features: featuresOption(options),
       rootCA: ca ?? "",
