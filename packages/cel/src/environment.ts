@@ -2,7 +2,7 @@ import type { DeviceAttribute, DeviceCapacity } from "@dray/api/resource/v1";
 import { check, checkLiterals, type Scope } from "./checker.ts";
 import { type FunctionDeclaration, functionTable } from "./declarations.ts";
 import { deviceValue } from "./device.ts";
-import { estimate, type Shape, unlimited } from "./estimate.ts";
+import { estimate, type Shape } from "./estimate.ts";
 import { parseDuration, parseTimestamp } from "./library/conversions.ts";
 import { includesLibrary, quantityLibrary } from "./library/kubernetes.ts";
 import { listsLibrary, mapInsertLibrary } from "./library/lists.ts";
@@ -81,8 +81,6 @@ export interface DeviceEnvironment {
 
 /** Highest cost of one selector, estimated and spent (resource.k8s.io CELSelectorExpressionMaxCost). */
 export const costLimit = 1_000_000;
-/** Longest selector in bytes (CELSelectorExpressionMaxLength). */
-export const lengthLimit = 10 * 1024;
 
 /** Names of the types of the language, which are values too. */
 const typeNames: ReadonlyMap<string, CelType> = new Map(
@@ -271,6 +269,3 @@ function noBool(name: string): string {
       return `type conversion error from ${name} to 'bool'`;
   }
 }
-
-/** A cost that nothing bounds, as `maxCost` reports it. */
-export const unlimitedCost: bigint = unlimited;

@@ -50,7 +50,6 @@ export const mapType = (key: CelType, value: CelType): CelType => make("map", "m
 export const optionalType = (value: CelType): CelType => make("opaque", "optional_type", [value]);
 export const typeOf = (type: CelType): CelType => make("type", "type", [type]);
 export const typeParam = (name: string): CelType => make("param", name);
-export const opaqueType = (name: string, ...params: CelType[]): CelType => make("opaque", name, params);
 /** A type with fields of its own; the environment knows them. */
 export const structType = (name: string): CelType => make("struct", name);
 

@@ -97,9 +97,6 @@ const tables = [
 ] as unknown as readonly Table[];
 
 export const kindRows: readonly KindRow[] = tables.flatMap((table) => table.kinds);
-export const knownValues: ReadonlyMap<string, readonly string[]> = new Map(
-  tables.flatMap((table) => Object.entries(table.values)),
-);
 export const typeRows: ReadonlyMap<string, readonly FieldRow[]> = new Map(
   tables.flatMap((table) => Object.entries(table.types)),
 );

@@ -1,4 +1,3 @@
-import type { KubeObject } from "@dray/api";
 import type { Namespace } from "@dray/api/core/v1";
 import type { Strategy } from "./strategy.ts";
 
@@ -39,9 +38,4 @@ export const namespaces: Strategy = {
 
 function finalizersOf(namespace: Namespace): { finalizers?: string[] } {
   return namespace.spec?.finalizers === undefined ? {} : { finalizers: namespace.spec.finalizers };
-}
-
-/** True for a namespace whose deletion has begun. */
-export function isTerminating(namespace: KubeObject): boolean {
-  return namespace.metadata.deletionTimestamp !== undefined;
 }
