@@ -1,8 +1,14 @@
 import { Command, Option } from "commander";
 import { UsageError } from "./failure.ts";
 
-/** Where a command's code is: loaded only when it runs, so that each command starts fast. */
-const collect = (value: string, previous: string[]): string[] => [...previous, value];
+/** An option that may be given several times. `otherwise` says in the help what counts without it; absent: it is needed. */
+const repeated = (flags: string, description: string, otherwise?: string): Option => {
+  const option = new Option(flags, description).argParser((value: string, previous: string[] = []) => [
+    ...previous,
+    value,
+  ]);
+  return otherwise === undefined ? option.makeOptionMandatory() : option.default([] as string[], otherwise);
+};
 
 const dataDir = (): Option =>
   new Option(
@@ -25,15 +31,15 @@ const featureGates = (): Option =>
   new Option("--feature-gates <gates>", "A=true,B=false: gates to set apart from the release's defaults");
 
 const image = (): Option =>
-  new Option(
+  repeated(
     "--image <pattern=command>",
     "run COMMAND for images that match PATTERN (* matches anything); may be repeated",
-  )
-    .default([] as string[], "none")
-    .argParser(collect);
+    "none",
+  );
 
 const example = (text: string): string => `\nExample:\n${text.replace(/^/gm, "  ")}\n`;
 
+/** The commands; the code of each is loaded only when it runs, so that all of them start fast. */
 export function commandLine(): Command {
   const program = new Command("dray")
     .description("Kubernetes Dynamic Resource Allocation: clusters, drivers, answers")
@@ -139,26 +145,18 @@ export function commandLine(): Command {
   program
     .command("kubelet")
     .description("run the agent of one node, or of several in one process")
-    .requiredOption("--node-name <name>", "name of the node; may be repeated", collect, [] as string[])
-    .requiredOption(
-      "--kubeconfig <file>",
-      "kubeconfig of the node; the n-th belongs to the n-th node",
-      collect,
-      [] as string[],
+    .addOption(repeated("--node-name <name>", "name of the node; may be repeated"))
+    .addOption(repeated("--kubeconfig <file>", "kubeconfig of the node; the n-th belongs to the n-th node"))
+    .addOption(
+      repeated(
+        "--root-dir <dir>",
+        "folder that is the node's `/`; a short path; the n-th belongs to the n-th node",
+      ),
     )
-    .requiredOption(
-      "--root-dir <dir>",
-      "folder that is the node's `/`; a short path; the n-th belongs to the n-th node",
-      collect,
-      [] as string[],
+    .addOption(repeated("--tls-cert-file <file>", "serving certificate; n-th as above", "self-signed"))
+    .addOption(
+      repeated("--tls-private-key-file <file>", "its key; n-th as above", "that of the self-signed one"),
     )
-    .option(
-      "--tls-cert-file <file>",
-      "serving certificate; n-th as above (default: self-signed)",
-      collect,
-      [] as string[],
-    )
-    .option("--tls-private-key-file <file>", "its key; n-th as above", collect, [] as string[])
     .option("--log-file <file>", "where to log (default: standard error)")
     .option(
       "--client-ca-file <file>",

@@ -3,7 +3,7 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { commandLine } from "./commands.ts";
-import { dray, inFolder } from "./testing.ts";
+import { dray, inFolder, output, start } from "./testing.ts";
 
 const commands = commandLine().commands.filter((command) => command.name() !== "kubectl");
 
@@ -38,7 +38,7 @@ const mistakes: [args: string, message: RegExp][] = [
   ["up --kubernetes-version 1.20", /--kubernetes-version: .*"1.20".* 1\.34, 1\.35/],
   ["status -o table", /Allowed choices are json, yaml, kubeconfig/],
   ["driver frob", /unknown driver frob: must be one of example/],
-  ["kubelet", /--node-name, --kubeconfig and --root-dir are needed/],
+  ["kubelet", /required option '--node-name <name>' not specified/],
   ["kubelet --node-name a --kubeconfig b --root-dir c", /--root-dir c: must be an absolute path/],
   ["kubectl frob", /unknown verb frob: must be one of get, apply/],
 ];
@@ -104,4 +104,11 @@ test("a data directory that cannot be written is named", async () => {
     assert.ok(stderr.startsWith(`error: the data directory ${dataDir} cannot be written: `), stderr);
     assert.match(stderr, /name another with --data-dir\n$/);
   });
+});
+
+test("a reader that has had enough is no failure", async () => {
+  const child = start(["--help"]);
+  child.stdout?.destroy();
+  const { code, stderr } = await output(child);
+  assert.deepEqual([code, stderr], [0, ""]);
 });

@@ -197,7 +197,6 @@ async function serving(
 
 export async function kubelet(options: KubeletOptions): Promise<void> {
   const count = options.nodeName.length;
-  if (count === 0) throw new UsageError("--node-name, --kubeconfig and --root-dir are needed");
   for (const [flag, values] of [
     ["--kubeconfig", options.kubeconfig],
     ["--root-dir", options.rootDir],
