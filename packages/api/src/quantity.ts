@@ -40,6 +40,9 @@ const maxInt64 = 2n ** 63n - 1n;
 const maxShortDigits = 18;
 const form = /^([+-]?)0*([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)$/;
 
+const mostNanoDigits = 60;
+const mostNano = 10n ** 69n;
+
 const tens = (power: number): bigint => 10n ** BigInt(power);
 const magnitude = (digits: bigint): bigint => (digits < 0n ? -digits : digits);
 
@@ -139,6 +142,16 @@ export class Quantity {
     return this.#scaled(-3);
   }
 
+  /**
+   * The value in billionths, the smallest unit there is: exact, but that numbers of more than 60 digits stand for the
+   * largest one that has as many (`1e1000000` is a legal quantity, and nobody wants to compute with its digits).
+   */
+  nanoValue(): bigint {
+    if (this.#digits === 0n) return 0n;
+    if (this.#magnitudeLength() > mostNanoDigits) return this.#digits < 0n ? -mostNano : mostNano;
+    return this.#scaled(-9);
+  }
+
   /** The nearest floating-point number: for display and scores, not for decisions. */
   toNumber(): number {
     return Number(`${this.#digits}e${this.#exponent}`);
@@ -152,6 +165,9 @@ export class Quantity {
 
   /** -1, 0 or 1 as this is smaller than, equal to or larger than the other. */
   compare(other: Quantity): -1 | 0 | 1 {
+    if (this.#exponent === other.#exponent) {
+      return this.#digits === other.#digits ? 0 : this.#digits < other.#digits ? -1 : 1;
+    }
     if (this.sign !== other.sign) return this.sign < other.sign ? -1 : 1;
     if (this.sign === 0) return 0;
     // Numbers like 1e1000000000 are told apart by their length and never written out.

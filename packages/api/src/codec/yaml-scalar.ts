@@ -1,6 +1,8 @@
 /** Not YAML; the message names the line. */
 export class YAMLError extends Error {
   override readonly name = "YAMLError";
+  /** Which document of a stream it is, from 1 on. */
+  document?: number;
 }
 
 /** What a plain scalar can be. */

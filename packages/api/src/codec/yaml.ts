@@ -19,6 +19,8 @@ export { YAMLError } from "./yaml-scalar.ts";
 
 export interface YAMLTree {
   readonly value: unknown;
+  /** Which document of the text it is, from 1 on; empty ones count. */
+  readonly document: number;
   /** `line 7: key "a" already set in map`, in order. */
   readonly duplicates: readonly string[];
 }
@@ -42,14 +44,21 @@ const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u0080-\u0084\u00
  */
 export function parseYAMLDocuments(text: string): YAMLTree[] {
   return documentsOf(text)
-    .map(([document, lines]) => read(document, lines))
+    .map(([document, lines], index) => {
+      try {
+        return read(document, lines, index + 1);
+      } catch (error) {
+        if (error instanceof YAMLError) error.document = index + 1;
+        throw error;
+      }
+    })
     .filter(({ value }) => value !== null);
 }
 
 /** Reads the first document; further ones are not looked at. An empty text is null. */
 export function parseYAML(text: string): YAMLTree {
   const first = documentsOf(text)[0];
-  return first === undefined ? { value: null, duplicates: [] } : read(...first);
+  return first === undefined ? { value: null, document: 1, duplicates: [] } : read(...first, 1);
 }
 
 function documentsOf(text: string): [Document, LineCounter][] {
@@ -62,7 +71,7 @@ function documentsOf(text: string): [Document, LineCounter][] {
   return Array.isArray(documents) ? documents.map((document) => [document, lineCounter]) : [];
 }
 
-function read(document: Document, lines: LineCounter): YAMLTree {
+function read(document: Document, lines: LineCounter, number: number): YAMLTree {
   const error = document.errors[0];
   if (error !== undefined) {
     const line = error.linePos?.[0].line ?? 1;
@@ -73,7 +82,7 @@ function read(document: Document, lines: LineCounter): YAMLTree {
         : (error.message.split("\n")[0]?.replace(/ at line \d+, column \d+:?$/, "") ?? "");
     throw new YAMLError(`yaml: ${line === 1 ? "" : `line ${line}: `}${what}`);
   }
-  return shallow(() => new Reader(document, lines).read());
+  return { ...shallow(() => new Reader(document, lines).read()), document: number };
 }
 
 /** Nesting that the stack cannot hold is a mistake of the text. */
@@ -121,7 +130,7 @@ class Reader {
     }
   }
 
-  read(): YAMLTree {
+  read(): Omit<YAMLTree, "document"> {
     const value = this.#value(this.#document.contents as Node | null);
     return { value, duplicates: this.#duplicates };
   }

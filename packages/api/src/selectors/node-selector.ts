@@ -34,7 +34,9 @@ function readTerm(term: NodeSelectorTerm): Test {
 function readExpression(requirement: NodeSelectorRequirement): Test {
   const { key, operator } = requirement;
   const values = requirement.values ?? [];
-  const label = (node: SelectableNode): string | undefined => node.metadata.labels?.[key];
+  // A key may be the name of something that every object inherits: `constructor`.
+  const label = ({ metadata: { labels } }: SelectableNode): string | undefined =>
+    labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined;
   switch (operator) {
     case "In":
     case "NotIn":

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import {
   labelSelectorOf,
+  matchesNodeSelector,
   matchLabels,
   parseFieldSelector,
   parseLabelSelector,
@@ -107,4 +108,12 @@ describe("field selectors", () => {
       message: "invalid field selector: invalid escape sequence: \\x",
     });
   });
+});
+
+test("a label that is not there is not there, also where every object has something of that name", () => {
+  const metadata = { name: "n", labels: { zone: "a" }, uid: "", resourceVersion: "", creationTimestamp: "" };
+  const node = { metadata };
+  const asks = (key: string): boolean =>
+    matchesNodeSelector({ nodeSelectorTerms: [{ matchExpressions: [{ key, operator: "Exists" }] }] }, node);
+  assert.deepEqual(["zone", "constructor", "toString"].map(asks), [true, false, false]);
 });
