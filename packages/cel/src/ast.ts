@@ -15,7 +15,10 @@ export interface Literal extends Node {
 
 export interface Identifier extends Node {
   readonly kind: "identifier";
+  /** With a leading dot where the source has one: then no variable of a macro is meant. */
   readonly name: string;
+  /** The variable or type of the environment that is meant, from the checker; undefined: one of a macro. */
+  global?: string;
 }
 
 export interface Select extends Node {
@@ -24,6 +27,8 @@ export interface Select extends Node {
   readonly field: string;
   /** `has(operand.field)` */
   readonly testOnly: boolean;
+  /** Set by the checker where the whole is the name of a variable or type of the environment: `net.IP`. */
+  global?: string;
 }
 
 export interface Call extends Node {
@@ -55,11 +60,16 @@ export interface MapLiteral extends Node {
   readonly entries: readonly MapEntry[];
 }
 
-/** `Name{field: value}`: no environment of ours declares such a type, so the checker refuses them. */
+/** `Name{field: value}` */
 export interface StructLiteral extends Node {
   readonly kind: "struct";
   readonly name: string;
-  readonly fields: readonly { readonly at: number; readonly name: string; readonly value: Expr }[];
+  readonly fields: readonly {
+    readonly at: number;
+    readonly name: string;
+    readonly value: Expr;
+    readonly optional: boolean;
+  }[];
 }
 
 /** What the macros become: a loop over a list or the keys of a map with one accumulator. */
@@ -95,4 +105,33 @@ export function qualifiedName(expr: Expr): string | undefined {
   if (expr.kind !== "select" || expr.testOnly) return undefined;
   const prefix = qualifiedName(expr.operand);
   return prefix === undefined ? undefined : `${prefix}.${expr.field}`;
+}
+
+/** What an expression is made of, in the order of the source; of a loop range, start, condition, step, result. */
+export function parts(expr: Expr): readonly Expr[] {
+  switch (expr.kind) {
+    case "select":
+      return [expr.operand];
+    case "call":
+      return expr.target === undefined ? expr.args : [expr.target, ...expr.args];
+    case "list":
+      return expr.elements;
+    case "map":
+      return expr.entries.flatMap(({ key, value }) => [key, value]);
+    case "struct":
+      return expr.fields.map(({ value }) => value);
+    case "comprehension":
+      return [expr.range, expr.init, expr.condition, expr.step, expr.result];
+    default:
+      return [];
+  }
+}
+
+/** An expression and all that it is made of, outer before inner. */
+export function* walk(expr: Expr): Iterable<Expr> {
+  const left = [expr];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    yield next;
+    left.push(...parts(next).toReversed());
+  }
 }

@@ -1,5 +1,6 @@
 import { type Call, type Comprehension, type Expr, qualifiedName, type Select } from "./ast.ts";
 import type { FunctionDeclaration, Overload } from "./declarations.ts";
+import { findFunction, findGlobal, findType, type Scope } from "./scope.ts";
 import type { Problem } from "./source.ts";
 import * as types from "./types.ts";
 import {
@@ -17,18 +18,9 @@ import {
   mapType,
   optionalType,
   sameType,
-  stringType,
 } from "./types.ts";
-import { Unifier } from "./unifier.ts";
-import { typeName, type Value } from "./values.ts";
-
-/** What names mean: the variables, the fields of declared types and the functions. */
-export interface Scope {
-  readonly variables: ReadonlyMap<string, CelType>;
-  /** By the name of the type, then of the field. */
-  readonly fields: ReadonlyMap<string, ReadonlyMap<string, CelType>>;
-  readonly functions: ReadonlyMap<string, FunctionDeclaration>;
-}
+import { moreGeneral, TypeTooLarge, Unifier } from "./unifier.ts";
+import { typeName } from "./values.ts";
 
 const literalTypes: Readonly<Record<string, CelType>> = {
   bool: types.boolType,
@@ -43,13 +35,20 @@ const literalTypes: Readonly<Record<string, CelType>> = {
 /** Gives every expression its type and every call its overloads, and answers what is wrong. */
 export function check(expr: Expr, scope: Scope): readonly Problem[] {
   const checker = new Checker(scope);
-  checker.check(expr);
-  if (checker.problems.length === 0) checker.settle();
+  try {
+    checker.check(expr);
+    if (checker.problems.length === 0) checker.settle();
+  } catch (error) {
+    if (!(error instanceof TypeTooLarge)) throw error;
+    checker.problems.push({ at: checker.place, message: "the type of this expression is too large" });
+  }
   return checker.problems;
 }
 
 class Checker {
   readonly problems: Problem[] = [];
+  /** Of the expression looked at last. */
+  place = 0;
   readonly #scope: Scope;
   readonly #unifier = new Unifier();
   readonly #locals: Map<string, CelType>[] = [];
@@ -66,9 +65,11 @@ class Checker {
   }
 
   check(expr: Expr): CelType {
-    expr.type = this.#typeOf(expr);
+    const type = this.#typeOf(expr);
+    this.place = expr.at;
+    expr.type = type;
     this.#checked.push(expr);
-    return expr.type;
+    return type;
   }
 
   #typeOf(expr: Expr): CelType {
@@ -76,7 +77,7 @@ class Checker {
       case "literal":
         return literalTypes[typeName(expr.value)] ?? errorType;
       case "identifier":
-        return this.#identifier(expr.name, expr.at);
+        return this.#identifier(expr);
       case "select":
         return this.#select(expr);
       case "call":
@@ -86,9 +87,7 @@ class Checker {
       case "map":
         return this.#map(expr);
       case "struct":
-        this.#undeclared(expr.at, expr.name);
-        for (const field of expr.fields) this.check(field.value);
-        return errorType;
+        return this.#struct(expr);
       case "comprehension":
         return this.#comprehension(expr);
     }
@@ -100,19 +99,33 @@ class Checker {
   }
 
   #undeclared(at: number, name: string): CelType {
-    return this.#error(at, `undeclared reference to '${name.replace(/^\./, "")}' (in container '')`);
+    const container = this.#scope.container ?? "";
+    return this.#error(at, `undeclared reference to '${name}' (in container '${container}')`);
   }
 
-  #lookup(name: string): CelType | undefined {
+  #mismatch(at: number, wanted: CelType, actual: CelType): CelType {
+    return this.#error(at, mismatch(wanted, actual));
+  }
+
+  #local(name: string): CelType | undefined {
+    if (name.startsWith(".")) return undefined;
     for (let i = this.#locals.length - 1; i >= 0; i--) {
       const local = this.#locals[i]!.get(name);
       if (local !== undefined) return local;
     }
-    return this.#scope.variables.get(name.replace(/^\./, ""));
+    return undefined;
   }
 
-  #identifier(name: string, at: number): CelType {
-    return this.#lookup(name) ?? this.#undeclared(at, name);
+  /** Finds a variable, or a type taken for a value, of the environment, and notes its name. */
+  #global(expr: Expr & { kind: "identifier" | "select" }, name: string): CelType | undefined {
+    const known = findGlobal(this.#scope, name);
+    if (known !== undefined) expr.global = known.name;
+    return known?.type;
+  }
+
+  #identifier(expr: Expr & { kind: "identifier" }): CelType {
+    const local = this.#local(expr.name);
+    return local ?? this.#global(expr, expr.name) ?? this.#undeclared(expr.at, expr.name);
   }
 
   #resolve(type: CelType): CelType {
@@ -120,21 +133,26 @@ class Checker {
   }
 
   #freshParam(): CelType {
-    return types.typeParam(`_${this.#fresh++}`);
+    return types.typeParam(`_var${this.#fresh++}`);
   }
 
   #select(expr: Select): CelType {
     const name = qualifiedName(expr);
-    if (name?.includes(".")) {
-      const known = this.#scope.variables.get(name);
+    if (name !== undefined && this.#local(name.split(".", 1)[0]!) === undefined) {
+      const known = this.#global(expr, name);
       if (known !== undefined) return known;
     }
-    const operand = this.#resolve(this.check(expr.operand));
-    const optional = isOptional(operand);
-    const inner = optional ? this.#resolve(operand.params[0]!) : operand;
-    const result = this.#field(expr.at, inner, expr.field);
-    if (expr.testOnly) return boolType;
-    return optional ? optionalType(result) : result;
+    const result = this.#selectField(expr.at, expr.operand, expr.field, false);
+    return expr.testOnly ? boolType : this.#resolve(result);
+  }
+
+  #selectField(at: number, operand: Expr, field: string, optional: boolean): CelType {
+    const type = this.#resolve(this.check(operand));
+    if (!isOptional(type)) {
+      const result = this.#field(at, type, field);
+      return optional ? optionalType(result) : result;
+    }
+    return optionalType(this.#field(at, type.params[0]!, field));
   }
 
   #field(at: number, target: CelType, field: string): CelType {
@@ -142,65 +160,63 @@ class Checker {
       case "map":
         return target.params[1]!;
       case "struct":
-        return (
-          this.#scope.fields.get(target.name)?.get(field) ?? this.#error(at, `undefined field '${field}'`)
-        );
+        return this.#structField(at, target.name, field);
       case "param":
-        this.#unifier.cover(target, dynType);
+        this.#unifier.fits(dynType, target);
         return dynType;
       default:
         if (!isDynOrError(target)) {
-          return this.#error(at, `type '${checkerName(target)}' does not support field selection`);
+          this.#error(at, `type '${checkerName(target)}' does not support field selection`);
         }
         return dynType;
     }
+  }
+
+  #structField(at: number, type: string, field: string): CelType {
+    const fields = this.#scope.fields.get(type);
+    if (fields === undefined) return this.#error(at, `unexpected failed resolution of '${type}'`);
+    return fields.get(field) ?? this.#error(at, `undefined field '${field}'`);
   }
 
   #call(expr: Call): CelType {
     if (expr.name === "_?._") return this.#optionalSelect(expr);
     const args = expr.args.map((arg) => this.check(arg));
     if (expr.target === undefined) {
-      const declaration = this.#scope.functions.get(expr.name.replace(/^\./, ""));
+      const declaration = findFunction(this.#scope, expr.name);
       if (declaration === undefined) return this.#undeclared(expr.at, expr.name);
-      return this.#overload(expr, declaration, args, false);
+      return this.#overload(expr, declaration, args);
     }
     const prefix = qualifiedName(expr.target);
-    if (prefix !== undefined) {
-      const namespaced = this.#scope.functions.get(`${prefix}.${expr.name}`);
-      if (namespaced !== undefined) {
-        expr.name = namespaced.name;
-        expr.target = undefined;
-        return this.#overload(expr, namespaced, args, false);
-      }
+    const namespaced = prefix === undefined ? undefined : findFunction(this.#scope, `${prefix}.${expr.name}`);
+    if (namespaced !== undefined) {
+      expr.target = undefined;
+      return this.#overload(expr, namespaced, args);
     }
     const target = this.check(expr.target);
-    const declaration = this.#scope.functions.get(expr.name);
+    const declaration = findFunction(this.#scope, expr.name);
     if (declaration === undefined) return this.#undeclared(expr.at, expr.name);
-    return this.#overload(expr, declaration, [target, ...args], true);
+    return this.#overload(expr, declaration, [target, ...args]);
   }
 
   #optionalSelect(expr: Call): CelType {
     const [operand, field] = expr.args as readonly [Expr, Expr];
-    const operandType = this.#resolve(this.check(operand));
-    this.check(field);
-    const inner = isOptional(operandType) ? this.#resolve(operandType.params[0]!) : operandType;
     const name = field.kind === "literal" ? (field.value as string) : "";
-    expr.overloads = this.#scope.functions.get("_?._")?.overloads ?? [];
-    return optionalType(this.#field(expr.at, inner, name));
+    const result = this.#selectField(expr.at, operand, name, true);
+    this.check(field);
+    expr.overloads = findFunction(this.#scope, "_?._")?.overloads ?? [];
+    return this.#resolve(result);
   }
 
-  #overload(
-    expr: Call,
-    declaration: FunctionDeclaration,
-    args: readonly CelType[],
-    member: boolean,
-  ): CelType {
+  #overload(expr: Call, declaration: FunctionDeclaration, args: readonly CelType[]): CelType {
+    expr.name = declaration.name;
+    const member = expr.target !== undefined;
+    if (logical.has(expr.name)) return this.#logical(expr, declaration, args);
     const fitting: Overload[] = [];
     let result: CelType | undefined;
     for (const overload of declaration.overloads) {
       if (overload.member !== member) continue;
       const instance = this.#instantiate(overload);
-      if (this.#unifier.coverAll(args, instance.args) === undefined) continue;
+      if (!this.#unifier.fitsAll(args, instance.args)) continue;
       fitting.push(overload);
       const type = this.#resolve(instance.result);
       if (result === undefined) result = type;
@@ -213,6 +229,16 @@ class Checker {
       expr.at,
       `found no matching overload for '${declaration.name}' applied to '${callName(names, member)}'`,
     );
+  }
+
+  /** `&&` and `||`: each operand is judged by itself. */
+  #logical(expr: Call, declaration: FunctionDeclaration, args: readonly CelType[]): CelType {
+    expr.overloads = declaration.overloads;
+    let result = boolType;
+    args.forEach((arg, i) => {
+      if (!this.#unifier.fits(arg, boolType)) result = this.#mismatch(expr.args[i]!.at, boolType, arg);
+    });
+    return result;
   }
 
   #instantiate(overload: Overload): { args: readonly CelType[]; result: CelType } {
@@ -231,7 +257,8 @@ class Checker {
   #list(expr: Expr & { kind: "list" }): CelType {
     let joined: CelType | undefined;
     expr.elements.forEach((element, i) => {
-      joined = this.#join(joined, this.#element(element, expr.optional.has(i)));
+      const type = this.check(element);
+      joined = this.#join(joined, expr.optional.has(i) ? this.#unwrap(element.at, type) : type);
     });
     return listType(joined ?? this.#freshParam());
   }
@@ -241,150 +268,91 @@ class Checker {
     let value: CelType | undefined;
     for (const entry of expr.entries) {
       key = this.#join(key, this.check(entry.key));
-      value = this.#join(value, this.#element(entry.value, entry.optional));
+      const type = this.check(entry.value);
+      value = this.#join(value, entry.optional ? this.#unwrap(entry.value.at, type) : type);
     }
     return mapType(key ?? this.#freshParam(), value ?? this.#freshParam());
   }
 
-  #element(expr: Expr, optional: boolean): CelType {
-    const type = this.#resolve(this.check(expr));
-    if (!optional) return type;
-    if (isOptional(type)) return type.params[0]!;
-    if (isDynOrError(type)) return type;
-    return this.#error(
-      expr.at,
-      `expected type '${checkerName(optionalType(type))}' but found '${checkerName(type)}'`,
-    );
+  #struct(expr: Expr & { kind: "struct" }): CelType {
+    let type = findType(this.#scope, expr.name);
+    if (type === undefined) return this.#undeclared(expr.at, expr.name);
+    const message = type.kind === "struct" && this.#scope.fields.has(type.name);
+    if (!message) {
+      this.#error(expr.at, `'${type.name}' is not a message type`);
+      type = errorType;
+    }
+    for (const field of expr.fields) {
+      const actual = this.check(field.value);
+      const value = field.optional ? this.#unwrap(field.value.at, actual) : actual;
+      const wanted = message ? this.#structField(field.at, type.name, field.name) : errorType;
+      if (this.#unifier.fits(wanted, value)) continue;
+      const message_ = `expected type of field '${field.name}' is '${checkerName(wanted)}' but provided type is '${checkerName(value)}'`;
+      this.#error(field.at, message_);
+    }
+    return type;
   }
 
-  /** The type of elements of both: mixed ones make a list of dyn, which the literal check refuses later. */
+  /** The type of what `?element` adds. */
+  #unwrap(at: number, type: CelType): CelType {
+    if (isOptional(type)) return type.params[0]!;
+    if (!isDyn(type)) this.#mismatch(at, optionalType(type), type);
+    return type;
+  }
+
+  /** The type of the elements of one literal so far and a further one: mixed ones are refused by `checkLiterals`. */
   #join(known: CelType | undefined, type: CelType): CelType {
     if (known === undefined) return type;
-    const cover = this.#unifier.cover(known, type);
-    return cover === undefined ? dynType : this.#resolve(cover);
+    return this.#unifier.fits(known, type) ? moreGeneral(known, type) : dynType;
   }
 
   #comprehension(expr: Comprehension): CelType {
-    const range = this.#resolve(this.check(expr.range));
+    const rangeType = this.check(expr.range);
     const init = this.check(expr.init);
+    const range = this.#resolve(rangeType);
     const [first, second] = this.#iterated(expr, range);
     this.#locals.push(new Map([[expr.accumulator, init]]));
     const variables = new Map([[expr.variable, first]]);
     if (expr.variable2 !== undefined) variables.set(expr.variable2, second);
     this.#locals.push(variables);
-    const condition = this.check(expr.condition);
-    this.#expect(condition, boolType, expr.condition.at);
-    const step = this.check(expr.step);
-    this.#expect(step, init, expr.step.at);
+    this.#expect(expr.condition, boolType);
+    this.#expect(expr.step, init);
     this.#locals.pop();
     const result = this.check(expr.result);
     this.#locals.pop();
     return this.#resolve(result);
   }
 
-  #iterated(expr: Comprehension, range: CelType): [CelType, CelType] {
-    const two = expr.variable2 !== undefined;
+  #iterated(expr: Comprehension, range: CelType): readonly [CelType, CelType] {
     switch (range.kind) {
-      case "list":
-        return two ? [intType, range.params[0]!] : [range.params[0]!, errorType];
+      case "list": {
+        const element = range.params[0]!;
+        return expr.variable2 === undefined ? [element, errorType] : [intType, element];
+      }
       case "map":
         return [range.params[0]!, range.params[1]!];
       case "dyn":
       case "error":
-        return [dynType, dynType];
       case "param":
-        this.#unifier.cover(range, dynType);
+        this.#unifier.fits(dynType, range);
         return [dynType, dynType];
       default: {
         const message = `expression of type '${checkerName(range)}' cannot be range of a comprehension (must be list, map, or dynamic)`;
-        return [this.#error(expr.range.at, message), errorType];
+        this.#error(expr.range.at, message);
+        return [errorType, errorType];
       }
     }
   }
 
-  #expect(actual: CelType, wanted: CelType, at: number): void {
-    if (this.#unifier.cover(wanted, actual) !== undefined) return;
-    this.#error(at, mismatch(this.#unifier.replace(wanted, true), this.#unifier.replace(actual, true)));
+  #expect(expr: Expr, wanted: CelType): void {
+    const actual = this.check(expr);
+    if (!this.#unifier.fits(wanted, actual)) this.#mismatch(expr.at, wanted, actual);
   }
 }
 
-function mismatch(wanted: CelType, actual: CelType): string {
+const logical: ReadonlySet<string> = new Set(["_&&_", "_||_"]);
+
+/** How cel-go words that a type is not the one that is wanted. */
+export function mismatch(wanted: CelType, actual: CelType): string {
   return `expected type '${checkerName(wanted)}' but found '${checkerName(actual)}'`;
 }
-
-/** Functions whose list argument may mix types. */
-const mixing = new Set(["format"]);
-
-/**
- * The checks of constants that Kubernetes adds to the type checker: elements of one literal are of one type, and
- * constant durations, timestamps and patterns can be read.
- */
-export function checkLiterals(expr: Expr, readers: ReadonlyMap<string, (text: string) => Value>): Problem[] {
-  const problems: Problem[] = [];
-  const visit = (node: Expr, exempt: boolean): void => {
-    switch (node.kind) {
-      case "list":
-        if (!exempt) homogeneous(node.elements, (i) => node.optional.has(i), problems);
-        for (const element of node.elements) visit(element, exempt);
-        break;
-      case "map":
-        if (!exempt) {
-          homogeneous(
-            node.entries.map((entry) => entry.key),
-            () => false,
-            problems,
-          );
-          homogeneous(
-            node.entries.map((entry) => entry.value),
-            (i) => node.entries[i]!.optional,
-            problems,
-          );
-        }
-        for (const entry of node.entries) {
-          visit(entry.key, exempt);
-          visit(entry.value, exempt);
-        }
-        break;
-      case "call":
-        readable(node, readers, problems);
-        if (node.target !== undefined) visit(node.target, false);
-        for (const arg of node.args) visit(arg, mixing.has(node.name));
-        break;
-      case "select":
-        visit(node.operand, exempt);
-        break;
-      case "comprehension":
-        for (const part of [node.range, node.init, node.condition, node.step, node.result])
-          visit(part, exempt);
-        break;
-      default:
-    }
-  };
-  visit(expr, false);
-  return problems;
-}
-
-function homogeneous(elements: readonly Expr[], optional: (i: number) => boolean, problems: Problem[]): void {
-  let wanted: CelType | undefined;
-  elements.forEach((element, i) => {
-    const type = element.type ?? errorType;
-    const actual = optional(i) && isOptional(type) ? type.params[0]! : type;
-    if (wanted === undefined) wanted = actual;
-    else if (!sameType(wanted, actual)) problems.push({ at: element.at, message: mismatch(wanted, actual) });
-  });
-}
-
-function readable(
-  call: Call,
-  readers: ReadonlyMap<string, (text: string) => Value>,
-  problems: Problem[],
-): void {
-  const reader = readers.get(call.name);
-  if (reader === undefined) return;
-  const arg = call.args[call.name === "matches" && call.target === undefined ? 1 : 0];
-  if (arg?.kind !== "literal" || typeof arg.value !== "string" || typeName(reader(arg.value)) !== "error")
-    return;
-  problems.push({ at: arg.at, message: `invalid ${call.name} argument` });
-}
-
-export { stringType };

@@ -1,5 +1,3 @@
-import { unboundedSize } from "./sizes.ts";
-
 /**
  * What calls cost, by the sizes of their arguments (a receiver comes first) and of the result: characters, bytes,
  * elements. Every rule grows with each size, so that the same rule gives the cost of a call that was made and, for the
@@ -15,9 +13,12 @@ const size = (sizes: readonly number[], i: number): number => sizes[i] ?? 1;
 const first: CostRule = (sizes) => characters(size(sizes, 0));
 const firstTwice: CostRule = (sizes) => Math.ceil(size(sizes, 0) * 0.2);
 const shorter: CostRule = (sizes) => characters(Math.min(size(sizes, 0), size(sizes, 1)));
-const both: CostRule = (sizes) => characters(Math.min(unboundedSize, size(sizes, 0) + size(sizes, 1)));
+const both: CostRule = (sizes) => characters(size(sizes, 0) + size(sizes, 1));
 const search: CostRule = (sizes) => characters(1 + size(sizes, 0)) * pattern(size(sizes, 1));
 const pairs: CostRule = (sizes) => size(sizes, 0) * size(sizes, 1);
+/** A selector is parsed, and each two characters of it may become a requirement. */
+const requirements = (count: number): number =>
+  10 + characters(count) + Math.ceil(Math.ceil(count * 0.5) * 50);
 /** A list of as many elements is made, which costs 10 by itself. */
 const makesList: CostRule = (_, result) => 11 + result;
 
@@ -26,19 +27,31 @@ const table = (rules: readonly (readonly [names: string, rule: CostRule])[]): Re
 
 /** By the name of the function: the rules of Kubernetes, which come first. */
 const byName = table([
-  [
-    "url isURL lowerAscii upperAscii substring trim ip isIP cidr isCIDR quantity isQuantity semver isSemver",
-    first,
-  ],
+  ["url lowerAscii upperAscii substring trim isIP cidr isCIDR quantity isQuantity semver isSemver", first],
   ["replace split ip.isCanonical", firstTwice],
   ["find findAll", search],
-  ["sets.contains sets.intersects", (sizes) => 1 + pairs(sizes, 0)],
-  ["sets.equivalent", (sizes) => 1 + 2 * pairs(sizes, 0)],
-  ["lists.range slice flatten reverse", makesList],
-  ["sort distinct @sortByAssociatedKeys", (sizes) => 11 + 2 * size(sizes, 0) ** 2],
+  ["containsIP", (sizes) => characters(2 * size(sizes, 0))],
+  ["containsCIDR", (sizes) => characters(2 * size(sizes, 0)) + characters(size(sizes, 0)) + 1],
+  ["check", () => 350_000],
+  ["fieldSelector labelSelector", (sizes) => requirements(size(sizes, 1))],
 ]);
 
-/** By the form of the function: the rules of the language. */
+/** Rules of extensions by the form of the function, which come before all others. */
+const byExtension = table([
+  ["list_sets_contains_list list_sets_intersects_list", (sizes) => 1 + pairs(sizes, 0)],
+  ["list_sets_equivalent_list", (sizes) => 1 + 2 * pairs(sizes, 0)],
+  ["lists_range list_slice list_reverse", makesList],
+  ["list_flatten", (sizes) => 11 + size(sizes, 0)],
+  ["string_to_ip", first],
+  ["cidr_ip", () => 1],
+  ["cidr_contains_ip_string", (sizes) => characters(2 * size(sizes, 0)) + characters(size(sizes, 1))],
+  [
+    "cidr_contains_cidr_string",
+    (sizes) => characters(2 * size(sizes, 0)) + characters(size(sizes, 0)) + 1 + characters(size(sizes, 1)),
+  ],
+]);
+
+/** By the form of the function: the rules of the language, which come last. */
 const byForm = table([
   ["string_to_bytes bytes_to_string strings_quote string_format", first],
   ["starts_with_string ends_with_string", (sizes) => characters(size(sizes, 1))],
@@ -53,7 +66,7 @@ const byForm = table([
 
 /** The rule for a function in one of its forms ("": the form is known only at run time); undefined: it costs 1. */
 export function costRule(name: string, form: string): CostRule | undefined {
-  return byName.get(name) ?? byForm.get(form);
+  return byExtension.get(form) ?? byName.get(name) ?? byForm.get(form);
 }
 
 /** Functions that look at every element of a list, and into it. */
@@ -72,4 +85,6 @@ export const constantTime: ReadonlySet<string> = new Set([
   "kubernetes.Semver",
   "net.IP",
   "net.CIDR",
+  "kubernetes.URL",
+  "kubernetes.NamedFormat",
 ]);

@@ -14,6 +14,8 @@ export interface Overload {
   readonly result: CelType;
   /** Called only with arguments of its types; absent where the whole function has one implementation. */
   readonly invoke?: Implementation;
+  /** `invoke` looks at the types of its arguments itself. */
+  readonly unguarded?: true;
 }
 
 export interface FunctionDeclaration {

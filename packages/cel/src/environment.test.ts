@@ -35,7 +35,7 @@ describe("places of errors", () => {
     ["true &&\n  nosuch", "2:3"],
     ["'日本' == nosuch", "1:9"],
     ["(true", "1:6"],
-    ["", "1:1"],
+    ["", "1:0"],
   ];
   for (const [expression, place] of places) {
     test(JSON.stringify(expression), () => {
@@ -105,6 +105,13 @@ describe("names of attributes", () => {
   test("names of every object are no attributes", () => {
     assert.equal(run('has(device.attributes["gpu.example.com"].constructor)').matches, false);
     assert.equal(run('"toString" in device.attributes["gpu.example.com"]').matches, false);
+  });
+});
+
+describe("has()", () => {
+  test("of an optional access stays an optional value in a branch", () => {
+    assert.equal(run("has(device.?attributes.d)").matches, true);
+    assert.deepEqual(run("(true ? has(device.?attributes.d) : false) == true"), { matches: false, cost: 2 });
   });
 });
 

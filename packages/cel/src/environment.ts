@@ -1,50 +1,21 @@
-import type { DeviceAttribute, DeviceCapacity } from "@dray/api/resource/v1";
-import { check, checkLiterals, type Scope } from "./checker.ts";
-import { type FunctionDeclaration, functionTable } from "./declarations.ts";
-import { deviceValue } from "./device.ts";
+import type { Expr } from "./ast.ts";
+import { check } from "./checker.ts";
+import { deviceIndex, Frame } from "./compile/frame.ts";
+import type { Lowered } from "./compile/ir.ts";
+import { lower, type Names, PlanError } from "./compile/lower.ts";
+import { type Backend, type Runner, runner } from "./compile/runner.ts";
+import { functionTable } from "./declarations.ts";
 import { estimate, type Shape } from "./estimate.ts";
-import { parseDuration, parseTimestamp } from "./library/conversions.ts";
-import { includesLibrary, quantityLibrary } from "./library/kubernetes.ts";
-import { listsLibrary, mapInsertLibrary } from "./library/lists.ts";
-import { optionalLibrary } from "./library/optional.ts";
-import { semverLibrary } from "./library/semver.ts";
-import { setsLibrary } from "./library/sets.ts";
-import { standardLibrary } from "./library/standard.ts";
-import { stringsLibrary } from "./library/strings.ts";
-import { timesLibrary } from "./library/times.ts";
+import { failureHints } from "./hints.ts";
+import { checkFormats, includesLibrary, libraries, libraryTypes, readers } from "./library/index.ts";
+import { checkLiterals } from "./literals.ts";
 import { parse } from "./parser.ts";
-import { CostLimitExceeded, type Frame, PlanError, plan } from "./plan.ts";
-import { Source } from "./source.ts";
+import type { Scope } from "./scope.ts";
+import { type Problem, Source } from "./source.ts";
+import { typeWithoutValue } from "./type-values.ts";
 import * as types from "./types.ts";
-import {
-  anyType,
-  boolType,
-  type CelType,
-  declaredName,
-  dynType,
-  mapType,
-  quantityType,
-  sameType,
-  stringType,
-  structType,
-  typeOf,
-} from "./types.ts";
-import { CelError, typeName, type Value } from "./values.ts";
-
-/** A device as a selector sees it. Names without a domain belong to the driver's domain. */
-export interface DeviceInput {
-  readonly driver: string;
-  readonly attributes?: Readonly<Record<string, DeviceAttribute>>;
-  readonly capacity?: Readonly<Record<string, DeviceCapacity>>;
-  readonly allowMultipleAllocations?: boolean;
-}
-
-export interface DeviceEnvironmentOptions {
-  /** True for expressions that an API server has stored: everything is known, gates are ignored. */
-  readonly stored: boolean;
-  /** Variables and functions of these gates are known too (only where `stored` is false). */
-  readonly features?: { readonly consumableCapacity?: boolean; readonly listTypeAttributes?: boolean };
-}
+import { type CelType, typeOf } from "./types.ts";
+import { CelError, type Value } from "./values.ts";
 
 /** An expression that does not compile, with the text that the API server reports. */
 export interface CompileFailure {
@@ -53,20 +24,8 @@ export interface CompileFailure {
   readonly error: string;
   /** Which error the API server makes of it. */
   readonly type: "RuleInvalid" | "InternalError";
-}
-
-export type Evaluation =
-  | { readonly matches: boolean; readonly error?: undefined; readonly cost: number }
-  /** A run-time error; `cost` is what was spent up to it. */
-  | { readonly matches?: undefined; readonly error: string; readonly cost: number };
-
-export interface Selector {
-  readonly ok: true;
-  readonly expression: string;
-  /** The estimate of the highest cost; the API server refuses more than `costLimit`. */
-  readonly maxCost: number | bigint;
-  /** Never throws: what goes wrong at run time is data. */
-  evaluate(device: DeviceInput, options?: EvaluateOptions): Evaluation;
+  /** What may have been meant, one sentence each, where we can guess; upstream has none. */
+  readonly hints: readonly string[];
 }
 
 export interface EvaluateOptions {
@@ -74,9 +33,40 @@ export interface EvaluateOptions {
   readonly costLimit?: number;
 }
 
-/** The environment of device selectors (KEP-4381). Compilations are cached by text. */
-export interface DeviceEnvironment {
-  compile(expression: string): Selector | CompileFailure;
+/** What an expression gave; `cost` is what was spent, up to an error. */
+export type Result =
+  | { readonly value: Value; readonly error?: undefined; readonly cost: number }
+  | { readonly value?: undefined; readonly error: string; readonly cost: number };
+
+/** What an environment knows besides the language and the libraries of Kubernetes. */
+export interface EnvironmentOptions {
+  /** Types of the variables, by name; a name may be qualified: `a.b`. */
+  readonly variables?: Readonly<Record<string, CelType>>;
+  /** Names are looked for in this namespace and those around it first. */
+  readonly container?: string;
+  /** How large the variables can be, for the estimate of the cost. */
+  readonly sizes?: Readonly<Record<string, Shape>>;
+  /** Types with fields of their own: by the name of the type, then of the field. */
+  readonly fields?: ReadonlyMap<string, ReadonlyMap<string, CelType>>;
+  /** Leaves out `includes()`, which is younger than the rest. */
+  readonly withoutIncludes?: boolean;
+  /** Forces a back end; both give the same answers, errors and costs. */
+  readonly backend?: Backend;
+}
+
+/** A general environment: the CEL of Kubernetes with variables of one's own. */
+export interface Environment {
+  compile(expression: string): Program | CompileFailure;
+}
+
+export interface Program {
+  readonly ok: true;
+  readonly expression: string;
+  readonly type: CelType;
+  /** The estimate of the highest cost; 2^64-1 where nothing bounds it. */
+  readonly maxCost: number | bigint;
+  /** Never throws: what goes wrong at run time is data. A variable without a value is an error where it is used. */
+  evaluate(bindings: Readonly<Record<string, Value>>, options?: EvaluateOptions): Result;
 }
 
 /** Highest cost of one selector, estimated and spent (resource.k8s.io CELSelectorExpressionMaxCost). */
@@ -97,175 +87,131 @@ const typeNames: ReadonlyMap<string, CelType> = new Map(
     types.timestampType,
     types.uintType,
     types.typeType,
-    types.quantityType,
-    types.semverType,
-    types.optionalType(types.dynType),
+    ...libraryTypes,
   ].map((type) => [type.name, typeOf(type)]),
 );
-
-/** Sizes that the API grants (resource.k8s.io). */
-const domainSize = 63;
-const idSize = 32;
-const driverSize = 63;
-const attributeSize = 64;
-const entries = 32;
-
-/** The checks of constants know these; an error says that the text cannot be read. */
-const readers: ReadonlyMap<string, (text: string) => Value> = new Map<string, (text: string) => Value>([
-  ["duration", (text) => parseDuration(text) ?? new CelError("")],
-  ["timestamp", (text) => parseTimestamp(text) ?? new CelError("")],
+/** Names by which the checker knows types, and under which no value is found. */
+const typesWithoutValue: ReadonlyMap<string, CelType> = new Map([
+  ["duration", typeOf(types.durationType)],
+  ["timestamp", typeOf(types.timestampType)],
 ]);
-
-const libraries: readonly (readonly FunctionDeclaration[])[] = [
-  standardLibrary,
-  optionalLibrary,
-  stringsLibrary,
-  quantityLibrary,
-  semverLibrary,
-  listsLibrary,
-  mapInsertLibrary,
-  setsLibrary,
-  timesLibrary,
-];
 const functions = functionTable(...libraries);
 const functionsWithIncludes = functionTable(...libraries, includesLibrary);
 
-const hint =
-  ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional fields";
-
-/** Makes the environment of device selectors of stored or of new expressions. */
-export function deviceEnvironment(options: DeviceEnvironmentOptions): DeviceEnvironment {
-  const lists = options.stored || options.features?.listTypeAttributes === true;
-  const shares = options.stored || options.features?.consumableCapacity === true;
-  const attribute = lists ? dynType : anyType;
-  const device = structType("kubernetes.DRADevice");
-  const fields = new Map<string, CelType>([
-    ["driver", stringType],
-    ["attributes", mapType(stringType, mapType(stringType, attribute))],
-    ["capacity", mapType(stringType, mapType(stringType, quantityType))],
-  ]);
-  if (shares) fields.set("allowMultipleAllocations", boolType);
-  const scope: Scope = {
-    variables: new Map([...typeNames, ["device", device]]),
-    fields: new Map([[device.name, fields]]),
-    functions: lists ? functionsWithIncludes : functions,
-  };
-  const shape: Readonly<Record<string, Shape>> = { device: deviceShape() };
-  const compiled = new Map<string, Selector | CompileFailure>();
+/** Makes an environment with the given variables. */
+export function createEnvironment(options: EnvironmentOptions = {}): Environment {
+  const compiler = createCompiler(options);
+  const variables = Object.keys(options.variables ?? {});
   return {
-    compile(expression) {
-      let result = compiled.get(expression);
-      if (result === undefined) {
-        result = compileSelector(expression, scope, attribute, shape);
-        compiled.set(expression, result);
-      }
-      return result;
+    compile: (expression) => {
+      const compiled = compiler(expression);
+      if (!compiled.ok) return compiled;
+      const { type, maxCost, frame, run } = compiled;
+      return {
+        ok: true,
+        expression,
+        type,
+        maxCost,
+        evaluate: (bindings, { costLimit: limit = costLimit } = {}) => {
+          frame.limit = limit;
+          frame.cost = 0;
+          frame.variables = variables.map((name) =>
+            Object.hasOwn(bindings, name) ? bindings[name] : undefined,
+          );
+          const value = run(frame);
+          if (value === undefined) return { error: limitExceededText, cost: frame.cost };
+          if (value instanceof CelError) return { error: value.message, cost: frame.cost };
+          return { value, cost: frame.cost };
+        },
+      };
     },
   };
 }
 
-function deviceShape(): Shape {
-  const outer = (element: Shape): Shape => ({
-    size: entries,
-    key: { size: domainSize },
-    element: { size: entries, key: { size: idSize }, element, anyField: element },
-  });
-  return {
-    size: 0,
-    fields: {
-      driver: { size: driverSize },
-      allowMultipleAllocations: { size: 1 },
-      attributes: outer({ size: attributeSize }),
-      capacity: outer({}),
-    },
-  };
+/** What the text of an error is when the run-time limit was exceeded. */
+export const limitExceededText = "operation cancelled: actual cost limit exceeded";
+
+/** An expression ready to run in its own frame, which each evaluation fills in anew. */
+export interface Compiled {
+  readonly ok: true;
+  readonly expr: Expr;
+  readonly type: CelType;
+  readonly maxCost: number | bigint;
+  readonly lowered: Lowered;
+  readonly frame: Frame;
+  readonly run: Runner;
 }
 
-function compileSelector(
+/** Why an expression is turned down for its type, and what may have been meant. */
+export interface Refusal {
+  readonly error: string;
+  readonly hints: readonly string[];
+}
+
+/** `refuse` may turn an expression down for its type; upstream does so before it makes a program of it. */
+export type Compiler = (
   expression: string,
-  scope: Scope,
-  attribute: CelType,
-  shape: Readonly<Record<string, Shape>>,
-): Selector | CompileFailure {
+  refuse?: (type: CelType, expr: Expr) => Refusal | undefined,
+) => Compiled | CompileFailure;
+
+/** What environments are made of: variables of the options have their places in order, `device` has none. */
+export function createCompiler(options: EnvironmentOptions, device?: CelType): Compiler {
+  const own = Object.entries(options.variables ?? {});
+  const declared = device === undefined ? own : [...own, ["device", device] as const];
+  const scope: Scope = {
+    variables: new Map([...typeNames, ...typesWithoutValue, ...declared]),
+    fields: options.fields ?? new Map(),
+    functions: options.withoutIncludes === true ? functions : functionsWithIncludes,
+    container: options.container ?? "",
+  };
+  const names: Names = {
+    functions: scope.functions,
+    types: new Set(typeNames.keys()),
+    variables: new Map(declared.map(([name], i) => [name, i < own.length ? i : deviceIndex])),
+  };
+  return (expression, refuse) => {
+    const checked = parseAndCheck(expression, scope);
+    if (!checked.ok) return checked;
+    const { expr } = checked;
+    const type = expr.type ?? types.errorType;
+    const refusal = refuse?.(type, expr);
+    if (refusal !== undefined) return invalid(refusal.error, refusal.hints);
+    const undefinedType = typeWithoutValue(expr, (name) => names.types.has(name));
+    if (undefinedType !== undefined) return uninstantiable(`reference to undefined type: ${undefinedType}`);
+    try {
+      const lowered = lower(expr, names);
+      const most = estimate(expr, options.sizes ?? {});
+      const maxCost = most <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(most) : most;
+      const frame = new Frame(lowered.slots);
+      return { ok: true, expr, type, maxCost, lowered, frame, run: runner(lowered, options.backend) };
+    } catch (error) {
+      if (!(error instanceof PlanError)) throw error;
+      return uninstantiable(error.message);
+    }
+  };
+}
+
+function parseAndCheck(expression: string, scope: Scope): { ok: true; expr: Expr } | CompileFailure {
   const source = new Source(expression);
   const parsed = parse(source);
   const expr = parsed.expr;
-  if (expr === undefined) return invalid(`compilation failed: ${source.report(parsed.problems)}`);
+  if (expr === undefined) return uncompilable(source, undefined, parsed.problems);
   let problems = check(expr, scope);
-  if (problems.length === 0) problems = checkLiterals(expr, readers);
-  if (problems.length > 0) return invalid(`compilation failed: ${source.report(problems)}`);
-  const type = expr.type ?? types.errorType;
-  if (!sameType(type, boolType) && !sameType(type, attribute)) {
-    return invalid(`must evaluate to bool or the unknown type, not ${declaredName(type)}`);
-  }
-  try {
-    const names = new Map(
-      [...scope.variables].filter(([, type]) => type.kind === "type").map(([name]) => [name, name]),
-    );
-    const { run, slots } = plan(expr, scope.functions, names);
-    const most = estimate(expr, shape);
-    return {
-      ok: true,
-      expression,
-      maxCost: most <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(most) : most,
-      evaluate: (device, options) => evaluate(run, slots, device, options?.costLimit ?? costLimit),
-    };
-  } catch (error) {
-    if (!(error instanceof PlanError)) throw error;
-    return { ok: false, error: `program instantiation failed: ${error.message}`, type: "InternalError" };
-  }
+  if (problems.length === 0)
+    problems = [...checkLiterals(expr, readers, scope.functions), ...checkFormats(expr)];
+  if (problems.length > 0) return uncompilable(source, expr, problems);
+  return { ok: true, expr };
 }
 
-function invalid(error: string): CompileFailure {
-  return { ok: false, error, type: "RuleInvalid" };
+function uncompilable(source: Source, expr: Expr | undefined, problems: readonly Problem[]): CompileFailure {
+  const hints = failureHints(source, expr, problems);
+  return invalid(`compilation failed: ${source.report(problems)}`, hints);
 }
 
-function evaluate(
-  run: (frame: Frame) => Value,
-  slots: number,
-  device: DeviceInput,
-  limit: number,
-): Evaluation {
-  const value = deviceValue(device);
-  if (value instanceof CelError) return { error: value.message, cost: 0 };
-  const frame: Frame = {
-    limit,
-    cost: 0,
-    locals: new Array<Value>(slots).fill(null),
-    variables: new Map([["device", value]]),
-  };
-  try {
-    const result = run(frame);
-    if (typeof result === "boolean") return { matches: result, cost: frame.cost };
-    return { error: failure(result), cost: frame.cost };
-  } catch (error) {
-    if (error instanceof CostLimitExceeded) {
-      return { error: "operation cancelled: actual cost limit exceeded", cost: frame.cost };
-    }
-    // A string or list beyond what the engine can hold; costs are charged for what comes out, not for trying.
-    if (error instanceof RangeError) return { error: `internal error: ${error.message}`, cost: frame.cost };
-    throw error;
-  }
+function invalid(error: string, hints: readonly string[]): CompileFailure {
+  return { ok: false, error, type: "RuleInvalid", hints };
 }
 
-function failure(result: Value): string {
-  if (result instanceof CelError) {
-    return result.message.includes("no such key: ") ? result.message + hint : result.message;
-  }
-  const name = typeName(result);
-  return `CEL result of type ${name} could not be converted to bool: ${noBool(name)}`;
-}
-
-/** How Go words that a value of that type is no bool. */
-function noBool(name: string): string {
-  switch (name) {
-    case "string":
-      return "unsupported native conversion from string to 'bool'";
-    case "int":
-    case "uint":
-    case "double":
-      return `unsupported type conversion from '${name}' to bool`;
-    default:
-      return `type conversion error from ${name} to 'bool'`;
-  }
+function uninstantiable(reason: string): CompileFailure {
+  return { ok: false, error: `program instantiation failed: ${reason}`, type: "InternalError", hints: [] };
 }

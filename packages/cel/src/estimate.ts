@@ -1,33 +1,33 @@
-import { accumulatorName, type Call, type Comprehension, type Expr } from "./ast.ts";
-import { characters, constantTime, costRule, elementwise } from "./cost-rules.ts";
-import { anySize, eitherSize, exactly, noSize, type Size, sizeRule, unboundedSize } from "./sizes.ts";
-import { type CelType, isOptional } from "./types.ts";
-import { textLength } from "./values.ts";
-
-/** The largest cost, the end of unsigned 64-bit integers: nothing bounds it. */
-export const unlimited = 2n ** 64n - 1n;
+import type { Call, Comprehension, Expr } from "./ast.ts";
+import { estimateCall, type Operand } from "./call-estimates.ts";
+import { anySize, eitherSize, exactly, larger, noSize, plus, type Size, times, upTo } from "./sizes.ts";
+import { textLength } from "./texts.ts";
+import { type CelType, errorType, isOptional } from "./types.ts";
 
 /** How large what stands in a variable may be. */
 export interface Shape {
   /** Most characters, elements or entries; undefined: not known. */
   readonly size?: number;
   readonly key?: Shape;
+  /** What an index or an iteration leads to. */
   readonly element?: Shape;
   readonly fields?: Readonly<Record<string, Shape>>;
-  /** What every other field leads to; an index leads to `element`. */
+  /** What every other field leads to; undefined: not known. */
   readonly anyField?: Shape;
 }
 
 /** What is known of a value before anything runs. */
 interface Known {
-  readonly size: Size;
-  /** Of something that a variable leads to. */
+  readonly size: Size | undefined;
+  /** Of something that a variable of the environment leads to. */
   readonly shape?: Shape | undefined;
-  /** Sizes of the keys and elements of something that the expression makes itself. */
+  /** Of something that the expression makes itself. */
   readonly inside?: Inside | undefined;
 }
 
+/** What a list or map is made of. */
 interface Inside {
+  readonly list: boolean;
   readonly key: Size;
   readonly element: Size;
 }
@@ -40,33 +40,167 @@ interface Estimate extends Known {
 type Scope = ReadonlyMap<string, Known>;
 
 /**
- * The most that an expression can cost, when it is run for variables no larger than their shapes say. It must have
- * been checked. It follows the expression once, from the inside out, with what is known of every value in place of it.
+ * The most that an expression can cost, when it is run for variables no larger than their shapes say: cel-go's
+ * estimate, to the unit, ends of integers included. The expression must have been checked.
  */
 export function estimate(expr: Expr, shapes: Readonly<Record<string, Shape>>): bigint {
-  const scope = new Map(Object.entries(shapes).map(([name, shape]) => [name, ofShape(shape)] as const));
-  return visit(expr, scope).cost;
+  return new Estimator(shapes).visit(expr, new Map()).cost;
 }
-
-const total = (...costs: readonly bigint[]): bigint => atMost(costs.reduce((sum, cost) => sum + cost, 0n));
-const atMost = (cost: bigint): bigint => (cost > unlimited ? unlimited : cost);
-const whole = (cost: number): bigint => (cost >= unboundedSize ? unlimited : BigInt(Math.ceil(cost)));
-const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
 const listCost = 10n;
 const mapCost = 30n;
 const structCost = 40n;
 
-function ofShape(shape: Shape | undefined): Known {
-  const size = shape?.size === undefined ? anySize : { least: 0, most: shape.size };
-  return { size, shape };
+class Estimator {
+  readonly #shapes: Readonly<Record<string, Shape>>;
+
+  constructor(shapes: Readonly<Record<string, Shape>>) {
+    this.#shapes = shapes;
+  }
+
+  visit(expr: Expr, scope: Scope): Estimate {
+    switch (expr.kind) {
+      case "literal":
+        return { cost: 0n, size: exactly(literalSize(expr.value)) };
+      case "identifier":
+        return { cost: 1n, ...this.#named(expr, scope) };
+      case "select":
+        return this.#select(expr, scope);
+      case "call":
+        return this.#call(expr, scope);
+      case "list":
+        return this.#list(expr, scope);
+      case "map":
+        return this.#map(expr, scope);
+      case "struct": {
+        const costs = expr.fields.map((field) => this.visit(field.value, scope).cost);
+        return { cost: plus(structCost, ...costs), size: sizeOfType(expr.type) };
+      }
+      case "comprehension":
+        return isBinding(expr) ? this.#binding(expr, scope) : this.#loop(expr, scope);
+    }
+  }
+
+  #named(expr: Expr & { kind: "identifier" }, scope: Scope): Known {
+    const local = scope.get(expr.name);
+    const shape = local === undefined ? this.#shapes[expr.global ?? expr.name] : local.shape;
+    return {
+      size: sizeOfShape(shape) ?? sizeOfType(expr.type) ?? local?.size,
+      shape,
+      inside: local?.inside,
+    };
+  }
+
+  #select(expr: Expr & { kind: "select" }, scope: Scope): Estimate {
+    if (expr.global !== undefined) return { cost: 1n, size: sizeOfType(expr.type) };
+    const operand = this.visit(expr.operand, scope);
+    if (expr.testOnly) return { cost: operand.cost, size: sizeOfType(expr.type) };
+    const kind = expr.operand.type?.kind;
+    const cost = plus(operand.cost, kind === "map" || kind === "struct" ? 1n : 0n);
+    const shape = operand.shape?.fields?.[expr.field] ?? operand.shape?.anyField;
+    return { cost, ...ofShape(shape, expr.type) };
+  }
+
+  #list(expr: Expr & { kind: "list" }, scope: Scope): Estimate {
+    const elements = expr.elements.map((element) => this.visit(element, scope));
+    return {
+      cost: plus(listCost, ...elements.map(({ cost }) => cost)),
+      size: exactly(BigInt(elements.length)),
+      inside: { list: true, key: exactly(1n), element: ofAll(elements) },
+    };
+  }
+
+  #map(expr: Expr & { kind: "map" }, scope: Scope): Estimate {
+    const keys = expr.entries.map((entry) => this.visit(entry.key, scope));
+    const values = expr.entries.map((entry) => this.visit(entry.value, scope));
+    return {
+      cost: plus(mapCost, ...[...keys, ...values].map(({ cost }) => cost)),
+      size: exactly(BigInt(keys.length)),
+      inside: { list: false, key: ofAll(keys), element: ofAll(values) },
+    };
+  }
+
+  #loop(expr: Comprehension, scope: Scope): Estimate {
+    const range = this.visit(expr.range, scope);
+    const init = this.visit(expr.init, scope);
+    const outer = new Map(scope).set(expr.accumulator, init);
+    const inner = new Map(outer);
+    const overList = range.inside?.list ?? expr.range.type?.kind === "list";
+    if (expr.variable2 !== undefined) {
+      inner.set(expr.variable, { size: range.inside?.key, shape: overList ? undefined : range.shape?.key });
+      inner.set(expr.variable2, { size: range.inside?.element, shape: range.shape?.element });
+    } else if (overList) {
+      inner.set(expr.variable, { size: range.inside?.element, shape: range.shape?.element });
+    } else inner.set(expr.variable, { size: range.inside?.key, shape: range.shape?.key });
+    const condition = this.visit(expr.condition, inner);
+    const step = this.visit(expr.step, inner);
+    const result = this.visit(expr.result, outer);
+    const rounds = range.size ?? anySize;
+    const loops = times(rounds.most, plus(condition.cost, step.cost));
+    const cost = plus(range.cost, init.cost, result.cost, loops);
+    if (expr.init.kind === "literal") return { cost, size: init.size };
+    if (expr.init.kind !== "list" && expr.init.kind !== "map") return { cost, size: sizeOfType(expr.type) };
+    return { cost, size: rounds, inside: step.inside };
+  }
+
+  /** `cel.bind` and what is made of it: the name is gone when the size of the whole is looked at. */
+  #binding(expr: Comprehension, scope: Scope): Estimate {
+    const init = this.visit(expr.init, scope);
+    const result = this.visit(expr.result, new Map(scope).set(expr.accumulator, init));
+    const cost = plus(listCost, init.cost, result.cost);
+    if (expr.result.kind !== "identifier" || expr.result.name !== expr.accumulator)
+      return { ...result, cost };
+    const hidden = scope.get(expr.accumulator);
+    const size = sizeOfShape(result.shape) ?? sizeOfType(expr.type) ?? hidden?.size;
+    return { cost, size, inside: hidden?.inside };
+  }
+
+  #call(expr: Call, scope: Scope): Estimate {
+    const operands = expr.target === undefined ? expr.args : [expr.target, ...expr.args];
+    const args = operands.map((operand) => this.visit(operand, scope));
+    const costs = args.map(({ cost }) => cost);
+    const [first, second, third] = args;
+    if (expr.name === "dyn" && first !== undefined) {
+      return { cost: plus(1n, first.cost), size: first.size, inside: first.inside };
+    }
+    if (expr.name === "_?_:_") {
+      const [condition, yes, no] = [first!, second!, third!];
+      return {
+        cost: plus(condition.cost, larger(yes.cost, no.cost)),
+        size: eitherSize(yes.size ?? anySize, no.size ?? anySize),
+        inside: eitherInside(yes.inside, no.inside),
+      };
+    }
+    const known = args.map((arg, i): Operand => operandOf(operands[i]!, arg));
+    const indexes = (expr.overloads ?? []).some(({ id }) => id === "index_list" || id === "index_map");
+    const shape = indexes ? first?.shape?.element : undefined;
+    let most = 0n;
+    let size: Size | undefined;
+    for (const { id } of expr.overloads ?? []) {
+      const call = estimateCall(expr.name, id, known);
+      most = larger(most, call.cost);
+      if (call.size !== undefined) size = size === undefined ? call.size : eitherSize(size, call.size);
+      if (id === "index_list" || id === "index_map") size = first?.inside?.element;
+      size ??= sizeOfShape(shape) ?? sizeOfType(expr.type);
+    }
+    const inside = expr.name === "_+_" ? eitherInside(first?.inside, second?.inside) : undefined;
+    return { cost: plus(most, ...costs), size, shape, inside: joins(expr) ? inside : undefined };
+  }
 }
 
+function literalSize(value: unknown): bigint {
+  if (typeof value === "string") return BigInt(textLength(value));
+  return value instanceof Uint8Array ? BigInt(value.length) : 1n;
+}
+
+const sizeOfShape = (shape: Shape | undefined): Size | undefined =>
+  shape?.size === undefined ? undefined : upTo(BigInt(shape.size));
+
 /** What a type alone says: scalars are of size 1. */
-function sizeOfType(type: CelType | undefined): Size {
-  if (type === undefined) return anySize;
+function sizeOfType(type: CelType | undefined): Size | undefined {
+  if (type === undefined) return undefined;
   if (isOptional(type)) return sizeOfType(type.params[0]);
-  return scalars.has(type.kind) ? exactly(1) : anySize;
+  return scalars.has(type.kind) ? exactly(1n) : undefined;
 }
 
 const scalars: ReadonlySet<CelType["kind"]> = new Set([
@@ -78,177 +212,32 @@ const scalars: ReadonlySet<CelType["kind"]> = new Set([
   "uint",
 ]);
 
-function visit(expr: Expr, scope: Scope): Estimate {
-  const known = visitAny(expr, scope);
-  if (known.size !== anySize) return known;
-  return { ...known, size: sizeOfType(expr.type) };
-}
-
-function visitAny(expr: Expr, scope: Scope): Estimate {
-  switch (expr.kind) {
-    case "literal": {
-      const value = expr.value;
-      const sized =
-        typeof value === "string" ? textLength(value) : value instanceof Uint8Array ? value.length : 1;
-      return { cost: 0n, size: exactly(sized) };
-    }
-    case "identifier":
-      return { ...(scope.get(expr.name) ?? { size: anySize }), cost: 1n };
-    case "select": {
-      const operand = visit(expr.operand, scope);
-      if (expr.testOnly) return { cost: operand.cost, size: exactly(1) };
-      const shape = operand.shape?.fields?.[expr.field] ?? operand.shape?.anyField;
-      const step = ["map", "struct"].includes(expr.operand.type?.kind ?? "") ? 1n : 0n;
-      return { ...ofShape(shape), cost: total(operand.cost, step) };
-    }
-    case "list": {
-      const elements = expr.elements.map((element) => visit(element, scope));
-      return {
-        cost: total(listCost, ...elements.map(({ cost }) => cost)),
-        size: exactly(elements.length),
-        inside: { key: exactly(1), element: elements.map(({ size }) => size).reduce(eitherSize, noSize) },
-      };
-    }
-    case "map": {
-      const keys = expr.entries.map((entry) => visit(entry.key, scope));
-      const values = expr.entries.map((entry) => visit(entry.value, scope));
-      return {
-        cost: total(mapCost, ...[...keys, ...values].map(({ cost }) => cost)),
-        size: exactly(keys.length),
-        inside: {
-          key: keys.map(({ size }) => size).reduce(eitherSize, noSize),
-          element: values.map(({ size }) => size).reduce(eitherSize, noSize),
-        },
-      };
-    }
-    case "struct":
-      return {
-        cost: total(structCost, ...expr.fields.map((f) => visit(f.value, scope).cost)),
-        size: anySize,
-      };
-    case "comprehension":
-      return visitLoop(expr, scope);
-    case "call":
-      return visitCall(expr, scope);
-  }
-}
-
-/** What an index or a field leads to. */
-function member(container: Known): Known {
-  if (container.shape?.element !== undefined) return ofShape(container.shape.element);
-  return { size: container.inside?.element ?? anySize };
-}
-
-function keyOf(container: Known): Known {
-  if (container.shape?.key !== undefined) return ofShape(container.shape.key);
-  return { size: container.inside?.key ?? anySize };
-}
-
-function visitLoop(expr: Comprehension, scope: Scope): Estimate {
-  const range = visit(expr.range, scope);
-  const init = visit(expr.init, scope);
-  const overMap = expr.range.type?.kind === "map";
-  const inner = new Map(scope).set(expr.accumulator, init);
-  if (expr.variable2 === undefined) inner.set(expr.variable, overMap ? keyOf(range) : member(range));
-  else {
-    inner.set(expr.variable, overMap ? keyOf(range) : { size: exactly(1) });
-    inner.set(expr.variable2, member(range));
-  }
-  const condition = visit(expr.condition, inner);
-  const step = visit(expr.step, inner);
-  const loops = atMost(whole(range.size.most) * total(condition.cost, step.cost));
-  const collects =
-    expr.accumulator === accumulatorName && (expr.init.kind === "list" || expr.init.kind === "map");
-  const made: Known = collects ? { size: { least: 0, most: range.size.most }, inside: step.inside } : init;
-  const result = visit(expr.result, new Map(scope).set(expr.accumulator, made));
-  return { ...result, cost: total(range.cost, init.cost, loops, result.cost) };
-}
-
-function visitCall(expr: Call, scope: Scope): Estimate {
-  const operands = expr.target === undefined ? expr.args : [expr.target, ...expr.args];
-  const args = operands.map((operand) => visit(operand, scope));
-  if (expr.name === "_?_:_") {
-    const [condition, yes, no] = args as [Estimate, Estimate, Estimate];
-    return { ...eitherKnown(yes, no), cost: total(condition.cost, larger(yes.cost, no.cost)) };
-  }
-  const result = resultOf(expr, operands, args);
-  const forms = expr.overloads ?? [];
-  const costs = forms.map(({ id }) => costOf(expr, id, operands, args, result.size));
-  return { ...result, cost: total(...args.map(({ cost }) => cost), costs.reduce(larger, 0n)) };
-}
-
-function eitherKnown(a: Known, b: Known): Known {
-  const both = a.inside !== undefined && b.inside !== undefined;
-  return { size: eitherSize(a.size, b.size), inside: both ? eitherInside(a.inside, b.inside) : undefined };
-}
-
-const eitherInside = (a: Inside, b: Inside): Inside => ({
-  key: eitherSize(a.key, b.key),
-  element: eitherSize(a.element, b.element),
+const ofShape = (shape: Shape | undefined, type: CelType | undefined): Known => ({
+  size: sizeOfShape(shape) ?? sizeOfType(type),
+  shape,
 });
 
-/** Calls that lead into their first argument. */
-const indexing: ReadonlySet<string> = new Set(["_[_]"]);
-/** Calls that cost what their arguments do. */
-const free: ReadonlySet<string> = new Set(["logical_and", "logical_or"]);
-
-function costOf(
-  expr: Call,
-  form: string,
-  operands: readonly Expr[],
-  args: readonly Known[],
-  result: Size,
-): bigint {
-  if (free.has(form)) return 0n;
-  if (expr.name === "_==_" && operands.every(({ type }) => constantTime.has(type?.name ?? ""))) return 1n;
-  if (elementwise.has(expr.name)) return elementsCost(expr.name, operands[0]!.type, args[0]!);
-  const rule = costRule(expr.name, form);
-  if (rule === undefined)
-    return expr.name === "join" ? whole(characters(joinedSize(operands[0]!, args))) : 1n;
-  return whole(
-    rule(
-      args.map(({ size }) => size.most),
-      result.most,
-    ),
-  );
+/** Of no elements at all: nothing. */
+function ofAll(elements: readonly Known[]): Size {
+  if (elements.length === 0) return exactly(0n);
+  return elements.map(({ size }) => size ?? anySize).reduce(eitherSize, noSize);
 }
 
-/** A list of unknown elements is taken for a text, as far as functions of texts have the name, too. */
-function elementsCost(name: string, type: CelType | undefined, list: Known): bigint {
-  const element = type?.params[0];
-  if (element === undefined) return whole(name === "includes" ? list.size.most : characters(list.size.most));
-  const text = element.kind === "string" || element.kind === "bytes";
-  const each = text ? total(1n, whole(characters(declaredElement(list)))) : 1n;
-  return atMost(whole(list.size.most) * each);
+function eitherInside(a: Inside | undefined, b: Inside | undefined): Inside | undefined {
+  if (a === undefined || b === undefined) return undefined;
+  return { list: a.list, key: eitherSize(a.key, b.key), element: eitherSize(a.element, b.element) };
 }
 
-/** Only shapes are asked for the size of elements here, not what the expression makes itself. */
-const declaredElement = (list: Known): number => list.shape?.element?.size ?? unboundedSize;
+/** Calls by which texts and lists become one. */
+const joins = (call: Call): boolean =>
+  (call.overloads ?? []).some(({ id }) => id === "add_list" || id === "add_string" || id === "add_bytes");
 
-function joinedSize(list: Expr, [target, separator]: readonly Known[]): number {
-  const texts = list.type?.params[0] === undefined ? 0 : target!.size.most * declaredElement(target!);
-  const gaps = separator === undefined ? 0 : separator.size.most * Math.max(0, target!.size.most - 1);
-  return Math.min(unboundedSize, texts + gaps);
+function operandOf(expr: Expr, { size, shape }: Known): Operand {
+  return { expr, type: expr.type ?? errorType, size, elementSize: sizeOfShape(shape?.element) };
 }
 
-function resultOf(expr: Call, operands: readonly Expr[], args: readonly Known[]): Known {
-  if (indexing.has(expr.name)) return member(args[0]!);
-  const limit = operands.at(-1);
-  const written = limit?.kind === "literal" && typeof limit.value === "bigint" ? limit.value : undefined;
-  const sizes = args.map(({ size }) => size);
-  let size: Size | undefined;
-  let inside: Inside | undefined;
-  for (const { id } of expr.overloads ?? []) {
-    const rule = sizeRule(id);
-    if (rule === undefined) continue;
-    const ruled = rule(sizes, written === undefined ? undefined : Number(BigInt.asUintN(64, written)));
-    size = size === undefined ? ruled : eitherSize(size, ruled);
-    const [a, b] = args;
-    if (id === "to_dyn") inside = a?.inside;
-    else if (id === "add_list" && a?.inside !== undefined && b?.inside !== undefined) {
-      inside = eitherInside(a.inside, b.inside);
-    }
-  }
-  if (expr.name === "join") size = { least: 0, most: joinedSize(operands[0]!, args) };
-  return { size: size ?? anySize, inside };
+/** Loops over nothing, which stand for a name. */
+function isBinding({ range, condition }: Comprehension): boolean {
+  if (range.kind !== "list" || range.elements.length > 0) return false;
+  return condition.kind === "literal" && condition.value === false;
 }

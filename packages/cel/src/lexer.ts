@@ -1,4 +1,5 @@
 import type { Problem, Source } from "./source.ts";
+import { inInt, inUint, Uint } from "./values.ts";
 
 export type TokenKind =
   | "identifier"
@@ -51,7 +52,7 @@ export function tokenize(source: Source, problems: Problem[]): Token[] {
     } else if (c === '"' || c === "'" || "bBrR".includes(c)) {
       const string = scanString(points, at);
       if (string !== undefined && "end" in string) push(string.kind, string.end);
-      else if (string === undefined) push("identifier", scanWord(points, at));
+      else if (string === undefined || isLetter(c)) push("identifier", scanWord(points, at));
       else {
         problems.push(unrecognized(points, at, string.stop));
         at = string.stop;
@@ -80,7 +81,11 @@ export function tokenize(source: Source, problems: Problem[]): Token[] {
 
 function unrecognized(points: readonly string[], at: number, end: number): Problem {
   const text = points.slice(at, Math.max(end, at + 1)).join("");
-  return { at, message: `Syntax error: token recognition error at: '${text}'` };
+  const what =
+    text[0] === '"' || text[0] === "'"
+      ? "a string that has no end, or an escape that there is not"
+      : "nothing that an expression may have";
+  return { at, message: `Syntax error: ${what}: ${text}` };
 }
 
 function scanWord(points: readonly string[], at: number): number {
@@ -117,6 +122,19 @@ function scanNumber(points: readonly string[], at: number): { kind: TokenKind; e
 function suffixed(points: readonly string[], end: number): { kind: TokenKind; end: number } {
   const unsigned = points[end] === "u" || points[end] === "U";
   return unsigned ? { kind: "uint", end: end + 1 } : { kind: "int", end };
+}
+
+/** The number that the token stands for, with a minus before it; undefined if it is out of range. */
+export function numberValue(token: Token, sign: "" | "-"): bigint | number | Uint | undefined {
+  const { kind, text } = token;
+  if (kind === "double") {
+    const value = Number(sign + text);
+    return Number.isFinite(value) ? value : undefined;
+  }
+  const digits = BigInt(kind === "uint" ? text.slice(0, -1) : text);
+  if (kind === "uint") return inUint(digits) ? new Uint(digits) : undefined;
+  const value = sign === "-" ? -digits : digits;
+  return inInt(value) ? value : undefined;
 }
 
 /** Undefined: no string begins here. `stop`: one begins and has no end or a bad escape, noticed there. */

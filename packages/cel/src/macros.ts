@@ -30,6 +30,9 @@ const memberMacros: ReadonlyMap<string, Expander> = new Map<string, Expander>([
   ["sortBy/2", (call, problems) => sortBy(call, problems)],
 ]);
 
+/** Macros that have what they are applied to twice in what they become. */
+export const copiesTarget: ReadonlySet<string> = new Set(["optMap", "optFlatMap"]);
+
 /** What a call of a macro stands for; undefined if it is no macro. */
 export function expandMacro(call: Call, problems: Problem[]): Expr | undefined {
   if (call.target === undefined)
@@ -39,16 +42,16 @@ export function expandMacro(call: Call, problems: Problem[]): Expr | undefined {
 
 function has(call: Call, problems: Problem[]): Expr {
   const arg = call.args[0]!;
-  if (arg.kind === "select" && !arg.testOnly) {
+  if (arg.kind === "select") {
     return { kind: "select", at: call.at, operand: arg.operand, field: arg.field, testOnly: true };
   }
   return fail(problems, arg, "invalid argument to has() macro");
 }
 
-/** Keeps on after a fault so that later ones are found too; the problem itself stops the compilation. */
+/** Keeps on after a fault so that later ones are found too: with something that is no name. */
 function fail(problems: Problem[], expr: Expr, message: string): Expr {
   problems.push({ at: expr.at, message });
-  return expr;
+  return { kind: "literal", at: expr.at, value: null };
 }
 
 const identifier = (at: number, name: string): Expr => ({ kind: "identifier", at, name });
@@ -88,26 +91,31 @@ function comprehension(call: Call, names: readonly string[], loop: Loop): Compre
   };
 }
 
-/** The names of the iteration variables, which are the first arguments of a macro; undefined if they are none. */
-function variables(call: Call, count: number, problems: Problem[]): string[] | undefined {
+/** The names of the iteration variables, which are the first arguments of a macro; otherwise what stands for it. */
+function variables(
+  call: Call,
+  count: number,
+  problems: Problem[],
+  noName = "argument must be a simple name",
+): string[] | Expr {
   const names: string[] = [];
-  for (const arg of call.args.slice(0, count)) {
-    if (arg.kind !== "identifier" || arg.name.startsWith(".")) {
-      fail(problems, arg, "argument must be a simple name");
-      return undefined;
-    }
-    if (names.includes(arg.name)) {
-      fail(problems, arg, `duplicate variable name: ${arg.name}`);
-      return undefined;
-    }
+  const args = call.args.slice(0, count);
+  for (const arg of args) {
+    if (arg.kind !== "identifier") return fail(problems, arg, noName);
+    if (names.includes(arg.name)) return fail(problems, arg, `duplicate variable name: ${arg.name}`);
     names.push(arg.name);
   }
+  const taken = args[names.indexOf(oldAccumulatorName)];
+  if (taken !== undefined) return fail(problems, taken, "iteration variable overwrites accumulator variable");
   return names;
 }
 
+/** What accumulators were called once; still refused as a name. */
+const oldAccumulatorName = "__result__";
+
 function quantifier(call: Call, problems: Problem[], kind: "all" | "exists"): Expr {
   const names = variables(call, call.args.length - 1, problems);
-  if (names === undefined) return call;
+  if (!Array.isArray(names)) return names;
   const at = call.at;
   const predicate = call.args.at(-1)!;
   const accumulator = (): Expr => identifier(at, accumulatorName);
@@ -122,7 +130,7 @@ function quantifier(call: Call, problems: Problem[], kind: "all" | "exists"): Ex
 
 function existsOne(call: Call, problems: Problem[]): Expr {
   const names = variables(call, call.args.length - 1, problems);
-  if (names === undefined) return call;
+  if (!Array.isArray(names)) return names;
   const at = call.at;
   const accumulator = (): Expr => identifier(at, accumulatorName);
   const more = apply(at, "_+_", accumulator(), literal(at, 1n));
@@ -135,14 +143,14 @@ function existsOne(call: Call, problems: Problem[]): Expr {
 }
 
 function map(call: Call, problems: Problem[]): Expr {
-  const names = variables(call, 1, problems);
-  if (names === undefined) return call;
+  const names = variables(call, 1, problems, "argument is not an identifier");
+  if (!Array.isArray(names)) return names;
   return collect(call, names, call.args.length === 3 ? call.args[1] : undefined, call.args.at(-1)!);
 }
 
 function filter(call: Call, problems: Problem[]): Expr {
-  const names = variables(call, 1, problems);
-  if (names === undefined) return call;
+  const names = variables(call, 1, problems, "argument is not an identifier");
+  if (!Array.isArray(names)) return names;
   return collect(call, names, call.args[1], call.args[0]!);
 }
 
@@ -159,7 +167,7 @@ function collect(call: Call, names: readonly string[], condition: Expr | undefin
 
 function transform(call: Call, problems: Problem[], into: "list" | "map" | "entry"): Expr {
   const names = variables(call, 2, problems);
-  if (names === undefined) return call;
+  if (!Array.isArray(names)) return names;
   const at = call.at;
   const condition = call.args.length === 4 ? call.args[2] : undefined;
   const value = call.args.at(-1)!;
@@ -220,10 +228,20 @@ function optionalMap(call: Call, problems: Problem[], kind: "optMap" | "optFlatM
 }
 
 function sortBy(call: Call, problems: Problem[]): Expr | undefined {
-  const names = variables(call, 1, problems);
-  if (names === undefined) return call;
+  const target = call.target!;
+  if (unsortable.has(target.kind)) {
+    return fail(
+      problems,
+      target,
+      "sortBy can only be applied to a list, identifier, comprehension, call or select expression",
+    );
+  }
+  const names = variables(call, 1, problems, "argument is not an identifier");
+  if (!Array.isArray(names)) return names;
   const at = call.at;
   const input = (): Expr => identifier(at, sortInput);
   const keys = collect({ ...call, target: input() }, names, undefined, call.args[1]!);
-  return named(at, sortInput, call.target!, method(at, input(), "@sortByAssociatedKeys", keys));
+  return named(at, sortInput, target, method(at, input(), "@sortByAssociatedKeys", keys));
 }
+
+const unsortable: ReadonlySet<Expr["kind"]> = new Set(["literal", "map", "struct"]);

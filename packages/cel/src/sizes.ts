@@ -1,68 +1,46 @@
-/** Between how many characters, bytes or elements a value has. */
+/** Between how many characters, bytes or elements a value has: unsigned 64-bit integers that stop at their end. */
 export interface Size {
-  readonly least: number;
-  readonly most: number;
+  readonly least: bigint;
+  readonly most: bigint;
 }
 
-/** As good as no bound: sizes end where unsigned 64-bit integers do. */
-export const unboundedSize: number = 2 ** 64;
+/** The end of unsigned 64-bit integers: as good as no bound, of sizes as of costs. */
+export const unlimited: bigint = 2n ** 64n - 1n;
 
-export const exactly = (size: number): Size => ({ least: size, most: size });
-export const anySize: Size = { least: 0, most: unboundedSize };
+export const upTo = (most: bigint): Size => ({ least: 0n, most });
+export const exactly = (size: bigint): Size => ({ least: size, most: size });
+export const anySize: Size = upTo(unlimited);
 /** Of no value at all: joined with another size it changes nothing. */
-export const noSize: Size = { least: unboundedSize, most: 0 };
+export const noSize: Size = { least: unlimited, most: 0n };
+
+const atMost = (count: bigint): bigint => (count > unlimited ? unlimited : count);
+/** Sums and products that stop at the end. */
+export const plus = (...counts: readonly bigint[]): bigint => atMost(counts.reduce((sum, n) => sum + n, 0n));
+export const times = (a: bigint, b: bigint): bigint => atMost(a * b);
+export const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b);
+export const smaller = (a: bigint, b: bigint): bigint => (a < b ? a : b);
+/** Where upstream forgets that integers end. */
+export const wrapped = (count: bigint): bigint => BigInt.asUintN(64, count);
+
+const end = 2 ** 64;
+
+/** A count times a fraction, rounded up, computed in floating point as upstream does. */
+export function scaled(count: bigint, factor: number): bigint {
+  const all = Number(count);
+  if (all > 0 && factor > 0 && all > end / factor) return unlimited;
+  const result = Math.ceil(all * factor);
+  return result >= end ? unlimited : BigInt(result);
+}
 
 export const eitherSize = (a: Size, b: Size): Size => ({
-  least: Math.min(a.least, b.least),
-  most: Math.max(a.most, b.most),
+  least: smaller(a.least, b.least),
+  most: larger(a.most, b.most),
 });
-const bounded = (size: number): number => Math.min(unboundedSize, size);
-const upTo = (most: number): Size => ({ least: 0, most: bounded(most) });
-
-/** The size of a call's result by those of its arguments (a receiver first) and, where one is written out, a limit. */
-type SizeRule = (sizes: readonly Size[], limit: number | undefined) => Size;
-
-const asFirst: SizeRule = (sizes) => sizes[0] ?? anySize;
-const upToFirst: SizeRule = (sizes) => upTo(sizes[0]?.most ?? unboundedSize);
-const sum: SizeRule = (sizes) => ({
-  least: bounded(sizes.reduce((total, size) => total + size.least, 0)),
-  most: bounded(sizes.reduce((total, size) => total + size.most, 0)),
+export const sumSize = (a: Size, b: Size): Size => ({
+  least: plus(a.least, b.least),
+  most: plus(a.most, b.most),
 });
-
-/** Every occurrence of the shortest text there can be becomes the longest one, or the text stays as it is. */
-const replaced: SizeRule = ([text = anySize, from = anySize, to = anySize]) => {
-  if (from.least === 0) return upTo(text.most + (text.most + 1) * to.most);
-  if (to.most <= from.least) return upTo(text.most);
-  return upTo(Math.ceil(text.most / from.least) * to.most);
-};
-
-/** Every character may need a backslash. An unbounded size runs over upstream and becomes nothing, and so here. */
-const quoted: SizeRule = ([text = anySize]) => ({
-  least: text.least + 2,
-  most: text.most >= unboundedSize ? 0 : text.most * 2 + 2,
+export const productSize = (a: Size, b: Size): Size => ({
+  least: times(a.least, b.least),
+  most: times(a.most, b.most),
 });
-
-const forms: readonly (readonly [forms: string, rule: SizeRule])[] = [
-  ["add_string add_bytes add_list", sum],
-  ["to_dyn string_lower_ascii string_upper_ascii list_reverse list_flatten list_flatten_int", asFirst],
-  ["list_distinct string_trim string_substring_int string_substring_int_int", upToFirst],
-  ["string_to_bytes", ([text = anySize]) => ({ least: text.least, most: bounded(text.most * 4) })],
-  ["bytes_to_string", ([bytes = anySize]) => ({ least: Math.floor(bytes.least / 4), most: bytes.most })],
-  ["strings_quote", quoted],
-  ["string_replace_string_string string_replace_string_string_int", replaced],
-  ["string_split_string", upToFirst],
-  ["list_slice", (_, limit) => (limit === undefined ? anySize : upTo(limit))],
-  [
-    "string_split_string_int",
-    (sizes, limit) => (limit === undefined ? upToFirst(sizes, limit) : upTo(limit)),
-  ],
-  ["lists_range", (_, limit) => (limit === undefined ? anySize : exactly(limit))],
-];
-const rules: ReadonlyMap<string, SizeRule> = new Map(
-  forms.flatMap(([names, rule]) => names.split(" ").map((form) => [form, rule] as const)),
-);
-
-/** The rule for the size of the result of a form of a function; undefined: only its type says something. */
-export function sizeRule(form: string): SizeRule | undefined {
-  return rules.get(form);
-}

@@ -5,7 +5,7 @@ export interface Problem {
   readonly message: string;
 }
 
-/** Longest line that an error shows. */
+/** Longest line that an error shows, in bytes of UTF-8. */
 const longestSnippet = 16384;
 /** Errors shown; the rest is counted. */
 const mostProblems = 100;
@@ -24,22 +24,25 @@ export class Source {
     });
   }
 
-  /** All problems as the API server prints them: sorted by place, each with its line and a caret. */
+  /** The first problems found, as the API server prints them: sorted by place, each with its line and a caret. */
   report(problems: readonly Problem[]): string {
-    const placed = problems.map((problem) => ({ ...problem, ...this.#place(problem.at) }));
+    const placed = problems
+      .slice(0, mostProblems)
+      .map((problem) => ({ ...problem, ...this.#place(problem.at) }));
     placed.sort((a, b) => a.line - b.line || a.column - b.column);
-    const shown = placed.slice(0, mostProblems).map((problem) => {
+    const shown = placed.map((problem) => {
       const head = `ERROR: <input>:${problem.line}:${problem.column + 1}: ${problem.message}`;
       return problem.line > 0 ? head + this.#snippet(problem.line, problem.column) : head;
     });
-    if (placed.length > mostProblems) {
-      shown.push(`${placed.length - mostProblems} more errors were truncated`);
+    if (problems.length > mostProblems) {
+      shown.push(`${problems.length - mostProblems} more errors were truncated`);
     }
     return shown.join("\n");
   }
 
   #place(at: number): { line: number; column: number } {
     if (at < 0) return { line: -1, column: -1 };
+    if (this.points.length === 0) return { line: 1, column: -1 };
     let line = this.#lineStarts.length - 1;
     while (this.#lineStarts[line]! > at) line--;
     return { line: line + 1, column: at - this.#lineStarts[line]! };
@@ -50,7 +53,7 @@ export class Source {
     const next = this.#lineStarts[line];
     const points = this.points.slice(start, next === undefined ? undefined : next - 1);
     if (points.length === 0 && this.points.length === 0) return "";
-    if (points.length > longestSnippet) return "";
+    if (new TextEncoder().encode(points.join("")).length > longestSnippet) return "";
     const dots = points.slice(0, column).map((point) => (wide(point) ? "．" : "."));
     const under = points[column];
     const caret = under !== undefined && wide(under) ? "＾" : "^";

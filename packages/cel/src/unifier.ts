@@ -1,73 +1,106 @@
 import { type CelType, dynType, isDyn, isDynOrError, sameType } from "./types.ts";
 
-/** Finds out what the type parameters of the functions in use stand for. */
+/** A type, or what its parameters stand for, has so many parts that nobody can have meant it: `{a: a}` often repeated. */
+export class TypeTooLarge extends Error {
+  override readonly name = "TypeTooLarge";
+}
+
+/** Parts of types looked at for one question. */
+const mostSteps = 20_000;
+
+/** Finds out what the type parameters of the functions in use stand for, as cel-go's checker does. */
 export class Unifier {
   readonly #meanings = new Map<string, CelType>();
+  #steps = 0;
   /** What to put back when an attempt fails, latest last. */
   readonly #undo: { readonly param: string; readonly before: CelType | undefined }[] = [];
 
   /**
-   * One type that covers both, or undefined where there is none. `dyn` covers everything; parameters take a meaning
-   * on the way, and keep none if the attempt fails.
+   * Whether a value of either type can stand where the other is wanted. Parameters take a meaning on the way, and keep
+   * none if the answer is no.
    */
-  cover(a: CelType, b: CelType): CelType | undefined {
-    return this.coverAll([a], [b])?.[0];
+  fits(a: CelType, b: CelType): boolean {
+    return this.fitsAll([a], [b]);
   }
 
   /** The same for two rows of types, with one meaning for each parameter throughout. */
-  coverAll(a: readonly CelType[], b: readonly CelType[]): readonly CelType[] | undefined {
-    if (a.length !== b.length) return undefined;
+  fitsAll(a: readonly CelType[], b: readonly CelType[]): boolean {
+    this.#steps = 0;
     const start = this.#undo.length;
-    const covers: CelType[] = [];
-    for (let i = 0; i < a.length; i++) {
-      const cover = this.#cover(a[i]!, b[i]!);
-      if (cover === undefined) {
-        this.#takeBack(start);
-        return undefined;
-      }
-      covers.push(cover);
-    }
-    return covers;
+    const all = a.length === b.length && a.every((type, i) => this.#fits(type, b[i]!));
+    if (!all) this.#takeBack(start);
+    return all;
   }
 
   /** `type` with its parameters replaced by their meanings; the others stay, or become dyn. */
   replace(type: CelType, freeBecomeDyn: boolean): CelType {
+    this.#steps = 0;
+    return this.#replace(type, freeBecomeDyn);
+  }
+
+  #replace(type: CelType, freeBecomeDyn: boolean): CelType {
+    this.#step();
     if (type.kind === "param") {
       const meaning = this.#meanings.get(type.name);
-      if (meaning !== undefined) return this.replace(meaning, freeBecomeDyn);
+      if (meaning !== undefined) return this.#replace(meaning, freeBecomeDyn);
       return freeBecomeDyn ? dynType : type;
     }
     if (type.params.length === 0) return type;
-    return { ...type, params: type.params.map((param) => this.replace(param, freeBecomeDyn)) };
+    return { ...type, params: type.params.map((param) => this.#replace(param, freeBecomeDyn)) };
   }
 
-  #cover(a: CelType, b: CelType): CelType | undefined {
+  #step(): void {
+    if (++this.#steps > mostSteps) throw new TypeTooLarge();
+  }
+
+  #fits(a: CelType, b: CelType): boolean {
+    this.#step();
+    if (b.kind === "param") {
+      const known = this.#meanings.has(b.name);
+      if (this.#give(b, a)) return true;
+      if (known) return false;
+    }
     if (a.kind === "param") return this.#give(a, b);
-    if (b.kind === "param") return this.#give(b, a);
-    if (isDyn(a) || isDyn(b)) return isDyn(a) ? a : b;
-    if (isDynOrError(a) || isDynOrError(b)) return isDynOrError(a) ? a : b;
-    if (a.kind === "null") return nullable.has(b.kind) ? b : undefined;
-    if (b.kind === "null") return nullable.has(a.kind) ? a : undefined;
-    if (a.kind !== b.kind || a.name !== b.name) return undefined;
-    if (a.kind === "type" || a.params.length === 0) return a;
-    const params = this.coverAll(a.params, b.params);
-    return params && { ...a, params };
+    if (isDynOrError(a) || isDynOrError(b)) return true;
+    if (a.kind === "null") return nullable.has(b.kind);
+    if (b.kind === "null") return nullable.has(a.kind);
+    if (a.kind !== b.kind) return false;
+    if (a.kind === "type") return true;
+    return (
+      a.name === b.name &&
+      a.params.length === b.params.length &&
+      a.params.every((param, i) => this.#fits(param, b.params[i]!))
+    );
   }
 
-  /** Makes a parameter stand for what covers both `type` and its meaning so far. */
-  #give(param: CelType, type: CelType): CelType | undefined {
-    if (sameType(param, type)) return param;
+  /** Makes a parameter stand for the more general of `type` and its meaning so far. */
+  #give(param: CelType, type: CelType): boolean {
+    if (sameType(param, type)) return true;
     const before = this.#meanings.get(param.name);
-    const meaning = before === undefined ? type : this.#cover(before, type);
-    if (meaning === undefined) return undefined;
-    if (this.#mentions(meaning, param)) return before === undefined ? undefined : meaning;
-    this.#undo.push({ param: param.name, before });
-    this.#meanings.set(param.name, meaning);
-    return meaning;
+    if (before === undefined) {
+      if (this.#mentions(type, param)) return false;
+      this.#set(param.name, before, type);
+      return true;
+    }
+    if (sameType(before, type)) return true;
+    if (!this.#fits(type, before)) return false;
+    const meaning = moreGeneral(type, before);
+    if (!this.#mentions(meaning, param)) this.#set(param.name, this.#meanings.get(param.name), meaning);
+    return true;
   }
 
+  #set(param: string, before: CelType | undefined, meaning: CelType): void {
+    this.#undo.push({ param, before });
+    this.#meanings.set(param, meaning);
+  }
+
+  /** Whether the parameter is part of the type or of what its parameters stand for. */
   #mentions(type: CelType, param: CelType): boolean {
-    return containsParam(this.replace(type, false), this.replace(param, false));
+    this.#step();
+    if (type.kind !== "param") return type.params.some((inner) => this.#mentions(inner, param));
+    if (type.name === param.name) return true;
+    const meaning = this.#meanings.get(type.name);
+    return meaning !== undefined && this.#mentions(meaning, param);
   }
 
   #takeBack(start: number): void {
@@ -82,7 +115,18 @@ export class Unifier {
 /** Kinds of types of which null is a value. */
 const nullable: ReadonlySet<CelType["kind"]> = new Set(["opaque", "struct", "duration", "timestamp", "null"]);
 
-function containsParam(type: CelType, param: CelType): boolean {
-  if (type.kind === "param") return type.name === param.name;
-  return type.params.some((inner) => containsParam(inner, param));
+/** Of two types that fit each other, the one that leaves more open; the first if neither says less. */
+export function moreGeneral(a: CelType, b: CelType): CelType {
+  return leavesOpen(a, b) ? a : b;
+}
+
+function leavesOpen(a: CelType, b: CelType): boolean {
+  if (isDyn(a) || a.kind === "param") return true;
+  if (isDyn(b) || b.kind === "param" || a.kind !== b.kind) return false;
+  if (a.kind === "type") return true;
+  return (
+    a.name === b.name &&
+    a.params.length === b.params.length &&
+    a.params.every((param, i) => leavesOpen(param, b.params[i]!))
+  );
 }

@@ -1,9 +1,12 @@
+import { goQuoted } from "./library/go-text.ts";
+
 /** A semantic version 2.0.0. Build metadata takes no part in comparisons. */
 export interface Version {
   readonly major: bigint;
   readonly minor: bigint;
   readonly patch: bigint;
   readonly prerelease: readonly string[];
+  readonly build: readonly string[];
 }
 
 const digits = /^[0-9]*$/;
@@ -12,65 +15,82 @@ const identifiers = /^[0-9A-Za-z-]*$/;
 /** Reads a version, or answers why it is none, in the words of the library that Kubernetes uses. */
 export function parseVersion(text: string): Version | string {
   if (text === "") return "Version string empty";
-  const parts = splitParts(text);
-  if (parts === undefined) return "No Major.Minor.Patch elements found";
-  const [major, minor, rest] = parts;
-  const first = number(major, "major") ?? number(minor, "minor");
-  if (first !== undefined) return first;
-  const plus = rest.indexOf("+");
-  const build = plus < 0 ? undefined : rest.slice(plus + 1);
-  const beforeBuild = plus < 0 ? rest : rest.slice(0, plus);
-  const dash = beforeBuild.indexOf("-");
-  const prerelease = dash < 0 ? [] : beforeBuild.slice(dash + 1).split(".");
-  const patch = dash < 0 ? beforeBuild : beforeBuild.slice(0, dash);
-  const wrong = number(patch, "patch") ?? badPrerelease(prerelease) ?? badBuild(build?.split(".") ?? []);
+  const [major, minor, ...others] = text.split(".");
+  if (major === undefined || minor === undefined || others.length === 0) {
+    return "No Major.Minor.Patch elements found";
+  }
+  const [beforeBuild, build] = cut(others.join("."), "+");
+  const [patch, prerelease] = cut(beforeBuild, "-");
+  const wrong =
+    badNumber(major, "major") ??
+    badNumber(minor, "minor") ??
+    badNumber(patch, "patch") ??
+    firstProblem(prerelease, badPrerelease) ??
+    firstProblem(build, badBuild);
   if (wrong !== undefined) return wrong;
-  return { major: BigInt(major), minor: BigInt(minor), patch: BigInt(patch), prerelease };
+  return { major: BigInt(major), minor: BigInt(minor), patch: BigInt(patch), prerelease, build };
 }
 
-function splitParts(text: string): [string, string, string] | undefined {
-  const first = text.indexOf(".");
-  const second = first < 0 ? -1 : text.indexOf(".", first + 1);
-  if (second < 0) return undefined;
-  return [text.slice(0, first), text.slice(first + 1, second), text.slice(second + 1)];
+/** The canonical text, build metadata included. */
+export function versionText({ major, minor, patch, prerelease, build }: Version): string {
+  const suffix = (sign: string, parts: readonly string[]): string =>
+    parts.length === 0 ? "" : sign + parts.join(".");
+  return `${major}.${minor}.${patch}${suffix("-", prerelease)}${suffix("+", build)}`;
 }
 
-function number(text: string, name: string): string | undefined {
-  if (!digits.test(text)) return `Invalid character(s) found in ${name} number "${text}"`;
-  if (text.length > 1 && text.startsWith("0"))
-    return `${title(name)} number must not contain leading zeroes "${text}"`;
+/** What stands before the first such character, and the parts of what follows it. */
+function cut(text: string, at: string): [string, readonly string[]] {
+  const index = text.indexOf(at);
+  return index < 0 ? [text, []] : [text.slice(0, index), text.slice(index + 1).split(".")];
+}
+
+function firstProblem(
+  parts: readonly string[],
+  test: (part: string) => string | undefined,
+): string | undefined {
+  for (const part of parts) {
+    const problem = test(part);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+const leadingZero = (text: string): boolean => text.length > 1 && text.startsWith("0");
+
+function badNumber(text: string, name: string): string | undefined {
+  if (!digits.test(text)) return `Invalid character(s) found in ${name} number ${goQuoted(text)}`;
+  if (leadingZero(text)) {
+    return `${name[0]!.toUpperCase()}${name.slice(1)} number must not contain leading zeroes "${text}"`;
+  }
+  return badUint64(text);
+}
+
+function badUint64(text: string): string | undefined {
   if (text === "") return 'strconv.ParseUint: parsing "": invalid syntax';
-  if (BigInt(text) >= 2n ** 64n) return `strconv.ParseUint: parsing "${text}": value out of range`;
-  return undefined;
+  return BigInt(text) >= 2n ** 64n ? `strconv.ParseUint: parsing "${text}": value out of range` : undefined;
 }
 
-const title = (name: string): string => name[0]!.toUpperCase() + name.slice(1);
-
-function badPrerelease(parts: readonly string[]): string | undefined {
-  for (const part of parts) {
-    if (part === "") return "Prerelease is empty";
-    if (digits.test(part)) {
-      if (part.length > 1 && part.startsWith("0")) {
-        return `Numeric PreRelease version must not contain leading zeroes "${part}"`;
-      }
-    } else if (!identifiers.test(part)) return `Invalid character(s) found in prerelease "${part}"`;
+function badPrerelease(part: string): string | undefined {
+  if (part === "") return "Prerelease is empty";
+  if (!digits.test(part)) {
+    return identifiers.test(part) ? undefined : `Invalid character(s) found in prerelease ${goQuoted(part)}`;
   }
-  return undefined;
+  if (leadingZero(part)) return `Numeric PreRelease version must not contain leading zeroes "${part}"`;
+  return badUint64(part);
 }
 
-function badBuild(parts: readonly string[]): string | undefined {
-  for (const part of parts) {
-    if (part === "") return "Build meta data is empty";
-    if (!identifiers.test(part)) return `Invalid character(s) found in build meta data "${part}"`;
-  }
-  return undefined;
+function badBuild(part: string): string | undefined {
+  if (part === "") return "Build meta data is empty";
+  return identifiers.test(part)
+    ? undefined
+    : `Invalid character(s) found in build meta data ${goQuoted(part)}`;
 }
 
 /** -1, 0 or 1. */
 export function compareVersions(a: Version, b: Version): -1 | 0 | 1 {
-  for (const part of ["major", "minor", "patch"] as const) {
-    if (a[part] !== b[part]) return a[part] < b[part] ? -1 : 1;
-  }
+  if (a.major !== b.major) return a.major < b.major ? -1 : 1;
+  if (a.minor !== b.minor) return a.minor < b.minor ? -1 : 1;
+  if (a.patch !== b.patch) return a.patch < b.patch ? -1 : 1;
   if (a.prerelease.length === 0 || b.prerelease.length === 0) {
     return a.prerelease.length === b.prerelease.length ? 0 : a.prerelease.length === 0 ? 1 : -1;
   }

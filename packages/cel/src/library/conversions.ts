@@ -1,4 +1,5 @@
 import { declare, type FunctionDeclaration, form } from "../declarations.ts";
+import { utf8 } from "../texts.ts";
 import {
   boolType,
   bytesType,
@@ -16,13 +17,15 @@ import {
   integerOverflow,
   inUint,
   Timestamp,
+  typeName,
   Uint,
   unsignedOverflow,
-  utf8,
   type Value,
 } from "../values.ts";
 
 const failed = (to: string): CelError => new CelError(`type conversion error from 'string' to '${to}'`);
+const badDuration = failed("google.protobuf.Duration");
+const badTimestamp = failed("google.protobuf.Timestamp");
 const int = (value: bigint): Value => (inInt(value) ? value : integerOverflow);
 const uint = (value: bigint): Value => (inUint(value) ? new Uint(value) : unsignedOverflow);
 
@@ -53,15 +56,36 @@ function parseUint64(text: string): Value {
   return inUint(value) ? new Uint(value) : failed("uint");
 }
 
+const decimal = /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?$/i;
+const hexadecimal = /^([+-]?)0x([0-9a-f]*)\.?([0-9a-f]*)p([+-]?[0-9]+)$/i;
+
+/** As Go's strconv.ParseFloat reads doubles: words, hexadecimal digits and `_` between digits too. */
 function parseDouble(text: string): Value {
-  const word = /^([+-]?)(inf|infinity|nan)$/i.exec(text);
+  const word = /^(?:([+-]?)inf(?:inity)?|nan)$/i.exec(text);
   if (word !== null) {
-    if (word[2]!.toLowerCase() === "nan") return Number.NaN;
+    if (text.toLowerCase() === "nan") return Number.NaN;
     return word[1] === "-" ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
   }
-  if (!/^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$/.test(text)) return failed("double");
-  const value = Number(text);
+  if (!underscoresSeparate(text)) return failed("double");
+  const plain = text.replaceAll("_", "");
+  const hex = hexadecimal.exec(plain);
+  let value = Number.NaN;
+  if (hex !== null) {
+    const [, sign, whole = "", fraction = "", power = ""] = hex;
+    if (whole + fraction === "") return failed("double");
+    value = Number(`0x${whole}${fraction}`) * 2 ** (Number(power) - 4 * fraction.length);
+    if (sign === "-") value = -value;
+  } else if (decimal.test(plain)) value = Number(plain);
   return Number.isFinite(value) ? value : failed("double");
+}
+
+/** A `_` stands between two digits, or after `0x`. */
+function underscoresSeparate(text: string): boolean {
+  const digit = /^[+-]?0x/i.test(text) ? "[0-9a-f]" : "[0-9]";
+  return !text
+    .replace(/^([+-]?0x)_/i, "$10")
+    .replace(new RegExp(`(?<=${digit})_(?=${digit})`, "gi"), "")
+    .includes("_");
 }
 
 function parseBool(text: string): Value {
@@ -99,12 +123,28 @@ export function parseDuration(text: string): Duration | undefined {
   return inInt(value) ? new Duration(value) : undefined;
 }
 
-const timestampForm = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)$/;
+const timestampForm = /^(\d{4})-(\d\d)-(\d\d)T(\d\d?):(\d\d):(\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)$/;
 
-/** RFC 3339. Undefined if it is none. */
-export function parseTimestamp(text: string): Timestamp | undefined {
+const firstInstant = -62135596800n * second;
+const lastInstant = 253402300800n * second;
+
+/** The instant, or an error where that is before the year 1 or after the year 9999. */
+export function timestamp(nanoseconds: bigint, offset = 0): Timestamp | CelError {
+  if (nanoseconds < firstInstant || nanoseconds >= lastInstant) return new CelError("timestamp overflow");
+  return new Timestamp(nanoseconds, offset);
+}
+
+/** The start of a day of the Gregorian calendar, which may begin with the year 0; undefined if there is no such day. */
+export function calendarDay(year: number, month: number, day: number): Date | undefined {
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  return month > 0 && day > 0 && date.getUTCMonth() === month - 1 ? date : undefined;
+}
+
+/** RFC 3339, but that hours may have one digit (Go's time.Parse). */
+export function parseTimestamp(text: string): Timestamp | CelError {
   const match = timestampForm.exec(text);
-  if (match === null) return undefined;
+  if (match === null) return badTimestamp;
   const [year, month, day, hour, minute, secs] = match.slice(1, 7).map(Number) as [
     number,
     number,
@@ -113,63 +153,84 @@ export function parseTimestamp(text: string): Timestamp | undefined {
     number,
     number,
   ];
-  if (month < 1 || month > 12 || day < 1 || hour > 23 || minute > 59 || secs > 59) return undefined;
-  const date = new Date(0);
-  date.setUTCFullYear(year, month - 1, day);
-  if (date.getUTCMonth() !== month - 1) return undefined;
+  const date = calendarDay(year, month, day);
+  if (date === undefined || hour > 23 || minute > 59 || secs > 59) return badTimestamp;
   date.setUTCHours(hour, minute, secs);
   const zone = match[8]!;
   let offset = 0;
   if (zone !== "Z") {
     const hours = Number(zone.slice(1, 3));
     const minutes = Number(zone.slice(4));
-    if (hours > 24 || minutes > 60) return undefined;
-    offset = (hours * 60 + minutes) * (zone[0] === "-" ? -60 : 60);
+    if (hours > 24 || minutes > 60) return badTimestamp;
+    offset = (hours * 60 + minutes) * (zone[0] === "-" ? -1 : 1);
   }
   const fraction = BigInt((match[7] ?? "").slice(0, 9).padEnd(9, "0"));
-  return new Timestamp((BigInt(date.getTime()) / 1000n - BigInt(offset)) * second + fraction);
+  return timestamp((BigInt(date.getTime()) / 1000n - BigInt(offset * 60)) * second + fraction, offset);
 }
 
-/** A double as Go's `%g` of full precision writes it. */
-export function doubleText(value: number): string {
+/** A double as Go's `%g` writes it, which is what strings are made with; `%v` writes larger numbers out. */
+export function doubleText(value: number, largestPower = 6): string {
   if (Number.isNaN(value)) return "NaN";
   if (!Number.isFinite(value)) return value > 0 ? "+Inf" : "-Inf";
   if (Object.is(value, -0)) return "-0";
   const [digits = "", exponent = "0"] = value.toExponential().split("e");
   const power = Number(exponent);
-  if (value !== 0 && (power < -4 || power >= 21)) {
+  if (value !== 0 && (power < -4 || power >= largestPower)) {
     const size = String(Math.abs(power)).padStart(2, "0");
     return `${digits}e${power < 0 ? "-" : "+"}${size}`;
   }
-  if (power >= -6 || value === 0) return String(value);
-  return value.toFixed(20).replace(/0+$/, "");
+  return String(value);
 }
 
-/** Seconds with a fraction, as cel-go writes durations. */
-export function durationText(value: Duration): string {
-  const negative = value.nanoseconds < 0n;
-  const size = negative ? -value.nanoseconds : value.nanoseconds;
-  const fraction = (size % second).toString().padStart(9, "0").replace(/0+$/, "");
-  return `${negative ? "-" : ""}${size / second}${fraction === "" ? "" : `.${fraction}`}s`;
+/** From here on `%v` writes doubles with an exponent. */
+const largeDouble = 21;
+
+/** A scalar within the text of an error, as Go's `%v` writes it; of others the type. */
+export function inText(value: Value): string {
+  if (typeof value === "number") return doubleText(value, largeDouble);
+  if (value === null) return "NULL_VALUE";
+  if (value instanceof Uint) return String(value.value);
+  return typeof value === "object" ? typeName(value) : String(value);
 }
 
-export function timestampText(value: Timestamp): string {
-  const whole = seconds(value.nanoseconds);
-  const date = new Date(Number(whole) * 1000).toISOString().slice(0, 19);
-  const fraction = (value.nanoseconds - whole * second).toString().padStart(9, "0").replace(/0+$/, "");
-  return `${date}${fraction === "" ? "" : `.${fraction}`}Z`;
+/** A finite double without exponent, in as few digits as tell it from others (Go's `%f` of precision -1). */
+export function plainDouble(value: number): string {
+  const [digits = "", exponent = "0"] = Math.abs(value).toExponential().split("e");
+  const [first = "", rest = ""] = digits.split(".");
+  const power = Number(exponent);
+  const all = power < 0 ? "0".repeat(-power) + first + rest : first + rest.padEnd(power, "0");
+  const point = Math.max(power, 0) + 1;
+  const fraction = all.slice(point);
+  return (value < 0 ? "-" : "") + all.slice(0, point) + (fraction === "" ? "" : `.${fraction}`);
 }
 
-function bytesText(value: Uint8Array): Value {
+/** Seconds with a fraction, as cel-go writes durations: as a double, so that long ones lose nanoseconds. */
+export function durationText({ nanoseconds }: Duration): string {
+  const inSeconds = Number(nanoseconds / second) + Number(nanoseconds % second) / 1e9;
+  return `${plainDouble(inSeconds)}s`;
+}
+
+/** RFC 3339 with the offset that it was written with. */
+export function timestampText({ nanoseconds, offset }: Timestamp): string {
+  const whole = seconds(nanoseconds);
+  const date = new Date((Number(whole) + offset * 60) * 1000);
+  const year = String(date.getUTCFullYear()).padStart(4, "0");
+  const rest = date.toISOString().slice(-20, -5);
+  const fraction = (nanoseconds - whole * second).toString().padStart(9, "0").replace(/0+$/, "");
+  const size = Math.abs(offset);
+  const two = (value: number): string => String(value).padStart(2, "0");
+  const zone =
+    offset === 0 ? "Z" : `${offset < 0 ? "-" : "+"}${two(Math.trunc(size / 60))}:${two(size % 60)}`;
+  return `${year}${rest}${fraction === "" ? "" : `.${fraction}`}${zone}`;
+}
+
+export function bytesText(value: Uint8Array): string | CelError {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(value);
   } catch {
     return new CelError("invalid UTF-8 in bytes, cannot convert to string");
   }
 }
-
-const badDuration = failed("google.protobuf.Duration");
-const badTimestamp = failed("google.protobuf.Timestamp");
 
 /** The functions that turn a value of one scalar type into another. */
 export const conversions: readonly FunctionDeclaration[] = [
@@ -211,13 +272,8 @@ export const conversions: readonly FunctionDeclaration[] = [
   ]),
   declare("timestamp", [
     form("timestamp_to_timestamp", [timestampType], timestampType, (a) => a),
-    form("int64_to_timestamp", [intType], timestampType, (a) => new Timestamp((a as bigint) * second)),
-    form(
-      "string_to_timestamp",
-      [stringType],
-      timestampType,
-      (a) => parseTimestamp(a as string) ?? badTimestamp,
-    ),
+    form("int64_to_timestamp", [intType], timestampType, (a) => timestamp((a as bigint) * second)),
+    form("string_to_timestamp", [stringType], timestampType, (a) => parseTimestamp(a as string)),
   ]),
   declare("uint", [
     form("uint64_to_uint64", [uintType], uintType, (a) => a),

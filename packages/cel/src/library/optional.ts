@@ -1,16 +1,23 @@
 import { declare, type FunctionDeclaration, form, K, method, T, V } from "../declarations.ts";
 import { boolType, dynType, intType, listType, mapType, optionalType, stringType } from "../types.ts";
-import { CelError, equal, LiteralMap, Optional, type Value } from "../values.ts";
+import { CelError, Duration, MapValue, Optional, Timestamp, Uint, type Value } from "../values.ts";
 
 const optional = optionalType(T);
 const list = listType(T);
 const absent = new CelError("optional.none() dereference");
 
+/** The first instant there is. */
+const firstInstant = -62135596800n * 1_000_000_000n;
+
+/** Whether it is what its type begins with: nothing, zero, empty. Types of Kubernetes have no such value. */
 function isZero(value: Value): boolean {
   if (value === null || value === false || value === "" || value === 0n || value === 0) return true;
-  if (Array.isArray(value)) return value.length === 0;
-  if (value instanceof LiteralMap) return value.size === 0;
-  return false;
+  if (value instanceof Uint) return value.value === 0n;
+  if (value instanceof Duration) return value.nanoseconds === 0n;
+  if (value instanceof Timestamp) return value.nanoseconds === firstInstant;
+  if (value instanceof Uint8Array || Array.isArray(value)) return value.length === 0;
+  // A map of domains finds every key, and is none that could be empty.
+  return value instanceof MapValue && value.size === 0 && value.find("") === undefined;
 }
 
 const unwrap = (a: Value): Value =>
@@ -51,6 +58,3 @@ export const optionalLibrary: readonly FunctionDeclaration[] = [
 function nothing(value: Optional): Value {
   return value.value === null ? null : absent;
 }
-
-/** For tests of equality in the lists library. */
-export const same = (a: Value, b: Value): boolean => equal(a, b) === true;

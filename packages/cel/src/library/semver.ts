@@ -10,25 +10,30 @@ function parse(text: string): Value {
 
 /** What `semver(text, true)` forgives: a leading `v`, missing parts and leading zeroes. */
 function normalized(text: string): Value {
-  let rest = text.startsWith("v") ? text.slice(1) : text;
-  rest = rest.trim();
-  const end = rest.search(/[+-]/);
-  const core = end < 0 ? rest : rest.slice(0, end);
-  const suffix = end < 0 ? "" : rest.slice(end);
-  const parts = core.split(".");
-  if (parts.length < 3 && suffix !== "") {
+  const [major = "", minor, ...patch] = text.replace(/^v/, "").split(".");
+  const parts = [major, minor, patch.length === 0 ? undefined : patch.join(".")].filter(
+    (part) => part !== undefined,
+  );
+  const plain = parts.map((part) => {
+    // A single byte stays as it is.
+    if (part.length < 2 && part < "\x80") return part;
+    const rest = part.replace(/^0+/, "");
+    return /^[0-9]/.test(rest) ? rest : `0${rest}`;
+  });
+  if (plain.length < 3 && /[+-]/.test(plain.at(-1)!)) {
     return new CelError("short version cannot contain PreRelease/Build meta data");
   }
-  const plain = parts.map((part, i) => (i < 3 ? part.replace(/^0+(?=[0-9])/, "") : part));
   while (plain.length < 3) plain.push("0");
-  return parse(plain.join(".") + suffix);
+  return parse(plain.join("."));
 }
 
 const version = (value: Value): SemverValue["version"] => (value as SemverValue).version;
 const two = (name: string, result: typeof boolType, invoke: Implementation): FunctionDeclaration =>
   declare(name, [method(`semver_${name}`, [semverType, semverType], result, invoke)]);
 const part = (name: "major" | "minor" | "patch"): FunctionDeclaration =>
-  declare(name, [method(`semver_${name}`, [semverType], intType, (a) => version(a)[name])]);
+  declare(name, [
+    method(`semver_${name}`, [semverType], intType, (a) => BigInt.asIntN(64, version(a)[name])),
+  ]);
 
 /** Semantic versions (Kubernetes CEL library of 1.33). */
 export const semverLibrary: readonly FunctionDeclaration[] = [

@@ -1,11 +1,12 @@
 import { declare, type FunctionDeclaration, form, T } from "../declarations.ts";
+import { equal } from "../equality.ts";
 import { boolType, listType } from "../types.ts";
-import { equal, type Value } from "../values.ts";
+import type { Value } from "../values.ts";
 
 const list = listType(T);
 
 const has = (container: Value, wanted: Value): boolean =>
-  (container as readonly Value[]).some((element) => equal(element, wanted) === true);
+  (container as readonly Value[]).some((element) => equal(wanted, element) === true);
 const contains = (container: Value, part: Value): boolean =>
   (part as readonly Value[]).every((wanted) => has(container, wanted));
 const intersects = (a: Value, b: Value): boolean =>

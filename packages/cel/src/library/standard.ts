@@ -1,3 +1,4 @@
+import { touchElements } from "../budget.ts";
 import {
   declare,
   type FunctionDeclaration,
@@ -8,6 +9,8 @@ import {
   T,
   V,
 } from "../declarations.ts";
+import { equal } from "../equality.ts";
+import { textLength } from "../texts.ts";
 import {
   boolType,
   bytesType,
@@ -25,10 +28,7 @@ import {
 } from "../types.ts";
 import {
   CelError,
-  compareNumbers,
-  compareText,
   Duration,
-  equal,
   inInt,
   integerOverflow,
   inUint,
@@ -36,13 +36,13 @@ import {
   noSuchOverload,
   Timestamp,
   TypeValue,
-  textLength,
   typeName,
   Uint,
   unsignedOverflow,
   type Value,
 } from "../values.ts";
-import { conversions } from "./conversions.ts";
+import { compare, missing } from "./compare.ts";
+import { conversions, timestamp } from "./conversions.ts";
 
 const division = new CelError("division by zero");
 const modulus = new CelError("modulus by zero");
@@ -50,7 +50,6 @@ const durationOverflow = integerOverflow;
 
 const int = (value: bigint): Value => (inInt(value) ? value : integerOverflow);
 const uint = (value: bigint): Value => (inUint(value) ? new Uint(value) : unsignedOverflow);
-const missing = (name: string): CelError => new CelError(`no such overload: ${name}`);
 
 type Operator = "_+_" | "_-_" | "_*_" | "_/_" | "_%_";
 
@@ -87,13 +86,17 @@ function arithmetic(name: Operator): Implementation {
     if (a instanceof Uint) return b instanceof Uint ? uints(a.value, b.value) : noSuchOverload;
     if (name === "_+_") return concatenate(a, b);
     if (name === "_-_") return subtractTime(a, b);
-    return missing(name);
+    return missing(name, a);
   };
 }
 
 function concatenate(a: Value, b: Value): Value {
   if (typeof a === "string") return typeof b === "string" ? a + b : noSuchOverload;
-  if (Array.isArray(a)) return Array.isArray(b) ? [...a, ...b] : noSuchOverload;
+  if (Array.isArray(a)) {
+    if (!Array.isArray(b)) return noSuchOverload;
+    touchElements(a.length + b.length);
+    return a.concat(b);
+  }
   if (a instanceof Uint8Array) {
     if (!(b instanceof Uint8Array)) return noSuchOverload;
     const joined = new Uint8Array(a.length + b.length);
@@ -102,9 +105,11 @@ function concatenate(a: Value, b: Value): Value {
     return joined;
   }
   if (a instanceof Duration && b instanceof Duration) return duration(a.nanoseconds + b.nanoseconds);
-  if (a instanceof Duration && b instanceof Timestamp) return timestamp(a.nanoseconds + b.nanoseconds);
-  if (a instanceof Timestamp && b instanceof Duration) return timestamp(a.nanoseconds + b.nanoseconds);
-  return a instanceof Duration || a instanceof Timestamp ? noSuchOverload : missing("_+_");
+  if (a instanceof Duration && b instanceof Timestamp)
+    return timestamp(a.nanoseconds + b.nanoseconds, b.offset);
+  if (a instanceof Timestamp && b instanceof Duration)
+    return timestamp(a.nanoseconds + b.nanoseconds, a.offset);
+  return a instanceof Duration || a instanceof Timestamp ? noSuchOverload : missing("_+_", a);
 }
 
 function subtractTime(a: Value, b: Value): Value {
@@ -112,53 +117,21 @@ function subtractTime(a: Value, b: Value): Value {
     return b instanceof Duration ? duration(a.nanoseconds - b.nanoseconds) : noSuchOverload;
   }
   if (a instanceof Timestamp) {
-    if (b instanceof Duration) return timestamp(a.nanoseconds - b.nanoseconds);
+    if (b instanceof Duration) return timestamp(a.nanoseconds - b.nanoseconds, a.offset);
     return b instanceof Timestamp ? duration(a.nanoseconds - b.nanoseconds) : noSuchOverload;
   }
-  return missing("_-_");
+  return missing("_-_", a);
 }
 
 function duration(nanoseconds: bigint): Value {
   return inInt(nanoseconds) ? new Duration(nanoseconds) : durationOverflow;
 }
 
-const firstInstant = -62135596800n * 1_000_000_000n;
-const lastInstant = 253402300800n * 1_000_000_000n;
-
-function timestamp(nanoseconds: bigint): Value {
-  if (nanoseconds < firstInstant || nanoseconds >= lastInstant) return new CelError("timestamp overflow");
-  return new Timestamp(nanoseconds);
-}
-
 function negate(value: Value): Value {
   if (typeof value === "bigint") return int(-value);
   if (typeof value === "number") return -value;
-  if (typeof value === "boolean") return !value;
-  return value instanceof Duration ? duration(-value.nanoseconds) : missing("-_");
-}
-
-/** -1, 0, 1, or an error. */
-export function compare(a: Value, b: Value, name: string): number | CelError {
-  if (typeof a === "bigint" || typeof a === "number" || a instanceof Uint) {
-    const order = compareNumbers(a, b);
-    if (order === undefined) return noSuchOverload;
-    return Number.isNaN(order) ? new CelError("NaN values cannot be ordered") : order;
-  }
-  if (typeof a === "string") return typeof b === "string" ? compareText(a, b) : noSuchOverload;
-  if (typeof a === "boolean") return typeof b === "boolean" ? Number(a) - Number(b) : noSuchOverload;
-  if (a instanceof Uint8Array) return b instanceof Uint8Array ? compareBytes(a, b) : noSuchOverload;
-  if (a instanceof Duration) return b instanceof Duration ? order(a, b) : noSuchOverload;
-  if (a instanceof Timestamp) return b instanceof Timestamp ? order(a, b) : noSuchOverload;
-  return missing(name);
-}
-
-function order(a: { nanoseconds: bigint }, b: { nanoseconds: bigint }): number {
-  return a.nanoseconds < b.nanoseconds ? -1 : a.nanoseconds > b.nanoseconds ? 1 : 0;
-}
-
-function compareBytes(a: Uint8Array, b: Uint8Array): number {
-  for (let i = 0; i < a.length && i < b.length; i++) if (a[i] !== b[i]) return a[i]! < b[i]! ? -1 : 1;
-  return Math.sign(a.length - b.length);
+  if (typeof value === "boolean") return noSuchOverload;
+  return value instanceof Duration ? duration(-value.nanoseconds) : missing("-_", value);
 }
 
 function comparison(name: string, holds: (order: number) => boolean): Implementation {
@@ -178,7 +151,7 @@ export function contains(needle: Value, container: Value): Value {
 function size(value: Value): Value {
   if (typeof value === "string") return BigInt(textLength(value));
   if (Array.isArray(value) || value instanceof Uint8Array) return BigInt(value.length);
-  return value instanceof MapValue ? BigInt(value.size) : missing("size");
+  return value instanceof MapValue ? BigInt(value.size) : missing("size", value);
 }
 
 /** `a + b` */
@@ -194,31 +167,41 @@ const numeric: readonly (readonly [string, CelType])[] = [
   ["double", doubleType],
 ];
 
+/** The first form that fits decides the type of an operand that has none yet: the order is cel-go's. */
 function comparisonForms(prefix: string): ReturnType<typeof form>[] {
-  const same: readonly (readonly [string, CelType])[] = [
-    ["bool", boolType],
-    ...numeric,
-    ["string", stringType],
-    ["bytes", bytesType],
-    ["timestamp", timestampType],
-    ["duration", durationType],
-  ];
-  const mixed = numeric.flatMap(([left, a]) =>
-    numeric
+  const same = (id: string, type: CelType): ReturnType<typeof form> =>
+    form(`${prefix}_${id}`, [type, type], boolType);
+  const numbers = numeric.flatMap(([left, a]) => [
+    same(left, a),
+    ...numeric
       .filter(([right]) => right !== left)
+      .toSorted(([right], [other]) => (right < other ? -1 : 1))
       .map(([right, b]) => form(`${prefix}_${left}_${right}`, [a, b], boolType)),
-  );
-  return [...same.map(([id, type]) => form(`${prefix}_${id}`, [type, type], boolType)), ...mixed];
+  ]);
+  return [
+    same("bool", boolType),
+    ...numbers,
+    same("string", stringType),
+    same("bytes", bytesType),
+    same("timestamp", timestampType),
+    same("duration", durationType),
+  ];
 }
 
-const numericForms = (prefix: string, types = numeric): ReturnType<typeof form>[] =>
-  types.map(([id, type]) => form(`${prefix}_${id}`, [type, type], type));
+const ofNumbers = (id: string, type: CelType): ReturnType<typeof form> => form(id, [type, type], type);
+const numericForms = (prefix: string): ReturnType<typeof form>[] => [
+  ofNumbers(`${prefix}_double`, doubleType),
+  ofNumbers(`${prefix}_int64`, intType),
+  ofNumbers(`${prefix}_uint64`, uintType),
+];
 
 const list = listType(T);
 const map = mapType(K, V);
 
 const strings = (name: string, id: string, test: (a: string, b: string) => boolean): FunctionDeclaration =>
-  declare(name, [method(id, [stringType, stringType], boolType, (a, b) => test(a as string, b as string))]);
+  declare(name, [method(id, [stringType, stringType], boolType)], (a, b) =>
+    typeof a === "string" && typeof b === "string" ? test(a, b) : noSuchOverload,
+  );
 
 /** The functions and operators of the language itself. `&&`, `||`, `?:` and indexing are evaluated by the plan. */
 export const standardLibrary: readonly FunctionDeclaration[] = [
@@ -226,7 +209,7 @@ export const standardLibrary: readonly FunctionDeclaration[] = [
   declare("_&&_", [form("logical_and", [boolType, boolType], boolType)]),
   declare("_||_", [form("logical_or", [boolType, boolType], boolType)]),
   declare("!_", [form("logical_not", [boolType], boolType)], (a) =>
-    typeof a === "boolean" ? !a : missing("!_"),
+    typeof a === "boolean" ? !a : noSuchOverload,
   ),
   declare("@not_strictly_false", [form("not_strictly_false", [boolType], boolType)]),
   declare("_==_", [form("equals", [T, T], boolType)], (a, b) => equal(a, b)),
@@ -252,16 +235,22 @@ export const standardLibrary: readonly FunctionDeclaration[] = [
   declare(
     "_-_",
     [
-      ...numericForms("subtract"),
+      ofNumbers("subtract_double", doubleType),
       form("subtract_duration_duration", [durationType, durationType], durationType),
+      ofNumbers("subtract_int64", intType),
       form("subtract_timestamp_duration", [timestampType, durationType], timestampType),
       form("subtract_timestamp_timestamp", [timestampType, timestampType], durationType),
+      ofNumbers("subtract_uint64", uintType),
     ],
     arithmetic("_-_"),
   ),
   declare("_*_", numericForms("multiply"), arithmetic("_*_")),
   declare("_/_", numericForms("divide"), arithmetic("_/_")),
-  declare("_%_", numericForms("modulo", numeric.slice(0, 2)), arithmetic("_%_")),
+  declare(
+    "_%_",
+    [ofNumbers("modulo_int64", intType), ofNumbers("modulo_uint64", uintType)],
+    arithmetic("_%_"),
+  ),
   declare(
     "-_",
     [form("negate_double", [doubleType], doubleType), form("negate_int64", [intType], intType)],

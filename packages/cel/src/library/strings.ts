@@ -1,6 +1,8 @@
 import { declare, type FunctionDeclaration, form, method } from "../declarations.ts";
 import { intType, listType, stringType } from "../types.ts";
 import { CelError, type Value } from "../values.ts";
+import { inText } from "./conversions.ts";
+import { escapes } from "./go-text.ts";
 
 const outOfRange = (index: bigint): CelError => new CelError(`index out of range: ${index}`);
 const points = (text: Value): string[] => Array.from(text as string);
@@ -12,17 +14,29 @@ function charAt(text: Value, index: Value): Value {
   return all[Number(i)] ?? "";
 }
 
-function indexOf(text: Value, search: Value, from: Value, step: 1 | -1): Value {
+/** Where the text is, from a position on; nothing is everywhere. */
+function indexOf(text: Value, search: Value, from: Value): Value {
+  const start = from as bigint;
+  if (start < 0n) return outOfRange(start);
   const all = points(text);
   const wanted = points(search);
-  const start = from === null ? (step === 1 ? 0n : BigInt(all.length)) : (from as bigint);
-  if (wanted.length === 0 && from === null) return step === 1 ? 0n : BigInt(all.length);
-  if (from !== null && (start < 0n || start > BigInt(all.length) - (step === -1 ? 1n : 0n)))
-    return outOfRange(start);
-  if (wanted.length === 0) return start;
-  let i = Number(start);
-  if (step === -1) i = Math.min(i, all.length - wanted.length);
-  for (; i >= 0 && i + wanted.length <= all.length; i += step) {
+  if (wanted.length === 0) return start < BigInt(all.length) ? start : BigInt(all.length);
+  for (let i = Number(start); i + wanted.length <= all.length; i++) {
+    if (wanted.every((point, k) => all[i + k] === point)) return BigInt(i);
+  }
+  return -1n;
+}
+
+/** Where the text is, from a position down to the start. */
+function lastIndexOf(text: Value, search: Value, from: Value): Value {
+  const all = points(text);
+  const wanted = points(search);
+  const start = from === null ? BigInt(all.length) - (wanted.length === 0 ? 0n : 1n) : (from as bigint);
+  // Without a position upstream looks whether the text can be there at all, before it starts from the end.
+  if (start < 0n) return from === null ? -1n : outOfRange(start);
+  if (wanted.length === 0) return start < BigInt(all.length) ? start : BigInt(all.length);
+  if (start >= BigInt(all.length)) return -1n;
+  for (let i = Math.min(Number(start), all.length - wanted.length); i >= 0; i--) {
     if (wanted.every((point, k) => all[i + k] === point)) return BigInt(i);
   }
   return -1n;
@@ -49,7 +63,8 @@ function replace(text: Value, from: Value, to: Value, limit: Value): Value {
 
 function split(text: Value, separator: Value, limit: Value): Value {
   const count = limit === null ? -1 : Number(limit as bigint);
-  if (count === 0) return [];
+  // Nothing has no characters to come apart into.
+  if (count === 0 || (text === "" && separator === "")) return [];
   if (count === 1) return [text];
   const pieces = separator === "" ? points(text) : (text as string).split(separator as string);
   if (count < 0 || pieces.length <= count) return pieces;
@@ -71,15 +86,16 @@ function substring(text: Value, start: Value, end: Value): Value {
 const space = "\\t-\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 const edges = new RegExp(`^[${space}]+|[${space}]+$`, "g");
 
-const escapes: Readonly<Record<string, string>> = {
-  "\u0007": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", "\\": "\\\\",
-  '"': '\\"',
-}; // biome-ignore format: a table reads better in lines
+function join(list: Value, separator: Value): Value {
+  const texts = list as readonly Value[];
+  const odd = texts.find((text) => typeof text !== "string");
+  return odd === undefined
+    ? texts.join(separator as string)
+    : new CelError(`join: invalid input: ${inText(odd)}`);
+}
 
 const lower = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 const upper = (text: string): string => text.replace(/[a-z]+/g, (letters) => letters.toUpperCase());
-const join = (list: Value, separator: Value): Value =>
-  (list as readonly string[]).join(separator === null ? "" : (separator as string));
 
 const text = stringType;
 
@@ -87,14 +103,12 @@ const text = stringType;
 export const stringsLibrary: readonly FunctionDeclaration[] = [
   declare("charAt", [method("string_char_at_int", [text, intType], text, charAt)]),
   declare("indexOf", [
-    method("string_index_of_string", [text, text], intType, (a, b) => indexOf(a, b, null, 1)),
-    method("string_index_of_string_int", [text, text, intType], intType, (a, b, c) => indexOf(a, b, c, 1)),
+    method("string_index_of_string", [text, text], intType, (a, b) => indexOf(a, b, 0n)),
+    method("string_index_of_string_int", [text, text, intType], intType, indexOf),
   ]),
   declare("lastIndexOf", [
-    method("string_last_index_of_string", [text, text], intType, (a, b) => indexOf(a, b, null, -1)),
-    method("string_last_index_of_string_int", [text, text, intType], intType, (a, b, c) =>
-      indexOf(a, b, c, -1),
-    ),
+    method("string_last_index_of_string", [text, text], intType, (a, b) => lastIndexOf(a, b, null)),
+    method("string_last_index_of_string_int", [text, text, intType], intType, lastIndexOf),
   ]),
   declare("lowerAscii", [method("string_lower_ascii", [text], text, (a) => lower(a as string))]),
   declare("upperAscii", [method("string_upper_ascii", [text], text, (a) => upper(a as string))]),
@@ -112,7 +126,7 @@ export const stringsLibrary: readonly FunctionDeclaration[] = [
   ]),
   declare("trim", [method("string_trim", [text], text, (a) => (a as string).replace(edges, ""))]),
   declare("join", [
-    method("list_join", [listType(text)], text, (a) => join(a, null)),
+    method("list_join", [listType(text)], text, (a) => join(a, "")),
     method("list_join_string", [listType(text), text], text, join),
   ]),
   declare("strings.quote", [

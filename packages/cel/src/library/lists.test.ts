@@ -1,0 +1,42 @@
+import { testOutcomes } from "../../test/outcomes.ts";
+
+testOutcomes([
+  ['[3, 1, 2].sort() == [1, 2, 3] && ["b", "a"].sort() == ["a", "b"]', true],
+  ['["aa", "b"].sortBy(x, x.size()) == ["b", "aa"]', true],
+  ["lists.range(40).sortBy(x, x % 2).slice(0, 3) == [0, 2, 4]", false],
+  ["[dyn(null)].sort() == []", "list elements must be comparable"],
+  ['[dyn(1), dyn("a")].sort() == []', "list elements must have the same type"],
+  ["dyn(1).sort() == []", "no such overload: sort"],
+  ['dyn("a").sort() == []', "no such overload"],
+  ["[1, 1, 2].isSorted() && ![2, 1].isSorted()", true],
+  ['[dyn(1), dyn("a")].max() == 1 && [dyn(1), dyn(1.5)].max() == 1.5', true],
+  ['[1.0, double("NaN")].max() == 1.0', true],
+  ["[].min() == 1", "min called on empty list"],
+  ["[dyn(1), dyn(null)].max() == 1", "no such overload"],
+  ['[1, 2].sum() == 3 && [duration("1s")].sum() == duration("1s") && dyn([]).sum() == 0', true],
+  ['[dyn(1), dyn("a")].sum() == 1', "no such overload"],
+  ["[1, 2, 1].distinct() == [1, 2] && [1, 2].reverse() == [2, 1]", true],
+  [
+    "[[1], [[2]]].flatten() == [1, [2]] && [[[1]]].flatten(2) == [1] && dyn([1]).flatten() == [1]",
+    "compilation failed: ERROR: <input>:1:7: expected type 'list(int)' but found 'list(list(int))'",
+  ],
+  ["[1].flatten(-1) == [1]", "level must be non-negative"],
+  ['dyn({"a": 1}).flatten() == [1]', "no such overload: map(dyn, dyn).flatten()"],
+  [
+    '[1].flatten(dyn("a")) == [1]',
+    "internal error: interface conversion: ref.Val is types.String, not types.Int",
+  ],
+  ["[1, 2, 3].slice(1, 3) == [2, 3]", true],
+  ["[1].slice(0, 2) == []", "cannot slice(0, 2), list is length 1"],
+  ["[1].slice(1, 0) == []", "cannot slice(1, 0), start index must be less than or equal to end index"],
+  ["[1].slice(-1, 0) == []", "cannot slice(-1, 0), negative indexes not supported"],
+  ["lists.range(3) == [0, 1, 2]", true],
+  ["lists.range(1000001) == []", "lists.range: size 1000001 exceeds maximum allowed (1000000)"],
+  ["lists.range(-1) == []", "lists.range: size must be non-negative, got -1"],
+  ['[1, 2, 1].indexOf(1) == 0 && [1, 2, 1].lastIndexOf(1) == 2 && [1].indexOf(dyn("a")) == -1', true],
+  ["[1, 2].first().value() == 1 && [1, 2].last().value() == 2 && ![].first().hasValue()", true],
+  [
+    "sets.contains([1, 2], [1]) && !sets.contains([1], [1, 2]) && sets.intersects([1], [dyn(1.0)]) && sets.equivalent([1, 1], [1])",
+    true,
+  ],
+]);

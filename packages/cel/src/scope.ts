@@ -1,0 +1,55 @@
+import type { FunctionDeclaration } from "./declarations.ts";
+import { type CelType, structType, typeOf } from "./types.ts";
+
+/** What names mean: the variables, the fields of declared types and the functions. */
+export interface Scope {
+  /** A name may have dots. The types of the language are variables, too, of type `type(…)`. */
+  readonly variables: ReadonlyMap<string, CelType>;
+  /** By the name of the type, then of the field. */
+  readonly fields: ReadonlyMap<string, ReadonlyMap<string, CelType>>;
+  readonly functions: ReadonlyMap<string, FunctionDeclaration>;
+  /** Names are looked up in here first (`a.b`, then `a`, then at the root); "" where there is none. */
+  readonly container?: string;
+}
+
+/** What a name in the source may mean, the most specific first. */
+function* candidates(scope: Scope, name: string): Iterable<string> {
+  if (name.startsWith(".")) {
+    yield name.slice(1);
+    return;
+  }
+  let container = scope.container ?? "";
+  while (container !== "") {
+    yield `${container}.${name}`;
+    container = container.slice(0, Math.max(0, container.lastIndexOf(".")));
+  }
+  yield name;
+}
+
+/** The variable of that name, or the type taken for a value, and its full name. */
+export function findGlobal(scope: Scope, name: string): { name: string; type: CelType } | undefined {
+  for (const candidate of candidates(scope, name)) {
+    const type = scope.variables.get(candidate);
+    if (type !== undefined) return { name: candidate, type };
+    if (scope.fields.has(candidate)) return { name: candidate, type: typeOf(structType(candidate)) };
+  }
+  return undefined;
+}
+
+export function findFunction(scope: Scope, name: string): FunctionDeclaration | undefined {
+  for (const candidate of candidates(scope, name)) {
+    const declaration = scope.functions.get(candidate);
+    if (declaration !== undefined) return declaration;
+  }
+  return undefined;
+}
+
+/** The type that is made by `name{…}`. */
+export function findType(scope: Scope, name: string): CelType | undefined {
+  for (const candidate of candidates(scope, name)) {
+    const declared = scope.variables.get(candidate);
+    if (declared?.kind === "type") return declared.params[0];
+    if (scope.fields.has(candidate)) return structType(candidate);
+  }
+  return undefined;
+}
