@@ -1,9 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Node } from "@dray/api/core/v1";
-import type { AllocationResult, DeviceClass, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
+import type {
+  AllocationResult,
+  Device,
+  DeviceClass,
+  ResourceClaim,
+  ResourceSlice,
+} from "@dray/api/resource/v1";
 import fc from "fast-check";
-import { type Allocator, createAllocator, DeviceInUseError } from "./index.ts";
+import { type Allocator, allocatorFeatures, createAllocator, DeviceInUseError } from "./index.ts";
 
 const meta = (name: string): ResourceClaim["metadata"] => ({
   name,
@@ -52,15 +58,16 @@ function stored(object: ResourceClaim, version: number, allocation?: AllocationR
 }
 
 function allocatorWith(...slices: ResourceSlice[]): Allocator {
-  const features = {
-    adminAccess: true,
-    prioritizedList: true,
-    partitionableDevices: false,
-    consumableCapacity: false,
-    deviceTaints: true,
-    deviceBindingAndStatus: false,
-  };
-  const allocator = createAllocator({ features, newId: () => "id" });
+  const on = [
+    "DRAAdminAccess",
+    "DRAPrioritizedList",
+    "DRADeviceTaints",
+    "DRAConsumableCapacity",
+    "DRAPartitionableDevices",
+  ];
+  const features = allocatorFeatures({ enabled: (gate) => on.includes(gate) });
+  let ids = 0;
+  const allocator = createAllocator({ features, newId: () => `share-${ids++}` });
   allocator.update({ kind: "class", object: gpus, deleted: false });
   for (const object of slices) allocator.update({ kind: "slice", object, deleted: false });
   return allocator;
@@ -74,7 +81,9 @@ function allocate(allocator: Allocator, object: ResourceClaim): AllocationResult
 }
 
 const devicesOf = (allocation: AllocationResult | undefined): string[] =>
-  (allocation?.devices?.results ?? []).map((result) => `${result.pool}/${result.device}`);
+  (allocation?.devices?.results ?? []).map(
+    ({ pool, device, shareID }) => `${pool}/${device}${shareID === undefined ? "" : `/${shareID}`}`,
+  );
 const see = (allocator: Allocator, object: ResourceClaim, deleted = false): void =>
   allocator.update({ kind: "claim", object, deleted });
 
@@ -200,26 +209,63 @@ describe("reservations", () => {
     assert.equal(allocate(allocator, claim("c")), undefined, "the old reservation does not free the new one");
   });
 
-  test("in any order no device is given twice", () => {
-    const claims = 4;
-    const step = fc.tuple(
-      fc.constantFrom("place", "write", "commit", "rollback", "deallocate", "delete", "deliver", "replay"),
-      fc.nat(claims - 1),
-    );
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        simulate(claims, steps);
-      }),
-      { numRuns: 400, seed: 1 },
-    );
-  });
+  const counted = { consumesCounters: [{ counterSet: "s", counters: { c: { value: "1" } } }] };
+  const worlds: readonly (readonly [what: string, slices: readonly ResourceSlice[]])[] = [
+    ["two devices", [two]],
+    [
+      "two shares of a device",
+      [
+        slice("p", [
+          {
+            name: "d",
+            allowMultipleAllocations: true,
+            capacity: { memory: { value: "2", requestPolicy: { default: "1" } } },
+          },
+        ]),
+      ],
+    ],
+    ["counters for two of four devices", inTwoSlices(["d0", "d1", "d2", "d3"], counted)],
+  ];
+  for (const [what, slices] of worlds)
+    test(`in any order nothing is given twice: ${what}`, () => {
+      const claims = 4;
+      const step = fc.tuple(
+        fc.constantFrom("place", "write", "commit", "rollback", "deallocate", "delete", "deliver", "replay"),
+        fc.nat(claims - 1),
+      );
+      fc.assert(
+        fc.property(fc.array(step, { maxLength: 60, size: "max" }), (steps) => {
+          simulate(claims, steps, slices);
+        }),
+        { numRuns: 400, seed: 1 },
+      );
+    });
 });
 
+/** A pool of devices and what they count on: two of the counter. */
+function inTwoSlices(names: readonly string[], more: Partial<Device>): ResourceSlice[] {
+  const devices = slice(
+    "p",
+    names.map((name) => ({ ...more, name })),
+  );
+  const pool = { ...devices.spec.pool, resourceSliceCount: 2 };
+  const { devices: _, ...spec } = devices.spec;
+  const sharedCounters = [{ name: "s", counters: { c: { value: "2" } } }];
+  return [
+    { ...devices, spec: { ...devices.spec, pool } },
+    { ...devices, metadata: meta("counters"), spec: { ...spec, pool, sharedCounters } },
+  ];
+}
+
 /** A server, a watch that lags behind and repeats itself, and a scheduler that keeps to the rules of `Reservation`. */
-function simulate(claims: number, steps: readonly (readonly [string, number])[]): void {
-  const allocator = allocatorWith(two);
+function simulate(
+  claims: number,
+  steps: readonly (readonly [string, number])[],
+  slices: readonly ResourceSlice[],
+): void {
+  const allocator = allocatorWith(...slices);
   let version = 1;
-  const server = Array.from({ length: claims }, (_, i) => stored(claim(`c${i}-0`), version++));
+  const server = Array.from({ length: claims }, (_, i) => stored(claim(`c${i}-first`), version++));
   const flows = new Map<
     number,
     { reservation: ReturnType<Allocator["reserve"]>; devices: AllocationResult; written: boolean }
@@ -241,6 +287,8 @@ function simulate(claims: number, steps: readonly (readonly [string, number])[])
         ...[...flows.values()].flatMap((other) => devicesOf(other.devices)),
       ];
       for (const device of devicesOf(devices)) assert.ok(!taken.includes(device), `${device} is given twice`);
+      // While a watch lags behind, what is free may not be known yet, never what is taken.
+      assert.ok(new Set(taken).size < 2, "more is given than there is");
       flows.set(i, { reservation: allocator.reserve([object], [devices]), devices, written: false });
     } else if (kind === "write" && flow !== undefined && !flow.written) {
       flow.written = true;
@@ -276,8 +324,12 @@ function simulate(claims: number, steps: readonly (readonly [string, number])[])
   }
   for (const flow of flows.values()) flow.reservation.rollback();
   const taken = new Set(server.flatMap((object) => devicesOf(object.status?.allocation)));
-  const free = allocate(allocator, claim("last", 2 - taken.size));
-  assert.equal(devicesOf(free).length, 2 - taken.size, "what nobody holds is free in the end");
+  for (let left = 2 - taken.size; left >= 0; left--) {
+    const last = claim(`last-${left}`);
+    const free = allocate(allocator, last);
+    assert.equal(free !== undefined, left > 0, "what nobody holds, and no more, is free in the end");
+    if (free !== undefined) see(allocator, stored(last, version++, free));
+  }
 }
 
 describe("stop and resume", () => {
@@ -340,30 +392,43 @@ describe("explain", () => {
     see(allocator, stored(claim("other"), 1, { devices: { results } }));
     const big = 'device.attributes["gpu.example.com"].big';
     const explanation = allocator.explain(node, [claim("c", 2, big)]);
+    const names = (device: string): string[] => [`gpu.example.com/p/${device}`];
     assert.deepEqual(explanation, {
       node: "worker",
+      outcome: "refused",
+      message: "cannot allocate all claims",
       claims: [
         {
           claim: "default/c",
           requests: [
             {
               request: "r",
+              deviceClass: "gpu",
               wanted: 2,
               seen: 4,
               suitable: 1,
+              chosen: names("good"),
               refused: [
-                { check: "request-selector", cause: big, count: 1, devices: ["gpu.example.com/p/small"] },
+                {
+                  check: "request-selector",
+                  cause: big,
+                  selector: { expression: big, values: { "gpu.example.com/big": false } },
+                  count: 1,
+                  devices: names("small"),
+                },
                 {
                   check: "taint",
                   cause: "untolerated taint broken:NoSchedule",
+                  taint: { key: "broken", effect: "NoSchedule" },
                   count: 1,
-                  devices: ["gpu.example.com/p/tainted"],
+                  devices: names("tainted"),
                 },
                 {
                   check: "in-use",
                   cause: "allocated to claim default/other",
+                  holder: "default/other",
                   count: 1,
-                  devices: ["gpu.example.com/p/held"],
+                  devices: names("held"),
                 },
               ],
             },
@@ -373,12 +438,51 @@ describe("explain", () => {
     });
   });
 
+  test("a constraint is told with the values that differ, as the deepest partial solution met it", () => {
+    const numa = (name: string, value: number): Device => ({ name, attributes: { numa: { int: value } } });
+    const allocator = allocatorWith(slice("p", [numa("a", 0), numa("b", 0), numa("c", 1)]));
+    const constraints = [{ matchAttribute: "gpu.example.com/numa" }];
+    const wanted = claim("c", 3);
+    const explanation = allocator.explain(node, [
+      { ...wanted, spec: { devices: { ...wanted.spec.devices, constraints } } },
+    ]);
+    const [request] = explanation.claims[0]!.requests;
+    assert.deepEqual(request!.chosen, ["gpu.example.com/p/a", "gpu.example.com/p/b"]);
+    assert.deepEqual(request!.refused, [
+      {
+        check: "constraint",
+        cause: "matchAttribute gpu.example.com/numa: 1 here, 0 on gpu.example.com/p/a",
+        constraint: {
+          kind: "matchAttribute",
+          attribute: "gpu.example.com/numa",
+          value: 1,
+          other: 0,
+          otherDevice: "gpu.example.com/p/a",
+        },
+        count: 1,
+        devices: ["gpu.example.com/p/c"],
+      },
+    ]);
+  });
+
+  test("a success names what each request gets", () => {
+    const explanation = allocatorWith(one).explain(node, [claim("c")]);
+    assert.equal(explanation.outcome, "allocated");
+    assert.deepEqual(explanation.claims[0]!.requests[0]!.chosen, ["gpu.example.com/p/d"]);
+  });
+
   test("a class that is missing and a selector that fails are told", () => {
     const allocator = allocatorWith(one);
     const bad = allocator.explain(node, [claim("c", 1, 'device.attributes["x"].nosuch')]);
     assert.match(bad.claims[0]!.requests[0]!.refused[0]!.cause, /no such key: nosuch/);
     allocator.update({ kind: "class", object: gpus, deleted: true });
     const missing = allocator.explain(node, [claim("c")]).claims[0]!.requests[0]!.refused[0]!;
-    assert.deepEqual([missing.check, missing.cause], ["error", "device class gpu does not exist"]);
+    assert.deepEqual(
+      [missing.check, missing.cause],
+      [
+        "error",
+        'claim default/c, request r: could not retrieve device class gpu: deviceclass.resource.k8s.io "gpu" not found',
+      ],
+    );
   });
 });

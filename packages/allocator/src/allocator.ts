@@ -1,30 +1,56 @@
 import type { Node } from "@dray/api/core/v1";
-import type { AllocationResult, DeviceClass, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
+import type {
+  AllocationResult,
+  DeviceClass,
+  DeviceTaint,
+  DeviceTaintRule,
+  ResourceClaim,
+  ResourceSlice,
+} from "@dray/api/resource/v1";
 
-/** Which rules differ between releases and gates; fields of structured.Features upstream. */
+/** Which features are on; the fields of structured.Features upstream, which also choose its implementation (`policies.ts`). */
 export interface Features {
   readonly adminAccess: boolean;
   readonly prioritizedList: boolean;
   readonly partitionableDevices: boolean;
-  readonly consumableCapacity: boolean;
   readonly deviceTaints: boolean;
+  readonly consumableCapacity: boolean;
   readonly deviceBindingAndStatus: boolean;
-  /** These choose between upstream's implementations, whose answers differ in details (see `policies.ts`). */
-  readonly fractionalCapacityRange?: boolean;
-  readonly listTypeAttributes?: boolean;
-  readonly optionalNodeOperations?: boolean;
+  readonly fractionalCapacityRange: boolean;
+  readonly listTypeAttributes: boolean;
+  readonly derivedAttributes: boolean;
+  readonly compatibilityGroups: boolean;
+  readonly optionalNodeOperations: boolean;
 }
 
 export interface AllocatorOptions {
   readonly features: Features;
+  /** Corrections to switch on. */
+  readonly corrections?: Partial<Corrections>;
   /** A fresh lowercase UUID for shares of devices. */
   newId(): string;
+}
+
+/**
+ * Where upstream's answer is held to be wrong, the right one. All are off by default: then the answer is the one that a
+ * cluster gives, and `explain` notes where a correction would change it.
+ */
+export interface Corrections {
+  /** Admin access takes no counters and joins no compatibility groups (kubernetes#140729). */
+  readonly adminAccessIgnoresCounters: boolean;
+  /** Mode All refuses a node with a pool that is incomplete or invalid, instead of failing everywhere (kubernetes#141898). */
+  readonly allModeRefusesNode: boolean;
+  /** A request for capacity `driver/name` means the capacity `name` of that driver, and the other way round (kubernetes#142202). */
+  readonly capacityNamesByDriver: boolean;
+  /** A pool whose slices disagree on their number is invalid (kubernetes#141117). */
+  readonly sliceCountsMustAgree: boolean;
 }
 
 /** A change of what there is to allocate. Claims count as soon as they have an allocation. */
 export type AllocatorEvent =
   | { readonly kind: "slice"; readonly object: ResourceSlice; readonly deleted: boolean }
   | { readonly kind: "class"; readonly object: DeviceClass; readonly deleted: boolean }
+  | { readonly kind: "rule"; readonly object: DeviceTaintRule; readonly deleted: boolean }
   | { readonly kind: "claim"; readonly object: ResourceClaim; readonly deleted: boolean };
 
 export type AllocateResult =
@@ -55,55 +81,112 @@ export interface Reservation {
   rollback(): void;
 }
 
-/** A reservation of a device that another claim holds. */
+/** A reservation of a device that another claim holds, or whose counters or capacity others have used up. */
 export class DeviceInUseError extends Error {
   override readonly name = "DeviceInUseError";
   /** `driver/pool/device` */
   readonly device: string;
 
-  constructor(device: string, claim: string, holder: string) {
-    super(`device ${device} cannot be reserved for claim ${claim}: claim ${holder} holds it`);
+  constructor(device: string, claim: string, reason: string) {
+    super(`device ${device} cannot be reserved for claim ${claim}: ${reason}`);
     this.device = device;
   }
 }
 
-/** Why a node refuses claims, or why a device was chosen. Its JSON form is documented in this package's README. */
+/** Why a node refuses claims, or how it serves them. Plain data: its JSON form is documented in this package's README. */
 export interface Explanation {
   readonly node: string;
+  readonly outcome: "allocated" | "refused" | "error";
+  /** The text of a refusal or an error, as kube-scheduler reports it. */
+  readonly message?: string;
   readonly claims: readonly ClaimExplanation[];
 }
 
+/** What became of each request of a claim. */
 export interface ClaimExplanation {
+  /** `namespace/name` */
   readonly claim: string;
   readonly requests: readonly RequestExplanation[];
 }
 
+/**
+ * What became of each device for one request. It counts once: chosen, refused, or else suitable but not needed, or not
+ * met before the search was over.
+ */
 export interface RequestExplanation {
+  /** `request`, or `request/subrequest` for an alternative. */
   readonly request: string;
+  readonly deviceClass: string;
+  /** Devices asked for; of mode All those that its selectors choose. */
   readonly wanted: number;
   /** Devices that the node can reach. */
   readonly seen: number;
   /** Devices that pass every check of this request alone. */
   readonly suitable: number;
+  /** What the solution, or the deepest partial one, gives it: `driver/pool/device`. */
+  readonly chosen: readonly string[];
   /** The devices that were ruled out, grouped by the first check that did it. */
   readonly refused: readonly RefusalGroup[];
 }
 
+/**
+ * In the order in which they are made. Mode All asks selectors of devices in use too; gates of counters and of node
+ * operations come after the capacity.
+ */
+export type Check =
+  | "pool"
+  | "in-use"
+  | "gate"
+  | "class-selector"
+  | "request-selector"
+  | "node"
+  | "capacity"
+  | "compatibility-group"
+  | "counter"
+  | "taint"
+  | "constraint"
+  | "limit"
+  | "error";
+
+/** Devices that one check ruled out for one cause. */
 export interface RefusalGroup {
-  readonly check:
-    | "in-use"
-    | "class-selector"
-    | "request-selector"
-    | "node"
-    | "pool"
-    | "gate"
-    | "taint"
-    | "error";
-  /** What exactly: the selector's text and the values it read, the claim that holds the device, ... */
+  readonly check: Check;
+  /** What exactly, in words. */
   readonly cause: string;
   readonly count: number;
-  /** At most five names, `driver/pool/device`. */
+  /** At most five names, `driver/pool/device`; empty where the request as a whole is refused. */
   readonly devices: readonly string[];
+  /** The selector that is false, with the attributes and capacities of the device that it read. */
+  readonly selector?: {
+    readonly expression: string;
+    readonly values: Readonly<Record<string, unknown>>;
+  };
+  /** `other` is the value, and its device, that the rule compares with; absent where the attribute itself is. */
+  readonly constraint?: {
+    readonly kind: "matchAttribute" | "distinctAttribute";
+    readonly attribute: string;
+    readonly value?: unknown;
+    readonly other?: unknown;
+    readonly otherDevice?: string;
+  };
+  /** What one device asks of a counter, and what is left. */
+  readonly counter?: {
+    readonly counterSet: string;
+    readonly counter: string;
+    readonly asked: string;
+    readonly left: string;
+  };
+  readonly capacity?: { readonly key: string; readonly asked: string; readonly left?: string };
+  readonly taint?: DeviceTaint;
+  /** `namespace/name` of the claim that holds the device. */
+  readonly holder?: string;
+  /** A correction (`Corrections`) under which this would not stand in the way. */
+  readonly note?: string;
+}
+
+/** Names of nodes, found one after the other as they are asked for. */
+export interface Candidates extends Iterable<string> {
+  has(node: string): boolean;
 }
 
 /**
@@ -122,13 +205,18 @@ export interface Allocator {
     claims: readonly ResourceClaim[],
     options?: { shouldStop?: () => boolean },
   ): AllocateResult;
-  /** Names of nodes that an index does not rule out for the claims, lazily; undefined: any node may do. */
-  candidates(claims: readonly ResourceClaim[]): Iterable<string> | undefined;
+  /**
+   * The nodes that an index does not rule out for the claims; undefined: any node may do. A node that is left out would
+   * be refused with `cannot allocate all claims`. Valid until the next change.
+   */
+  candidates(claims: readonly ResourceClaim[]): Candidates | undefined;
   /**
    * Takes the devices of `allocations` out of what later calls see, at once. Throws DeviceInUseError where another
    * claim has taken one since `allocate` chose it; then nothing is taken. Admin access takes no device.
    */
   reserve(claims: readonly ResourceClaim[], allocations: readonly AllocationResult[]): Reservation;
+  /** What it has done since it was made: how often a selector was evaluated on a shape of device. */
+  statistics(): { readonly evaluations: number };
   /** A second pass, for people: the path that does not ask never pays for it. */
   explain(node: Node, claims: readonly ResourceClaim[]): Explanation;
 }

@@ -1,75 +1,79 @@
 import type { Node } from "@dray/api/core/v1";
-import type { DeviceClass, ResourceClaim } from "@dray/api/resource/v1";
+import type { AllocationResult, DeviceClass, ResourceClaim } from "@dray/api/resource/v1";
 import type { AllocateResult, Allocator, AllocatorOptions } from "./allocator.ts";
-import { explainRefusal } from "./explain.ts";
-import { AllocationError, type Candidate, Inventory, type Pool, reachesDevice } from "./inventory.ts";
+import { CandidateIndex } from "./candidates.ts";
+import { explainNode } from "./explain.ts";
+import { Inventory } from "./inventory.ts";
+import { overdrawn } from "./overdrawn.ts";
 import { policiesOf } from "./policies.ts";
-import { type Alternative, type PreparedClaim, prepareClaims, type Selecting } from "./requests.ts";
-import { allocationResult } from "./result.ts";
-import { type Pick, Search } from "./search.ts";
+import { Problem } from "./problem.ts";
+import { AllocationError } from "./reach.ts";
+import { type PreparedClaim, prepareClaim } from "./requests.ts";
+import { allocationResult, checkSolution } from "./result.ts";
+import { Search, type Solution } from "./search.ts";
 import { SelectorCache } from "./selectors.ts";
+import { untolerated } from "./taints.ts";
 import { Usage } from "./usage.ts";
 
 /** Makes an allocator that knows of nothing yet; see `Allocator`. */
 export function createAllocator(options: AllocatorOptions): Allocator {
-  const { features } = options;
-  const policies = policiesOf(features);
-  const inventory = new Inventory(features, policies);
+  const { features, newId } = options;
+  const policies = policiesOf(features, options.corrections);
   const classes = new Map<string, DeviceClass>();
-  const usage = new Usage();
-  const selectors = new SelectorCache(policies);
+  const selectors = new SelectorCache();
+  const usage: Usage = new Usage({
+    sharing: features.consumableCapacity,
+    changed: (state) => {
+      for (const node of inventory.nodesOf(state)) index.changed(node);
+    },
+    overdrawn: (state, share) => overdrawn(inventory.find(state), state, share),
+  });
+  const inventory: Inventory = new Inventory({
+    features,
+    policies,
+    usage,
+    changed: (node) => index.changed(node),
+    taintsChanged: () => index.clear(),
+  });
+  const index: CandidateIndex = new CandidateIndex({ features, policies, inventory });
+  /** Rises with every change of a class: claims have to be prepared again. */
+  let classesVersion = 0;
+  const prepared = new WeakMap<
+    ResourceClaim,
+    { readonly classes: number; readonly selectors: number; readonly claim: PreparedClaim }
+  >();
 
-  function selectable(node: Node, candidate: Candidate, alternative: Selecting, claim: string): boolean {
-    const { device, slice } = candidate;
-    if (!features.deviceBindingAndStatus && (device.bindingConditions ?? []).length > 0) return false;
-    if (!selectors.classSelects(alternative.deviceClass, candidate)) return false;
-    if (!selectors.requestSelects(alternative.selectors, candidate, claim)) return false;
-    return reachesDevice(slice, device, node);
+  function prepare(claim: ResourceClaim): PreparedClaim {
+    const known = prepared.get(claim);
+    if (known?.classes === classesVersion && known.selectors === selectors.generation) return known.claim;
+    const made = prepareClaim(claim, { features, policies, classes, selectors });
+    prepared.set(claim, { classes: classesVersion, selectors: selectors.generation, claim: made });
+    return made;
   }
 
-  function start(
-    node: Node,
-    claims: readonly ResourceClaim[],
-  ): { pools: readonly Pool[]; search: Search; prepared: PreparedClaim[] } {
-    const pools = inventory.pools(node);
-    /** What selectors said of a device, by class and selectors: the search comes back to the same devices. */
-    const verdicts = new Map<object, Map<Candidate, boolean>>();
-    const cached = (candidate: Candidate, alternative: Alternative, claim: string): boolean => {
-      const known = verdicts.get(alternative) ?? new Map<Candidate, boolean>();
-      verdicts.set(alternative, known);
-      let verdict = known.get(candidate);
-      if (verdict === undefined) {
-        verdict = selectable(node, candidate, alternative, claim);
-        known.set(candidate, verdict);
-      }
-      return verdict;
-    };
-    const prepared = prepareClaims(claims, {
-      features,
-      policies,
-      classes,
-      pools,
-      selectable: (candidate, found, claim) => selectable(node, candidate, found, claim),
-    });
-    const search = new Search({
-      features,
-      claims: prepared,
-      candidates: pools
-        .filter((pool) => !pool.incomplete && pool.invalid === undefined)
-        .flatMap((pool) => pool.candidates),
-      inUse: (device) => usage.holder(device) !== undefined,
-      selectable: cached,
-    });
-    return { pools, search, prepared };
+  /** Throws AllocationError. */
+  function problemOf(node: Node, claims: readonly ResourceClaim[]): Problem {
+    const view = inventory.view(node);
+    return new Problem({ features, policies, node, view, claims: claims.map(prepare) });
   }
 
   /** Whether the picks of a search that was stopped may be given still. */
-  function stillThere(picks: readonly (readonly Pick[])[]): boolean {
-    return picks.flat().every(({ alternative, candidate }) => {
-      const free = alternative.adminAccess || usage.holder(candidate.id) === undefined;
-      return free && inventory.has(candidate.slice);
-    });
+  function stillThere(problem: Problem, solution: Solution, began: Map<object, number>): boolean {
+    return solution
+      .flatMap(({ picks }) => picks)
+      .every(({ option, position }) => {
+        const { state, slice, device, taints } = problem.devices[position]!;
+        if (!inventory.has(slice)) return false;
+        if (untolerated(taints, option.alternative.tolerations)) return false;
+        // What else its counters and capacity have to give is not looked at: it may have changed.
+        const counted = device.consumesCounters !== undefined || device.allowMultipleAllocations === true;
+        if (counted && began.get(state.pool) !== state.pool.version) return false;
+        return option.alternative.adminAccess || !state.owned;
+      });
   }
+
+  const versionsOf = (problem: Problem): Map<object, number> =>
+    new Map(problem.devices.map(({ state }) => [state.pool, state.pool.version]));
 
   function guarded(run: () => AllocateResult): AllocateResult {
     try {
@@ -88,8 +92,12 @@ export function createAllocator(options: AllocatorOptions): Allocator {
           else inventory.set(event.object);
           break;
         case "class":
+          classesVersion++;
           if (event.deleted) classes.delete(event.object.metadata.name);
           else classes.set(event.object.metadata.name, event.object);
+          break;
+        case "rule":
+          inventory.setRule(event.object, event.deleted);
           break;
         case "claim":
           if (event.deleted) usage.delete(event.object);
@@ -99,41 +107,52 @@ export function createAllocator(options: AllocatorOptions): Allocator {
 
     allocate(node, claims, { shouldStop } = {}) {
       return guarded(() => {
-        let { pools, search, prepared } = start(node, claims);
-        let stopped = false;
+        let problem = problemOf(node, claims);
+        let search = new Search(problem);
+        let began: Map<object, number> | undefined;
         const goOn = (): AllocateResult => {
           let picks = search.run(shouldStop);
-          while (picks && stopped && !stillThere(picks)) {
-            ({ pools, search, prepared } = start(node, claims));
+          while (picks && began !== undefined && !stillThere(problem, picks, began)) {
+            problem = problemOf(node, claims);
+            search = new Search(problem);
+            began = versionsOf(problem);
             picks = search.run(shouldStop);
           }
           if (picks === undefined) {
-            stopped = true;
+            began ??= versionsOf(problem);
             return { type: "stopped", resume: () => guarded(goOn) };
           }
           if (picks === null) {
-            const invalid = pools.some((pool) => pool.invalid !== undefined);
-            const message = invalid
+            const message = problem.view.invalid
               ? "invalid resource pools were encountered"
               : "cannot allocate all claims";
             return { type: "refused", message };
           }
-          const found = picks;
-          const allocations = prepared.map((claim, i) =>
-            allocationResult(claim, found[i]!, node, features, policies),
-          );
-          return { type: "allocated", allocations };
+          return allocated(problem, picks, newId);
         };
         return goOn();
       });
     },
 
-    /** Any node may do: there is no index yet that could rule one out. */
-    candidates: () => undefined,
+    candidates: (claims) => index.candidates(claims.map(prepare)),
 
     reserve: (claims, allocations) => usage.reserve(claims, allocations),
 
-    explain: (node, claims) =>
-      explainRefusal(node, claims, { features, inventory, classes, usage, selectors }),
+    statistics: () => ({ evaluations: selectors.evaluations }),
+
+    explain: (node, claims) => explainNode(node, claims, problemOf),
+  };
+}
+
+/** Most callers ask many nodes and want the allocations of one: they are put together when they are asked for. */
+function allocated(problem: Problem, solution: Solution, newId: () => string): AllocateResult {
+  checkSolution(problem, solution);
+  let made: readonly AllocationResult[] | undefined;
+  return {
+    type: "allocated",
+    get allocations() {
+      made ??= problem.claims.map((claim, i) => allocationResult(problem, claim, solution[i]!, newId));
+      return made;
+    },
   };
 }

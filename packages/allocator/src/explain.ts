@@ -1,185 +1,180 @@
 import type { Node } from "@dray/api/core/v1";
-import type { DeviceClass, DeviceRequest, ResourceClaim } from "@dray/api/resource/v1";
-import type { Explanation, Features, RefusalGroup, RequestExplanation } from "./allocator.ts";
-import {
-  AllocationError,
-  type Candidate,
-  deviceId,
-  type Inventory,
-  type Pool,
-  reachesDevice,
-} from "./inventory.ts";
-import { untolerated } from "./search.ts";
-import type { SelectorCache } from "./selectors.ts";
-import { claimName, type Usage } from "./usage.ts";
-
-export interface ExplainOptions {
-  readonly features: Features;
-  readonly inventory: Inventory;
-  readonly classes: ReadonlyMap<string, DeviceClass>;
-  readonly usage: Usage;
-  readonly selectors: SelectorCache;
-}
-
-type Refusal = Pick<RefusalGroup, "check" | "cause">;
+import type { ResourceClaim } from "@dray/api/resource/v1";
+import type { Explanation, RefusalGroup, RequestExplanation } from "./allocator.ts";
+import type { Option, Problem } from "./problem.ts";
+import { AllocationError } from "./reach.ts";
+import { limitRefusal, notes, type Refusal, staticRefusal } from "./refusals.ts";
+import { checkSolution } from "./result.ts";
+import { Search, type Solution } from "./search.ts";
+import { Taken } from "./taken.ts";
+import { claimName } from "./usage.ts";
+import { Witness } from "./witness.ts";
 
 /** Most devices that a group names. */
 const mostNames = 5;
+/** How many devices a search for people looks at before it makes do with what it has seen. */
+const mostSteps = 500;
 
 /** For every request what became of the devices that a node can reach, by the first check that ruled them out. */
-export function explainRefusal(
+export function explainNode(
   node: Node,
   claims: readonly ResourceClaim[],
-  options: ExplainOptions,
+  problemOf: (node: Node, claims: readonly ResourceClaim[]) => Problem,
 ): Explanation {
-  let pools: readonly Pool[] = [];
-  let broken: string | undefined;
+  const name = node.metadata.name;
+  let problem: Problem;
   try {
-    pools = options.inventory.pools(node);
+    problem = problemOf(node, claims);
   } catch (error) {
     if (!(error instanceof AllocationError)) throw error;
-    broken = error.message;
+    return {
+      node: name,
+      outcome: "error",
+      message: error.message,
+      claims: unsearched(claims, error.message),
+    };
   }
+  const { outcome, message, solution } = outcomeOf(problem);
+  const witness = new Witness();
+  if (solution === null) witness.watch(problemOf(node, claims), mostSteps);
+  const requests = problem.claims.map(({ prepared, requests }, claim) => ({
+    claim: prepared.name,
+    requests: requests.flatMap(({ options }, request) =>
+      options.map((option, alternative) => {
+        const seen = witness.of(claim, request, alternative);
+        const chosen =
+          solution === null
+            ? seen.chosen
+            : solution[claim]!.picks.filter((pick) => pick.option === option).map(({ position }) => position);
+        return explainOption(
+          problem,
+          option,
+          chosen,
+          seen.refusals,
+          limitRefusal(problem, claim, request, option),
+        );
+      }),
+    ),
+  }));
+  return { node: name, outcome, ...(message !== undefined && { message }), claims: requests };
+}
+
+function outcomeOf(
+  problem: Problem,
+): Pick<Explanation, "outcome" | "message"> & { solution: Solution | null } {
+  try {
+    const solution = new Search(problem).run() ?? null;
+    if (solution !== null) {
+      checkSolution(problem, solution);
+      return { outcome: "allocated", solution };
+    }
+    const message = problem.view.invalid
+      ? "invalid resource pools were encountered"
+      : "cannot allocate all claims";
+    return { outcome: "refused", message, solution };
+  } catch (error) {
+    if (!(error instanceof AllocationError)) throw error;
+    return { outcome: "error", message: error.message, solution: null };
+  }
+}
+
+/** The attempt failed before any device was looked at. */
+function unsearched(claims: readonly ResourceClaim[], message: string): Explanation["claims"] {
+  return claims.map((claim) => ({
+    claim: claimName(claim),
+    requests: (claim.spec.devices?.requests ?? []).flatMap((request) => {
+      const bodies =
+        request.exactly === undefined
+          ? (request.firstAvailable ?? []).map((sub) => ({ name: `${request.name}/${sub.name}`, body: sub }))
+          : [{ name: request.name, body: request.exactly }];
+      return bodies.map(({ name, body }) => ({
+        request: name,
+        deviceClass: body.deviceClassName,
+        wanted: body.allocationMode === "All" ? 0 : Number(body.count ?? 1),
+        seen: 0,
+        suitable: 0,
+        chosen: [],
+        refused: [
+          { check: "error" as const, cause: message, count: 0, devices: [], ...allModeNote(body, message) },
+        ],
+      }));
+    }),
+  }));
+}
+
+function allModeNote(body: { readonly allocationMode?: string }, message: string): { note?: string } {
+  const pool =
+    body.allocationMode === "All" && /resource pool .* is currently (being updated|invalid)$/.test(message);
+  return pool ? { note: notes.allModeRefusesNode } : {};
+}
+
+function explainOption(
+  problem: Problem,
+  option: Option,
+  chosen: readonly number[],
+  dynamic: ReadonlyMap<number, Refusal>,
+  limit: Refusal | undefined,
+): RequestExplanation {
+  const { alternative } = option;
+  const groups = new Groups();
+  if (limit !== undefined) groups.add(limit, undefined);
+  let seen = problem.devices.length;
+  for (const pool of problem.view.pools) {
+    const state = pool.incomplete ? "is being updated" : `is invalid: ${pool.invalid}`;
+    seen += pool.withheld.length;
+    for (const record of pool.withheld) {
+      const counts = new Set(pool.withheld.map(({ slice }) => slice.spec.pool.resourceSliceCount));
+      const note = counts.size > 1 ? { note: notes.sliceCountsMustAgree } : {};
+      groups.add({ check: "pool", cause: `pool ${pool.driver}/${pool.name} ${state}`, ...note }, record.id);
+    }
+  }
+  let suitable = 0;
+  const taken = new Taken(problem);
+  for (let position = 0; position < problem.devices.length; position++) {
+    const { id } = problem.devices[position]!;
+    const refusal = staticRefusal(problem, option, position, taken);
+    if (refusal === undefined) suitable++;
+    if (chosen.includes(position)) continue;
+    const reason = refusal ?? dynamic.get(position);
+    if (reason !== undefined) groups.add(reason, id);
+  }
+  const request =
+    alternative.subrequest === undefined
+      ? alternative.request
+      : `${alternative.request}/${alternative.subrequest}`;
   return {
-    node: node.metadata.name,
-    claims: claims.map((claim) => ({
-      claim: claimName(claim),
-      requests: (claim.spec.devices?.requests ?? []).flatMap((request) =>
-        explainRequest(node, claim, request, pools, broken, options),
-      ),
-    })),
+    request,
+    deviceClass: alternative.deviceClass.metadata.name,
+    wanted: option.count,
+    seen,
+    suitable,
+    chosen: chosen.map((position) => problem.devices[position]!.id),
+    refused: groups.list(),
   };
 }
 
-function explainRequest(
-  node: Node,
-  claim: ResourceClaim,
-  request: DeviceRequest,
-  pools: readonly Pool[],
-  broken: string | undefined,
-  options: ExplainOptions,
-): RequestExplanation[] {
-  const alternatives =
-    request.exactly === undefined
-      ? (request.firstAvailable ?? []).map((sub) => ({ name: `${request.name}/${sub.name}`, body: sub }))
-      : [{ name: request.name, body: request.exactly }];
-  return alternatives.map(({ name, body }) => {
-    const groups = new Map<string, { refusal: Refusal; devices: string[]; count: number }>();
-    const refuse = (refusal: Refusal, device: string | undefined): void => {
-      const key = `${refusal.check} ${refusal.cause}`;
-      const group = groups.get(key) ?? { refusal, devices: [], count: 0 };
-      groups.set(key, group);
-      if (device === undefined) return;
-      group.count++;
-      if (group.devices.length < mostNames) group.devices.push(device);
-    };
-    const deviceClass = options.classes.get(body.deviceClassName);
-    if (broken !== undefined) refuse({ check: "error", cause: broken }, undefined);
-    if (deviceClass === undefined) {
-      refuse({ check: "error", cause: `device class ${body.deviceClassName} does not exist` }, undefined);
+/** Refusals with the devices that they befell, the most frequent first. */
+class Groups {
+  readonly #groups = new Map<
+    string,
+    { readonly refusal: Refusal; count: number; readonly devices: string[] }
+  >();
+
+  add(refusal: Refusal, device: string | undefined): void {
+    const key = JSON.stringify(refusal);
+    let group = this.#groups.get(key);
+    if (group === undefined) {
+      group = { refusal, count: 0, devices: [] };
+      this.#groups.set(key, group);
     }
-    let seen = 0;
-    let suitable = 0;
-    let selected = 0;
-    const all = body.allocationMode === "All";
-    const admin = "adminAccess" in body && body.adminAccess === true;
-    for (const pool of pools) {
-      for (const candidate of pool.candidates) {
-        seen++;
-        // Mode All evaluates every device, also those in use: it wants them all.
-        const held = admin ? undefined : holderRefusal(candidate, options.usage);
-        const refusal =
-          poolRefusal(pool) ??
-          (all ? undefined : held) ??
-          gateRefusal(candidate, options.features) ??
-          selectorRefusal(
-            candidate,
-            deviceClass,
-            body.selectors ?? [],
-            claimName(claim),
-            options.selectors,
-          ) ??
-          (reachesDevice(candidate.slice, candidate.device, node)
-            ? undefined
-            : { check: "node" as const, cause: "the device is for other nodes" }) ??
-          selectedRefusal(candidate, all ? held : undefined, body.tolerations ?? [], options.features);
-        if (refusal === undefined || refusal.check === "taint" || refusal === held) selected++;
-        if (refusal === undefined) suitable++;
-        else refuse(refusal, deviceId(candidate.driver, candidate.pool, candidate.device.name));
-      }
-    }
-    return {
-      request: name,
-      wanted: all ? selected : Number(body.count ?? 1),
-      seen,
-      suitable,
-      refused: [...groups.values()].map(({ refusal, count, devices }) => ({ ...refusal, count, devices })),
-    };
-  });
-}
-
-/** Why a device that selectors chose cannot be had. */
-function selectedRefusal(
-  candidate: Candidate,
-  held: Refusal | undefined,
-  tolerations: Parameters<typeof untolerated>[0],
-  features: Features,
-): Refusal | undefined {
-  return held ?? (features.deviceTaints ? taintRefusal(candidate, tolerations) : undefined);
-}
-
-function poolRefusal(pool: Pool): Refusal | undefined {
-  if (pool.incomplete) return { check: "pool", cause: `pool ${pool.driver}/${pool.name} is being updated` };
-  if (pool.invalid === undefined) return undefined;
-  return { check: "pool", cause: `pool ${pool.driver}/${pool.name} is invalid: ${pool.invalid}` };
-}
-
-function holderRefusal(candidate: Candidate, usage: Usage): Refusal | undefined {
-  const holder = usage.holder(candidate.id);
-  return holder === undefined ? undefined : { check: "in-use", cause: `allocated to claim ${holder}` };
-}
-
-function gateRefusal({ device }: Candidate, features: Features): Refusal | undefined {
-  if (!features.deviceBindingAndStatus && (device.bindingConditions ?? []).length > 0) {
-    return {
-      check: "gate",
-      cause: "the device has binding conditions, and DRADeviceBindingConditions is off",
-    };
+    if (device === undefined) return;
+    group.count++;
+    if (group.devices.length < mostNames) group.devices.push(device);
   }
-  if ((device.consumesCounters ?? []).length > 0) {
-    return { check: "gate", cause: "the device consumes counters, which this allocator does not give out" };
-  }
-  return undefined;
-}
 
-function selectorRefusal(
-  candidate: Candidate,
-  deviceClass: DeviceClass | undefined,
-  selectors: Parameters<SelectorCache["failing"]>[0],
-  claim: string,
-  cache: SelectorCache,
-): Refusal | undefined {
-  if (deviceClass === undefined) return undefined;
-  try {
-    const name = deviceClass.metadata.name;
-    const byClass = cache.failing(deviceClass.spec.selectors ?? [], candidate, `class ${name}`);
-    if (byClass !== undefined) return { check: "class-selector", cause: `class ${name}: ${byClass}` };
-    const byRequest = cache.failing(selectors, candidate, `claim ${claim}`);
-    return byRequest === undefined ? undefined : { check: "request-selector", cause: byRequest };
-  } catch (error) {
-    if (!(error instanceof AllocationError)) throw error;
-    return { check: "error", cause: error.message };
+  list(): RefusalGroup[] {
+    return [...this.#groups.values()]
+      .sort((a, b) => b.count - a.count)
+      .map(({ refusal, count, devices }) => ({ ...refusal, count, devices }));
   }
-}
-
-function taintRefusal(
-  { device }: Candidate,
-  tolerations: Parameters<typeof untolerated>[0],
-): Refusal | undefined {
-  for (const taint of device.taints ?? []) {
-    if (untolerated(tolerations, taint) === undefined) continue;
-    const value = taint.value ? `=${taint.value}` : "";
-    return { check: "taint", cause: `untolerated taint ${taint.key}${value}:${taint.effect}` };
-  }
-  return undefined;
 }

@@ -1,2 +1,3 @@
 export * from "./allocator.ts";
 export { createAllocator } from "./create.ts";
+export { allocatorFeatures } from "./features.ts";

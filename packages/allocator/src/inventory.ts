@@ -1,210 +1,313 @@
-import { matchesNodeSelector, NodeSelectorError } from "@dray/api";
 import type { Node } from "@dray/api/core/v1";
-import type { Device, ResourceSlice } from "@dray/api/resource/v1";
+import type { Device, DeviceTaint, DeviceTaintRule, ResourceSlice } from "@dray/api/resource/v1";
 import type { Features } from "./allocator.ts";
+import { type DeviceRecord, deviceId, ShapeTable } from "./devices.ts";
+import type { Published } from "./overdrawn.ts";
 import type { Policies } from "./policies.ts";
+import { type Entry, hasCounters, hasGroups, isKnown, makePool, type Pool, poolKey } from "./pools.ts";
+import { reachesSlice } from "./reach.ts";
+import { plainDevices } from "./shared.ts";
+import { ruleTaints } from "./taints.ts";
+import type { DeviceState, Usage } from "./usage.ts";
 
-/** The whole attempt fails, whatever other nodes have. */
-export class AllocationError extends Error {
-  override readonly name = "AllocationError";
+/** What one node can reach. */
+export interface NodeView {
+  /** In the order in which they are searched. */
+  readonly pools: readonly Pool[];
+  /** Devices of complete and valid pools, in order. */
+  readonly devices: readonly DeviceRecord[];
+  /** The pool of each of them. */
+  readonly poolOf: readonly Pool[];
+  readonly invalid: boolean;
 }
 
-/** One device as a node can reach it. */
-export interface Candidate {
-  /** `driver/pool/device` */
-  readonly id: string;
-  readonly driver: string;
-  readonly pool: string;
-  readonly device: Device;
-  readonly slice: ResourceSlice;
+export interface InventoryOptions {
+  readonly features: Features;
+  readonly policies: Policies;
+  readonly usage: Usage;
+  /** What a node can reach has changed. */
+  readonly changed: (node: string) => void;
+  /** The taints of any device may have changed. */
+  readonly taintsChanged: () => void;
 }
 
-export interface Pool {
-  readonly driver: string;
-  readonly name: string;
-  /** Slices of its generation are missing: it is being updated. */
-  readonly incomplete: boolean;
-  /** Why its slices contradict each other. */
-  readonly invalid: string | undefined;
-  readonly candidates: readonly Candidate[];
-}
+const noTaints: readonly DeviceTaint[] = [];
+/** Different sets of slices of one pool that are remembered. */
+const mostPoolViews = 16;
 
 /** All ResourceSlices, by the node they are for. */
 export class Inventory {
-  readonly #features: Features;
-  readonly #policies: Policies;
-  readonly #slices = new Map<string, ResourceSlice>();
-  /** When a slice was first seen, by name. */
-  readonly #order = new Map<string, number>();
+  readonly #options: InventoryOptions;
+  readonly #shapes = new ShapeTable();
+  readonly #entries = new Map<string, Entry>();
+  readonly #rules = new Map<string, DeviceTaintRule>();
   #seen = 0;
-  /** Names of slices by `spec.nodeName`; "" for those that say otherwise which nodes they are for. */
-  readonly #byNode = new Map<string, Set<string>>();
-  /** Names of slices by `driver/pool`. */
-  readonly #byPool = new Map<string, Set<string>>();
+  readonly #byNode = new Map<string, Set<Entry>>();
+  /** Slices that are not for one node by name. */
+  readonly #shared = new Set<Entry>();
+  /** By `driver/pool`. */
+  readonly #byPool = new Map<string, Set<Entry>>();
+  /** Pools as some nodes see them, by `driver/pool`: with the slices that they were made of. */
+  readonly #pools = new Map<string, { readonly current: readonly Entry[]; readonly pool: Pool }[]>();
+  /** By node, through slices that name it. */
+  readonly #views = new Map<string, NodeView>();
+  #plainShared: readonly DeviceRecord[] | "mixed" | undefined;
 
-  constructor(features: Features, policies: Policies) {
-    this.#features = features;
-    this.#policies = policies;
+  constructor(options: InventoryOptions) {
+    this.#options = options;
   }
 
   set(slice: ResourceSlice): void {
-    const name = slice.metadata.name;
-    const known = this.#slices.get(name);
+    const { name } = slice.metadata;
+    const known = this.#entries.get(name);
+    // The new records are made first: what both have in common keeps its shape and state.
+    const entry: Entry = {
+      slice,
+      order: known?.order ?? this.#seen++,
+      records: (slice.spec.devices ?? []).map((device) => this.#record(slice, device)),
+      generation: BigInt(slice.spec.pool.generation),
+    };
     if (known !== undefined) this.#unlink(known);
-    this.#slices.set(name, slice);
-    if (known === undefined) this.#order.set(name, this.#seen++);
-    link(this.#byNode, slice.spec.nodeName ?? "", name);
-    link(this.#byPool, poolKey(slice), name);
+    this.#entries.set(name, entry);
+    const node = this.#nodeOf(slice);
+    if (node === undefined) this.#shared.add(entry);
+    else link(this.#byNode, node, entry);
+    link(this.#byPool, poolKey(slice), entry);
+    this.#invalidate(slice);
   }
 
   delete(name: string): void {
-    const known = this.#slices.get(name);
+    const known = this.#entries.get(name);
     if (known === undefined) return;
     this.#unlink(known);
-    this.#slices.delete(name);
-    this.#order.delete(name);
+    this.#entries.delete(name);
   }
 
   /** Whether that very state of a slice is the one that is known. */
   has(slice: ResourceSlice): boolean {
-    return this.#slices.get(slice.metadata.name) === slice;
+    return this.#entries.get(slice.metadata.name)?.slice === slice;
   }
 
-  #unlink(slice: ResourceSlice): void {
-    unlink(this.#byNode, slice.spec.nodeName ?? "", slice.metadata.name);
-    unlink(this.#byPool, poolKey(slice), slice.metadata.name);
-  }
-
-  /** The pools that a node can reach, in the order in which they are searched. Throws AllocationError. */
-  pools(node: Node): readonly Pool[] {
-    const relevant = new Map<string, ResourceSlice[]>();
-    for (const slice of this.#slicesFor(node)) {
-      const key = poolKey(slice);
-      const slices = relevant.get(key);
-      if (slices === undefined) relevant.set(key, [slice]);
-      else slices.push(slice);
+  /** The device of that state as it is published now. */
+  find(state: DeviceState): Published | undefined {
+    const key = poolKeyOf(state);
+    const inPool = (pool: Pool | undefined): Published | undefined => {
+      const record = pool?.devices.find((device) => device.state === state);
+      return record && { record, counters: pool?.counters };
+    };
+    for (const { pool } of this.#pools.get(key) ?? []) {
+      const found = inPool(pool);
+      if (found !== undefined) return found;
     }
-    const pools: { pool: Pool; last: boolean }[] = [];
-    for (const [key, slices] of relevant) {
-      const pool = this.#pool(key, slices);
+    // No node has asked for it since its pool changed.
+    const entries = [...(this.#byPool.get(key) ?? [])].filter(({ slice }) =>
+      isKnown(slice, this.#options.features),
+    );
+    return entries.length === 0 ? undefined : inPool(this.#pool(key, entries));
+  }
+
+  /** Nodes, named by slices, that have more or less when a device is taken or given back: counters are the pool's. */
+  nodesOf(state: DeviceState): Iterable<string> {
+    const entries = this.#byPool.get(poolKeyOf(state)) ?? noEntries;
+    const nodes = [...entries].some(({ slice }) => hasCounters(slice))
+      ? [...entries].map(({ slice }) => this.#nodeOf(slice) ?? "")
+      : state.nodes;
+    return new Set(nodes).difference(nobody);
+  }
+
+  setRule(rule: DeviceTaintRule, deleted: boolean): void {
+    if (deleted) this.#rules.delete(rule.metadata.name);
+    else this.#rules.set(rule.metadata.name, rule);
+    for (const { records } of this.#entries.values()) {
+      for (const record of records) record.taints = this.#taintsOf(record);
+    }
+    this.#options.taintsChanged();
+  }
+
+  /** Devices that nodes share, one by one (`plainDevices`), in the same array until that changes. */
+  shared(): readonly DeviceRecord[] | undefined {
+    this.#plainShared ??= plainDevices(this.#shared, this.#byPool, this.#options.policies) ?? "mixed";
+    return this.#plainShared === "mixed" ? undefined : this.#plainShared;
+  }
+
+  /** What a node can reach through slices that name it. */
+  localView(name: string): NodeView {
+    let view = this.#views.get(name);
+    if (view === undefined) {
+      const entries = [...(this.#byNode.get(name) ?? [])].filter(({ slice }) =>
+        isKnown(slice, this.#options.features),
+      );
+      view = this.#makeView(entries.sort(byOrder));
+      this.#views.set(name, view);
+    }
+    return view;
+  }
+
+  /** What a node can reach. Throws AllocationError. */
+  view(node: Node): NodeView {
+    const { name } = node.metadata;
+    if (this.#shared.size === 0) return this.localView(name);
+    // What other nodes can reach too depends on labels, and may be much: it is put together again each time.
+    const entries = [
+      ...[...(this.#byNode.get(name) ?? [])].sort(byOrder),
+      ...[...this.#shared].sort(byOrder),
+    ];
+    if (!this.#options.policies.sorted) entries.sort(byOrder);
+    return this.#makeView(
+      entries.filter(({ slice }) => isKnown(slice, this.#options.features) && this.#reaches(slice, node)),
+    );
+  }
+
+  #record(slice: ResourceSlice, device: Device): DeviceRecord {
+    const { driver, pool } = slice.spec;
+    const { policies, usage } = this.#options;
+    const shape = this.#shapes.acquire({
+      driver,
+      ...(device.attributes === undefined ? {} : { attributes: device.attributes }),
+      ...(device.capacity === undefined ? {} : { capacity: device.capacity }),
+      allowMultipleAllocations: policies.showsMultipleAllocations && device.allowMultipleAllocations === true,
+    });
+    const record: DeviceRecord = {
+      id: deviceId(driver, pool.name, device.name),
+      driver,
+      pool: pool.name,
+      device,
+      slice,
+      shape,
+      state: usage.publish(driver, pool.name, device.name, this.#nodeOf(slice) ?? ""),
+      taints: noTaints,
+    };
+    record.taints = this.#taintsOf(record);
+    return record;
+  }
+
+  #taintsOf(record: DeviceRecord): readonly DeviceTaint[] {
+    if (!this.#options.features.deviceTaints) return noTaints;
+    const own = record.device.taints ?? noTaints;
+    return this.#rules.size === 0 ? own : [...own, ...ruleTaints(record, this.#rules.values())];
+  }
+
+  #unlink(entry: Entry): void {
+    const { slice, records } = entry;
+    const node = this.#nodeOf(slice);
+    if (node === undefined) this.#shared.delete(entry);
+    else unlink(this.#byNode, node, entry);
+    unlink(this.#byPool, poolKey(slice), entry);
+    this.#invalidate(slice);
+    for (const record of records) {
+      this.#shapes.release(record.shape);
+      this.#options.usage.forget(record.state, node ?? "");
+    }
+  }
+
+  /** The one node that a slice is for; undefined: it may be for several. */
+  #nodeOf(slice: ResourceSlice): string | undefined {
+    const everywhere = this.#options.policies.countersEverywhere && hasCounters(slice);
+    return everywhere ? undefined : slice.spec.nodeName || undefined;
+  }
+
+  /** Whether a pool is complete, and what is left of its counters, depends on all its slices. */
+  #invalidate(slice: ResourceSlice): void {
+    const key = poolKey(slice);
+    this.#pools.delete(key);
+    const node = this.#nodeOf(slice);
+    this.#plainShared = undefined;
+    if (node !== undefined) this.#forgetView(node);
+    for (const entry of this.#byPool.get(key) ?? []) {
+      const other = this.#nodeOf(entry.slice);
+      if (other !== undefined && other !== node) this.#forgetView(other);
+    }
+  }
+
+  #forgetView(node: string): void {
+    this.#views.delete(node);
+    this.#options.changed(node);
+  }
+
+  #makeView(entries: readonly Entry[]): NodeView {
+    const relevant = new Map<string, Entry[]>();
+    for (const entry of entries) {
+      const key = poolKey(entry.slice);
+      const entries = relevant.get(key);
+      if (entries === undefined) relevant.set(key, [entry]);
+      else entries.push(entry);
+    }
+    const pools: Pool[] = [];
+    for (const [key, entries] of relevant) {
+      const pool = this.#pool(key, entries);
       if (pool !== undefined) pools.push(pool);
     }
     pools.sort(
       (a, b) =>
-        Number(a.last) - Number(b.last) ||
-        compareBytes(a.pool.driver, b.pool.driver) ||
-        compareBytes(a.pool.name, b.pool.name),
+        Number(a.binds) - Number(b.binds) || compareBytes(a.driver, b.driver) || compareBytes(a.name, b.name),
     );
-    return pools.map(({ pool }) => pool);
-  }
-
-  #slicesFor(node: Node): ResourceSlice[] {
-    const names = [...(this.#byNode.get(node.metadata.name) ?? []), ...(this.#byNode.get("") ?? [])];
-    if (!this.#policies.sorted) names.sort((a, b) => this.#order.get(a)! - this.#order.get(b)!);
-    const slices = names.map((name) => this.#slices.get(name)!);
-    return slices.filter((slice) => this.#usable(slice) && this.#reaches(slice, node));
-  }
-
-  /** Slices of a feature that is off take no part, though they count for the completeness of their pool. */
-  #usable(slice: ResourceSlice): boolean {
-    if (this.#features.partitionableDevices) return true;
-    return slice.spec.perDeviceNodeSelection !== true && (slice.spec.sharedCounters ?? []).length === 0;
-  }
-
-  #reaches(slice: ResourceSlice, node: Node): boolean {
-    const { nodeName, allNodes, nodeSelector, perDeviceNodeSelection, devices } = slice.spec;
-    if (nodeName !== undefined && nodeName !== "") return nodeName === node.metadata.name;
-    if (allNodes === true) return true;
-    if (nodeSelector !== undefined) {
-      return fits(nodeSelector, node, `failed to perform node selection for slice ${slice.metadata.name}`);
-    }
-    if (perDeviceNodeSelection !== true) return false;
-    return (devices ?? []).some((device) => reachesDevice(slice, device, node));
-  }
-
-  #pool(key: string, relevant: readonly ResourceSlice[]): { pool: Pool; last: boolean } | undefined {
-    const generation = relevant.map(generationOf).reduce((a, b) => (a > b ? a : b));
-    const current = relevant.filter((slice) => generationOf(slice) === generation);
-    let complete = current.length === Number(current[0]!.spec.pool.resourceSliceCount);
-    if (!complete) {
-      const all = [...this.#byPool.get(key)!].map((name) => this.#slices.get(name)!);
-      if (all.some((slice) => generationOf(slice) > generation)) return undefined;
-      const same = all.filter((slice) => generationOf(slice) === generation);
-      complete = same.length === Number(current[0]!.spec.pool.resourceSliceCount);
-    }
-    if (this.#policies.sorted) current.sort((a, b) => compareBytes(a.metadata.name, b.metadata.name));
-    const { driver, pool } = current[0]!.spec;
-    const candidates: Candidate[] = [];
-    const seen = new Set<string>();
-    let invalid: string | undefined;
-    let last = false;
-    for (const slice of current) {
-      for (const device of slice.spec.devices ?? []) {
-        if (seen.has(device.name)) invalid ??= `duplicate device name ${device.name}`;
-        seen.add(device.name);
-        if (this.#policies.sorted && (device.bindingConditions ?? []).length > 0) last = true;
-        candidates.push({
-          id: deviceId(driver, pool.name, device.name),
-          driver,
-          pool: pool.name,
-          device,
-          slice,
-        });
-      }
-    }
+    const usable = pools.filter((pool) => !pool.incomplete && pool.invalid === undefined);
     return {
-      pool: {
-        driver,
-        name: pool.name,
-        incomplete: !complete,
-        invalid: complete ? invalid : undefined,
-        candidates,
-      },
-      last,
+      pools,
+      devices: usable.length === 1 ? usable[0]!.devices : usable.flatMap(({ devices }) => devices),
+      poolOf: usable.flatMap((pool) => new Array<Pool>(pool.devices.length).fill(pool)),
+      invalid: pools.some(({ invalid }) => invalid !== undefined),
     };
   }
-}
 
-/** Whether a slice's device is for a node, where every device says so for itself. Throws AllocationError. */
-export function reachesDevice(slice: ResourceSlice, device: Device, node: Node): boolean {
-  if (slice.spec.perDeviceNodeSelection !== true) return true;
-  if (device.nodeName !== undefined && device.nodeName !== "") return device.nodeName === node.metadata.name;
-  if (device.allNodes === true) return true;
-  if (device.nodeSelector === undefined) return false;
-  const where = `failed to perform node selection for device ${device.name} in slice ${slice.metadata.name}`;
-  return fits(device.nodeSelector, node, where);
-}
+  /** Throws AllocationError. */
+  #reaches(slice: ResourceSlice, node: Node): boolean {
+    return (this.#options.policies.countersEverywhere && hasCounters(slice)) || reachesSlice(slice, node);
+  }
 
-function fits(selector: Parameters<typeof matchesNodeSelector>[0], node: Node, where: string): boolean {
-  try {
-    return matchesNodeSelector(selector, node);
-  } catch (error) {
-    if (!(error instanceof NodeSelectorError)) throw error;
-    const text = `gather pool information: ${where}: failed to parse node selector: ${error.message}`;
-    throw new AllocationError(text, { cause: error });
+  #pool(key: string, relevant: readonly Entry[]): Pool | undefined {
+    const generation = relevant.map((entry) => entry.generation).reduce((a, b) => (a > b ? a : b));
+    const current = relevant.filter((entry) => entry.generation === generation);
+    if (this.#options.policies.sorted) {
+      current.sort((a, b) => compareBytes(a.slice.metadata.name, b.slice.metadata.name));
+    }
+    const cached = this.#pools.get(key) ?? [];
+    const known = cached.find(
+      (other) =>
+        other.current.length === current.length && other.current.every((entry, i) => entry === current[i]),
+    );
+    if (known !== undefined) return known.pool;
+    // Counted by the slice that was given first.
+    const first = relevant.find((entry) => entry.generation === generation)!;
+    const count = Number(first.slice.spec.pool.resourceSliceCount);
+    let all: readonly Entry[] = current;
+    if (current.length !== count) {
+      const entries = [...this.#byPool.get(key)!];
+      if (entries.some((entry) => entry.generation > generation)) return undefined;
+      all = entries.filter(
+        ({ slice, generation: other }) =>
+          other === generation && (this.#options.features.compatibilityGroups || !hasGroups(slice)),
+      );
+    }
+    const pool = makePool(current, all, all.length === count, this.#options);
+    if (cached.length >= mostPoolViews) cached.shift();
+    cached.push({ current, pool });
+    this.#pools.set(key, cached);
+    return pool;
   }
 }
 
-/** `driver/pool/device`: neither driver nor device has a slash. */
-export function deviceId(driver: string, pool: string, device: string): string {
-  return `${driver}/${pool}/${device}`;
-}
+/** The slice that was seen first comes first, whatever it has become since. */
+const byOrder = (a: Entry, b: Entry): number => a.order - b.order;
 
-const poolKey = (slice: ResourceSlice): string => `${slice.spec.driver}/${slice.spec.pool.name}`;
-const generationOf = (slice: ResourceSlice): number => Number(slice.spec.pool.generation);
+const noEntries: ReadonlySet<Entry> = new Set();
+/** Slices that are not for one node by name are for "". */
+const nobody: ReadonlySet<string> = new Set([""]);
+
+const poolKeyOf = ({ id }: DeviceState): string => id.slice(0, id.lastIndexOf("/"));
 
 function compareBytes(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function link(index: Map<string, Set<string>>, key: string, name: string): void {
-  const names = index.get(key);
-  if (names === undefined) index.set(key, new Set([name]));
-  else names.add(name);
+function link(index: Map<string, Set<Entry>>, key: string, entry: Entry): void {
+  const entries = index.get(key);
+  if (entries === undefined) index.set(key, new Set([entry]));
+  else entries.add(entry);
 }
 
-function unlink(index: Map<string, Set<string>>, key: string, name: string): void {
-  const names = index.get(key);
-  names?.delete(name);
-  if (names?.size === 0) index.delete(key);
+function unlink(index: Map<string, Set<Entry>>, key: string, entry: Entry): void {
+  const entries = index.get(key);
+  entries?.delete(entry);
+  if (entries?.size === 0) index.delete(key);
 }

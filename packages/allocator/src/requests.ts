@@ -1,102 +1,117 @@
 import type {
+  CapacityRequirements,
   DeviceClass,
+  DeviceConstraint,
   DeviceRequest,
-  DeviceSelector,
   DeviceSubRequest,
   DeviceToleration,
   ExactDeviceRequest,
   ResourceClaim,
 } from "@dray/api/resource/v1";
 import type { Features } from "./allocator.ts";
-import { AttributeConstraint, type Constraint } from "./constraints.ts";
-import { AllocationError, type Candidate, type Pool } from "./inventory.ts";
+import type { AttributeConstraint } from "./constraints.ts";
 import type { Policies } from "./policies.ts";
+import { type SelectorCache, type SelectorList, selectorList } from "./selectors.ts";
 import { claimName } from "./usage.ts";
 
 /** Most devices of one claim (resource.k8s.io AllocationResultsMaxSize). */
 export const resultsLimit = 32;
 
-/** A request, or one alternative of it, ready for the search. */
+/** A request, or one alternative of it, ready for the search on any node. */
 export interface Alternative {
   readonly request: string;
   readonly subrequest: string | undefined;
   readonly deviceClass: DeviceClass;
-  readonly selectors: readonly DeviceSelector[];
+  /** Of the class, then of the request. */
+  readonly lists: readonly SelectorList[];
   readonly adminAccess: boolean;
   readonly tolerations: readonly DeviceToleration[];
-  /** Devices that are wanted. */
+  readonly requirements: CapacityRequirements | undefined;
+  /** Expressions by the full name of the attribute (gate DRADerivedAttributes). */
+  readonly derived: ReadonlyMap<string, string> | undefined;
+  /** Mode All: how many devices depends on the node. */
+  readonly all: boolean;
+  /** Devices that are wanted; 0 in mode All. */
   readonly count: number;
-  /** Mode All: exactly these. */
-  readonly all: readonly Candidate[] | undefined;
+  /** For the texts of errors: `claim default/c0, request r0`. */
+  readonly where: string;
 }
 
-/** What chooses devices by themselves. */
-export type Selecting = Pick<Alternative, "deviceClass" | "selectors">;
+/** A fault that fails the whole attempt when upstream's checks come to it. */
+export interface Fault {
+  readonly fault: string;
+}
+
+export interface PreparedRequest {
+  readonly name: string;
+  /** A plain request is its only alternative; a fault is the last one. */
+  readonly alternatives: readonly (Alternative | Fault)[];
+  /** It has a list of alternatives (firstAvailable). */
+  readonly list: boolean;
+}
 
 export interface PreparedClaim {
   readonly claim: ResourceClaim;
   readonly name: string;
-  /** For each request its alternatives; a plain request is its only one. */
-  readonly requests: readonly (readonly Alternative[])[];
-  readonly constraints: readonly Constraint[];
+  readonly requests: readonly PreparedRequest[];
+  readonly constraints: readonly (
+    | { readonly constraint: DeviceConstraint; readonly kind: AttributeConstraint["kind"] }
+    | Fault
+  )[];
 }
 
 export interface Preparation {
   readonly features: Features;
   readonly policies: Policies;
   readonly classes: ReadonlyMap<string, DeviceClass>;
-  readonly pools: readonly Pool[];
-  /** Whether a device passes everything that does not change during the search. Throws AllocationError. */
-  selectable(candidate: Candidate, alternative: Selecting, claim: string): boolean;
+  readonly selectors: SelectorCache;
 }
 
-/** Checks claims in upstream's order, before anything is searched. Throws AllocationError with the first fault. */
-export function prepareClaims(claims: readonly ResourceClaim[], preparation: Preparation): PreparedClaim[] {
-  return claims.map((claim) => prepareClaim(claim, preparation));
-}
-
-function prepareClaim(claim: ResourceClaim, preparation: Preparation): PreparedClaim {
+/** Checks a claim as far as no node is needed for it. */
+export function prepareClaim(claim: ResourceClaim, preparation: Preparation): PreparedClaim {
   const name = claimName(claim);
   const devices = claim.spec.devices;
-  let least = 0;
-  const requests = (devices?.requests ?? []).map((request) => {
-    const alternatives = prepareRequest(request, name, preparation);
-    const count = Math.min(...alternatives.map((alternative) => alternative.count));
-    if (least + count > resultsLimit) {
-      throw new AllocationError(
-        `claim ${name}, request ${request.name}: adding ${count} devices exceeds the claim limit of ${resultsLimit}, with ${least} already accounted for`,
-      );
-    }
-    least += count;
-    return alternatives;
-  });
-  const constraints = (devices?.constraints ?? []).map((constraint, i) => {
-    if (constraint.matchAttribute !== undefined) {
-      return new AttributeConstraint(constraint, constraint.matchAttribute, false);
-    }
-    if (constraint.distinctAttribute !== undefined && preparation.policies.distinctAttribute) {
-      return new AttributeConstraint(constraint, constraint.distinctAttribute, true);
-    }
-    throw new AllocationError(
-      `claim ${name}, constraint #${i}: empty constraint (unsupported constraint type?)`,
-    );
-  });
-  return { claim, name, requests, constraints };
+  return {
+    claim,
+    name,
+    requests: (devices?.requests ?? []).map((request) => prepareRequest(request, name, preparation)),
+    constraints: (devices?.constraints ?? []).map((constraint, i) => {
+      if (constraint.matchAttribute !== undefined) return { constraint, kind: "matchAttribute" as const };
+      if (constraint.distinctAttribute !== undefined && preparation.policies.distinctAttribute) {
+        return { constraint, kind: "distinctAttribute" as const };
+      }
+      return { fault: `claim ${name}, constraint #${i}: empty constraint (unsupported constraint type?)` };
+    }),
+  };
 }
 
-function prepareRequest(request: DeviceRequest, claim: string, preparation: Preparation): Alternative[] {
-  const { features } = preparation;
-  const fail = (text: string): never => {
-    throw new AllocationError(`claim ${claim}, request ${request.name}: ${text}`);
-  };
-  if (request.firstAvailable !== undefined && request.firstAvailable.length > 0) {
-    if (!features.prioritizedList) fail("has subrequests, but the DRAPrioritizedList feature is disabled");
-    return request.firstAvailable.map((sub) =>
-      prepareAlternative(sub, request.name, sub.name, claim, preparation),
+function prepareRequest(request: DeviceRequest, claim: string, preparation: Preparation): PreparedRequest {
+  const { name } = request;
+  const subrequests = request.firstAvailable ?? [];
+  const list = subrequests.length > 0;
+  const failed = (fault: string): PreparedRequest => ({ name, alternatives: [{ fault }], list });
+  if (list && !preparation.features.prioritizedList) {
+    return failed(
+      `claim ${claim}, request ${name}: has subrequests, but the DRAPrioritizedList feature is disabled`,
     );
   }
-  const exactly = request.exactly ?? fail("missing device class name (unsupported request type?)");
-  return [prepareAlternative(exactly, request.name, undefined, claim, preparation)];
+  if (!preparation.features.consumableCapacity && preparation.policies.refusesCapacityRequests) {
+    const disabled = "has capacity requests, but the DRAConsumableCapacity feature is disabled";
+    if (request.exactly?.capacity !== undefined)
+      return failed(`claim ${claim}, request ${name}: ${disabled}`);
+    const sub = subrequests.find(({ capacity }) => capacity !== undefined);
+    if (sub !== undefined) return failed(`claim ${claim}, subrequest ${sub.name}: ${disabled}`);
+  }
+  if (!list && request.exactly === undefined) {
+    return failed(`claim ${claim}, request ${name}: missing device class name (unsupported request type?)`);
+  }
+  const bodies = list
+    ? subrequests.map((sub) => ({ body: sub, subrequest: sub.name }))
+    : [{ body: request.exactly!, subrequest: undefined }];
+  const alternatives = bodies.map(({ body, subrequest }) =>
+    prepareAlternative(body, name, subrequest, claim, preparation),
+  );
+  return { name, alternatives, list };
 }
 
 function prepareAlternative(
@@ -105,66 +120,52 @@ function prepareAlternative(
   subrequest: string | undefined,
   claim: string,
   preparation: Preparation,
-): Alternative {
-  const name = subrequest ?? parent;
-  const at = `claim ${claim}, request ${name}`;
-  const fail = (text: string): never => {
-    throw new AllocationError(`${at}: ${text}`);
-  };
-  const { features, policies } = preparation;
-  if (request.capacity !== undefined && !features.consumableCapacity && policies.refusesCapacityRequests) {
-    const kind = subrequest === undefined ? "request" : "subrequest";
-    throw new AllocationError(
-      `claim ${claim}, ${kind} ${name}: has capacity requests, but the DRAConsumableCapacity feature is disabled`,
-    );
-  }
-  if ((request.derivedAttributes ?? []).length > 0) {
-    fail("cannot handle request with derived attributes, the feature is disabled");
+): Alternative | Fault {
+  const where = `claim ${claim}, request ${subrequest ?? parent}`;
+  const fault = (text: string): Fault => ({ fault: `${where}: ${text}` });
+  const { features, classes } = preparation;
+  const derived = request.derivedAttributes ?? [];
+  if (derived.length > 0 && !features.derivedAttributes) {
+    return fault("cannot handle request with derived attributes, the feature is disabled");
   }
   const selectors = request.selectors ?? [];
-  selectors.forEach((selector, i) => {
-    if (selector.cel === undefined) {
-      throw new AllocationError(`${at}, selector #${i}: CEL expression empty (unsupported selector type?)`);
-    }
-  });
+  const unknown = selectors.findIndex(({ cel }) => cel === undefined);
+  if (unknown >= 0) {
+    return { fault: `${where}, selector #${unknown}: CEL expression empty (unsupported selector type?)` };
+  }
   const adminAccess = "adminAccess" in request ? request.adminAccess : undefined;
   if (adminAccess !== undefined && !features.adminAccess) {
-    fail("admin access is requested, but the feature is disabled");
+    return fault("admin access is requested, but the feature is disabled");
   }
-  if (request.deviceClassName === "") fail("missing device class name (unsupported request type?)");
-  const deviceClass =
-    preparation.classes.get(request.deviceClassName) ??
-    fail(
-      `could not retrieve device class ${request.deviceClassName}: deviceclass.resource.k8s.io "${request.deviceClassName}" not found`,
+  const className = request.deviceClassName ?? "";
+  if (className === "") return fault("missing device class name (unsupported request type?)");
+  const deviceClass = classes.get(className);
+  if (deviceClass === undefined) {
+    return fault(
+      `could not retrieve device class ${className}: deviceclass.resource.k8s.io "${className}" not found`,
     );
-  const found = { deviceClass, selectors };
-  let all: Candidate[] | undefined;
-  if (request.allocationMode === "All") all = allDevices(found, at, claim, preparation);
-  else if (request.allocationMode !== "ExactCount")
-    fail(`unsupported count mode ${request.allocationMode ?? ""}`);
+  }
+  if (request.allocationMode !== "All" && request.allocationMode !== "ExactCount") {
+    return fault(`unsupported count mode ${request.allocationMode ?? ""}`);
+  }
+  const all = request.allocationMode === "All";
   return {
     request: parent,
     subrequest,
-    ...found,
+    deviceClass,
+    lists: [
+      selectorList(`class ${className}`, deviceClass.spec.selectors ?? [], preparation.selectors),
+      selectorList(`claim ${claim}`, selectors, preparation.selectors),
+    ],
     adminAccess: adminAccess === true,
     tolerations: request.tolerations ?? [],
-    count: all?.length ?? Number(request.count ?? 0),
+    requirements: request.capacity,
+    derived:
+      derived.length === 0
+        ? undefined
+        : new Map(derived.map((attribute) => [attribute.name, attribute.expression] as const)),
     all,
+    count: all ? 0 : Math.max(0, Number(request.count ?? 0)),
+    where,
   };
-}
-
-function allDevices(found: Selecting, at: string, claim: string, preparation: Preparation): Candidate[] {
-  const devices: Candidate[] = [];
-  for (const pool of preparation.pools) {
-    const state = pool.incomplete ? "being updated" : pool.invalid === undefined ? undefined : "invalid";
-    if (state !== undefined) {
-      throw new AllocationError(
-        `${at}: asks for all devices, but resource pool ${pool.driver}/${pool.name} is currently ${state}`,
-      );
-    }
-    for (const candidate of pool.candidates) {
-      if (preparation.selectable(candidate, found, claim)) devices.push(candidate);
-    }
-  }
-  return devices;
 }

@@ -1,25 +1,44 @@
-import type { Node, NodeSelector, NodeSelectorRequirement } from "@dray/api/core/v1";
+import type { NodeSelector, NodeSelectorRequirement } from "@dray/api/core/v1";
 import type {
   AllocationResult,
   DeviceAllocationConfiguration,
+  DeviceClass,
   DeviceRequestAllocationResult,
 } from "@dray/api/resource/v1";
-import type { Features } from "./allocator.ts";
-import type { Policies } from "./policies.ts";
-import type { PreparedClaim } from "./requests.ts";
-import type { Pick } from "./search.ts";
+import type { DeviceRecord } from "./devices.ts";
+import type { Option, OptionClaim, Problem } from "./problem.ts";
+import { AllocationError } from "./reach.ts";
+import type { Solution } from "./search.ts";
+
+/** A device for a request. */
+interface Pick {
+  readonly option: Option;
+  readonly record: DeviceRecord;
+  readonly position: number;
+}
+
+/** Throws AllocationError where no result can be written of a solution. */
+export function checkSolution(problem: Problem, solution: Solution): void {
+  problem.claims.forEach((claim, i) => {
+    const picks = solution[i]!.picks.map((pick) => ({ ...pick, record: problem.devices[pick.position]! }));
+    // Only devices that select nodes for themselves are not checked by the API.
+    if (picks.some(({ record }) => record.slice.spec.perDeviceNodeSelection === true)) {
+      selectorOf(claim, picks, problem);
+    }
+  });
+}
 
 /** What `status.allocation` of a claim says. */
 export function allocationResult(
-  claim: PreparedClaim,
-  picks: readonly Pick[],
-  node: Node,
-  features: Features,
-  policies: Policies,
+  problem: Problem,
+  claim: OptionClaim,
+  solution: Solution[number],
+  newId: () => string,
 ): AllocationResult {
-  const results = picks.map((pick) => deviceResult(pick, features));
-  const config = configuration(claim, picks);
-  const nodeSelector = selectorOf(picks, node, policies);
+  const picks = solution.picks.map((pick) => ({ ...pick, record: problem.devices[pick.position]! }));
+  const results = picks.map((pick) => deviceResult(problem, pick, newId));
+  const config = configuration(claim, solution.options);
+  const nodeSelector = selectorOf(claim, picks, problem);
   return {
     devices: {
       ...(results.length === 0 ? {} : { results }),
@@ -30,43 +49,54 @@ export function allocationResult(
 }
 
 /** `request`, or `request/subrequest` for an alternative. */
-function requestName({ alternative }: Pick): string {
+function requestName({ alternative }: Option): string {
   return alternative.subrequest === undefined
     ? alternative.request
     : `${alternative.request}/${alternative.subrequest}`;
 }
 
-function deviceResult(pick: Pick, features: Features): DeviceRequestAllocationResult {
-  const { alternative, candidate } = pick;
-  const { bindingConditions, bindingFailureConditions } = candidate.device;
-  const binds = features.deviceBindingAndStatus && (bindingConditions ?? []).length > 0;
+function deviceResult(problem: Problem, pick: Pick, newId: () => string): DeviceRequestAllocationResult {
+  const { option, record, position } = pick;
+  const { features, policies } = problem;
+  const { alternative } = option;
+  const { bindingConditions, bindingFailureConditions, allowMultipleAllocations, name } = record.device;
+  const binds = features.deviceBindingAndStatus;
+  const skipped = policies.skipsNodeOperations ? record.slice.spec.skipNodeOperations : undefined;
+  const shares = features.consumableCapacity && allowMultipleAllocations === true;
+  const demand = problem.demand(option, position);
+  const consumed =
+    shares && demand.type === "consumes"
+      ? demand.parts.map(({ key, consumed }) => [key, consumed.toString()] as const)
+      : [];
   return {
-    request: requestName(pick),
-    driver: candidate.driver,
-    pool: candidate.pool,
-    device: candidate.device.name,
-    ...(alternative.adminAccess ? { adminAccess: true } : {}),
-    ...(alternative.tolerations.length === 0 ? {} : { tolerations: [...alternative.tolerations] }),
-    ...(binds ? { bindingConditions: bindingConditions! } : {}),
-    ...(binds && bindingFailureConditions !== undefined ? { bindingFailureConditions } : {}),
+    request: requestName(option),
+    driver: record.driver,
+    pool: record.pool,
+    device: name,
+    ...(alternative.adminAccess && { adminAccess: true }),
+    ...(alternative.tolerations.length > 0 && { tolerations: [...alternative.tolerations] }),
+    ...(binds && bindingConditions !== undefined && { bindingConditions }),
+    ...(binds && bindingFailureConditions !== undefined && { bindingFailureConditions }),
+    ...(shares && { shareID: newId() }),
+    ...(consumed.length > 0 && { consumedCapacity: Object.fromEntries(consumed) }),
+    ...(skipped !== undefined && { skipNodeOperations: skipped }),
   };
 }
 
 /** Parameters of the classes, each once in the order of use, then those of the claim. */
-function configuration(claim: PreparedClaim, picks: readonly Pick[]): DeviceAllocationConfiguration[] {
-  const chosen = new Map(picks.map((pick) => [pick.alternative.request, pick]));
-  const names = new Set([...chosen.values()].map(requestName));
-  const everyRequest = claim.requests.length;
+function configuration(claim: OptionClaim, options: readonly Option[]): DeviceAllocationConfiguration[] {
+  const names = new Set(options.flatMap((option) => [option.alternative.request, requestName(option)]));
+  /** A list of all requests says no more than none. */
   const reduced = (requests: readonly string[]): { requests?: string[] } => {
-    const covered = [...chosen.values()].filter(
-      (pick) => requests.includes(pick.alternative.request) || requests.includes(requestName(pick)),
-    ).length;
-    return requests.length === 0 || covered === everyRequest ? {} : { requests: [...requests] };
+    const all = options.every(
+      (option) => requests.includes(option.alternative.request) || requests.includes(requestName(option)),
+    );
+    return requests.length === 0 || all ? {} : { requests: [...requests] };
   };
-  const users = new Map<Pick["alternative"]["deviceClass"], string[]>();
-  for (const pick of chosen.values()) {
-    const { deviceClass } = pick.alternative;
-    users.set(deviceClass, [...(users.get(deviceClass) ?? []), requestName(pick)]);
+  const users = new Map<DeviceClass, string[]>();
+  for (const option of options) {
+    const { deviceClass } = option.alternative;
+    users.set(deviceClass, [...(users.get(deviceClass) ?? []), requestName(option)]);
   }
   const config: DeviceAllocationConfiguration[] = [];
   for (const [deviceClass, requests] of users) {
@@ -74,9 +104,9 @@ function configuration(claim: PreparedClaim, picks: readonly Pick[]): DeviceAllo
       config.push({ source: "FromClass", ...reduced(requests), ...entry });
     }
   }
-  for (const entry of claim.claim.spec.devices?.config ?? []) {
+  for (const entry of claim.prepared.claim.spec.devices?.config ?? []) {
     const requests = entry.requests ?? [];
-    const applies = requests.length === 0 || requests.some((name) => names.has(name) || chosen.has(name));
+    const applies = requests.length === 0 || requests.some((name) => names.has(name));
     if (!applies) continue;
     const { requests: _, ...rest } = entry;
     config.push({ source: "FromClaim", ...reduced(requests), ...rest });
@@ -85,19 +115,29 @@ function configuration(claim: PreparedClaim, picks: readonly Pick[]): DeviceAllo
 }
 
 /** Where the devices can be used: on this node alone, on nodes of the joined selectors, or anywhere (undefined). */
-function selectorOf(picks: readonly Pick[], node: Node, policies: Policies): NodeSelector | undefined {
+function selectorOf(
+  claim: OptionClaim,
+  picks: readonly Pick[],
+  { node, policies }: Problem,
+): NodeSelector | undefined {
   const expressions: NodeSelectorRequirement[] = [];
   const fields: NodeSelectorRequirement[] = [];
-  for (const { candidate } of picks) {
-    const { slice, device } = candidate;
+  for (const { record } of picks) {
+    const { slice, device } = record;
     const source = slice.spec.perDeviceNodeSelection === true ? device : slice.spec;
     const tied = (source.nodeName ?? "") !== "" || (policies.bindsToNode && device.bindsToNode === true);
     if (tied) {
       const requirement = { key: "metadata.name", operator: "In", values: [node.metadata.name] };
       return { nodeSelectorTerms: [{ matchFields: [requirement] }] };
     }
-    // The API allows one term only where a slice or device selects nodes.
-    const term = source.nodeSelector?.nodeSelectorTerms[0];
+    const terms = source.nodeSelector?.nodeSelectorTerms ?? [];
+    if (terms.length > 1) {
+      // The API refuses that for slices; for devices it does not look.
+      throw new AllocationError(
+        `create NodeSelector for claim ${claim.prepared.claim.metadata.name}: unsupported ResourceSlice.NodeSelector with ${terms.length} terms`,
+      );
+    }
+    const [term] = terms;
     for (const requirement of term?.matchExpressions ?? []) addOnce(expressions, requirement);
     for (const requirement of term?.matchFields ?? []) addOnce(fields, requirement);
   }

@@ -1,21 +1,25 @@
-import type { DeviceTaint, DeviceToleration } from "@dray/api/resource/v1";
-import type { Features } from "./allocator.ts";
-import { AllocationError, type Candidate } from "./inventory.ts";
-import { type Alternative, type PreparedClaim, resultsLimit } from "./requests.ts";
+import type { Check } from "./allocator.ts";
+import { Equivalence } from "./equivalence.ts";
+import type { Option, OptionClaim, Problem } from "./problem.ts";
+import { AllocationError } from "./reach.ts";
+import { resultsLimit } from "./requests.ts";
+import { Taken } from "./taken.ts";
 
 /** A device picked for a request. */
-export interface Pick {
-  readonly alternative: Alternative;
-  readonly candidate: Candidate;
+export interface Picked {
+  readonly option: Option;
+  readonly position: number;
 }
 
-export interface SearchOptions {
-  readonly features: Features;
-  readonly claims: readonly PreparedClaim[];
-  /** Devices of complete and valid pools, in order. */
-  readonly candidates: readonly Candidate[];
-  inUse(device: string): boolean;
-  selectable(candidate: Candidate, alternative: Alternative, claim: string): boolean;
+/** For each claim the options of its requests and the devices that they get. */
+export type Solution = readonly { readonly options: readonly Option[]; readonly picks: readonly Picked[] }[];
+
+/** Told what becomes of devices; a search that is observed leaves nothing out. */
+export interface Observer {
+  /** A device was picked, or given back. */
+  picked(picks: readonly Picked[]): void;
+  /** A check that depends on what was picked before rules a device out; what it depends on is in `taken` still. */
+  refused(check: Check, option: Option, position: number, taken: Taken, constraint: number): void;
 }
 
 /** One device of one request, in the course of the search. */
@@ -24,179 +28,298 @@ interface Place {
   readonly request: number;
   /** Which of the request's devices. */
   readonly index: number;
-  alternative: number;
+  option: number;
   /** The next candidate to try. */
   cursor: number;
-  picked: Candidate | undefined;
+  /** The device; `open`: none yet, `nobody`: none is wanted. */
+  picked: number;
+  /** All alternatives up to now would have needed more devices than a claim may have. */
+  exceeded: boolean;
+  /** What was found to fail here, of interchangeable devices one. */
+  failed: Set<string> | undefined;
+  /** The state of the search when it was opened. */
+  key: string | undefined;
 }
 
-/** How many devices are looked at between two questions whether to stop. */
-const stopInterval = 64;
+const open = -1;
+const nobody = -2;
+/** After so many dead ends it pays to find out which devices are interchangeable. */
+const patience = 8;
 
-/** Depth first, in upstream's order: claims, requests, alternatives, devices. The first solution is the answer. */
+/**
+ * Depth first, in upstream's order: claims, requests, alternatives, devices. The first solution is the answer, the first
+ * error too. What is left out can contain neither: the same state met again, devices interchangeable with one that has
+ * failed (`Equivalence`), and devices that are in no solution (`infeasible`).
+ *
+ * A state stands for all that are alike although the devices behind the cursor may differ: of interchangeable devices the
+ * first ones are taken first, so that the state met first leaves the most, and one met later can neither succeed, nor
+ * reach the limit, nor come to a device that fails, where that one did not.
+ */
 export class Search {
-  readonly #options: SearchOptions;
+  readonly #problem: Problem;
+  readonly #observer: Observer | undefined;
+  readonly #taken: Taken;
   readonly #places: Place[] = [];
-  /** For each device picked in this search, the claims that picked it. */
-  readonly #picked = new Map<string, number[]>();
-  #looked = 0;
+  /** How many devices each claim has. */
+  readonly #results: number[];
+  /** States that are known to lead nowhere, and how. */
+  readonly #known = new Map<string, "failed" | "exceeded">();
+  #equivalence: Equivalence | undefined;
+  #deadEnds = 0;
+  #impossible = false;
 
-  constructor(options: SearchOptions) {
-    this.#options = options;
+  constructor(problem: Problem, observer?: Observer) {
+    this.#problem = problem;
+    this.#observer = observer;
+    this.#results = problem.claims.map(() => 0);
+    this.#taken = new Taken(
+      problem,
+      observer && ((option, position, i) => observer.refused("constraint", option, position, this.#taken, i)),
+    );
   }
 
-  /** The picks of each claim; null: there is no solution; undefined: stopped, call again to go on. */
-  run(shouldStop?: () => boolean): readonly (readonly Pick[])[] | null | undefined {
+  /** The first solution; null: there is none; undefined: stopped, call again to go on. Throws AllocationError. */
+  run(shouldStop?: () => boolean): Solution | null | undefined {
     if (this.#places.length === 0 && !this.#advance()) return this.#solution();
-    for (;;) {
-      if (shouldStop !== undefined && ++this.#looked % stopInterval === 0 && shouldStop()) return undefined;
+    for (let begun = false; ; begun = true) {
       const place = this.#places.at(-1);
-      if (place === undefined) return null;
-      if (place.picked !== undefined) this.#unpick(place);
-      if (this.#pick(place)) {
-        if (!this.#advance()) return this.#solution();
-      } else if (!this.#nextAlternative(place)) this.#places.pop();
+      if (place === undefined || this.#impossible) return null;
+      // Each run goes at least one step on.
+      if (begun && shouldStop?.() === true) {
+        this.#taken.freeze();
+        return undefined;
+      }
+      if (place.picked !== open) this.#fruitless(place);
+      if (!this.#pick(place)) {
+        this.#deadEnd();
+        if (!this.#nextOption(place, false)) this.#close(place, "failed");
+      } else if (!this.#advance()) return this.#solution();
     }
   }
 
-  #alternative(place: Place): Alternative {
-    return this.#options.claims[place.claim]!.requests[place.request]![place.alternative]!;
+  #option(place: Place): Option {
+    return this.#problem.claims[place.claim]!.requests[place.request]!.options[place.option]!;
+  }
+
+  #claim(place: Place): OptionClaim {
+    return this.#problem.claims[place.claim]!;
   }
 
   /** Opens the place after the last one; false: all requests are served. */
   #advance(): boolean {
     const last = this.#places.at(-1);
-    if (last !== undefined && last.index + 1 < this.#alternative(last).count) {
+    if (last !== undefined && last.index + 1 < this.#option(last).count) {
       // Devices of one request ascend, so that no combination is tried twice.
-      this.#places.push({ ...last, index: last.index + 1, picked: undefined });
+      const cursor = this.#option(last).all === undefined ? last.picked + 1 : 0;
+      const { claim, request, option, index } = last;
+      this.#open({ ...newPlace, claim, request, option, index: index + 1, cursor });
       return true;
     }
     let claim = last?.claim ?? 0;
     let request = last === undefined ? 0 : last.request + 1;
-    while (claim < this.#options.claims.length) {
-      const requests = this.#options.claims[claim]!.requests;
-      if (request < requests.length && !asksForNothing(requests[request]!)) break;
-      if (request < requests.length) request++;
-      else {
-        claim++;
-        request = 0;
-      }
+    while (request >= (this.#problem.claims[claim]?.requests.length ?? 0)) {
+      if (++claim >= this.#problem.claims.length) return false;
+      request = 0;
     }
-    if (claim >= this.#options.claims.length) return false;
-    this.#places.push({ claim, request, index: 0, alternative: 0, cursor: 0, picked: undefined });
+    this.#open({ ...newPlace, claim, request });
     return true;
   }
 
-  #nextAlternative(place: Place): boolean {
-    const alternatives = this.#options.claims[place.claim]!.requests[place.request]!;
-    if (place.index > 0 || place.alternative + 1 >= alternatives.length) return false;
-    place.alternative++;
-    place.cursor = 0;
-    return true;
+  #open(place: Place): void {
+    this.#places.push(place);
+    if (this.#equivalence !== undefined) {
+      place.key = this.#keyOf(place);
+      const known = this.#known.get(place.key);
+      if (known === "failed") this.#close(place, "failed");
+      else if (known === "exceeded") this.#exceed(true);
+      if (known !== undefined) return;
+    }
+    if (place.index === 0 && !this.#fitsLimit(place)) this.#exceed(false);
   }
 
-  /** Finds the next device for a place, from its cursor on. Throws AllocationError. */
-  #pick(place: Place): boolean {
-    const alternative = this.#alternative(place);
-    if (place.index === 0 && place.cursor === 0 && !this.#fitsLimit(place, alternative)) return false;
-    if (alternative.all !== undefined) {
-      // The devices are fixed: the place of number n takes the n-th or nothing.
-      if (place.cursor > place.index) return false;
-      place.cursor = place.index + 1;
-      const candidate = alternative.all[place.index];
-      if (candidate === undefined || !this.#free(candidate, alternative, place.claim)) return false;
-      return this.#take(place, alternative, candidate);
-    }
-    const { candidates, claims } = this.#options;
-    while (place.cursor < candidates.length) {
-      const candidate = candidates[place.cursor++]!;
-      if (!this.#free(candidate, alternative, place.claim)) continue;
-      if (!this.#options.selectable(candidate, alternative, claims[place.claim]!.name)) continue;
-      if (this.#take(place, alternative, candidate)) return true;
+  /** The last place leads nowhere. */
+  #close(place: Place, result: "failed" | "exceeded"): void {
+    if (place.key !== undefined) this.#known.set(place.key, result);
+    this.#places.pop();
+  }
+
+  #fitsLimit(place: Place): boolean {
+    return this.#option(place).count <= resultsLimit - this.#results[place.claim]!;
+  }
+
+  /** Goes on to the next alternative of the request that fits the limit; false: there is none. */
+  #nextOption(place: Place, exceeded: boolean): boolean {
+    const { options, list } = this.#claim(place).requests[place.request]!;
+    if (!list || place.index > 0) return false;
+    if (!exceeded) place.exceeded = false;
+    while (place.option + 1 < options.length) {
+      place.option++;
+      place.cursor = 0;
+      place.failed = undefined;
+      if (this.#fitsLimit(place)) return true;
     }
     return false;
   }
 
-  #fitsLimit(place: Place, alternative: Alternative): boolean {
-    const before = this.#places.filter((other) => other !== place && other.claim === place.claim).length;
-    // What the later requests need at least is counted in, or the search would find that out the long way.
-    const later = this.#options.claims[place.claim]!.requests.slice(place.request + 1);
-    const least = later.map((alternatives) => Math.min(...alternatives.map(({ count }) => count)));
-    return before + alternative.count + least.reduce((sum, count) => sum + count, 0) <= resultsLimit;
+  /**
+   * A claim would get more devices than the limit allows (upstream's errAllocationResultMaxSizeExceeded): other devices
+   * for the requests before would not help, so they are not tried, up to one that has another alternative. `whole`: the
+   * last place has no alternative that would do.
+   */
+  #exceed(whole: boolean): void {
+    let hopeless = whole;
+    for (;;) {
+      const place = this.#places.at(-1)!;
+      if (place.picked !== open) this.#giveBack(place);
+      const list = this.#claim(place).requests[place.request]!.list && place.index === 0;
+      if (list && !hopeless) {
+        if (this.#nextOption(place, true)) return;
+        if (!place.exceeded) {
+          this.#close(place, "failed");
+          return;
+        }
+      }
+      hopeless = false;
+      this.#close(place, "exceeded");
+      const before = this.#places.at(-1);
+      this.#impossible = before === undefined;
+      // Another claim before may leave more to this one.
+      if (before?.claim !== place.claim) return;
+    }
   }
 
-  /** Admin access shares with everyone but its own claim (KEP-5018). */
-  #free(candidate: Candidate, alternative: Alternative, claim: number): boolean {
-    const pickers = this.#picked.get(candidate.id);
-    if (alternative.adminAccess) return pickers?.includes(claim) !== true;
-    return pickers === undefined && !this.#options.inUse(candidate.id);
+  #deadEnd(): void {
+    if (++this.#deadEnds !== patience || this.#observer !== undefined) return;
+    this.#equivalence = new Equivalence(this.#problem, this.#taken);
+    this.#impossible = this.#equivalence.impossible;
   }
 
-  #take(place: Place, alternative: Alternative, candidate: Candidate): boolean {
-    const { device } = candidate;
-    if ((device.consumesCounters ?? []).length > 0) return false;
-    if (this.#options.features.deviceTaints && !tolerates(alternative.tolerations, device.taints ?? []))
-      return false;
-    const { constraints, name } = this.#options.claims[place.claim]!;
-    for (let i = 0; i < constraints.length; i++) {
-      if (constraints[i]!.add(alternative.request, alternative.subrequest, candidate)) continue;
-      for (let k = i - 1; k >= 0; k--) constraints[k]!.remove(alternative.request, alternative.subrequest);
-      if (alternative.all === undefined) return false;
+  /** Nothing followed from the device that was picked last. */
+  #fruitless(place: Place): void {
+    const position = place.picked;
+    this.#giveBack(place);
+    if (position >= 0) this.#ruleOut(place, position);
+  }
+
+  #ruleOut(place: Place, position: number): void {
+    if (this.#equivalence === undefined) return;
+    place.failed ??= new Set();
+    place.failed.add(this.#kindOf(position));
+  }
+
+  /** Finds the next device for a place, from its cursor on. Throws AllocationError. */
+  #pick(place: Place): boolean {
+    const option = this.#option(place);
+    if (option.all !== undefined) {
+      // The devices are fixed: the place of number n takes the n-th or nothing.
+      if (place.cursor > 0 || place.index >= option.all.length) return false;
+      place.cursor = 1;
+      return this.#take(place, option, option.all[place.index]!, true);
+    }
+    if (option.count === 0) {
+      if (place.cursor > 0) return false;
+      place.cursor = 1;
+      place.picked = nobody;
+      return true;
+    }
+    const usable = this.#equivalence?.usable(option);
+    while (place.cursor < this.#problem.devices.length) {
+      const position = place.cursor++;
+      if (usable !== undefined && usable[position] === 0) continue;
+      if (!this.#taken.free(option, position, place.claim)) {
+        this.#observer?.refused("in-use", option, position, this.#taken, -1);
+        continue;
+      }
+      if (!this.#problem.selectable(option, position)) continue;
+      if (place.failed?.has(this.#kindOf(position)) === true) continue;
+      if (!this.#hasCapacity(option, position)) continue;
+      if (this.#take(place, option, position, false)) return true;
+      this.#ruleOut(place, position);
+    }
+    return false;
+  }
+
+  /** Throws AllocationError. */
+  #hasCapacity(option: Option, position: number): boolean {
+    const demand = this.#problem.demand(option, position);
+    if (demand.type === "error") {
       throw new AllocationError(
-        `claim ${name}, request ${alternative.subrequest ?? alternative.request}: cannot add device ${candidate.id} because a claim constraint would not be satisfied`,
+        `${option.alternative.where}: checking capacity for device ${this.#problem.devices[position]!.id}: ${demand.message}`,
       );
     }
-    place.picked = candidate;
-    const pickers = this.#picked.get(candidate.id);
-    if (pickers === undefined) this.#picked.set(candidate.id, [place.claim]);
-    else pickers.push(place.claim);
+    if (demand.type === "consumes" && this.#taken.fitsCapacity(option, position)) return true;
+    this.#observer?.refused("capacity", option, position, this.#taken, -1);
+    return false;
+  }
+
+  #take(place: Place, option: Option, position: number, must: boolean): boolean {
+    const refusal = this.#taken.take(option, position, place.claim, must);
+    if (refusal !== undefined) {
+      if (refusal !== "constraint") this.#observer?.refused(refusal, option, position, this.#taken, -1);
+      return false;
+    }
+    place.picked = position;
+    this.#results[place.claim]!++;
+    this.#observer?.picked(this.#picks(this.#places));
     return true;
   }
 
-  #unpick(place: Place): void {
-    const alternative = this.#alternative(place);
-    const id = place.picked!.id;
-    for (const constraint of this.#options.claims[place.claim]!.constraints) {
-      constraint.remove(alternative.request, alternative.subrequest);
-    }
-    const pickers = this.#picked.get(id)!;
-    pickers.pop();
-    if (pickers.length === 0) this.#picked.delete(id);
-    place.picked = undefined;
+  #giveBack(place: Place): void {
+    const position = place.picked;
+    place.picked = open;
+    if (position === nobody) return;
+    this.#taken.giveBack(this.#option(place), position);
+    this.#results[place.claim]!--;
+    this.#observer?.picked(this.#picks(this.#places));
   }
 
-  #solution(): Pick[][] {
-    return this.#options.claims.map((_, claim) =>
-      this.#places
-        .filter((place) => place.claim === claim)
-        .map((place) => ({ alternative: this.#alternative(place), candidate: place.picked! })),
+  /** Devices of one kind are interchangeable in this state of the search. */
+  #kindOf(position: number): string {
+    return this.#equivalence!.kinds[position]! + this.#taken.stateOf(position);
+  }
+
+  /** What the outcome depends on from a new place on. */
+  #keyOf({ claim, request, index, option, cursor }: Place): string {
+    // Admin access may take no counters.
+    const kinds = this.#picks(this.#places).map(
+      ({ option, position }) => `${option.alternative.adminAccess ? "+" : ""}${this.#kindOf(position)}`,
     );
+    const values = this.#problem.claims[claim]!.constraints.map(({ state }) => state);
+    return JSON.stringify([
+      claim,
+      request,
+      index,
+      option,
+      cursor,
+      this.#results[claim],
+      values,
+      kinds.sort(),
+    ]);
+  }
+
+  #picks(places: readonly Place[]): Picked[] {
+    return places
+      .filter(({ picked }) => picked >= 0)
+      .map((place) => ({ option: this.#option(place), position: place.picked }));
+  }
+
+  #solution(): Solution {
+    return this.#problem.claims.map((_, claim) => {
+      const places = this.#places.filter((place) => place.claim === claim);
+      const first = places.filter(({ index }) => index === 0);
+      return { options: first.map((place) => this.#option(place)), picks: this.#picks(places) };
+    });
   }
 }
 
-/** A count of zero, which no API server stores. */
-function asksForNothing(alternatives: readonly Alternative[]): boolean {
-  return alternatives.every((alternative) => alternative.all === undefined && alternative.count === 0);
-}
-
-/** Whether every taint that keeps pods away is tolerated (KEP-5055). */
-export function tolerates(tolerations: readonly DeviceToleration[], taints: readonly DeviceTaint[]): boolean {
-  return taints.every((taint) => untolerated(tolerations, taint) === undefined);
-}
-
-/** The taint itself where nothing tolerates it and it matters. */
-export function untolerated(
-  tolerations: readonly DeviceToleration[],
-  taint: DeviceTaint,
-): DeviceTaint | undefined {
-  if (taint.effect !== "NoSchedule" && taint.effect !== "NoExecute") return undefined;
-  const tolerated = tolerations.some((toleration) => {
-    if (toleration.effect && toleration.effect !== taint.effect) return false;
-    if (toleration.key && toleration.key !== taint.key) return false;
-    if (toleration.operator === "Exists") return true;
-    return (
-      (toleration.operator ?? "") in { "": 0, Equal: 0 } && (toleration.value ?? "") === (taint.value ?? "")
-    );
-  });
-  return tolerated ? undefined : taint;
-}
+const newPlace: Place = {
+  claim: 0,
+  request: 0,
+  index: 0,
+  option: 0,
+  cursor: 0,
+  picked: open,
+  exceeded: true,
+  failed: undefined,
+  key: undefined,
+};

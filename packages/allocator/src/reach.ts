@@ -1,0 +1,42 @@
+import { matchesNodeSelector, NodeSelectorError } from "@dray/api";
+import type { Node } from "@dray/api/core/v1";
+import type { Device, ResourceSlice } from "@dray/api/resource/v1";
+
+/** The whole attempt fails, whatever other nodes have. */
+export class AllocationError extends Error {
+  override readonly name = "AllocationError";
+}
+
+/** Whether a slice has devices for a node, as far as it says so. Throws AllocationError. */
+export function reachesSlice(slice: ResourceSlice, node: Node): boolean {
+  const { nodeName, allNodes, nodeSelector, perDeviceNodeSelection, devices } = slice.spec;
+  if (nodeName) return nodeName === node.metadata.name;
+  if (allNodes === true) return true;
+  const gathering = "gather pool information: failed to perform node selection for";
+  if (nodeSelector !== undefined) {
+    return fits(nodeSelector, node, `${gathering} slice ${slice.metadata.name}: `);
+  }
+  if (perDeviceNodeSelection !== true) return false;
+  return (devices ?? []).some((device) => {
+    const where = `${gathering} device ${device.name} in slice ${slice.metadata.name}: `;
+    return reachesDevice(slice, device, node, where);
+  });
+}
+
+/** Whether a slice's device is for a node, where every device says so for itself. Throws AllocationError. */
+export function reachesDevice(slice: ResourceSlice, device: Device, node: Node, where = ""): boolean {
+  if (slice.spec.perDeviceNodeSelection !== true) return true;
+  if (device.nodeName) return device.nodeName === node.metadata.name;
+  if (device.allNodes === true) return true;
+  return device.nodeSelector !== undefined && fits(device.nodeSelector, node, where);
+}
+
+/** Whether a node is one of those selected. `where` begins the text of an error. Throws AllocationError. */
+function fits(selector: Parameters<typeof matchesNodeSelector>[0], node: Node, where: string): boolean {
+  try {
+    return matchesNodeSelector(selector, node);
+  } catch (error) {
+    if (!(error instanceof NodeSelectorError)) throw error;
+    throw new AllocationError(`${where}failed to parse node selector: ${error.message}`, { cause: error });
+  }
+}

@@ -1,0 +1,17 @@
+import type { Question } from "../reference.ts";
+
+/** How many ways there are to choose, if nothing stands in the way. */
+export function tries({ slices, claims }: Question): number {
+  const devices = slices.reduce((sum, { spec }) => sum + (spec.devices ?? []).length, 0);
+  const ways = (count: number): number => {
+    let result = 1;
+    for (let i = 0; i < count; i++) result = (result * Math.max(0, devices - i)) / (i + 1);
+    return Math.max(1, result);
+  };
+  return claims
+    .flatMap(({ spec }) => spec.devices?.requests ?? [])
+    .map(({ exactly, firstAvailable }) =>
+      [exactly, ...(firstAvailable ?? [])].reduce((sum, one) => sum + (one ? ways(Number(one.count)) : 0), 0),
+    )
+    .reduce((product, n) => product * n, 1);
+}

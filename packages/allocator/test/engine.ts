@@ -1,0 +1,115 @@
+/** The allocator under test, asked in the form of the reference. */
+import assert from "node:assert/strict";
+import { type AllocateResult, type Allocator, createAllocator, type Features } from "@dray/allocator";
+import type { AllocationResult, DeviceRequestAllocationResult, ResourceClaim } from "@dray/api/resource/v1";
+import { makeClaim } from "./clusters.ts";
+import type { Allocated, Answer, Question } from "./reference.ts";
+
+export function featuresOf(names: readonly string[]): Features {
+  const on = (name: string): boolean => names.includes(name);
+  return {
+    adminAccess: on("AdminAccess"),
+    prioritizedList: on("PrioritizedList"),
+    partitionableDevices: on("PartitionableDevices"),
+    deviceTaints: on("DeviceTaints"),
+    consumableCapacity: on("ConsumableCapacity"),
+    deviceBindingAndStatus: on("DeviceBindingAndStatus"),
+    fractionalCapacityRange: on("FractionalCapacityRange"),
+    listTypeAttributes: on("ListTypeAttributes"),
+    derivedAttributes: on("DerivedAttributes"),
+    compatibilityGroups: on("CompatibilityGroups"),
+    optionalNodeOperations: on("OptionalNodeOperations"),
+  };
+}
+
+/** An allocator without anything in it, whose ids are UUIDs that count up. */
+export function emptyAllocator(features: readonly string[]): Allocator {
+  let ids = 0;
+  return createAllocator({
+    features: featuresOf(features),
+    newId: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, "0")}`,
+  });
+}
+
+/** An allocator that knows the cluster of a question. */
+export function allocatorOf({ features, slices, classes, allocated }: Question): Allocator {
+  const allocator = emptyAllocator(features);
+  for (const object of slices) allocator.update({ kind: "slice", object, deleted: false });
+  for (const object of classes) allocator.update({ kind: "class", object, deleted: false });
+  for (const object of holdersOf(allocated)) allocator.update({ kind: "claim", object, deleted: false });
+  return allocator;
+}
+
+export function withAllocation(claim: ResourceClaim, allocation: AllocationResult): ResourceClaim {
+  return { ...claim, status: { allocation } };
+}
+
+/** Claims that hold what is said to be held. The sum that the shares of a device consume goes to one of them. */
+function holdersOf({ devices = [], shared = [], capacity = {} }: Allocated = {}): ResourceClaim[] {
+  const left = new Map(Object.entries(capacity));
+  const results = [...devices, ...shared].map((id): DeviceRequestAllocationResult => {
+    const [driver = "", pool = "", device = "", shareID] = id.split("/");
+    const key = `${driver}/${pool}/${device}`;
+    const consumed = shareID === undefined ? undefined : left.get(key);
+    if (consumed !== undefined) left.delete(key);
+    return {
+      request: "r",
+      driver,
+      pool,
+      device,
+      ...(shareID === undefined ? {} : { shareID }),
+      ...(consumed === undefined ? {} : { consumedCapacity: { ...consumed } }),
+    };
+  });
+  assert.equal(left.size, 0, "capacity is consumed by shares only");
+  return results.map((result, i) =>
+    withAllocation(makeClaim(`holder-${i}`, {}), { devices: { results: [result] } }),
+  );
+}
+
+/** Goes on with a search until it ends, however often it is stopped. */
+export function finished(result: AllocateResult): Exclude<AllocateResult, { type: "stopped" }> {
+  let last = result;
+  for (let stops = 0; last.type === "stopped"; stops++) {
+    assert.ok(stops < 100_000, "a search that is resumed again and again does not come to an end");
+    last = last.resume();
+  }
+  return last;
+}
+
+/** The answer in the form of the reference, shares named in the order in which they appear. */
+export function answerOf(result: AllocateResult): Answer {
+  const { type, ...rest } = finished(result);
+  if (type === "allocated")
+    return { allocations: named((rest as { allocations: AllocationResult[] }).allocations) };
+  const { message } = rest as { message: string };
+  if (type === "error") return { error: message };
+  return message === "cannot allocate all claims" ? { allocations: null } : { nodeError: message };
+}
+
+function named(allocations: readonly AllocationResult[]): AllocationResult[] {
+  const seen = new Set<string>();
+  return allocations.map(({ devices = {}, ...allocation }) => ({
+    ...allocation,
+    devices: {
+      ...devices,
+      results: (devices.results ?? []).map((result) => {
+        if (result.shareID === undefined) return result;
+        assert.match(result.shareID, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+        assert.ok(!seen.has(result.shareID), "a share has an id that another one has");
+        const shareID = `share-${seen.size}`;
+        seen.add(result.shareID);
+        return { ...result, shareID };
+      }),
+    },
+  }));
+}
+
+/** Makes every object in the value one that cannot be changed. */
+export function frozen<T>(value: T): T {
+  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const item of Object.values(value)) frozen(item);
+  }
+  return value;
+}

@@ -1,0 +1,73 @@
+import { Quantity } from "@dray/api";
+import type { Device } from "@dray/api/resource/v1";
+import { type Candidate, isOn, type Pick, type Pool, type Question, variantOf } from "./model.ts";
+
+/** Whether other claims hold the device, or a share of it. */
+export function isAllocated({ features, allocated }: Question, id: string): boolean {
+  if (allocated?.devices?.includes(id)) return true;
+  return variantOf(features) !== "stable" && isShared(allocated, id);
+}
+
+/** Whether other claims hold a share of the device. */
+export function isShared(allocated: Question["allocated"], id: string): boolean {
+  const shares = allocated?.shared ?? [];
+  return shares.some((share) => share.startsWith(`${id}/`)) || Object.hasOwn(allocated?.capacity ?? {}, id);
+}
+
+/** Devices whose counters are charged: those that other claims hold, wherever they are, and the picks. */
+function chargedDevices(question: Question, pool: Pool, picks: readonly Pick[]): Device[] {
+  return [...allocatedDevices(question, pool), ...chargedPicks(pool, picks)];
+}
+
+function allocatedDevices(question: Question, pool: Pool): Device[] {
+  return [...pool.slices, ...pool.elsewhere]
+    .flatMap(({ spec }) => spec.devices ?? [])
+    .filter(({ name }) => isAllocated(question, `${pool.driver}/${pool.name}/${name}`));
+}
+
+function chargedPicks(pool: Pool, picks: readonly Pick[]): Device[] {
+  return picks
+    .filter((pick) => pick.charged && pick.candidate.pool === pool)
+    .map((pick) => pick.candidate.device);
+}
+
+/** Whether no counter of the pool is overdrawn if the candidate is charged (KEP-4815): also those it does not use. */
+export function countersSuffice(question: Question, candidate: Candidate, picks: readonly Pick[]): boolean {
+  const { pool, device } = candidate;
+  const uses = [...chargedDevices(question, pool, picks), device].flatMap(
+    ({ consumesCounters }) => consumesCounters ?? [],
+  );
+  return [...pool.counters].every(([set, counters]) =>
+    [...counters].every(([counter, total]) => {
+      const left = uses
+        .filter(({ counterSet }) => counterSet === set)
+        .flatMap((use) => (Object.hasOwn(use.counters ?? {}, counter) ? [use.counters![counter]!] : []))
+        .reduce((rest, { value }) => rest.sub(Quantity.parse(value)), Quantity.parse(total));
+      return left.sign >= 0;
+    }),
+  );
+}
+
+/**
+ * Whether the candidate may stand beside the devices on its counter sets: all of them share a group, or all have none
+ * (KEP-5963). Devices that other claims hold are taken as they are.
+ */
+export function groupsAgree(question: Question, candidate: Candidate, picks: readonly Pick[]): boolean {
+  if (!isOn(question, "CompatibilityGroups")) return true;
+  const { pool, device } = candidate;
+  const others = chargedDevices(question, pool, picks);
+  return (device.consumesCounters ?? []).every((use) => {
+    const own = new Set(use.compatibilityGroups);
+    const lists = others
+      .flatMap(({ consumesCounters }) => consumesCounters ?? [])
+      .filter(({ counterSet }) => counterSet === use.counterSet)
+      .map(({ compatibilityGroups }) => new Set(compatibilityGroups));
+    const first = lists[0];
+    if (first === undefined) return true;
+    if (first.size === 0 || own.size === 0) return first.size === own.size;
+    // A device without groups cannot be beside the first one; where it is nevertheless, it counts for nothing.
+    return (
+      lists.filter(({ size }) => size > 0).reduce((common, list) => common.intersection(list), own).size > 0
+    );
+  });
+}
