@@ -2,17 +2,14 @@ import { StatusError } from "@dray/api";
 import { Pod, type PodResourceClaim } from "@dray/api/core/v1";
 import { ResourceClaim, ResourceClaimTemplate } from "@dray/api/resource/v1";
 import { hasReached, isNamespaceTerminating, keyOf, refOf } from "@dray/client";
+import { claimNameBase, podClaimAnnotation } from "./claim-names.ts";
 import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "./context.ts";
 import { controllerOf, controllerReference } from "./owners.ts";
 import { claimNameOf, isDone } from "./pods.ts";
 
-/** Ties a generated claim to the entry of the pod that it was generated for. */
-const podClaimAnnotation = "resource.kubernetes.io/pod-claim-name";
 /** Keeps an allocated claim until its devices have been given back (resource/v1 Finalizer). */
 const deleteProtection = "resource.kubernetes.io/delete-protection";
 const fieldManager = "ResourceClaimController";
-/** What is left of 63 characters for the base of a generated name. */
-const longestBase = 57;
 /** Of so many deleted pods we know for sure that they are gone. */
 const remembered = 500;
 
@@ -276,15 +273,4 @@ export async function startResourceClaimController(context: ControllerContext): 
   }
 
   return queues.controller;
-}
-
-/**
- * `<pod>-<entry>-`. Where that is too long both names are cut in proportion: the server would cut off the
- * entry's name alone.
- */
-export function claimNameBase(pod: string, entry: string): string {
-  const base = `${pod}-${entry}-`;
-  if (base.length <= longestBase) return base;
-  const cut = (name: string): string => name.slice(0, Math.floor((name.length * longestBase) / base.length));
-  return `${cut(pod)}-${cut(entry)}`;
 }

@@ -1,18 +1,60 @@
-import type { Pod } from "@dray/api/core/v1";
+import type { Pod, PodSpec } from "@dray/api/core/v1";
 import type { PriorityClass } from "@dray/api/scheduling/v1";
 import { forbidden } from "../response.ts";
-import { objectKey } from "../storage/keys.ts";
 import type { AdmissionPlugin } from "./admission.ts";
 import type { AdmissionContext } from "./plugins.ts";
 
-/** Gives every pod the number that its priority class means. */
+/** The priority classes that every cluster has. */
+export const systemPriorityClasses = [
+  {
+    name: "system-cluster-critical",
+    value: 2_000_000_000,
+    description: "For what the cluster as a whole needs; may be moved to another node.",
+  },
+  {
+    name: "system-node-critical",
+    value: 2_000_001_000,
+    description: "For what a node needs and that must not be moved from it.",
+  },
+];
+
+/**
+ * Gives a new pod the number that its priority class means, and its policy of preemption. Answers why it is
+ * forbidden, if it is: then the pod is unchanged.
+ */
+export function choosePriority(spec: PodSpec, classes: Iterable<PriorityClass>): string | undefined {
+  const className = spec.priorityClassName ?? "";
+  let chosen: PriorityClass | undefined;
+  for (const candidate of classes) {
+    if (className !== "" && candidate.metadata.name === className) chosen = candidate;
+    // Of several default classes the lowest counts.
+    else if (
+      className === "" &&
+      candidate.globalDefault &&
+      (candidate.value ?? 0) < (chosen?.value ?? Infinity)
+    )
+      chosen = candidate;
+  }
+  if (className !== "" && chosen === undefined) return `no PriorityClass with name ${className} was found`;
+  const value = chosen?.value ?? 0;
+  const policy = chosen?.preemptionPolicy ?? "PreemptLowerPriority";
+  if (spec.priority !== undefined && spec.priority !== value) {
+    return `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${value} from the given PriorityClass name`;
+  }
+  if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== policy) {
+    return `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${policy} from the given PriorityClass name`;
+  }
+  if (chosen) spec.priorityClassName = chosen.metadata.name;
+  spec.priority = value;
+  spec.preemptionPolicy = policy;
+  return undefined;
+}
+
 export function priority({ storage }: AdmissionContext): AdmissionPlugin {
   const cache = storage.cache("priorityclasses");
-  const defaultClass = (): PriorityClass | undefined =>
-    [...cache.range(cache.prefix)]
-      .map(({ object }) => object as PriorityClass)
-      .filter((candidate) => candidate.globalDefault)
-      .sort((a, b) => (a.value ?? 0) - (b.value ?? 0))[0];
+  function* classes(): Generator<PriorityClass> {
+    for (const { object } of cache.range(cache.prefix)) yield object as PriorityClass;
+  }
   return {
     name: "Priority",
     mutate({ served, subresource, object, old, operation, name }) {
@@ -28,33 +70,8 @@ export function priority({ storage }: AdmissionContext): AdmissionPlugin {
         return;
       }
       if (operation !== "CREATE") return;
-      const className = spec.priorityClassName ?? "";
-      const chosen =
-        className === ""
-          ? defaultClass()
-          : (cache.get(objectKey("priorityclasses", "", className))?.object as PriorityClass | undefined);
-      if (className !== "" && chosen === undefined) {
-        throw forbidden(served, name, `no PriorityClass with name ${className} was found`);
-      }
-      const value = chosen?.value ?? 0;
-      const policy = chosen?.preemptionPolicy ?? "PreemptLowerPriority";
-      if (spec.priority !== undefined && spec.priority !== value) {
-        throw forbidden(
-          served,
-          name,
-          `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${value} from the given PriorityClass name`,
-        );
-      }
-      if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== policy) {
-        throw forbidden(
-          served,
-          name,
-          `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${policy} from the given PriorityClass name`,
-        );
-      }
-      if (chosen) spec.priorityClassName = chosen.metadata.name;
-      spec.priority = value;
-      spec.preemptionPolicy = policy;
+      const why = choosePriority(spec, classes());
+      if (why !== undefined) throw forbidden(served, name, why);
     },
   };
 }

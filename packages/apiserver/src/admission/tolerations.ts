@@ -1,10 +1,26 @@
-import type { Pod, Toleration } from "@dray/api/core/v1";
+import type { Pod, PodSpec, Toleration } from "@dray/api/core/v1";
 import type { AdmissionPlugin } from "./admission.ts";
 
 const seconds = 300;
 const keys = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 
-/** Pods bear a node that is not ready or not reachable for five minutes, unless they say something else. */
+/** Lets a pod bear a node that is not ready or not reachable for five minutes, unless it says something else. */
+export function tolerateOutages(spec: PodSpec): void {
+  const missing = keys.filter(
+    (key) => !(spec.tolerations ?? []).some((toleration) => tolerates(toleration, key)),
+  );
+  if (missing.length === 0) return;
+  spec.tolerations = [
+    ...(spec.tolerations ?? []),
+    ...missing.map((key) => ({
+      key,
+      operator: "Exists",
+      effect: "NoExecute",
+      tolerationSeconds: seconds,
+    })),
+  ];
+}
+
 export function defaultTolerationSeconds(): AdmissionPlugin {
   return {
     name: "DefaultTolerationSeconds",
@@ -12,20 +28,7 @@ export function defaultTolerationSeconds(): AdmissionPlugin {
       if (served.resource !== "pods" || served.group !== "" || subresource !== "" || !object) return;
       if (operation !== "CREATE" && operation !== "UPDATE") return;
       const { spec } = object as Pod;
-      if (!spec) return;
-      const missing = keys.filter(
-        (key) => !(spec.tolerations ?? []).some((toleration) => tolerates(toleration, key)),
-      );
-      if (missing.length === 0) return;
-      spec.tolerations = [
-        ...(spec.tolerations ?? []),
-        ...missing.map((key) => ({
-          key,
-          operator: "Exists",
-          effect: "NoExecute",
-          tolerationSeconds: seconds,
-        })),
-      ];
+      if (spec) tolerateOutages(spec);
     },
   };
 }

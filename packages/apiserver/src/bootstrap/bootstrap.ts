@@ -1,4 +1,5 @@
 import { type KubeObject, StatusError } from "@dray/api";
+import { systemPriorityClasses } from "../admission/priority.ts";
 import type { ServedResource } from "../registry/kinds.ts";
 import type { Registry } from "../registry/registry.ts";
 import { bootstrapBindings, bootstrapRoles } from "./policy.ts";
@@ -6,19 +7,6 @@ import { bootstrapBindings, bootstrapRoles } from "./policy.ts";
 const system = { name: "system:apiserver", groups: ["system:masters"] };
 
 const namespaceNames = ["default", "kube-node-lease", "kube-public", "kube-system"];
-
-const priorityClasses = [
-  {
-    name: "system-cluster-critical",
-    value: 2_000_000_000,
-    description: "For what the cluster as a whole needs; may be moved to another node.",
-  },
-  {
-    name: "system-node-critical",
-    value: 2_000_001_000,
-    description: "For what a node needs and that must not be moved from it.",
-  },
-];
 
 /**
  * Creates what every cluster begins with and this one lacks: namespaces, roles and bindings, priority classes, the
@@ -59,7 +47,7 @@ export async function bootstrap(
     ),
     ...bootstrapRoles().map((role) => ensure(served(rbac, "clusterroles"), role)),
     ...bootstrapBindings().map((binding) => ensure(served(rbac, "clusterrolebindings"), binding)),
-    ...priorityClasses.map(({ name, ...rest }) =>
+    ...systemPriorityClasses.map(({ name, ...rest }) =>
       ensure(served("scheduling.k8s.io", "priorityclasses"), {
         apiVersion: "scheduling.k8s.io/v1",
         kind: "PriorityClass",

@@ -1,0 +1,5 @@
+/** What the server does to objects that come in, for those who have objects and no server. */
+export { choosePriority, systemPriorityClasses } from "./admission/priority.ts";
+export { tolerateOutages } from "./admission/tolerations.ts";
+export { convert } from "./registry/conversion/index.ts";
+export { deviceSelectors } from "./registry/selectors.ts";
