@@ -37,6 +37,8 @@ export type CycleState = Map<string, unknown>;
  */
 export interface Plugin {
   readonly name: string;
+  /** What it says of a node depends on pods of other nodes, too. */
+  readonly looksAround?: true;
   /** Weight of its score. */
   readonly weight?: number;
   /** A message: the pod is not worth trying yet. */

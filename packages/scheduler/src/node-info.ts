@@ -4,6 +4,7 @@ import { type Amounts, addTo, amountsOf, nonzeroRequest, requestsOf } from "./re
 /** A node with the pods that are on it or will be, and what they take. */
 export class NodeInfo {
   readonly name: string;
+  #version = 0;
   #node: Node;
   #allocatable: Amounts;
   readonly pods = new Map<string, Pod>();
@@ -19,11 +20,22 @@ export class NodeInfo {
     this.#allocatable = amountsOf(node.status?.allocatable);
   }
 
+  /** Another one with every change of the node, of the pods on it or of its devices. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** Its devices are not what they were. */
+  changed(): void {
+    this.#version++;
+  }
+
   get node(): Node {
     return this.#node;
   }
 
   set node(node: Node) {
+    this.#version++;
     this.#node = node;
     this.#allocatable = amountsOf(node.status?.allocatable);
   }
@@ -49,6 +61,7 @@ export class NodeInfo {
   }
 
   #count(pod: Pod, sign: 1 | -1): void {
+    this.#version++;
     addTo(this.requested, requestsOf(pod), sign);
     this.scored.cpu += sign * nonzeroRequest(pod, "cpu");
     this.scored.memory += sign * nonzeroRequest(pod, "memory");

@@ -1,25 +1,16 @@
-import { createAllocator } from "@dray/allocator";
+import { allocatorFeatures, createAllocator } from "@dray/allocator";
 import { type Features, StatusError } from "@dray/api";
 import { Namespace, Node, Pod } from "@dray/api/core/v1";
-import { DeviceClass, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
+import { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { type Client, type Clock, createEventRecorder, type Log, timeText } from "@dray/client";
 import { untilAnswered } from "./answered.ts";
 import { SchedulerCache, takesRoom } from "./cache.ts";
 import { type Decision, SchedulingCycle } from "./cycle.ts";
-import type { ClusterEvent, CycleState, Plugin } from "./framework.ts";
+import type { ClusterEvent, CycleState } from "./framework.ts";
 import { diagnosisText, preemptionText } from "./message.ts";
 import type { NodeInfo } from "./node-info.ts";
-import { claimsByDevice } from "./plugins/claim-writer.ts";
-import { dynamicResources } from "./plugins/dynamic-resources.ts";
-import { interPodAffinity } from "./plugins/inter-pod-affinity.ts";
-import {
-  nodeAffinity,
-  nodePorts,
-  nodeUnschedulable,
-  schedulingGates,
-  taintToleration,
-} from "./plugins/node-basics.ts";
-import { nodeResourcesBalancedAllocation, nodeResourcesFit } from "./plugins/node-resources.ts";
+import { ClaimWriter, claimsByDevice } from "./plugins/claim-writer.ts";
+import { defaultPlugins } from "./plugins/index.ts";
 import { type QueuedPod, SchedulingQueue } from "./queue.ts";
 
 export interface SchedulerOptions {
@@ -54,40 +45,30 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   const claims = client.informer(ResourceClaim, { indexes: { device: claimsByDevice } });
   const classes = client.informer(DeviceClass);
   const slices = client.informer(ResourceSlice);
+  // Releases before that have it in versions that are not served by default.
+  const hasRules = features.enabled("DRADeviceTaintRules") && features.version === "1.37";
+  const rules = hasRules ? client.informer(DeviceTaintRule) : undefined;
   const nodes = client.informer(Node);
   const pods = client.informer(Pod);
   const namespaces = client.informer(Namespace);
   const allocator = createAllocator({
     newId: options.newId,
-    features: {
-      adminAccess: features.enabled("DRAAdminAccess"),
-      prioritizedList: features.enabled("DRAPrioritizedList"),
-      deviceTaints: features.enabled("DRADeviceTaints"),
-      // What the allocator does not do yet is refused, as with the gate off: never given out by half a rule.
-      partitionableDevices: false,
-      consumableCapacity: false,
-      deviceBindingAndStatus: false,
-    },
+    features: allocatorFeatures(features),
   });
-  const plugins: readonly Plugin[] = [
-    schedulingGates,
-    nodeUnschedulable,
-    taintToleration,
-    nodeAffinity,
-    nodePorts,
-    nodeResourcesFit,
-    interPodAffinity((namespace) => namespaces.get({ name: namespace })?.metadata.labels),
-    dynamicResources({
+  const plugins = defaultPlugins({
+    allocator,
+    claims: new ClaimWriter({
       client,
-      allocator,
       claims,
-      classes,
       untilAnswered: answered,
-      now: () => clock.now(),
-      random,
+      clock,
+      learned: (object) => allocator.update({ kind: "claim", object, deleted: false }),
     }),
-    nodeResourcesBalancedAllocation,
-  ];
+    deviceClass: (className) => classes.get({ name: className }),
+    namespaceLabels: (namespace) => namespaces.get({ name: namespace })?.metadata.labels,
+    now: () => clock.now(),
+    random,
+  });
   const cache = new SchedulerCache();
   const cycle = new SchedulingCycle(plugins, random);
   const queue = new SchedulingQueue(plugins, clock, wake);
@@ -307,20 +288,24 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   });
   classes.handle(feed("class"));
   slices.handle(feed("slice"));
+  rules?.handle(feed("rule"));
 
-  /** Hands classes and slices to the allocator, and wakes pods for what has come or changed. */
-  function feed(kind: "class" | "slice") {
-    const set = (object: DeviceClass | ResourceSlice): void => {
+  /** Hands what there is to allocate to the allocator, and wakes pods for what has come or changed. */
+  function feed(kind: "class" | "slice" | "rule") {
+    type Fed = DeviceClass | ResourceSlice | DeviceTaintRule;
+    // A rule changes what slices offer.
+    const event: ClusterEvent = { kind: kind === "class" ? "class" : "slice" };
+    const set = (object: Fed): void => {
       allocator.update({ kind, object, deleted: false } as Parameters<typeof allocator.update>[0]);
-      notify({ kind });
+      notify(event);
     };
     return {
       add: set,
       update: set,
-      delete(object: DeviceClass | ResourceSlice): void {
+      delete(object: Fed): void {
         allocator.update({ kind, object, deleted: true } as Parameters<typeof allocator.update>[0]);
-        // A pool may be valid again without the slice.
-        if (kind === "slice") notify({ kind });
+        // A pool may be valid again without the slice, a device free of a taint without the rule.
+        if (kind !== "class") notify(event);
       },
     };
   }
@@ -345,7 +330,9 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   });
 
   await Promise.all(
-    [claims, classes, slices, nodes, namespaces, pods].map((informer) => informer.start(signal)),
+    [claims, classes, slices, ...(rules ? [rules] : []), nodes, namespaces, pods].map((informer) =>
+      informer.start(signal),
+    ),
   );
   synced = true;
   // Pods that came before what they wait for.

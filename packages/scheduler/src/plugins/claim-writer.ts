@@ -1,8 +1,9 @@
 import { StatusError } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import { type AllocationResult, type ResourceClaim as Claim, ResourceClaim } from "@dray/api/resource/v1";
-import { type Client, hasReached, type Informer } from "@dray/client";
+import { type Client, type Clock, hasReached, type Informer } from "@dray/client";
 import type { UntilAnswered } from "../answered.ts";
+import type { ClaimStore, StoredClaim } from "./claim-store.ts";
 import { exclusiveDevices, reservedFor, sameDevices, unusedByOthers } from "./pod-claims.ts";
 
 /** Finalizer that keeps a claim with an allocation from vanishing (resource.k8s.io Finalizer). */
@@ -15,32 +16,48 @@ export interface ClaimWriterOptions {
   /** With the index `claimsByDevice`. */
   readonly claims: Informer<Claim>;
   readonly untilAnswered: UntilAnswered;
-  /** Told of each state of a claim that the server answered. */
-  readonly learn: (claim: Claim) => void;
+  readonly clock: Clock;
+  /** Told of each state of a claim that the server answered before the watch brings it. */
+  readonly learned: (claim: Claim) => void;
 }
 
 /** Index of an informer of claims: by each device that a claim has for itself. */
 export const claimsByDevice = (claim: Claim): readonly string[] => exclusiveDevices(claim.status?.allocation);
 
-/** What `store` left behind. */
-export interface StoredClaim {
-  readonly claim: Claim;
-  /** The reservation is ours to take back; false if it had been there before. */
-  readonly written: boolean;
-}
+const isNewer = (a: Claim, b: Claim): boolean =>
+  BigInt(a.metadata.resourceVersion) > BigInt(b.metadata.resourceVersion);
 
-/** Writes allocations and reservations of claims; what another writer does in between is never overwritten. */
-export class ClaimWriter {
+/** The claims of an API server. What another writer does in between is never overwritten. */
+export class ClaimWriter implements ClaimStore {
   readonly #options: ClaimWriterOptions;
+  /** Claims as the server answered them to us, by uid, until the cache has them. */
+  readonly #ahead = new Map<string, Claim>();
 
   constructor(options: ClaimWriterOptions) {
     this.#options = options;
+    options.claims.handle({
+      update: (claim) => {
+        const known = this.#ahead.get(claim.metadata.uid);
+        if (known !== undefined && !isNewer(known, claim)) this.#ahead.delete(claim.metadata.uid);
+      },
+      delete: (claim) => this.#ahead.delete(claim.metadata.uid),
+    });
   }
 
-  /**
-   * Reserves a claim for the pod, with an allocation if it has none, and the finalizer before that. Fails if the
-   * claim is not any more what the choice was made for.
-   */
+  get(namespace: string, name: string): Claim | undefined {
+    const cached = this.#options.claims.get({ namespace, name });
+    return cached && (this.#ahead.get(cached.metadata.uid) ?? cached);
+  }
+
+  /** Takes note of a claim that the server answered, before the watch brings it. */
+  #learn(claim: Claim): void {
+    const { namespace, name, uid } = claim.metadata;
+    const cached = this.#options.claims.get({ namespace: namespace!, name });
+    if (cached?.metadata.uid !== uid || !isNewer(claim, cached)) return;
+    this.#ahead.set(uid, claim);
+    this.#options.learned(claim);
+  }
+
   async store(known: Claim, pod: Pod, allocation: AllocationResult | undefined): Promise<StoredClaim> {
     const { untilAnswered, client } = this.#options;
     const resource = client.resource(ResourceClaim);
@@ -80,12 +97,12 @@ export class ClaimWriter {
           sent = true;
           return resource.update(reserved, { subresource: "status" });
         });
-        this.#options.learn(claim);
+        this.#learn(claim);
         return { claim, written: true };
       } catch (error) {
         if (!StatusError.is(error, "Conflict") || attempt === conflicts) throw error;
         claim = await untilAnswered(() => resource.get({ namespace, name }));
-        this.#options.learn(claim);
+        this.#learn(claim);
       }
     }
   }
@@ -112,24 +129,49 @@ export class ClaimWriter {
     }
   }
 
-  /** Gives the claim's devices back. Fails if the claim has changed since it was read. */
-  async deallocate(claim: Claim): Promise<void> {
-    const { untilAnswered, client, learn } = this.#options;
-    const { allocation: _a, reservedFor: _r, devices: _d, ...status } = claim.status ?? {};
-    const freed = { ...claim, status };
-    learn(await untilAnswered(() => client.resource(ResourceClaim).update(freed, { subresource: "status" })));
+  async settled(
+    { metadata }: Claim,
+    decided: (claim: Claim) => boolean,
+    milliseconds: number,
+  ): Promise<Claim | undefined> {
+    const { claims, clock } = this.#options;
+    const current = (): Claim | undefined => {
+      const claim = claims.get({ namespace: metadata.namespace!, name: metadata.name });
+      return claim?.metadata.uid === metadata.uid ? claim : undefined;
+    };
+    let over = false;
+    const time = Promise.withResolvers<void>();
+    const cancel = clock.after(milliseconds, () => {
+      over = true;
+      time.resolve();
+    });
+    const settled = claims.until(() => {
+      const claim = current();
+      return over || claim === undefined || decided(claim);
+    });
+    await Promise.race([settled, time.promise]);
+    cancel();
+    return current();
   }
 
-  /** Takes back the pod's reservation. The allocation stays: the next attempt uses it. */
+  async deallocate(claim: Claim): Promise<void> {
+    const { untilAnswered, client } = this.#options;
+    const { allocation: _a, reservedFor: _r, devices: _d, ...status } = claim.status ?? {};
+    const freed = { ...claim, status };
+    this.#learn(
+      await untilAnswered(() => client.resource(ResourceClaim).update(freed, { subresource: "status" })),
+    );
+  }
+
   async release(stored: Claim, pod: Pod): Promise<void> {
-    const { untilAnswered, client, learn } = this.#options;
+    const { untilAnswered, client } = this.#options;
     const { namespace, name, uid } = stored.metadata;
     const consumer = { $patch: "delete", uid: pod.metadata.uid };
     const patch = { metadata: { uid }, status: { reservedFor: [consumer] } };
     try {
       const write = { subresource: "status" };
       const resource = client.resource(ResourceClaim);
-      learn(await untilAnswered(() => resource.patch({ namespace, name }, "strategic", patch, write)));
+      this.#learn(await untilAnswered(() => resource.patch({ namespace, name }, "strategic", patch, write)));
     } catch (error) {
       // A claim that is gone, or is another one now, is reserved for nobody.
       if (!StatusError.is(error, "NotFound") && !StatusError.is(error, "Conflict")) throw error;

@@ -1,9 +1,8 @@
-import type { Allocator, Reservation } from "@dray/allocator";
+import type { Allocator, Candidates, Reservation } from "@dray/allocator";
 import { matchesNodeSelector } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import type { AllocationResult, ResourceClaim as Claim, DeviceClass } from "@dray/api/resource/v1";
-import type { Client, Informer } from "@dray/client";
-import type { UntilAnswered } from "../answered.ts";
+import { timeText } from "@dray/client";
 import {
   type CycleState,
   normalizeByHighest,
@@ -12,11 +11,13 @@ import {
   type Rejection,
 } from "../framework.ts";
 import type { NodeInfo } from "../node-info.ts";
-import { ClaimWriter, type StoredClaim } from "./claim-writer.ts";
+import { bindingState, bindingTimeout, isLost } from "./binding-conditions.ts";
+import type { ClaimStore, StoredClaim } from "./claim-store.ts";
 import {
   alternativesScore,
   claimName,
   claimsOf,
+  hasAlternatives,
   missingClass,
   reservedFor,
   unusedByOthers,
@@ -40,19 +41,18 @@ interface PodClaim {
 interface State {
   readonly claims: readonly PodClaim[];
   /** What Filter found, by node. */
-  readonly allocations: Map<string, readonly AllocationResult[]>;
+  readonly found: Map<string, { readonly allocations: readonly AllocationResult[] }>;
   /** Claims with an allocation that some node cannot use. */
   readonly unavailable: Set<PodClaim>;
+  /** Nodes that may have devices for the claims without an allocation; undefined: any may. */
+  candidates: Candidates | undefined;
   reservation?: Reservation;
 }
 
 export interface DynamicResourcesOptions {
-  readonly client: Client;
   readonly allocator: Allocator;
-  /** With the index `device`: `claimsByDevice`. */
-  readonly claims: Informer<Claim>;
-  readonly classes: Informer<DeviceClass>;
-  readonly untilAnswered: UntilAnswered;
+  readonly claims: ClaimStore;
+  readonly deviceClass: (name: string) => DeviceClass | undefined;
   readonly now: () => number;
   readonly random: () => number;
 }
@@ -67,38 +67,12 @@ function reject(reason: string): Rejection {
  * the devices in memory; PreBind writes allocation and reservation; Unreserve takes them back.
  */
 export function dynamicResources(options: DynamicResourcesOptions): Plugin {
-  const { client, allocator, claims, classes, untilAnswered, now, random } = options;
+  const { allocator, claims, deviceClass, now, random } = options;
   /** Claims between Reserve and the end of PreBind, by uid. */
   const inFlight = new Set<string>();
-  /** Claims as the server answered them to us, by uid, until the cache has them. */
-  const ahead = new Map<string, Claim>();
-
-  const isNewer = (a: Claim, b: Claim): boolean =>
-    BigInt(a.metadata.resourceVersion) > BigInt(b.metadata.resourceVersion);
-
-  /** Takes note of a claim that the server answered, before the watch brings it. */
-  function learn(claim: Claim): void {
-    const cached = claims.get({ namespace: claim.metadata.namespace!, name: claim.metadata.name });
-    if (cached?.metadata.uid !== claim.metadata.uid || !isNewer(claim, cached)) return;
-    ahead.set(claim.metadata.uid, claim);
-    allocator.update({ kind: "claim", object: claim, deleted: false });
-  }
-
-  claims.handle({
-    update(claim) {
-      const known = ahead.get(claim.metadata.uid);
-      if (known !== undefined && !isNewer(known, claim)) ahead.delete(claim.metadata.uid);
-    },
-    delete: (claim) => ahead.delete(claim.metadata.uid),
-  });
-
-  const writer = new ClaimWriter({ client, claims, untilAnswered, learn });
 
   const podClaims = (pod: Pod): ReturnType<typeof claimsOf> =>
-    claimsOf(pod, (claimed) => {
-      const cached = claims.get({ namespace: pod.metadata.namespace!, name: claimed });
-      return cached && (ahead.get(cached.metadata.uid) ?? cached);
-    });
+    claimsOf(pod, (claimed) => claims.get(pod.metadata.namespace, claimed));
 
   const hasClaims = (pod: Pod): boolean =>
     (pod.spec.resourceClaims ?? []).some((entry) => claimName(pod, entry) !== null);
@@ -118,14 +92,17 @@ export function dynamicResources(options: DynamicResourcesOptions): Plugin {
       if (inFlight.has(uid)) {
         return rejected(`resource claim ${namespace}/${claimed} is in the process of being allocated`);
       }
-      const problem = missingClass(claim, (className) => classes.get({ name: className }));
+      const problem = missingClass(claim, deviceClass);
       if (problem !== undefined) return rejected(problem);
     }
     const own: State = {
       claims: found.claims.map((claim) => ({ claim })),
-      allocations: new Map(),
+      found: new Map(),
       unavailable: new Set(),
+      candidates: undefined,
     };
+    const open = openClaims(own).map(({ claim }) => claim);
+    if (open.length > 0) own.candidates = allocator.candidates(open);
     state.set(name, own);
     return { type: "continue" };
   }
@@ -138,18 +115,20 @@ export function dynamicResources(options: DynamicResourcesOptions): Plugin {
     let elsewhere = false;
     for (const entry of own.claims) {
       const selector = entry.claim.status?.allocation?.nodeSelector;
-      if (selector === undefined || matchesNodeSelector(selector, node)) continue;
+      const fits = selector === undefined || matchesNodeSelector(selector, node);
+      if (fits && !isLost(entry.claim, now())) continue;
       own.unavailable.add(entry);
       elsewhere = true;
     }
     if (elsewhere) return reject("resourceclaim not available on the node");
     const open = openClaims(own).map(({ claim }) => claim);
     if (open.length === 0) return undefined;
+    if (own.candidates?.has(nodeName) === false) return reject("cannot allocate all claims");
     const deadline = now() + filterTimeout;
     const result = allocator.allocate(node, open, { shouldStop: () => now() > deadline });
     switch (result.type) {
       case "allocated":
-        own.allocations.set(nodeName, result.allocations);
+        own.found.set(nodeName, result);
         return undefined;
       case "refused":
         return reject(result.message);
@@ -167,7 +146,7 @@ export function dynamicResources(options: DynamicResourcesOptions): Plugin {
     const idle = [...(own?.unavailable ?? [])].filter(({ claim }) => unusedByOthers(claim, pod));
     const chosen = idle[Math.floor(random() * idle.length)];
     if (chosen === undefined) return "still not schedulable";
-    await writer.deallocate(chosen.claim);
+    await claims.deallocate(chosen.claim);
     return "deallocation of ResourceClaim completed";
   }
 
@@ -175,16 +154,35 @@ export function dynamicResources(options: DynamicResourcesOptions): Plugin {
     const own = state.get(name) as State | undefined;
     const open = own === undefined ? [] : openClaims(own);
     if (own === undefined || open.length === 0) return;
-    const allocations = own.allocations.get(node.name);
+    const allocations = own.found.get(node.name)?.allocations;
     if (allocations === undefined) throw new Error(`claims were not allocated for node ${node.name}`);
     own.reservation = allocator.reserve(
       open.map(({ claim }) => claim),
       allocations,
     );
     open.forEach((entry, i) => {
-      entry.allocation = allocations[i]!;
+      entry.allocation = stamped(allocations[i]!);
       inFlight.add(entry.claim.metadata.uid);
     });
+  }
+
+  /** The time that devices have to become ready runs from here (KEP-5007). */
+  function stamped(allocation: AllocationResult): AllocationResult {
+    const binds = (allocation.devices?.results ?? []).some(
+      (result) => result.bindingConditions !== undefined,
+    );
+    return binds ? { ...allocation, allocationTimestamp: timeText(now()) } : allocation;
+  }
+
+  /** Waits until all devices of a claim are ready for the node; else the claim gets others with the next attempt. */
+  async function ready(stored: Claim): Promise<void> {
+    if (bindingState(stored).type === "ready") return;
+    const decided = (claim: Claim): boolean => bindingState(claim).type !== "waiting";
+    const claim = await claims.settled(stored, decided, bindingTimeout);
+    if (claim === undefined) return;
+    const state = bindingState(claim);
+    if (state.type === "failed") throw new Error(state.message);
+    if (state.type === "waiting") throw new Error("device binding timeout");
   }
 
   /** What Reserve took is not in the making any more: it is stored, or nobody's. */
@@ -204,7 +202,7 @@ export function dynamicResources(options: DynamicResourcesOptions): Plugin {
     // Another scheduler has bound the pod: what is reserved for it is in use.
     if ((pod.spec.nodeName ?? "") !== "") return;
     const written = own.claims.flatMap(({ stored }) => (stored?.written ? [stored.claim] : []));
-    const results = await Promise.allSettled(written.map((claim) => writer.release(claim, pod)));
+    const results = await Promise.allSettled(written.map((claim) => claims.release(claim, pod)));
     const failed = results.find((result) => result.status === "rejected");
     if (failed !== undefined) throw failed.reason;
   }
@@ -212,10 +210,11 @@ export function dynamicResources(options: DynamicResourcesOptions): Plugin {
   async function preBind(state: CycleState, pod: Pod): Promise<void> {
     const own = state.get(name) as State | undefined;
     if (own === undefined) return;
-    for (const entry of own.claims) entry.stored = await writer.store(entry.claim, pod, entry.allocation);
+    for (const entry of own.claims) entry.stored = await claims.store(entry.claim, pod, entry.allocation);
     own.reservation?.commit();
     land(own);
-    for (const { stored } of own.claims) if (stored !== undefined) await writer.confirm(stored.claim, pod);
+    for (const { stored } of own.claims) if (stored !== undefined) await claims.confirm(stored.claim, pod);
+    for (const { stored } of own.claims) if (stored !== undefined) await ready(stored.claim);
   }
 
   return {
@@ -231,7 +230,8 @@ export function dynamicResources(options: DynamicResourcesOptions): Plugin {
       const own = state.get(name) as State | undefined;
       if (own === undefined) return 0;
       const open = openClaims(own).map(({ claim }) => claim);
-      return alternativesScore(open, own.allocations.get(node.name) ?? []);
+      if (!open.some(hasAlternatives)) return 0;
+      return alternativesScore(open, own.found.get(node.name)?.allocations ?? []);
     },
     normalize: (scores) => normalizeByHighest(scores),
     reserve,

@@ -64,6 +64,7 @@ export function interPodAffinity(labelsOf: NamespaceLabels): Plugin {
 
   return {
     name,
+    looksAround: true,
     preFilter(state, pod, nodes) {
       const { affinity, anti } = termsOf(pod);
       const found: State = {
@@ -73,6 +74,7 @@ export function interPodAffinity(labelsOf: NamespaceLabels): Plugin {
       };
       const indifferent = affinity.length === 0 && anti.length === 0;
       for (const { node, pods, guarding } of nodes) {
+        if (indifferent && guarding.size === 0) continue;
         const labels = node.metadata.labels ?? {};
         const note = (set: Set<string>, key: string): void => {
           const value = labels[key];

@@ -1,8 +1,9 @@
 import { maxScore, type Plugin } from "../framework.ts";
-import type { NodeInfo } from "../node-info.ts";
 import { nonzeroRequest, requestsOf } from "../resources.ts";
 
 const defaultPods = 110;
+/** What scores go by. Resources that a node does not have are left out (kube-scheduler's resource allocation scorer). */
+const scored = ["cpu", "memory"] as const;
 
 /** The pod's requests must fit into what the node has left; emptier nodes score higher (LeastAllocated). */
 export const nodeResourcesFit: Plugin = {
@@ -23,9 +24,13 @@ export const nodeResourcesFit: Plugin = {
     return reasons.length === 0 ? undefined : { plugin: "NodeResourcesFit", reasons, resolvable };
   },
   score(_state, pod, node) {
-    const scores = usage(pod, node).map(({ requested, capacity }) =>
-      capacity === 0 || requested > capacity ? 0 : Math.floor(((capacity - requested) * maxScore) / capacity),
-    );
+    const scores = scored.flatMap((resource) => {
+      const capacity = node.allocatable.get(resource) ?? 0;
+      if (capacity === 0) return [];
+      const requested = node.scored[resource] + nonzeroRequest(pod, resource);
+      return requested > capacity ? 0 : Math.floor(((capacity - requested) * maxScore) / capacity);
+    });
+    if (scores.length === 0) return 0;
     return Math.floor(scores.reduce((sum, score) => sum + score, 0) / scores.length);
   },
   mayHelp: (_pod, event) =>
@@ -35,26 +40,24 @@ export const nodeResourcesFit: Plugin = {
     event.kind === "own-pod",
 };
 
-/** Prefers nodes whose cpu and memory would be used in equal parts. */
+/**
+ * Prefers nodes whose cpu and memory would be used in equal parts. It counts what is asked for, without assumptions,
+ * and has no say about pods that ask for nothing.
+ */
 export const nodeResourcesBalancedAllocation: Plugin = {
   name: "NodeResourcesBalancedAllocation",
   weight: 1,
   score(_state, pod, node) {
-    const [cpu = 0, memory = 0] = usage(pod, node).map(({ requested, capacity }) =>
-      capacity === 0 ? 1 : Math.min(requested / capacity, 1),
-    );
-    // The standard deviation of two values is half their distance.
-    return Math.floor((1 - Math.abs(cpu - memory) / 2) * maxScore);
+    const asked = requestsOf(pod);
+    if (scored.every((resource) => (asked.get(resource) ?? 0) === 0)) return 0;
+    const shares = scored.flatMap((resource) => {
+      const capacity = node.allocatable.get(resource) ?? 0;
+      const requested = (node.requested.get(resource) ?? 0) + (asked.get(resource) ?? 0);
+      return capacity === 0 ? [] : Math.min(requested / capacity, 1);
+    });
+    // The standard deviation of two values is half their distance, that of one is none.
+    const [one = 0, other = one] = shares;
+    return Math.floor((1 - Math.abs((one - other) / 2)) * maxScore);
   },
   mayHelp: () => false,
 };
-
-function usage(
-  pod: Parameters<typeof nonzeroRequest>[0],
-  node: NodeInfo,
-): { requested: number; capacity: number }[] {
-  return (["cpu", "memory"] as const).map((resource) => ({
-    requested: node.scored[resource] + nonzeroRequest(pod, resource),
-    capacity: node.allocatable.get(resource) ?? 0,
-  }));
-}

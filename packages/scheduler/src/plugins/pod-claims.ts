@@ -87,6 +87,11 @@ export function sameDevices(a: AllocationResult, b: AllocationResult): boolean {
 }
 
 /** How far up the chosen alternatives stand in their lists (KEP-4816): the first of a list counts 8, the last 1. */
+/** Whether a claim says which devices it likes better (firstAvailable). */
+export function hasAlternatives({ spec }: ResourceClaim): boolean {
+  return (spec.devices?.requests ?? []).some(({ firstAvailable }) => (firstAvailable ?? []).length > 0);
+}
+
 export function alternativesScore(
   claims: readonly ResourceClaim[],
   allocations: readonly AllocationResult[],

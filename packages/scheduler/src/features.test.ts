@@ -1,0 +1,102 @@
+/** What beta features of 1.37 let pods have, through a real API server: see @dray/allocator for the rules themselves. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Pod } from "@dray/api/core/v1";
+import { DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
+import { type TestCluster, uses, withCluster } from "./testing.ts";
+
+const pool = (resourceSliceCount = 1): object => ({ name: "p", generation: 1, resourceSliceCount });
+
+/** Node n1 with such slices, class `gpu`, and a scheduler. */
+async function withSlices(
+  slices: readonly object[],
+  run: (cluster: TestCluster) => Promise<void>,
+): Promise<void> {
+  await withCluster(async (cluster) => {
+    await cluster.gpuClass();
+    await cluster.node("n1");
+    for (const [i, spec] of slices.entries()) {
+      await cluster.create(ResourceSlice, {
+        metadata: { name: `s${i}` },
+        spec: { driver: "gpu.example.com", nodeName: "n1", ...spec },
+      });
+    }
+    await cluster.scheduler();
+    await run(cluster);
+  });
+}
+
+/** Pods a, b, ... with claims of their own, one after the other; answers which of them got a node. */
+async function place(cluster: TestCluster, request: object, count: number): Promise<readonly boolean[]> {
+  const placed: boolean[] = [];
+  for (let i = 0; i < count; i++) {
+    const name = `p${i}`;
+    await cluster.claim(name, { exactly: { deviceClassName: "gpu", ...request } });
+    await cluster.pod(name, uses(name));
+    placed.push(
+      (await cluster.until(`an answer for ${name}`, async () => {
+        const pod = await cluster.get(Pod, name);
+        if (pod.spec.nodeName) return "bound";
+        const told = pod.status?.conditions?.some(
+          ({ type, status }) => type === "PodScheduled" && status === "False",
+        );
+        return told ? "refused" : undefined;
+      })) === "bound",
+    );
+  }
+  return placed;
+}
+
+test("partitions of one device are given while their counters last (KEP-4815)", () => {
+  const device = (i: number): object => ({
+    name: `d${i}`,
+    consumesCounters: [{ counterSet: "gpu", counters: { memory: { value: "30Gi" } } }],
+  });
+  return withSlices(
+    [
+      { pool: pool(2), sharedCounters: [{ name: "gpu", counters: { memory: { value: "80Gi" } } }] },
+      { pool: pool(2), devices: [0, 1, 2, 3].map(device) },
+    ],
+    async (cluster) => assert.deepEqual(await place(cluster, {}, 3), [true, true, false]),
+  );
+});
+
+test("a device is shared while its capacity lasts, each share with an id of its own (KEP-5075)", () =>
+  withSlices(
+    [
+      {
+        pool: pool(),
+        devices: [
+          {
+            name: "d",
+            allowMultipleAllocations: true,
+            capacity: {
+              memory: { value: "80Gi", requestPolicy: { default: "1Gi", validRange: { min: "1Gi" } } },
+            },
+          },
+        ],
+      },
+    ],
+    async (cluster) => {
+      const request = { capacity: { requests: { memory: "30Gi" } } };
+      assert.deepEqual(await place(cluster, request, 3), [true, true, false]);
+      const claims = await cluster.list(ResourceClaim);
+      const results = claims.flatMap(({ status }) => status?.allocation?.devices?.results ?? []);
+      assert.deepEqual(
+        results.map(({ consumedCapacity }) => consumedCapacity),
+        [{ memory: "30Gi" }, { memory: "30Gi" }],
+      );
+      assert.equal(new Set(results.map(({ shareID }) => shareID)).size, 2);
+    },
+  ));
+
+test("a taint rule keeps pods away from devices until it is gone (KEP-5055)", () =>
+  withSlices([{ pool: pool(), devices: [{ name: "d" }] }], async (cluster) => {
+    await cluster.create(DeviceTaintRule, {
+      metadata: { name: "broken" },
+      spec: { deviceSelector: { device: "d" }, taint: { key: "broken", effect: "NoSchedule" } },
+    });
+    assert.deepEqual(await place(cluster, {}, 1), [false]);
+    await cluster.client.resource(DeviceTaintRule).delete({ name: "broken" });
+    assert.equal(await cluster.bound("p0"), "n1");
+  }));

@@ -1,0 +1,195 @@
+import { allocatorFeatures, createAllocator, type Explanation } from "@dray/allocator";
+import type { Features } from "@dray/api";
+import type { Namespace, Node, Pod } from "@dray/api/core/v1";
+import type { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
+import { Answers } from "./answers.ts";
+import { SchedulerCache, takesRoom } from "./cache.ts";
+import { type Decision, SchedulingCycle } from "./cycle.ts";
+import type { Rejection } from "./framework.ts";
+import { diagnosisText } from "./message.ts";
+import { defaultPlugins } from "./plugins/index.ts";
+import { MemoryClaims } from "./plugins/memory-claims.ts";
+import { claimsOf } from "./plugins/pod-claims.ts";
+
+export interface OfflineOptions {
+  readonly features: Features;
+  /** Lowercase UUIDs, for shares of devices. */
+  readonly newId: () => string;
+  /** Milliseconds since the epoch, for the limit of the search on one node and for binding conditions. */
+  readonly now: () => number;
+}
+
+/** What became of a pod. */
+export type Placement =
+  | { readonly type: "placed"; readonly node: string }
+  /** `rejections` by node; `upfront`: all nodes at once. */
+  | {
+      readonly type: "refused";
+      /** In kube-scheduler's words. */
+      readonly message: string;
+      readonly rejections: ReadonlyMap<string, Rejection>;
+      readonly upfront?: Rejection;
+    }
+  /** The attempt failed, whatever the nodes have (a selector in error): kube-scheduler would try again and again. */
+  | { readonly type: "error"; readonly message: string }
+  /** Held back before it is tried: scheduling gates. */
+  | { readonly type: "gated"; readonly message: string };
+
+/** What can be added; `apiVersion` is v1 of its group. */
+export type OfflineObject =
+  | Node
+  | Pod
+  | Namespace
+  | DeviceClass
+  | DeviceTaintRule
+  | ResourceClaim
+  | ResourceSlice;
+
+/**
+ * The scheduler without a cluster: the same plugins, asked for one pod after the other. All nodes are looked at, in
+ * the order of their names; of equally good ones the first is taken. Nothing is preempted.
+ */
+export interface OfflineScheduler {
+  /** An object of the cluster, new or changed; pods that are bound take their room. */
+  add(object: OfflineObject): void;
+  /** Decides about a pod; where it fits, it and the devices of its claims count from then on. */
+  schedule(pod: Pod): Promise<Placement>;
+  /** The newest state of a claim. */
+  claim(namespace: string, name: string): ResourceClaim | undefined;
+  /** Why the node can or cannot serve the claims of the pod that have no devices yet; undefined: it has none such. */
+  explain(pod: Pod, node: string): Explanation | undefined;
+}
+
+/** What changes the answers of one node only; slices may. */
+const ofOneNode: ReadonlySet<string> = new Set(["Node", "Pod", "ResourceSlice"]);
+
+export function createOfflineScheduler({ features, newId, now }: OfflineOptions): OfflineScheduler {
+  const allocator = createAllocator({ newId, features: allocatorFeatures(features) });
+  const rules = features.enabled("DRADeviceTaintRules");
+  const classes = new Map<string, DeviceClass>();
+  const namespaces = new Map<string, Namespace>();
+  const claims = new MemoryClaims(allocator);
+  const cache = new SchedulerCache();
+  const first = (): number => 0;
+  const plugins = defaultPlugins({
+    allocator,
+    claims,
+    deviceClass: (name) => classes.get(name),
+    namespaceLabels: (name) => namespaces.get(name)?.metadata.labels,
+    now,
+    random: first,
+  });
+  const cycle = new SchedulingCycle(plugins, first, (nodes) => nodes);
+  let sorted: ReturnType<typeof byName> | undefined;
+  const answers = new Answers();
+  /** By driver and pool, the only node that reaches its devices; `local`: that holds of all pools. */
+  const nodeOfPool = new Map<string, string>();
+  let local = true;
+
+  const byName = () => cache.nodes.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+
+  /** Nodes are asked again where the slice makes a difference. */
+  function noteSlice({ spec: { driver, pool, nodeName } }: ResourceSlice): void {
+    const key = `${driver}/${pool.name}`;
+    if (nodeName === undefined || (nodeOfPool.get(key) ?? nodeName) !== nodeName) {
+      local = false;
+      answers.clear();
+      return;
+    }
+    nodeOfPool.set(key, nodeName);
+    cache.node(nodeName)?.changed();
+  }
+
+  /** The same for pods between which a node can make no difference; undefined: other nodes may have a say, too. */
+  function signatureOf(pod: Pod): string | undefined {
+    const found = claimsOf(pod, (name) => claims.get(pod.metadata.namespace, name));
+    if ("problem" in found) return undefined;
+    if (found.claims.length > 0 && !local) return undefined;
+    if (found.claims.some(({ status }) => status?.allocation !== undefined)) return undefined;
+    // What the claims are called makes no difference.
+    const { resourceClaims: _, ...spec } = pod.spec;
+    return JSON.stringify([pod.metadata.namespace, spec, found.claims.map((claim) => claim.spec)]);
+  }
+
+  async function decide(pod: Pod): Promise<Decision> {
+    for (;;) {
+      sorted ??= byName();
+      const signature = signatureOf(pod);
+      const known = signature === undefined ? undefined : answers.of(signature);
+      const decision = cycle.decide(pod, sorted, known);
+      if (decision.type === "placed") return decision;
+      const { deallocated } = claims;
+      for (const plugin of plugins)
+        await plugin.postFilter?.(decision.state, pod, decision.diagnosis.rejections);
+      // An idle claim gave its devices back: the pod is tried again.
+      if (claims.deallocated === deallocated) return decision;
+      answers.clear();
+    }
+  }
+
+  return {
+    add(object) {
+      if (!ofOneNode.has(object.kind)) answers.clear();
+      switch (object.kind) {
+        case "Node":
+          cache.setNode(object as Node);
+          sorted = undefined;
+          break;
+        case "Pod":
+          if (takesRoom(object as Pod)) cache.setPod(object as Pod);
+          break;
+        case "Namespace":
+          namespaces.set(object.metadata.name, object as Namespace);
+          break;
+        case "DeviceClass":
+          classes.set(object.metadata.name, object as DeviceClass);
+          allocator.update({ kind: "class", object: object as DeviceClass, deleted: false });
+          break;
+        case "DeviceTaintRule":
+          if (rules) allocator.update({ kind: "rule", object: object as DeviceTaintRule, deleted: false });
+          break;
+        case "ResourceClaim":
+          claims.set(object as ResourceClaim);
+          break;
+        case "ResourceSlice":
+          noteSlice(object as ResourceSlice);
+          allocator.update({ kind: "slice", object: object as ResourceSlice, deleted: false });
+          break;
+      }
+    },
+    async schedule(pod) {
+      for (const plugin of plugins) {
+        const message = plugin.preEnqueue?.(pod);
+        if (message !== undefined) return { type: "gated", message };
+      }
+      let decision: Decision;
+      try {
+        decision = await decide(pod);
+      } catch (error) {
+        return { type: "error", message: (error as Error).message };
+      }
+      if (decision.type === "refused") {
+        const { diagnosis } = decision;
+        return {
+          type: "refused",
+          message: diagnosisText(diagnosis, []),
+          rejections: diagnosis.rejections,
+          ...(diagnosis.upfront && { upfront: diagnosis.upfront }),
+        };
+      }
+      const { node, state } = decision;
+      for (const plugin of plugins) plugin.reserve?.(state, pod, node);
+      for (const plugin of plugins) await plugin.preBind?.(state, pod, node);
+      cache.setPod({ ...pod, spec: { ...pod.spec, nodeName: node.name } });
+      return { type: "placed", node: node.name };
+    },
+    claim: (namespace, name) => claims.get(namespace, name),
+    explain(pod, name) {
+      const node = cache.node(name);
+      const found = claimsOf(pod, (claim) => claims.get(pod.metadata.namespace, claim));
+      if (node === undefined || "problem" in found) return undefined;
+      const open = found.claims.filter((claim) => claim.status?.allocation === undefined);
+      return open.length === 0 ? undefined : allocator.explain(node.node, open);
+    },
+  };
+}
