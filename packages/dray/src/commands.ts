@@ -100,6 +100,75 @@ export function commandLine(): Command {
     .action(async (options) => (await import("./commands/demo.ts")).demo(options));
 
   program
+    .command("plan")
+    .description("say where pods would land and with which devices, or why not; no cluster is needed")
+    .addOption(
+      repeated(
+        "-f, --filename <file>",
+        "manifests, or what `kubectl get -o yaml` printed: a file, a directory, - for standard input",
+      ),
+    )
+    .option("-R, --recursive", "read the folders in directories, too")
+    .option("-n, --namespace <name>", "where objects live that do not say it", "default")
+    .option("--add-nodes <count>", "add so many copies of a node; auto: say how many are needed")
+    .option(
+      "--like <node>",
+      "the node that --add-nodes copies, with its ResourceSlices (auto: by default the best kind)",
+    )
+    .addOption(kubernetesVersion())
+    .addOption(featureGates())
+    .addOption(new Option("-o, --output <format>", "output format").choices(["json", "yaml"]))
+    .addHelpText(
+      "after",
+      `${example("dray plan -f cluster.yaml -f new/\ndray plan -f cluster.yaml -f new/ --add-nodes auto --like node-1")}
+where cluster.yaml is what this prints:
+  kubectl get -A -o yaml nodes,resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates,pods,namespaces
+
+Reads Nodes, ResourceSlices, DeviceClasses, DeviceTaintRules, ResourceClaims, ResourceClaimTemplates, Pods,
+Deployments, StatefulSets, DaemonSets, ReplicaSets, Jobs, Namespaces and PriorityClasses; leaves others aside.
+
+Exit codes: 0 every pod has a node (whatever the warnings say), 1 one does not fit or the input is wrong, 2 wrong usage.
+`,
+    )
+    .action(async (options) => (await import("./commands/plan.ts")).plan(options));
+
+  const cel = program
+    .command("cel")
+    .description("check device selectors (CEL), and ask them about devices")
+    .addHelpText("after", example(`dray cel check 'device.driver == "gpu.example.com"'`));
+  const fresh = (): Option =>
+    new Option("--new", "by the rules for new objects: only what the release and its gates know");
+  cel
+    .command("check")
+    .description(
+      "tell type and cost of a device selector, or what is wrong with it; exit code 1 if it is wrong",
+    )
+    .argument("<expression>", "the CEL expression")
+    .addOption(fresh())
+    .addOption(kubernetesVersion())
+    .addOption(featureGates())
+    .addOption(new Option("-o, --output <format>", "output format").choices(["json", "yaml"]))
+    .addHelpText("after", example(`dray cel check 'device.attributes["gpu.example.com"].model == "a100"'`))
+    .action(async (expression, options) => (await import("./commands/cel.ts")).celCheck(expression, options));
+  cel
+    .command("eval")
+    .description("tell which devices a selector matches; exit code 1 if it is wrong or fails on a device")
+    .argument("<expression>", "the CEL expression")
+    .addOption(repeated("-f, --filename <file>", "ResourceSlices: a file, a directory, - for standard input"))
+    .option("-R, --recursive", "read the folders in directories, too")
+    .addOption(fresh())
+    .addOption(kubernetesVersion())
+    .addOption(featureGates())
+    .addOption(new Option("-o, --output <format>", "output format").choices(["json", "yaml"]))
+    .addHelpText(
+      "after",
+      example(
+        `kubectl get resourceslices -o yaml > slices.yaml\ndray cel eval 'device.attributes["gpu.example.com"].model == "a100"' -f slices.yaml`,
+      ),
+    )
+    .action(async (expression, options) => (await import("./commands/cel.ts")).celEval(expression, options));
+
+  program
     .command("apiserver")
     .description("run the API server alone")
     .addOption(dataDir())

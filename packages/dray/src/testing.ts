@@ -13,11 +13,17 @@ export interface Output {
   readonly stderr: string;
 }
 
-export function start(args: readonly string[], env: NodeJS.ProcessEnv = {}, detached = false): ChildProcess {
+export function start(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  detached = false,
+  /** Or a file that is open. */
+  stdin: "ignore" | "pipe" | number = "ignore",
+): ChildProcess {
   return spawn(process.execPath, [...program, ...args], {
     env: { ...process.env, ...env },
     detached,
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: [stdin, "pipe", "pipe"],
   });
 }
 

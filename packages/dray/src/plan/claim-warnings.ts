@@ -1,0 +1,23 @@
+import { nameOf, placeText } from "./place.ts";
+import type { World } from "./world.ts";
+
+/** Devices that two of the given claims have: nobody can have meant that. */
+export function claimWarnings(world: World): string[] {
+  const holders = new Map<string, string>();
+  return world.all("ResourceClaim").flatMap(({ object, place }) =>
+    (object.status?.allocation?.devices?.results ?? []).flatMap((result, i) => {
+      const { driver, pool, device, adminAccess, shareID } = result;
+      // Access for administration takes no device, and shares of one go to several claims (KEP-5018, KEP-5075).
+      if (adminAccess === true || shareID !== undefined) return [];
+      const name = `${driver}/${pool}/${device}`;
+      const holder = holders.get(name);
+      if (holder === undefined) {
+        holders.set(name, nameOf(object));
+        return [];
+      }
+      return [
+        `${placeText(place)}: ResourceClaim ${nameOf(object)}: status.allocation.devices.results[${i}]: ${name} is allocated to claim ${holder}, too`,
+      ];
+    }),
+  );
+}

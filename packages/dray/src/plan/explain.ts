@@ -1,0 +1,167 @@
+import type { Explanation, RefusalGroup, RequestExplanation } from "@dray/allocator";
+import type { Placement } from "@dray/scheduler";
+import { jsonText } from "./json-text.ts";
+
+/** Most names that a group shows. */
+export const mostNames = 5;
+
+/** Why no node took a pod: plain data, a part of what `-o json` prints. */
+export interface PodExplanation {
+  /** How many nodes there are. */
+  readonly nodes: number;
+  /** The nodes, grouped by the plugin of the scheduler that refused them and its reasons. */
+  readonly refusals: readonly NodeRefusal[];
+}
+
+export interface NodeRefusal {
+  /** As kube-scheduler names it: `NodeResourcesFit`, `DynamicResources`. */
+  readonly plugin: string;
+  readonly reasons: readonly string[];
+  readonly count: number;
+  /** At most five of them. */
+  readonly nodes: readonly string[];
+  /** Of DynamicResources: what became of the devices of these nodes, for each claim without devices. */
+  readonly claims?: readonly ClaimRefusal[];
+}
+
+export interface ClaimRefusal {
+  /** `namespace/name` */
+  readonly claim: string;
+  readonly requests: readonly RequestRefusal[];
+}
+
+/** A request on all nodes of a group. */
+export interface RequestRefusal {
+  readonly request: string;
+  readonly deviceClass: string;
+  /** Devices asked for; the most of all nodes for a request of mode All. */
+  readonly wanted: number;
+  /** Devices that the nodes can reach, together: one that two of them reach counts twice, here and below. */
+  readonly seen: number;
+  /** Devices that pass every check of this request alone, together. */
+  readonly suitable: number;
+  /** The most of them that one node has. */
+  readonly mostOnOneNode: number;
+  /** The devices that were ruled out, by the first check that did it and its cause. */
+  readonly refused: readonly DeviceRefusal[];
+}
+
+export interface DeviceRefusal extends RefusalGroup {
+  /** On how many nodes. */
+  readonly nodes: number;
+}
+
+/** What made the whole attempt fail, on the first node where it does. */
+export function explainError(
+  message: string,
+  nodes: readonly string[],
+  explain: (node: string) => Explanation | undefined,
+): PodExplanation {
+  for (const node of nodes) {
+    const found = explain(node);
+    if (found?.outcome !== "error") continue;
+    const claims = mergeClaims([found]);
+    const refusal = { plugin: "DynamicResources", reasons: [message], count: 1, nodes: [node], claims };
+    return { nodes: nodes.length, refusals: [refusal] };
+  }
+  return { nodes: nodes.length, refusals: [] };
+}
+
+/** `explain` answers what the allocator says of one node. */
+export function explainRefusal(
+  placement: Placement & { readonly type: "refused" },
+  nodes: readonly string[],
+  explain: (node: string) => Explanation | undefined,
+): PodExplanation {
+  if (placement.upfront !== undefined) {
+    const { plugin, reasons } = placement.upfront;
+    const all = { plugin, reasons, count: nodes.length, nodes: nodes.slice(0, mostNames) };
+    return { nodes: nodes.length, refusals: [all] };
+  }
+  const groups = Map.groupBy(placement.rejections, ([, { plugin, reasons }]) =>
+    [plugin, ...reasons].join("\n"),
+  );
+  const refusals = [...groups.values()].map((members): NodeRefusal => {
+    const { plugin, reasons } = members[0]![1];
+    const names = members.map(([node]) => node).toSorted();
+    const found = plugin === "DynamicResources" ? names.flatMap((node) => explain(node) ?? []) : [];
+    return {
+      plugin,
+      reasons,
+      count: names.length,
+      nodes: names.slice(0, mostNames),
+      ...(found.length > 0 && { claims: mergeClaims(found) }),
+    };
+  });
+  return { nodes: nodes.length, refusals };
+}
+
+/** The same claims on several nodes. */
+function mergeClaims(explanations: readonly Explanation[]): ClaimRefusal[] {
+  return (explanations[0]?.claims ?? []).map(({ claim, requests }, c) => ({
+    claim,
+    requests: requests.map((_, r) =>
+      mergeRequests(explanations.flatMap((each) => each.claims[c]?.requests[r] ?? [])),
+    ),
+  }));
+}
+
+function mergeRequests(requests: readonly RequestExplanation[]): RequestRefusal {
+  const { request, deviceClass } = requests[0]!;
+  const sum = (of: (each: RequestExplanation) => number): number =>
+    requests.reduce((total, each) => total + of(each), 0);
+  const most = (of: (each: RequestExplanation) => number): number => Math.max(...requests.map(of));
+  const groups = Map.groupBy(
+    requests.flatMap(({ refused }, node) => refused.map((group) => ({ group, node }))),
+    ({ group }) => causeOf(group),
+  );
+  return {
+    request,
+    deviceClass,
+    wanted: most(({ wanted }) => wanted),
+    seen: sum(({ seen }) => seen),
+    suitable: sum(({ suitable }) => suitable),
+    mostOnOneNode: most(({ suitable }) => suitable),
+    refused: [...groups.values()].map(mergeGroups).toSorted((a, b) => b.count - a.count),
+  };
+}
+
+/**
+ * What devices of one group have in common. Those in use are one group, whoever holds them: in a full cluster each has
+ * a holder of its own. A selector and what it read say all; the words of an error name each device.
+ */
+function causeOf({ count: _c, devices: _d, cause, ...facts }: RefusalGroup): string {
+  if (facts.check === "in-use") return facts.check;
+  return jsonText(facts.selector === undefined ? { cause, ...facts } : facts);
+}
+
+function mergeGroups(members: readonly { group: RefusalGroup; node: number }[]): DeviceRefusal {
+  const { holder, cause, ...first } = members[0]!.group;
+  const holders = [...new Set(members.flatMap(({ group }) => group.holder ?? []))];
+  const shown = holders.slice(0, mostNames).join(", ");
+  const rest = holders.length > mostNames ? ` and ${holders.length - mostNames} more` : "";
+  return {
+    ...first,
+    ...(holders.length > 1 ? { cause: `allocated to claims ${shown}${rest}` } : { cause }),
+    ...(holders.length === 1 && holder !== undefined && { holder }),
+    count: members.reduce((total, { group }) => total + group.count, 0),
+    // Several nodes may reach the same device.
+    devices: [...new Set(members.flatMap(({ group }) => group.devices))].slice(0, mostNames),
+    nodes: new Set(members.map(({ node }) => node)).size,
+  };
+}
+
+/** The names of claims in texts: what else is of a name stands on neither side. */
+const claimText = /[a-z0-9][a-z0-9.-]*\/[a-z0-9][a-z0-9.-]*/g;
+
+/** The same explanation about other claims. */
+export function renameClaims<T>(value: T, names: ReadonlyMap<string, string>): T {
+  if (typeof value === "string") {
+    return value.replaceAll(claimText, (name) => names.get(name) ?? name) as T;
+  }
+  if (Array.isArray(value)) return value.map((each: unknown) => renameClaims(each, names)) as T;
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]: [string, unknown]) => [key, renameClaims(each, names)]),
+  ) as T;
+}

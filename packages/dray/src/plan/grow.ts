@@ -1,0 +1,180 @@
+import type { Pod } from "@dray/api/core/v1";
+import { controllerOf, targetNode } from "@dray/controllers/objects";
+import type { OfflineScheduler, Placement } from "@dray/scheduler";
+import { copiesOf } from "./copies.ts";
+import { explainRefusal, type PodExplanation } from "./explain.ts";
+import { jsonText } from "./json-text.ts";
+import { nameOf } from "./place.ts";
+import { clusterOf, isBound, makePlan, type PlanOptions, preparePods, waiting } from "./plan.ts";
+import type { OriginPod } from "./workloads.ts";
+import type { World } from "./world.ts";
+
+/** Whether and how far more nodes help. */
+export interface Growth {
+  readonly like: string;
+  /** How many more are needed, for all pods that more nodes can help. */
+  readonly needed: number;
+  /** The pods that no number of them helps, and why not even an empty one takes them. */
+  readonly notHelped: readonly NotHelped[];
+}
+
+export interface NotHelped {
+  /** `namespace/name` */
+  readonly pod: string;
+  readonly reason: string;
+  readonly explanation: PodExplanation | null;
+}
+
+/**
+ * How many copies of a node let every pod land that more of them can help. A pod that not even an empty copy takes is
+ * beyond help. The count is the smallest found with which a whole plan places all others (where none does, as many pods
+ * as any), and with one fewer not: plans with the nodes in them from the beginning, because pods spread otherwise there.
+ */
+export async function neededNodes(world: World, like: string, options: PlanOptions): Promise<Growth> {
+  const { pods, helped, perNode, notHelped } = await tryCopies(world, like, options);
+  if (helped === 0) return { like, needed: 0, notHelped };
+  const hopeless = new Set(notHelped.map(({ pod }) => pod));
+  const leftWith = async (copies: number, beyond: ReadonlySet<string>): Promise<number> => {
+    const more = copiesOf(world, like, copies);
+    const added = new Set(more.map(({ object }) => object.metadata.name));
+    const { pods } = await makePlan(world.with(more), options);
+    // Daemons of the new nodes are not what the cluster grows for.
+    return pods.filter(
+      ({ node, pod }) => node === null && !beyond.has(nameOf(pod)) && !added.has(targetNode(pod) ?? ""),
+    ).length;
+  };
+  // Pods that fit before may spread over the new nodes first: with a node for each there is room for all.
+  const enough = async (n: number): Promise<boolean> => (await leftWith(n, hopeless)) === 0;
+  const needed = await smallest(Math.ceil(helped / perNode), pods, enough);
+  if (needed < pods || (await enough(pods))) return { like, needed, notHelped };
+  // Others come first and take what all nodes share: no number of nodes makes room for all.
+  const none = new Set<string>();
+  const fewest = await leftWith(pods, none);
+  if ((await leftWith(0, none)) <= fewest) return { like, needed: 0, notHelped };
+  const asGood = async (n: number): Promise<boolean> => (await leftWith(n, none)) <= fewest;
+  return { like, needed: await smallest(1, pods, asGood), notHelped };
+}
+
+/** The smallest number from 1 to `most` that will do, looked for around a guess; `most` where none is found. */
+async function smallest(
+  guess: number,
+  most: number,
+  willDo: (number: number) => Promise<boolean>,
+): Promise<number> {
+  let low = 0;
+  let high = guess;
+  for (let step = 1; !(await willDo(high)); step *= 2) {
+    if (high === most) return most;
+    low = high;
+    high = Math.min(high + step, most);
+  }
+  for (let step = 1; high - low > 1; step *= 2) {
+    // Near the guess at first; halfway where that is nearer.
+    const next = Math.max(high - step, Math.ceil((low + high) / 2));
+    if (await willDo(next)) high = next;
+    else low = next;
+  }
+  return high;
+}
+
+/**
+ * The kind of node of which the fewest are needed, of those that help the most pods. Nodes that are alike but for
+ * their names are one kind. Undefined: there is no node.
+ */
+export async function cheapestGrowth(world: World, options: PlanOptions): Promise<Growth | undefined> {
+  const kinds = new Map<string, string>();
+  for (const { object } of world.all("Node")) {
+    const { name } = object.metadata;
+    const kind = kindText(world, name);
+    if (!kinds.has(kind)) kinds.set(kind, name);
+  }
+  let best: Growth | undefined;
+  for (const like of [...kinds.values()].toSorted()) {
+    const growth = await neededNodes(world, like, options);
+    const left = growth.notHelped.length - (best?.notHelped.length ?? Number.POSITIVE_INFINITY);
+    if (best === undefined || left < 0 || (left === 0 && growth.needed < best.needed)) best = growth;
+  }
+  return best;
+}
+
+/** Equal for nodes of which copies are alike. */
+function kindText(world: World, like: string): string {
+  const parts = copiesOf(world, like, 1).map(({ object }) => {
+    const { kind, metadata, spec } = object;
+    const { allocatable } = "status" in object ? (object.status ?? {}) : {};
+    return { kind, labels: metadata.labels, spec, allocatable };
+  });
+  return jsonText(parts).replaceAll(like, "");
+}
+
+/**
+ * How many pods wait, which of those without a node an empty copy takes, and how many of them at first. As long as pods take them, new copies
+ * come, so that each pod finds an empty one.
+ */
+async function tryCopies(
+  world: World,
+  like: string,
+  options: PlanOptions,
+): Promise<{ pods: number; helped: number; perNode: number; notHelped: readonly NotHelped[] }> {
+  const { scheduler, pods } = clusterOf(world, options);
+  const all = waiting(pods);
+  const left = await unplaced(scheduler, all);
+  const copies = copiesOf(world, like, left.length);
+  const parts = copies.length / left.length;
+  const known = new Set(pods.map(({ object }) => object.metadata.uid));
+  const hasDaemons = world.all("DaemonSet").length > 0;
+  let count = 0;
+
+  /** Adds an empty copy, with its daemons, and answers its name. */
+  async function add(): Promise<string> {
+    const added = copies.slice(count * parts, ++count * parts);
+    for (const { object } of added) scheduler.add(object);
+    if (hasDaemons) {
+      const grown = preparePods(world.with(copies.slice(0, count * parts)), options);
+      const own = grown.pods.filter(({ object }) => !isBound(object) && !known.has(object.metadata.uid));
+      const uids = new Set(own.map(({ object }) => object.metadata.uid));
+      for (const uid of uids) known.add(uid);
+      for (const claim of grown.claims) if (uids.has(controllerOf(claim)?.uid ?? "")) scheduler.add(claim);
+      await unplaced(scheduler, own);
+    }
+    return added[0]!.object.metadata.name;
+  }
+
+  if (left.length === 0) return { pods: all.length, helped: 0, perNode: 1, notHelped: [] };
+  let empty = await add();
+  const rest = await unplaced(scheduler, left);
+  const perNode = Math.max(1, left.length - rest.length);
+  if (rest.length < left.length && count < left.length) empty = await add();
+  const notHelped: NotHelped[] = [];
+  for (const { object } of rest) {
+    const placement = await scheduler.schedule(object);
+    if (placement.type !== "placed") notHelped.push(whyNotHelped(scheduler, object, placement, empty));
+    else if (placement.node === empty && count < left.length) empty = await add();
+  }
+  return { pods: all.length, helped: left.length - notHelped.length, perNode, notHelped };
+}
+
+/** Tries the pods, and answers those that have no node. */
+async function unplaced(scheduler: OfflineScheduler, pods: readonly OriginPod[]): Promise<OriginPod[]> {
+  const left: OriginPod[] = [];
+  for (const each of pods) {
+    const { type } = await scheduler.schedule(each.object);
+    if (type !== "placed") left.push(each);
+  }
+  return left;
+}
+
+function whyNotHelped(
+  scheduler: OfflineScheduler,
+  pod: Pod,
+  placement: Exclude<Placement, { type: "placed" }>,
+  node: string,
+): NotHelped {
+  const name = nameOf(pod);
+  const rejection = placement.type === "refused" ? placement.rejections.get(node) : undefined;
+  if (placement.type !== "refused" || rejection === undefined)
+    return { pod: name, reason: placement.message, explanation: null };
+  const onNode = { ...placement, rejections: new Map([[node, rejection]]) };
+  const explanation = explainRefusal(onNode, [node], () => scheduler.explain(pod, node));
+  return { pod: name, reason: rejection.reasons.join(", "), explanation };
+}

@@ -1,0 +1,110 @@
+import type { Check } from "@dray/allocator";
+import {
+  type DeviceRefusal,
+  mostNames as mostGroupNames,
+  type PodExplanation,
+  type RequestRefusal,
+} from "./explain.ts";
+import { jsonText } from "./json-text.ts";
+
+/** Most names that a line shows. */
+const mostNames = 3;
+const wide = "    ";
+
+/** What each check means for a device that fails it. */
+const meanings: Readonly<Record<Check, string>> = {
+  pool: "in a pool that cannot be used",
+  "in-use": "in use",
+  "class-selector": "ruled out by a selector of the class",
+  "request-selector": "ruled out by a selector of the request",
+  node: "not for the node",
+  capacity: "without the capacity",
+  gate: "not given out by these rules",
+  "compatibility-group": "in no common compatibility group",
+  counter: "beyond a counter",
+  taint: "tainted",
+  constraint: "against a constraint",
+  limit: "beyond a limit",
+  error: "in error",
+};
+
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
+/** `a, b, c and 4 more` */
+export function names(list: readonly string[], all = list.length): string {
+  const shown = list.slice(0, mostNames);
+  const rest = all - shown.length;
+  return rest > 0 ? `${shown.join(", ")} and ${rest} more` : shown.join(", ");
+}
+
+/** Lines for people: what each plugin said of the nodes, and what became of the devices; `said` is not said again. */
+export function reasonLines({ refusals }: PodExplanation, said: string): string[] {
+  return refusals
+    .toSorted((a, b) => b.count - a.count)
+    .flatMap(({ plugin, reasons, count, nodes, claims }) => {
+      const words = reasons.join(", ");
+      const known = refusals.length === 1 && said.includes(words);
+      if (known && claims === undefined) return [];
+      return [
+        `${counted(count, "node")} (${names(nodes, count)})${known ? "" : `: ${words}`} [${plugin}]`,
+        ...(claims ?? []).flatMap(({ claim, requests }) =>
+          requests.flatMap((request) => requestLines(claim, request, count)),
+        ),
+      ];
+    });
+}
+
+/** Devices of other classes come last: they were never meant. */
+const byInterest = (a: DeviceRefusal, b: DeviceRefusal): number =>
+  Number(a.check === "class-selector") - Number(b.check === "class-selector");
+
+function requestLines(claim: string, request: RequestRefusal, nodes: number): string[] {
+  const { wanted, seen, suitable, mostOnOneNode: most } = request;
+  const where = nodes === 1 ? "" : `, at most ${most} on one node`;
+  const fit =
+    suitable === 0
+      ? "none of them is suitable"
+      : `${suitable} of them ${suitable === 1 ? "is" : "are"} suitable${where}`;
+  const found =
+    seen === 0 ? "the nodes can reach no device" : `the nodes can reach ${counted(seen, "device")}, ${fit}`;
+  return [
+    `${wide}claim ${claim}, request ${request.request}: wants ${counted(wanted, "device")} of class ${request.deviceClass}; ${found}`,
+    ...request.refused.toSorted(byInterest).map((group) => {
+      const { check, count, nodes, devices } = group;
+      // A request that is refused as a whole has no count.
+      const amount = count === 0 ? "" : `${count} on ${counted(nodes, "node")}: `;
+      // Fewer than a group may name are all there are, though several nodes may reach each.
+      const all = devices.length < mostGroupNames ? devices.length : count;
+      const named = devices.length === 0 ? "" : ` (${names(devices, all)})`;
+      return `${wide}${wide}${amount}${meanings[check]}: ${detailOf(group)}${named}`;
+    }),
+  ];
+}
+
+const value = (of: unknown): string => (typeof of === "string" ? of : jsonText(of));
+
+function detailOf({ cause, selector, constraint, counter, capacity, taint }: DeviceRefusal): string {
+  if (selector !== undefined) {
+    const read = Object.entries(selector.values).map(([name, of]) =>
+      of === null ? `${name} is missing` : `${name} = ${value(of)}`,
+    );
+    return `${selector.expression}${read.length === 0 ? "" : ` [${read.join(", ")}]`}`;
+  }
+  if (constraint !== undefined) {
+    const { kind, attribute, other, otherDevice } = constraint;
+    const own = constraint.value === undefined ? "is missing" : `is ${value(constraint.value)}`;
+    const beside = otherDevice === undefined ? "" : `, that of ${otherDevice} is ${value(other)}`;
+    return `${kind} ${attribute}: it ${own}${beside}`;
+  }
+  if (counter !== undefined) {
+    const { counterSet, counter: name, asked, left } = counter;
+    return `it takes ${asked} of ${name} in ${counterSet}, and ${left} is left`;
+  }
+  if (capacity !== undefined) {
+    const left = capacity.left === undefined ? "it has none" : `${capacity.left} is left`;
+    return `${capacity.asked} of ${capacity.key} is asked, ${left}`;
+  }
+  if (taint !== undefined)
+    return `${taint.key}${taint.value ? `=${taint.value}` : ""}:${taint.effect} is not tolerated`;
+  return cause;
+}
