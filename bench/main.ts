@@ -1,193 +1,26 @@
 /**
- * `npm run bench`: what a person waits for and pays with. Starts clusters as a person does, and prints a table in
- * Markdown. Bare Node is measured beside, so that the figures can be read on another machine.
+ * `npm run bench`: everything there is to measure. `npm run bench -- cluster [ROUNDS]`, `-- cel`, or
+ * `-- allocator [CASE...]`: one of them. Prints tables in Markdown.
  */
-import { spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { cpus, tmpdir, totalmem } from "node:os";
-import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { Namespace, Pod } from "@dray/api/core/v1";
-import { ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
-import { type Client, createClient, httpsTransport, loadKubeconfig } from "@dray/client";
-import { parseAllDocuments } from "yaml";
-import { kindByApiVersion } from "../packages/dray/src/kubectl/kinds.ts";
+import { allocatorBench } from "./allocator.ts";
+import { celBench } from "./cel.ts";
+import { clusterBench } from "./cluster.ts";
 
-const repository = join(import.meta.dirname, "..");
-const main = [...process.execArgv, join(repository, "packages", "dray", "src", "main.ts")];
-const rounds = Number(process.argv[2] ?? 3);
-const pods = 30;
+type Bench = (args: readonly string[]) => string | Promise<string>;
 
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
-const range = (values: readonly number[], digits: number, unit: string): string => {
-  const text = (value: number): string => value.toFixed(digits);
-  return `${text(median(values))} ${unit} (${text(Math.min(...values))} to ${text(Math.max(...values))})`;
+const benches: Readonly<Record<string, Bench>> = {
+  cluster: ([rounds]) => clusterBench(rounds === undefined ? undefined : Number(rounds)),
+  cel: () => celBench(),
+  allocator: allocatorBench,
 };
 
-async function run(args: readonly string[]): Promise<void> {
-  const child = spawn(process.execPath, [...main, ...args], { stdio: ["ignore", "ignore", "inherit"] });
-  const code = await new Promise((resolve) => child.once("exit", resolve));
-  if (code !== 0) throw new Error(`dray ${args.join(" ")} ended with ${code}`);
+const [name, ...args] = process.argv.slice(2);
+const known = Object.keys(benches);
+if (name !== undefined && !known.includes(name)) {
+  process.stderr.write(`bench: ${name} is not known; there are ${known.join(", ")}\n`);
+  process.exit(2);
 }
-
-/** Milliseconds from the call of `dray up --detach` until it returns: all nodes are ready then. */
-async function timed(args: readonly string[]): Promise<number> {
-  const start = performance.now();
-  await run(args);
-  return performance.now() - start;
+for (const one of name === undefined ? known : [name]) {
+  process.stdout.write(`## ${one}\n\n${(await benches[one]!(args)).trimEnd()}\n\n`);
 }
-
-interface Process {
-  readonly pid: number;
-  readonly parent: number;
-  readonly command: string;
-}
-
-function processes(): Process[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((name) => {
-      try {
-        const stat = readFileSync(`/proc/${name}/stat`, "utf8");
-        const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
-        const command = readFileSync(`/proc/${name}/cmdline`, "utf8").replaceAll("\0", " ");
-        return [{ pid: Number(name), parent, command }];
-      } catch {
-        return [];
-      }
-    });
-}
-
-/** Proportional set size in MiB (smaps_rollup of proc(5)). */
-function pss(pid: number): number {
-  return Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))?.[1]) / 1024;
-}
-
-async function bareNode(): Promise<number> {
-  const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" });
-  await sleep(500);
-  const size = pss(child.pid!);
-  child.kill();
-  return size;
-}
-
-async function connect(dataDir: string): Promise<Client> {
-  const { connection } = await loadKubeconfig({ file: join(dataDir, "kubeconfig") });
-  return createClient({ transport: httpsTransport(connection), userAgent: "dray-bench" });
-}
-
-async function installDriver(client: Client, nodes: number): Promise<void> {
-  await client.resource(Namespace).create({ metadata: { name: "dra-tutorial" }, spec: {} });
-  for (const name of [
-    "deviceclass",
-    "serviceaccount",
-    "clusterrole",
-    "clusterrolebinding",
-    "priorityclass",
-    "daemonset",
-  ]) {
-    const file = join(repository, "examples", "dra", "driver-install", `${name}.yaml`);
-    for (const document of parseAllDocuments(readFileSync(file, "utf8"))) {
-      const object = document.toJS();
-      await client
-        .resource(kindByApiVersion(object.apiVersion, object.kind))
-        .apply(object, { fieldManager: "bench" });
-    }
-  }
-  while ((await client.resource(ResourceSlice).list()).items.length < nodes) await sleep(20);
-}
-
-/** Milliseconds from creating a claim and a pod to the pod's container running, one after the other. */
-async function claimToRunning(client: Client): Promise<number[]> {
-  const times: number[] = [];
-  for (let i = 0; i < pods; i++) {
-    const name = `bench-${i}`;
-    const metadata = { name, namespace: "default" };
-    const stop = new AbortController();
-    const informer = client.informer(Pod, { namespace: "default", fieldSelector: `metadata.name=${name}` });
-    const running = new Promise<void>((resolve) => {
-      const see = (pod: Pod): void => {
-        if (pod.status?.containerStatuses?.[0]?.state?.running !== undefined) resolve();
-      };
-      informer.handle({ add: see, update: see });
-    });
-    await informer.start(stop.signal);
-    const start = performance.now();
-    await client.resource(ResourceClaim).create({
-      metadata,
-      spec: { devices: { requests: [{ name: "gpu", exactly: { deviceClassName: "gpu.example.com" } }] } },
-    });
-    await client.resource(Pod).create({
-      metadata,
-      spec: {
-        terminationGracePeriodSeconds: 0,
-        containers: [
-          { name: "c", image: "host", command: ["sleep", "1000"], resources: { claims: [{ name: "gpu" }] } },
-        ],
-        resourceClaims: [{ name: "gpu", resourceClaimName: name }],
-      },
-    });
-    await running;
-    times.push(performance.now() - start);
-    stop.abort();
-    await client.resource(Pod).delete(metadata);
-    await client.resource(ResourceClaim).delete(metadata);
-  }
-  return times;
-}
-
-const first: number[] = [];
-const second: number[] = [];
-const latency: number[] = [];
-const memory = {
-  control: [] as number[],
-  agents: [] as number[],
-  driver: [] as number[],
-  node: [] as number[],
-};
-
-for (let round = 0; round < rounds; round++) {
-  const folder = mkdtempSync(join(tmpdir(), "dray-bench-"));
-  const dataDir = join(folder, "data");
-  try {
-    first.push(await timed(["up", "--detach", "--data-dir", dataDir]));
-    await run(["down", "--data-dir", dataDir]);
-    second.push(await timed(["up", "--detach", "--data-dir", dataDir]));
-    const client = await connect(dataDir);
-    await installDriver(client, 2);
-    latency.push(...(await claimToRunning(client)));
-    await sleep(2000);
-    const all = processes();
-    const control = all.find((p) => p.command.includes(" up ") && p.command.includes(dataDir));
-    const agents = all.find((p) => p.parent === control?.pid && p.command.includes(" kubelet "));
-    memory.control.push(pss(control!.pid));
-    memory.agents.push(pss(agents!.pid));
-    for (const driver of all.filter(
-      (p) => p.command.includes("drivers/example/src/main.ts") && p.command.includes("node"),
-    )) {
-      if (!driver.command.startsWith("/bin/sh") && !driver.command.startsWith("sh "))
-        memory.driver.push(pss(driver.pid));
-    }
-    memory.node.push(await bareNode());
-    client.close();
-  } finally {
-    await run(["down", "--data-dir", dataDir, "--delete-data"]);
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-const machine = `${cpus().length} cores of ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}`;
-process.stdout.write(`Measured on ${machine}; median (least to most) of ${rounds} clusters, ${rounds * pods} pods.
-
-| | figure |
-|---|---|
-| \`dray up\`, first start, until both nodes are ready | ${range(first, 0, "ms")} |
-| \`dray up\`, second start | ${range(second, 0, "ms")} |
-| claim and pod created to container running | ${range(latency, 0, "ms")} |
-| memory (PSS): control plane | ${range(memory.control, 0, "MiB")} |
-| memory (PSS): the agents of both nodes | ${range(memory.agents, 0, "MiB")} |
-| memory (PSS): one driver | ${range(memory.driver, 0, "MiB")} |
-| memory (PSS): Node that does nothing | ${range(memory.node, 0, "MiB")} |
-`);
 process.exit(0);
