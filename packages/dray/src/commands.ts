@@ -143,7 +143,7 @@ Exit codes: 0 every pod has a node (whatever the warnings say), 1 one does not f
     .description(
       "tell type and cost of a device selector, or what is wrong with it; exit code 1 if it is wrong",
     )
-    .argument("<expression>", "the CEL expression")
+    .argument("<expression>", "the CEL expression; one that begins with - goes after --")
     .addOption(fresh())
     .addOption(kubernetesVersion())
     .addOption(featureGates())
@@ -153,7 +153,7 @@ Exit codes: 0 every pod has a node (whatever the warnings say), 1 one does not f
   cel
     .command("eval")
     .description("tell which devices a selector matches; exit code 1 if it is wrong or fails on a device")
-    .argument("<expression>", "the CEL expression")
+    .argument("<expression>", "the CEL expression; one that begins with - goes after --")
     .addOption(repeated("-f, --filename <file>", "ResourceSlices: a file, a directory, - for standard input"))
     .option("-R, --recursive", "read the folders in directories, too")
     .addOption(fresh())
