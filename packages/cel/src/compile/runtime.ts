@@ -179,7 +179,10 @@ export function insert(map: Value, key: Value, value: Value | undefined): Value 
 }
 
 function insertOne(map: LiteralMap, key: Value, value: Value): Value {
-  if (map.has(key)) return new CelError(`insert failed: key ${keyText(key)} already exists`);
+  if (map.has(key)) {
+    const text = Array.isArray(key) || key instanceof LiteralMap ? shown(key) : keyText(key);
+    return new CelError(`insert failed: key ${text} already exists`);
+  }
   map.set(key, value);
   return map;
 }
