@@ -9,19 +9,20 @@ export class KnownDifferences {
   readonly #rules: ReadonlyMap<string, string>;
   readonly #met = new Set<string>();
 
-  /** Throws where the file names a rule that there is not. */
-  constructor(text: string) {
-    const { cases, rules: named } = (parse(text) ?? {}) as Record<string, Record<string, string> | null>;
-    this.#cases = new Map(Object.entries(cases ?? {}));
-    this.#rules = new Map(Object.entries(named ?? {}));
+  /** Throws where the file names a rule that there is not. `live`: questions are random, so that its rules hold too. */
+  constructor(text: string, live = false) {
+    const sections = (parse(text) ?? {}) as Record<"cases" | "rules" | "live", Record<string, string> | null>;
+    this.#cases = new Map(Object.entries(sections.cases ?? {}));
+    this.#rules = new Map(Object.entries({ ...sections.rules, ...(live ? sections.live : {}) }));
     const unknown = [...this.#rules.keys()].find((name) => rules[name] === undefined);
     if (unknown !== undefined) {
       throw new Error(`known-differences.yaml: rules.${unknown}: there are ${Object.keys(rules).join(", ")}`);
     }
   }
 
-  static read(): KnownDifferences {
-    return new KnownDifferences(readFileSync(new URL("known-differences.yaml", import.meta.url), "utf8"));
+  static read(live = false): KnownDifferences {
+    const text = readFileSync(new URL("known-differences.yaml", import.meta.url), "utf8");
+    return new KnownDifferences(text, live);
   }
 
   /** Why the case may differ, if it is listed by its id. */

@@ -140,7 +140,7 @@ export function plain(attribute: DeviceAttribute | undefined): unknown {
 }
 
 /** An amount in billionths, as the API writes it; `format`: of what it is compared with, else what is shorter. */
-export function amountText(nano: bigint, format?: QuantityFormat): string {
+function amountText(nano: bigint, format?: QuantityFormat): string {
   const units = nano / 1_000_000_000n;
   if (units * 1_000_000_000n !== nano) return Quantity.parse(`${nano}n`).toString();
   const binary = units !== 0n && units % 1024n === 0n;

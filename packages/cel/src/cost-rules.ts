@@ -1,7 +1,6 @@
 /**
- * What calls cost, by the sizes of their arguments (a receiver comes first) and of the result: characters, bytes,
- * elements. Every rule grows with each size, so that the same rule gives the cost of a call that was made and, for the
- * largest sizes, the most that it can cost. A call without a rule costs 1.
+ * What calls that were made cost, by the sizes of their arguments (a receiver comes first) and of the result: characters,
+ * bytes, elements. A call without a rule costs 1. The estimates are in `call-estimates.ts`.
  */
 export type CostRule = (sizes: readonly number[], result: number) => number;
 
