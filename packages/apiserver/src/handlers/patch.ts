@@ -10,7 +10,8 @@ import {
   strategicMergePatch,
 } from "../patch/index.ts";
 import { convert } from "../registry/conversion/index.ts";
-import { ensureNamespace, type UpdateRules } from "../registry/registry.ts";
+import { ensureNamespace } from "../registry/metadata.ts";
+import type { UpdateRules } from "../registry/registry.ts";
 import { objectForms, objectResponse } from "../representation.ts";
 import { type WriteOptions, writeOptions } from "../request/options.ts";
 import { thaw } from "../storage/json.ts";

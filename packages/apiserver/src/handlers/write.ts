@@ -1,7 +1,8 @@
 import { type KubeObject, StatusError } from "@dray/api";
 import type { ApiResponse } from "@dray/client";
 import { convert } from "../registry/conversion/index.ts";
-import { ensureNamespace, type Write } from "../registry/registry.ts";
+import { ensureNamespace } from "../registry/metadata.ts";
+import type { Write } from "../registry/registry.ts";
 import { objectForms, objectResponse } from "../representation.ts";
 import { type WriteOptions, writeOptions } from "../request/options.ts";
 import { thaw } from "../storage/json.ts";

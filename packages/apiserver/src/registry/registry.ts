@@ -1,28 +1,24 @@
-import {
-  apiVersionOf,
-  type Features,
-  type FieldError,
-  invalid,
-  type KubeObject,
-  StatusError,
-} from "@dray/api";
+import { type Features, type FieldError, invalid, type KubeObject, StatusError } from "@dray/api";
 import { dropDisabledFields } from "@dray/api/validation";
 import type { Clock, UserInfo } from "@dray/client";
 import type { Admission, AdmissionRequest } from "../admission/admission.ts";
 import type { Attributes, Decision } from "../authorization/attributes.ts";
 import type { DecodeOptions } from "../codec.ts";
 import type { DeleteOptions, FieldValidation, WriteOptions } from "../request/options.ts";
-import { alreadyExists, conflict, notFound, qualified, serverError, statusObject } from "../response.ts";
+import { alreadyExists, conflict, notFound, serverError, statusObject } from "../response.ts";
 import type { ResourceCache, Stored } from "../storage/cache.ts";
-import { deepEqual, deepFreeze, thaw } from "../storage/json.ts";
+import { deepFreeze, thaw } from "../storage/json.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
 import { Turns } from "../storage/turns.ts";
 import type { Checks } from "./checks.ts";
 import { convert } from "./conversion/index.ts";
+import { deletionFinalizers, markDeleted } from "./deletion.ts";
 import type { ServedResource } from "./kinds.ts";
 import type { ManagedFields } from "./managed-fields.ts";
+import { countGeneration, ensureNamespace, prepareMetadata, resetStatus, sameObject } from "./metadata.ts";
 import { nameSuffix } from "./names.ts";
+import { checkPreconditions, checkVersion, modified } from "./preconditions.ts";
 import { strategies } from "./strategies.ts";
 import type { Strategy, StrategyContext } from "./strategy.ts";
 
@@ -285,8 +281,8 @@ export class Registry {
       this.managers.updated(served, object, old, options.fieldManager, write.subresource, context.now);
     }
     if (!rules.unchecked) await this.#admission.mutate(admitted);
-    this.#checkVersion(write, rules, object, old, key, current);
-    this.#prepareMetadata(served, object, old, write.subresource);
+    checkVersion(served, rules.replaces === true, object, current);
+    prepareMetadata(served, object, old, write.subresource);
     dropDisabledFields(served.stored, object, old, this.features);
     strategy.prepareForUpdate?.(object, old, context);
     // The scheduler's choice is no change of what the user wants (KEP-5067: generation counts from 1).
@@ -313,79 +309,8 @@ export class Registry {
     }
     const stored = await this.storage.put(key, object, current.revision, strategy.ttl?.(object));
     if (stored) return stored.object;
-    if (rules.expectedVersion !== undefined) throw this.#modified(served, write.name);
+    if (rules.expectedVersion !== undefined) throw modified(served, write.name);
     return undefined;
-  }
-
-  #modified(served: ServedResource, name: string): StatusError {
-    return conflict(
-      served,
-      name,
-      "the object has been modified; please apply your changes to the latest version and try again",
-    );
-  }
-
-  #checkVersion(
-    write: Write,
-    rules: UpdateRules,
-    object: KubeObject,
-    old: KubeObject,
-    key: string,
-    current: Stored,
-  ): void {
-    const { served } = write;
-    const { uid, resourceVersion } = object.metadata;
-    if (rules.replaces && uid && uid !== old.metadata.uid) {
-      throw conflict(
-        served,
-        write.name,
-        `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`,
-      );
-    }
-    if (resourceVersion && resourceVersion !== "0") {
-      if (!/^\d+$/.test(resourceVersion)) {
-        throw serverError(`strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`);
-      }
-      if (Number(resourceVersion) !== current.revision) throw this.#modified(served, write.name);
-    } else if (rules.replaces && served.facts.needsVersion) {
-      throw invalid({ group: served.group, kind: served.resource }, write.name, [
-        {
-          type: "Invalid",
-          path: "metadata.resourceVersion",
-          value: "0",
-          detail: "must be specified for an update",
-        },
-      ]);
-    }
-  }
-
-  /** What no update changes: identity, and what the other half (main or status) owns. */
-  #prepareMetadata(served: ServedResource, object: KubeObject, old: KubeObject, subresource: string): void {
-    const { metadata } = object;
-    metadata.uid ||= old.metadata.uid;
-    metadata.creationTimestamp ||= old.metadata.creationTimestamp;
-    copyField(metadata, old.metadata, "generation");
-    if (old.metadata.deletionTimestamp !== undefined) {
-      metadata.deletionTimestamp = old.metadata.deletionTimestamp;
-      copyField(metadata, old.metadata, "deletionGracePeriodSeconds");
-    }
-    delete metadata.selfLink;
-    if (!served.facts.status) return;
-    // A binding writes the node and the condition PodScheduled in one.
-    if (subresource === "binding") return;
-    if (subresource !== "status") {
-      copyField(object, old, "status");
-      return;
-    }
-    for (const field of new Set([...Object.keys(object), ...Object.keys(old)])) {
-      if (field !== "status" && field !== "metadata") copyField(object, old, field);
-    }
-    if (served.facts.status === "labels") copyField(metadata, old.metadata, "labels");
-    if (served.facts.status === "reset") {
-      for (const field of ["labels", "annotations", "finalizers", "ownerReferences"] as const) {
-        copyField(metadata, old.metadata, field);
-      }
-    }
   }
 
   #refuse(served: ServedResource, object: KubeObject, errors: readonly FieldError[]): void {
@@ -405,7 +330,7 @@ export class Registry {
     for (let attempt = 0; attempt < 100; attempt++) {
       const current = this.need(served, write.namespace, write.name);
       const old = current.object;
-      this.#checkPreconditions(served, options, old);
+      checkPreconditions(served, options, old);
       await this.#admission.validate({
         operation: "DELETE",
         served,
@@ -439,39 +364,6 @@ export class Registry {
     throw conflict(served, write.name, "too many writers change this object at the same time");
   }
 
-  #checkPreconditions(served: ServedResource, options: DeleteOptions, old: KubeObject): void {
-    const { uid, resourceVersion } = options.preconditions ?? {};
-    const kind = { group: served.group, resource: served.kind };
-    const name = old.metadata.name;
-    // Namespaces are deleted in a way of their own, with words of its own.
-    if (served.resource === "namespaces") {
-      const failed = (field: string, wanted: string, present: string): StatusError =>
-        conflict(
-          served,
-          name,
-          `Precondition failed: ${field} in precondition: ${wanted}, ${field} in object meta: ${present}`,
-        );
-      if (uid !== undefined && uid !== old.metadata.uid) throw failed("UID", uid, old.metadata.uid);
-      if (resourceVersion !== undefined && resourceVersion !== old.metadata.resourceVersion) {
-        throw failed("ResourceVersion", resourceVersion, old.metadata.resourceVersion);
-      }
-    }
-    if (uid !== undefined && uid !== old.metadata.uid) {
-      throw conflict(
-        kind,
-        name,
-        `the UID in the precondition (${uid}) does not match the UID in record (${old.metadata.uid}). The object might have been deleted and then recreated`,
-      );
-    }
-    if (resourceVersion !== undefined && resourceVersion !== old.metadata.resourceVersion) {
-      throw conflict(
-        kind,
-        name,
-        `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${old.metadata.resourceVersion}). The object might have been modified`,
-      );
-    }
-  }
-
   /** What DELETE answers for an object that is gone. */
   deletionAnswer(served: ServedResource, object: KubeObject): object {
     if (served.facts.answersDeleted) return object;
@@ -486,90 +378,3 @@ export class Registry {
     });
   }
 }
-
-export function ensureNamespace(served: ServedResource, namespace: string, object: KubeObject): void {
-  const own = object.metadata.namespace ?? "";
-  if (own === "") {
-    if (served.namespaced) object.metadata.namespace = namespace;
-    return;
-  }
-  // The old way to say that a cluster-scoped object has no namespace.
-  if (!served.namespaced && own === "default") {
-    delete object.metadata.namespace;
-    return;
-  }
-  if (own !== (served.namespaced ? namespace : "")) {
-    throw StatusError.of(
-      "BadRequest",
-      "the namespace of the provided object does not match the namespace sent on the request",
-    );
-  }
-}
-
-/** A status that nobody has written yet. */
-function resetStatus(object: KubeObject, zero: { readonly [field: string]: unknown }): void {
-  const parent = object as KubeObject & { status?: unknown };
-  if (zero["status"] === undefined) delete parent.status;
-  else parent.status = thaw(zero["status"]);
-}
-
-function copyField<T extends object>(target: T, source: T, field: string): void {
-  const to = target as Record<string, unknown>;
-  const from = source as Record<string, unknown>;
-  if (from[field] === undefined) delete to[field];
-  else to[field] = from[field];
-}
-
-function countGeneration(served: ServedResource, object: KubeObject, old: KubeObject): void {
-  if (!served.facts.generation) return;
-  const plain = (source: KubeObject): object => {
-    const { metadata: _metadata, status: _status, ...rest } = source as KubeObject & { status?: unknown };
-    return rest;
-  };
-  const count = Number(old.metadata.generation ?? 0);
-  const changed = !deepEqual(plain(object), plain(old));
-  if (changed || old.metadata.generation !== undefined)
-    object.metadata.generation = count + (changed ? 1 : 0);
-}
-
-/** The same but for resourceVersion and the times of managedFields. */
-function sameObject(left: KubeObject, right: KubeObject): boolean {
-  const plain = (object: KubeObject): object => {
-    const { resourceVersion: _version, managedFields, ...metadata } = object.metadata;
-    const managers = (managedFields ?? []).map(({ time: _time, ...entry }) => entry);
-    return { ...object, metadata: { ...metadata, managers } };
-  };
-  return deepEqual(plain(left), plain(right));
-}
-
-/** The finalizers that an object has once its deletion has begun with these options. */
-function deletionFinalizers(object: KubeObject, options: DeleteOptions): string[] {
-  const present = object.metadata.finalizers ?? [];
-  const policy = options.propagationPolicy;
-  if (policy === undefined) return present;
-  const rest = present.filter((name) => name !== "orphan" && name !== "foregroundDeletion");
-  if (policy === "Orphan") return [...rest, "orphan"];
-  if (policy === "Foreground") return [...rest, "foregroundDeletion"];
-  return rest;
-}
-
-/** Sets when the object goes; a second DELETE may only bring that forward. */
-function markDeleted(
-  object: KubeObject,
-  old: KubeObject,
-  grace: number | undefined,
-  time: (seconds: number) => string,
-  counted: boolean,
-): void {
-  const { metadata } = object;
-  const seconds = grace ?? 0;
-  const before = old.metadata.deletionGracePeriodSeconds;
-  if (old.metadata.deletionTimestamp !== undefined && (before === undefined || Number(before) <= seconds))
-    return;
-  metadata.deletionTimestamp = time(seconds);
-  metadata.deletionGracePeriodSeconds = seconds;
-  if (counted && metadata.generation !== undefined && old.metadata.deletionTimestamp === undefined)
-    metadata.generation = Number(metadata.generation) + 1;
-}
-
-export { apiVersionOf, qualified };

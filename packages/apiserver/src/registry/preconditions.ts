@@ -1,0 +1,85 @@
+import { invalid, type KubeObject, type StatusError } from "@dray/api";
+import type { DeleteOptions } from "../request/options.ts";
+import { conflict, serverError } from "../response.ts";
+import type { Stored } from "../storage/cache.ts";
+import type { ServedResource } from "./kinds.ts";
+
+/** 409: another write came between reading and writing. */
+export function modified(served: ServedResource, name: string): StatusError {
+  return conflict(
+    served,
+    name,
+    "the object has been modified; please apply your changes to the latest version and try again",
+  );
+}
+
+/**
+ * What the object to be written says of the one it replaces must be true: uid (where it replaces it whole) and
+ * resourceVersion. Throws 409, and 422 where the kind insists on a resourceVersion.
+ */
+export function checkVersion(
+  served: ServedResource,
+  replaces: boolean,
+  object: KubeObject,
+  current: Stored,
+): void {
+  const old = current.object;
+  const { name } = old.metadata;
+  const { uid, resourceVersion } = object.metadata;
+  if (replaces && uid && uid !== old.metadata.uid) {
+    throw conflict(
+      served,
+      name,
+      `StorageError: invalid object, Code: 4, Key: ${current.key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`,
+    );
+  }
+  if (resourceVersion && resourceVersion !== "0") {
+    if (!/^\d+$/.test(resourceVersion)) {
+      throw serverError(`strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`);
+    }
+    if (Number(resourceVersion) !== current.revision) throw modified(served, name);
+  } else if (replaces && served.facts.needsVersion) {
+    throw invalid({ group: served.group, kind: served.resource }, name, [
+      {
+        type: "Invalid",
+        path: "metadata.resourceVersion",
+        value: "0",
+        detail: "must be specified for an update",
+      },
+    ]);
+  }
+}
+
+/** The preconditions of a DELETE. Throws 409. */
+export function checkPreconditions(served: ServedResource, options: DeleteOptions, old: KubeObject): void {
+  const { uid, resourceVersion } = options.preconditions ?? {};
+  const kind = { group: served.group, resource: served.kind };
+  const name = old.metadata.name;
+  // Namespaces are deleted in a way of their own, with words of its own.
+  if (served.resource === "namespaces") {
+    const failed = (field: string, wanted: string, present: string): StatusError =>
+      conflict(
+        served,
+        name,
+        `Precondition failed: ${field} in precondition: ${wanted}, ${field} in object meta: ${present}`,
+      );
+    if (uid !== undefined && uid !== old.metadata.uid) throw failed("UID", uid, old.metadata.uid);
+    if (resourceVersion !== undefined && resourceVersion !== old.metadata.resourceVersion) {
+      throw failed("ResourceVersion", resourceVersion, old.metadata.resourceVersion);
+    }
+  }
+  if (uid !== undefined && uid !== old.metadata.uid) {
+    throw conflict(
+      kind,
+      name,
+      `the UID in the precondition (${uid}) does not match the UID in record (${old.metadata.uid}). The object might have been deleted and then recreated`,
+    );
+  }
+  if (resourceVersion !== undefined && resourceVersion !== old.metadata.resourceVersion) {
+    throw conflict(
+      kind,
+      name,
+      `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${old.metadata.resourceVersion}). The object might have been modified`,
+    );
+  }
+}
