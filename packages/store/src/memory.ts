@@ -2,6 +2,9 @@ import { Expiry, type StoreClock } from "./clock.ts";
 import {
   CompactedError,
   type Compare,
+  checkOperations,
+  checkRevision,
+  compareKeys,
   type Entry,
   type ListOptions,
   type Operation,
@@ -42,11 +45,12 @@ class MemoryStore implements Store, History {
 
   async list(prefix: string, options: ListOptions = {}) {
     const revision = options.revision ?? this.#revision;
-    if (revision < this.compacted) throw new CompactedError(revision, this.compacted);
+    if (revision < this.compacted) throw new CompactedError(revision);
+    checkRevision(revision, this.#revision);
     const at = revision < this.#revision ? this.#at(prefix, revision) : this.#entries;
-    const keys = [...at.keys()].filter((key) => key.startsWith(prefix)).sort();
+    const keys = [...at.keys()].filter((key) => key.startsWith(prefix)).sort(compareKeys);
     const after = options.after;
-    const rest = after === undefined ? keys : keys.filter((key) => key > after);
+    const rest = after === undefined ? keys : keys.filter((key) => compareKeys(key, after) > 0);
     const page = options.limit === undefined ? rest : rest.slice(0, options.limit);
     const entries = page.map((key) => at.get(key)!);
     return { entries, revision, more: page.length < rest.length };
@@ -60,6 +64,7 @@ class MemoryStore implements Store, History {
 
   async txn(compare: readonly Compare[], operations: readonly Operation[]): Promise<TxnResult> {
     if (this.#closed) throw new Error("the store is closed");
+    checkOperations(operations);
     const holds = compare.every(
       ({ key, modRevision }) => (this.#entries.get(key)?.modRevision ?? 0) === modRevision,
     );

@@ -7,6 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { storeConformance, TestClock } from "./conformance.ts";
 import { sqliteStore } from "./index.ts";
+import { LogSync } from "./log-sync.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "dray-store-"));
 let files = 0;
@@ -39,9 +40,43 @@ test("sqlite: entries that ran out while the store was closed go when it opens",
   clock.advance(60_000);
   const second = sqliteStore(file, clock);
   clock.advance(10_000);
-  await new Promise(setImmediate);
-  assert.equal(await second.count("/"), 0);
+  while ((await second.count("/")) > 0) await new Promise(setImmediate);
   await second.close();
+});
+
+test("sqlite: nobody sees a write before it is acknowledged, and what comes meanwhile is kept in order", async () => {
+  const store = sqliteStore(newFile(), new TestClock());
+  let acknowledged = 0;
+  const writes: Promise<number>[] = [];
+  for (let i = 1; i <= 20; i++) {
+    const write = store.txn([], [{ type: "put", key: "/a", value: `${i}` }]);
+    writes.push(
+      write.then(({ revision }) => {
+        acknowledged = i;
+        return revision;
+      }),
+    );
+    await new Promise(setImmediate);
+    const seen = Number((await store.get("/a"))?.value ?? 0);
+    assert.ok(seen <= acknowledged, `${seen} is seen, ${acknowledged} is acknowledged`);
+  }
+  const revisions = await Promise.all(writes);
+  assert.deepEqual(
+    revisions,
+    [...revisions].sort((a, b) => a - b),
+  );
+  assert.equal((await store.get("/a"))?.value, "20");
+  const last = store.txn([], [{ type: "put", key: "/a", value: "21" }]);
+  await store.close();
+  assert.equal((await last).revision, revisions.at(-1)! + 1);
+});
+
+test("sqlite: a log that cannot be put on the disk is an error of those who wait for it", async () => {
+  const log = new LogSync("/nonexistent/file.db");
+  const failed = await new Promise<Error | null>((resolve) => log.start(resolve));
+  assert.match(String(failed), /ENOENT/);
+  assert.equal(log.running, false);
+  await log.close();
 });
 
 test("sqlite: a file has one owner at a time", async () => {

@@ -1,9 +1,16 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { setImmediate as turn } from "node:timers/promises";
 import { Expiry, type StoreClock } from "./clock.ts";
+import { LogSync } from "./log-sync.ts";
+import { idOf, openFile, revisionOf, takeLock } from "./sqlite-file.ts";
+import { entryOf, eventOf, type Row, reads } from "./sqlite-rows.ts";
 import {
   CompactedError,
   type Compare,
+  checkOperations,
+  checkRevision,
   type Entry,
+  endOf,
   type ListOptions,
   type Operation,
   type Store,
@@ -13,38 +20,15 @@ import {
 import { type History, Watchers } from "./watchers.ts";
 
 /**
- * A durable store in one SQLite file (WAL, every commit synced to disk). All writes of one turn of the event loop
- * share one commit. Throws if the file is not a store of ours, or is open in another process.
+ * A durable store in one SQLite file (WAL). All writes of one turn of the event loop, and those that come while the
+ * ones before are put on the disk, share one commit; they are acknowledged when it is on the disk. Throws if the file is not a store of ours, or is open in another process.
  */
 export function sqliteStore(path: string, clock: StoreClock): Store {
   return new SqliteStore(path, clock);
 }
 
-/** One row for each write, `position` within its txn; the row of a deletion has no value. */
-const schema = `
-  CREATE TABLE IF NOT EXISTS writes (
-    key TEXT NOT NULL,
-    revision INTEGER NOT NULL,
-    position INTEGER NOT NULL,
-    value TEXT,
-    created INTEGER NOT NULL,
-    previous INTEGER NOT NULL,
-    expires INTEGER,
-    PRIMARY KEY (key, revision)
-  ) WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS writes_by_revision ON writes (revision, position);
-  CREATE INDEX IF NOT EXISTS writes_by_expiry ON writes (expires) WHERE expires IS NOT NULL;
-  CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID;
-`;
-const applicationId = 0x44524159;
-
-interface Row {
-  readonly key: string;
-  readonly revision: number;
-  readonly value: string | null;
-  readonly created: number;
-  readonly previous: number;
-}
+/** Changes that compaction looks at in one turn of the event loop. */
+const compactionStep = 1_000;
 
 interface Pending {
   readonly result: TxnResult;
@@ -62,13 +46,19 @@ class SqliteStore implements Store, History {
   readonly #watchers = new Watchers(this);
   readonly #current: StatementSync;
   readonly #insert: StatementSync;
-  readonly #read: ReadonlyMap<string, StatementSync>;
-  /** Newest revision that is durable, and newest that is applied. */
+  readonly #read: Readonly<Record<keyof typeof reads, StatementSync>>;
+  readonly #log: LogSync;
+  /** Newest revision that is on the disk, newest that is committed, and newest that is applied. */
   #durable: number;
+  #committed: number;
   #applied: number;
   compacted: number;
+  #compaction: Promise<void> = Promise.resolve();
+  /** What the open transaction has, and what is committed and not yet on the disk. */
   #pending: Pending[] = [];
   #events: StoreEvent[] = [];
+  #unsynced: { readonly pending: Pending[]; readonly events: StoreEvent[] } = { pending: [], events: [] };
+  #open = false;
   #flush: NodeJS.Immediate | undefined;
   #closed = false;
 
@@ -76,38 +66,32 @@ class SqliteStore implements Store, History {
     this.#clock = clock;
     this.#expiry = new Expiry(clock, (now) => this.#expire(now));
     this.#lock = takeLock(path);
-    this.#writer = new DatabaseSync(path);
     try {
-      prepareFile(this.#writer, path);
-      this.#reader = new DatabaseSync(path, { readOnly: true });
+      this.#writer = openFile(path);
     } catch (error) {
-      this.#writer.close();
       this.#lock.close();
       throw error;
     }
-    const state = (name: string, otherwise: number): number =>
-      Number(
-        this.#writer.prepare("SELECT number FROM state WHERE name = ?").get(name)?.["number"] ?? otherwise,
-      );
-    this.compacted = state("compacted", 0);
-    const newest = this.#writer.prepare("SELECT max(revision) AS revision FROM writes").get();
-    this.#durable = Math.max(Number(newest?.["revision"] ?? 0), state("revision", 1));
-    this.#applied = this.#durable;
-    this.#current = this.#writer.prepare("SELECT * FROM writes WHERE key = ? ORDER BY revision DESC LIMIT 1");
-    this.#insert = this.#writer.prepare("INSERT INTO writes VALUES (?, ?, ?, ?, ?, ?, ?)");
-    const upTo = "(SELECT max(revision) FROM writes WHERE key = w.key AND revision <= ?)";
-    const range = "w.key > ? AND w.key >= ? AND w.key < ?";
-    this.#read = new Map(
-      Object.entries({
-        get: "SELECT * FROM writes WHERE key = ? ORDER BY revision DESC LIMIT 1",
-        at: "SELECT * FROM writes WHERE key = ? AND revision = ?",
-        list: `SELECT * FROM writes w WHERE ${range} AND value IS NOT NULL AND revision = ${upTo} ORDER BY key LIMIT ?`,
-        count: `SELECT count(*) AS count FROM writes w WHERE ${range} AND value IS NOT NULL AND revision = ${upTo}`,
-        events: "SELECT * FROM writes WHERE revision > ? AND revision <= ? ORDER BY revision, position",
-        span: "SELECT revision FROM writes WHERE revision > ? AND key >= ? AND key < ? ORDER BY revision LIMIT 1 OFFSET ?",
-      }).map(([name, sql]) => [name, this.#reader.prepare(sql)]),
+    this.#reader = new DatabaseSync(path, { readOnly: true });
+    const number = (sql: string): number =>
+      Number(Object.values(this.#writer.prepare(sql).get() ?? {})[0] ?? 0);
+    this.compacted = number("SELECT number FROM state WHERE name = 'compacted'");
+    this.#durable = Math.max(
+      revisionOf(number("SELECT max(id) FROM changes")),
+      number("SELECT number FROM state WHERE name = 'revision'"),
+      1,
     );
-    const due = this.#nextExpiry();
+    this.#committed = this.#durable;
+    this.#applied = this.#durable;
+    this.#log = new LogSync(path);
+    this.#current = this.#writer.prepare(reads.get);
+    this.#insert = this.#writer.prepare(
+      "INSERT INTO changes (id, key, created, previous, expires, value) VALUES (?, ?, ?, ?, ?, ?)",
+    );
+    this.#read = Object.fromEntries(
+      Object.entries(reads).map(([name, sql]) => [name, this.#reader.prepare(sql)]),
+    ) as Record<keyof typeof reads, StatementSync>;
+    const due = this.#nextDue(0);
     if (due !== undefined) this.#expiry.note(due);
   }
 
@@ -116,35 +100,38 @@ class SqliteStore implements Store, History {
   }
 
   async get(key: string): Promise<Entry | undefined> {
-    return entryOf(this.#statement("get").get(key) as Row | undefined);
+    return entryOf(this.#statement("get").get(key, idOf(this.#durable + 1, 0)) as Row | undefined);
   }
 
   async list(prefix: string, options: ListOptions = {}) {
-    const revision = options.revision ?? this.#durable;
-    if (revision < this.compacted) throw new CompactedError(revision, this.compacted);
-    const limit = options.limit === undefined ? -1 : options.limit + 1;
-    const rows = this.#statement("list").all(
-      options.after ?? "",
-      prefix,
-      endOf(prefix),
-      revision,
-      limit,
-    ) as unknown[];
-    const entries = rows.map((row) => entryOf(row as Row)!);
-    const more = options.limit !== undefined && entries.length > options.limit;
-    return { entries: more ? entries.slice(0, options.limit) : entries, revision, more };
+    const { after = "", limit, revision = this.#durable } = options;
+    if (revision < this.compacted) throw new CompactedError(revision);
+    checkRevision(revision, this.#durable);
+    const range = { after, prefix, end: endOf(prefix), before: idOf(revision + 1, 0) };
+    const rows = this.#statement("list").all({ ...range, limit: limit === undefined ? -1 : limit + 1 });
+    const entries = (rows as unknown as Row[]).map((row) => entryOf(row)!);
+    const more = limit !== undefined && entries.length > limit;
+    return { entries: more ? entries.slice(0, limit) : entries, revision, more };
   }
 
   async count(prefix: string): Promise<number> {
-    return Number(this.#statement("count").get("", prefix, endOf(prefix), this.#durable)?.["count"]);
+    const range = { after: "", prefix, end: endOf(prefix), before: idOf(this.#durable + 1, 0) };
+    return Number(this.#statement("count").get(range)?.["count"]);
   }
 
   txn(compare: readonly Compare[], operations: readonly Operation[]): Promise<TxnResult> {
     if (this.#closed) return Promise.reject(new Error("the store is closed"));
     try {
-      if (this.#flush === undefined) {
+      checkOperations(operations);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    try {
+      if (!this.#open) {
         this.#writer.exec("BEGIN IMMEDIATE");
-        this.#flush = setImmediate(() => this.#commit());
+        this.#open = true;
+        // Where a sync is under way the end of it commits.
+        if (!this.#log.running) this.#flush = setImmediate(() => this.#commit());
       }
       const result = this.#apply(compare, operations);
       return new Promise((resolve, reject) => this.#pending.push({ result, resolve, reject }));
@@ -159,36 +146,20 @@ class SqliteStore implements Store, History {
     return this.#watchers.watch(prefix, from, signal);
   }
 
-  async compact(revision: number): Promise<void> {
-    this.#commit();
-    const target = Math.min(revision, this.#durable);
-    if (target <= this.compacted) return;
-    this.#writer.exec("BEGIN IMMEDIATE");
-    try {
-      this.#writer
-        .prepare(
-          `DELETE FROM writes AS w WHERE revision <= ? AND (value IS NULL OR revision <
-             (SELECT max(revision) FROM writes WHERE key = w.key AND revision <= ?))`,
-        )
-        .run(target, target);
-      const set = this.#writer.prepare(
-        "INSERT INTO state VALUES (?, ?) ON CONFLICT DO UPDATE SET number = excluded.number",
-      );
-      set.run("compacted", target);
-      // The row with the highest revision may just have gone: revisions never repeat all the same.
-      set.run("revision", this.#durable);
-      this.#writer.exec("COMMIT");
-    } catch (error) {
-      if (this.#writer.isTransaction) this.#writer.exec("ROLLBACK");
-      throw error;
-    }
-    this.compacted = target;
+  compact(revision: number): Promise<void> {
+    this.#compaction = this.#compaction.then(
+      () => this.#compact(revision),
+      () => this.#compact(revision),
+    );
+    return this.#compaction;
   }
 
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#commit();
     this.#closed = true;
+    await this.#log.close();
+    this.#settle(null);
     this.#expiry.close();
     this.#watchers.close();
     this.#reader.close();
@@ -197,142 +168,173 @@ class SqliteStore implements Store, History {
   }
 
   eventsAfter(prefix: string, from: number, limit: number): readonly StoreEvent[] {
-    // The revision at which a page is full; all of that revision belongs to the page.
-    const full = this.#statement("span").get(from, prefix, endOf(prefix), limit - 1)?.["revision"];
-    const rows = this.#statement("events").all(from, Number(full ?? this.#durable)) as unknown[];
+    // The change at which a page is full; all of its revision belongs to the page.
+    const full = this.#statement("span").get(idOf(from + 1, 0), prefix, endOf(prefix), limit - 1);
+    const last = full === undefined ? this.#durable : revisionOf(Number(full["id"]));
+    const rows = this.#statement("events").all(idOf(from + 1, 0), idOf(last + 1, 0)) as unknown[];
     return (rows as Row[])
       .filter((row) => row.key.startsWith(prefix))
       .map((row) => {
-        const before =
-          row.previous === 0
-            ? undefined
-            : (this.#statement("at").get(row.key, row.previous) as Row | undefined);
-        return eventOf(row, entryOf(before));
+        const previous = row.previous === 0 ? undefined : this.#statement("at").get(row.previous);
+        return eventOf(row, entryOf(previous as Row | undefined));
       });
   }
 
-  #statement(name: string): StatementSync {
+  #statement(name: keyof typeof reads): StatementSync {
     if (this.#closed) throw new Error("the store is closed");
-    return this.#read.get(name)!;
+    return this.#read[name];
   }
 
   #apply(compare: readonly Compare[], operations: readonly Operation[]): TxnResult {
-    const current = (key: string): Entry | undefined => entryOf(this.#current.get(key) as Row | undefined);
-    if (compare.some(({ key, modRevision }) => (current(key)?.modRevision ?? 0) !== modRevision)) {
-      const entries = compare.map(({ key }) => current(key)).filter((entry) => entry !== undefined);
+    const rows = new Map<string, Row | undefined>();
+    const current = (key: string): Row | undefined => {
+      if (!rows.has(key)) rows.set(key, this.#current.get(key, Number.MAX_SAFE_INTEGER) as Row | undefined);
+      return rows.get(key);
+    };
+    const entry = (key: string): Entry | undefined => entryOf(current(key));
+    if (compare.some(({ key, modRevision }) => (entry(key)?.modRevision ?? 0) !== modRevision)) {
+      const entries = compare.map(({ key }) => entry(key)).filter((entry) => entry !== undefined);
       return { succeeded: false, revision: this.#applied, current: entries };
     }
     const revision = this.#applied + 1;
     for (const [position, operation] of operations.entries()) {
       const { key } = operation;
-      const previous = current(key);
+      const previous = entry(key);
       if (operation.type === "delete" && previous === undefined) continue;
+      const id = idOf(revision, position);
       const created = previous?.createRevision ?? revision;
+      const before = previous === undefined ? 0 : current(key)!.id;
       const value = operation.type === "put" ? operation.value : null;
       const due =
         operation.type === "put" && operation.ttl !== undefined
           ? this.#clock.now() + operation.ttl * 1000
           : null;
-      this.#insert.run(key, revision, position, value, created, previous?.modRevision ?? 0, due);
+      this.#insert.run(id, key, created, before, due, value);
       if (due !== null) this.#expiry.note(due);
-      this.#events.push(eventOf({ key, revision, value, created, previous: 0 }, previous));
+      this.#events.push(eventOf({ id, key, value, created, previous: before }, previous));
       this.#applied = revision;
     }
     return { succeeded: true, revision: this.#applied };
   }
 
-  /** Ends the turn: one durable commit, then acknowledgements and events. */
+  /** Ends the transaction, and has it put on the disk. */
   #commit(): void {
-    if (this.#flush === undefined) return;
+    if (!this.#open) return;
     clearImmediate(this.#flush);
-    this.#flush = undefined;
     try {
       this.#writer.exec("COMMIT");
     } catch (error) {
       this.#abandon(error);
       return;
     }
-    this.#durable = this.#applied;
-    const pending = this.#pending;
-    const events = this.#events;
+    this.#open = false;
+    this.#committed = this.#applied;
+    this.#unsynced.pending.push(...this.#pending);
+    this.#unsynced.events.push(...this.#events);
     this.#pending = [];
     this.#events = [];
-    if (events.length > 0) this.#watchers.publish(events);
-    for (const { resolve, result } of pending) resolve(result);
+    if (!this.#log.running) this.#sync();
   }
 
+  #sync(): void {
+    const { pending, events } = this.#unsynced;
+    const revision = this.#committed;
+    this.#unsynced = { pending: [], events: [] };
+    this.#log.start((error) => {
+      this.#settle(error, { pending, events }, revision);
+      if (this.#closed) return;
+      this.#commit();
+      if (!this.#log.running && this.#unsynced.pending.length > 0) this.#sync();
+    });
+  }
+
+  /** Acknowledges what is on the disk. Where it could not be put there the file has it all the same. */
+  #settle(error: Error | null, { pending, events } = this.#unsynced, revision = this.#committed): void {
+    this.#durable = revision;
+    if (events.length > 0) this.#watchers.publish(events);
+    for (const { resolve, reject, result } of pending) {
+      if (error === null) resolve(result);
+      else reject(error);
+    }
+  }
+
+  /** Takes back what this turn has written. */
   #abandon(error: unknown): void {
     clearImmediate(this.#flush);
-    this.#flush = undefined;
-    if (this.#writer.isTransaction) this.#writer.exec("ROLLBACK");
-    this.#applied = this.#durable;
+    this.#open = false;
+    this.#applied = this.#committed;
     this.#events = [];
     const pending = this.#pending;
     this.#pending = [];
     for (const { reject } of pending) reject(error);
+    this.#rollBack();
+  }
+
+  #rollBack(): void {
+    try {
+      // After some errors SQLite has done so by itself.
+      if (this.#writer.isTransaction) this.#writer.exec("ROLLBACK");
+    } catch {
+      // The error that led here is told; the next write, which cannot begin, comes back here.
+    }
+  }
+
+  /** In steps, between which others have their turn: a long history must not stop the world. */
+  async #compact(revision: number): Promise<void> {
+    const target = Math.min(revision, this.#durable);
+    if (target <= this.compacted || this.#closed) return;
+    this.#transaction(() => {
+      const set = this.#writer.prepare(
+        "INSERT INTO state VALUES (?, ?) ON CONFLICT DO UPDATE SET number = excluded.number",
+      );
+      set.run("compacted", target);
+      // The newest change may be one that goes: revisions never repeat all the same.
+      set.run("revision", this.#committed);
+    });
+    this.compacted = target;
+    const end = idOf(target + 1, 0);
+    const step = this.#writer.prepare(
+      "SELECT id FROM changes WHERE id >= ? AND id < ? ORDER BY id LIMIT 1 OFFSET ?",
+    );
+    // Oldest first: what a deletion hides is gone before the deletion is.
+    const forget =
+      this.#writer.prepare(`DELETE FROM changes WHERE id >= :begin AND id < :to AND (value IS NULL OR
+      id < (SELECT max(id) FROM changes c WHERE c.key = changes.key AND c.id < :end))`);
+    let begin = 0;
+    while (begin < end && !this.#closed) {
+      const to = Number(step.get(begin, end, compactionStep)?.["id"] ?? end);
+      this.#transaction(() => forget.run({ begin, to, end }));
+      begin = to;
+      await turn();
+    }
+  }
+
+  /** A commit of its own, after what this turn has written so far. */
+  #transaction(work: () => void): void {
+    this.#commit();
+    this.#writer.exec("BEGIN IMMEDIATE");
+    try {
+      work();
+      this.#writer.exec("COMMIT");
+    } catch (error) {
+      this.#rollBack();
+      throw error;
+    }
   }
 
   #expire(now: number): number | undefined {
-    const rows = this.#reader
-      .prepare(
-        `SELECT key, revision FROM writes w WHERE expires <= ?
-           AND revision = (SELECT max(revision) FROM writes WHERE key = w.key)`,
-      )
-      .all(now) as unknown as { key: string; revision: number }[];
-    for (const { key, revision } of rows) {
+    const rows = this.#statement("due").all(now) as unknown as { key: string; id: number }[];
+    for (const { key, id } of rows) {
       // Fails where the key was written again since: that write decides.
-      this.txn([{ key, modRevision: revision }], [{ type: "delete", key }]).catch(() =>
+      this.txn([{ key, modRevision: revisionOf(id) }], [{ type: "delete", key }]).catch(() =>
         this.#expiry.note(now),
       );
     }
-    return this.#nextExpiry(now);
+    return this.#nextDue(now);
   }
 
-  #nextExpiry(after = 0): number | undefined {
-    const row = this.#reader.prepare("SELECT min(expires) AS due FROM writes WHERE expires > ?").get(after);
-    return row?.["due"] === null ? undefined : Number(row?.["due"]);
+  #nextDue(after: number): number | undefined {
+    const due = this.#statement("nextDue").get(after)?.["due"];
+    return due === null ? undefined : Number(due);
   }
-}
-
-function entryOf(row: Row | undefined): Entry | undefined {
-  if (row === undefined || row.value === null) return undefined;
-  return { key: row.key, value: row.value, modRevision: row.revision, createRevision: row.created };
-}
-
-function eventOf(row: Row, previous: Entry | undefined): StoreEvent {
-  return {
-    type: row.value === null ? "delete" : "put",
-    key: row.key,
-    value: row.value ?? previous?.value ?? "",
-    revision: row.revision,
-    createRevision: row.created,
-    ...(previous && { previous }),
-  };
-}
-
-/** The first string behind all that begin with `prefix`. */
-function endOf(prefix: string): string {
-  return `${prefix}\u{10ffff}`;
-}
-
-/** SQLite's own lock on a file beside the store: it goes with the process, however that ends. */
-function takeLock(path: string): DatabaseSync {
-  const lock = new DatabaseSync(`${path}.lock`);
-  try {
-    lock.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
-    return lock;
-  } catch (error) {
-    lock.close();
-    throw new Error(`${path} is in use by another process`, { cause: error });
-  }
-}
-
-function prepareFile(database: DatabaseSync, path: string): void {
-  const id = Number(database.prepare("PRAGMA application_id").get()?.["application_id"]);
-  const tables = Number(database.prepare("SELECT count(*) AS count FROM sqlite_schema").get()?.["count"]);
-  if (id !== applicationId && (id !== 0 || tables > 0))
-    throw new Error(`${path} is a SQLite file, but no store of Dray`);
-  // The mark and the tables come in one commit, so that a crash here leaves a file that opens again.
-  database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
-  database.exec(`BEGIN; PRAGMA application_id = ${applicationId}; ${schema} COMMIT`);
 }

@@ -50,6 +50,9 @@ export interface ListOptions {
   readonly revision?: number;
 }
 
+/** Most operations of one txn, as etcd has it by default. */
+export const operationLimit = 128;
+
 /**
  * Revisioned key-value storage with watch; the shape is etcd's. There is one global revision, strictly increasing.
  * The order of a write is: apply, make durable, then acknowledge and publish. A later `txn` sees pending writes;
@@ -59,17 +62,21 @@ export interface Store {
   /** The newest durable revision. */
   revision(): Promise<number>;
   get(key: string): Promise<Entry | undefined>;
-  /** In the order of keys; `revision` is the one that the entries are of. */
+  /** In the order of the keys' bytes in UTF-8; `revision` is the one that the entries are of. */
   list(
     prefix: string,
     options?: ListOptions,
   ): Promise<{ entries: readonly Entry[]; revision: number; more: boolean }>;
   count(prefix: string): Promise<number>;
-  /** Resolves when durable. If one comparison fails nothing is done. */
+  /**
+   * Resolves when durable. If one comparison fails nothing is done. At most `operationLimit` operations, each key once.
+   * Where it rejects nothing was done either, but for a connection that broke: then all was done, or nothing.
+   */
   txn(compare: readonly Compare[], operations: readonly Operation[]): Promise<TxnResult>;
   /**
    * Batches of events with `revision > from`, in order, each batch the events of one or more whole revisions.
-   * Throws `CompactedError` if `from` has been compacted away. Ends when the signal aborts.
+   * Throws `CompactedError` if `from` has been compacted away, another error when the store fails: then begin again
+   * behind the last batch. Ends when the signal aborts. A `from` in the future is silent until that is past.
    */
   watch(prefix: string, from: number, signal: AbortSignal): AsyncIterable<readonly StoreEvent[]>;
   /** Forgets history up to and including `revision`; current values stay. */
@@ -81,9 +88,47 @@ export interface Store {
 /** The history asked for is gone: list again. */
 export class CompactedError extends Error {
   override readonly name = "CompactedError";
-  readonly compacted: number;
-  constructor(requested: number, compacted: number) {
-    super(`revision ${requested} has been compacted: the oldest available is ${compacted}`);
-    this.compacted = compacted;
+  constructor(requested: number | undefined, options?: ErrorOptions) {
+    super(`revision ${requested ?? "asked for"} has been compacted: its history is gone`, options);
   }
+}
+
+/** The store could not be reached, or did not answer in time. A write may have been done all the same. */
+export class StoreTimeoutError extends Error {
+  override readonly name = "StoreTimeoutError";
+}
+
+/** Throws for a txn that no store takes. */
+export function checkOperations(operations: readonly Operation[]): void {
+  const { length } = operations;
+  if (length > operationLimit)
+    throw new Error(`a txn has at most ${operationLimit} operations, not ${length}`);
+  if (length > 1 && new Set(operations.map(({ key }) => key)).size < length) {
+    throw new Error("a txn has at most one operation for a key");
+  }
+}
+
+/** Refuses to read what has not happened yet. */
+export function checkRevision(requested: number, newest: number): void {
+  if (requested > newest) throw new Error(`revision ${requested} is in the future: the newest is ${newest}`);
+}
+
+/** The first key behind all that begin with `prefix`. */
+export function endOf(prefix: string): string {
+  return `${prefix}\u{10ffff}`;
+}
+
+/** Orders keys by their bytes in UTF-8, which is the order of their code points. */
+export function compareKeys(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let index = 0; index < length; index++) {
+    const x = a.charCodeAt(index);
+    const y = b.charCodeAt(index);
+    if (x === y) continue;
+    // A surrogate stands for a code point above all others.
+    const xSurrogate = x >= 0xd800 && x < 0xe000;
+    const ySurrogate = y >= 0xd800 && y < 0xe000;
+    return xSurrogate === ySurrogate ? x - y : xSurrogate ? 1 : -1;
+  }
+  return a.length - b.length;
 }

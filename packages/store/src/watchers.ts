@@ -64,7 +64,7 @@ export class Watchers {
     try {
       while (!signal.aborted && !this.#closed) {
         if (watcher.overflowed) {
-          if (position < this.#history.compacted) throw new CompactedError(position, this.#history.compacted);
+          if (position < this.#history.compacted) throw new CompactedError(position);
           const events = this.#history.eventsAfter(prefix, position, historyPage);
           if (events.length < historyPage) {
             // Caught up, and no commit can come between this read and the next `publish`.
@@ -79,8 +79,11 @@ export class Watchers {
         const batch = watcher.queue.shift();
         if (batch !== undefined) {
           watcher.queued -= batch.length;
-          position = batch[batch.length - 1]!.revision;
-          yield batch;
+          const later =
+            batch[0]!.revision > position ? batch : batch.filter(({ revision }) => revision > position);
+          if (later.length === 0) continue;
+          position = later[later.length - 1]!.revision;
+          yield later;
           continue;
         }
         const { promise, resolve } = Promise.withResolvers<void>();

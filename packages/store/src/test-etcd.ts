@@ -1,0 +1,100 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+
+/** Why tests with a real etcd cannot run here; undefined if they can. */
+export const withoutEtcd =
+  spawnSync("etcd", ["--version"]).status === 0 ? undefined : "etcd is not on the PATH (Debian: etcd-server)";
+
+/** Files in PEM. */
+export interface Tls {
+  readonly authority: string;
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** An etcd of one member with its own data, for tests. */
+export class TestEtcd {
+  readonly #folder = mkdtempSync(join(tmpdir(), "dray-etcd-"));
+  #child: ChildProcess | undefined;
+  #ports: readonly [number, number] = [0, 0];
+
+  readonly #tls: Tls | undefined;
+
+  /** With `tls` clients must have a certificate of its authority. */
+  constructor(tls?: Tls) {
+    this.#tls = tls;
+  }
+
+  /** Where clients connect: the same after every start. */
+  get url(): string {
+    return `${this.#tls ? "https" : "http"}://127.0.0.1:${this.#ports[0]}`;
+  }
+
+  /** Starts etcd on the data of the run before, and waits until it answers. */
+  async start(): Promise<void> {
+    if (this.#ports[0] === 0) this.#ports = [await freePort(), await freePort()];
+    const peer = `http://127.0.0.1:${this.#ports[1]}`;
+    const child = spawn(
+      "etcd",
+      [
+        ["--data-dir", join(this.#folder, "data")],
+        ["--listen-client-urls", this.url, "--advertise-client-urls", this.url],
+        ["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer],
+        ["--initial-cluster", `default=${peer}`, "--log-level", "error", "--log-outputs", "stderr"],
+        this.#tls
+          ? ["--client-cert-auth", "--trusted-ca-file", this.#tls.authority].concat([
+              "--cert-file",
+              this.#tls.certificate,
+              "--key-file",
+              this.#tls.key,
+            ])
+          : [],
+      ].flat(),
+      { stdio: "ignore" },
+    );
+    this.#child = child;
+    for (let tries = 0; tries < 200; tries++) {
+      if (child.exitCode !== null) throw new Error(`etcd ended with ${child.exitCode}`);
+      if (await this.#answers()) return;
+      await setTimeout(50);
+    }
+    throw new Error("etcd did not start within 10 s");
+  }
+
+  async #answers(): Promise<boolean> {
+    if (this.#tls === undefined)
+      return (await fetch(`${this.url}/health`).catch(() => undefined))?.ok ?? false;
+    const socket = connect(this.#ports[0], "127.0.0.1");
+    const connected = await once(socket, "connect").catch(() => undefined);
+    socket.destroy();
+    return connected !== undefined;
+  }
+
+  /** SIGKILL is how it ends in a crash; SIGSTOP and SIGCONT make it hang for a while. */
+  async signal(signal: "SIGKILL" | "SIGSTOP" | "SIGCONT"): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    child.kill(signal);
+    if (signal === "SIGKILL") await once(child, "exit");
+  }
+
+  /** Ends etcd and removes its data. */
+  async remove(): Promise<void> {
+    await this.signal("SIGKILL");
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
+}
