@@ -67,6 +67,26 @@ export const dnsSubdomain: NameRule = (value) => {
   return [...problems, examples(rule, subdomain, "example.com")];
 };
 
+/** As `dnsSubdomain`, in either case (k8s-long-name-caseless of declarative validation). */
+export const dnsSubdomainCaseless: NameRule = (value) => {
+  const problems = tooLong(value, 253);
+  if (subdomainForm.test(value.toLowerCase())) return problems;
+  const rule = `an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', and ${ends}`;
+  return [...problems, examples(rule, subdomain, "Example.com")];
+};
+
+const labelWithUnderscores = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?";
+const subdomainWithUnderscores = `${labelWithUnderscores}(\\.${labelWithUnderscores})*`;
+const subdomainWithUnderscoresForm = whole(subdomainWithUnderscores);
+
+/** DNS subdomain whose labels may have underscores, as in the search lists of resolvers. */
+export const dnsSubdomainWithUnderscores: NameRule = (value) => {
+  const problems = tooLong(value, 253);
+  if (subdomainWithUnderscoresForm.test(value)) return problems;
+  const rule = `a lowercase RFC 1123 subdomain ${alphanumeric}, '_', '-' or '.', and ${ends}`;
+  return [...problems, examples(rule, subdomainWithUnderscores, "example.com")];
+};
+
 /** DNS label, RFC 1035: starts with a letter. Names of services. */
 export const dns1035Label: NameRule = (value) => {
   const problems = tooLong(value, 63);

@@ -77,3 +77,10 @@ test("a stored quantity is canonical, whether it came as text or number", () => 
   assert.equal(canonicalQuantity(0.25), "250m");
   assert.throws(() => canonicalQuantity("ten"), QuantityError);
 });
+
+test("a quantity that is larger than all others is computed with at once", () => {
+  const huge = Quantity.parse("1e999999999");
+  assert.ok(huge.value() > 2n ** 63n && huge.milliValue() > 2n ** 63n);
+  assert.ok(huge.add(Quantity.parse("1m")).compare(Quantity.parse("1E")) > 0);
+  assert.equal(String(huge), "1e999999999");
+});

@@ -44,6 +44,12 @@ const mostNanoDigits = 60;
 const mostNano = 10n ** 69n;
 
 const tens = (power: number): bigint => 10n ** BigInt(power);
+/**
+ * Powers beyond this one stand for it: `1e999999999` is a legal quantity, and it would take minutes and gigabytes to
+ * write out what is too large for everything anyway.
+ */
+const mostPower = 5000;
+const tensAtMost = (power: number): bigint => tens(Math.min(power, mostPower));
 const magnitude = (digits: bigint): bigint => (digits < 0n ? -digits : digits);
 
 /** Divides and rounds away from zero: who asks for a little gets at least a little. */
@@ -230,7 +236,7 @@ export class Quantity {
   #scaled(power: number): bigint {
     if (this.#digits === 0n) return 0n;
     const shift = this.#exponent - power;
-    return shift >= 0 ? this.#digits * tens(shift) : divideAway(this.#digits, -shift);
+    return shift >= 0 ? this.#digits * tensAtMost(shift) : divideAway(this.#digits, -shift);
   }
 
   #canonical(): string {
@@ -264,8 +270,8 @@ export class Quantity {
 
 /** Both numbers at the smaller of the two exponents. */
 function aligned(a: bigint, aExponent: number, b: bigint, bExponent: number): [bigint, bigint] {
-  if (aExponent > bExponent) return [a * tens(aExponent - bExponent), b];
-  return [a, b * tens(bExponent - aExponent)];
+  if (aExponent > bExponent) return [a * tensAtMost(aExponent - bExponent), b];
+  return [a, b * tensAtMost(bExponent - aExponent)];
 }
 
 function readSuffix(suffix: string): { base: 2 | 10; power: number; format: QuantityFormat } {

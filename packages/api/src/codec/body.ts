@@ -1,7 +1,8 @@
 import { StatusError } from "../errors.ts";
 import type { KindRow } from "../schema/table.ts";
-import { DecodeError, decodeAs } from "./decode.ts";
+import { DecodeError, decodeAs, UnknownKindError } from "./decode.ts";
 import { JSONError, parseJSON } from "./json.ts";
+import { kindOf } from "./types.ts";
 
 /** Media types of bodies that hold an object. */
 export type BodyType = "application/json" | "application/yaml" | "application/vnd.kubernetes.protobuf";
@@ -19,7 +20,7 @@ export interface RawBody {
 
 /**
  * Reads bytes of that media type into a tree; `version` is the release whose fields are known, `apiVersion` and
- * `kind` are what protobuf holds if it does not say. Throws 400 BadRequest.
+ * `kind` are what is expected: protobuf need not say it. Throws 400 BadRequest.
  */
 export async function readBody(
   bytes: Uint8Array,
@@ -28,13 +29,17 @@ export async function readBody(
   version?: string,
   apiVersion = "",
 ): Promise<RawBody> {
-  const refuse = (why: string): StatusError => unrecognized(kind, why, bytes);
+  const bare = apiVersion.startsWith(`${optionsGroup}/`);
+  const refuse = (why: string): StatusError =>
+    bare ? StatusError.of("BadRequest", why) : unrecognized(kind, why, bytes);
   if (mediaType === "application/vnd.kubernetes.protobuf") {
     const { decodeProtobuf } = await import("./protobuf.ts");
     try {
       const tree = decodeProtobuf(bytes, version, { apiVersion, kind });
       return { tree, duplicates: [], typed: true, bytes };
     } catch (error) {
+      if (error instanceof UnknownKindError)
+        throw unknownKind(error.kind, error.apiVersion, bare ? undefined : kind);
       // Go says no more of bytes that end too early.
       if (error instanceof DecodeError)
         throw refuse(error.message.replace(/^proto: (unexpected EOF).*/, "$1"));
@@ -59,6 +64,9 @@ export async function readBody(
     throw error;
   }
 }
+
+/** The group of the options of requests: what is wrong with these is said without saying what they should be. */
+const optionsGroup = "meta.k8s.io";
 
 const noKind = (why: string): string => `couldn't get version/kind; json parse error: ${why}`;
 
@@ -110,6 +118,24 @@ export interface DecodedBody {
 
 const schemeName = '"pkg/runtime/scheme.go:111"';
 
+/** The Go package of the types of a group that are of no version. */
+function internalPackage(group: string): string {
+  return group === "" || group === "events.k8s.io" ? "core" : group.split(".", 1)[0]!;
+}
+
+/** What cannot become what is expected. */
+function unhandled(kind: string, version: string, expected: string | undefined, why: string): StatusError {
+  const what =
+    expected === undefined ? "" : `${kind} in version "${version}" cannot be handled as a ${expected}: `;
+  return StatusError.of("BadRequest", `${what}${why}`);
+}
+
+function unknownKind(kind: string, apiVersion: string, expected: string | undefined): StatusError {
+  const version = apiVersion.slice(apiVersion.indexOf("/") + 1);
+  const why = `no kind "${kind}" is registered for version "${apiVersion}" in scheme ${schemeName}`;
+  return unhandled(kind, version, expected, why);
+}
+
 /**
  * Reads a tree as an object of `kind`. Missing `kind` and `apiVersion` are taken from it; others are refused. Throws
  * 400 BadRequest in kube-apiserver's words. `version` is the release whose fields are known.
@@ -120,35 +146,36 @@ export function decodeBody(
   version?: string,
 ): DecodedBody {
   const apiVersion = kind.group === "" ? kind.version : `${kind.group}/${kind.version}`;
-  const fail = (name: string, inVersion: string, why: string): StatusError =>
-    StatusError.of(
-      "BadRequest",
-      `${name} in version "${inVersion}" cannot be handled as a ${kind.kind}: ${why}`,
-    );
+  const bare = kind.group === optionsGroup;
   const why = kindUnknown(tree);
-  if (why !== undefined) throw unrecognized(kind.kind, noKind(why), bytes);
+  if (why !== undefined) {
+    throw bare ? StatusError.of("BadRequest", noKind(why)) : unrecognized(kind.kind, noKind(why), bytes);
+  }
   const source = (tree ?? {}) as { apiVersion?: unknown; kind?: unknown };
   const sentVersion =
     typeof source.apiVersion === "string" && source.apiVersion !== "" ? source.apiVersion : apiVersion;
   const sentKind = typeof source.kind === "string" && source.kind !== "" ? source.kind : kind.kind;
   if (sentKind !== kind.kind || sentVersion !== apiVersion) {
-    const sameKind = sentKind === kind.kind && sentVersion.split("/")[0] === kind.group;
-    if (sameKind) {
+    const [group, inGroup] = sentVersion.includes("/") ? sentVersion.split("/", 2) : ["", sentVersion];
+    const known = kindOf(group!, inGroup!, sentKind) !== undefined;
+    // Kinds that are not in the schema table have versions of their own.
+    const builtIn = kindOf(kind.group, kind.version, kind.kind) !== undefined;
+    if (sentKind === kind.kind && group === kind.group && (known || !builtIn)) {
       throw StatusError.of(
         "BadRequest",
         `the API version in the data (${sentVersion}) does not match the expected API version (${apiVersion})`,
       );
     }
-    const short = sentVersion.slice(sentVersion.indexOf("/") + 1);
-    throw fail(
-      sentKind,
-      short,
-      `no kind "${sentKind}" is registered for version "${sentVersion}" in scheme ${schemeName}`,
-    );
+    if (!bare && known) {
+      // Upstream reads what it knows, and then cannot make it what is expected.
+      const why = `converting (${inGroup}.${sentKind}) to (${internalPackage(kind.group)}.${kind.kind}): unknown conversion`;
+      throw unhandled(sentKind, inGroup!, kind.kind, why);
+    }
+    throw unknownKind(sentKind, sentVersion, bare ? undefined : kind.kind);
   }
   if (typed) return { object: { ...source, apiVersion, kind: kind.kind }, problems: [], warnings: [] };
   try {
-    const { object, problems } = decodeAs(source, kind.type, version);
+    const { object, problems } = decodeAs(source, kind.type, version, true);
     const { apiVersion: _a, kind: _k, ...rest } = object;
     // To Go all repeated keys of a YAML text are one error.
     const repeated = duplicates.length > 0 ? [`yaml: unmarshal errors:\n  ${duplicates.join("\n  ")}`] : [];
@@ -158,7 +185,9 @@ export function decodeBody(
       warnings: [...duplicates, ...problems],
     };
   } catch (error) {
-    if (error instanceof DecodeError) throw fail(kind.kind, kind.version, error.message);
+    if (error instanceof DecodeError) {
+      throw unhandled(kind.kind, kind.version, bare ? undefined : kind.kind, error.message);
+    }
     throw error;
   }
 }

@@ -1,4 +1,5 @@
 import { canonicalQuantity } from "../quantity.ts";
+import { noteEmpty } from "./empty.ts";
 import { literalOf, repeatedEntries, setKey } from "./json.ts";
 import { readTime, TimeError } from "./time.ts";
 import {
@@ -14,7 +15,20 @@ import {
 
 /** A tree that cannot be read as its type; the message is Go's. */
 export class DecodeError extends Error {
-  override readonly name = "DecodeError";
+  override readonly name: string = "DecodeError";
+}
+
+/** Nobody has registered the kind. */
+export class UnknownKindError extends DecodeError {
+  override readonly name = "UnknownKindError";
+  readonly apiVersion: string;
+  readonly kind: string;
+
+  constructor(apiVersion: string, kind: string) {
+    super(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`);
+    this.apiVersion = apiVersion;
+    this.kind = kind;
+  }
 }
 
 export interface Decoded {
@@ -41,6 +55,8 @@ interface Context {
   readonly top: StructType;
   /** Release whose fields are known; all if absent. */
   readonly version: string | undefined;
+  /** Empty lists and maps that are always written become null, as storing makes them. */
+  readonly stored: boolean;
   readonly problems: Set<string>;
   /** For error messages: the innermost struct, and the path of keys without indices. */
   struct: StructType | undefined;
@@ -65,13 +81,19 @@ function report(context: Context, problem: string): void {
 /**
  * Reads an untyped tree as a struct type of the schema: checks the types of values, reports unknown and duplicate
  * fields, and brings quantities, times and what Go leaves out into the form that the API server writes. Throws
- * DecodeError.
+ * DecodeError. `stored`: as the object is once it has been stored and read again.
  */
-export function decodeAs(tree: unknown, type: string | StructType, version?: string): Decoded {
+export function decodeAs(
+  tree: unknown,
+  type: string | StructType,
+  version?: string,
+  stored = false,
+): Decoded {
   const struct = typeof type === "string" ? structType(type) : type;
   const context: Context = {
     top: struct,
     version,
+    stored,
     problems: new Set(),
     struct: undefined,
     keys: [],
@@ -169,7 +191,7 @@ function readStruct(tree: unknown, struct: StructType, context: Context, path: s
   context.struct = outer;
   context.field = outerField;
   if (outerElements.length > 0) context.elements.push(...outerElements);
-  const object = finish(struct, values, context.version);
+  const object = finish(struct, values, context.version, context.stored);
   if (!top && head["kind"] === "") delete head["kind"];
   if (!top && head["apiVersion"] === "") delete head["apiVersion"];
   return Object.keys(head).length > 0 ? { ...head, ...object } : object;
@@ -482,16 +504,19 @@ export function finish(
   struct: StructType,
   values: ReadonlyMap<string, unknown>,
   version?: string,
+  stored = false,
 ): Record<string, unknown> {
   const object: Record<string, unknown> = {};
   for (const field of struct.fields.values()) {
-    const written = writtenValue(field, values.get(field.name), version);
+    const value = values.get(field.name);
+    const written = writtenValue(field, value, version, stored);
     if (written !== undefined) object[field.name] = written;
+    if (written !== value && isEmptyObject(value)) noteEmpty(object, field.name);
   }
   return object;
 }
 
-function writtenValue(field: Field, value: unknown, version: string | undefined): unknown {
+function writtenValue(field: Field, value: unknown, version: string | undefined, stored: boolean): unknown {
   const { marks, type } = field;
   if (value === undefined) {
     if (!served(field, version)) return undefined;
@@ -505,6 +530,10 @@ function writtenValue(field: Field, value: unknown, version: string | undefined)
       return marks.omit === "zero" ? undefined : zeroOf(type, version);
     }
     return marks.omit === "never" ? zeroOf(type, version) : undefined;
+  }
+  // Storing loses the difference between an empty list and none.
+  if (stored && marks.omit === "never" && !marks.pointer && (type.form === "list" || type.form === "map")) {
+    return isZero(value, type) ? null : value;
   }
   if (marks.pointer || marks.omit === "never") return value;
   if (type.form === "struct") return marks.omit === "zero" && isEmptyObject(value) ? undefined : value;

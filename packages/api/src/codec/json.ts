@@ -41,6 +41,13 @@ export function literalOf(container: object, key: string | number): string | und
   return literals.get(container)?.get(key);
 }
 
+const texts = new WeakMap<object, string>();
+
+/** The text of an object or list that has blanks between its parts; undefined for one that is compact. */
+export function looseText(value: object): string | undefined {
+  return texts.get(value);
+}
+
 /** Sets a key that may be `__proto__`. */
 export function setKey(object: Record<string, unknown>, key: string, value: unknown): void {
   if (key === "__proto__") {
@@ -64,6 +71,8 @@ class Parser {
   readonly #text: string;
   #at = 0;
   #depth = 0;
+  /** How many blanks there were so far. */
+  #blanks = 0;
   /** The text of the last number, where the number does not tell it. */
   #literal: string | undefined;
 
@@ -95,12 +104,18 @@ class Parser {
     throw new JSONError(`invalid character ${quotedByte(code ?? 0x20)} ${where}`, this.#at);
   }
 
+  /** Remembers the text of a value that has blanks in it. */
+  #note(value: object, start: number, blanks: number): void {
+    if (this.#blanks > blanks) texts.set(value, this.#text.slice(start, this.#at));
+  }
+
   /** Steps over blanks, and gives the character after them. */
   #blank(): number {
     for (;;) {
       const code = this.#text.charCodeAt(this.#at);
       if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return code;
       this.#at++;
+      this.#blanks++;
     }
   }
 
@@ -208,11 +223,13 @@ class Parser {
   }
 
   #array(): unknown[] {
+    const [start, blanks] = [this.#at, this.#blanks];
     this.#open();
     const list: unknown[] = [];
     let noted: Map<number, string> | undefined;
     if (this.#blank() === closeList) {
       this.#close();
+      this.#note(list, start, blanks);
       return list;
     }
     for (;;) {
@@ -229,17 +246,20 @@ class Parser {
       this.#at++;
     }
     this.#close();
+    this.#note(list, start, blanks);
     if (noted !== undefined) literals.set(list, noted);
     return list;
   }
 
   #object(): Record<string, unknown> {
+    const [start, blanks] = [this.#at, this.#blanks];
     this.#open();
     const object: Record<string, unknown> = {};
     let noted: Map<string, string> | undefined;
     let all: Entry[] | undefined;
     if (this.#blank() === closeObject) {
       this.#close();
+      this.#note(object, start, blanks);
       return object;
     }
     for (;;) {
@@ -266,6 +286,7 @@ class Parser {
       this.#at++;
     }
     this.#close();
+    this.#note(object, start, blanks);
     if (all !== undefined) entries.set(object, all);
     if (noted !== undefined) literals.set(object, noted);
     return object;

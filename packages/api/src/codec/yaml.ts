@@ -1,4 +1,5 @@
 import {
+  Composer,
   type Document,
   isAlias,
   isMap,
@@ -7,7 +8,7 @@ import {
   LineCounter,
   type Node,
   type Pair,
-  parseAllDocuments,
+  Parser,
   type Scalar,
   visit,
   type YAMLMap,
@@ -43,7 +44,7 @@ const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u0080-\u0084\u00
  * YAML 1.1 that Kubernetes follows count: `yes` and `on` are booleans, dates are strings. Throws YAMLError.
  */
 export function parseYAMLDocuments(text: string): YAMLTree[] {
-  return documentsOf(text)
+  return shallow(() => [...documentsOf(text)])
     .map(([document, lines], index) => {
       try {
         return read(document, lines, index + 1);
@@ -57,29 +58,30 @@ export function parseYAMLDocuments(text: string): YAMLTree[] {
 
 /** Reads the first document; further ones are not looked at. An empty text is null. */
 export function parseYAML(text: string): YAMLTree {
-  const first = documentsOf(text)[0];
+  const first = shallow(() => documentsOf(text).next().value);
   return first === undefined ? { value: null, document: 1, duplicates: [] } : read(...first, 1);
 }
 
-function documentsOf(text: string): [Document, LineCounter][] {
+/** One after the other: a text of many documents is not read beyond the first where nobody asks for more. */
+function* documentsOf(text: string): Generator<[Document, LineCounter], undefined> {
   if (controls.test(text)) throw new YAMLError("yaml: control characters are not allowed");
   const lineCounter = new LineCounter();
+  const parser = new Parser(lineCounter.addNewLine);
   // Scalars are read as they stand; what they mean is decided here.
-  const documents = shallow(() =>
-    parseAllDocuments(text, { version: "1.1", schema: "failsafe", uniqueKeys: false, lineCounter }),
-  );
-  return Array.isArray(documents) ? documents.map((document) => [document, lineCounter]) : [];
+  const composer = new Composer({ version: "1.1", schema: "failsafe", uniqueKeys: false });
+  for (const document of composer.compose(parser.parse(text))) yield [document, lineCounter];
 }
 
 function read(document: Document, lines: LineCounter, number: number): YAMLTree {
   const error = document.errors[0];
   if (error !== undefined) {
-    const line = error.linePos?.[0].line ?? 1;
+    const at = error.pos[0];
+    const line = at < 0 ? 1 : lines.linePos(at).line;
     // Go's words for the mistake that is made most.
     const what =
       error.code === "BLOCK_AS_IMPLICIT_KEY"
         ? "mapping values are not allowed in this context"
-        : (error.message.split("\n")[0]?.replace(/ at line \d+, column \d+:?$/, "") ?? "");
+        : (error.message.split("\n")[0] ?? "");
     throw new YAMLError(`yaml: ${line === 1 ? "" : `line ${line}: `}${what}`);
   }
   return { ...shallow(() => new Reader(document, lines).read()), document: number };

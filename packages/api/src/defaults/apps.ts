@@ -60,6 +60,8 @@ export function defaultStatefulSet(object: StatefulSet): void {
   spec.revisionHistoryLimit ??= 10;
   defaultPodTemplate(spec.template);
   for (const claim of spec.volumeClaimTemplates ?? []) {
+    claim.apiVersion ||= "v1";
+    claim.kind ||= "PersistentVolumeClaim";
     claim.spec ??= {};
     claim.spec.volumeMode ??= "Filesystem";
     claim.status ??= {};

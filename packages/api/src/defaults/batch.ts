@@ -21,7 +21,7 @@ function defaultJobSpec(spec: JobSpec): void {
 export function defaultJob(job: Job): void {
   if (!job.spec) return;
   const labels = job.spec.template?.metadata?.labels;
-  if (labels && Object.keys(job.metadata.labels ?? {}).length === 0) job.metadata.labels = { ...labels };
+  if (labels && Object.keys(job.metadata.labels ?? {}).length === 0) job.metadata.labels = labels;
   defaultJobSpec(job.spec);
 }
 

@@ -1,3 +1,4 @@
+import { setKey } from "../codec/json.ts";
 import type {
   LimitRange,
   Namespace,
@@ -10,6 +11,7 @@ import type {
   Service,
 } from "../generated/core/v1.ts";
 import { defaultPodTemplate, roundResources } from "./pod.ts";
+import { defaultVolumeSources } from "./volume-sources.ts";
 
 export function defaultNamespace(namespace: Namespace): void {
   const { metadata } = namespace;
@@ -25,7 +27,7 @@ export function defaultNode(node: Node): void {
   node.spec ??= {};
   const { spec, status } = node;
   // Two forms of one field: `podCIDR` is the first of `podCIDRs`.
-  if (spec.podCIDR && (spec.podCIDRs ?? []).length === 0) spec.podCIDRs = [spec.podCIDR];
+  if (spec.podCIDR && spec.podCIDRs?.[0] !== spec.podCIDR) spec.podCIDRs = [spec.podCIDR];
   else if (spec.podCIDRs?.[0]) spec.podCIDR ||= spec.podCIDRs[0];
   if (!status) return;
   if (!status.allocatable && status.capacity) status.allocatable = { ...status.capacity };
@@ -45,7 +47,7 @@ export function defaultSecret(secret: Secret): void {
   // `stringData` is a way of writing only: it never comes back.
   for (const [name, text] of Object.entries(secret.stringData ?? {})) {
     secret.data ??= {};
-    secret.data[name] = encoded(text);
+    setKey(secret.data, name, encoded(text));
   }
   delete secret.stringData;
 }
@@ -71,7 +73,12 @@ export function defaultService(service: Service): void {
     spec.externalTrafficPolicy ||= "Cluster";
   }
   if (outside || spec.type === "ClusterIP") spec.internalTrafficPolicy ??= "Cluster";
-  if (spec.type === "LoadBalancer") spec.allocateLoadBalancerNodePorts ??= true;
+  if (spec.type === "LoadBalancer") {
+    spec.allocateLoadBalancerNodePorts ??= true;
+    for (const ingress of service.status?.loadBalancer?.ingress ?? []) {
+      if (ingress.ip) ingress.ipMode ??= "VIP";
+    }
+  }
 }
 
 export function defaultLimitRange(range: LimitRange): void {
@@ -113,6 +120,7 @@ export function defaultPersistentVolume(volume: PersistentVolume): void {
   volume.status.phase ||= "Pending";
   volume.spec.persistentVolumeReclaimPolicy ||= "Retain";
   volume.spec.volumeMode ??= "Filesystem";
+  defaultVolumeSources(volume.spec);
   roundResources(volume.spec.capacity);
 }
 

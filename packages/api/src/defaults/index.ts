@@ -4,9 +4,12 @@
  */
 import type { TokenRequest } from "../generated/authentication/v1.ts";
 import type { KubeObject, Time } from "../object.ts";
+import * as admission from "./admissionregistration.ts";
 import * as apps from "./apps.ts";
+import * as autoscaling from "./autoscaling.ts";
 import * as batch from "./batch.ts";
 import * as core from "./core.ts";
+import * as networking from "./networking.ts";
 import { defaultPod, defaultPodTemplate } from "./pod.ts";
 import * as rbac from "./rbac.ts";
 import * as resource from "./resource.ts";
@@ -26,6 +29,7 @@ type Default = (object: never, now: Time) => void;
 /** By `group/version.Kind`, the core group without a name. A kind that is not here has no defaults. */
 const defaults = new Map<string, Default>(
   Object.entries<Default>({
+    "/v1.Endpoints": networking.defaultEndpoints,
     "/v1.LimitRange": core.defaultLimitRange,
     "/v1.Namespace": core.defaultNamespace,
     "/v1.Node": core.defaultNode,
@@ -38,13 +42,24 @@ const defaults = new Map<string, Default>(
     "/v1.ResourceQuota": core.defaultResourceQuota,
     "/v1.Secret": core.defaultSecret,
     "/v1.Service": core.defaultService,
+    "admissionregistration.k8s.io/v1.MutatingAdmissionPolicy": admission.defaultPolicy,
+    "admissionregistration.k8s.io/v1.MutatingAdmissionPolicyBinding": admission.defaultPolicyBinding,
+    "admissionregistration.k8s.io/v1.MutatingWebhookConfiguration": admission.defaultMutatingWebhooks,
+    "admissionregistration.k8s.io/v1.ValidatingAdmissionPolicy": admission.defaultPolicy,
+    "admissionregistration.k8s.io/v1.ValidatingAdmissionPolicyBinding": admission.defaultPolicyBinding,
+    "admissionregistration.k8s.io/v1.ValidatingWebhookConfiguration": admission.defaultValidatingWebhooks,
     "apps/v1.DaemonSet": apps.defaultDaemonSet,
     "apps/v1.Deployment": apps.defaultDeployment,
     "apps/v1.ReplicaSet": apps.defaultReplicaSet,
     "apps/v1.StatefulSet": apps.defaultStatefulSet,
     "authentication.k8s.io/v1.TokenRequest": defaultTokenRequest,
+    "autoscaling/v1.HorizontalPodAutoscaler": autoscaling.defaultOldAutoscaler,
+    "autoscaling/v2.HorizontalPodAutoscaler": autoscaling.defaultAutoscaler,
     "batch/v1.CronJob": batch.defaultCronJob,
     "batch/v1.Job": batch.defaultJob,
+    "discovery.k8s.io/v1.EndpointSlice": networking.defaultEndpointSlice,
+    "networking.k8s.io/v1.IngressClass": networking.defaultIngressClass,
+    "networking.k8s.io/v1.NetworkPolicy": networking.defaultNetworkPolicy,
     "rbac.authorization.k8s.io/v1.ClusterRoleBinding": rbac.defaultRoleBinding,
     "rbac.authorization.k8s.io/v1.RoleBinding": rbac.defaultRoleBinding,
     "resource.k8s.io/v1.DeviceTaintRule": resource.defaultRule,
@@ -61,6 +76,8 @@ const defaults = new Map<string, Default>(
     "resource.k8s.io/v1beta2.ResourceClaimTemplate": resource.defaultTemplate,
     "resource.k8s.io/v1beta2.ResourceSlice": resource.defaultSlice,
     "scheduling.k8s.io/v1.PriorityClass": scheduling.defaultPriorityClass,
+    "storage.k8s.io/v1.CSIDriver": storage.defaultDriver,
+    "storage.k8s.io/v1.VolumeAttachment": storage.defaultAttachment,
     "storage.k8s.io/v1.StorageClass": storage.defaultStorageClass,
   }),
 );

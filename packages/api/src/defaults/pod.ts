@@ -13,7 +13,9 @@ import type {
 } from "../generated/core/v1.ts";
 import type { QuantityText } from "../object.ts";
 import { Quantity } from "../quantity.ts";
+import { isPodLevel, ofContainers } from "../quota/pod-resources.ts";
 import { implicitPullPolicy } from "./image.ts";
+import { defaultVolumeSources } from "./volume-sources.ts";
 
 type AnyContainer = Container | EphemeralContainer;
 type Quantities = Record<string, QuantityText>;
@@ -79,7 +81,7 @@ function defaultContainer(container: AnyContainer): void {
 function defaultVolume(volume: Volume): void {
   const sources = Object.entries(volume).filter(([name, source]) => name !== "name" && source != null);
   if (sources.length === 0) volume.emptyDir = {};
-  if (volume.hostPath) volume.hostPath.type ??= "";
+  defaultVolumeSources(volume);
   if (volume.secret) volume.secret.defaultMode ??= defaultMode;
   if (volume.configMap) volume.configMap.defaultMode ??= defaultMode;
   if (volume.downwardAPI) {
@@ -95,7 +97,10 @@ function defaultVolume(volume: Volume): void {
   }
   if (volume.image) volume.image.pullPolicy ||= implicitPullPolicy(volume.image.reference ?? "");
   if (volume.ephemeral?.volumeClaimTemplate) {
-    volume.ephemeral.volumeClaimTemplate.spec.volumeMode ??= "Filesystem";
+    const { spec } = volume.ephemeral.volumeClaimTemplate;
+    spec.volumeMode ??= "Filesystem";
+    roundResources(spec.resources?.limits);
+    roundResources(spec.resources?.requests);
   }
 }
 
@@ -127,6 +132,19 @@ function requestWhatIsLimited(resources: ResourceRequirements | undefined): void
   for (const [name, limit] of Object.entries(resources.limits)) resources.requests[name] ??= limit;
 }
 
+/** A pod that has limits of its own requests what its containers do, or else its limits (KEP-2837). */
+function defaultPodRequests(spec: PodSpec): void {
+  const { resources } = spec;
+  const limits = resources?.limits ?? {};
+  if (!resources || Object.keys(limits).length === 0) return;
+  const requests = { ...resources.requests };
+  for (const [name, quantity] of ofContainers({ spec }, "requests")) {
+    if (isPodLevel(name) && !name.startsWith("hugepages-")) requests[name] ??= quantity.toString();
+  }
+  for (const [name, limit] of Object.entries(limits)) if (isPodLevel(name)) requests[name] ??= limit;
+  if (Object.keys(requests).length > 0) resources.requests = requests;
+}
+
 function publishOnHost(container: Container): void {
   for (const port of container.ports ?? []) port.hostPort ||= port.containerPort;
 }
@@ -144,7 +162,7 @@ export function defaultPod(pod: Pod): void {
   const containers = [...(spec.initContainers ?? []), ...(spec.containers ?? [])];
   for (const container of containers) requestWhatIsLimited(container.resources);
   defaultPodSpec(spec);
-  requestWhatIsLimited(spec.resources);
+  defaultPodRequests(spec);
   spec.enableServiceLinks ??= true;
   if (spec.hostNetwork) for (const container of containers) publishOnHost(container);
   defaultPodStatus(pod);

@@ -25,7 +25,7 @@ function asksForNothing(resources: ResourceRequirements | undefined): boolean {
 
 /** The quality of service of a pod by its requests and limits of cpu and memory; the server sets it once. */
 export function podQosClass({ spec }: Pick<Pod, "spec">): "Guaranteed" | "Burstable" | "BestEffort" {
-  const asPod = spec.resources !== undefined && !asksForNothing(spec.resources);
+  const asPod = spec.resources !== undefined && spec.resources !== null;
   const containers: readonly Container[] = [...(spec.initContainers ?? []), ...(spec.containers ?? [])];
   const all = asPod ? [spec.resources] : containers.map((container) => container.resources);
   if (all.every(asksForNothing)) return "BestEffort";

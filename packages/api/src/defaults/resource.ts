@@ -61,12 +61,12 @@ export function defaultRule(rule: DeviceTaintRule, now: Time): void {
   stamp(rule.spec?.taint, now);
 }
 
-/** v1beta1 has the fields of `exactly` in the request itself; a request with alternatives has none of them. */
+/** v1beta1 has the fields of `exactly` in the request itself; a request without a class should have none of them. */
 function defaultOldSpec(spec: OldResourceClaim["spec"] | undefined): void {
   for (const request of spec?.devices?.requests ?? []) {
-    const alternatives = request.firstAvailable ?? [];
-    if (alternatives.length === 0) defaultRequest(request);
-    for (const alternative of alternatives) defaultRequest(alternative);
+    if (request.deviceClassName) defaultRequest(request);
+    else defaultTolerations(request.tolerations);
+    for (const alternative of request.firstAvailable ?? []) defaultRequest(alternative);
   }
 }
 

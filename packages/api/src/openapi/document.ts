@@ -1,12 +1,15 @@
 import type { KindRow } from "../schema/table.ts";
 import type { JSONObject } from "./json.ts";
 import { PathSet } from "./operations.ts";
-import { SchemaSet } from "./schemas.ts";
+import { type CustomSchema, SchemaSet } from "./schemas.ts";
 
 export interface OpenAPISubresource {
   readonly name: string;
-  /** The kind that it speaks, which may be of another group (`Scale`, `Eviction`). */
-  readonly row: KindRow;
+  /**
+   * The kind that it speaks, which may be of another group (`Scale`, `Eviction`), or that of the options of a
+   * connection (`PodExecOptions`): no object is spoken there.
+   */
+  readonly row: KindRow | { readonly options: string };
   readonly verbs: readonly string[];
 }
 
@@ -14,6 +17,8 @@ export interface OpenAPIResource {
   readonly row: KindRow;
   readonly verbs: readonly string[];
   readonly subresources: readonly OpenAPISubresource[];
+  /** Of a kind that the table lacks. */
+  readonly custom?: CustomSchema;
 }
 
 export interface OpenAPIRequest {
@@ -41,10 +46,15 @@ export function openAPIDocument(request: OpenAPIRequest): OpenAPIDocument {
   const { group, version, kubernetesVersion } = request;
   const schemas = new SchemaSet(kubernetesVersion, { group, version }, request.atomicTypes);
   const paths = new PathSet(group, version, kubernetesVersion, schemas);
+  for (const { row, custom } of request.resources) if (custom !== undefined) schemas.add(row, custom);
+  const builtIn = request.resources.some(({ custom }) => custom === undefined);
+  if (builtIn) paths.addRoot();
   for (const resource of request.resources) paths.add(resource);
   return {
     openapi: "3.0.0",
-    info: { title: "Kubernetes", version: `v${kubernetesVersion}` },
+    info: builtIn
+      ? { title: "Kubernetes", version: `v${kubernetesVersion}` }
+      : { title: "Kubernetes CRD Swagger", version: "v0.1.0" },
     paths: paths.all(),
     components: { schemas: schemas.all() },
   };

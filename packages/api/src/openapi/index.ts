@@ -7,3 +7,4 @@ export {
 } from "./document.ts";
 export type { JSONObject, JSONValue } from "./json.ts";
 export { schemaName } from "./names.ts";
+export type { CustomSchema } from "./schemas.ts";

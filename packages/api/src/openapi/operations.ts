@@ -1,43 +1,11 @@
 import type { KindRow } from "../schema/table.ts";
+import { connectOperations } from "./connect.ts";
 import type { OpenAPIResource } from "./document.ts";
+import { formsOf, listForms, objectForms, options, patchForms, type Subject } from "./forms.ts";
 import type { JSONObject } from "./json.ts";
 import { groupWord } from "./names.ts";
 import { pathParameter, prettyParameter, queryParameters } from "./parameters.ts";
 import type { SchemaSet } from "./schemas.ts";
-
-const objectForms = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
-const listForms = [
-  ...objectForms,
-  "application/json;stream=watch",
-  "application/vnd.kubernetes.protobuf;stream=watch",
-];
-const patchForms = [
-  "application/json-patch+json",
-  "application/merge-patch+json",
-  "application/strategic-merge-patch+json",
-  "application/apply-patch+yaml",
-];
-
-/** Query parameters of operations, each from the options type of meta/v1 that the server reads them into. */
-const options = {
-  list: { types: ["meta/v1.ListOptions"] },
-  post: { types: ["meta/v1.CreateOptions"] },
-  put: { types: ["meta/v1.UpdateOptions"] },
-  patch: { types: ["meta/v1.PatchOptions"] },
-  delete: { types: ["meta/v1.DeleteOptions"] },
-  deletecollection: {
-    types: ["meta/v1.ListOptions", "meta/v1.DeleteOptions"],
-    without: ["watch", "allowWatchBookmarks"],
-  },
-} as const;
-
-/** What speaks at one path. */
-interface Subject {
-  readonly row: KindRow;
-  readonly namespaced: boolean;
-  /** Ends operation ids: `Status`. */
-  readonly subresource: string;
-}
 
 /** The paths of one group and version. Which types they speak of enters the schemas. */
 export class PathSet {
@@ -52,6 +20,11 @@ export class PathSet {
     this.#version = version;
     this.#release = release;
     this.#schemas = schemas;
+  }
+
+  /** The path of the group and version itself. */
+  addRoot(): void {
+    const schemas = this.#schemas;
     this.#paths.set(`${this.#root}/`, {
       get: {
         description: "The resources of this group and version.",
@@ -66,8 +39,13 @@ export class PathSet {
     return Object.fromEntries([...this.#paths].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  add({ row, verbs, subresources }: OpenAPIResource): void {
-    const subject: Subject = { row, namespaced: row.namespaced, subresource: "" };
+  add({ row, verbs, subresources, custom }: OpenAPIResource): void {
+    const subject: Subject = {
+      row,
+      namespaced: row.namespaced,
+      subresource: "",
+      custom: custom !== undefined,
+    };
     const within = row.namespaced ? "/namespaces/{namespace}" : "";
     const scope = row.namespaced ? [pathParameter("namespace")] : [];
     const collection = `${this.#root}${within}/${row.resource}`;
@@ -81,18 +59,53 @@ export class PathSet {
     if (row.namespaced && verbs.includes("list")) {
       this.#path(`${this.#root}/${row.resource}`, [], { get: this.#list(subject, true) });
     }
-    if (verbs.includes("watch")) this.#watchPaths(subject, within, scope);
-    for (const sub of subresources) {
-      const name = sub.name.charAt(0).toUpperCase() + sub.name.slice(1);
-      const of = { row: sub.row, namespaced: row.namespaced, subresource: sub.row.kind === name ? "" : name };
-      // The id names the parent too: `PodBinding`, `NamespaceFinalize`.
-      const id = `${row.kind}${name}`;
-      this.#path(`${item}/${sub.name}`, [pathParameter("name"), ...scope], {
-        ...(sub.name === "log" && sub.verbs.includes("get") ? { get: this.#log(of, id) } : {}),
-        ...(sub.name === "log" ? {} : this.#itemOperations(of, sub.verbs, id)),
-        ...(sub.verbs.includes("create") ? { post: this.#post(of, id) } : {}),
-      });
+    if (verbs.includes("watch") && custom === undefined) this.#watchPaths(subject, within, scope);
+    for (const { row: of, ...sub } of subresources) {
+      if ("options" in of) this.#connectPaths(row, `${item}/${sub.name}`, scope, sub.name, of.options);
+      else this.#subresourcePath(subject, `${item}/${sub.name}`, scope, { ...sub, row: of });
     }
+  }
+  #subresourcePath(
+    { row, namespaced, custom }: Subject,
+    path: string,
+    scope: readonly JSONObject[],
+    sub: { readonly name: string; readonly row: KindRow; readonly verbs: readonly string[] },
+  ): void {
+    const name = sub.name.charAt(0).toUpperCase() + sub.name.slice(1);
+    const of = { row: sub.row, namespaced, subresource: sub.row.kind === name ? "" : name, custom };
+    // The id names the parent too: `PodBinding`, `NamespaceFinalize`.
+    const id = `${row.kind}${name}`;
+    this.#path(path, [pathParameter("name"), ...scope], {
+      ...(sub.name === "log" && sub.verbs.includes("get") ? { get: this.#log(of, id) } : {}),
+      ...(sub.name === "log" ? {} : this.#itemOperations(of, sub.verbs, id)),
+      ...(sub.verbs.includes("create") ? { post: this.#post(of, id) } : {}),
+    });
+  }
+
+  /** What is below a proxy has a path of its own. */
+  #connectPaths(
+    row: KindRow,
+    path: string,
+    scope: readonly JSONObject[],
+    name: string,
+    optionsKind: string,
+  ): void {
+    const { group, version } = row;
+    const connection = {
+      name,
+      parent: row.kind,
+      options: { group, kind: optionsKind, version },
+      identity: (what: string) => this.#identity("connect", what),
+      namespaced: row.namespaced,
+    };
+    const type = row.type.replace(/[^.]*$/, optionsKind);
+    const query = queryParameters([type], this.#release);
+    const parameters = [pathParameter("name"), ...scope];
+    const paths = this.#paths;
+    paths.set(path, { ...connectOperations(connection), parameters: [...parameters, ...query] });
+    if (name !== "proxy") return;
+    const below = [...parameters, pathParameter("path"), ...query];
+    paths.set(`${path}/{path}`, { ...connectOperations(connection, "WithPath"), parameters: below });
   }
 
   get #root(): string {
@@ -133,7 +146,7 @@ export class PathSet {
               {
                 parameters: this.#query("patch"),
                 requestBody: {
-                  content: this.#content(patchForms, this.#schemas.shared("Patch")),
+                  content: this.#content(formsOf(patchForms, subject), this.#schemas.shared("Patch")),
                   required: true,
                 },
               },
@@ -166,7 +179,7 @@ export class PathSet {
       description: `Lists objects of kind ${row.kind}${everywhere ? " in all namespaces" : ""}, or watches them.`,
       ...id,
       parameters: this.#query("list"),
-      responses: this.#responses(listForms, this.#schemas.list(row)),
+      responses: this.#responses(formsOf(listForms, subject), this.#schemas.list(row)),
       ...action("list", row),
     };
   }
@@ -229,11 +242,13 @@ export class PathSet {
     method: string,
     verb: string,
     does: string,
-    { row, namespaced, subresource }: Subject,
-    forms: readonly string[],
+    subject: Subject,
+    allForms: readonly string[],
     more: JSONObject,
-    id = `${row.kind}${subresource}`,
+    id = `${subject.row.kind}${subject.subresource}`,
   ): JSONObject {
+    const { row, namespaced, subresource } = subject;
+    const forms = formsOf(allForms, subject);
     const created = { description: "Created", content: this.#content(forms, this.#schemas.type(row.type)) };
     const answered = method === "delete" ? "meta/v1.Status" : row.type;
     return {

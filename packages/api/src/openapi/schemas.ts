@@ -40,6 +40,17 @@ const sharedSchemas: Readonly<Record<SharedName, () => JSONObject>> = {
 /** Types that have kind and apiVersion but no paths of their own. */
 const typedMeta: ReadonlySet<string> = new Set(["meta/v1.Status", "meta/v1.DeleteOptions"]);
 
+/** The schema of a kind that the table lacks: a custom resource. */
+export interface CustomSchema {
+  /** The name of the schema, from the reversed group: `com.example.v1.Widget`. */
+  readonly name: string;
+  readonly listKind: string;
+  /** As its definition has it, without what every object has; undefined: any object. */
+  readonly schema: JSONObject | undefined;
+  /** Paths of the fields that field selectors may name: `spec.size`. */
+  readonly selectableFields: readonly string[];
+}
+
 interface GroupVersionKind {
   readonly group: string;
   readonly version: string;
@@ -52,6 +63,8 @@ export class SchemaSet {
   readonly #groupVersion: { readonly group: string; readonly version: string };
   readonly #atomicTypes: ReadonlySet<string>;
   readonly #made = new Map<string, JSONObject>();
+  /** By the type of their row. */
+  readonly #custom = new Map<string, { readonly row: KindRow; readonly custom: CustomSchema }>();
   readonly #kinds: ReadonlyMap<string, KindRow>;
 
   constructor(
@@ -70,8 +83,16 @@ export class SchemaSet {
     return Object.fromEntries([...this.#made].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  /** A reference to a struct type of the table. */
+  /** Makes a type known that the table lacks. */
+  add(row: KindRow, custom: CustomSchema): void {
+    this.#custom.set(row.type, { row, custom });
+  }
+
+  /** A reference to a struct type of the table, or to one that was added. */
   type(name: string): JSONObject {
+    const known = this.#custom.get(name);
+    if (known !== undefined)
+      return this.#once(known.custom.name, () => this.#object(known.row, known.custom));
     return this.#once(schemaName(name), () => this.#struct(structType(name)));
   }
 
@@ -82,7 +103,11 @@ export class SchemaSet {
 
   /** A reference to the list of a kind. Every list has the same shape, so no list type is asked of the table. */
   list(row: KindRow): JSONObject {
-    return this.#once(schemaName(`${row.type}List`), () => ({
+    const custom = this.#custom.get(row.type)?.custom;
+    const listKind = custom?.listKind ?? `${row.kind}List`;
+    const name =
+      custom === undefined ? schemaName(`${row.type}List`) : custom.name.replace(/[^.]*$/, listKind);
+    return this.#once(name, () => ({
       description: `A list of ${row.kind} objects.`,
       type: "object",
       required: ["items"],
@@ -91,18 +116,57 @@ export class SchemaSet {
         items: {
           description: "The objects.",
           type: "array",
-          items: { allOf: [this.type(row.type)], default: {} },
+          items: custom === undefined ? { allOf: [this.type(row.type)], default: {} } : this.type(row.type),
         },
         metadata: {
           description: describe("", "metadata")!,
           allOf: [this.type("meta/v1.ListMeta")],
-          default: {},
+          ...(custom === undefined ? { default: {} } : {}),
         },
       },
-      "x-kubernetes-group-version-kind": [
-        { group: row.group, version: row.version, kind: `${row.kind}List` },
-      ],
+      "x-kubernetes-group-version-kind": [{ group: row.group, version: row.version, kind: listKind }],
+      ...selectable(custom),
     }));
+  }
+
+  /** A custom resource: its own schema with the fields that every object has. */
+  #object({ group, version, kind }: KindRow, custom: CustomSchema): JSONObject {
+    const { schema } = custom;
+    const gvk = { "x-kubernetes-group-version-kind": [{ group, version, kind }], ...selectable(custom) };
+    if (schema === undefined) return { type: "object", ...gvk };
+    return { ...this.#withObjectFields(this.#published(schema)), ...gvk };
+  }
+
+  #withObjectFields(schema: JSONObject): JSONObject {
+    const metadata = { description: describe("", "metadata")!, allOf: [this.type("meta/v1.ObjectMeta")] };
+    const properties = { ...(schema["properties"] as JSONObject | undefined), ...typeProperties(), metadata };
+    return { ...schema, properties };
+  }
+
+  /** As published: numbers or texts are alternatives, embedded resources have the fields of objects. */
+  #published(schema: JSONObject): JSONObject {
+    const below = (value: JSONValue | undefined): JSONValue | undefined =>
+      isObject(value) ? this.#published(value) : value;
+    const { properties, items, additionalProperties, ...rest } = schema;
+    let published: JSONObject = {
+      ...rest,
+      ...(properties === undefined
+        ? {}
+        : {
+            properties: Object.fromEntries(
+              Object.entries(properties as JSONObject).map(([name, one]) => [name, below(one)!]),
+            ),
+          }),
+      ...(items === undefined ? {} : { items: below(items)! }),
+      ...(additionalProperties === undefined ? {} : { additionalProperties: below(additionalProperties)! }),
+    };
+    if (schema["x-kubernetes-int-or-string"] === true) published = withAlternatives(published);
+    if (schema["x-kubernetes-embedded-resource"] === true) {
+      const required = (schema["required"] as readonly string[] | undefined) ?? [];
+      const more = ["kind", "apiVersion"].filter((name) => !required.includes(name));
+      published = { ...this.#withObjectFields(published), required: [...required, ...more] };
+    }
+    return published;
   }
 
   #once(name: string, make: () => JSONObject): JSONObject {
@@ -187,6 +251,19 @@ export class SchemaSet {
   }
 }
 
+const isObject = (value: JSONValue | undefined): value is JSONObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const alternatives: readonly JSONObject[] = [{ type: "integer" }, { type: "string" }];
+
+function withAlternatives(schema: JSONObject): JSONObject {
+  const isPattern = (anyOf: unknown): boolean => JSON.stringify(anyOf) === JSON.stringify(alternatives);
+  const allOf = (schema["allOf"] as readonly JSONObject[] | undefined) ?? [];
+  if (isPattern(schema["anyOf"]) || isPattern(allOf[0]?.["anyOf"])) return schema;
+  if (schema["anyOf"] === undefined) return { ...schema, anyOf: [...alternatives] };
+  return { ...schema, allOf: [{ anyOf: [...alternatives] }, ...allOf] };
+}
+
 function reference(name: string): string {
   return `#/components/schemas/${name}`;
 }
@@ -203,6 +280,12 @@ function describe(type: string, field: string): string | undefined {
 }
 
 const general: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata", "spec", "status"]);
+
+function selectable(custom: CustomSchema | undefined): JSONObject {
+  const fields = custom?.selectableFields ?? [];
+  if (fields.length === 0) return {};
+  return { "x-kubernetes-selectable-fields": fields.map((fieldPath) => ({ fieldPath })) };
+}
 
 function mapType(type: string | undefined): JSONObject {
   return type === undefined ? {} : { "x-kubernetes-map-type": type };

@@ -32,6 +32,8 @@ export interface FieldMarks {
   readonly pointer?: true;
   /** `never`: written even if zero or empty; `zero`: a struct that is all zero is left out too. */
   readonly omit?: "never" | "zero";
+  /** In protobuf this list is a message of its own, and its elements are field 1 there (Verbs of meta/v1). */
+  readonly wrapped?: true;
   readonly listType?: "atomic" | "set" | "map";
   readonly listMapKeys?: readonly string[];
   readonly mapType?: "atomic" | "granular";

@@ -44,12 +44,14 @@ const escapeValue = (value: string): string => value.replace(/[\\,=]/g, (charact
 /** Reads the query parameter `fieldSelector`: `a=b,c!=d`; `\` escapes `,` `=` `\` in a value. Throws SelectorError. */
 export function parseFieldSelector(text: string): FieldSelection {
   const terms = (text.match(/(?:\\[\s\S]?|[^,\\])+/g) ?? []).sort();
-  const requirements = terms.map((term): FieldRequirement => {
+  const all = terms.map((term): FieldRequirement => {
     const match = /^([\s\S]*?)(!=|==|=)([\s\S]*)$/.exec(term);
     if (match === null) throw new SelectorError(`invalid selector: '${text}'; can't understand '${term}'`);
     const [, field = "", operator, value = ""] = match;
     return { field, operator: operator === "!=" ? "!=" : "=", value: unescapeValue(value) };
   });
+  // A term of nothing, `=`, selects everything.
+  const requirements = all.filter(({ field, value }) => field !== "" || value !== "");
   return {
     requirements,
     empty: requirements.length === 0,

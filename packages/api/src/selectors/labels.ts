@@ -274,7 +274,8 @@ const startsRequirement = (token: Token): boolean => token.kind === "word" || to
 
 /** Reads the query parameter `labelSelector`; "" selects everything. Throws SelectorError. */
 export function parseLabelSelector(text: string): LabelSelection {
-  const requirements = new LabelParser(text).parse();
+  // Upstream's reader takes a NUL for the end of a word, as a blank is.
+  const requirements = new LabelParser(text.replaceAll("\0", " ")).parse();
   return requirements.length === 0 ? everything : selectionOf(requirements);
 }
 

@@ -6,11 +6,37 @@ export type CompiledSelector =
   | { readonly ok: true; readonly maxCost: number | bigint }
   | { readonly ok: false; readonly error: string; readonly type: "RuleInvalid" | "InternalError" };
 
+type CompiledExpression = { readonly ok: true } | Extract<CompiledSelector, { readonly ok: false }>;
+
+/** Compiles the expressions of one admission policy or webhook as new ones; it remembers the variables. */
+export interface AdmissionExpressions {
+  compile(
+    expression: string,
+    options: {
+      /** What the expression must give. */
+      readonly result: "bool" | "string" | "string or null";
+      /** Whether there is a variable `params`. */
+      readonly params: boolean;
+      /** Whether there is a variable `authorizer`. */
+      readonly authorizer: boolean;
+    },
+  ): CompiledExpression;
+  /** An expression under a name, by which later ones can use it. */
+  variable(name: string, expression: string, options: { readonly params: boolean }): CompiledExpression;
+}
+
 /** What validation needs to know beside the object. */
 export interface ValidationContext {
   readonly features: Features;
+  /** The API group that the request speaks, where it is not the object's own: events have two. */
+  readonly requestGroup?: string;
   /** Compiles a CEL device selector as a new expression; the compiler is injected because it lies on a higher floor. */
   compileSelector(expression: string): CompiledSelector;
+  /**
+   * For policies and webhooks; where it is absent their expressions are not looked at. `composes`: there is a variable
+   * `variables`.
+   */
+  admissionExpressions?(options: { readonly composes: boolean }): AdmissionExpressions;
   /** Labels of the object's namespace: claims with admin access need one. */
   readonly namespaceLabels?: Labels | undefined;
 }

@@ -1,28 +1,21 @@
 /** Kinds of the core group beside pods, and leases and priority classes. */
 import type { Lease } from "../generated/coordination/v1.ts";
-import type {
-  ConfigMap,
-  Event,
-  Namespace,
-  Node,
-  Secret,
-  Service,
-  ServiceAccount,
-} from "../generated/core/v1.ts";
+import type { ConfigMap, Namespace, Node, Secret, ServiceAccount } from "../generated/core/v1.ts";
 import type { PriorityClass } from "../generated/scheduling/v1.ts";
 import {
   byteLength,
-  dns1035Label,
   dnsLabel,
   dnsSubdomain,
   isConfigMapKey,
-  isPortName,
   type NameRule,
-  rangeProblem,
+  qualifiedName,
 } from "../names.ts";
 import type { KubeObject } from "../object.ts";
-import { checkImmutable, type FieldErrors, sameValue } from "./field.ts";
+import type { ValidationContext } from "./context.ts";
+import { checkImmutable, type FieldErrors, goJson, sameValue } from "./field.ts";
+import { internalForm } from "./internal.ts";
 import { checkFinalizerNames, checkLabels, checkMetadata, checkMetadataUpdate } from "./metadata.ts";
+import { checkNetwork } from "./networking/common.ts";
 
 function checkObject(errors: FieldErrors, object: KubeObject, rule: NameRule, namespaced: boolean): void {
   checkMetadata(errors, "metadata", object.metadata, rule, namespaced);
@@ -34,21 +27,41 @@ function checkObjectUpdate(errors: FieldErrors, object: KubeObject, old: KubeObj
   checkFinalizerNames(errors, "metadata", object.metadata);
 }
 
+const standardFinalizers = ["kubernetes", "orphan", "foregroundDeletion"];
+
 export const namespace = {
   create(errors: FieldErrors, object: Namespace): void {
     checkObject(errors, object, dnsLabel, false);
+    for (const name of object.spec?.finalizers ?? []) {
+      errors.check(qualifiedName, "spec.finalizers", name);
+      if (!name.includes("/") && !standardFinalizers.includes(name)) {
+        const detail = "name is neither a standard finalizer name nor is it fully qualified";
+        errors.invalid("spec.finalizers", name, detail);
+      }
+    }
   },
   update(errors: FieldErrors, object: Namespace, old: Namespace): void {
     checkObjectUpdate(errors, object, old);
+  },
+  status(errors: FieldErrors, object: Namespace, old: Namespace): void {
+    checkObjectUpdate(errors, object, old);
+    const phase = object.status?.phase ?? "";
+    const [wanted, empty] = object.metadata.deletionTimestamp
+      ? ["Terminating", "not empty"]
+      : ["Active", "empty"];
+    if (phase === wanted) return;
+    errors.invalid("status.Phase", phase, `may only be '${wanted}' if \`deletionTimestamp\` is ${empty}`);
   },
 };
 
 const taintEffects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-function checkTaints(errors: FieldErrors, { spec }: Node): void {
+function checkTaints(errors: FieldErrors, { spec }: Node, version: string): void {
   const seen = new Set<string>();
-  (spec?.taints ?? []).forEach(({ key = "", value, effect = "" }, index) => {
-    const path = `spec.taints[${index}]`;
+  (spec?.taints ?? []).forEach((taint, index) => {
+    const { key = "", value, effect = "" } = taint;
+    // Upstream has these paths in metadata.
+    const path = `metadata.taints[${index}]`;
     checkLabels(errors, `${path}.key`, { [key]: "" });
     if (value) checkLabels(errors, `${path}.value`, { value });
     if (effect === "") errors.required(`${path}.effect`);
@@ -56,34 +69,64 @@ function checkTaints(errors: FieldErrors, { spec }: Node): void {
     const pair = `${key}:${effect}`;
     if (seen.has(pair)) {
       const detail = "taints must be unique by key and effect pair";
-      errors.list.push({ type: "Duplicate", path, value: JSON.stringify({ key, value, effect }), detail });
+      const shown = goJson(internalForm("core/v1.Taint", taint, version));
+      errors.list.push({ type: "Duplicate", path, value: shown, detail });
     }
     seen.add(pair);
   });
 }
 
+/** Networks of a node's pods: one of each family. */
+function checkPodNetworks(errors: FieldErrors, { spec }: Node): void {
+  const networks = spec?.podCIDRs ?? [];
+  networks.forEach((network, index) => {
+    checkNetwork(errors, `spec.podCIDRs[${index}]`, network);
+  });
+  if (networks.length < 2) return;
+  const families = new Set(networks.map((network) => network.includes(":")));
+  if (networks.length > 2 || families.size < 2) {
+    errors.invalid("spec.podCIDRs", networks, "may specify no more than one CIDR for each IP family");
+  }
+}
+
 export const node = {
-  create(errors: FieldErrors, object: Node): void {
+  create(errors: FieldErrors, object: Node, context: ValidationContext): void {
     checkObject(errors, object, dnsSubdomain, false);
-    checkTaints(errors, object);
+    checkTaints(errors, object, context.features.version);
+    checkPodNetworks(errors, object);
   },
-  update(errors: FieldErrors, object: Node, old: Node): void {
+  update(errors: FieldErrors, object: Node, old: Node, context: ValidationContext): void {
+    this.create(errors, object, context);
     checkObjectUpdate(errors, object, old);
-    checkTaints(errors, object);
-    if (old.spec?.podCIDR && !sameValue(object.spec?.podCIDRs, old.spec.podCIDRs)) {
+    const addresses = object.status?.addresses ?? [];
+    addresses.forEach(({ type, address }, index) => {
+      const first = addresses.findIndex((other) => other.type === type && other.address === address);
+      if (first < index) errors.duplicate(`status.addresses[${index}]`, { Type: type, Address: address });
+    });
+    const [networks, before] = [object.spec?.podCIDRs ?? [], old.spec?.podCIDRs ?? []];
+    const changed = before.filter((network, index) => network !== networks[index]).length;
+    const count = networks.length === before.length ? changed : before.length === 0 ? 0 : 1;
+    for (let each = 0; each < count; each++) {
       errors.forbidden("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid');
     }
     if (old.spec?.providerID && object.spec?.providerID !== old.spec.providerID) {
       errors.forbidden("spec.providerID", 'node updates may not change providerID except from "" to valid');
     }
+    checkTaints(errors, object, context.features.version);
+    if ((object.spec?.externalID ?? "") !== (old.spec?.externalID ?? ""))
+      errors.forbidden("spec.externalID", "may not be updated");
   },
 };
 
 /** Data of a ConfigMap or Secret, in bytes. */
 const dataLimit = 1024 * 1024;
 
-/** Bytes that a base64 text stands for. */
-const decodedLength = (text: string): number => Math.floor((text.replace(/=+$/, "").length * 3) / 4);
+/** Bytes that a base64 text stands for; none for the null that Go reads as no bytes. */
+function decodedLength(text: string | null): number {
+  if (text === null) return 0;
+  const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
+  return Math.floor(((text.length - padding) * 3) / 4);
+}
 
 function checkConfigData(errors: FieldErrors, object: ConfigMap): void {
   let size = 0;
@@ -168,68 +211,6 @@ export const secret = {
   },
 };
 
-const serviceTypes = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
-const portProtocols = ["SCTP", "TCP", "UDP"];
-
-function checkServicePorts(errors: FieldErrors, { spec }: Service): void {
-  const ports = spec?.ports ?? [];
-  if (ports.length === 0 && spec?.clusterIP !== "None" && spec?.type !== "ExternalName")
-    errors.required("spec.ports");
-  const names = new Set<string>();
-  ports.forEach((port, index) => {
-    const path = `spec.ports[${index}]`;
-    if (ports.length > 1 && !port.name) errors.required(`${path}.name`);
-    else if (port.name) {
-      errors.check(dnsLabel, `${path}.name`, port.name);
-      if (names.has(port.name)) errors.duplicate(`${path}.name`, port.name);
-      names.add(port.name);
-    }
-    for (const problem of rangeProblem(port.port ?? 0, 1, 65535))
-      errors.invalid(`${path}.port`, port.port ?? 0, problem);
-    if (!portProtocols.includes(port.protocol ?? "")) {
-      errors.notSupported(`${path}.protocol`, port.protocol ?? "", portProtocols);
-    }
-    const target = port.targetPort;
-    if (typeof target === "string") errors.check(isPortName, `${path}.targetPort`, target);
-    else
-      for (const problem of rangeProblem(target ?? 0, 1, 65535))
-        errors.invalid(`${path}.targetPort`, target ?? 0, problem);
-  });
-}
-
-function checkServiceSpec(errors: FieldErrors, object: Service): void {
-  checkServicePorts(errors, object);
-  checkLabels(errors, "spec.selector", object.spec?.selector);
-  const affinities = ["ClientIP", "None"];
-  const { sessionAffinity = "", type = "" } = object.spec ?? {};
-  if (!affinities.includes(sessionAffinity))
-    errors.notSupported("spec.sessionAffinity", sessionAffinity, affinities);
-  if (!serviceTypes.includes(type)) errors.notSupported("spec.type", type, serviceTypes);
-  if (type === "ExternalName") {
-    const name = (object.spec?.externalName ?? "").replace(/\.$/, "");
-    if (name === "") errors.required("spec.externalName");
-    else errors.check(dnsSubdomain, "spec.externalName", name);
-  }
-}
-
-export const service = {
-  create(errors: FieldErrors, object: Service): void {
-    checkObject(errors, object, dns1035Label, true);
-    checkServiceSpec(errors, object);
-  },
-  update(errors: FieldErrors, object: Service, old: Service): void {
-    checkObjectUpdate(errors, object, old);
-    this.create(errors, object);
-    const kept = object.spec?.type !== "ExternalName" && old.spec?.type !== "ExternalName";
-    const address = object.spec?.clusterIP;
-    // The server fills in an address that was left out.
-    if (kept && address && old.spec?.clusterIP && address !== old.spec.clusterIP) {
-      const printed = object.spec?.clusterIPs ?? [address];
-      errors.invalid("spec.clusterIPs[0]", printed, "may not change once set");
-    }
-  },
-};
-
 export const serviceAccount = {
   create(errors: FieldErrors, object: ServiceAccount): void {
     checkObject(errors, object, dnsSubdomain, true);
@@ -237,23 +218,6 @@ export const serviceAccount = {
   update(errors: FieldErrors, object: ServiceAccount, old: ServiceAccount): void {
     checkObjectUpdate(errors, object, old);
     this.create(errors, object);
-  },
-};
-
-export const event = {
-  create(errors: FieldErrors, object: Event): void {
-    const about = object.involvedObject?.namespace ?? "";
-    const own = object.metadata.namespace ?? "";
-    // What has no namespace is told of in `default`.
-    const wanted = about === "" ? ["default", ""] : [about];
-    if (!wanted.includes(own) && !(about === "" && own === "kube-system")) {
-      errors.invalid("involvedObject.namespace", about, "does not match event.namespace");
-    }
-    errors.check(dnsSubdomain, "metadata.namespace", own);
-    checkMetadata(errors, "metadata", object.metadata, dnsSubdomain, true);
-  },
-  update(errors: FieldErrors, object: Event, old: Event): void {
-    checkObjectUpdate(errors, object, old);
   },
 };
 
@@ -295,8 +259,7 @@ export const priorityClass = {
     }
     const policies = ["PreemptLowerPriority", "Never"];
     const policy = object.preemptionPolicy;
-    if (policy !== undefined && !policies.includes(policy))
-      errors.notSupported("preemptionPolicy", policy, policies);
+    if (policy !== undefined && policy !== null) errors.oneOf("preemptionPolicy", policy, policies);
   },
   update(errors: FieldErrors, object: PriorityClass, old: PriorityClass): void {
     checkObjectUpdate(errors, object, old);

@@ -2,55 +2,73 @@ import { type Features, isFeatureGate } from "../features.ts";
 import type { KubeObject } from "../object.ts";
 import { type FieldRow, kindRows, typeRows } from "../schema/table.ts";
 
-/** The type of a list's or map's items; of anything else the type itself. */
-function itemType(type: string): string {
-  if (type.startsWith("[]")) return itemType(type.slice(2));
-  return type.startsWith("map<") ? itemType(type.slice(4, -1)) : type;
-}
+/** Gates of fields that Dray does nothing with, and that are off in all releases that it knows. */
+const alwaysOff: ReadonlySet<string> = new Set([
+  "ClusterTrustBundleProjection",
+  "ContainerStopSignals",
+  "CoordinatedLeaderElection",
+  "MaxUnavailableStatefulSet",
+  "PodCertificateProjection",
+  "VolumeLimitScaling",
+]);
 
-/** The gates of a field that Dray knows, of a list like `A,B`: the field needs them all. */
+/** The gates of a field that matter here, of a list like `A,B`: the field needs them all. */
 function gatesOf([, , , marks]: FieldRow): string[] {
-  return (marks?.featureGate ?? "").split(",").filter(isFeatureGate);
-}
-
-const gated = new Map<string, boolean>();
-/** True for a type that has a gated field, or whose fields have one. */
-function hasGates(type: string): boolean {
-  const known = gated.get(type);
-  if (known !== undefined) return known;
-  gated.set(type, false);
-  const rows = typeRows.get(type) ?? [];
-  const result = rows.some((row) => gatesOf(row).length > 0 || hasGates(itemType(row[2])));
-  gated.set(type, result);
-  return result;
+  return (marks?.featureGate ?? "").split(",").filter((gate) => isFeatureGate(gate) || alwaysOff.has(gate));
 }
 
 type Tree = Record<string, unknown>;
-type Visit = (owner: Tree, name: string, gates: readonly string[]) => void;
+/** Told of the gated field `name` of the struct `above[at]`. */
+type Visit = (above: Tree, at: string, name: string, gates: readonly string[]) => void;
+/** Visits every gated field that is set in `above[at]`, a value of one type; those of a struct before what is in them. */
+type Walk = (above: Tree, at: string, visit: Visit) => void;
 
-/** Visits every field that is set and has a gate, the fields of a struct before what is in them. */
-function visitGated(type: string, value: unknown, visit: Visit): void {
-  if (typeof value !== "object" || value === null || !hasGates(itemType(type))) return;
-  if (type.startsWith("[]")) {
-    for (const item of value as readonly unknown[]) visitGated(type.slice(2), item, visit);
-    return;
+const walks = new Map<string, Walk | undefined>();
+
+/** Undefined for a type that has no gated field, nor anything below it. */
+function walkOf(type: string): Walk | undefined {
+  if (walks.has(type)) return walks.get(type);
+  // A type that holds itself has no gates: none of the schema's has.
+  walks.set(type, undefined);
+  const made = makeWalk(type);
+  walks.set(type, made);
+  return made;
+}
+
+function makeWalk(type: string): Walk | undefined {
+  if (type.startsWith("[]") || type.startsWith("map<")) {
+    const item = walkOf(type.startsWith("[]") ? type.slice(2) : type.slice(4, -1));
+    return (
+      item &&
+      ((above, at, visit) => {
+        const value = above[at];
+        if (typeof value !== "object" || value === null) return;
+        for (const key of Object.keys(value)) item(value as Tree, key, visit);
+      })
+    );
   }
-  if (type.startsWith("map<")) {
-    for (const item of Object.values(value)) visitGated(type.slice(4, -1), item, visit);
-    return;
-  }
-  const owner = value as Tree;
-  for (const row of typeRows.get(type) ?? []) {
-    const [name, , fieldType, marks] = row;
-    if (marks?.inline) {
-      visitGated(fieldType, owner, visit);
-      continue;
+  const fields = (typeRows.get(type) ?? [])
+    .map((row) => ({
+      name: row[0],
+      inline: row[3]?.inline === true,
+      gates: gatesOf(row),
+      below: walkOf(row[2]),
+    }))
+    .filter(({ gates, below }) => gates.length > 0 || below !== undefined);
+  if (fields.length === 0) return undefined;
+  return (above, at, visit) => {
+    const owner = above[at] as Tree | null | undefined;
+    if (typeof owner !== "object" || owner === null) return;
+    for (const { name, inline, gates, below } of fields) {
+      if (inline) {
+        below?.(above, at, visit);
+        continue;
+      }
+      if (owner[name] === undefined || owner[name] === null) continue;
+      if (gates.length > 0) visit(above, at, name, gates);
+      below?.(owner, name, visit);
     }
-    if (owner[name] === undefined || owner[name] === null) continue;
-    const gates = gatesOf(row);
-    if (gates.length > 0) visit(owner, name, gates);
-    visitGated(fieldType, owner[name], visit);
-  }
+  };
 }
 
 /**
@@ -64,15 +82,19 @@ export function dropDisabledFields(
   features: Features,
 ): void {
   const type = kindRows.find(
-    (row) => row.group === kind.group && row.version === kind.version && row.kind === kind.kind,
+    (row) => row.kind === kind.kind && row.version === kind.version && row.group === kind.group,
   )?.type;
-  if (type === undefined || !hasGates(type)) return;
-  const off = (gate: string): boolean => isFeatureGate(gate) && !features.enabled(gate);
+  const walk = type === undefined ? undefined : walkOf(type);
+  if (walk === undefined) return;
+  const off = (gate: string): boolean => !isFeatureGate(gate) || !features.enabled(gate);
   const used = new Set<string>();
-  visitGated(type, old, (_owner, _name, gates) => {
+  walk({ old }, "old", (_above, _at, _name, gates) => {
     for (const gate of gates) used.add(gate);
   });
-  visitGated(type, object, (owner, name, gates) => {
-    if (gates.some((gate) => off(gate) && !used.has(gate))) delete owner[name];
+  walk({ object }, "object", (above, at, name, gates) => {
+    if (!gates.some((gate) => off(gate) && !used.has(gate))) return;
+    const owner = above[at] as Tree;
+    delete owner[name];
+    if (at === "lifecycle" && Object.keys(owner).length === 0) delete above[at];
   });
 }

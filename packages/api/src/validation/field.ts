@@ -1,14 +1,17 @@
+import { looseText } from "../codec/json.ts";
 import type { FieldError } from "../errors.ts";
 import type { NameRule } from "../names.ts";
 import { quoted } from "../quoted.ts";
 
-/** JSON as Go writes it into messages: no bigint is lost, and `<`, `>`, `&` are escaped. */
-function goJson(value: unknown): string {
+/** JSON as Go writes it into messages: no bigint is lost, and `<`, `>`, `&` are escaped; `indent` is in blanks. */
+export function goJson(value: unknown, indent?: number): string {
   if (value === undefined) return "null";
   // JSON has no word for a bigint: its digits go through as a marked text and lose the mark below.
   const mark = "\u0000";
-  const marked = JSON.stringify(value, (_key, item: unknown) =>
-    typeof item === "bigint" ? mark + item : item,
+  const marked = JSON.stringify(
+    value,
+    (_key, item: unknown) => (typeof item === "bigint" ? mark + item : item),
+    indent,
   );
   const text = marked.replace(/"\\u0000(-?[0-9]+)"/g, "$1");
   return text.replace(
@@ -39,6 +42,22 @@ export class FieldErrors {
     this.list.push({ type: "Invalid", path, value: shown(value), detail });
   }
 
+  /** A value of another type than the schema of a custom resource says. */
+  typeInvalid(path: string, value: unknown, detail: string): void {
+    this.list.push({ type: "TypeInvalid", path, value: shown(value), detail });
+  }
+
+  /** Invalid without the value in the message. */
+  wrong(path: string, detail: string): void {
+    this.list.push({ type: "Invalid", path, detail });
+  }
+
+  /** Invalid unless absent or at least 0. */
+  notNegative(path: string, value: number | bigint | undefined): void {
+    if (value === undefined || value === null || value >= 0) return;
+    this.invalid(path, value, "must be greater than or equal to 0");
+  }
+
   duplicate(path: string, value: unknown): void {
     this.list.push({ type: "Duplicate", path, value: shown(value), detail: "" });
   }
@@ -57,11 +76,15 @@ export class FieldErrors {
   }
 
   tooLong(path: string, limit: number): void {
-    this.list.push({ type: "TooLong", path, detail: `may not be more than ${limit} bytes` });
+    this.list.push({
+      type: "TooLong",
+      path,
+      detail: `may not be more than ${limit} byte${limit === 1 ? "" : "s"}`,
+    });
   }
 
   tooMany(path: string, count: number, limit: number): void {
-    const detail = `must have at most ${limit} items`;
+    const detail = `must have at most ${limit} item${limit === 1 ? "" : "s"}`;
     this.list.push({ type: "TooMany", path, value: String(count), detail });
   }
 
@@ -126,7 +149,7 @@ export class FieldErrors {
 /** No limit on the length of a list. */
 export const unlimited = Number.POSITIVE_INFINITY;
 
-/** True where two JSON values mean the same to Kubernetes: absent, null, empty list and empty map are one. */
+/** True where two decoded values mean the same to Kubernetes: absent, null and empty list are one. */
 export function sameValue(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (isEmpty(a) && isEmpty(b)) return true;
@@ -134,6 +157,8 @@ export function sameValue(a: unknown, b: unknown): boolean {
     return (typeof a === "number" || typeof b === "number") && String(a) === String(b);
   }
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  // Raw JSON is the same only where its text is: of what has been decoded, nothing else still has one.
+  if (looseText(a) !== looseText(b)) return false;
   if (Array.isArray(a) || Array.isArray(b)) {
     if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
     return a.every((item, index) => sameValue(item, b[index]));
@@ -146,8 +171,7 @@ export function sameValue(a: unknown, b: unknown): boolean {
 
 function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null) return true;
-  if (Array.isArray(value)) return value.length === 0;
-  return typeof value === "object" && Object.keys(value).length === 0;
+  return Array.isArray(value) && value.length === 0;
 }
 
 /** The immutable-field error of Kubernetes, unless both are the same; `shownAs` makes what the message prints. */

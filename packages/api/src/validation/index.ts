@@ -3,15 +3,32 @@
  * Objects of resource.k8s.io are judged in the form of v1, whatever version they were written in.
  */
 import type { FieldError } from "../errors.ts";
+import type { Node, Pod } from "../generated/core/v1.ts";
 import type { NameRule } from "../names.ts";
 import { dnsSubdomain } from "../names.ts";
 import type { KubeObject } from "../object.ts";
 import { kindRows } from "../schema/table.ts";
+import { mutatingBinding, mutatingPolicy } from "./admissionregistration/mutating-policies.ts";
+import { validatingBinding, validatingPolicy } from "./admissionregistration/validating-policies.ts";
+import { webhookConfiguration } from "./admissionregistration/webhooks.ts";
+import { customResourceDefinition } from "./apiextensions/definition.ts";
+import { horizontalPodAutoscaler } from "./autoscaling.ts";
 import type { ValidationContext } from "./context.ts";
 import * as core from "./core.ts";
+import { event } from "./event.ts";
 import { FieldErrors } from "./field.ts";
 import { checkCommonUpdate, checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "./metadata.ts";
-import { checkPod, checkPodStatus, checkPodUpdate } from "./pod/pod.ts";
+import { ipAddress, serviceCIDR } from "./networking/addresses.ts";
+import { endpointSlice, endpoints } from "./networking/endpoints.ts";
+import { ingress, ingressClass } from "./networking/ingress.ts";
+import { networkPolicy } from "./networking/policy.ts";
+import { service } from "./networking/service.ts";
+import { checkEphemeralContainers } from "./pod/ephemeral.ts";
+import { checkPodCreate, checkPodUpdate } from "./pod/pod.ts";
+import { checkPodResize } from "./pod/resize.ts";
+import { checkPodStatus } from "./pod/status.ts";
+import { podDisruptionBudget, runtimeClass } from "./policy.ts";
+import { limitRange, resourceQuota } from "./quota.ts";
 import { checkBinding, checkRole } from "./rbac.ts";
 import * as claim from "./resource/claim.ts";
 import * as deviceClass from "./resource/class.ts";
@@ -20,13 +37,28 @@ import * as rule from "./resource/rule.ts";
 import * as slice from "./resource/slice.ts";
 import { checkClaimStatus } from "./resource/status.ts";
 import * as reviews from "./reviews.ts";
-import * as workloads from "./workloads.ts";
+import { persistentVolumeClaim } from "./storage/claim.ts";
+import * as storage from "./storage/classes.ts";
+import { persistentVolume } from "./storage/volume.ts";
+import * as apps from "./workloads/apps.ts";
+import { podTemplate, replicationController } from "./workloads/controller.ts";
+import { cronJob } from "./workloads/cronjob.ts";
+import { job } from "./workloads/job.ts";
+import { checkJobStatus } from "./workloads/job-status.ts";
+import { statefulSet } from "./workloads/statefulset.ts";
 
-export type { CompiledSelector, ValidationContext } from "./context.ts";
+export {
+  checkService as checkWebhookService,
+  checkUrl as checkWebhookUrl,
+} from "./admissionregistration/webhooks.ts";
+export type { AdmissionExpressions, CompiledSelector, ValidationContext } from "./context.ts";
 export { dropDisabledFields } from "./disabled.ts";
+export { checkImmutable, FieldErrors, sameValue } from "./field.ts";
+export { checkCommonUpdate, checkMetadata, checkMetadataUpdate } from "./metadata.ts";
 export { isExtendedResourceName } from "./resource/class.ts";
 export { stampChangedTaint } from "./resource/rule.ts";
 export { dropDeallocatedDevices } from "./resource/status.ts";
+export { warningsFor } from "./warnings/index.ts";
 
 /** A kind as rules are looked up by: its version does not matter. */
 export interface GroupKind {
@@ -48,22 +80,56 @@ interface Rules {
 const rules = new Map<string, Rules>(
   Object.entries<Rules>({
     ConfigMap: core.configMap,
-    Event: core.event,
+    Event: event,
+    LimitRange: limitRange,
     Namespace: core.namespace,
-    Node: core.node,
+    Node: {
+      ...core.node,
+      status: (errors, object: Node, old: Node, context) => core.node.update(errors, object, old, context),
+    },
+    ResourceQuota: resourceQuota,
     Secret: core.secret,
-    Service: core.service,
+    Service: service,
     ServiceAccount: core.serviceAccount,
     "TokenRequest.authentication.k8s.io": { create: reviews.checkTokenRequest },
     "TokenReview.authentication.k8s.io": { create: reviews.checkTokenReview },
     "LocalSubjectAccessReview.authorization.k8s.io": { create: reviews.checkLocalReview },
     "SelfSubjectAccessReview.authorization.k8s.io": { create: reviews.checkSelfReview },
     "SubjectAccessReview.authorization.k8s.io": { create: reviews.checkSubjectReview },
-    "ControllerRevision.apps": workloads.controllerRevision,
-    "DaemonSet.apps": workloads.daemonSet,
-    "Deployment.apps": workloads.deployment,
-    "ReplicaSet.apps": workloads.replicaSet,
-    "StatefulSet.apps": workloads.statefulSet,
+    "MutatingAdmissionPolicy.admissionregistration.k8s.io": mutatingPolicy,
+    "MutatingAdmissionPolicyBinding.admissionregistration.k8s.io": mutatingBinding,
+    "MutatingWebhookConfiguration.admissionregistration.k8s.io": webhookConfiguration,
+    "ValidatingAdmissionPolicy.admissionregistration.k8s.io": validatingPolicy,
+    "ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io": validatingBinding,
+    "ValidatingWebhookConfiguration.admissionregistration.k8s.io": webhookConfiguration,
+    "CustomResourceDefinition.apiextensions.k8s.io": customResourceDefinition,
+    "ControllerRevision.apps": apps.controllerRevision,
+    "DaemonSet.apps": apps.daemonSet,
+    "Deployment.apps": apps.deployment,
+    "ReplicaSet.apps": apps.replicaSet,
+    "StatefulSet.apps": statefulSet,
+    "HorizontalPodAutoscaler.autoscaling": horizontalPodAutoscaler,
+    "CSIDriver.storage.k8s.io": storage.csiDriver,
+    "CSINode.storage.k8s.io": storage.csiNode,
+    "CSIStorageCapacity.storage.k8s.io": storage.csiStorageCapacity,
+    "StorageClass.storage.k8s.io": storage.storageClass,
+    "VolumeAttachment.storage.k8s.io": storage.volumeAttachment,
+    "VolumeAttributesClass.storage.k8s.io": storage.volumeAttributesClass,
+    Endpoints: endpoints,
+    "EndpointSlice.discovery.k8s.io": endpointSlice,
+    "IPAddress.networking.k8s.io": ipAddress,
+    "Ingress.networking.k8s.io": ingress,
+    "IngressClass.networking.k8s.io": ingressClass,
+    "NetworkPolicy.networking.k8s.io": networkPolicy,
+    "ServiceCIDR.networking.k8s.io": serviceCIDR,
+    "PodDisruptionBudget.policy": podDisruptionBudget,
+    "RuntimeClass.node.k8s.io": runtimeClass,
+    "CronJob.batch": cronJob,
+    "Job.batch": { ...job, status: checkJobStatus },
+    PersistentVolume: persistentVolume,
+    PersistentVolumeClaim: persistentVolumeClaim,
+    PodTemplate: podTemplate,
+    ReplicationController: replicationController,
     "Lease.coordination.k8s.io": core.lease,
     "ClusterRole.rbac.authorization.k8s.io": checkRole(false),
     "ClusterRoleBinding.rbac.authorization.k8s.io": checkBinding(false),
@@ -75,7 +141,7 @@ const rules = new Map<string, Rules>(
       update: poolRequest.checkPoolRequestUpdate,
       status: poolRequest.checkPoolRequestStatus,
     },
-    Pod: { create: checkPod, update: checkPodUpdate, status: checkPodStatus },
+    Pod: { create: checkPodCreate, update: checkPodUpdate, status: checkPodStatus },
     "DeviceClass.resource.k8s.io": { create: deviceClass.checkClass, update: deviceClass.checkClassUpdate },
     "DeviceTaintRule.resource.k8s.io": {
       create: rule.checkRule,
@@ -143,6 +209,26 @@ export function validateUpdate(
     checkMetadataUpdate(errors, "metadata", object.metadata, old.metadata);
     checkFinalizerNames(errors, "metadata", object.metadata);
   }
+  return errors.list;
+}
+
+/** Subresources, besides `status`, that are views of the object with rules of their own. */
+const views: Readonly<Record<string, typeof checkPodResize>> = {
+  resize: checkPodResize,
+  ephemeralcontainers: checkEphemeralContainers,
+};
+
+/** What is wrong with an object that is written by a subresource of pods; undefined where that has no own rules. */
+export function validateView(
+  object: KubeObject,
+  old: KubeObject,
+  subresource: string,
+  context: ValidationContext,
+): FieldError[] | undefined {
+  const check = Object.hasOwn(views, subresource) ? views[subresource] : undefined;
+  if (check === undefined) return undefined;
+  const errors = new FieldErrors();
+  check(errors, object as Pod, old as Pod, context);
   return errors.list;
 }
 

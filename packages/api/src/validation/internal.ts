@@ -1,28 +1,42 @@
-import { typeRows } from "../schema/table.ts";
+import { cameEmpty } from "../codec/empty.ts";
+import { type FieldRow, typeRows } from "../schema/table.ts";
+import forms from "./internal-forms.json" with { type: "json" };
 
-/** Names that the server's own structs write otherwise than with a capital. */
-const capitals: Readonly<Record<string, string>> = {
-  cel: "CEL",
-  uid: "UID",
-  ip: "IP",
-  ips: "IPs",
-  int: "IntValue",
-  bool: "BoolValue",
-  string: "StringValue",
-  version: "VersionValue",
-  ints: "IntValues",
-  bools: "BoolValues",
-  strings: "StringValues",
-  versions: "VersionValues",
-};
+const capitals: Readonly<Record<string, string | undefined>> = forms.capitals;
+const orders: Readonly<Record<string, string | undefined>> = forms.types;
 
-const attributeType = "resource/v1.DeviceAttribute";
-const valueNames = new Set(["int", "bool", "string", "version", "ints", "bools", "strings", "versions"]);
+/** One field of a struct of the server: its Go name, and where its value comes from. */
+interface InternalField {
+  /** "" for one that the API has no field for. */
+  readonly name: string;
+  readonly goName: string;
+  /** What it is where there is no such field in the API's type. */
+  readonly constant: unknown;
+  readonly row: FieldRow | undefined;
+}
 
-function structName(type: string, name: string): string {
-  const special = Object.hasOwn(capitals, name) ? capitals[name] : undefined;
-  if (special !== undefined && (type === attributeType || !valueNames.has(name))) return special;
-  return name.charAt(0).toUpperCase() + name.slice(1);
+const goName = (name: string): string => capitals[name] ?? name.charAt(0).toUpperCase() + name.slice(1);
+
+/** The fields of a type with those of inlined structs among them. */
+function flatRows(type: string): FieldRow[] {
+  return (typeRows.get(type) ?? []).flatMap((row) => (row[3]?.inline ? flatRows(row[2]) : [row]));
+}
+
+const known = new Map<string, readonly InternalField[]>();
+
+/** The fields of the server's own struct in order: those of the API's type, unless the data says otherwise. */
+function internalFields(type: string): readonly InternalField[] {
+  const found = known.get(type);
+  if (found !== undefined) return found;
+  const rows = new Map(flatRows(type).map((row) => [row[0], row]));
+  const order = orders[type]?.split(" ") ?? [...rows.keys()];
+  const fields = order.map((text): InternalField => {
+    const [, name = "", own, constant] = /^([^:]*)(?::([^=]+)(?:=(.*))?)?$/.exec(text) ?? [];
+    const value: unknown = constant === undefined ? undefined : JSON.parse(constant);
+    return { name, goName: own ?? goName(name), constant: value, row: rows.get(name) };
+  });
+  known.set(type, fields);
+  return fields;
 }
 
 function zeroOf(type: string, version: string): unknown {
@@ -35,12 +49,23 @@ function zeroOf(type: string, version: string): unknown {
     case "int32":
     case "int64":
     case "double":
+    case "IntOrString":
       return 0;
     case "Quantity":
       return "0";
     default:
       return typeRows.has(type) ? internalForm(type, {}, version) : null;
   }
+}
+
+type Tree = Readonly<Record<string, unknown>>;
+
+const podFields = ["hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers"];
+
+/** The server's own pods have what concerns the host's namespaces in the security context. */
+function withHostFields(spec: Tree): Tree {
+  const moved = podFields.filter((name) => spec[name] !== undefined).map((name) => [name, spec[name]]);
+  return { ...spec, securityContext: { ...(spec["securityContext"] as Tree), ...Object.fromEntries(moved) } };
 }
 
 /**
@@ -57,32 +82,33 @@ export function internalForm(type: string, value: unknown, version: string): unk
     const entries = Object.entries(value as object).sort(([a], [b]) => (a < b ? -1 : 1));
     return Object.fromEntries(entries.map(([key, each]) => [key, internalForm(item, each, version)]));
   }
-  const rows = typeRows.get(type);
-  if (rows === undefined) return value;
-  const object = value as Readonly<Record<string, unknown>>;
+  // The shared types are those of the API: they keep their JSON names, and leave out what is unset.
+  if (!typeRows.has(type) || type.startsWith("meta/")) return value;
+  const source = value as Tree;
+  const object = type === "core/v1.PodSpec" ? withHostFields(source) : source;
   const result: Record<string, unknown> = {};
-  for (const [name, , fieldType, marks = {}] of rows) {
+  for (const { name, goName: key, constant, row } of internalFields(type)) {
+    if (row === undefined) {
+      result[key] = object[name] ?? constant;
+      continue;
+    }
+    const [, , fieldType, marks = {}] = row;
     if (marks.since !== undefined && marks.since > version) continue;
     if (marks.until !== undefined && marks.until < version) continue;
-    if (marks.inline) {
-      Object.assign(result, internalForm(fieldType, object, version));
-      continue;
-    }
-    // Metadata keeps its JSON names in the server's structs, and leaves out what is unset.
     if (fieldType === "meta/v1.ObjectMeta") {
-      const { creationTimestamp: _unset, ...metadata } = (object[name] ?? {}) as Readonly<
-        Record<string, unknown>
-      >;
-      Object.assign(result, metadata);
+      const { creationTimestamp, ...metadata } = (object[name] ?? {}) as Tree;
+      Object.assign(result, creationTimestamp ? object[name] : metadata);
       continue;
     }
-    const field = object[name];
-    const unset = field === undefined || field === null;
-    result[structName(type, name)] = unset
-      ? marks.pointer
-        ? null
-        : zeroOf(fieldType, version)
-      : internalForm(fieldType, field, version);
+    // Where the server's own field is no pointer, what is unset has a value.
+    const value = object[name] ?? constant;
+    result[key] = internalField(value, fieldType, marks.pointer === true, version);
+    if (result[key] === null && cameEmpty(source, name)) result[key] = fieldType.startsWith("[]") ? [] : {};
   }
   return result;
+}
+
+function internalField(value: unknown, type: string, pointer: boolean, version: string): unknown {
+  if (value !== undefined && value !== null) return internalForm(type, value, version);
+  return pointer ? null : zeroOf(type, version);
 }

@@ -7,6 +7,7 @@ function checkExpression(
   errors: FieldErrors,
   path: string,
   { key, operator, values }: NodeSelectorRequirement,
+  anyValues: boolean,
 ): void {
   const count = values?.length ?? 0;
   switch (operator) {
@@ -34,6 +35,10 @@ function checkExpression(
       errors.invalid(`${path}.operator`, operator ?? "", "not a valid selector operator");
   }
   errors.check(qualifiedName, `${path}.key`, key ?? "");
+  if (anyValues) return;
+  (values ?? []).forEach((value, index) => {
+    errors.check(isLabelValue, `${path}.values[${index}]`, value);
+  });
 }
 
 /** Only the node's name can be compared, with one value. */
@@ -56,9 +61,15 @@ function checkField(
   }
 }
 
-export function checkNodeSelectorTerm(errors: FieldErrors, path: string, term: NodeSelectorTerm): void {
+/** `anyValues`: values of expressions need not be those of labels. */
+export function checkNodeSelectorTerm(
+  errors: FieldErrors,
+  path: string,
+  term: NodeSelectorTerm,
+  anyValues = false,
+): void {
   (term.matchExpressions ?? []).forEach((requirement, index) => {
-    checkExpression(errors, `${path}.matchExpressions[${index}]`, requirement);
+    checkExpression(errors, `${path}.matchExpressions[${index}]`, requirement, anyValues);
   });
   (term.matchFields ?? []).forEach((requirement, index) => {
     checkField(errors, `${path}.matchFields[${index}]`, requirement);
@@ -74,11 +85,12 @@ export function checkNodeSelector(errors: FieldErrors, path: string, selector: N
   });
 }
 
-/** A LabelSelector object (meta/v1). */
+/** A LabelSelector object (meta/v1); `anyValues`: values of expressions need not be those of labels. */
 export function checkLabelSelector(
   errors: FieldErrors,
   path: string,
   selector: LabelSelector | undefined,
+  anyValues = false,
 ): void {
   for (const [key, value] of Object.entries(selector?.matchLabels ?? {})) {
     errors.check(qualifiedName, `${path}.matchLabels`, key);
@@ -99,6 +111,7 @@ export function checkLabelSelector(
       }
     } else errors.invalid(`${at}.operator`, operator ?? "", "not a valid selector operator");
     errors.check(qualifiedName, `${at}.key`, key ?? "");
+    if (anyValues) return;
     values.forEach((value, place) => {
       errors.check(isLabelValue, `${at}.values[${place}]`, value);
     });

@@ -8,7 +8,9 @@ const group = "rbac.authorization.k8s.io";
 
 /** One rule; only a ClusterRole's may be about URLs that are no resources. */
 function checkRule(errors: FieldErrors, path: string, rule: PolicyRule, namespaced: boolean): void {
-  const { verbs = [], apiGroups = [], resources = [], nonResourceURLs = [] } = rule;
+  const { apiGroups = [], resources = [], nonResourceURLs = [] } = rule;
+  // A list without which a rule cannot be is read as null where it is missing.
+  const verbs: readonly string[] = rule.verbs ?? [];
   if (verbs.length === 0) errors.required(`${path}.verbs`, "verbs must contain at least one value");
   if (nonResourceURLs.length > 0) {
     if (namespaced) {

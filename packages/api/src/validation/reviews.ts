@@ -3,24 +3,27 @@ import type { TokenRequest, TokenReview } from "../generated/authentication/v1.t
 import type {
   LocalSubjectAccessReview,
   NonResourceAttributes,
+  ResourceAttributes,
   SelfSubjectAccessReview,
   SubjectAccessReview,
 } from "../generated/authorization/v1.ts";
+import { isLabelValue, qualifiedName } from "../names.ts";
 import type { FieldErrors } from "./field.ts";
 
 interface Questions {
-  readonly resourceAttributes?: object;
+  readonly resourceAttributes?: ResourceAttributes;
   readonly nonResourceAttributes?: NonResourceAttributes;
 }
+
+/** As upstream's own structure is printed. */
+const printed = ({ path = "", verb = "" }: NonResourceAttributes): object => ({ Path: path, Verb: verb });
 
 function checkQuestion(errors: FieldErrors, spec: Questions | undefined): void {
   const { resourceAttributes, nonResourceAttributes } = spec ?? {};
   if (resourceAttributes && nonResourceAttributes) {
-    const { path = "", verb = "" } = nonResourceAttributes;
-    const printed = { Path: path, Verb: verb };
     errors.invalid(
       "spec.nonResourceAttributes",
-      printed,
+      printed(nonResourceAttributes),
       "cannot be specified in combination with resourceAttributes",
     );
   }
@@ -30,23 +33,64 @@ function checkQuestion(errors: FieldErrors, spec: Questions | undefined): void {
   }
 }
 
+/** What the server itself puts there does not count, but is printed. */
 function checkEmptyMetadata(
   errors: FieldErrors,
   metadata: object | undefined,
-  allowed: readonly string[],
+  allowed: readonly string[] = [],
 ): void {
   const entries = Object.entries(metadata ?? {}).filter(
-    ([name, value]) => value !== "" && value !== null && value !== undefined && !allowed.includes(name),
+    ([, value]) => value !== "" && value !== null && value !== undefined,
   );
-  if (entries.length > 0) errors.invalid("metadata", Object.fromEntries(entries), "must be empty");
+  if (entries.every(([name]) => name === "managedFields" || allowed.includes(name))) return;
+  const detail = ["must be empty", ...allowed.map((name) => `except for ${name}`)].join(" ");
+  errors.invalid("metadata", Object.fromEntries(entries), detail);
 }
 
-/** What the server itself may have put there. */
-const ours = ["managedFields", "creationTimestamp", "uid"];
+interface Selector {
+  readonly rawSelector?: string;
+  readonly requirements?: readonly { key: string; operator: string; values?: readonly string[] }[];
+}
+
+/** A selector is given as text or in parts; operators that are not known yet are let through (KEP-4601). */
+function checkSelector(errors: FieldErrors, path: string, selector: Selector | undefined): void {
+  if (!selector) return;
+  const { rawSelector = "", requirements = [] } = selector;
+  if (rawSelector !== "" && requirements.length > 0) {
+    errors.invalid(`${path}.rawSelector`, rawSelector, "may not specified at the same time as requirements");
+  }
+  if (rawSelector === "" && requirements.length === 0) {
+    const detail = `when ${path} is specified, requirements or rawSelector is required`;
+    errors.required(`${path}.requirements`, detail);
+  }
+  requirements.forEach(({ key, operator, values = [] }, index) => {
+    const at = `${path}.requirements[${index}]`;
+    const ofLabels = path.endsWith("labelSelector");
+    if (!ofLabels && key === "") errors.required(`${at}.key`, "must be specified");
+    const fixed = operator === "In" || operator === "NotIn";
+    if (fixed && values.length === 0)
+      errors.required(`${at}.values`, "must be specified when `operator` is 'In' or 'NotIn'");
+    if ((operator === "Exists" || operator === "DoesNotExist") && values.length > 0) {
+      const detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+      errors.forbidden(`${at}.values`, detail);
+    }
+    if (!ofLabels) return;
+    errors.check(qualifiedName, `${at}.key`, key);
+    for (const [which, value] of values.entries())
+      errors.check(isLabelValue, `${at}.values[${which}]`, value);
+  });
+}
+
+function checkSelectors(errors: FieldErrors, spec: Questions | undefined): void {
+  const { fieldSelector, labelSelector } = spec?.resourceAttributes ?? {};
+  checkSelector(errors, "spec.resourceAttributes.fieldSelector", fieldSelector);
+  checkSelector(errors, "spec.resourceAttributes.labelSelector", labelSelector);
+}
 
 export function checkSelfReview(errors: FieldErrors, review: SelfSubjectAccessReview): void {
   checkQuestion(errors, review.spec);
-  checkEmptyMetadata(errors, review.metadata, ours);
+  checkSelectors(errors, review.spec);
+  checkEmptyMetadata(errors, review.metadata);
 }
 
 function checkSubject(errors: FieldErrors, { spec }: SubjectAccessReview | LocalSubjectAccessReview): void {
@@ -54,16 +98,17 @@ function checkSubject(errors: FieldErrors, { spec }: SubjectAccessReview | Local
   if (!spec?.user && (spec?.groups ?? []).length === 0) {
     errors.invalid("spec.user", "", "at least one of user or group must be specified");
   }
+  checkSelectors(errors, spec);
 }
 
 export function checkSubjectReview(errors: FieldErrors, review: SubjectAccessReview): void {
   checkSubject(errors, review);
-  checkEmptyMetadata(errors, review.metadata, ours);
+  checkEmptyMetadata(errors, review.metadata);
 }
 
 export function checkLocalReview(errors: FieldErrors, review: LocalSubjectAccessReview): void {
   checkSubject(errors, review);
-  checkEmptyMetadata(errors, review.metadata, [...ours, "namespace"]);
+  checkEmptyMetadata(errors, review.metadata, ["namespace"]);
   const asked = review.spec?.resourceAttributes?.namespace;
   if (review.spec?.resourceAttributes && asked !== review.metadata?.namespace) {
     errors.invalid("spec.resourceAttributes.namespace", asked ?? "", "must match metadata.namespace");
@@ -71,7 +116,7 @@ export function checkLocalReview(errors: FieldErrors, review: LocalSubjectAccess
   if (review.spec?.nonResourceAttributes) {
     errors.invalid(
       "spec.nonResourceAttributes",
-      review.spec.nonResourceAttributes,
+      printed(review.spec.nonResourceAttributes),
       "disallowed on this kind of request",
     );
   }

@@ -64,6 +64,11 @@ export class MessageReader {
           break;
         }
         case "list":
+          if (marks.wrapped) {
+            expect(reader, tag, wire.block, struct, field);
+            values.set(name, this.#value(reader, end, type, struct, field));
+            break;
+          }
           this.#element(reader, end, tag, struct, field, type.element, listIn(values, name));
           break;
         case "map":

@@ -1,49 +1,100 @@
 import { encodeJSON } from "../json.ts";
+import { rememberedText } from "../text.ts";
 import type { Field, FieldType, ScalarName, StructType } from "../types.ts";
 import { type Message, messageOf } from "./message.ts";
 import { zeroTime } from "./time.ts";
-import { type BackwardWriter, wire } from "./writer.ts";
+import { BackwardWriter, wire } from "./writer.ts";
 
 type Tree = Readonly<Record<string, unknown>>;
 
+/** Writes one value, with its tag if it has one. Made once for each field, of what the schema says of it. */
+type Write = (writer: BackwardWriter, value: unknown) => void;
+
+const structWriters = new Map<StructType, Write>();
+
 /** Writes an object's fields as Go does: the last first, because the writer goes backwards. */
-export function writeStruct(writer: BackwardWriter, object: Tree, { struct, fields }: Message): void {
+export function writeStruct(writer: BackwardWriter, object: Tree, { struct }: Message): void {
+  structWriter(struct)(writer, object);
+}
+
+/** Made on first use, like the struct type itself: types may hold themselves. */
+function structWriter(struct: StructType): Write {
+  const known = structWriters.get(struct);
+  if (known !== undefined) return known;
+  const made = struct.anyJSON
+    ? writeJSON
+    : struct.alternatives !== undefined
+      ? unionWriter(struct.alternatives)
+      : fieldsWriter(struct);
+  structWriters.set(struct, made);
+  return made;
+}
+
+function fieldsWriter(struct: StructType): Write {
+  const { fields } = messageOf(struct);
   if (fields.length === 0 && struct.ownFields.length > 0) {
-    throw new TypeError(`${struct.name} has no protobuf form`);
+    return () => {
+      throw new TypeError(`${struct.name} has no protobuf form`);
+    };
   }
-  for (let i = fields.length - 1; i >= 0; i--) {
-    const field = fields[i]!;
-    // An inlined struct's fields stand among the parent's own in JSON.
-    writeField(writer, field, field.marks.inline ? object : object[field.name]);
-  }
+  const names = fields.map(({ name }) => name);
+  // An inlined struct's fields stand among the parent's own in JSON.
+  const inlined = fields.map(({ marks }) => marks.inline === true);
+  const writers: Write[] = [];
+  return (writer, value) => {
+    const object = (value ?? {}) as Tree;
+    for (let i = names.length - 1; i >= 0; i--) {
+      writers[i] ??= fieldWriter(fields[i]!);
+      writers[i]!(writer, inlined[i] ? object : object[names[i]!]);
+    }
+  };
 }
 
-function writeField(writer: BackwardWriter, { number, type, marks }: Field, value: unknown): void {
-  const unset = value === undefined || value === null;
-  if (unset) {
-    // Go writes what is no pointer, zero or not; what a release has dropped it does not know.
-    if (marks.pointer || marks.until !== undefined || type.form === "list" || type.form === "map") return;
-    if (type.form === "scalar" && type.name === "bytes") return;
+function fieldWriter({ number, type, marks }: Field): Write {
+  if (type.form === "list" && !marks.wrapped) {
+    const element = valueWriter(number, type.element);
+    return (writer, value) => {
+      const list = (value ?? []) as readonly unknown[];
+      for (let i = list.length - 1; i >= 0; i--) element(writer, list[i]);
+    };
   }
-  if (type.form === "list") {
-    const list = value as readonly unknown[];
-    for (let i = list.length - 1; i >= 0; i--) writeValue(writer, number, type.element, list[i]);
-  } else if (type.form === "map") {
-    writeMap(writer, number, type.value, value as Tree);
-  } else writeValue(writer, number, type, value);
+  if (type.form === "map") return mapWriter(number, type.value);
+  const write = valueWriter(number, type);
+  // Go writes what is no pointer, zero or not; what a release has dropped it does not know.
+  const left =
+    marks.pointer || marks.until !== undefined || (type.form === "scalar" && type.name === "bytes");
+  let zero: Uint8Array | undefined;
+  return (writer, value) => {
+    if (value !== undefined && value !== null) write(writer, value);
+    else if (!left) {
+      zero ??= bytesOf((scratch) => write(scratch, undefined));
+      writer.raw(zero);
+    }
+  };
 }
 
-function writeMap(writer: BackwardWriter, number: number, type: FieldType, map: Tree): void {
-  const keys = Object.keys(map).sort(byBytes);
-  for (let i = keys.length - 1; i >= 0; i--) {
-    const key = keys[i]!;
-    const before = writer.written;
-    const value = map[key];
-    const absent = type.form === "scalar" && type.name === "bytes" && (value === null || value === undefined);
-    if (!absent) writeValue(writer, 2, type, value);
-    writer.textField(1, key);
-    writer.block(number, before);
-  }
+function bytesOf(write: (writer: BackwardWriter) => void): Uint8Array {
+  const writer = new BackwardWriter();
+  write(writer);
+  return writer.finish();
+}
+
+function mapWriter(number: number, type: FieldType): Write {
+  const write = valueWriter(2, type);
+  const isBytes = type.form === "scalar" && type.name === "bytes";
+  return (writer, value) => {
+    if (value === undefined || value === null) return;
+    const map = value as Tree;
+    const keys = Object.keys(map).sort(byBytes);
+    for (let i = keys.length - 1; i >= 0; i--) {
+      const key = keys[i]!;
+      const before = writer.written;
+      const item = map[key] ?? undefined;
+      if (item !== undefined || !isBytes) write(writer, item);
+      writer.textField(1, key);
+      writer.block(number, before);
+    }
+  };
 }
 
 /** The order of the UTF-8 bytes, which is not that of UTF-16 beyond the basic plane. */
@@ -58,96 +109,126 @@ function byBytes(one: string, other: string): number {
   return one.length - other.length;
 }
 
-/** One value with its tag. */
-function writeValue(writer: BackwardWriter, number: number, type: FieldType, value: unknown): void {
-  if (type.form === "scalar") {
-    writeScalar(writer, number, type.name, value ?? undefined);
-    return;
+/** Writes a value of that type with its tag. */
+function valueWriter(number: number, type: FieldType): Write {
+  switch (type.form) {
+    case "scalar":
+      return scalarWriter(number, type.name);
+    case "struct": {
+      let write: Write | undefined;
+      return (writer, value) => {
+        const before = writer.written;
+        write ??= structWriter(type.struct);
+        write(writer, value);
+        writer.block(number, before);
+      };
+    }
+    case "list": {
+      // A message of its own, as the value of a map too (ExtraValue of authentication/v1).
+      const element = valueWriter(1, type.element);
+      return (writer, value) => {
+        const before = writer.written;
+        const list = (value ?? []) as readonly unknown[];
+        for (let i = list.length - 1; i >= 0; i--) element(writer, list[i]);
+        writer.block(number, before);
+      };
+    }
+    case "map":
+      return () => {
+        throw new TypeError("a map of maps has no protobuf form");
+      };
   }
-  const before = writer.written;
-  if (type.form === "struct") writeNested(writer, type.struct, value);
-  else if (type.form === "list") {
-    // A list as the value of a map is a message of its own (ExtraValue of authentication/v1).
-    const list = (value ?? []) as readonly unknown[];
-    for (let i = list.length - 1; i >= 0; i--) writeValue(writer, 1, type.element, list[i]);
-  } else throw new TypeError("a map of maps has no protobuf form");
-  writer.block(number, before);
-}
-
-function writeNested(writer: BackwardWriter, struct: StructType, value: unknown): void {
-  if (struct.anyJSON) writeJSON(writer, value);
-  else if (struct.alternatives !== undefined) writeUnion(writer, struct.alternatives, value);
-  else writeStruct(writer, (value ?? {}) as Tree, messageOf(struct));
 }
 
 /** The raw text of a JSON value in a field of its own; null is no text. */
 function writeJSON(writer: BackwardWriter, value: unknown): void {
   if (value === undefined || value === null) return;
-  writer.textField(1, encodeJSON(value));
+  writer.textField(1, (typeof value === "object" ? rememberedText(value) : undefined) ?? encodeJSON(value));
 }
 
 /** The alternative that the value is of. Beside a schema JSONSchemaPropsOrBool says that it allows something. */
-function writeUnion(writer: BackwardWriter, alternatives: readonly Field[], value: unknown): void {
-  for (const { number, type } of alternatives.toReversed()) {
+function unionWriter(alternatives: readonly Field[]): Write {
+  const writers = alternatives.toReversed().map(({ number, type }): Write => {
     if (type.form === "list") {
-      if (!Array.isArray(value)) continue;
-      for (const element of value.toReversed()) writeValue(writer, number, type.element, element);
-    } else if (type.form === "struct") {
-      if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-        writeValue(writer, number, type, value);
-      }
-    } else writeValue(writer, number, type, value !== undefined && value !== null && value !== false);
+      const element = valueWriter(number, type.element);
+      return (writer, value) => {
+        if (Array.isArray(value)) for (const item of value.toReversed()) element(writer, item);
+      };
+    }
+    const write = valueWriter(number, type);
+    if (type.form !== "struct") {
+      return (writer, value) => write(writer, value !== undefined && value !== null && value !== false);
+    }
+    return (writer, value) => {
+      if (typeof value === "object" && value !== null && !Array.isArray(value)) write(writer, value);
+    };
+  });
+  return (writer, value) => {
+    for (const write of writers) write(writer, value);
+  };
+}
+
+function scalarWriter(number: number, name: ScalarName): Write {
+  switch (name) {
+    case "string":
+      return (writer, value) => writer.textField(number, (value as string | null | undefined) ?? "");
+    case "bool":
+      return (writer, value) => {
+        writer.varint(value === true ? 1 : 0);
+        writer.tag(number, wire.varint);
+      };
+    case "int32":
+    case "int64":
+      return (writer, value) => {
+        writer.varint((value as number | bigint | null | undefined) ?? 0);
+        writer.tag(number, wire.varint);
+      };
+    case "double":
+      return (writer, value) => {
+        writer.double((value as number | null | undefined) ?? 0);
+        writer.tag(number, wire.fixed64);
+      };
+    case "any":
+    case "Duration":
+      return () => {
+        throw new TypeError(`${name} has no protobuf form`);
+      };
+    case "bytes":
+      return blockWriter(number, (writer, value) => {
+        writer.raw(Buffer.from((value as string | null | undefined) ?? "", "base64"));
+      });
+    case "Quantity":
+      return blockWriter(number, (writer, value) => {
+        writer.textField(1, (value as string | null | undefined) ?? "0");
+      });
+    case "Time":
+    case "MicroTime":
+      return blockWriter(number, (writer, value) => {
+        if (value !== undefined && value !== null) writeTime(writer, name, value as string);
+      });
+    case "IntOrString":
+      return blockWriter(number, writeIntOrString);
+    case "RawExtension":
+    case "FieldsV1":
+      return blockWriter(number, writeJSON);
   }
 }
 
-function writeScalar(writer: BackwardWriter, number: number, name: ScalarName, value: unknown): void {
-  switch (name) {
-    case "string":
-      writer.textField(number, (value as string | undefined) ?? "");
-      return;
-    case "bool":
-      writer.varint(value === true ? 1 : 0);
-      writer.tag(number, wire.varint);
-      return;
-    case "int32":
-    case "int64":
-      writer.varint((value as number | bigint | undefined) ?? 0);
-      writer.tag(number, wire.varint);
-      return;
-    case "double":
-      writer.double((value as number | undefined) ?? 0);
-      writer.tag(number, wire.fixed64);
-      return;
-    case "any":
-    case "Duration":
-      throw new TypeError(`${name} has no protobuf form`);
-  }
-  const before = writer.written;
-  switch (name) {
-    case "bytes":
-      writer.raw(Buffer.from((value as string | undefined) ?? "", "base64"));
-      break;
-    case "Quantity":
-      writer.textField(1, (value as string | undefined) ?? "0");
-      break;
-    case "Time":
-    case "MicroTime":
-      if (value !== undefined) writeTime(writer, name, value as string);
-      break;
-    case "IntOrString": {
-      const text = typeof value === "string";
-      writer.textField(3, text ? value : "");
-      writer.varint(text ? 0 : ((value as number | undefined) ?? 0));
-      writer.tag(2, wire.varint);
-      writer.varint(text ? 1 : 0);
-      writer.tag(1, wire.varint);
-      break;
-    }
-    case "RawExtension":
-    case "FieldsV1":
-      writeJSON(writer, value);
-  }
-  writer.block(number, before);
+function blockWriter(number: number, write: Write): Write {
+  return (writer, value) => {
+    const before = writer.written;
+    write(writer, value);
+    writer.block(number, before);
+  };
+}
+
+function writeIntOrString(writer: BackwardWriter, value: unknown): void {
+  const text = typeof value === "string";
+  writer.textField(3, text ? value : "");
+  writer.varint(text ? 0 : ((value as number | null | undefined) ?? 0));
+  writer.tag(2, wire.varint);
+  writer.varint(text ? 1 : 0);
+  writer.tag(1, wire.varint);
 }
 
 /** Go keeps whole seconds of a Time, and microseconds of a MicroTime; a zero time is an empty message. */

@@ -1,5 +1,5 @@
 import { typeRows } from "../../schema/table.ts";
-import { DecodeError } from "../decode.ts";
+import { UnknownKindError } from "../decode.ts";
 import { type Field, kindOf, StructType, structType } from "../types.ts";
 
 /** A struct type as protobuf sees it: its fields by number. */
@@ -37,8 +37,10 @@ const optionKinds = new Set([
   "UpdateOptions",
 ]);
 
-/** Registered in `v1`, whatever group an answer is about. Discovery is not among them: it is JSON only. */
-const sharedKinds = new Set(["List", "Status"]);
+/** Registered in `v1`, whatever group an answer is about. */
+const sharedKinds = new Set(["List", "Status", "APIGroup", "APIGroupList", "APIResourceList", "APIVersions"]);
+/** Those of them that the core group answers without a version. */
+const unversionedKinds = new Set(["APIResourceList", "APIVersions"]);
 
 const lists = new Map<string, StructType>();
 
@@ -57,21 +59,28 @@ function listOf(item: string): StructType {
   return list;
 }
 
-/** The type of the object that an envelope announces. Throws DecodeError for a kind that nobody has registered. */
+/** Its fields had other numbers in v1beta1. */
+const oldPartialList = new StructType("meta/v1beta1.PartialObjectMetadataList", [
+  ["items", 1, "[]meta/v1.PartialObjectMetadata", { omit: "never" }],
+  ["metadata", 2, "meta/v1.ListMeta", { optional: true }],
+]);
+
+/** The type of the object that an envelope announces. Throws UnknownKindError for a kind that nobody has registered. */
 export function envelopeType(apiVersion: string, kind: string): StructType {
-  if (optionKinds.has(kind) || (apiVersion === "v1" && sharedKinds.has(kind))) {
+  const shared = apiVersion === "" ? unversionedKinds : apiVersion === "v1" ? sharedKinds : optionKinds;
+  if (optionKinds.has(kind) || shared.has(kind)) {
     return structType(`meta/v1.${kind}`);
   }
   const slash = apiVersion.indexOf("/");
   const sent = slash < 0 ? "" : apiVersion.slice(0, slash);
   // The table calls the group of the shared types by its package.
   const group = sent === "meta.k8s.io" ? "meta" : sent;
-  const version = apiVersion.slice(slash + 1);
+  // The shared types of v1beta1 are those of v1.
+  const version = group === "meta" ? "v1" : apiVersion.slice(slash + 1);
+  if (apiVersion === "meta.k8s.io/v1beta1" && kind === "PartialObjectMetadataList") return oldPartialList;
   const row = kindOf(group, version, kind);
   if (row !== undefined) return structType(row.type);
   const item = kind.endsWith("List") ? kindOf(group, version, kind.slice(0, -"List".length)) : undefined;
   if (item !== undefined) return listOf(item.type);
-  throw new DecodeError(
-    `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`,
-  );
+  throw new UnknownKindError(apiVersion, kind);
 }

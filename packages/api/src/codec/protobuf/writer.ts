@@ -34,8 +34,10 @@ export class BackwardWriter {
   }
 
   raw(bytes: Uint8Array): void {
-    const at = this.#room(bytes.length);
-    this.#bytes.set(bytes, at);
+    const { length } = bytes;
+    const at = this.#room(length);
+    if (length > 16) this.#bytes.set(bytes, at);
+    else for (let i = 0; i < length; i++) this.#bytes[at + i] = bytes[i]!;
   }
 
   /** The 64 bits of a whole number; negative ones in two's complement. */

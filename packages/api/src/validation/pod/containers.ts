@@ -1,10 +1,14 @@
-import type { Container, EnvVar, PodSpec, VolumeMount } from "../../generated/core/v1.ts";
-import { dnsLabel, isEnvironmentName, isPortName } from "../../names.ts";
+import type { Container, PodSpec, Volume } from "../../generated/core/v1.ts";
+import { dnsLabel, isPortName } from "../../names.ts";
+import type { ValidationContext } from "../context.ts";
 import type { FieldErrors } from "../field.ts";
-import { checkLifecycle, checkPort, checkProbe } from "./probes.ts";
+import { checkEnvironment } from "./environment.ts";
+import { checkDevices, checkMounts } from "./mounts.ts";
+import { checkPort, checkProbes } from "./probes.ts";
 import { checkResources } from "./resources.ts";
+import { checkInitRestart, checkResizePolicy, checkRestart } from "./restarts.ts";
+import { checkContainerSecurity } from "./security.ts";
 
-const pullPolicies = ["Always", "IfNotPresent", "Never"];
 const protocols = ["SCTP", "TCP", "UDP"];
 
 function checkPorts(errors: FieldErrors, path: string, { ports }: Container): void {
@@ -20,145 +24,137 @@ function checkPorts(errors: FieldErrors, path: string, { ports }: Container): vo
     if (!port.containerPort) errors.required(`${at}.containerPort`);
     else checkPort(errors, `${at}.containerPort`, port.containerPort);
     if (port.hostPort) checkPort(errors, `${at}.hostPort`, port.hostPort);
-    if (!port.protocol) errors.required(`${at}.protocol`);
-    else if (!protocols.includes(port.protocol))
-      errors.notSupported(`${at}.protocol`, port.protocol, protocols);
+    errors.oneOf(`${at}.protocol`, port.protocol, protocols);
   });
 }
 
-const fieldPaths = [
-  "metadata.name",
-  "metadata.namespace",
-  "metadata.uid",
-  "spec.nodeName",
-  "spec.serviceAccountName",
-  "status.hostIP",
-  "status.hostIPs",
-  "status.podIP",
-  "status.podIPs",
-];
-
-function checkValueFrom(errors: FieldErrors, path: string, variable: EnvVar): void {
-  const source = variable.valueFrom;
-  if (!source) return;
-  const given = [
-    source.fieldRef,
-    source.resourceFieldRef,
-    source.configMapKeyRef,
-    source.secretKeyRef,
-    source.fileKeyRef,
-  ].filter((each) => each !== undefined && each !== null);
-  const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef } = source;
-  if (fieldRef) {
-    const at = `${path}.fieldRef`;
-    const known =
-      fieldPaths.includes(fieldRef.fieldPath ?? "") ||
-      /^metadata\.(labels|annotations)\['.+'\]$/.test(fieldRef.fieldPath);
-    if (!fieldRef.fieldPath) errors.required(`${at}.fieldPath`);
-    else if (!known) errors.notSupported(`${at}.fieldPath`, fieldRef.fieldPath, [...fieldPaths].sort());
-  }
-  if (resourceFieldRef && !resourceFieldRef.resource) errors.required(`${path}.resourceFieldRef.resource`);
-  for (const [name, ref] of Object.entries({ configMapKeyRef, secretKeyRef })) {
-    if (!ref) continue;
-    if (!ref.name) errors.required(`${path}.${name}.name`);
-    if (!ref.key) errors.required(`${path}.${name}.key`);
-  }
-  if (given.length === 0) {
-    const detail =
-      "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`";
-    errors.invalid(path, "", detail);
-  } else if (variable.value) errors.invalid(path, "", "may not be specified when `value` is not empty");
-  else if (given.length > 1) errors.invalid(path, "", "may not have more than one field specified at a time");
-}
-
-function checkMounts(
-  errors: FieldErrors,
-  path: string,
-  mounts: readonly VolumeMount[] | undefined,
-  spec: PodSpec,
-): void {
-  const paths = new Set<string>();
-  (mounts ?? []).forEach((mount, index) => {
-    const at = `${path}[${index}]`;
-    if (!mount.name) errors.required(`${at}.name`);
-    if (!(spec.volumes ?? []).some(({ name }) => name === mount.name)) {
-      errors.notFound(`${at}.name`, mount.name ?? "");
-    }
-    if (!mount.mountPath) errors.required(`${at}.mountPath`);
-    if (paths.has(mount.mountPath)) errors.invalid(`${at}.mountPath`, mount.mountPath, "must be unique");
-    paths.add(mount.mountPath);
-    for (const name of ["subPath", "subPathExpr"] as const) {
-      const value = mount[name];
-      if (!value) continue;
-      if (value.startsWith("/")) errors.invalid(`${at}.${name}`, value, "must be a relative path");
-      else if (value.split("/").includes(".."))
-        errors.invalid(`${at}.${name}`, value, "must not contain '..'");
-    }
-    if (mount.subPath && mount.subPathExpr) {
-      errors.invalid(
-        `${at}.subPathExpr`,
-        mount.subPathExpr,
-        "subPathExpr and subPath are mutually exclusive",
-      );
-    }
+/** No two containers of a list take one port of the host. */
+function checkHostPorts(errors: FieldErrors, path: string, containers: readonly Container[]): void {
+  const taken = new Set<string>();
+  containers.forEach(({ ports }, index) => {
+    (ports ?? []).forEach(({ protocol, hostIP = "", hostPort }, place) => {
+      if (!hostPort) return;
+      const key = `${protocol}/${hostIP}/${hostPort}`;
+      if (taken.has(key)) errors.duplicate(`${path}[${index}].ports[${place}].hostPort`, key);
+      taken.add(key);
+    });
   });
 }
 
-function checkContainer(errors: FieldErrors, path: string, container: Container, spec: PodSpec): void {
+/** What the checks of a container know of its pod. */
+export interface Surroundings {
+  readonly spec: PodSpec;
+  /** Those that are sound. */
+  readonly volumes: readonly Volume[];
+  readonly context: ValidationContext;
+}
+
+function checkContainer(errors: FieldErrors, path: string, container: Container, around: Surroundings): void {
+  const { spec, volumes, context } = around;
+  errors.checkRequired(dnsLabel, `${path}.name`, container.name);
   if (!container.image) errors.required(`${path}.image`);
-  else if (container.image !== container.image.trim()) {
-    errors.invalid(`${path}.image`, container.image, "must not have leading or trailing whitespace");
-  }
-  const policies = ["File", "FallbackToLogsOnError"];
-  const policy = container.terminationMessagePolicy;
-  if (!policy) errors.required(`${path}.terminationMessagePolicy`);
-  else if (!policies.includes(policy)) {
-    errors.notSupported(`${path}.terminationMessagePolicy`, policy, [...policies].sort());
-  }
+  errors.oneOf(`${path}.terminationMessagePolicy`, container.terminationMessagePolicy, [
+    "File",
+    "FallbackToLogsOnError",
+  ]);
   checkPorts(errors, `${path}.ports`, container);
-  (container.env ?? []).forEach((variable, index) => {
-    const at = `${path}.env[${index}]`;
-    if (!variable.name) errors.required(`${at}.name`);
-    else errors.check(isEnvironmentName, `${at}.name`, variable.name);
-    checkValueFrom(errors, `${at}.valueFrom`, variable);
-  });
-  checkMounts(errors, `${path}.volumeMounts`, container.volumeMounts, spec);
-  const pull = container.imagePullPolicy;
-  if (!pull) errors.required(`${path}.imagePullPolicy`);
-  else if (!pullPolicies.includes(pull)) errors.notSupported(`${path}.imagePullPolicy`, pull, pullPolicies);
+  checkEnvironment(errors, path, container);
+  checkMounts(errors, `${path}.volumeMounts`, container, volumes);
+  checkDevices(errors, `${path}.volumeDevices`, container, volumes);
+  errors.oneOf(`${path}.imagePullPolicy`, container.imagePullPolicy, ["Always", "IfNotPresent", "Never"]);
   checkResources(errors, `${path}.resources`, container.resources, spec.resourceClaims ?? []);
+  checkResizePolicy(errors, `${path}.resizePolicy`, container, spec);
+  const hostUsers = spec.hostUsers !== false;
+  checkContainerSecurity(errors, `${path}.securityContext`, container, hostUsers, context.features.version);
 }
 
-function checkName(errors: FieldErrors, path: string, name: string | undefined, seen: Set<string>): void {
-  if (!name) errors.required(`${path}.name`);
-  else errors.check(dnsLabel, `${path}.name`, name);
-  if (name && seen.has(name)) errors.duplicate(`${path}.name`, name);
-  seen.add(name ?? "");
-}
-
-/** Containers and init containers of a pod: their names are unique among both. */
-export function checkContainers(errors: FieldErrors, path: string, spec: PodSpec): void {
-  const seen = new Set<string>();
-  const containers = spec.containers ?? [];
-  if (containers.length === 0) errors.required(`${path}.containers`);
+function checkMainContainers(errors: FieldErrors, path: string, around: Surroundings): void {
+  const containers = around.spec.containers ?? [];
+  if (containers.length === 0) {
+    errors.required(path);
+    return;
+  }
+  const names = new Set<string>();
   containers.forEach((container, index) => {
-    const at = `${path}.containers[${index}]`;
-    checkName(errors, at, container.name, seen);
-    checkContainer(errors, at, container, spec);
-    checkLifecycle(errors, `${at}.lifecycle`, container);
-    checkProbe(errors, `${at}.livenessProbe`, container.livenessProbe, true);
-    checkProbe(errors, `${at}.readinessProbe`, container.readinessProbe, false);
-    checkProbe(errors, `${at}.startupProbe`, container.startupProbe, true);
+    const at = `${path}[${index}]`;
+    checkContainer(errors, at, container, around);
+    if (names.has(container.name)) errors.duplicate(`${at}.name`, container.name);
+    names.add(container.name);
+    checkProbes(errors, at, container, around.spec);
+    checkRestart(errors, at, container, around.context);
   });
+  checkHostPorts(errors, path, containers);
+}
+
+const notInit = "may not be set for init containers without restartPolicy=Always";
+
+function checkInitContainers(errors: FieldErrors, path: string, around: Surroundings): void {
+  const { spec } = around;
+  const names = new Set((spec.containers ?? []).map(({ name }) => name));
   (spec.initContainers ?? []).forEach((container, index) => {
-    const at = `${path}.initContainers[${index}]`;
-    checkContainer(errors, at, container, spec);
-    checkName(errors, at, container.name, seen);
+    const at = `${path}[${index}]`;
+    checkContainer(errors, at, container, around);
+    checkInitRestart(errors, at, container, around.context);
+    if (names.has(container.name)) errors.duplicate(`${at}.name`, container.name);
+    else if (container.name) names.add(container.name);
+    checkHostPorts(errors, path, [container]);
     const sidecar = container.restartPolicy === "Always";
-    for (const name of ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"] as const) {
-      if (container[name] && !sidecar) {
-        errors.forbidden(`${at}.${name}`, "may not be set for init containers without restartPolicy=Always");
+    if (sidecar) checkProbes(errors, at, container, spec);
+    else {
+      for (const name of ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"] as const) {
+        if (container[name]) errors.forbidden(`${at}.${name}`, notInit);
       }
+      (container.resizePolicy ?? []).forEach(({ restartPolicy }, place) => {
+        if (restartPolicy !== "RestartContainer") return;
+        const detail = "must not be set to 'RestartContainer' for non-sidecar initContainers";
+        errors.invalid(`${at}.resizePolicy[${place}].restartPolicy`, restartPolicy, detail);
+      });
     }
   });
+}
+
+/** What containers that are only for looking may not have, by the names of the server's own fields. */
+const notEphemeral = [
+  "ports",
+  "resources",
+  "resizePolicy",
+  "restartPolicy",
+  "restartPolicyRules",
+  "livenessProbe",
+  "readinessProbe",
+  "startupProbe",
+  "lifecycle",
+] as const;
+
+function checkEphemeralContainers(errors: FieldErrors, path: string, around: Surroundings): void {
+  const { spec } = around;
+  const others = [...(spec.containers ?? []), ...(spec.initContainers ?? [])].map(({ name }) => name);
+  const names = new Set(others);
+  (spec.ephemeralContainers ?? []).forEach((container, index) => {
+    const at = `${path}[${index}]`;
+    checkContainer(errors, at, container, around);
+    if (names.has(container.name)) errors.duplicate(`${at}.name`, container.name);
+    names.add(container.name);
+    const target = container.targetContainerName;
+    if (target && !others.includes(target)) errors.notFound(`${at}.targetContainerName`, target);
+    for (const name of notEphemeral) {
+      const value: unknown = container[name];
+      if (value === undefined || value === null) continue;
+      if (typeof value === "object" && Object.keys(value).length === 0) continue;
+      errors.forbidden(`${at}.${name}`, "cannot be set for an Ephemeral Container");
+    }
+    (container.volumeMounts ?? []).forEach((mount, place) => {
+      for (const name of ["subPath", "subPathExpr"] as const) {
+        if (!mount[name]) continue;
+        errors.forbidden(`${at}.volumeMounts[${place}].${name}`, "cannot be set for an Ephemeral Container");
+      }
+    });
+  });
+}
+
+/** Containers of all three sorts. */
+export function checkContainers(errors: FieldErrors, path: string, around: Surroundings): void {
+  checkMainContainers(errors, `${path}.containers`, around);
+  checkInitContainers(errors, `${path}.initContainers`, around);
+  checkEphemeralContainers(errors, `${path}.ephemeralContainers`, around);
 }

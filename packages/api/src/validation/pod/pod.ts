@@ -1,36 +1,64 @@
-import type { Container, Pod, PodSpec, Toleration } from "../../generated/core/v1.ts";
-import { dnsLabel, dnsSubdomain } from "../../names.ts";
-import { canonicalAddress } from "../address.ts";
-import { checkImmutable, type FieldErrors, sameValue } from "../field.ts";
+import { keepEmpty } from "../../codec/empty.ts";
+import type { Container, NodeAffinity, Pod, PodSpec, Toleration } from "../../generated/core/v1.ts";
+import { dnsSubdomain } from "../../names.ts";
+import type { ValidationContext } from "../context.ts";
+import { type FieldErrors, goJson, sameValue } from "../field.ts";
+import { internalForm } from "../internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../metadata.ts";
+import { unifiedDiff } from "../unified-diff.ts";
 import { checkTolerations } from "./scheduling.ts";
 import { checkPodSpec } from "./spec.ts";
 
 const emptySpec: PodSpec = { containers: [] };
 
-export function checkPod(errors: FieldErrors, pod: Pod): void {
+/** What holds for a pod at any time. */
+export function checkPod(errors: FieldErrors, pod: Pod, context: ValidationContext): void {
   checkMetadata(errors, "metadata", pod.metadata, dnsSubdomain, true);
   checkFinalizerNames(errors, "metadata", pod.metadata);
-  checkPodSpec(errors, "spec", pod.spec ?? emptySpec, pod.metadata.name);
+  const spec = pod.spec ?? emptySpec;
+  checkPodSpec(errors, "spec", spec, pod.metadata.name ?? "", context, true);
+  checkOnlyPod(errors, spec);
 }
 
-/** The containers with the images of the old ones: an image may change at any time. */
-function withImages(
-  containers: readonly Container[] | undefined,
-  old: readonly Container[] | undefined,
-): unknown {
-  return (containers ?? []).map((container, index) => ({ ...container, image: old?.[index]?.image ?? "" }));
+/** What templates may have and pods may not. */
+function checkOnlyPod(errors: FieldErrors, spec: PodSpec): void {
+  if (!spec.serviceAccountName) {
+    (spec.volumes ?? []).forEach(({ projected }, index) => {
+      (projected?.sources ?? []).forEach(({ serviceAccountToken }, place) => {
+        if (!serviceAccountToken) return;
+        const path = `spec.volumes[${index}].projected.sources[${place}].serviceAccountToken`;
+        errors.forbidden(path, "must not be specified when serviceAccountName is not set");
+      });
+    });
+  }
+  for (const name of ["containers", "initContainers"] as const) {
+    (spec[name] ?? []).forEach(({ image = "" }, index) => {
+      if (image === image.trim()) return;
+      const detail = "must not have leading or trailing whitespace";
+      errors.invalid(`spec.${name}[${index}].image`, image, detail);
+    });
+  }
 }
 
-/** Gates may go and none may come (KEP-3521); a gated pod may narrow down its nodes. */
-function checkGates(errors: FieldErrors, spec: PodSpec, old: PodSpec): void {
+export function checkPodCreate(errors: FieldErrors, pod: Pod, context: ValidationContext): void {
+  checkPod(errors, pod, context);
+  const { spec } = pod;
+  if ((spec?.ephemeralContainers ?? []).length > 0)
+    errors.forbidden("spec.ephemeralContainers", "cannot be set on create");
+  if (spec?.nodeName && (spec.schedulingGates ?? []).length > 0) {
+    errors.forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared");
+  }
+}
+
+/** Gates may go and none may come (KEP-3521). */
+function checkGatesUpdate(errors: FieldErrors, spec: PodSpec, old: PodSpec): void {
   const before = (old.schedulingGates ?? []).map(({ name }) => name);
-  const added = (spec.schedulingGates ?? []).map(({ name }) => name).filter((name) => !before.includes(name));
-  if (added.length > 0) {
-    errors.forbidden(
-      "spec.schedulingGates",
-      `only deletion is allowed, but found new scheduling gates '${added.sort().join(", ")}'`,
-    );
+  const gates = (spec.schedulingGates ?? []).map(({ name }) => name);
+  const added = new Set(gates.filter((name) => !before.includes(name)));
+  for (const gate of added) {
+    const index = (spec.schedulingGates ?? []).findLastIndex(({ name }) => name === gate);
+    const detail = `only deletion is allowed, but found new scheduling gate '${gate}'`;
+    errors.forbidden(`spec.schedulingGates[${index}].name`, detail);
   }
 }
 
@@ -40,15 +68,17 @@ function checkTolerationsUpdate(errors: FieldErrors, spec: PodSpec, old: PodSpec
   const kept = (old.tolerations ?? []).every((toleration) =>
     (spec.tolerations ?? []).some((now) => sameValue(plain(now), plain(toleration))),
   );
-  if (!kept)
+  if (!kept) {
     errors.forbidden(
       "spec.tolerations",
       "existing toleration can not be modified except its tolerationSeconds",
     );
+    return;
+  }
   checkTolerations(errors, "spec.tolerations", spec);
 }
 
-const mutable = [
+const changeable = [
   "`spec.containers[*].image`",
   "`spec.initContainers[*].image`",
   "`spec.activeDeadlineSeconds`",
@@ -56,117 +86,141 @@ const mutable = [
   "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
 ].join(",");
 
-function checkDeadline(errors: FieldErrors, spec: PodSpec, old: PodSpec): void {
+/** False where what is wrong hides all else. */
+function checkDeadline(errors: FieldErrors, spec: PodSpec, old: PodSpec): boolean {
   const [now, before] = [spec.activeDeadlineSeconds, old.activeDeadlineSeconds];
   const path = "spec.activeDeadlineSeconds";
+  const known = before !== undefined && before !== null;
   if (now === undefined || now === null) {
-    if (before !== undefined && before !== null)
-      errors.invalid(path, null, "must not update from a positive integer to nil value");
-  } else if (now < 0 || now > 2 ** 31 - 1) {
-    errors.invalid(path, now, "must be between 0 and 2147483647, inclusive");
-  } else if (before !== undefined && before !== null && now > before) {
-    errors.invalid(path, now, "must be less than or equal to previous value");
+    if (known) errors.invalid(path, null, "must not update from a positive integer to nil value");
+    return true;
   }
+  const count = errors.list.length;
+  if (now < 0 || now > 2 ** 31 - 1) errors.invalid(path, now, "must be between 0 and 2147483647, inclusive");
+  else if (known && now > before) errors.invalid(path, now, "must be less than or equal to previous value");
+  return errors.list.length === count;
 }
 
-export function checkPodUpdate(errors: FieldErrors, pod: Pod, old: Pod): void {
+/** The new spec with all that may change as it was before. */
+function withOldChangeables(spec: PodSpec, old: PodSpec): PodSpec {
+  const grace = old.terminationGracePeriodSeconds;
+  const images = (name: "containers" | "initContainers"): Container[] =>
+    (spec[name] ?? []).map((container, index) =>
+      keepEmpty(withField(container, "image", old[name]?.[index]?.image), container),
+    );
+  let munged: PodSpec = { ...spec, containers: images("containers") };
+  if (spec.initContainers) munged.initContainers = images("initContainers");
+  for (const name of ["activeDeadlineSeconds", "schedulingGates", "tolerations"] as const) {
+    munged = withField(munged, name, old[name]);
+  }
+  if (grace !== undefined && grace < 0 && spec.terminationGracePeriodSeconds === 1) {
+    munged.terminationGracePeriodSeconds = grace;
+  }
+  return keepEmpty(munged, spec);
+}
+
+function withField<T extends object, K extends keyof T>(object: T, name: K, value: T[K] | undefined): T {
+  const { [name]: _old, ...rest } = object;
+  return (value === undefined ? rest : { ...object, [name]: value }) as T;
+}
+
+/** A pod with gates may narrow down its nodes (KEP-3838); then these fields count as unchanged. */
+function checkGatedPlacement(errors: FieldErrors, munged: PodSpec, old: PodSpec, version: string): void {
+  if (!sameValue(munged.nodeSelector, old.nodeSelector)) {
+    for (const [key, value] of Object.entries(old.nodeSelector ?? {})) {
+      if (munged.nodeSelector?.[key] === value) continue;
+      errors.invalid(
+        "spec.nodeSelector",
+        munged.nodeSelector ?? null,
+        "only additions are allowed (no mutations or deletions)",
+      );
+      break;
+    }
+    if (old.nodeSelector === undefined) delete munged.nodeSelector;
+    else munged.nodeSelector = old.nodeSelector;
+  }
+  const [now, before] = [munged.affinity?.nodeAffinity, old.affinity?.nodeAffinity];
+  if (sameValue(now, before)) return;
+  checkNarrowedAffinity(errors, now, before, version);
+  const { nodeAffinity: _now, ...others } = munged.affinity ?? {};
+  const affinity = before === undefined ? others : { ...others, nodeAffinity: before };
+  if (Object.keys(affinity).length > 0) munged.affinity = affinity;
+  else delete munged.affinity;
+}
+
+const required = "requiredDuringSchedulingIgnoredDuringExecution";
+
+function checkNarrowedAffinity(
+  errors: FieldErrors,
+  now: NodeAffinity | undefined,
+  before: NodeAffinity | undefined,
+  version: string,
+): void {
+  const path = `spec.affinity.nodeAffinity.${required}`;
+  const old = before?.[required]?.nodeSelectorTerms;
+  if (old === undefined) return;
+  const given = now?.[required]?.nodeSelectorTerms;
+  const terms = given ?? [];
+  const type = "core/v1.NodeSelectorTerm";
+  if (terms.length !== old.length) {
+    errors.invalid(
+      `${path}.nodeSelectorTerms`,
+      internalForm(`[]${type}`, given, version),
+      "no additions/deletions to non-empty NodeSelectorTerms list are allowed",
+    );
+    return;
+  }
+  old.forEach((term, index) => {
+    const at = `${path}.nodeSelectorTerms[${index}]`;
+    const term2 = terms[index];
+    const [expressions, fields] = [term.matchExpressions ?? [], term.matchFields ?? []];
+    if (expressions.length + fields.length === 0) {
+      if (sameValue(term, term2)) return;
+      errors.invalid(
+        at,
+        internalForm(type, term2, version),
+        "only NodeSelectorRequirements can be added to a non-empty NodeSelectorTerm",
+      );
+      return;
+    }
+    const kept =
+      expressions.every((each, place) => sameValue(each, term2?.matchExpressions?.[place])) &&
+      fields.every((each, place) => sameValue(each, term2?.matchFields?.[place]));
+    if (!kept) {
+      errors.invalid(
+        at,
+        internalForm(type, term2, version),
+        "only additions are allowed (no mutations or deletions)",
+      );
+    }
+  });
+}
+
+export function checkPodUpdate(errors: FieldErrors, pod: Pod, old: Pod, context: ValidationContext): void {
   checkMetadataUpdate(errors, "metadata", pod.metadata, old.metadata);
-  checkFinalizerNames(errors, "metadata", pod.metadata);
+  checkPod(errors, pod, context);
   const [spec, before] = [pod.spec ?? emptySpec, old.spec ?? emptySpec];
-  if ((spec.containers ?? []).length !== (before.containers ?? []).length) {
-    errors.forbidden("spec.containers", "pod updates may not add or remove containers");
-    return;
-  }
-  if ((spec.initContainers ?? []).length !== (before.initContainers ?? []).length) {
-    errors.forbidden("spec.initContainers", "pod updates may not add or remove containers");
-    return;
-  }
-  for (const name of ["initContainers", "containers"] as const) {
-    (spec[name] ?? []).forEach((container, index) => {
-      if (!container.image) errors.required(`spec.${name}[${index}].image`);
+  for (const name of ["containers", "initContainers"] as const) {
+    const containers = spec[name] ?? [];
+    if (containers.length !== (before[name] ?? []).length) {
+      errors.forbidden(`spec.${name}`, "pod updates may not add or remove containers");
+      return;
+    }
+    containers.forEach(({ image = "" }, index) => {
+      if (image === "") errors.required(`spec.${name}[${index}].image`);
     });
   }
-  checkDeadline(errors, spec, before);
+  if (!checkDeadline(errors, spec, before)) return;
   checkTolerationsUpdate(errors, spec, before);
-  checkGates(errors, spec, before);
-  const gated = (before.schedulingGates ?? []).length > 0;
-  const grace = before.terminationGracePeriodSeconds;
-  const masked: PodSpec = {
-    ...spec,
-    containers: withImages(spec.containers, before.containers) as Container[],
-    initContainers: withImages(spec.initContainers, before.initContainers) as Container[],
-    ...(before.activeDeadlineSeconds === undefined
-      ? {}
-      : { activeDeadlineSeconds: before.activeDeadlineSeconds }),
-    tolerations: before.tolerations ?? [],
-    schedulingGates: before.schedulingGates ?? [],
-    ...(gated ? { nodeSelector: before.nodeSelector ?? {} } : {}),
-    ...(grace !== undefined && grace < 0 && spec.terminationGracePeriodSeconds === 1
-      ? { terminationGracePeriodSeconds: grace }
-      : {}),
-  };
-  if (before.activeDeadlineSeconds === undefined) delete masked.activeDeadlineSeconds;
-  if (gated && before.affinity) masked.affinity = before.affinity;
-  else if (gated) delete masked.affinity;
-  const changed = [...new Set([...Object.keys(masked), ...Object.keys(before)])].filter(
-    (name) => !sameValue(masked[name as keyof PodSpec], before[name as keyof PodSpec]),
+  checkGatesUpdate(errors, spec, before);
+  const munged = withOldChangeables(spec, before);
+  const { version } = context.features;
+  if ((before.schedulingGates ?? []).length > 0) checkGatedPlacement(errors, munged, before, version);
+  const form = (value: PodSpec): unknown => internalForm("core/v1.PodSpec", value, version);
+  if (sameValue(munged, before)) return;
+  const printed = (value: PodSpec): string => goJson(form(value), 1);
+  errors.forbidden(
+    "spec",
+    `pod updates may not change fields other than ${changeable}\n${unifiedDiff(printed(before), printed(munged))}`,
   );
-  if (changed.length > 0) {
-    errors.forbidden(
-      "spec",
-      `pod updates may not change fields other than ${mutable}\nchanged: ${changed.sort().join(", ")}`,
-    );
-  }
-}
-
-/** Names in the claim statuses are entries of the spec; what the scheduler made for extended resources is whole. */
-function checkClaimStatuses(errors: FieldErrors, { spec, status }: Pod): void {
-  const known = (spec?.resourceClaims ?? []).map(({ name }) => name);
-  const seen = new Set<string>();
-  (status?.resourceClaimStatuses ?? []).forEach(({ name = "", resourceClaimName }, index) => {
-    const path = `status.resourceClaimStatuses[${index}]`;
-    if (!known.includes(name)) {
-      errors.invalid(`${path}.name`, name, "must match the name of an entry in `spec.resourceClaims`");
-    }
-    if (resourceClaimName !== undefined) {
-      errors.check(dnsSubdomain, `${path}.resourceClaimName`, resourceClaimName);
-    }
-    if (seen.has(name)) errors.duplicate(`${path}.name`, name);
-    seen.add(name);
-  });
-}
-
-function checkExtendedClaim(errors: FieldErrors, { spec, status }: Pod): void {
-  const extended = status?.extendedResourceClaimStatus;
-  if (!extended) return;
-  const path = "status.extendedResourceClaimStatus";
-  const mappings = extended.requestMappings ?? [];
-  if (mappings.length === 0)
-    errors.required(`${path}.requestMappings`, "at least one request mapping is required");
-  errors.checkRequired(dnsSubdomain, `${path}.resourceClaimName`, extended.resourceClaimName);
-  const containers = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].map(({ name }) => name);
-  mappings.forEach((mapping, index) => {
-    if (!containers.includes(mapping.containerName)) {
-      const detail = "must match the name of an entry in spec.initContainers.name or spec.containers.name";
-      errors.invalid(`${path}.requestMappings[${index}].containerName`, mapping.containerName ?? "", detail);
-    }
-    // Upstream's path has no index here.
-    errors.check(dnsLabel, `${path}.requestName`, mapping.requestName ?? "");
-  });
-}
-
-export function checkPodStatus(errors: FieldErrors, pod: Pod, old: Pod): void {
-  checkMetadataUpdate(errors, "metadata", pod.metadata, old.metadata);
-  checkFinalizerNames(errors, "metadata", pod.metadata);
-  const qos = old.status?.qosClass;
-  if (qos && pod.status?.qosClass) checkImmutable(errors, "status.qosClass", pod.status.qosClass, qos);
-  (pod.status?.podIPs ?? []).forEach(({ ip = "" }, index) => {
-    if (canonicalAddress(ip) !== undefined) return;
-    const detail = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
-    errors.invalid(`status.podIPs[${index}]`, ip, detail);
-  });
-  const nominated = pod.status?.nominatedNodeName;
-  if (nominated) errors.check(dnsSubdomain, "status.nominatedNodeName", nominated);
-  checkClaimStatuses(errors, pod);
-  checkExtendedClaim(errors, pod);
 }

@@ -1,7 +1,14 @@
 /** Requests, limits and claims of containers. */
-import type { PodResourceClaim, ResourceClaim, ResourceRequirements } from "../../generated/core/v1.ts";
+import { cameEmpty } from "../../codec/empty.ts";
+import type {
+  PodResourceClaim,
+  PodSpec,
+  ResourceClaim,
+  ResourceRequirements,
+} from "../../generated/core/v1.ts";
 import { dnsLabel, qualifiedName } from "../../names.ts";
-import { Quantity } from "../../quantity.ts";
+import { Quantity, QuantityError } from "../../quantity.ts";
+import { ofContainers } from "../../quota/pod-resources.ts";
 import type { FieldErrors } from "../field.ts";
 
 const standard = ["cpu", "memory", "ephemeral-storage"];
@@ -14,33 +21,58 @@ const isExtended = (name: string): boolean => !isNative(name) && !name.startsWit
 const isExact = (name: string): boolean =>
   isExtended(name) || name.startsWith("hugepages-") || name.startsWith("deviceclass.resource.kubernetes.io/");
 
-function checkName(errors: FieldErrors, path: string, name: string): void {
+type NameCheck = (errors: FieldErrors, path: string, name: string) => void;
+
+/** False where the name is no resource at all. */
+function checkAnyName(errors: FieldErrors, path: string, name: string): boolean {
+  const before = errors.list.length;
   errors.check(qualifiedName, path, name);
-  if (!name.includes("/") && !isStandard(name)) {
-    errors.invalid(path, name, "must be a standard resource type or fully qualified");
-    errors.invalid(path, name, "must be a standard resource for containers");
-  }
+  if (errors.list.length > before) return false;
+  if (name.includes("/") || isStandard(name) || quotaNames.includes(name)) return true;
+  errors.invalid(path, name, "must be a standard resource type or fully qualified");
+  return false;
 }
+
+/** Resources that only a quota has. */
+const quotaNames = [
+  "pods",
+  "services",
+  "replicationcontrollers",
+  "resourcequotas",
+  "secrets",
+  "configmaps",
+  "persistentvolumeclaims",
+  "storage",
+  "requests.cpu",
+  "requests.memory",
+  "requests.storage",
+  "requests.ephemeral-storage",
+  "limits.cpu",
+  "limits.memory",
+  "limits.ephemeral-storage",
+  "services.nodeports",
+  "services.loadbalancers",
+];
+
+const checkContainerName: NameCheck = (errors, path, name) => {
+  checkAnyName(errors, path, name);
+  if (!name.includes("/")) {
+    if (!isStandard(name)) errors.invalid(path, name, "must be a standard resource for containers");
+  } else if (!isNative(name) && !isExtended(name)) {
+    errors.invalid(path, name, "doesn't follow extended resource name standard");
+  }
+};
+
+const checkPodName: NameCheck = (errors, path, name) => {
+  if (!checkAnyName(errors, path, name)) return;
+  if (["cpu", "memory"].includes(name) || name.startsWith("hugepages-")) return;
+  errors.notSupported(path, name, ["cpu", "hugepages-", "memory"]);
+};
 
 function checkQuantity(errors: FieldErrors, path: string, name: string, quantity: Quantity): void {
   const text = quantity.toString();
   if (quantity.sign < 0) errors.invalid(path, text, "must be greater than or equal to 0");
   if (isExact(name) && !quantity.isInteger()) errors.invalid(path, text, "must be an integer");
-}
-
-function checkClaim(
-  errors: FieldErrors,
-  path: string,
-  claim: ResourceClaim,
-  podClaims: readonly PodResourceClaim[],
-): void {
-  const known = podClaims.map(({ name }) => name);
-  if (!claim.name) errors.required(path);
-  else if (!known.includes(claim.name)) {
-    const list = known.length === 0 ? " which is empty" : `: ${[...known].sort().join(", ")}`;
-    errors.notFound(path, claim.name, `must be one of the names in pod.spec.resourceClaims${list}`);
-  }
-  if (claim.request) errors.check(dnsLabel, `${path}.request`, claim.request);
 }
 
 /** A claim is taken whole, or request by request, and nothing of it twice. */
@@ -50,20 +82,48 @@ function checkClaims(
   claims: readonly ResourceClaim[],
   podClaims: readonly PodResourceClaim[],
 ): void {
+  const known = podClaims.map(({ name }) => name);
   const seen = new Set<string>();
-  claims.forEach((claim, index) => {
+  claims.forEach(({ name, request }, index) => {
     const at = `${path}[${index}]`;
-    checkClaim(errors, at, claim, podClaims);
-    if (!claim.name) return;
-    const key = claim.request ? `${claim.name}/${claim.request}` : claim.name;
-    if (seen.has(key)) errors.duplicate(at, key);
-    else if (
-      claim.request ? seen.has(claim.name) : [...seen].some((other) => other.startsWith(`${claim.name}/`))
-    ) {
-      errors.duplicate(at, claim.name);
+    if (!name) {
+      errors.required(at);
+      return;
     }
-    seen.add(key);
+    if (seen.has(name)) errors.duplicate(at, name);
+    else {
+      if (request) errors.check(dnsLabel, `${at}.request`, request);
+      const key = request ? `${name}/${request}` : name;
+      if (seen.has(key)) errors.duplicate(at, key);
+      else if (!request) {
+        for (const other of seen) if (other.startsWith(`${name}/`)) errors.duplicate(at, name);
+      }
+      seen.add(key);
+    }
+    if (known.includes(name)) return;
+    const list = known.length === 0 ? " which is empty" : `: ${[...known].sort().join(", ")}`;
+    errors.notFound(at, name, `must be one of the names in pod.spec.resourceClaims${list}`);
   });
+}
+
+/** Huge pages are asked for page by page, and never without CPU or memory. */
+function checkHugePages(errors: FieldErrors, path: string, name: string, quantity: Quantity): void {
+  if (!name.startsWith(hugePages)) return;
+  const size = quantityOrNone(name.slice(hugePages.length));
+  const whole = size !== undefined && size.sign > 0 && size.isInteger();
+  if (whole && quantity.value() % size.value() === 0n) return;
+  errors.invalid(path, quantity.toString(), `${quantity} is not positive integer multiple of ${name}`);
+}
+
+const hugePages = "hugepages-";
+
+function quantityOrNone(text: string): Quantity | undefined {
+  try {
+    return Quantity.parse(text);
+  } catch (error) {
+    if (error instanceof QuantityError) return undefined;
+    throw error;
+  }
 }
 
 export function checkResources(
@@ -71,6 +131,7 @@ export function checkResources(
   path: string,
   resources: ResourceRequirements | undefined,
   podClaims: readonly PodResourceClaim[],
+  checkName: NameCheck = checkContainerName,
 ): void {
   const limits = new Map<string, Quantity>();
   for (const [name, text] of Object.entries(resources?.limits ?? {})) {
@@ -78,6 +139,7 @@ export function checkResources(
     checkName(errors, at, name);
     const limit = Quantity.parse(text);
     checkQuantity(errors, at, name, limit);
+    checkHugePages(errors, at, name, limit);
     limits.set(name, limit);
   }
   for (const [name, text] of Object.entries(resources?.requests ?? {})) {
@@ -95,6 +157,59 @@ export function checkResources(
       const detail = `must be less than or equal to ${name} limit of ${limit}`;
       errors.invalid(`${path}.requests`, request.toString(), detail);
     }
+    checkHugePages(errors, at, name, request);
   }
+  const names = [...limits.keys(), ...Object.keys(resources?.requests ?? {})];
+  if (names.some((name) => name.startsWith(hugePages)) && !names.includes("cpu") && !names.includes("memory"))
+    errors.forbidden(path, "HugePages require cpu or memory");
   checkClaims(errors, `${path}.claims`, resources?.claims ?? [], podClaims);
+}
+
+type Quantities = Readonly<Record<string, string>>;
+
+/** A pod's own quantities are no less than what its containers have together, or while it starts. */
+function checkAggregate(
+  errors: FieldErrors,
+  path: string,
+  whole: Quantities | undefined,
+  spec: PodSpec,
+  kind: "requests" | "limits",
+): void {
+  const needed = ofContainers({ spec }, kind);
+  for (const [name, text] of Object.entries(whole ?? {})) {
+    const least = needed.get(name);
+    if (least === undefined || least.compare(Quantity.parse(text)) <= 0) continue;
+    const detail = `must be greater than or equal to aggregate container ${kind} of ${least}`;
+    errors.invalid(`${path}[${name}]`, text, detail);
+  }
+}
+
+/** Resources of a pod as a whole (KEP-2837): no less than its containers ask for together. */
+export function checkPodResources(errors: FieldErrors, path: string, spec: PodSpec): void {
+  const { resources } = spec;
+  if (!resources) return;
+  if (spec.os?.name === "windows") {
+    errors.forbidden(path, "may not be set for a windows pod");
+    return;
+  }
+  if (resources.claims || cameEmpty(resources, "claims")) {
+    errors.forbidden(`${path}.claims`, "claims may not be set for Resources at pod-level");
+  }
+  checkResources(errors, path, resources, spec.resourceClaims ?? [], checkPodName);
+  checkAggregate(errors, `${path}.requests`, resources.requests, spec, "requests");
+  const pages = Object.entries(resources.limits ?? {}).filter(([name]) => name.startsWith(hugePages));
+  checkAggregate(errors, `${path}.limits`, Object.fromEntries(pages), spec, "limits");
+  (spec.containers ?? []).forEach((container, index) => {
+    for (const [name, text] of Object.entries(container.resources?.limits ?? {})) {
+      const whole = ownQuantity(resources.limits, name);
+      if (whole === undefined || Quantity.parse(text).compare(Quantity.parse(whole)) <= 0) continue;
+      const detail = `must be less than or equal to pod limits of ${whole}`;
+      errors.invalid(`${path}.containers[${index}][${name}].limits`, text, detail);
+    }
+  });
+}
+
+/** The quantity of that name; not what every object of JavaScript has, such as `constructor`. */
+function ownQuantity(list: Readonly<Record<string, string>> | undefined, name: string): string | undefined {
+  return list !== undefined && Object.hasOwn(list, name) ? list[name] : undefined;
 }

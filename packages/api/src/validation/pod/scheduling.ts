@@ -1,8 +1,8 @@
 /** Where a pod may run: selectors, affinity, tolerations, spreading, gates. */
 import type { PodAffinityTerm, PodSpec, Toleration } from "../../generated/core/v1.ts";
-import { qualifiedName } from "../../names.ts";
+import type { LabelSelector } from "../../generated/meta/v1.ts";
+import { dnsLabel, isLabelValue, qualifiedName } from "../../names.ts";
 import type { FieldErrors } from "../field.ts";
-import { checkLabels } from "../metadata.ts";
 import { checkLabelSelector, checkNodeSelector, checkNodeSelectorTerm } from "../nodeselector.ts";
 
 const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
@@ -23,16 +23,59 @@ function checkToleration(errors: FieldErrors, path: string, toleration: Tolerati
   }
   if (operator === "Exists") {
     if (value) errors.invalid(`${path}.operator`, value, "value must be empty when `operator` is 'Exists'");
-  } else if (operator && operator !== "Equal") {
-    errors.notSupported(`${path}.operator`, operator, ["Equal", "Exists"]);
+  } else if (!operator || operator === "Equal") {
+    const problems = isLabelValue(value ?? "");
+    if (problems.length > 0) errors.invalid(`${path}.operator`, value ?? "", problems.join(";"));
+  } else {
+    // Two more are known, though not served.
+    const more = operator === "Lt" || operator === "Gt" ? ["Lt", "Gt"] : [];
+    errors.notSupported(`${path}.operator`, operator, ["Equal", "Exists", ...more]);
   }
   if (effect && !effects.includes(effect)) errors.notSupported(`${path}.effect`, effect, effects);
 }
 
+/** Keys of labels whose values are taken from the pod itself. */
+function checkLabelKeys(
+  errors: FieldErrors,
+  path: string,
+  selector: LabelSelector | undefined,
+  lists: { readonly matchLabelKeys?: readonly string[]; readonly mismatchLabelKeys?: readonly string[] },
+): void {
+  for (const name of ["matchLabelKeys", "mismatchLabelKeys"] as const) {
+    const keys = lists[name] ?? [];
+    if (keys.length === 0) continue;
+    if (!selector) {
+      errors.forbidden(`${path}.${name}`, "must not be specified when labelSelector is not set");
+      continue;
+    }
+    keys.forEach((key, index) => {
+      errors.check(qualifiedName, `${path}.${name}[${index}]`, key);
+    });
+  }
+  const matched = lists.matchLabelKeys ?? [];
+  const known = new Set(Object.keys(selector?.matchLabels ?? {}));
+  for (const { key } of selector?.matchExpressions ?? []) {
+    const index = matched.lastIndexOf(key);
+    if (index >= 0 && known.has(key)) {
+      errors.invalid(`${path}[${index}]`, key, "exists in both matchLabelKeys and labelSelector");
+    }
+    known.add(key);
+  }
+  matched.forEach((key, index) => {
+    if (!lists.mismatchLabelKeys?.includes(key)) return;
+    const detail = "exists in both matchLabelKeys and mismatchLabelKeys";
+    errors.invalid(`${path}.matchLabelKeys[${index}]`, key, detail);
+  });
+}
+
 function checkPodTerm(errors: FieldErrors, path: string, term: PodAffinityTerm | undefined): void {
   checkLabelSelector(errors, `${path}.labelSelector`, term?.labelSelector);
+  checkLabelSelector(errors, `${path}.namespaceSelector`, term?.namespaceSelector);
+  // Upstream's path has the singular and no index here.
+  for (const name of term?.namespaces ?? []) errors.check(dnsLabel, `${path}.namespace`, name);
+  checkLabelKeys(errors, path, term?.labelSelector, term ?? {});
   if (!term?.topologyKey) errors.required(`${path}.topologyKey`, "can not be empty");
-  else errors.check(qualifiedName, `${path}.topologyKey`, term.topologyKey);
+  errors.check(qualifiedName, `${path}.topologyKey`, term?.topologyKey ?? "");
 }
 
 function checkWeight(errors: FieldErrors, path: string, weight: number): void {
@@ -42,14 +85,14 @@ function checkWeight(errors: FieldErrors, path: string, weight: number): void {
 const required = "requiredDuringSchedulingIgnoredDuringExecution";
 const preferred = "preferredDuringSchedulingIgnoredDuringExecution";
 
-function checkAffinity(errors: FieldErrors, path: string, { affinity }: PodSpec): void {
+export function checkAffinity(errors: FieldErrors, path: string, { affinity }: PodSpec): void {
   const node = affinity?.nodeAffinity;
   const selector = node?.[required];
   if (selector) checkNodeSelector(errors, `${path}.nodeAffinity.${required}`, selector);
   (node?.[preferred] ?? []).forEach((term, index) => {
     const at = `${path}.nodeAffinity.${preferred}[${index}]`;
     checkWeight(errors, at, term.weight ?? 0);
-    checkNodeSelectorTerm(errors, `${at}.preference`, term.preference ?? {});
+    checkNodeSelectorTerm(errors, `${at}.preference`, term.preference ?? {}, true);
   });
   for (const name of ["podAffinity", "podAntiAffinity"] as const) {
     (affinity?.[name]?.[required] ?? []).forEach((term, index) => {
@@ -63,15 +106,36 @@ function checkAffinity(errors: FieldErrors, path: string, { affinity }: PodSpec)
   }
 }
 
-function checkSpreading(errors: FieldErrors, path: string, spec: PodSpec): void {
-  (spec.topologySpreadConstraints ?? []).forEach((constraint, index) => {
+export function checkSpreading(errors: FieldErrors, path: string, spec: PodSpec): void {
+  const constraints = spec.topologySpreadConstraints ?? [];
+  constraints.forEach((constraint, index) => {
     const at = `${path}[${index}]`;
-    const skew = constraint.maxSkew ?? 0;
-    if (skew <= 0) errors.invalid(`${at}.maxSkew`, skew, "must be greater than zero");
-    if (!constraint.topologyKey) errors.required(`${at}.topologyKey`, "can not be empty");
+    const { maxSkew = 0, topologyKey = "", whenUnsatisfiable: action = "", minDomains } = constraint;
+    if (maxSkew <= 0) errors.invalid(`${at}.maxSkew`, maxSkew, "must be greater than zero");
+    if (topologyKey === "") errors.required(`${at}.topologyKey`, "can not be empty");
     const actions = ["DoNotSchedule", "ScheduleAnyway"];
-    const action = constraint.whenUnsatisfiable ?? "";
     if (!actions.includes(action)) errors.notSupported(`${at}.whenUnsatisfiable`, action, actions);
+    const repeats = constraints
+      .slice(index + 1)
+      .some((other) => other.topologyKey === topologyKey && other.whenUnsatisfiable === action);
+    if (repeats) {
+      errors.duplicate(`${at}.{topologyKey, whenUnsatisfiable}`, `{${topologyKey}, ${action}}`);
+    }
+    if (minDomains !== undefined && minDomains !== null) {
+      if (minDomains <= 0) errors.invalid(`${at}.minDomains`, minDomains, "must be greater than zero");
+      if (action !== "DoNotSchedule") {
+        const detail = `can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ${action}`;
+        errors.invalid(`${at}.minDomains`, minDomains, detail);
+      }
+    }
+    for (const name of ["nodeAffinityPolicy", "nodeTaintsPolicy"] as const) {
+      const policy = constraint[name];
+      const policies = ["Honor", "Ignore"];
+      if (policy !== undefined && policy !== null && !policies.includes(policy)) {
+        errors.notSupported(`${at}.${name}`, policy, policies);
+      }
+    }
+    checkLabelKeys(errors, at, constraint.labelSelector, constraint);
     checkLabelSelector(errors, `${at}.labelSelector`, constraint.labelSelector);
   });
 }
@@ -82,24 +146,12 @@ export function checkTolerations(errors: FieldErrors, path: string, spec: PodSpe
   });
 }
 
-/** A pod with gates is not scheduled, so it cannot have a node yet (KEP-3521). */
-function checkGates(errors: FieldErrors, path: string, spec: PodSpec): void {
+/** Names of scheduling gates (KEP-3521). */
+export function checkGates(errors: FieldErrors, path: string, spec: PodSpec): void {
   const gates = spec.schedulingGates ?? [];
   gates.forEach(({ name }, index) => {
     errors.check(qualifiedName, `${path}[${index}]`, name ?? "");
     if (gates.findIndex((gate) => gate.name === name) < index)
       errors.duplicate(`${path}[${index}]`, name ?? "");
   });
-}
-
-/** `nodeSelector`, `affinity`, `topologySpreadConstraints`, `tolerations`, `schedulingGates`. */
-export function checkPlacement(errors: FieldErrors, path: string, spec: PodSpec): void {
-  checkLabels(errors, `${path}.nodeSelector`, spec.nodeSelector);
-  checkAffinity(errors, `${path}.affinity`, spec);
-  checkTolerations(errors, `${path}.tolerations`, spec);
-  checkSpreading(errors, `${path}.topologySpreadConstraints`, spec);
-  checkGates(errors, `${path}.schedulingGates`, spec);
-  if (spec.nodeName && (spec.schedulingGates ?? []).length > 0) {
-    errors.forbidden(`${path}.nodeName`, "cannot be set until all schedulingGates have been cleared");
-  }
 }

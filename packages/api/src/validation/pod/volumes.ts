@@ -1,90 +1,132 @@
 import type { Volume } from "../../generated/core/v1.ts";
-import { dnsLabel } from "../../names.ts";
-import type { FieldErrors } from "../field.ts";
+import { dnsLabel, dnsSubdomain } from "../../names.ts";
+import { Quantity } from "../../quantity.ts";
+import { quoted } from "../../quoted.ts";
+import { FieldErrors } from "../field.ts";
+import { checkMode } from "./paths.ts";
+import { checkDownwardFile, checkProjected } from "./projected.ts";
+import * as sources from "./volume-sources.ts";
 
-const hostPathTypes = [
-  "",
-  "DirectoryOrCreate",
-  "Directory",
-  "FileOrCreate",
-  "File",
-  "Socket",
-  "CharDevice",
-  "BlockDevice",
+type Check = (errors: FieldErrors, path: string, source: never) => void;
+
+function checkNamed(name: "secretName" | "name"): Check {
+  return (errors, path, source: Volume["secret"] & Volume["configMap"] & object) => {
+    if (!source[name]) errors.required(`${path}.${name}`);
+    checkMode(errors, `${path}.defaultMode`, source.defaultMode);
+    sources.checkItems(errors, path, source.items);
+  };
+}
+
+const checkEmpty: Check = (errors, path, source: Volume["emptyDir"] & object) => {
+  if (source.sizeLimit && Quantity.parse(source.sizeLimit).sign < 0) {
+    errors.forbidden(`${path}.sizeLimit`, "SizeLimit field must be a valid resource quantity");
+  }
+};
+
+const checkDownward: Check = (errors, path, source: Volume["downwardAPI"] & object) => {
+  checkMode(errors, `${path}.defaultMode`, source.defaultMode);
+  // Upstream's path has no index here.
+  for (const file of source.items ?? []) checkDownwardFile(errors, path, file);
+};
+
+const checkImage: Check = (errors, path, source: Volume["image"] & object) => {
+  if (!source.reference) errors.required(`${path}.reference`);
+  errors.oneOf(`${path}.pullPolicy`, source.pullPolicy, ["Always", "IfNotPresent", "Never"]);
+};
+
+const checkClaim: Check = (errors, path, source: Volume["persistentVolumeClaim"] & object) => {
+  if (!source.claimName) errors.required(`${path}.claimName`);
+};
+
+const checkEphemeral: Check = (errors, path, source: Volume["ephemeral"] & object) => {
+  if (!source.volumeClaimTemplate) errors.required(`${path}.volumeClaimTemplate`);
+};
+
+/** The types in the order in which the server looks at them: the first that a volume has is taken. */
+const types: readonly (readonly [name: string, check: Check, shownAs?: string])[] = [
+  ["emptyDir", checkEmpty],
+  ["hostPath", sources.checkHostPath as Check],
+  ["gitRepo", sources.checkGit as Check],
+  ["gcePersistentDisk", sources.checkGoogleDisk as Check, "persistentDisk"],
+  ["awsElasticBlockStore", sources.checkAmazonDisk as Check],
+  ["secret", checkNamed("secretName")],
+  ["nfs", sources.checkNfs as Check],
+  ["iscsi", sources.checkIscsi as Check],
+  ["glusterfs", sources.checkGluster as Check],
+  ["flocker", sources.checkFlocker as Check],
+  ["persistentVolumeClaim", checkClaim],
+  ["rbd", sources.checkRbd as Check],
+  ["cinder", sources.checkCinder as Check],
+  ["cephfs", sources.checkCeph as Check],
+  ["quobyte", sources.checkQuobyte as Check],
+  ["downwardAPI", checkDownward],
+  ["fc", sources.checkFibre as Check],
+  ["flexVolume", sources.checkFlex as Check],
+  ["configMap", checkNamed("name")],
+  ["azureFile", sources.checkAzureFile as Check],
+  ["vsphereVolume", sources.simpleSources.vsphereVolume as Check],
+  ["photonPersistentDisk", sources.simpleSources.photonPersistentDisk as Check],
+  ["portworxVolume", sources.simpleSources.portworxVolume as Check],
+  ["azureDisk", sources.checkAzureDisk as Check],
+  ["storageos", sources.checkStorageOs as Check],
+  ["projected", checkProjected as Check],
+  ["scaleIO", sources.checkScaleIo as Check],
+  ["csi", sources.checkCsi as Check],
+  ["ephemeral", checkEphemeral],
+  ["image", checkImage],
 ];
 
-interface KeyToPath {
-  readonly key?: string;
-  readonly path?: string;
+/** How two of the types are named where they come second. */
+const secondNames: Readonly<Record<string, string>> = { cephfs: "cephFS", downwardAPI: "downwarAPI" };
+
+function checkSource(errors: FieldErrors, path: string, volume: Volume, podName: string): void {
+  let count = 0;
+  for (const [name, check, shownAs = name] of types) {
+    const source = volume[name as keyof Volume];
+    if (source === undefined || source === null) continue;
+    count++;
+    if (count > 1)
+      errors.forbidden(`${path}.${secondNames[name] ?? name}`, "may not specify more than 1 volume type");
+    else check(errors, `${path}.${shownAs}`, source as never);
+  }
+  if (volume.iscsi) sources.checkIscsiName(errors, path, volume.name ?? "", volume.iscsi);
+  if (volume.ephemeral && count === 1 && podName && volume.name) {
+    const claim = `${podName}-${volume.name}`;
+    for (const problem of dnsSubdomain(claim)) {
+      errors.invalid(`${path}.name`, volume.name, `PVC name ${quoted(claim)}: ${problem}`);
+    }
+  }
+  if (count === 0) errors.required(path, "must specify a volume type");
 }
 
-function checkBackSteps(errors: FieldErrors, path: string, value: string): void {
-  if (value.split("/").includes("..")) errors.invalid(path, value, "must not contain '..'");
-}
-
-function checkItems(errors: FieldErrors, path: string, items: readonly KeyToPath[] | undefined): void {
-  (items ?? []).forEach((item, index) => {
-    const at = `${path}.items[${index}]`;
-    if (!item.key) errors.required(`${at}.key`);
-    if (!item.path) errors.required(`${at}.path`);
-    else if (item.path.startsWith("/")) errors.invalid(`${at}.path`, item.path, "must be a relative path");
-    else checkBackSteps(errors, `${at}.path`, item.path);
-  });
-}
-
-function checkMode(errors: FieldErrors, path: string, mode: number | undefined): void {
-  if (mode !== undefined && (mode < 0 || mode > 0o777)) {
-    errors.invalid(path, mode, "must be a number between 0 and 0777 (octal), both inclusive");
-  }
-}
-
-function checkSource(errors: FieldErrors, path: string, volume: Volume): void {
-  const { hostPath, secret, configMap, persistentVolumeClaim, downwardAPI, projected, csi } = volume;
-  if (hostPath) {
-    if (!hostPath.path) errors.required(`${path}.hostPath.path`);
-    else checkBackSteps(errors, `${path}.hostPath.path`, hostPath.path);
-    const type = hostPath.type ?? "";
-    if (!hostPathTypes.includes(type)) errors.notSupported(`${path}.hostPath.type`, type, hostPathTypes);
-  }
-  if (secret) {
-    if (!secret.secretName) errors.required(`${path}.secret.secretName`);
-    checkMode(errors, `${path}.secret.defaultMode`, secret.defaultMode);
-    checkItems(errors, `${path}.secret`, secret.items);
-  }
-  if (configMap) {
-    if (!configMap.name) errors.required(`${path}.configMap.name`);
-    checkMode(errors, `${path}.configMap.defaultMode`, configMap.defaultMode);
-    checkItems(errors, `${path}.configMap`, configMap.items);
-  }
-  if (persistentVolumeClaim && !persistentVolumeClaim.claimName) {
-    errors.required(`${path}.persistentVolumeClaim.claimName`);
-  }
-  if (downwardAPI) checkMode(errors, `${path}.downwardAPI.defaultMode`, downwardAPI.defaultMode);
-  if (projected) checkMode(errors, `${path}.projected.defaultMode`, projected.defaultMode);
-  if (csi && !csi.driver) errors.required(`${path}.csi.driver`);
-}
-
-/** Volumes of a pod: each named once, each of one type. */
+/** Volumes of a pod: each named once, each of one type. Answers those that are sound. */
 export function checkVolumes(
   errors: FieldErrors,
   path: string,
   volumes: readonly Volume[] | undefined,
-): void {
+  podName: string,
+): readonly Volume[] {
   const seen = new Set<string>();
+  const sound: Volume[] = [];
+  const ephemeral = new Set(
+    (volumes ?? []).filter((volume) => volume.ephemeral && podName).map(({ name }) => `${podName}-${name}`),
+  );
   (volumes ?? []).forEach((volume, index) => {
     const at = `${path}[${index}]`;
-    const types = Object.entries(volume)
-      .filter(([name, source]) => name !== "name" && source !== undefined && source !== null)
-      .map(([name]) => name);
-    // Two types in the order of the schema: the first is taken, the others are not.
-    for (const type of types.slice(1)) {
-      errors.forbidden(`${at}.${type}`, "may not specify more than 1 volume type");
+    const own = new FieldErrors();
+    checkSource(own, at, volume, podName);
+    own.checkRequired(dnsLabel, `${at}.name`, volume.name);
+    if (seen.has(volume.name)) own.duplicate(`${at}.name`, volume.name);
+    if (own.list.length === 0) {
+      seen.add(volume.name);
+      sound.push(volume);
     }
-    if (types.length === 0) errors.required(at, "must specify a volume type");
-    if (types.length === 1) checkSource(errors, at, volume);
-    if (!volume.name) errors.required(`${at}.name`);
-    else errors.check(dnsLabel, `${at}.name`, volume.name);
-    if (volume.name && seen.has(volume.name)) errors.duplicate(`${at}.name`, volume.name);
-    seen.add(volume.name ?? "");
+    errors.list.push(...own.list);
+    const claim = volume.persistentVolumeClaim?.claimName;
+    if (claim !== undefined && ephemeral.has(claim)) {
+      const detail = "must not reference a PVC that gets created for an ephemeral volume";
+      errors.invalid(`${at}.persistentVolumeClaim.claimName`, claim, detail);
+    }
   });
+  return sound;
 }

@@ -37,11 +37,9 @@ function checkValidValues(
   }
 }
 
-/** True for a value that whole steps from the minimum reach. */
+/** True for a value that whole steps from the minimum reach; each of the three counts as the next whole number. */
 function onStep(value: Quantity, min: Quantity, step: Quantity): boolean {
-  // In billionths, the finest that a quantity holds.
-  const unit = (quantity: Quantity): bigint => quantity.multiply(1_000_000_000n).value();
-  return (unit(value) - unit(min)) % unit(step) === 0n;
+  return (value.value() - min.value()) % step.value() === 0n;
 }
 
 function checkStep(
@@ -94,17 +92,17 @@ function checkRange(
   capacity: Quantity,
   strict: boolean,
 ): void {
-  if (range.min === undefined) {
+  if (!range.min) {
     errors.required(`${path}.min`, "required when validRange is defined");
     return;
   }
   const min = Quantity.parse(range.min);
-  const max = range.max === undefined ? undefined : Quantity.parse(range.max);
+  const max = !range.max ? undefined : Quantity.parse(range.max);
   if (min.compare(capacity) > 0) {
     errors.invalid(`${path}.min`, min.toString(), `min is larger than capacity value: ${capacity}`);
   }
   if (fallback.compare(min) < 0) {
-    errors.invalid(`${path}.default`, fallback.toString(), `default is less than min: ${min}`);
+    errors.invalid(`${path}.min`, fallback.toString(), `default is less than min: ${min}`);
   }
   if (max !== undefined) {
     if (min.compare(max) > 0) {
@@ -114,10 +112,10 @@ function checkRange(
       errors.invalid(`${path}.max`, max.toString(), `max is larger than capacity value: ${capacity}`);
     }
     if (fallback.compare(max) > 0) {
-      errors.invalid(`${path}.default`, fallback.toString(), `default is more than max: ${max}`);
+      errors.invalid(`${path}.max`, fallback.toString(), `default is more than max: ${max}`);
     }
   }
-  if (range.step === undefined) return;
+  if (!range.step) return;
   const step = Quantity.parse(range.step);
   checkStep(errors, path, { min, max, step }, fallback, capacity, strict);
 }
@@ -130,7 +128,7 @@ function checkPolicy(
   context: ValidationContext,
 ): void {
   const { validValues = [], validRange } = policy;
-  const fallback = policy.default === undefined ? undefined : Quantity.parse(policy.default);
+  const fallback = !policy.default ? undefined : Quantity.parse(policy.default);
   if (validValues.length > 0 && validRange) {
     const detail =
       'exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time';

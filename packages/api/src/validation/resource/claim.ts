@@ -1,4 +1,5 @@
 /** ResourceClaim and ResourceClaimTemplate (KEP-4381, KEP-4816). */
+import { cameEmpty } from "../../codec/empty.ts";
 import type {
   DeviceClaim,
   DeviceConfiguration,
@@ -12,7 +13,7 @@ import type {
 } from "../../generated/resource/v1.ts";
 import { dnsLabel, dnsSubdomain } from "../../names.ts";
 import type { ValidationContext } from "../context.ts";
-import { checkImmutable, type FieldErrors } from "../field.ts";
+import { checkImmutable, type FieldErrors, sameValue } from "../field.ts";
 import { internalForm } from "../internal.ts";
 import {
   checkAnnotations,
@@ -222,6 +223,7 @@ const templateForbids = [
   "name",
   "generateName",
   "namespace",
+  "selfLink",
   "uid",
   "resourceVersion",
   "generation",
@@ -231,7 +233,6 @@ const templateForbids = [
   "ownerReferences",
   "finalizers",
   "managedFields",
-  "selfLink",
 ] as const;
 
 function checkTemplateMetadata(errors: FieldErrors, template: ResourceClaimTemplate): void {
@@ -240,7 +241,10 @@ function checkTemplateMetadata(errors: FieldErrors, template: ResourceClaimTempl
   checkAnnotations(errors, "spec.metadata.annotations", metadata?.annotations);
   for (const name of templateForbids) {
     const value: unknown = metadata?.[name];
-    if (value === undefined || value === null || value === "" || value === 0) continue;
+    // An int64 that is 0 is not set; the grace period is a pointer.
+    const zero = value === "" || (value === 0 && name === "generation");
+    const unset = value === undefined || value === null || zero;
+    if (unset && !cameEmpty(metadata, name)) continue;
     // Upstream writes this one name so.
     errors.forbidden(`spec.metadata.${name === "uid" ? "uID" : name}`, "cannot be set");
   }
@@ -266,6 +270,10 @@ export function checkTemplateUpdate(
 ): void {
   checkMetadataUpdate(errors, "metadata", template.metadata, old.metadata);
   checkFinalizerNames(errors, "metadata", template.metadata);
+  if (!sameValue(template.spec, old.spec)) {
+    checkTemplateMetadata(errors, template);
+    checkSpec(errors, "spec.spec", template.spec?.spec, context);
+  }
   const type = "resource/v1.ResourceClaimTemplateSpec";
   const printed = (): unknown => internalForm(type, template.spec ?? {}, context.features.version);
   checkImmutable(errors, "spec", template.spec, old.spec, printed);

@@ -118,3 +118,24 @@ export function checkRawData(errors: FieldErrors, path: string, data: unknown, s
     errors.invalid(path, "<value omitted>", "must be a valid JSON object");
   }
 }
+
+const pathForm = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+";
+const pathPattern = new RegExp(`^${pathForm}$`);
+
+/** A path below a domain, `example.com/name`: of managers, finalizers and the like. */
+export function checkDomainPath(errors: FieldErrors, path: string, value: string): void {
+  if (value === "") {
+    errors.required(path);
+    return;
+  }
+  const at = value.indexOf("/");
+  if (at <= 0 || at === value.length - 1) {
+    errors.invalid(path, value, 'must be a domain-prefixed path (such as "acme.io/foo")');
+    return;
+  }
+  errors.check(dnsSubdomain, path, value.slice(0, at));
+  const rest = value.slice(at + 1);
+  if (!pathPattern.test(rest)) {
+    errors.invalid(path, rest, `Invalid path (regex used for validation is '${pathForm}')`);
+  }
+}

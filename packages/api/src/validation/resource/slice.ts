@@ -1,4 +1,5 @@
 /** ResourceSlice (KEP-4381) with shared counters (KEP-4815), list attributes (KEP-5491), node resources (KEP-5517). */
+import { cameEmpty } from "../../codec/empty.ts";
 import type {
   CounterSet,
   Device,
@@ -188,8 +189,9 @@ function checkDevice(
   checkMap(errors, `${path}.attributes`, device.attributes, (attribute, at) =>
     checkAttribute(errors, at, attribute, context),
   );
-  // What did not change is not judged by rules that came later.
-  if (old === undefined || !sameValue(old.capacity, device.capacity)) {
+  // From 1.37 on, what did not change is not judged by rules that came later.
+  const judged = context.features.version < "1.37" || old === undefined;
+  if (judged || !sameValue(old.capacity, device.capacity)) {
     checkMap(errors, `${path}.capacity`, device.capacity, (capacity, at) =>
       checkCapacity(errors, at, capacity, device.allowMultipleAllocations === true, context),
     );
@@ -216,10 +218,12 @@ function checkNodes(errors: FieldErrors, spec: ResourceSliceSpec): void {
   const terms = spec.nodeSelector?.nodeSelectorTerms;
   if (spec.nodeSelector && terms?.length !== 1) {
     // One term, so that selectors of several slices can be joined.
-    const printed = internalForm("[]core/v1.NodeSelectorTerm", terms, "");
+    const { NodeSelectorTerms } = internalForm("core/v1.NodeSelector", spec.nodeSelector, "") as {
+      NodeSelectorTerms: unknown;
+    };
     errors.invalid(
       "spec.nodeSelector.nodeSelectorTerms",
-      printed,
+      NodeSelectorTerms,
       "must have exactly one node selector term",
     );
   }
@@ -315,7 +319,8 @@ function checkSpec(
     checkImmutable(errors, "spec.nodeName", spec.nodeName, old.nodeName);
   }
   checkNodes(errors, spec);
-  if (spec.sharedCounters && spec.devices) {
+  const given = (name: "sharedCounters" | "devices"): boolean => !!spec[name] || cameEmpty(spec, name);
+  if (given("sharedCounters") && given("devices")) {
     errors.invalid("spec", "", "only one of `sharedCounters` or `devices` is allowed");
   }
   const devices = spec.devices ?? [];

@@ -1,0 +1,76 @@
+import type { Pod, ScopedResourceSelectorRequirement } from "../generated/core/v1.ts";
+import type { DeviceClass, ResourceClaim } from "../generated/resource/v1.ts";
+import type { KubeObject } from "../object.ts";
+import { type Amounts, one } from "./amounts.ts";
+
+/** What the usage of an object may depend on besides the object. */
+export interface QuotaLookup {
+  deviceClasses(): Iterable<DeviceClass>;
+  pod(namespace: string, name: string): Pod | undefined;
+  claims(namespace: string): Iterable<ResourceClaim>;
+  /** Milliseconds since the epoch. */
+  now(): number;
+}
+
+/** A write that may be charged. */
+export interface QuotaWrite {
+  readonly operation: string;
+  readonly subresource: string;
+  readonly object: KubeObject;
+  readonly old?: KubeObject;
+}
+
+/** How the objects of one resource are charged to quotas (core/v1 ResourceQuota, upstream's quota evaluators). */
+export interface QuotaEvaluator {
+  handles(write: QuotaWrite): boolean;
+  /** Which of these names of a quota this resource is charged to. */
+  matching(names: readonly string[]): string[];
+  usage(object: KubeObject): Amounts;
+  /** Whether an object is in a scope; a resource without scopes is in none. */
+  inScope?(requirement: ScopedResourceSelectorRequirement, object: KubeObject): boolean;
+  /** Why an object may not exist under a quota on these names, whatever its amounts. */
+  constraint?(names: readonly string[], object: KubeObject): string | undefined;
+}
+
+/** `count/pods`, `count/deployments.apps` */
+export function countName(group: string, resource: string): string {
+  return group === "" ? `count/${resource}` : `count/${resource}.${group}`;
+}
+
+/** Old names of counts of core resources. */
+const aliases: Readonly<Record<string, string | undefined>> = {
+  configmaps: "configmaps",
+  resourcequotas: "resourcequotas",
+  replicationcontrollers: "replicationcontrollers",
+  secrets: "secrets",
+};
+
+/** Charges each object of a resource as one: the rule for all resources without one of their own. */
+export function countEvaluator(group: string, resource: string): QuotaEvaluator {
+  const alias = group === "" ? aliases[resource] : undefined;
+  const names = [countName(group, resource), ...(alias === undefined ? [] : [alias])];
+  return {
+    handles: ({ operation, subresource }) => operation === "CREATE" && subresource === "",
+    matching: (wanted) => wanted.filter((name) => names.includes(name)),
+    usage: () => new Map(names.map((name) => [name, one])),
+  };
+}
+
+/** The selector of a scope against the one value that an object has for it ("" where it has none). */
+export function selectsValue(
+  { operator, values = [] }: ScopedResourceSelectorRequirement,
+  value: string,
+): boolean {
+  switch (operator) {
+    case "In":
+      return value !== "" && values.includes(value);
+    case "NotIn":
+      return value === "" || !values.includes(value);
+    case "Exists":
+      return value !== "";
+    case "DoesNotExist":
+      return value === "";
+    default:
+      return false;
+  }
+}

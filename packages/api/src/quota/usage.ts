@@ -1,0 +1,35 @@
+import type { ResourceQuota } from "../generated/core/v1.ts";
+import type { KubeObject } from "../object.ts";
+import { type Amounts, addTo, listOf, only, zero } from "./amounts.ts";
+import { balanceOf, restricts } from "./check.ts";
+import type { QuotaEvaluator } from "./evaluator.ts";
+
+/** A resource that quotas may count, with its objects in the namespace of a quota. */
+export interface CountedResource {
+  readonly evaluator: QuotaEvaluator;
+  readonly objects: () => Iterable<KubeObject>;
+}
+
+/**
+ * What `status` of a quota is to say: its limits, and how much of each is used by the objects that there are. What no
+ * resource is charged to keeps the number that it has.
+ */
+export function quotaStatus(
+  quota: ResourceQuota,
+  resources: readonly CountedResource[],
+): NonNullable<ResourceQuota["status"]> {
+  const hard = quota.spec?.hard ?? {};
+  const names = Object.keys(hard);
+  const balance = balanceOf({ ...quota, status: { ...quota.status, hard } });
+  const used: Amounts = only(balance.used, names);
+  for (const { evaluator, objects } of resources) {
+    const charged = evaluator.matching(names);
+    if (charged.length === 0) continue;
+    const sum: Amounts = new Map(charged.map((name) => [name, zero]));
+    for (const object of objects()) {
+      if (restricts(balance, evaluator, object)) addTo(sum, only(evaluator.usage(object), charged));
+    }
+    for (const [name, quantity] of sum) used.set(name, quantity);
+  }
+  return { hard: { ...hard }, used: listOf(used) };
+}

@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { setDefaults } from "../defaults/index.ts";
+import { featuresOf, fieldErrorText, type KubeObject } from "../index.ts";
+import { dropDisabledFields, validateCreate, validateStatusUpdate, validateUpdate } from "./index.ts";
+
+const features = featuresOf("1.36");
+const context = { features, compileSelector: () => ({ ok: true, maxCost: 1 }) as const };
+const metadata = { name: "x", namespace: "n" };
+
+function pod(spec: object): KubeObject {
+  const object = { apiVersion: "v1", kind: "Pod", metadata, spec } as unknown as KubeObject;
+  setDefaults("", "v1", "Pod", object, "2026-01-01T00:00:00Z");
+  return object;
+}
+const container = { name: "c", image: "i" };
+const podKind = { group: "", version: "v1", kind: "Pod" };
+const problems = (spec: object): string[] =>
+  validateCreate(podKind, pod(spec), context).map((error) => fieldErrorText(error));
+
+test("processes of the host are in its network, and all or none (KEP-1981)", () => {
+  const securityContext = { windowsOptions: { hostProcess: true } };
+  const network =
+    "spec.hostNetwork: Invalid value: false: hostNetwork must be true if pod contains any hostProcess containers";
+  assert.deepEqual(problems({ containers: [container], securityContext }), [network]);
+  assert.deepEqual(problems({ containers: [container], securityContext, hostNetwork: true }), []);
+  assert.equal(
+    problems({
+      containers: [
+        { ...container, securityContext },
+        { ...container, name: "d" },
+      ],
+    }).length,
+    2,
+  );
+});
+
+test("users of Windows have at most one domain", () => {
+  const of = (runAsUserName: string): string[] =>
+    problems({ containers: [container], securityContext: { windowsOptions: { runAsUserName } } });
+  assert.deepEqual(of("DOMAIN\\user"), []);
+  assert.match(of("a\\b\\c")[0]!, /more than one backslash$/);
+  assert.match(of("a?")[0]!, /cannot contain the following characters/);
+});
+
+test("huge pages come whole, and not without CPU or memory", () => {
+  const of = (limits: object): string[] =>
+    problems({ containers: [{ ...container, resources: { limits } }] });
+  assert.deepEqual(of({ "hugepages-2Mi": "4Mi", cpu: "1" }), []);
+  assert.match(
+    of({ "hugepages-2Mi": "3Mi", cpu: "1" })[0]!,
+    /not positive integer multiple of hugepages-2Mi$/,
+  );
+  assert.match(of({ "hugepages-2Mi": "4Mi" })[0]!, /HugePages require cpu or memory$/);
+});
+
+test("a pod with limits of its own requests what its containers do (KEP-2837)", () => {
+  const resources = { limits: { cpu: "2", memory: "1Gi", "x.y/z": "1" } };
+  const { spec } = pod({
+    containers: [{ ...container, resources: { requests: { cpu: "1" } } }],
+    resources,
+  }) as unknown as { spec: { resources: { requests: unknown } } };
+  assert.deepEqual(spec.resources.requests, { cpu: "1", memory: "1Gi" });
+});
+
+test("an empty map is no change of a pod, an empty struct is", () => {
+  const errors = (changed: object): number =>
+    validateUpdate(podKind, pod(changed), pod({ containers: [container] }), context).length;
+  assert.equal(errors({ containers: [container], tolerations: [] }), 0);
+  assert.equal(errors({ containers: [container], dnsConfig: {} }), 1);
+});
+
+test("a lifecycle that says nothing but a stop signal goes with it", () => {
+  const object = pod({ containers: [{ ...container, lifecycle: { stopSignal: "SIGTERM" } }] });
+  dropDisabledFields(podKind, object, undefined, features);
+  const { containers } = (object as unknown as { spec: { containers: object[] } }).spec;
+  assert.equal("lifecycle" in containers[0]!, false);
+});
+
+test("events.k8s.io is stricter than core (KEP-383)", () => {
+  const event = { apiVersion: "v1", kind: "Event", metadata, involvedObject: { namespace: "n" } };
+  const of = (requestGroup: string): string[] =>
+    validateCreate({ group: "", kind: "Event" }, event as unknown as KubeObject, {
+      ...context,
+      requestGroup,
+    }).map(({ path }) => path);
+  assert.deepEqual(of(""), []);
+  assert.deepEqual(of("events.k8s.io"), ["eventTime", "type"]);
+});
+
+test("the status of a pool's request has a count, and pools that are named", () => {
+  const kind = { group: "resource.k8s.io", kind: "ResourcePoolStatusRequest" };
+  const request = (status?: object): KubeObject =>
+    ({
+      metadata: { name: "x" },
+      spec: { driver: "D.example.com", limit: 1 },
+      ...(status && { status }),
+    }) as unknown as KubeObject;
+  const of = (status: object): string[] =>
+    validateStatusUpdate(kind, request(status), request(), context).map((error) => fieldErrorText(error));
+  assert.deepEqual(validateCreate(kind, request(), context), []);
+  assert.deepEqual(of({ poolCount: 0 }), []);
+  assert.deepEqual(of({ pools: [{ driver: "d", poolName: "a//b", generation: 1 }] }), [
+    "status.poolCount: Required value",
+    'status.pools[0].poolName: Invalid value: "a//b": segment 1: must not be empty',
+  ]);
+});
+
+test("claims have no sizes but storage", () => {
+  const claim = (status: object): KubeObject =>
+    ({ metadata, spec: { accessModes: ["ReadWriteOnce"] }, status }) as unknown as KubeObject;
+  const kind = { group: "", kind: "PersistentVolumeClaim" };
+  const of = (status: object): string[] =>
+    validateStatusUpdate(kind, claim(status), claim({}), context).map((error) => fieldErrorText(error));
+  assert.deepEqual(of({ allocatedResources: { storage: "1Gi" } }), []);
+  assert.equal(of({ allocatedResources: { cpu: "1" } }).length, 1);
+  assert.deepEqual(of({ capacity: { storage: "-1" } }), [
+    "status.capacity[storage]: Invalid value: -1: must be a valid resource quantity",
+  ]);
+});
+
+test("sources of volumes have the same defaults in pods and in persistent volumes", () => {
+  const sources = { rbd: { monitors: ["m"], image: "i" } };
+  const volume = { metadata: { name: "x" }, spec: { ...sources } } as unknown as KubeObject;
+  setDefaults("", "v1", "PersistentVolume", volume, "2026-01-01T00:00:00Z");
+  const { rbd } = (volume as unknown as { spec: { rbd: object } }).spec;
+  assert.deepEqual(rbd, { ...sources.rbd, pool: "rbd", user: "admin", keyring: "/etc/ceph/keyring" });
+});

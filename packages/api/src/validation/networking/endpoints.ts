@@ -1,0 +1,162 @@
+/** EndpointSlice and Endpoints. */
+import type { EndpointAddress, Endpoints } from "../../generated/core/v1.ts";
+import type { Endpoint, EndpointPort, EndpointSlice } from "../../generated/discovery/v1.ts";
+import { dnsLabel, dnsSubdomain, isLabelValue, qualifiedName } from "../../names.ts";
+import { canonicalAddress } from "../address.ts";
+import { checkImmutable, FieldErrors, sameValue } from "../field.ts";
+import { checkLabels } from "../metadata.ts";
+import { checkAddress } from "../pod/dns.ts";
+import { checkPort } from "../pod/probes.ts";
+import { checkObject, checkObjectUpdate } from "../workloads/common.ts";
+import { checkEndpointAddress } from "./common.ts";
+
+const limits = { endpoints: 1000, addresses: 100, ports: 20_000, hints: 8, topology: 16 } as const;
+const protocols = ["SCTP", "TCP", "UDP"];
+const types = ["FQDN", "IPv4", "IPv6"];
+
+function checkIp(errors: FieldErrors, path: string, list: string, address: string, six: boolean): void {
+  const before = errors.list.length;
+  checkAddress(errors, path, address);
+  if (errors.list.length > before) return;
+  if (canonicalAddress(address)?.includes(":") !== six) {
+    errors.invalid(list, address, `must be an ${six ? "IPv6" : "IPv4"} address`);
+  }
+  checkEndpointAddress(errors, path, address);
+}
+
+function checkName(errors: FieldErrors, path: string, name: string): void {
+  if (name === "") {
+    errors.required(path);
+    return;
+  }
+  const plain = name.replace(/\.$/, "");
+  errors.check(dnsSubdomain, path, plain);
+  const labels = plain.split(".");
+  if (labels.length < 2)
+    errors.invalid(path, plain, "should be a domain with at least two segments separated by dots");
+  for (const label of labels) errors.check(dnsLabel, path, label);
+}
+
+function checkHints(errors: FieldErrors, path: string, { hints }: Endpoint): void {
+  for (const [field, rule] of [
+    ["forZones", isLabelValue],
+    ["forNodes", dnsSubdomain],
+  ] as const) {
+    const list = hints?.[field] ?? [];
+    if (list.length > limits.hints) {
+      errors.tooMany(`${path}.${field}`, list.length, limits.hints);
+      continue;
+    }
+    list.forEach(({ name = "" }, index) => {
+      const at = `${path}.${field}[${index}].name`;
+      if (list.findIndex((other) => other.name === name) < index) errors.duplicate(at, name);
+      errors.check(rule, at, name);
+    });
+  }
+}
+
+function checkEndpoint(errors: FieldErrors, path: string, endpoint: Endpoint, type: string): void {
+  const addresses = endpoint.addresses ?? [];
+  const list = `${path}.addresses`;
+  if (addresses.length === 0) errors.required(list, "must contain at least 1 address");
+  else if (addresses.length > limits.addresses) errors.tooMany(list, addresses.length, limits.addresses);
+  addresses.forEach((address, index) => {
+    const at = `${list}[${index}]`;
+    if (type === "FQDN") checkName(errors, at, address);
+    else if (type === "IPv4" || type === "IPv6") checkIp(errors, at, list, address, type === "IPv6");
+  });
+  const { nodeName, hostname, deprecatedTopology } = endpoint;
+  if (nodeName !== undefined && nodeName !== null) errors.check(dnsSubdomain, `${path}.nodeName`, nodeName);
+  const topology = Object.keys(deprecatedTopology ?? {}).length;
+  if (topology > limits.topology) errors.tooMany(`${path}.deprecatedTopology`, topology, limits.topology);
+  checkLabels(errors, `${path}.deprecatedTopology`, deprecatedTopology);
+  if (hostname !== undefined && hostname !== null) errors.check(dnsLabel, `${path}.hostname`, hostname);
+  checkHints(errors, `${path}.hints`, endpoint);
+}
+
+function checkPorts(errors: FieldErrors, ports: readonly EndpointPort[]): void {
+  if (ports.length > limits.ports) {
+    errors.tooMany("ports", ports.length, limits.ports);
+    return;
+  }
+  ports.forEach(({ name = "", protocol, appProtocol }, index) => {
+    const at = `ports[${index}]`;
+    if (name !== "") errors.check(dnsLabel, `${at}.name`, name);
+    if (ports.findIndex((other) => (other.name ?? "") === name) < index) errors.duplicate(`${at}.name`, name);
+    if (protocol === undefined || protocol === null) errors.required(`${at}.protocol`);
+    else if (!protocols.includes(protocol)) errors.notSupported(`${at}.protocol`, protocol, protocols);
+    if (appProtocol !== undefined && appProtocol !== null)
+      errors.check(qualifiedName, `${at}.appProtocol`, appProtocol);
+  });
+}
+
+function checkSlice(errors: FieldErrors, slice: EndpointSlice): void {
+  checkObject(errors, slice);
+  const type = slice.addressType ?? "";
+  if (type === "") errors.required("addressType");
+  else if (!types.includes(type)) errors.notSupported("addressType", type, types);
+  const endpoints = slice.endpoints ?? [];
+  if (endpoints.length > limits.endpoints) errors.tooMany("endpoints", endpoints.length, limits.endpoints);
+  else {
+    endpoints.forEach((endpoint, index) => {
+      checkEndpoint(errors, `endpoints[${index}]`, endpoint, type);
+    });
+  }
+  checkPorts(errors, slice.ports ?? []);
+}
+
+export const endpointSlice = {
+  create: checkSlice,
+  update(errors: FieldErrors, slice: EndpointSlice, old: EndpointSlice): void {
+    checkObjectUpdate(errors, slice, old);
+    checkSlice(errors, slice);
+    checkImmutable(errors, "addressType", slice.addressType ?? "", old.addressType);
+  },
+};
+
+function checkOldAddress(errors: FieldErrors, path: string, address: EndpointAddress): void {
+  checkAddress(errors, `${path}.ip`, address.ip ?? "");
+  if (address.hostname) errors.check(dnsLabel, `${path}.hostname`, address.hostname);
+  const { nodeName } = address;
+  if (nodeName !== undefined && nodeName !== null) errors.check(dnsSubdomain, `${path}.nodeName`, nodeName);
+  checkEndpointAddress(errors, `${path}.ip`, address.ip ?? "");
+}
+
+function checkSubsets(errors: FieldErrors, { subsets }: Endpoints): void {
+  (subsets ?? []).forEach((subset, index) => {
+    const at = `subsets[${index}]`;
+    const { addresses = [], notReadyAddresses = [], ports = [] } = subset;
+    if (addresses.length === 0 && notReadyAddresses.length === 0) {
+      errors.required(at, "must specify `addresses` or `notReadyAddresses`");
+    }
+    addresses.forEach((address, place) => {
+      checkOldAddress(errors, `${at}.addresses[${place}]`, address);
+    });
+    notReadyAddresses.forEach((address, place) => {
+      checkOldAddress(errors, `${at}.notReadyAddresses[${place}]`, address);
+    });
+    ports.forEach(({ name, port, protocol, appProtocol }, place) => {
+      const path = `${at}.ports[${place}]`;
+      if (name) errors.check(dnsLabel, `${path}.name`, name);
+      else if (ports.length > 1) errors.required(`${path}.name`);
+      checkPort(errors, `${path}.port`, port ?? 0);
+      errors.oneOf(`${path}.protocol`, protocol, protocols);
+      if (appProtocol !== undefined && appProtocol !== null)
+        errors.check(qualifiedName, `${path}.appProtocol`, appProtocol);
+    });
+  });
+}
+
+export const endpoints = {
+  create(errors: FieldErrors, object: Endpoints): void {
+    checkObject(errors, object);
+    checkSubsets(errors, object);
+  },
+  update(errors: FieldErrors, object: Endpoints, old: Endpoints): void {
+    checkObjectUpdate(errors, object, old);
+    checkObject(errors, object);
+    const own = new FieldErrors();
+    checkSubsets(own, object);
+    if (!sameValue(object.subsets, old.subsets)) errors.list.push(...own.list);
+  },
+};

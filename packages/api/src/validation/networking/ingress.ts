@@ -1,0 +1,173 @@
+/** Ingress and IngressClass. */
+import type {
+  HTTPIngressPath,
+  Ingress,
+  IngressBackend,
+  IngressClass,
+  IngressRule,
+} from "../../generated/networking/v1.ts";
+import { byteLength, dns1035Label, dnsLabel, dnsSubdomain, isPortName, type NameRule } from "../../names.ts";
+import { canonicalAddress } from "../address.ts";
+import type { ValidationContext } from "../context.ts";
+import { checkImmutable, type FieldErrors } from "../field.ts";
+import { internalForm } from "../internal.ts";
+import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../metadata.ts";
+import { checkAddress } from "../pod/dns.ts";
+import { checkPort } from "../pod/probes.ts";
+import { checkDomainPath } from "../resource/names.ts";
+import { checkObject, checkObjectUpdate } from "../workloads/common.ts";
+import { checkHost, checkReference } from "./common.ts";
+
+const wildcardForm = "\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
+const wildcardPattern = new RegExp(`^${wildcardForm}$`);
+
+/** `*.example.com`. */
+const wildcardSubdomain: NameRule = (value) => {
+  const problems = value.length > 253 ? ["must be no more than 253 characters"] : [];
+  if (wildcardPattern.test(value)) return problems;
+  return [
+    ...problems,
+    "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case " +
+      `alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used for validation is '${wildcardForm}')`,
+  ];
+};
+
+const hostRule = (host: string): NameRule => (host.includes("*") ? wildcardSubdomain : dnsSubdomain);
+
+function checkBackend(errors: FieldErrors, path: string, backend: IngressBackend): void {
+  const { resource, service } = backend;
+  if (resource && service) errors.invalid(path, "", "cannot set both resource and service backends");
+  else if (resource) checkReference(errors, `${path}.resource`, resource);
+  else if (service) {
+    errors.checkRequired(dns1035Label, `${path}.service.name`, service.name);
+    const { name, number } = service.port ?? {};
+    if (name && number) errors.invalid(path, "", "cannot set both port name & port number");
+    else if (name) errors.check(isPortName, `${path}.service.port.name`, name);
+    else if (number) checkPort(errors, `${path}.service.port.number`, number);
+    else errors.required(path, "port name or number is required");
+  } else errors.invalid(path, "", "resource or service backend is required");
+}
+
+const badSequences = ["//", "/./", "/../", "%2f", "%2F"];
+const badEnds = ["/..", "/."];
+
+function checkPath(errors: FieldErrors, at: string, { path = "", pathType, backend }: HTTPIngressPath): void {
+  if (pathType === undefined || pathType === null) {
+    errors.required(`${at}.pathType`, "pathType must be specified");
+    return;
+  }
+  const absolute = path.startsWith("/");
+  if (pathType === "Exact" || pathType === "Prefix") {
+    if (!absolute) errors.invalid(`${at}.path`, path, "must be an absolute path");
+    for (const text of badSequences)
+      if (path.includes(text)) errors.invalid(`${at}.path`, path, `must not contain '${text}'`);
+    for (const text of badEnds)
+      if (path.endsWith(text)) errors.invalid(`${at}.path`, path, `cannot end with '${text}'`);
+  } else if (pathType === "ImplementationSpecific") {
+    if (path !== "" && !absolute) errors.invalid(`${at}.path`, path, "must be an absolute path");
+  } else errors.notSupported(`${at}.pathType`, pathType, ["Exact", "ImplementationSpecific", "Prefix"]);
+  checkBackend(errors, `${at}.backend`, backend ?? {});
+}
+
+function checkRule(errors: FieldErrors, at: string, { host, http }: IngressRule): void {
+  if (host) {
+    if (canonicalAddress(host) !== undefined)
+      errors.invalid(`${at}.host`, host, "must be a DNS name, not an IP address");
+    errors.check(hostRule(host), `${at}.host`, host);
+  }
+  if (!http) return;
+  const paths = http.paths ?? [];
+  if (paths.length === 0) errors.required(`${at}.http.paths`);
+  paths.forEach((path, index) => {
+    checkPath(errors, `${at}.http.paths[${index}]`, path);
+  });
+}
+
+function checkSpec(errors: FieldErrors, { spec }: Ingress): void {
+  const rules = spec?.rules ?? [];
+  if (rules.length === 0 && !spec?.defaultBackend) {
+    errors.invalid("spec", spec?.rules ?? null, "either `defaultBackend` or `rules` must be specified");
+  }
+  if (spec?.defaultBackend) checkBackend(errors, "spec.defaultBackend", spec.defaultBackend);
+  rules.forEach((rule, index) => {
+    checkRule(errors, `spec.rules[${index}]`, rule);
+  });
+  (spec?.tls ?? []).forEach(({ hosts, secretName }, index) => {
+    const at = `spec.tls[${index}]`;
+    (hosts ?? []).forEach((host, place) => {
+      errors.check(hostRule(host), `${at}.hosts[${place}]`, host);
+    });
+    if (secretName) errors.check(dnsSubdomain, `${at}.secretName`, secretName);
+  });
+  const name = spec?.ingressClassName;
+  if (name !== undefined && name !== null) errors.check(dnsSubdomain, "spec.ingressClassName", name);
+}
+
+const classAnnotation = "kubernetes.io/ingress.class";
+
+export const ingress = {
+  create(errors: FieldErrors, object: Ingress): void {
+    checkObject(errors, object);
+    checkSpec(errors, object);
+    const annotation = object.metadata.annotations?.[classAnnotation];
+    const name = object.spec?.ingressClassName;
+    if (annotation !== undefined && name !== undefined && annotation !== name) {
+      const detail = "must match `ingressClassName` when both are specified";
+      errors.invalid(`annotations.${classAnnotation}`, annotation, detail);
+    }
+  },
+  update(errors: FieldErrors, object: Ingress, old: Ingress): void {
+    checkObjectUpdate(errors, object, old);
+    checkObject(errors, object);
+    checkSpec(errors, object);
+  },
+  status(errors: FieldErrors, object: Ingress, old: Ingress): void {
+    checkObjectUpdate(errors, object, old);
+    (object.status?.loadBalancer?.ingress ?? []).forEach(({ ip, hostname }, index) => {
+      const at = `status.loadBalancer.ingress[${index}]`;
+      if (ip) checkAddress(errors, `${at}.ip`, ip);
+      checkHost(errors, `${at}.hostname`, hostname);
+    });
+  },
+};
+
+const longestController = 250;
+const scopes = ["Cluster", "Namespace"];
+
+function checkClassSpec(errors: FieldErrors, { spec }: IngressClass): void {
+  const controller = spec?.controller ?? "";
+  if (byteLength(controller) > longestController) errors.tooLong("spec.controller", longestController);
+  checkDomainPath(errors, "spec.controller", controller);
+  const parameters = spec?.parameters;
+  if (!parameters) return;
+  const path = "spec.parameters";
+  checkReference(errors, path, parameters);
+  const { scope, namespace } = parameters;
+  if (scope === undefined || scope === null) {
+    errors.required(`${path}.scope`);
+    return;
+  }
+  const given = namespace !== undefined && namespace !== null;
+  if (!scopes.includes(scope)) errors.notSupported(`${path}.scope`, scope, scopes);
+  else if (scope === "Namespace") {
+    if (!given) errors.required(`${path}.namespace`, "`parameters.scope` is set to 'Namespace'");
+    else errors.check(dnsLabel, `${path}.namespace`, namespace);
+  } else if (given) errors.forbidden(`${path}.namespace`, "`parameters.scope` is set to 'Cluster'");
+}
+
+function checkClass(errors: FieldErrors, object: IngressClass): void {
+  checkMetadata(errors, "metadata", object.metadata, dnsSubdomain, false);
+  checkFinalizerNames(errors, "metadata", object.metadata);
+  checkClassSpec(errors, object);
+}
+
+export const ingressClass = {
+  create: checkClass,
+  update(errors: FieldErrors, object: IngressClass, old: IngressClass, context: ValidationContext): void {
+    checkMetadataUpdate(errors, "metadata", object.metadata, old.metadata);
+    const shown = (): unknown =>
+      internalForm("string", object.spec?.controller ?? "", context.features.version);
+    checkImmutable(errors, "spec.controller", object.spec?.controller, old.spec?.controller, shown);
+    checkClass(errors, object);
+  },
+};

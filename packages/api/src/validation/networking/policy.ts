@@ -1,0 +1,101 @@
+/** NetworkPolicy. */
+import type {
+  IPBlock,
+  NetworkPolicy,
+  NetworkPolicyPeer,
+  NetworkPolicyPort,
+} from "../../generated/networking/v1.ts";
+import { dnsSubdomain, isPortName } from "../../names.ts";
+import type { FieldErrors } from "../field.ts";
+import { checkLabelSelector } from "../nodeselector.ts";
+import { checkPort } from "../pod/probes.ts";
+import { checkObject, checkObjectUpdate } from "../workloads/common.ts";
+import { checkNetwork, isStrictlyWithin } from "./common.ts";
+
+function checkPolicyPort(
+  errors: FieldErrors,
+  path: string,
+  { protocol, port, endPort }: NetworkPolicyPort,
+): void {
+  const protocols = ["TCP", "UDP", "SCTP"];
+  if (protocol !== undefined && protocol !== null && !protocols.includes(protocol)) {
+    errors.notSupported(`${path}.protocol`, protocol, protocols);
+  }
+  const ends = endPort !== undefined && endPort !== null;
+  if (typeof port === "number") {
+    checkPort(errors, `${path}.port`, port);
+    if (!ends) return;
+    if (endPort < port) errors.invalid(`${path}.endPort`, port, "must be greater than or equal to `port`");
+    checkPort(errors, `${path}.endPort`, endPort);
+  } else if (typeof port === "string") {
+    if (ends) errors.invalid(`${path}.endPort`, endPort, "may not be specified when `port` is non-numeric");
+    errors.check(isPortName, `${path}.port`, port);
+  } else if (ends)
+    errors.invalid(`${path}.endPort`, endPort, "may not be specified when `port` is not specified");
+}
+
+function checkBlock(errors: FieldErrors, path: string, { cidr, except }: IPBlock): void {
+  if (!cidr) {
+    errors.required(`${path}.cidr`);
+    return;
+  }
+  if (!checkNetwork(errors, `${path}.cidr`, cidr)) return;
+  (except ?? []).forEach((part, index) => {
+    const at = `${path}.except[${index}]`;
+    if (checkNetwork(errors, at, part) && !isStrictlyWithin(part, cidr)) {
+      errors.invalid(at, part, "must be a strict subset of `cidr`");
+    }
+  });
+}
+
+function checkPeer(errors: FieldErrors, path: string, peer: NetworkPolicyPeer): void {
+  const { podSelector, namespaceSelector, ipBlock } = peer;
+  checkLabelSelector(errors, `${path}.podSelector`, podSelector);
+  checkLabelSelector(errors, `${path}.namespaceSelector`, namespaceSelector);
+  if (ipBlock) checkBlock(errors, `${path}.ipBlock`, ipBlock);
+  if (!podSelector && !namespaceSelector && !ipBlock) errors.required(path, "must specify a peer");
+  else if (ipBlock && (podSelector || namespaceSelector)) {
+    errors.forbidden(path, "may not specify both ipBlock and another peer");
+  }
+}
+
+function checkSpec(errors: FieldErrors, { spec }: NetworkPolicy): void {
+  checkLabelSelector(errors, "spec.podSelector", spec?.podSelector);
+  const rules = (
+    path: string,
+    ports: readonly NetworkPolicyPort[] = [],
+    peers: readonly NetworkPolicyPeer[] = [],
+    name = "",
+  ): void => {
+    ports.forEach((port, index) => {
+      checkPolicyPort(errors, `${path}.ports[${index}]`, port);
+    });
+    peers.forEach((peer, index) => {
+      checkPeer(errors, `${path}.${name}[${index}]`, peer);
+    });
+  };
+  (spec?.ingress ?? []).forEach(({ ports, from }, index) => {
+    rules(`spec.ingress[${index}]`, ports ?? [], from ?? [], "from");
+  });
+  (spec?.egress ?? []).forEach(({ ports, to }, index) => {
+    rules(`spec.egress[${index}]`, ports ?? [], to ?? [], "to");
+  });
+  const types = spec?.policyTypes ?? [];
+  if (types.length > 2)
+    errors.invalid("spec.policyTypes", types, "may not specify more than two policyTypes");
+  types.forEach((type, index) => {
+    const known = ["Ingress", "Egress"];
+    if (!known.includes(type)) errors.notSupported(`spec.policyTypes[${index}]`, type, known);
+  });
+}
+
+export const networkPolicy = {
+  create(errors: FieldErrors, policy: NetworkPolicy): void {
+    checkObject(errors, policy, dnsSubdomain);
+    checkSpec(errors, policy);
+  },
+  update(errors: FieldErrors, policy: NetworkPolicy, old: NetworkPolicy): void {
+    checkObjectUpdate(errors, policy, old);
+    checkSpec(errors, policy);
+  },
+};

@@ -1,0 +1,61 @@
+import type { PodSpec } from "../../generated/core/v1.ts";
+import { dnsSubdomain, dnsSubdomainWithUnderscores } from "../../names.ts";
+import { canonicalAddress } from "../address.ts";
+import type { FieldErrors } from "../field.ts";
+
+const mostServers = 3;
+const mostPaths = 32;
+const mostCharacters = 2048;
+
+export function checkAddress(errors: FieldErrors, path: string, value: string): void {
+  if (canonicalAddress(value) !== undefined) return;
+  errors.invalid(path, value, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
+}
+
+export function checkDns(errors: FieldErrors, path: string, spec: PodSpec): void {
+  const config = spec.dnsConfig;
+  const servers = config?.nameservers ?? [];
+  if (spec.dnsPolicy === "None") {
+    if (!config) {
+      errors.required(path, "must provide `dnsConfig` when `dnsPolicy` is None");
+      return;
+    }
+    if (servers.length === 0) {
+      errors.required(
+        `${path}.nameservers`,
+        "must provide at least one DNS nameserver when `dnsPolicy` is None",
+      );
+      return;
+    }
+  }
+  if (servers.length > mostServers) {
+    errors.invalid(`${path}.nameservers`, servers, `must not have more than ${mostServers} nameservers`);
+  }
+  servers.forEach((server, index) => {
+    checkAddress(errors, `${path}.nameservers[${index}]`, server);
+  });
+  const searches = config?.searches ?? [];
+  if (searches.length > mostPaths) {
+    errors.invalid(`${path}.searches`, searches, `must not have more than ${mostPaths} search paths`);
+  }
+  if (searches.join(" ").length > mostCharacters) {
+    const detail = `must not have more than ${mostCharacters} characters (including spaces) in the search list`;
+    errors.invalid(`${path}.searches`, searches, detail);
+  }
+  searches.forEach((search, index) => {
+    if (search === ".") return;
+    errors.check(dnsSubdomainWithUnderscores, `${path}.searches[${index}]`, search.replace(/\.$/, ""));
+  });
+  (config?.options ?? []).forEach(({ name }, index) => {
+    if (!name) errors.required(`${path}.options[${index}]`, "must not be empty");
+  });
+}
+
+export function checkHostAliases(errors: FieldErrors, path: string, spec: PodSpec): void {
+  (spec.hostAliases ?? []).forEach(({ ip = "", hostnames }, index) => {
+    checkAddress(errors, `${path}[${index}].ip`, ip);
+    (hostnames ?? []).forEach((name, place) => {
+      errors.check(dnsSubdomain, `${path}[${index}].hostnames[${place}]`, name);
+    });
+  });
+}

@@ -1,0 +1,40 @@
+import type { EphemeralContainer, Pod } from "../../generated/core/v1.ts";
+import type { ValidationContext } from "../context.ts";
+import { type FieldErrors, goJson, sameValue } from "../field.ts";
+import { internalForm } from "../internal.ts";
+import { checkMetadataUpdate } from "../metadata.ts";
+import { unifiedDiff } from "../unified-diff.ts";
+import { checkPod } from "./pod.ts";
+
+const mirror = "kubernetes.io/config.mirror";
+const path = "spec.ephemeralContainers";
+
+function printed(container: EphemeralContainer, context: ValidationContext): string {
+  return goJson(internalForm("core/v1.EphemeralContainer", container, context.features.version), 1);
+}
+
+/** A write of `pods/ephemeralcontainers`: containers may be added and stay as they are (KEP-277). */
+export function checkEphemeralContainers(
+  errors: FieldErrors,
+  pod: Pod,
+  old: Pod,
+  context: ValidationContext,
+): void {
+  if (old.metadata.annotations?.[mirror] !== undefined) {
+    errors.forbidden("[]", "static pods do not support ephemeral containers");
+    return;
+  }
+  checkMetadataUpdate(errors, "metadata", pod.metadata, old.metadata);
+  checkPod(errors, pod, context);
+  const now = new Map((pod.spec?.ephemeralContainers ?? []).map((container) => [container.name, container]));
+  for (const container of old.spec?.ephemeralContainers ?? []) {
+    const kept = now.get(container.name);
+    const name = JSON.stringify(container.name);
+    if (kept === undefined) {
+      errors.forbidden(path, `existing ephemeral containers ${name} may not be removed\n`);
+    } else if (!sameValue(kept, container)) {
+      const difference = unifiedDiff(printed(container, context), printed(kept, context));
+      errors.forbidden(path, `existing ephemeral containers ${name} may not be changed\n${difference}`);
+    }
+  }
+}

@@ -1,0 +1,131 @@
+import type { Pod } from "../../generated/core/v1.ts";
+import { dnsLabel, dnsSubdomain, qualifiedName } from "../../names.ts";
+import { canonicalAddress } from "../address.ts";
+import { checkImmutable, type FieldErrors } from "../field.ts";
+import { checkMetadataUpdate } from "../metadata.ts";
+
+/** Names in the claim statuses are entries of the spec; what the scheduler made for extended resources is whole. */
+function checkClaimStatuses(errors: FieldErrors, { spec, status }: Pod): void {
+  const known = (spec?.resourceClaims ?? []).map(({ name }) => name);
+  const seen = new Set<string>();
+  (status?.resourceClaimStatuses ?? []).forEach(({ name = "", resourceClaimName }, index) => {
+    const path = `status.resourceClaimStatuses[${index}]`;
+    if (!known.includes(name)) {
+      errors.invalid(`${path}.name`, name, "must match the name of an entry in `spec.resourceClaims`");
+    }
+    if (resourceClaimName !== undefined) {
+      errors.check(dnsSubdomain, `${path}.resourceClaimName`, resourceClaimName);
+    }
+    if (seen.has(name)) errors.duplicate(`${path}.name`, name);
+    seen.add(name);
+  });
+}
+
+function checkExtendedClaim(errors: FieldErrors, { spec, status }: Pod): void {
+  const extended = status?.extendedResourceClaimStatus;
+  if (!extended) return;
+  const path = "status.extendedResourceClaimStatus";
+  const mappings = extended.requestMappings ?? [];
+  if (mappings.length === 0)
+    errors.required(`${path}.requestMappings`, "at least one request mapping is required");
+  const containers = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
+  const seen = new Set<string>();
+  mappings.forEach((mapping, index) => {
+    const at = `${path}.requestMappings[${index}]`;
+    const { containerName = "", resourceName = "", requestName = "" } = mapping;
+    const container = containers.find(({ name }) => name === containerName);
+    if (container === undefined) {
+      const detail = "must match the name of an entry in spec.initContainers.name or spec.containers.name";
+      errors.invalid(`${at}.containerName`, containerName, detail);
+    } else if (!Object.hasOwn(container.resources?.requests ?? {}, resourceName)) {
+      errors.invalid(
+        `${at}.resourceName`,
+        resourceName,
+        "must match the extended resource name of an entry in spec.initContainers.resources.requests or spec.containers.resources.requests",
+      );
+    }
+    // Upstream's path has no index here.
+    errors.check(dnsLabel, `${path}.requestName`, requestName);
+    const key = JSON.stringify([containerName, resourceName, requestName]);
+    if (seen.has(key)) {
+      errors.duplicate(`${at}.containerName`, containerName);
+      errors.duplicate(`${at}.resourceName`, resourceName);
+      errors.duplicate(`${at}.requestName`, requestName);
+    }
+    seen.add(key);
+  });
+  errors.checkRequired(dnsSubdomain, `${path}.resourceClaimName`, extended.resourceClaimName);
+}
+
+const systemConditions = ["PodScheduled", "Ready", "Initialized"];
+
+function checkConditions(errors: FieldErrors, { status }: Pod): void {
+  (status?.conditions ?? []).forEach(({ type = "", observedGeneration = 0 }, index) => {
+    const path = `status.conditions[${index}]`;
+    if (observedGeneration < 0)
+      errors.invalid(`${path}.observedGeneration`, observedGeneration, "must be a non-negative integer");
+    if (!systemConditions.includes(type)) errors.check(qualifiedName, `${path}.Type`, type);
+  });
+}
+
+const oneOfEach = "may specify no more than one IP for each IP family";
+
+function checkAddresses(errors: FieldErrors, path: string, list: readonly { ip?: string }[]): void {
+  list.forEach(({ ip = "" }, index) => {
+    if (canonicalAddress(ip) !== undefined) return;
+    errors.invalid(`${path}[${index}]`, ip, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
+  });
+  if (list.length < 2) return;
+  const wrong = list.find(({ ip = "" }) => canonicalAddress(ip) === undefined);
+  if (wrong !== undefined) {
+    const detail = `failed to check for dual stack with error:invalid IP[${list.indexOf(wrong)}]: ${wrong.ip ?? ""}`;
+    errors.internal(path, detail);
+  }
+  const families = new Set(list.map(({ ip = "" }) => ip.includes(":")));
+  if (wrong !== undefined || families.size < 2 || list.length > 2) {
+    errors.invalid(
+      path,
+      list.map(({ ip = "" }) => ({ IP: ip })),
+      oneOfEach,
+    );
+  }
+}
+
+/** A container that has ended does not run again, unless its pod restarts it. */
+function checkTransitions(errors: FieldErrors, pod: Pod, old: Pod): void {
+  const restart = old.spec?.restartPolicy;
+  if (restart === "Always") return;
+  (old.status?.containerStatuses ?? []).forEach(({ name, state }, index) => {
+    const ended = state?.terminated;
+    if (!ended || (restart === "OnFailure" && ended.exitCode !== 0)) return;
+    const now = pod.status?.containerStatuses?.find((status) => status.name === name);
+    if (now && !now.state?.terminated) {
+      const path = `status.containerStatuses[${index}].state`;
+      errors.forbidden(path, "may not be transitioned to non-terminated state");
+    }
+  });
+}
+
+export function checkPodStatus(errors: FieldErrors, pod: Pod, old: Pod): void {
+  checkMetadataUpdate(errors, "metadata", pod.metadata, old.metadata);
+  checkConditions(errors, pod);
+  const nominated = pod.status?.nominatedNodeName;
+  if (nominated && nominated !== old.status?.nominatedNodeName) {
+    errors.check(dnsSubdomain, "status.nominatedNodeName", nominated);
+    if (old.spec?.nodeName) {
+      errors.forbidden("status.nominatedNodeName", "may not be set on pods that are already bound to a node");
+    }
+  }
+  const observed = pod.status?.observedGeneration ?? 0;
+  if (observed < 0) errors.invalid("status.observedGeneration", observed, "must be a non-negative integer");
+  checkImmutable(errors, "status.qosClass", pod.status?.qosClass ?? "", old.status?.qosClass ?? "");
+  checkTransitions(errors, pod, old);
+  checkClaimStatuses(errors, pod);
+  checkExtendedClaim(errors, pod);
+  checkAddresses(errors, "status.podIPs", pod.status?.podIPs ?? []);
+  const hosts = pod.status?.hostIPs ?? [];
+  const [first] = hosts;
+  if (first && first.ip !== pod.status?.hostIP)
+    errors.invalid("status.hostIPs[0].ip", first.ip, "must be equal to `hostIP`");
+  checkAddresses(errors, "status.hostIPs", hosts);
+}

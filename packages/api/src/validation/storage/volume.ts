@@ -1,0 +1,220 @@
+/** PersistentVolume. */
+import { posix } from "node:path";
+import { cameEmpty } from "../../codec/empty.ts";
+import type { PersistentVolume, PersistentVolumeSpec, SecretReference } from "../../generated/core/v1.ts";
+import { dnsLabel, dnsSubdomain } from "../../names.ts";
+import { Quantity } from "../../quantity.ts";
+import { typeRows } from "../../schema/table.ts";
+import type { ValidationContext } from "../context.ts";
+import { checkImmutable, type FieldErrors, goJson, sameValue } from "../field.ts";
+import { internalForm } from "../internal.ts";
+import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../metadata.ts";
+import { checkNodeSelector } from "../nodeselector.ts";
+import { checkBackSteps } from "../pod/paths.ts";
+import * as sources from "../pod/volume-sources.ts";
+import { unifiedDiff } from "../unified-diff.ts";
+import { checkAccessModes, checkBasicQuantity, checkVolumeMode } from "./claim.ts";
+
+type Check = (errors: FieldErrors, path: string, source: never, volume: PersistentVolume) => void;
+type Source<K extends keyof PersistentVolumeSpec> = PersistentVolumeSpec[K] & object;
+
+function checkSecret(errors: FieldErrors, path: string, secret: SecretReference | undefined): void {
+  if (!secret) return;
+  errors.checkRequired(dnsSubdomain, `${path}.name`, secret.name);
+  errors.checkRequired(dnsLabel, `${path}.namespace`, secret.namespace);
+}
+
+const secrets = [
+  "controllerPublishSecretRef",
+  "controllerExpandSecretRef",
+  "nodePublishSecretRef",
+  "nodeExpandSecretRef",
+] as const;
+
+const checkCsi: Check = (errors, path, source: Source<"csi">) => {
+  sources.checkDriver(errors, `${path}.driver`, source.driver);
+  if (!source.volumeHandle) errors.required(`${path}.volumeHandle`);
+  for (const name of secrets) checkSecret(errors, `${path}.${name}`, source[name]);
+};
+
+const checkLocal: Check = (errors, path, source: Source<"local">, { spec }) => {
+  if (source.path) checkBackSteps(errors, `${path}.path`, source.path);
+  else errors.required(`${path}.path`);
+  if ((spec?.nodeAffinity?.required?.nodeSelectorTerms ?? []).length === 0) {
+    errors.required("spec.nodeAffinity", "Local volume requires node affinity");
+  }
+};
+
+const checkGluster: Check = (errors, path, source: Source<"glusterfs">) => {
+  sources.checkGluster(errors, path, source);
+  const namespace = source.endpointsNamespace;
+  if (namespace === undefined || namespace === null) return;
+  const at = `${path}.endpointsNamespace`;
+  if (namespace === "") {
+    errors.invalid(at, "", "if the endpointnamespace is set, it must be a valid namespace name");
+  } else errors.check(dnsLabel, at, namespace);
+};
+
+const checkAzureFile: Check = (errors, path, source: Source<"azureFile">) => {
+  sources.checkAzureFile(errors, path, source);
+  if (source.secretNamespace === "") errors.required(`${path}.secretNamespace`);
+};
+
+/** The types in the order in which the server looks at them: the first that a volume has is taken. */
+const types: readonly (readonly [name: keyof PersistentVolumeSpec, check: Check, shownAs?: string])[] = [
+  ["hostPath", sources.checkHostPath as Check],
+  ["gcePersistentDisk", sources.checkGoogleDisk as Check, "persistentDisk"],
+  ["awsElasticBlockStore", sources.checkAmazonDisk as Check],
+  ["glusterfs", checkGluster],
+  ["flocker", sources.checkFlocker as Check],
+  ["nfs", sources.checkNfs as Check],
+  ["rbd", sources.checkRbd as Check],
+  ["quobyte", sources.checkQuobyte as Check],
+  ["cephfs", sources.checkCeph as Check],
+  [
+    "iscsi",
+    (errors, path, source: Source<"iscsi">, { metadata }) =>
+      sources.checkIscsi(errors, path, source, metadata.name),
+  ],
+  ["cinder", (errors, path, source: Source<"cinder">) => sources.checkCinder(errors, path, source, true)],
+  ["fc", sources.checkFibre as Check],
+  ["flexVolume", sources.checkFlex as Check],
+  ["azureFile", checkAzureFile],
+  ["vsphereVolume", sources.simpleSources.vsphereVolume as Check],
+  ["photonPersistentDisk", sources.simpleSources.photonPersistentDisk as Check],
+  ["portworxVolume", sources.simpleSources.portworxVolume as Check],
+  ["azureDisk", sources.checkAzureDisk as Check],
+  ["scaleIO", sources.checkScaleIo as Check],
+  ["local", checkLocal],
+  [
+    "storageos",
+    (errors, path, source: Source<"storageos">) => sources.checkStorageOs(errors, path, source, true),
+  ],
+  ["csi", checkCsi],
+];
+
+function checkSource(errors: FieldErrors, volume: PersistentVolume): void {
+  let count = 0;
+  for (const [name, check, shownAs = name] of types) {
+    const source = volume.spec?.[name];
+    if (source === undefined || source === null) continue;
+    // A flex volume is looked at whatever else there is.
+    if (count > 0 && name !== "flexVolume") {
+      const shown = name === "cephfs" ? "cephFS" : name;
+      errors.forbidden(`spec.${shown}`, "may not specify more than 1 volume type");
+      continue;
+    }
+    count++;
+    check(errors, `spec.${shownAs}`, source as never, volume);
+  }
+  if (count === 0) errors.required("spec", "must specify a volume type");
+}
+
+const policies = ["Delete", "Recycle", "Retain"];
+
+function checkSpec(errors: FieldErrors, volume: PersistentVolume): void {
+  const spec: PersistentVolumeSpec = volume.spec ?? {};
+  if ((spec.accessModes ?? []).length === 0) errors.required("spec.accessModes");
+  checkAccessModes(errors, "spec.accessModes", spec.accessModes);
+  const capacity = spec.capacity ?? {};
+  const names = Object.keys(capacity);
+  if (names.length === 0) errors.required("spec.capacity");
+  if (names.length !== 1 || names[0] !== "storage") {
+    const printed = spec.capacity ?? (cameEmpty(spec, "capacity") ? {} : null);
+    errors.notSupported("spec.capacity", printed, ["storage"]);
+  }
+  for (const [name, size] of Object.entries(capacity)) {
+    const path = `spec.capacity[${name}]`;
+    checkBasicQuantity(errors, path, size);
+    if (Quantity.parse(size).sign <= 0) errors.invalid(path, size, "must be greater than zero");
+  }
+  const policy = spec.persistentVolumeReclaimPolicy;
+  if (policy && !policies.includes(policy)) {
+    errors.notSupported("spec.persistentVolumeReclaimPolicy", policy, policies);
+  }
+  if (spec.nodeAffinity) {
+    if (spec.nodeAffinity.required)
+      checkNodeSelector(errors, "spec.nodeAffinity.required", spec.nodeAffinity.required);
+    else errors.required("spec.nodeAffinity.required", "must specify required node constraints");
+  }
+  checkSource(errors, volume);
+  if (spec.hostPath && policy === "Recycle" && /^\/\/*$/.test(posix.normalize(spec.hostPath.path || "."))) {
+    const detail = "may not be 'recycle' for a hostPath mount of '/'";
+    errors.forbidden("spec.persistentVolumeReclaimPolicy", detail);
+  }
+  if (spec.storageClassName) errors.check(dnsSubdomain, "spec.storageClassName", spec.storageClassName);
+  checkVolumeMode(errors, "spec.volumeMode", spec.volumeMode);
+  const attributes = spec.volumeAttributesClassName;
+  if (attributes === undefined || attributes === null) return;
+  if (attributes === "") errors.required("spec.volumeAttributesClassName", "an empty string is disallowed");
+  else errors.check(dnsSubdomain, "spec.volumeAttributesClassName", attributes);
+  if (!spec.csi) errors.required("spec.csi", "has to be specified when using volumeAttributesClassName");
+}
+
+/** The volume's type alone, as the server's own struct has it. */
+function sourceOf(spec: PersistentVolumeSpec | undefined): PersistentVolumeSpec {
+  const own: Record<string, unknown> = {};
+  for (const [name] of typeRows.get("core/v1.PersistentVolumeSource") ?? []) {
+    const source = spec?.[name as keyof PersistentVolumeSpec];
+    if (source !== undefined) own[name] = source;
+  }
+  return own as PersistentVolumeSpec;
+}
+
+function checkUpdate(
+  errors: FieldErrors,
+  volume: PersistentVolume,
+  old: PersistentVolume,
+  { features }: ValidationContext,
+): void {
+  let now = sourceOf(volume.spec);
+  const before = sourceOf(old.spec);
+  if (before.csi && !before.csi.controllerExpandSecretRef && now.csi?.controllerExpandSecretRef) {
+    const { controllerExpandSecretRef: _later, ...csi } = now.csi;
+    now = { ...now, csi };
+  }
+  const form = (source: PersistentVolumeSpec): unknown =>
+    internalForm("core/v1.PersistentVolumeSource", source, features.version);
+  if (!sameValue(form(now), form(before))) {
+    const printed = (source: PersistentVolumeSpec): string => goJson(form(source), 1);
+    errors.forbidden(
+      "spec.persistentvolumesource",
+      `spec.persistentvolumesource is immutable after creation\n${unifiedDiff(printed(before), printed(now))}`,
+    );
+  }
+  checkImmutable(errors, "volumeMode", volume.spec?.volumeMode, old.spec?.volumeMode);
+  if (old.spec?.nodeAffinity && !sameValue(volume.spec?.nodeAffinity, old.spec.nodeAffinity)) {
+    const printed = internalForm("core/v1.VolumeNodeAffinity", volume.spec?.nodeAffinity, features.version);
+    errors.invalid("nodeAffinity", printed, "field is immutable, except for updating from beta label to GA");
+  }
+  if (
+    old.spec?.volumeAttributesClassName !== undefined &&
+    volume.spec?.volumeAttributesClassName === undefined
+  ) {
+    errors.forbidden("spec.volumeAttributesClassName", "update from non-nil value to nil is forbidden");
+  }
+}
+
+function checkAll(errors: FieldErrors, volume: PersistentVolume): void {
+  checkMetadata(errors, "metadata", volume.metadata, dnsSubdomain, false);
+  checkFinalizerNames(errors, "metadata", volume.metadata);
+  checkSpec(errors, volume);
+}
+
+export const persistentVolume = {
+  create: checkAll,
+  update(
+    errors: FieldErrors,
+    volume: PersistentVolume,
+    old: PersistentVolume,
+    context: ValidationContext,
+  ): void {
+    // Upstream looks at an update twice.
+    checkAll(errors, volume);
+    checkAll(errors, volume);
+    checkUpdate(errors, volume, old, context);
+  },
+  status(errors: FieldErrors, volume: PersistentVolume, old: PersistentVolume): void {
+    checkMetadataUpdate(errors, "metadata", volume.metadata, old.metadata);
+  },
+};

@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { unifiedDiff } from "./unified-diff.ts";
+
+const lines = (...texts: string[]): string => texts.join("\n");
+
+test("a diff has three equal lines around each change, and counts lines from 1", () => {
+  const from = lines("a", "b", "c", "d", "e", "f", "g", "h");
+  const to = lines("a", "b", "c", "d", "E", "f", "g", "h");
+  const wanted = lines("@@ -2,7 +2,7 @@", " b", " c", " d", "-e", "+E", " f", " g", " h", "");
+  assert.equal(unifiedDiff(from, to), wanted);
+});
+
+test("changes that are far apart are shown apart", () => {
+  const middle = Array.from({ length: 20 }, (_, index) => `line ${index}`);
+  const diff = unifiedDiff(lines("x", ...middle, "y"), lines("X", ...middle, "Y"));
+  assert.equal(diff.match(/^@@/gm)?.length, 2);
+  assert.ok(diff.startsWith("@@ -1,4 +1,4 @@\n-x\n+X\n line 0\n"));
+});
+
+test("what is added to nothing begins at line 0, and equal texts differ in nothing", () => {
+  assert.equal(unifiedDiff("a", "a\nb"), "@@ -1 +1,2 @@\n a\n+b\n");
+  assert.equal(unifiedDiff("same", "same"), "");
+});

@@ -1,0 +1,63 @@
+/** ReplicationController and PodTemplate. */
+import type { PodTemplate, ReplicationController } from "../../generated/core/v1.ts";
+import type { ValidationContext } from "../context.ts";
+import type { FieldErrors } from "../field.ts";
+import {
+  checkCounts,
+  checkEndless,
+  checkMatch,
+  checkObject,
+  checkObjectUpdate,
+  checkTemplate,
+} from "./common.ts";
+
+function checkSpec(errors: FieldErrors, { spec }: ReplicationController, context: ValidationContext): void {
+  errors.notNegative("spec.minReadySeconds", spec?.minReadySeconds);
+  const selector = spec?.selector ?? {};
+  const empty = Object.keys(selector).length === 0;
+  if (empty) errors.required("spec.selector");
+  errors.notNegative("spec.replicas", spec?.replicas);
+  if (!spec?.template) {
+    errors.required("spec.template");
+    return;
+  }
+  if (!empty) checkMatch(errors, "spec.template", { matchLabels: selector }, spec.template);
+  checkTemplate(errors, "spec.template", spec.template, context);
+  checkEndless(errors, "spec.template", spec.template, "ReplicationController");
+}
+
+export const replicationController = {
+  create(errors: FieldErrors, object: ReplicationController, context: ValidationContext): void {
+    checkObject(errors, object);
+    checkSpec(errors, object, context);
+  },
+  update(
+    errors: FieldErrors,
+    object: ReplicationController,
+    old: ReplicationController,
+    context: ValidationContext,
+  ): void {
+    checkObjectUpdate(errors, object, old);
+    checkSpec(errors, object, context);
+  },
+  status(errors: FieldErrors, object: ReplicationController, old: ReplicationController): void {
+    checkObjectUpdate(errors, object, old);
+    checkCounts(
+      errors,
+      object.status,
+      ["replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration"],
+      ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"],
+    );
+  },
+};
+
+export const podTemplate = {
+  create(errors: FieldErrors, object: PodTemplate, context: ValidationContext): void {
+    checkObject(errors, object);
+    checkTemplate(errors, "template", object.template, context);
+  },
+  update(errors: FieldErrors, object: PodTemplate, old: PodTemplate, context: ValidationContext): void {
+    checkObjectUpdate(errors, object, old);
+    checkTemplate(errors, "template", object.template, context);
+  },
+};
