@@ -1,4 +1,4 @@
-import type { Expr } from "./ast.ts";
+import { type Expr, walk } from "./ast.ts";
 import { check } from "./checker.ts";
 import { deviceIndex, Frame } from "./compile/frame.ts";
 import type { Lowered } from "./compile/ir.ts";
@@ -9,6 +9,7 @@ import { estimate, type Shape } from "./estimate.ts";
 import { failureHints } from "./hints.ts";
 import { checkFormats, includesLibrary, libraries, libraryTypes, readers } from "./library/index.ts";
 import { checkLiterals } from "./literals.ts";
+import type { Syntax } from "./macros.ts";
 import { parse } from "./parser.ts";
 import type { Scope } from "./scope.ts";
 import { type Problem, Source } from "./source.ts";
@@ -50,6 +51,11 @@ export interface EnvironmentOptions {
   readonly fields?: ReadonlyMap<string, ReadonlyMap<string, CelType>>;
   /** Leaves out `includes()`, which is younger than the rest. */
   readonly withoutIncludes?: boolean;
+  /**
+   * Leaves out what the environment of device selectors adds to that of other expressions of Kubernetes: `cel.bind`,
+   * names of fields in backticks, `includes()`.
+   */
+  readonly basic?: boolean;
   /** Forces a back end; both give the same answers, errors and costs. */
   readonly backend?: Backend;
 }
@@ -65,6 +71,8 @@ export interface Program {
   readonly type: CelType;
   /** The estimate of the highest cost; 2^64-1 where nothing bounds it. */
   readonly maxCost: number | bigint;
+  /** The variables of the environment that the expression names. */
+  readonly variables: ReadonlySet<string>;
   /** Never throws: what goes wrong at run time is data. A variable without a value is an error where it is used. */
   evaluate(bindings: Readonly<Record<string, Value>>, options?: EvaluateOptions): Result;
 }
@@ -112,6 +120,7 @@ export function createEnvironment(options: EnvironmentOptions = {}): Environment
         expression,
         type,
         maxCost,
+        variables: namedGlobals(compiled.expr),
         evaluate: (bindings, { costLimit: limit = costLimit } = {}) => {
           frame.limit = limit;
           frame.cost = 0;
@@ -126,6 +135,15 @@ export function createEnvironment(options: EnvironmentOptions = {}): Environment
       };
     },
   };
+}
+
+function namedGlobals(expr: Expr): Set<string> {
+  const names = new Set<string>();
+  for (const part of walk(expr)) {
+    if ((part.kind === "identifier" || part.kind === "select") && part.global !== undefined)
+      names.add(part.global);
+  }
+  return names;
 }
 
 /** What the text of an error is when the run-time limit was exceeded. */
@@ -161,7 +179,7 @@ export function createCompiler(options: EnvironmentOptions, device?: CelType): C
   const scope: Scope = {
     variables: new Map([...typeNames, ...typesWithoutValue, ...declared]),
     fields: options.fields ?? new Map(),
-    functions: options.withoutIncludes === true ? functions : functionsWithIncludes,
+    functions: options.withoutIncludes === true || options.basic === true ? functions : functionsWithIncludes,
     container: options.container ?? "",
   };
   const names: Names = {
@@ -169,8 +187,9 @@ export function createCompiler(options: EnvironmentOptions, device?: CelType): C
     types: new Set(typeNames.keys()),
     variables: new Map(declared.map(([name], i) => [name, i < own.length ? i : deviceIndex])),
   };
+  const syntax = { bindings: options.basic !== true, escapedNames: options.basic !== true };
   return (expression, refuse) => {
-    const checked = parseAndCheck(expression, scope);
+    const checked = parseAndCheck(expression, scope, syntax);
     if (!checked.ok) return checked;
     const { expr } = checked;
     const type = expr.type ?? types.errorType;
@@ -191,9 +210,13 @@ export function createCompiler(options: EnvironmentOptions, device?: CelType): C
   };
 }
 
-function parseAndCheck(expression: string, scope: Scope): { ok: true; expr: Expr } | CompileFailure {
+function parseAndCheck(
+  expression: string,
+  scope: Scope,
+  syntax: Syntax,
+): { ok: true; expr: Expr } | CompileFailure {
   const source = new Source(expression);
-  const parsed = parse(source);
+  const parsed = parse(source, syntax);
   const expr = parsed.expr;
   if (expr === undefined) return uncompilable(source, undefined, parsed.problems);
   let problems = check(expr, scope);

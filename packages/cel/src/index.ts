@@ -1,3 +1,4 @@
+export { isAddress, isNetwork, isRequestUri } from "./checks.ts";
 export type { Reads } from "./compile/reads.ts";
 export type { Backend } from "./compile/runner.ts";
 export { type DeviceInput, PreparedDevice } from "./device.ts";
@@ -13,6 +14,19 @@ export {
   type Result,
 } from "./environment.ts";
 export { equal } from "./equality.ts";
+export { jsonValue } from "./json.ts";
+export { LazyMap } from "./lazy.ts";
+export {
+  type AuthorizationCheck,
+  type AuthorizationDecision,
+  AuthorizerValue,
+  authorizerType,
+  type CheckAuthorization,
+  ResourceCheckValue,
+  resourceCheckType,
+} from "./library/authorizer.ts";
+export { calendarDay, parseDuration, parseTimestamp } from "./library/conversions.ts";
+export { patternMatches, patternProblem } from "./library/regex.ts";
 export { LiteralMap, StringMap } from "./maps.ts";
 export * as types from "./types.ts";
 export {

@@ -33,8 +33,17 @@ const memberMacros: ReadonlyMap<string, Expander> = new Map<string, Expander>([
 /** Macros that have what they are applied to twice in what they become. */
 export const copiesTarget: ReadonlySet<string> = new Set(["optMap", "optFlatMap"]);
 
+/** What of the syntax not every environment of Kubernetes has. */
+export interface Syntax {
+  /** The macro `cel.bind`. */
+  readonly bindings: boolean;
+  /** Names of fields in backticks. */
+  readonly escapedNames: boolean;
+}
+
 /** What a call of a macro stands for; undefined if it is no macro. */
-export function expandMacro(call: Call, problems: Problem[]): Expr | undefined {
+export function expandMacro(call: Call, problems: Problem[], { bindings }: Syntax): Expr | undefined {
+  if (call.name === "bind" && !bindings) return undefined;
   if (call.target === undefined)
     return call.name === "has" && call.args.length === 1 ? has(call, problems) : undefined;
   return memberMacros.get(`${call.name}/${call.args.length}`)?.(call, problems);

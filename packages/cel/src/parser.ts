@@ -1,6 +1,7 @@
 import type { Expr } from "./ast.ts";
 import { Extents } from "./extents.ts";
 import { type Token, tokenize } from "./lexer.ts";
+import type { Syntax } from "./macros.ts";
 import { call, isNumber, Primaries } from "./primaries.ts";
 import type { Problem, Source } from "./source.ts";
 import { Stop, TokenStream, TooDeep } from "./token-stream.ts";
@@ -20,14 +21,19 @@ const calculations: Readonly<Record<string, readonly [name: string, binds: numbe
   "+": ["_+_", 1], "-": ["_-_", 1], "*": ["_*_", 2], "/": ["_/_", 2], "%": ["_%_", 2],
 }; // biome-ignore format: a table reads better in lines
 
+const everySyntax: Syntax = { bindings: true, escapedNames: true };
+
 /** Parses CEL, macros expanded. Without an expression there is at least one problem. */
-export function parse(source: Source): { expr?: Expr; problems: readonly Problem[] } {
+export function parse(
+  source: Source,
+  syntax: Syntax = everySyntax,
+): { expr?: Expr; problems: readonly Problem[] } {
   if (source.points.length > longest) {
     const message = `expression code point size exceeds limit: size: ${source.points.length}, limit ${longest}`;
     return { problems: [{ at: -1, message }] };
   }
   const problems: Problem[] = [];
-  const parser = new Parser(new TokenStream(tokenize(source, problems)));
+  const parser = new Parser(new TokenStream(tokenize(source, problems)), syntax);
   try {
     const expr = parser.parse();
     problems.push(...parser.problems);
@@ -49,14 +55,15 @@ class Parser {
   /** How deep the rules of the grammar are nested in themselves right now. */
   readonly #nesting = { expression: 0, relation: 0, calculation: 0 };
 
-  constructor(tokens: TokenStream) {
+  constructor(tokens: TokenStream, syntax: Syntax) {
     this.#tokens = tokens;
-    this.#primaries = new Primaries(tokens, this.problems, this.#extents, () => this.#expression());
+    this.#primaries = new Primaries(tokens, this.problems, this.#extents, () => this.#expression(), syntax);
   }
 
   parse(): Expr {
     const expr = this.#expression();
-    if (this.#tokens.peek().kind !== "end") this.#tokens.unexpected("an operator or the end");
+    const isEnd = (token: Token): boolean => token.kind === "end";
+    if (!isEnd(this.#tokens.peek())) this.#tokens.unexpected("<EOF>", isEnd);
     if (this.#extents.depth(expr) > deepest) throw new TooDeep(-1, "max recursion depth exceeded");
     if (this.#extents.copied > mostCopied) {
       throw new TooDeep(-1, `macros copy more than ${mostCopied} expressions`);

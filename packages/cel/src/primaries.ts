@@ -1,10 +1,10 @@
 import type { Call, Expr, MapEntry } from "./ast.ts";
 import type { Extents } from "./extents.ts";
 import { numberValue, type Token, UnescapeError, unquote } from "./lexer.ts";
-import { copiesTarget, expandMacro } from "./macros.ts";
+import { copiesTarget, expandMacro, type Syntax } from "./macros.ts";
 import { partialExpression } from "./partial.ts";
 import type { Problem } from "./source.ts";
-import { Stop, type TokenStream, TooDeep } from "./token-stream.ts";
+import { expressionStarts, Stop, startsExpression, type TokenStream, TooDeep } from "./token-stream.ts";
 
 const reserved = new Set([
   "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package",
@@ -13,15 +13,31 @@ const reserved = new Set([
 /** Words that are tokens of their own and so never names, not even of fields. */
 const keywords = new Set(["true", "false", "null", "in"]);
 
+/** Operators that may follow an operand, and begin none. */
+const operators = new Set(["*", "/", "%", "+", "==", "!=", "<", "<=", ">", ">=", "&&", "||", "?"]);
+
+/** After so many errors parsing does not go on (cel-go's ErrorRecoveryLimit). */
+const mostRecoveries = 30;
+const recoveryLimit = `Syntax error: error recovery attempt limit exceeded: ${mostRecoveries}`;
+
 /** Parses what operators stand between: names, literals, parentheses, and what is taken from them. */
 export class Primaries {
   readonly #tokens: TokenStream;
   readonly #problems: Problem[];
   readonly #extents: Extents;
   readonly #expression: () => Expr;
+  readonly #syntax: Syntax;
+  #recoveries = 0;
 
-  constructor(tokens: TokenStream, problems: Problem[], extents: Extents, expression: () => Expr) {
+  constructor(
+    tokens: TokenStream,
+    problems: Problem[],
+    extents: Extents,
+    expression: () => Expr,
+    syntax: Syntax,
+  ) {
     this.#tokens = tokens;
+    this.#syntax = syntax;
     this.#problems = problems;
     this.#extents = extents;
     this.#expression = expression;
@@ -67,8 +83,12 @@ export class Primaries {
 
   #fieldName(): string {
     const token = this.#tokens.peek();
-    if (token.kind === "escaped") return this.#tokens.take().text.slice(1, -1);
-    if (!isName(token)) this.#tokens.unexpected("the name of a field");
+    if (token.kind === "escaped") {
+      if (!this.#syntax.escapedNames)
+        this.#problems.push({ at: token.at, message: "unsupported syntax: '`'" });
+      return this.#tokens.take().text.slice(1, -1);
+    }
+    if (!isName(token)) this.#tokens.nowhere();
     return this.#tokens.take().text;
   }
 
@@ -96,13 +116,13 @@ export class Primaries {
     const missing: Expr = { kind: "literal", at: this.#tokens.peek().at, value: null };
     const last = partial ?? (args.length > 0 && start >= 0 ? missing : undefined);
     const known = last === undefined ? args : [...args, last];
-    expandMacro(call(0, name, target, known), this.#problems);
+    expandMacro(call(0, name, target, known), this.#problems, this.#syntax);
   }
 
   /** A call, or what its macro makes of it. */
   #called(made: Call): Expr {
     const parts = made.target === undefined ? made.args : [made.target, ...made.args];
-    const expr = expandMacro(made, this.#problems) ?? made;
+    const expr = expandMacro(made, this.#problems, this.#syntax) ?? made;
     const copies = expr !== made && made.target !== undefined && copiesTarget.has(made.name);
     const copied = copies ? made.target : undefined;
     return this.#extents.made(expr, parts, made.target === undefined ? 0 : 1, copied);
@@ -133,19 +153,39 @@ export class Primaries {
         if (token.text === "{") return this.#map();
         if (token.text === "-") {
           this.#tokens.take();
-          if (!isNumber(this.#tokens.peek())) this.#tokens.unexpected("a number");
+          if (!isNumber(this.#tokens.peek())) this.#tokens.unexpected("{NUM_FLOAT, NUM_INT}", isNumber);
           return this.#number(token.at, "-");
         }
         break;
       default:
     }
-    return this.#tokens.unexpected("an expression");
+    return this.#recovered(token);
+  }
+
+  /**
+   * No operand: parsing goes on where ANTLR's does. A token that an operand follows is left out; before an operator the
+   * operand is taken to be missing.
+   */
+  #recovered(token: Token): Expr {
+    const extraneous = startsExpression(this.#tokens.peek(1)) && token.kind !== "end";
+    if (!extraneous && !(token.kind === "symbol" && operators.has(token.text)) && token.text !== "in")
+      return this.#tokens.unexpected(expressionStarts, startsExpression);
+    try {
+      this.#tokens.unexpected(expressionStarts, startsExpression);
+    } catch (error) {
+      if (!(error instanceof Stop)) throw error;
+      this.#problems.push(error.problem);
+    }
+    if (++this.#recoveries >= mostRecoveries) throw new Stop(token.at, recoveryLimit);
+    if (!extraneous) return { kind: "literal", at: token.at, value: null };
+    this.#tokens.take();
+    return this.#primary();
   }
 
   #identifier(): Expr {
     const dot = this.#tokens.accept(".");
     const token = this.#tokens.peek();
-    if (dot !== undefined && !isName(token)) this.#tokens.unexpected("a name");
+    if (dot !== undefined && !isName(token)) this.#tokens.unexpected("IDENTIFIER", isName);
     this.#tokens.take();
     if (keywords.has(token.text)) {
       return { kind: "literal", at: token.at, value: token.text === "null" ? null : token.text === "true" };
@@ -200,8 +240,13 @@ export class Primaries {
         element(tokens.accept("?") !== undefined);
       }
     }
-    tokens.accept(",");
-    tokens.expect(close);
+    const comma = tokens.accept(",");
+    if (comma !== undefined) tokens.expect(close);
+    else if (tokens.accept(close) === undefined)
+      tokens.unexpected(
+        `{'${close}', ','}`,
+        ({ kind, text }) => kind === "symbol" && (text === close || text === ","),
+      );
   }
 
   #list(): Expr {

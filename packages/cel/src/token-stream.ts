@@ -56,13 +56,49 @@ export class TokenStream {
   }
 
   expect(text: string): Token {
-    return this.accept(text) ?? this.unexpected(`'${text}'`);
+    return this.accept(text) ?? this.#unexpectedInsteadOf(text);
   }
 
-  /** Parsing ends: something else should come next. */
-  unexpected(wanted: string): never {
+  #unexpectedInsteadOf(text: string): never {
     const token = this.peek();
-    const found = token.kind === "end" ? "the expression ends" : `found '${token.text}'`;
-    throw new Stop(token.at, `Syntax error: ${found} where ${wanted} is wanted`);
+    const follows = text === ":" ? startsExpression : followsOperand;
+    const isNext = (other: Token): boolean => other.kind === "symbol" && other.text === text;
+    if (!isNext(this.peek(1)) && follows(token))
+      throw new Stop(token.at, `Syntax error: missing '${text}' at '${token.text}'`);
+    return this.unexpected(`'${text}'`, isNext);
   }
+
+  /**
+   * Parsing ends: something else should come next. The words are ANTLR's, whose parser goes on: a token that it can
+   * leave out, because what it wants comes behind it, is extraneous.
+   */
+  unexpected(wanted: string, isWanted: (token: Token) => boolean): never {
+    const token = this.peek();
+    const which = token.kind !== "end" && isWanted(this.peek(1)) ? "extraneous" : "mismatched";
+    throw new Stop(token.at, `Syntax error: ${which} input '${token.text}' expecting ${wanted}`);
+  }
+
+  /** Parsing ends: what was begun with a dot leads nowhere. */
+  nowhere(): never {
+    const token = this.peek();
+    const text = token.kind === "end" ? "." : `.${token.text}`;
+    throw new Stop(token.at, `Syntax error: no viable alternative at input '${text}'`);
+  }
+}
+
+/** What an expression can begin with, as ANTLR lists it. */
+export const expressionStarts =
+  "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
+
+/** Whether an expression can begin with it. */
+export function startsExpression(token: Token): boolean {
+  if (token.kind === "symbol") return "[{(.-!".includes(token.text);
+  return token.kind !== "end" && token.kind !== "escaped" && token.text !== "in";
+}
+
+/** Whether it can follow an operand that has come to its end. */
+function followsOperand(token: Token): boolean {
+  return (
+    token.kind === "end" || token.text === "in" || (token.kind === "symbol" && !"({!".includes(token.text))
+  );
 }

@@ -1,4 +1,14 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
 import { testOutcomes } from "../../test/outcomes.ts";
+import {
+  type AuthorizationCheck,
+  AuthorizerValue,
+  authorizerType,
+  createEnvironment,
+  ResourceCheckValue,
+  resourceCheckType,
+} from "../index.ts";
 
 testOutcomes([
   [
@@ -18,3 +28,80 @@ testOutcomes([
     "compilation failed: ERROR: <input>:1:10: found no matching overload for 'check' applied to 'string.(int)'",
   ],
 ]);
+
+describe("an authorizer", () => {
+  const environment = createEnvironment({
+    variables: { authorizer: authorizerType, "authorizer.requestResource": resourceCheckType },
+  });
+  const asked: AuthorizationCheck[] = [];
+  const authorizer = new AuthorizerValue((check) => {
+    asked.push(check);
+    const allowed = check.verb === "get";
+    return { allowed, reason: allowed ? "rule" : "", ...(check.verb === "err" ? { error: "broken" } : {}) };
+  });
+  const run = (expression: string): unknown => {
+    asked.length = 0;
+    const program = environment.compile(expression);
+    assert.ok(program.ok, program.ok ? "" : program.error);
+    const requestResource = new ResourceCheckValue(authorizer, { resource: "pods", name: "p" });
+    const result = program.evaluate({ authorizer, "authorizer.requestResource": requestResource });
+    return result.error ?? result.value;
+  };
+  const firstAsked = (): AuthorizationCheck | undefined => asked[0];
+  const nothing = {
+    group: "",
+    resource: "",
+    subresource: "",
+    namespace: "",
+    name: "",
+    fieldSelector: "",
+    labelSelector: "",
+  };
+
+  test("is asked about a resource, with all that was said of it", () => {
+    const chain =
+      'authorizer.group("apps").resource("d").subresource("scale").namespace("n").name("x").fieldSelector("a=b").labelSelector("c")';
+    assert.equal(run(`${chain}.check("get").allowed()`), true);
+    assert.deepEqual(asked, [
+      {
+        verb: "get",
+        group: "apps",
+        resource: "d",
+        subresource: "scale",
+        namespace: "n",
+        name: "x",
+        fieldSelector: "a=b",
+        labelSelector: "c",
+      },
+    ]);
+  });
+
+  test("is asked about a path, the requested resource, and for a service account", () => {
+    assert.equal(run('authorizer.path("/x").check("put").allowed()'), false);
+    assert.deepEqual(asked, [{ ...nothing, path: "/x", verb: "put" }]);
+    assert.equal(run('authorizer.requestResource.check("get").reason()'), "rule");
+    assert.deepEqual(asked, [{ ...nothing, resource: "pods", name: "p", verb: "get" }]);
+    run('authorizer.serviceAccount("n", "a").path("/x").check("get").allowed()');
+    assert.deepEqual(firstAsked()?.serviceAccount, { namespace: "n", name: "a" });
+  });
+
+  test("says what cannot be asked, and passes on errors", () => {
+    assert.equal(run('authorizer.path(" ").check("get").allowed()'), "path must not be empty");
+    assert.equal(
+      run('authorizer.group("").resource("").check("get").allowed()'),
+      "resource must not be empty",
+    );
+    assert.equal(
+      run('authorizer.serviceAccount("n", "A_").path("/").check("get").allowed()'),
+      "Invalid service account name",
+    );
+    assert.equal(run('authorizer.path("/").check("err").errored()'), true);
+    assert.equal(run('authorizer.path("/").check("err").error()'), "broken");
+  });
+
+  test("costs what upstream charges for a question", () => {
+    const program = environment.compile('authorizer.path("/").check("get").allowed()');
+    assert.ok(program.ok);
+    assert.ok(program.evaluate({ authorizer }).cost > 350_000);
+  });
+});

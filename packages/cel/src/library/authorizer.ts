@@ -1,36 +1,220 @@
-import { declare, type FunctionDeclaration, method } from "../declarations.ts";
+import { dnsLabel, dnsSubdomain } from "@dray/api";
+import { declare, type FunctionDeclaration, type Implementation, method } from "../declarations.ts";
 import { boolType, type CelType, stringType, structType } from "../types.ts";
+import { CelError, LibraryValue, type Value } from "../values.ts";
+
+/** What an expression asks: may the one it asks for do that? */
+export interface AuthorizationCheck {
+  readonly verb: string;
+  /** Of what is no resource; the other fields are then empty. */
+  readonly path?: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly fieldSelector: string;
+  readonly labelSelector: string;
+  /** Another than the one whose request is judged: `serviceAccount()` of the library. */
+  readonly serviceAccount?: { readonly namespace: string; readonly name: string };
+}
+
+/** The answer; `error` where the question could not be answered. */
+export interface AuthorizationDecision {
+  readonly allowed: boolean;
+  readonly reason: string;
+  readonly error?: string;
+}
+
+/** Answers at once: expressions do not wait. */
+export type CheckAuthorization = (check: AuthorizationCheck) => AuthorizationDecision;
+
+abstract class AuthorizationValue extends LibraryValue {
+  override equals(other: this): boolean {
+    return other === this;
+  }
+}
+
+/** The value of the variable `authorizer`. */
+export class AuthorizerValue extends AuthorizationValue {
+  override readonly typeName = "kubernetes.authorization.Authorizer";
+  readonly check: CheckAuthorization;
+  readonly serviceAccount: AuthorizationCheck["serviceAccount"];
+  constructor(check: CheckAuthorization, serviceAccount?: AuthorizationCheck["serviceAccount"]) {
+    super();
+    this.check = check;
+    this.serviceAccount = serviceAccount;
+  }
+}
+
+class PathCheckValue extends AuthorizationValue {
+  override readonly typeName = "kubernetes.authorization.PathCheck";
+  readonly authorizer: AuthorizerValue;
+  readonly path: string;
+  constructor(authorizer: AuthorizerValue, path: string) {
+    super();
+    this.authorizer = authorizer;
+    this.path = path;
+  }
+}
+
+class GroupCheckValue extends AuthorizationValue {
+  override readonly typeName = "kubernetes.authorization.GroupCheck";
+  readonly authorizer: AuthorizerValue;
+  readonly group: string;
+  constructor(authorizer: AuthorizerValue, group: string) {
+    super();
+    this.authorizer = authorizer;
+    this.group = group;
+  }
+}
+
+type ResourceFields = Omit<AuthorizationCheck, "verb" | "path" | "serviceAccount">;
+
+const noResource: ResourceFields = {
+  group: "",
+  resource: "",
+  subresource: "",
+  namespace: "",
+  name: "",
+  fieldSelector: "",
+  labelSelector: "",
+};
+
+/** The value of the variable `authorizer.requestResource`, and what `resource()` gives. */
+export class ResourceCheckValue extends AuthorizationValue {
+  override readonly typeName = "kubernetes.authorization.ResourceCheck";
+  readonly authorizer: AuthorizerValue;
+  readonly fields: ResourceFields;
+  constructor(authorizer: AuthorizerValue, fields: Partial<ResourceFields>) {
+    super();
+    this.authorizer = authorizer;
+    this.fields = { ...noResource, ...fields };
+  }
+}
+
+class DecisionValue extends AuthorizationValue {
+  override readonly typeName = "kubernetes.authorization.Decision";
+  readonly decision: AuthorizationDecision;
+  constructor(decision: AuthorizationDecision) {
+    super();
+    this.decision = decision;
+  }
+}
 
 const typeOf = (name: string): CelType => structType(`kubernetes.authorization.${name}`);
-const authorizer = typeOf("Authorizer");
+export const authorizerType = typeOf("Authorizer");
 const path = typeOf("PathCheck");
 const group = typeOf("GroupCheck");
-const resource = typeOf("ResourceCheck");
+export const resourceCheckType = typeOf("ResourceCheck");
 const decision = typeOf("Decision");
 
-const one = (name: string, id: string, args: readonly CelType[], result: CelType): FunctionDeclaration =>
-  declare(name, [method(id, args, result)]);
+const one = (
+  name: string,
+  id: string,
+  args: readonly CelType[],
+  result: CelType,
+  invoke: Implementation,
+): FunctionDeclaration => declare(name, [method(id, args, result, invoke)]);
+
+/** A function that names one thing more of the resource that is asked about. */
+const narrowed = (name: keyof ResourceFields, id: string): FunctionDeclaration =>
+  one(name, id, [resourceCheckType, stringType], resourceCheckType, (check, value) => {
+    const { authorizer, fields } = check as ResourceCheckValue;
+    return new ResourceCheckValue(authorizer, { ...fields, [name]: value as string });
+  });
+
+/** Goes through the rule, unless the text is blank. */
+function named(text: Value, what: string, make: (text: string) => Value): Value {
+  return (text as string).trim() === "" ? new CelError(`${what} must not be empty`) : make(text as string);
+}
+
+function asServiceAccount(authorizer: Value, namespace: Value, name: Value): Value {
+  if (dnsSubdomain(name as string).length > 0) return new CelError("Invalid service account name");
+  if (dnsLabel(namespace as string).length > 0) return new CelError("Invalid service account namespace");
+  return new AuthorizerValue((authorizer as AuthorizerValue).check, {
+    namespace: namespace as string,
+    name: name as string,
+  });
+}
+
+function decide(
+  authorizer: AuthorizerValue,
+  check: Omit<AuthorizationCheck, "serviceAccount">,
+): DecisionValue {
+  const { serviceAccount } = authorizer;
+  return new DecisionValue(authorizer.check(serviceAccount ? { ...check, serviceAccount } : check));
+}
 
 /**
- * The authorizer's functions (Kubernetes CEL libraries of 1.27 and 1.31). A selector has no authorizer to call them
- * on: they are declared for what the checker says of their misuse.
+ * The authorizer's functions (Kubernetes CEL libraries of 1.27 and 1.31). A device selector has no authorizer to call
+ * them on: there they are declared for what the checker says of their misuse.
  */
 export const authorizerLibrary: readonly FunctionDeclaration[] = [
-  one("path", "authorizer_path", [authorizer, stringType], path),
-  one("group", "authorizer_group", [authorizer, stringType], group),
-  one("serviceAccount", "authorizer_serviceaccount", [authorizer, stringType, stringType], authorizer),
-  one("resource", "groupcheck_resource", [group, stringType], resource),
-  one("subresource", "resourcecheck_subresource", [resource, stringType], resource),
-  one("namespace", "resourcecheck_namespace", [resource, stringType], resource),
-  one("name", "resourcecheck_name", [resource, stringType], resource),
+  one("path", "authorizer_path", [authorizerType, stringType], path, (authorizer, text) =>
+    named(text, "path", (value) => new PathCheckValue(authorizer as AuthorizerValue, value)),
+  ),
+  one(
+    "group",
+    "authorizer_group",
+    [authorizerType, stringType],
+    group,
+    (authorizer, name) => new GroupCheckValue(authorizer as AuthorizerValue, name as string),
+  ),
+  one(
+    "serviceAccount",
+    "authorizer_serviceaccount",
+    [authorizerType, stringType, stringType],
+    authorizerType,
+    asServiceAccount,
+  ),
+  one("resource", "groupcheck_resource", [group, stringType], resourceCheckType, (check, text) =>
+    named(text, "resource", (resource) => {
+      const { authorizer, group: name } = check as GroupCheckValue;
+      return new ResourceCheckValue(authorizer, { group: name, resource });
+    }),
+  ),
+  narrowed("subresource", "resourcecheck_subresource"),
+  narrowed("namespace", "resourcecheck_namespace"),
+  narrowed("name", "resourcecheck_name"),
   declare("check", [
-    method("pathcheck_check", [path, stringType], decision),
-    method("resourcecheck_check", [resource, stringType], decision),
+    method("pathcheck_check", [path, stringType], decision, (check, verb) => {
+      const { authorizer, path: text } = check as PathCheckValue;
+      return decide(authorizer, { ...noResource, path: text, verb: verb as string });
+    }),
+    method("resourcecheck_check", [resourceCheckType, stringType], decision, (check, verb) => {
+      const { authorizer, fields } = check as ResourceCheckValue;
+      return decide(authorizer, { ...fields, verb: verb as string });
+    }),
   ]),
-  one("errored", "decision_errored", [decision], boolType),
-  one("error", "decision_error", [decision], stringType),
-  one("allowed", "decision_allowed", [decision], boolType),
-  one("reason", "decision_reason", [decision], stringType),
-  one("fieldSelector", "authorizer_fieldselector", [resource, stringType], resource),
-  one("labelSelector", "authorizer_labelselector", [resource, stringType], resource),
+  one(
+    "errored",
+    "decision_errored",
+    [decision],
+    boolType,
+    (value) => (value as DecisionValue).decision.error !== undefined,
+  ),
+  one(
+    "error",
+    "decision_error",
+    [decision],
+    stringType,
+    (value) => (value as DecisionValue).decision.error ?? "",
+  ),
+  one(
+    "allowed",
+    "decision_allowed",
+    [decision],
+    boolType,
+    (value) => (value as DecisionValue).decision.allowed,
+  ),
+  one(
+    "reason",
+    "decision_reason",
+    [decision],
+    stringType,
+    (value) => (value as DecisionValue).decision.reason,
+  ),
+  narrowed("fieldSelector", "authorizer_fieldselector"),
+  narrowed("labelSelector", "authorizer_labelselector"),
 ];

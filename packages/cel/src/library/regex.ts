@@ -25,6 +25,12 @@ export function patternProblem(pattern: string): string | undefined {
   return typeof result === "string" ? result : undefined;
 }
 
+/** Whether a pattern is found in a text, in linear time; undefined if it is no pattern. */
+export function patternMatches(pattern: string, text: string): boolean | undefined {
+  const regex = compilePattern(pattern);
+  return typeof regex === "string" ? undefined : regex.test(text);
+}
+
 function compile(pattern: string): RE2JS | string {
   try {
     return RE2JS.compile(pattern);
