@@ -87,6 +87,12 @@ export class Cache<T extends KubeObject> {
         this.put(object);
   }
 
+  /** Tells all handlers of every object, as of an update that changed nothing. */
+  resync(): void {
+    for (const object of this.list())
+      for (const handler of this.#handlers) this.#tell(() => handler.update?.(object, object));
+  }
+
   #reindex(key: string, old: T | undefined, object: T | undefined): void {
     for (const { keys, found } of this.#indexes) {
       for (const value of old === undefined ? [] : keys(old)) {

@@ -8,6 +8,13 @@ export interface ObjectRef {
   readonly name: string;
 }
 
+export interface GetOptions {
+  readonly resourceVersion?: string;
+  /** `status`, `scale`: that part instead of the object. */
+  readonly subresource?: string;
+  readonly signal?: AbortSignal;
+}
+
 export interface ListQuery {
   /** All namespaces if absent. */
   readonly namespace?: string;
@@ -58,7 +65,7 @@ export interface List<T> {
 
 /** The objects of one kind. Every method rejects with `StatusError` or `ConnectionError`; results are frozen. */
 export interface ResourceClient<T extends KubeObject> {
-  get(ref: ObjectRef, options?: { resourceVersion?: string; signal?: AbortSignal }): Promise<T>;
+  get(ref: ObjectRef, options?: GetOptions): Promise<T>;
   list(query?: ListQuery, options?: { signal?: AbortSignal }): Promise<List<T>>;
   /** Ends when the server ends it; reconnecting is the informer's business. */
   watch(query?: WatchQuery, options?: { signal?: AbortSignal }): AsyncIterable<WatchEvent<T>>;

@@ -1,5 +1,5 @@
-import { apiVersionOf, type Draft, type Kind, type KubeObject, StatusError, statusCodes } from "@dray/api";
-import type { Status } from "@dray/api/meta/v1";
+import { apiVersionOf, type Draft, type Kind, type KubeObject } from "@dray/api";
+import { bytesOf, discard, failure, objectOf } from "./answers.ts";
 import type {
   ApplyOptions,
   Client,
@@ -13,17 +13,22 @@ import type {
   WatchQuery,
   WriteOptions,
 } from "./client.ts";
-import { type Clock, sleep, systemClock } from "./clock.ts";
-import { type ApiResponse, ConnectionError, type Transport, type WatchEvent } from "./exchange.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import { ConnectionError, type Transport, type WatchEvent } from "./exchange.ts";
 import { followServer } from "./follow.ts";
 import type { Informer, InformerOptions } from "./informer.ts";
-import { parseJSON } from "./json.ts";
 import { type Log, silentLog } from "./log.ts";
+import { tokenBucket } from "./rate-limiter.ts";
+import { type SendOptions, sender } from "./send.ts";
 
 export interface ClientOptions {
   readonly transport: Transport;
   /** `dray-scheduler/0.1.0`: up to the slash it is the field manager of writes that name none. */
   readonly userAgent: string;
+  /** At most so many requests a second, beside watches; any number if absent (client-go's QPS and Burst). */
+  readonly qps?: number;
+  /** How many of them at once; `qps` if absent. */
+  readonly burst?: number;
   readonly clock?: Clock;
   readonly log?: Log;
   /** Between 0 and 1: spreads reconnections. */
@@ -36,47 +41,14 @@ export function createClient(options: ClientOptions): Client {
   const clock = options.clock ?? systemClock;
   const log = options.log ?? silentLog;
   const random = options.random ?? Math.random;
-  const forever = new AbortController().signal;
+  const { qps } = options;
+  const limiter = qps === undefined ? undefined : tokenBucket(clock, qps, options.burst ?? Math.ceil(qps));
+  const send = sender({ transport, userAgent, clock, log, limiter });
 
-  /** Sends once; a refusal that names a time to come back is followed, ten times at most, as client-go does. */
-  async function send(
-    method: string,
-    url: string,
-    request: { body?: object; headers?: Record<string, string>; signal?: AbortSignal | undefined } = {},
-  ): Promise<ApiResponse> {
-    const signal = request.signal ?? forever;
-    for (let attempt = 0; ; attempt++) {
-      const response = await transport.request({
-        method,
-        url,
-        headers: { accept: "application/json", "user-agent": userAgent, ...request.headers },
-        ...(request.body === undefined ? {} : { body: request.body }),
-        signal,
-      });
-      const wait = retryAfter(response);
-      if (wait === undefined || attempt === 10) {
-        warn(response, method, url);
-        return response;
-      }
-      await discard(response);
-      await sleep(clock, wait, signal);
-      if (signal.aborted) throw new ConnectionError(`${method} ${url} was given up by its caller`);
-    }
-  }
-
-  function warn(response: ApiResponse, method: string, url: string): void {
-    const header = response.headers["warning"];
-    if (header !== undefined) log.warn({ method, url, warning: header }, "the API server warns");
-  }
-
-  async function object(
-    method: string,
-    url: string,
-    request?: { body?: object; headers?: Record<string, string>; signal?: AbortSignal | undefined },
-  ): Promise<object> {
+  async function object(method: string, url: string, request?: SendOptions): Promise<object> {
     const response = await send(method, url, request);
     if (response.status >= 400) throw await failure(response);
-    const value = await whole(response);
+    const value = await objectOf(response);
     if (value === undefined) throw new ConnectionError(`${method} ${url} was not answered with an object`);
     return value;
   }
@@ -113,7 +85,7 @@ export function createClient(options: ClientOptions): Client {
 
     return {
       async get(ref, get = {}) {
-        const url = one(ref) + query({ resourceVersion: get.resourceVersion });
+        const url = one(ref, get.subresource) + query({ resourceVersion: get.resourceVersion });
         return (await object("GET", url, { signal: get.signal })) as T;
       },
       async list(list = {}, { signal } = {}) {
@@ -233,56 +205,4 @@ function deleteBody(options: DeleteOptions): object {
     ...(options.preconditions === undefined ? {} : { preconditions: options.preconditions }),
     ...(options.dryRun === true ? { dryRun: ["All"] } : {}),
   };
-}
-
-/** Milliseconds to wait before trying again, if the server asks for that. */
-function retryAfter(response: ApiResponse): number | undefined {
-  if (response.status !== 429 && response.status < 500) return undefined;
-  const header = response.headers["retry-after"];
-  const seconds = Number(header);
-  return header !== undefined && Number.isInteger(seconds) && seconds >= 0 ? seconds * 1000 : undefined;
-}
-
-/** Gives up an answer that nobody will read. */
-async function discard(response: ApiResponse): Promise<void> {
-  if (response.type === "watch") for await (const _ of response.events) break;
-  if (response.type === "bytes") for await (const _ of response.chunks) break;
-}
-
-async function bytesOf(response: ApiResponse): Promise<Buffer> {
-  if (response.type === "body") return Buffer.from(response.bytes());
-  const parts: Uint8Array[] = [];
-  if (response.type === "bytes") for await (const chunk of response.chunks) parts.push(chunk);
-  else for await (const frame of response.events) parts.push(frame.bytes());
-  return Buffer.concat(parts);
-}
-
-async function whole(response: ApiResponse): Promise<object | undefined> {
-  if (response.type === "body" && response.object !== undefined) return response.object;
-  await discard(response);
-  return undefined;
-}
-
-/** The error that a failed answer stands for; text answers (a proxy's, `404 page not found`) are wrapped. */
-async function failure(response: ApiResponse): Promise<Error> {
-  if (response.type === "body" && isStatus(response.object)) return new StatusError(response.object);
-  const text = (await bytesOf(response)).toString("utf8").trim();
-  let parsed: unknown;
-  try {
-    parsed = parseJSON(text);
-  } catch {
-    // Not JSON: the text itself is the message.
-  }
-  if (isStatus(parsed)) return new StatusError(parsed);
-  const reason = Object.entries(statusCodes).find(([, code]) => code === response.status)?.[0];
-  return new StatusError({
-    status: "Failure",
-    code: response.status,
-    ...(reason === undefined || response.status === 409 ? {} : { reason }),
-    message: text === "" ? `the server answered ${response.status}` : text,
-  });
-}
-
-function isStatus(value: unknown): value is Status {
-  return typeof value === "object" && value !== null && (value as { kind?: unknown }).kind === "Status";
 }

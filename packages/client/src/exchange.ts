@@ -8,8 +8,10 @@ export interface ApiRequest {
   readonly method: string;
   /** Path and query as sent: `/api/v1/pods?limit=500`. */
   readonly url: string;
-  /** Names in lower case. */
+  /** Names in lower case. Of a header that came more than once, the first value counts. */
   readonly headers: Readonly<Record<string, string>>;
+  /** All values, in order, of the headers that came more than once. */
+  readonly repeated?: Readonly<Record<string, readonly string[]>>;
   /** Bytes from the wire, or in process a frozen object. */
   readonly body?: Uint8Array | object;
   readonly credential: Credential;
@@ -28,7 +30,14 @@ export interface UserInfo {
 export type Credential =
   | { readonly type: "none" }
   /** A TLS peer whose certificate our CA has signed: common name and organizations of its subject. */
-  | { readonly type: "certificate"; readonly commonName: string; readonly organizations: readonly string[] }
+  | {
+      readonly type: "certificate";
+      readonly commonName: string;
+      readonly organizations: readonly string[];
+      readonly uid?: string;
+      /** SHA-256 of the certificate, in hexadecimal digits. */
+      readonly fingerprint?: string;
+    }
   | { readonly type: "bearer"; readonly token: string }
   /** Made in process for a named user. */
   | { readonly type: "user"; readonly user: UserInfo };
@@ -85,4 +94,11 @@ export interface Transport {
 /** There was no answer: refused, reset, timed out. Always worth trying again. */
 export class ConnectionError extends Error {
   override readonly name = "ConnectionError";
+  /** There was a connection, and it broke off before the answer was complete: the request may have been carried out. */
+  readonly lost: boolean;
+
+  constructor(message: string, options: { readonly cause?: unknown; readonly lost?: boolean } = {}) {
+    super(message, options);
+    this.lost = options.lost ?? false;
+  }
 }

@@ -5,6 +5,7 @@ import type { ObjectRef, ResourceClient } from "./client.ts";
 import { type Clock, sleep } from "./clock.ts";
 import type { WatchEvent } from "./exchange.ts";
 import type { Informer, InformerHandler, InformerOptions } from "./informer.ts";
+import { isGone, listAll } from "./list-all.ts";
 import type { Log } from "./log.ts";
 
 /** The annotation of the bookmark that closes the initial events of a streaming list (KEP-3157). */
@@ -13,7 +14,6 @@ const firstDelay = 50;
 const longestDelay = 10_000;
 /** A stream that lived so long in milliseconds was healthy: the next attempt comes at once. */
 const healthy = 1_000;
-const pageSize = 500;
 
 interface Surroundings {
   readonly clock: Clock;
@@ -39,6 +39,7 @@ class Follower<T extends KubeObject> implements Informer<T> {
   readonly #log: Log;
   readonly #random: () => number;
   readonly #cache: Cache<T>;
+  readonly #resyncPeriod: number | undefined;
   readonly #waiting = new Set<() => void>();
   #resourceVersion: string | undefined;
   /** Where to watch on from; undefined: the state has to be read anew. */
@@ -55,7 +56,7 @@ class Follower<T extends KubeObject> implements Informer<T> {
     options: InformerOptions<T>,
     surroundings: Surroundings,
   ) {
-    const { indexes, ...selection } = options;
+    const { indexes, resyncPeriod, ...selection } = options;
     this.#kind = kind;
     this.#resource = resource;
     this.#selection = selection;
@@ -63,6 +64,7 @@ class Follower<T extends KubeObject> implements Informer<T> {
     this.#log = surroundings.log;
     this.#random = surroundings.random;
     this.#cache = new Cache(indexes, surroundings.log);
+    this.#resyncPeriod = resyncPeriod;
   }
 
   get synced(): boolean {
@@ -79,6 +81,7 @@ class Follower<T extends KubeObject> implements Informer<T> {
         if (this.#synced || this.#ended) resolve();
       });
       void this.#run(signal);
+      if (this.#resyncPeriod !== undefined) void this.#resync(this.#resyncPeriod, signal);
     });
     return this.#started;
   }
@@ -148,6 +151,14 @@ class Follower<T extends KubeObject> implements Informer<T> {
     this.#changed();
   }
 
+  async #resync(period: number, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await sleep(this.#clock, period, signal);
+      if (signal.aborted) return;
+      this.#cache.resync();
+    }
+  }
+
   /** The whole state as a stream, then its changes, on one watch. */
   async #streamList(signal: AbortSignal, heard: () => void): Promise<void> {
     const initial = new Map<string, T>();
@@ -192,19 +203,9 @@ class Follower<T extends KubeObject> implements Informer<T> {
   }
 
   async #list(signal: AbortSignal, heard: () => void): Promise<void> {
-    const objects = new Map<string, T>();
-    let next: string | undefined;
-    for (;;) {
-      const page = await this.#resource.list(
-        { ...this.#selection, limit: pageSize, ...(next === undefined ? {} : { continue: next }) },
-        { signal },
-      );
-      for (const object of page.items) objects.set(keyOf(object.metadata), object);
-      next = page.continue;
-      if (next !== undefined) continue;
-      this.#takeOver(objects, page.resourceVersion);
-      return heard();
-    }
+    const { items, resourceVersion } = await listAll(this.#resource, this.#selection, { signal });
+    this.#takeOver(new Map(items.map((object) => [keyOf(object.metadata), object])), resourceVersion);
+    heard();
   }
 
   async #watch(signal: AbortSignal, heard: () => void): Promise<void> {
@@ -242,7 +243,3 @@ class Follower<T extends KubeObject> implements Informer<T> {
 
 /** What servers answer that know no `sendInitialEvents`, or whose store cannot tell when a list is complete. */
 const cannotStream: ReadonlySet<number> = new Set([400, 422, 500]);
-
-function isGone(error: unknown): boolean {
-  return error instanceof StatusError && (error.code === 410 || error.reason === "Expired");
-}

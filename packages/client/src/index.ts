@@ -21,8 +21,11 @@ export {
   writeKubeconfig,
 } from "./kubeconfig.ts";
 export { type LeaderElectionOptions, leadWithLease } from "./leader.ts";
+export { listAll } from "./list-all.ts";
 export * from "./log.ts";
 export { isNamespaceTerminating } from "./namespace.ts";
 export { createWorkQueue, type WorkQueue, type WorkQueueOptions } from "./queue.ts";
+export * from "./rate-limiter.ts";
+export * from "./rest-mapper.ts";
 export * from "./time.ts";
 export { type ConnectionOptions, httpsTransport } from "./transport.ts";

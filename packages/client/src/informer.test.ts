@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import type { Http2ServerResponse } from "node:http2";
 import { test } from "node:test";
-import { Pod } from "@dray/api/core/v1";
+import { Namespace, Pod } from "@dray/api/core/v1";
 import { type Client, createClient, hasReached, httpsTransport, type Informer } from "@dray/client";
 import { sendJSON, type TestServer, testServer } from "./test-server.ts";
+import { handClock, turns, withServer } from "./testing.ts";
 
 interface Options {
   /** Knows `sendInitialEvents`. */
@@ -201,6 +202,37 @@ test("a handler that is added later hears of what is there; one that is removed 
     await informer.until(() => seen.length > 0);
     assert.deepEqual(late.sort(), ["a", "b", "c"]);
   }));
+
+test("at each resync period every object is told again, and it changes nothing", async () => {
+  const clock = handClock();
+  await withServer(clock, async (connect) => {
+    const client = connect();
+    const stop = new AbortController();
+    const told: string[] = [];
+    const spaces = client.informer(Namespace, {
+      fieldSelector: "metadata.name=default",
+      resyncPeriod: 30_000,
+    });
+    spaces.handle({
+      add: ({ metadata }) => told.push(`add ${metadata.name}`),
+      update: (object, old) => told.push(`update ${object.metadata.name} ${object === old}`),
+    });
+    await spaces.start(stop.signal);
+    assert.deepEqual(told.splice(0), ["add default"]);
+    for (let i = 0; i < 2; i++) {
+      clock.pass(29_999);
+      await turns(2);
+      assert.deepEqual(told, []);
+      clock.pass(1);
+      await turns(2);
+      assert.deepEqual(told.splice(0), ["update default true"]);
+    }
+    stop.abort();
+    clock.pass(30_000);
+    await turns(2);
+    assert.deepEqual(told, []);
+  });
+});
 
 test("when the signal ends an informer, those who wait for it go on", async () => {
   const server = await PodServer.start();

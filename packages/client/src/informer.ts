@@ -7,11 +7,14 @@ export interface InformerOptions<T> {
   readonly fieldSelector?: string;
   /** Named functions from an object to the keys under which `byIndex` finds it. */
   readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
+  /** Milliseconds after which `update` is called again for every object of the cache; never if absent. */
+  readonly resyncPeriod?: number;
 }
 
 export interface InformerHandler<T> {
   /** Called for each object that is there already when the handler is added, too. */
   add?(object: T): void;
+  /** With the same object twice at a resync. */
   update?(object: T, old: T): void;
   /** The last state known. */
   delete?(object: T): void;

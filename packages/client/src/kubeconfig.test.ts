@@ -152,9 +152,19 @@ async function withPlugin(script: string, more: object = {}): Promise<ReturnType
     ...more,
   };
   const file = at("exec");
+  await writeFile(at("authority"), "CA");
+  const cluster = {
+    server: "https://c",
+    "certificate-authority": "authority",
+    "disable-compression": true,
+    extensions: [
+      { name: "other", extension: { a: 1 } },
+      { name: "client.authentication.k8s.io/exec", extension: { audience: "me" } },
+    ],
+  };
   const config = {
     "current-context": "x",
-    clusters: [{ name: "c", cluster: { server: "https://c" } }],
+    clusters: [{ name: "c", cluster }],
     users: [{ name: "u", user: { exec } }],
     contexts: [{ name: "x", context: { cluster: "c", user: "u" } }],
   };
@@ -173,7 +183,16 @@ echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","s
   assert.deepEqual(await connection.credentials?.get(), { token: "1-me-arg" });
   assert.deepEqual(await connection.credentials?.get(true), { token: "2-me-arg" });
   const info = JSON.parse(await readFile(at("info"), "utf8"));
-  assert.deepEqual(info.spec, { interactive: false, cluster: { server: "https://c" } });
+  assert.deepEqual(info.spec, {
+    interactive: false,
+    cluster: {
+      server: "https://c",
+      "certificate-authority-data": "Q0E=",
+      "disable-compression": true,
+      config: { audience: "me" },
+    },
+  });
+  assert.equal(connection.disableCompression, true);
 });
 
 test("an exec plugin that fails, is missing or answers nonsense is named", async () => {

@@ -31,6 +31,9 @@ interface Cluster {
   readonly "certificate-authority-data"?: string;
   readonly "insecure-skip-tls-verify"?: boolean;
   readonly "tls-server-name"?: string;
+  readonly "disable-compression"?: boolean;
+  readonly "proxy-url"?: string;
+  readonly extensions?: readonly { readonly name: string; readonly extension?: unknown }[] | null;
 }
 
 interface User {
@@ -120,7 +123,10 @@ export async function loadKubeconfig(options: KubeconfigOptions = {}): Promise<C
       ...(ca === undefined ? {} : { ca }),
       ...(insecure === true ? { insecureSkipTlsVerify: true } : {}),
       ...(serverName === undefined ? {} : { tlsServerName: serverName }),
-      ...(user === undefined ? {} : await identity(user, cluster.value, env, options.clock ?? systemClock)),
+      ...(cluster.value["disable-compression"] === true ? { disableCompression: true } : {}),
+      ...(user === undefined
+        ? {}
+        : await identity(user, shownToPlugins(cluster.value, ca), env, options.clock ?? systemClock)),
     },
   };
 }
@@ -219,7 +225,7 @@ function need<T>(map: ReadonlyMap<string, Found<T>>, name: string, what: string,
 
 async function identity(
   user: Found<User>,
-  cluster: Cluster,
+  cluster: object,
   env: NodeJS.ProcessEnv,
   clock: Clock,
 ): Promise<Partial<ConnectionOptions>> {
@@ -244,6 +250,20 @@ async function identity(
             { cluster, env, clock },
           ),
         }),
+  };
+}
+
+/**
+ * What an exec plugin with `provideClusterInfo` is told of the cluster (`spec.cluster` of an ExecCredential): the
+ * authority as data wherever it came from, and as `config` the extension of the cluster that is meant for plugins.
+ */
+function shownToPlugins(cluster: Cluster, ca: string | undefined): object {
+  const { "certificate-authority": _, extensions, ...shown } = cluster;
+  const config = extensions?.find(({ name }) => name === "client.authentication.k8s.io/exec")?.extension;
+  return {
+    ...shown,
+    ...(ca === undefined ? {} : { "certificate-authority-data": base64(ca) }),
+    ...(config === undefined ? {} : { config }),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
+import { controllerRateLimiter, type RateLimiter } from "./rate-limiter.ts";
 
 export interface WorkQueueOptions {
   /** Says in logs whose queue this is. */
@@ -13,9 +14,14 @@ export interface WorkQueueOptions {
   reconcile(key: string): Promise<void>;
   /** How many keys are worked on at a time; 1 if absent. */
   readonly concurrency?: number;
-  /** Milliseconds before the first repetition, doubled with each failure up to `longestDelay`. */
+  /**
+   * Milliseconds before the first repetition, doubled with each failure up to `longestDelay` (5 and 60,000 if absent);
+   * all keys together are repeated ten times a second after the first hundred.
+   */
   readonly firstDelay?: number;
   readonly longestDelay?: number;
+  /** Takes the place of the two delays. */
+  readonly rateLimiter?: RateLimiter;
 }
 
 /**
@@ -26,6 +32,8 @@ export interface WorkQueue {
   add(key: string): void;
   /** Adds the key after some milliseconds; an earlier time that is already set for it stands. */
   addAfter(key: string, milliseconds: number): void;
+  /** Adds the key when its rate limiter says: for repetitions that are no failure of `reconcile`. */
+  addRateLimited(key: string): void;
   /** How many keys wait or are worked on; delayed ones apart. */
   readonly size: number;
   /** Takes no more keys, forgets those that wait, and resolves when the work begun is done. */
@@ -35,11 +43,13 @@ export interface WorkQueue {
 /** A queue that works on its keys from now on, in the order in which they came. */
 export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   const { clock, log, name, reconcile, concurrency = 1, firstDelay = 5, longestDelay = 60_000 } = options;
+  const limiter = options.rateLimiter ?? controllerRateLimiter(clock, firstDelay, longestDelay);
   const waiting = new Set<string>();
   const working = new Set<string>();
   const again = new Set<string>();
+  /** Keys whose work itself has asked for a repetition: their back-off goes on. */
+  const repeated = new Set<string>();
   const delayed = new Map<string, { readonly due: number; readonly cancel: () => void }>();
-  const failures = new Map<string, number>();
   let closed = false;
   let scheduled = false;
   let drained: (() => void) | undefined;
@@ -66,6 +76,11 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     delayed.set(key, { due, cancel });
   }
 
+  function addRateLimited(key: string): void {
+    if (working.has(key)) repeated.add(key);
+    addAfter(key, limiter.when(key));
+  }
+
   /** Begins in a later microtask, so that the events of one turn are seen together. */
   function wake(): void {
     if (scheduled) return;
@@ -84,17 +99,18 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   async function work(key: string): Promise<void> {
     try {
       await reconcile(key);
-      failures.delete(key);
+      if (!repeated.has(key)) limiter.forget(key);
     } catch (error) {
-      const count = failures.get(key) ?? 0;
-      failures.set(key, count + 1);
-      // 2 ** 40 milliseconds are beyond any limit; larger exponents would only overflow.
-      const delay = Math.min(longestDelay, firstDelay * 2 ** Math.min(count, 40));
-      const level = count < 3 ? "debug" : "warn";
+      const delay = limiter.when(key);
+      const failures = limiter.failures(key);
       addAfter(key, delay);
       if (!closed)
-        log[level]({ queue: name, key, failures: count + 1, delay, err: error }, "cannot reconcile yet");
+        log[failures < 4 ? "debug" : "warn"](
+          { queue: name, key, failures, delay, err: error },
+          "cannot reconcile yet",
+        );
     }
+    repeated.delete(key);
     working.delete(key);
     if (again.delete(key) && !closed) waiting.add(key);
     if (closed && working.size === 0) drained?.();
@@ -104,6 +120,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   return {
     add,
     addAfter,
+    addRateLimited,
     get size() {
       return waiting.size + working.size;
     },
