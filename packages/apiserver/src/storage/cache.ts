@@ -1,5 +1,5 @@
 import type { KubeObject } from "@dray/api";
-import type { WatchFrame } from "@dray/client";
+import { type CacheEvent, History, type Reader } from "./history.ts";
 
 /** A stored object as the caches hold it: frozen, with its resourceVersion filled in. */
 export interface Stored {
@@ -8,36 +8,20 @@ export interface Stored {
   readonly revision: number;
 }
 
-/** A change as the history keeps it. `object` of DELETED is the last state, at the revision of the deletion. */
-export interface CacheEvent {
-  readonly type: "ADDED" | "MODIFIED" | "DELETED";
-  readonly revision: number;
-  readonly key: string;
-  readonly object: KubeObject;
-  readonly previous?: KubeObject;
-  /** Frames already made for this event, by representation: an event is serialised once. */
-  readonly frames: Map<string, WatchFrame>;
-}
-
 /** Takes events as they come; must not throw. */
 export type Subscriber = (event: CacheEvent) => void;
-
-/** How many events a resource keeps for watches that begin in the past. */
-const historyLimit = 2048;
 
 /** All objects of one resource, in the order of their keys, and what lately happened to them. */
 export class ResourceCache {
   readonly prefix: string;
   readonly #objects = new Map<string, Stored>();
   readonly #keys: string[] = [];
-  #history: CacheEvent[] = [];
-  /** Watches may begin at this revision or later. */
-  #since: number;
+  readonly #history: History;
   readonly #subscribers = new Set<Subscriber>();
 
   constructor(prefix: string, since: number) {
     this.prefix = prefix;
-    this.#since = since;
+    this.#history = new History(since);
   }
 
   get size(): number {
@@ -48,10 +32,9 @@ export class ResourceCache {
     return this.#objects.get(key);
   }
 
-  /** Objects whose key begins with `prefix`, behind `after`, in order. */
-  *range(prefix: string, after?: string): Generator<Stored> {
-    const begin = after === undefined ? position(this.#keys, prefix) : position(this.#keys, `${after}\u0000`);
-    for (let index = begin; index < this.#keys.length; index++) {
+  /** Objects whose key begins with `prefix`, from the key `start` on, in order. */
+  *range(prefix: string, start = prefix): Generator<Stored> {
+    for (let index = position(this.#keys, start); index < this.#keys.length; index++) {
       const key = this.#keys[index]!;
       if (!key.startsWith(prefix)) {
         if (key > prefix) return;
@@ -62,10 +45,10 @@ export class ResourceCache {
   }
 
   /** As `range`, but as it was at `revision`; undefined if the history does not reach back so far. */
-  rangeAt(revision: number, prefix: string, after?: string): Iterable<Stored> | undefined {
-    const later = this.history(revision);
+  rangeAt(revision: number, prefix: string, start = prefix): Iterable<Stored> | undefined {
+    const later = this.#history.after(revision);
     if (later === undefined) return undefined;
-    if (later.length === 0) return this.range(prefix, after);
+    if (later.length === 0) return this.range(prefix, start);
     const then = new Map<string, Stored | undefined>();
     for (const event of [...later].reverse()) {
       const { key, previous } = event;
@@ -77,9 +60,9 @@ export class ResourceCache {
       );
     }
     const found = new Map<string, Stored>();
-    for (const stored of this.range(prefix, after)) found.set(stored.key, stored);
+    for (const stored of this.range(prefix, start)) found.set(stored.key, stored);
     for (const [key, stored] of then) {
-      if (!key.startsWith(prefix) || (after !== undefined && key <= after)) continue;
+      if (!key.startsWith(prefix) || key < start) continue;
       if (stored) found.set(key, stored);
       else found.delete(key);
     }
@@ -98,25 +81,23 @@ export class ResourceCache {
     } else {
       this.load({ key: event.key, object: event.object, revision: event.revision });
     }
-    this.#history.push(event);
-    if (this.#history.length > historyLimit) {
-      const dropped = this.#history.slice(0, historyLimit / 2);
-      this.#history = this.#history.slice(historyLimit / 2);
-      this.#since = dropped.at(-1)!.revision;
-    }
     for (const subscriber of this.#subscribers) subscriber(event);
+    this.#history.append(event);
   }
 
-  /** Events later than `revision`, or undefined if the history does not reach back so far. */
-  history(revision: number): readonly CacheEvent[] | undefined {
-    if (revision < this.#since) return undefined;
-    const first = this.#history.findIndex((event) => event.revision > revision);
-    return first < 0 ? [] : this.#history.slice(first);
+  /** An event that `load` has already taken into account; must be older than those that are applied. */
+  remember(event: CacheEvent): void {
+    this.#history.append(event);
   }
 
+  /** Reads the events later than `revision`; see `History`. Undefined if that is too long ago. */
+  read(revision: number, wake: () => void): Reader | undefined {
+    return this.#history.read(revision, wake);
+  }
+
+  /** Watches may begin at `revision` or later; those that run have to begin again. */
   forgetHistory(revision: number): void {
-    this.#history = [];
-    this.#since = revision;
+    this.#history.forget(revision);
   }
 
   subscribe(subscriber: Subscriber): () => void {
@@ -125,7 +106,7 @@ export class ResourceCache {
   }
 
   get watchers(): number {
-    return this.#subscribers.size;
+    return this.#history.readers;
   }
 }
 

@@ -1,12 +1,26 @@
-import { type KubeObject, StatusError } from "@dray/api";
-import type { Clock, Log } from "@dray/client";
-import { CompactedError, type Store, type StoreEvent } from "@dray/store";
-import { type CacheEvent, ResourceCache, type Stored } from "./cache.ts";
-import { deepFreeze, parseStored } from "./json.ts";
+import type { KubeObject } from "@dray/api";
+import { type Clock, type Log, sleep } from "@dray/client";
+import {
+  CompactedError,
+  type Entry,
+  type Operation,
+  type Store,
+  type StoreEvent,
+  type TxnResult,
+} from "@dray/store";
+import { ResourceCache, type Stored } from "./cache.ts";
+import { changeOf, readStored, withRevision } from "./change.ts";
+import { Compaction } from "./compaction.ts";
+import { differences } from "./differences.ts";
+import { lagging, writeFailure } from "./failures.ts";
+import { Health } from "./health.ts";
 import { registryPrefix, resourceOfKey } from "./keys.ts";
-
-/** Milliseconds of history that the store keeps (kube-apiserver --etcd-compaction-interval). */
-const compactionInterval = 5 * 60_000;
+import { pastEvents } from "./past.ts";
+import { catchUpLimit, Progress } from "./progress.ts";
+import { Remainders } from "./remainders.ts";
+import { shareFields } from "./shared-fields.ts";
+import { checkSize } from "./size.ts";
+import { storedAt } from "./stored-at.ts";
 
 /** Turns an object into the text that is stored; bigints keep their digits. */
 export type Encode = (object: object) => string;
@@ -24,42 +38,55 @@ export class Storage {
   /** Objects that we have just written, by text: the watch need not parse them again. */
   readonly #written = new Map<string, KubeObject>();
   readonly #stop = new AbortController();
-  #waiting: { revision: number; done: () => void }[] = [];
-  #revision = 0;
+  readonly #health: Health;
+  readonly #progress: Progress;
+  readonly #compaction: Compaction;
+  readonly remainders = new Remainders();
   #began = 0;
-  #failed = false;
-  #ended: Promise<void> = Promise.resolve();
+  /** The store was empty. */
+  #new = false;
+  #ended: Promise<unknown> = Promise.resolve();
 
   constructor(store: Store, clock: Clock, log: Log, encode: Encode) {
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
     this.#encode = encode;
+    this.#health = new Health(store, clock, log, this.#stop.signal);
+    this.#progress = new Progress(store, clock, log);
+    this.#compaction = new Compaction(store, clock, log, this.#stop.signal);
   }
 
-  /** Reads everything, then follows the store. */
+  /** Reads everything and what lately happened, then follows the store. */
   async start(): Promise<void> {
     const { entries, revision } = await this.#store.list(registryPrefix);
-    this.#revision = revision;
-    this.#began = revision;
-    for (const entry of entries) {
-      const object = withRevision(parseStored(entry.value), entry.modRevision);
-      this.#cacheOfKey(entry.key)?.load({ key: entry.key, object, revision: entry.modRevision });
+    this.#progress.reset(revision);
+    for (const { key, value, modRevision } of entries) {
+      const cache = this.#cacheOfKey(key);
+      if (cache === undefined) continue;
+      const object = withRevision(readStored(key, value), modRevision);
+      cache.load({ key, object, revision: modRevision });
     }
-    this.#ended = this.#follow();
-    this.#compactLater(revision);
+    await this.#remember(entries);
+    this.#ended = Promise.all([this.#follow(), this.#health.watch()]);
+    this.#compaction.start(() => this.revision);
   }
 
-  /** Nobody asks the store for what the caches have long seen: history before the last interval goes. */
-  #compactLater(revision: number): void {
-    const cancel = this.#clock.after(compactionInterval, () => {
-      this.#stop.signal.removeEventListener("abort", cancel);
-      this.#store
-        .compact(revision)
-        .catch((error: unknown) => this.#log.warn({ error, revision }, "the store could not be compacted"));
-      this.#compactLater(this.#revision);
-    });
-    this.#stop.signal.addEventListener("abort", cancel, { once: true });
+  /** Fills the histories, so that watches may begin before this server did. */
+  async #remember(entries: readonly Entry[]): Promise<void> {
+    this.#new = entries.length === 0;
+    const reached = entries.some(({ modRevision }) => modRevision === this.revision);
+    const { since, events } = this.#new
+      ? { since: this.revision, events: [] }
+      : await pastEvents(this.#store, this.revision, reached, this.#stop.signal);
+    this.#forgetHistory(since);
+    for (const event of events) {
+      const { key, previous, value } = event;
+      const cache = this.#cacheOfKey(key);
+      if (cache === undefined) continue;
+      const before = previous && withRevision(readStored(key, previous.value), previous.modRevision);
+      cache.remember(changeOf(event, before, event.type === "put" ? readStored(key, value) : undefined));
+    }
   }
 
   async close(): Promise<void> {
@@ -67,19 +94,26 @@ export class Storage {
     await this.#ended;
   }
 
-  /** Watches may begin from now on, not before: what came until now is only the state they begin with. */
-  forgetHistory(): void {
-    this.#began = this.#revision;
-    for (const cache of this.#caches.values()) cache.forgetHistory(this.#revision);
+  /** What a new cluster begins with has no history: it is the state that watches begin with. */
+  bootstrapped(): void {
+    if (this.#new) this.#forgetHistory(this.revision);
+    this.#new = false;
+  }
+
+  /** Watches may begin at `revision` or later. */
+  #forgetHistory(revision: number): void {
+    this.#began = revision;
+    for (const cache of this.#caches.values()) cache.forgetHistory(revision);
   }
 
   /** The revision that all caches have reached. */
   get revision(): number {
-    return this.#revision;
+    return this.#progress.revision;
   }
 
+  /** The store answers, takes writes, and the caches follow it. */
   get healthy(): boolean {
-    return !this.#failed;
+    return this.#progress.following && this.#health.healthy;
   }
 
   cache(resource: string): ResourceCache {
@@ -96,19 +130,30 @@ export class Storage {
 
   /** Resolves true when the caches have reached `revision`, false if that takes longer than `milliseconds`. */
   reached(revision: number, milliseconds: number): Promise<boolean> {
-    if (this.#revision >= revision) return Promise.resolve(true);
-    return new Promise((resolve) => {
-      const waiter = { revision, done: () => finish(true) };
-      const cancel = this.#clock.after(milliseconds, () => {
-        this.#waiting = this.#waiting.filter((other) => other !== waiter);
-        resolve(false);
-      });
-      const finish = (reached: boolean): void => {
-        cancel();
-        resolve(reached);
-      };
-      this.#waiting.push(waiter);
-    });
+    return this.#progress.reached(revision, milliseconds);
+  }
+
+  /**
+   * Resolves when the caches are at least as new as the store was at the time of the call, as a read from etcd is that
+   * asks all its members. Throws 504 where the store is silent or the caches do not follow, 500 where it fails.
+   */
+  current(): Promise<void> {
+    return this.#progress.current();
+  }
+
+  /**
+   * The objects whose key begins with `prefix`, from the key `start` on, as they were at `revision`, which the caches
+   * have reached: from the cache as far as that goes back, else from the store. Throws `CompactedError`, also while it
+   * is read, if that is too long ago.
+   */
+  objectsAt(
+    cache: ResourceCache,
+    revision: number,
+    prefix: string,
+    start?: string,
+  ): Iterable<Stored> | AsyncIterable<Stored> {
+    if (revision < this.#compaction.revision) throw new CompactedError(revision);
+    return cache.rangeAt(revision, prefix, start) ?? storedAt(this.#store, revision, prefix, start);
   }
 
   /**
@@ -117,22 +162,25 @@ export class Storage {
    */
   async put(key: string, object: KubeObject, modRevision: number, ttl?: number): Promise<Stored | undefined> {
     const { resourceVersion: _, ...metadata } = object.metadata;
-    const plain = { ...object, metadata };
+    const plain = shareFields({ ...object, metadata } as KubeObject);
     const text = this.#encode(plain);
-    this.#written.set(text, plain as unknown as KubeObject);
+    checkSize(key, plain, text);
+    this.#written.set(text, plain);
     try {
-      const result = await this.#store.txn(
-        [{ key, modRevision }],
-        [ttl === undefined ? { type: "put", key, value: text } : { type: "put", key, value: text, ttl }],
-      );
+      const result = await this.#txn(key, modRevision, {
+        type: "put",
+        key,
+        value: text,
+        ...(ttl === undefined ? {} : { ttl }),
+      });
+      if (!result.succeeded) return await this.#seen(key, result.current[0]);
       await this.#catchUp(result.revision);
-      if (!result.succeeded) return undefined;
       const stored = resourceOfKey(key) === undefined ? undefined : this.#cacheOfKey(key)?.get(key);
       if (stored?.revision === result.revision) return stored;
       // A later write has already replaced it in the cache.
       return {
         key,
-        object: withRevision(plain as unknown as KubeObject, result.revision),
+        object: withRevision(plain, result.revision),
         revision: result.revision,
       };
     } finally {
@@ -142,16 +190,41 @@ export class Storage {
 
   /** Removes a key that must be at `modRevision`; answers the revision of the deletion, undefined if it was not. */
   async delete(key: string, modRevision: number): Promise<number | undefined> {
-    const result = await this.#store.txn([{ key, modRevision }], [{ type: "delete", key }]);
+    const result = await this.#txn(key, modRevision, { type: "delete", key });
+    if (!result.succeeded) return await this.#seen(key, result.current[0]);
     await this.#catchUp(result.revision);
-    return result.succeeded ? result.revision : undefined;
+    return result.revision;
+  }
+
+  async #txn(key: string, modRevision: number, operation: Operation): Promise<TxnResult> {
+    try {
+      return await this.#store.txn([{ key, modRevision }], [operation]);
+    } catch (error) {
+      void this.#health.suspect();
+      this.#log.warn({ error, key }, "the store has refused a write");
+      throw writeFailure(error);
+    }
   }
 
   async #catchUp(revision: number): Promise<void> {
-    if (this.#revision >= revision) return;
-    if (!(await this.reached(revision, catchUpLimit))) {
-      throw StatusError.of("Timeout", `the watch cache has not reached revision ${revision}`);
-    }
+    if (this.revision >= revision) return;
+    if (!(await this.reached(revision, catchUpLimit))) throw lagging(`revision ${revision}`);
+  }
+
+  /** Resolves when the cache knows that a key is as the store has said: at `entry`, or gone. */
+  async #seen(key: string, entry: Entry | undefined): Promise<undefined> {
+    if (entry !== undefined) return this.#catchUp(entry.modRevision) as Promise<undefined>;
+    const cache = this.#cacheOfKey(key);
+    if (cache?.get(key) === undefined) return;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const cancel = this.#clock.after(catchUpLimit, () => resolve(false));
+    const leave = cache.subscribe((event) => {
+      if (event.key === key && event.type === "DELETED") resolve(true);
+    });
+    const gone = await promise;
+    cancel();
+    leave();
+    if (!gone) throw lagging(`the deletion of ${key}`);
   }
 
   #cacheOfKey(key: string): ResourceCache | undefined {
@@ -159,69 +232,70 @@ export class Storage {
     return resource === undefined ? undefined : this.cache(resource);
   }
 
+  /** Keeps the caches at the store, whatever becomes of the connection to it. */
   async #follow(): Promise<void> {
     const { signal } = this.#stop;
-    try {
-      for await (const batch of this.#store.watch(registryPrefix, this.#revision, signal)) {
-        for (const event of batch) this.#take(event);
-        const last = batch.at(-1);
-        if (last) this.#advance(last.revision);
+    let delay = shortestDelay;
+    let forgotten = false;
+    while (!signal.aborted) {
+      try {
+        await this.#resume(forgotten);
+        forgotten = false;
+        for await (const batch of this.#store.watch(registryPrefix, this.revision, signal)) {
+          delay = shortestDelay;
+          for (const event of batch) this.#take(event);
+          this.#progress.advance(batch.at(-1)?.revision ?? 0);
+        }
+        throw new Error("the watch of the store has ended");
+      } catch (error) {
+        if (signal.aborted) return;
+        forgotten ||= error instanceof CompactedError;
+        this.#progress.following = false;
+        this.#log.warn({ error, revision: this.revision, delay }, "the watch of the store has failed");
       }
-    } catch (error) {
-      if (!signal.aborted) {
-        const compacted = error instanceof CompactedError;
-        this.#log.error(
-          { error, compacted },
-          "the watch of the store has failed: this server must be restarted",
-        );
-      }
+      await sleep(this.#clock, delay, signal);
+      delay = Math.min(delay * 2, longestDelay);
     }
-    if (!signal.aborted) this.#failed = true;
+  }
+
+  /** Makes ready to watch from where the caches are: reads everything again where that is too long ago. */
+  async #resume(forgotten: boolean): Promise<void> {
+    const newest = await this.#store.revision();
+    // A store that is behind was brought back from a copy.
+    if (forgotten || newest < this.revision) {
+      const { entries, revision } = await this.#store.list(registryPrefix);
+      this.#log.warn(
+        { from: this.revision, to: revision },
+        "what happened in the store is unknown: read it again",
+      );
+      this.#compaction.revision = 0;
+      for (const event of differences(this.#caches.values(), entries, revision)) this.#take(event);
+      // Watches that run end, and begin again with what is there now.
+      this.#forgetHistory(revision);
+      this.#progress.reset(revision);
+    }
+    this.#progress.following = true;
   }
 
   #take(event: StoreEvent): void {
     const cache = this.#cacheOfKey(event.key);
     if (cache === undefined) return;
     const previous = cache.get(event.key)?.object;
-    if (event.type === "delete") {
-      if (previous === undefined) return;
-      const object = withRevision(previous, event.revision);
-      cache.apply({
-        type: "DELETED",
-        revision: event.revision,
-        key: event.key,
-        object,
-        previous,
-        frames: new Map(),
-      });
-      return;
+    const object = event.type === "put" ? this.#objectOf(event) : undefined;
+    if (object !== undefined || previous !== undefined) cache.apply(changeOf(event, previous, object));
+  }
+
+  /** Undefined for what others have put there and is no object: it is shown as if it were not there. */
+  #objectOf({ key, value }: StoreEvent): KubeObject | undefined {
+    try {
+      return this.#written.get(value) ?? readStored(key, value);
+    } catch (error) {
+      this.#log.error({ error, key }, "the store has what is no object");
+      return undefined;
     }
-    const parsed = this.#written.get(event.value) ?? parseStored(event.value);
-    const object = withRevision(parsed, event.revision);
-    const change: CacheEvent = {
-      type: previous === undefined ? "ADDED" : "MODIFIED",
-      revision: event.revision,
-      key: event.key,
-      object,
-      frames: new Map(),
-      ...(previous === undefined ? {} : { previous }),
-    };
-    cache.apply(change);
-  }
-
-  #advance(revision: number): void {
-    this.#revision = Math.max(this.#revision, revision);
-    if (this.#waiting.length === 0) return;
-    const ready = this.#waiting.filter((waiter) => waiter.revision <= this.#revision);
-    this.#waiting = this.#waiting.filter((waiter) => waiter.revision > this.#revision);
-    for (const waiter of ready) waiter.done();
   }
 }
 
-/** A write that the watch has not shown after so many milliseconds is answered with a timeout. */
-const catchUpLimit = 10_000;
-
-function withRevision(object: KubeObject, revision: number): KubeObject {
-  const resourceVersion = String(revision);
-  return deepFreeze({ ...object, metadata: { ...object.metadata, resourceVersion } });
-}
+/** Milliseconds before a watch of the store that has failed begins again: doubled after each failure. */
+const shortestDelay = 100;
+const longestDelay = 5_000;

@@ -1,0 +1,41 @@
+import type { KubeObject } from "@dray/api";
+import type { StoreEvent } from "@dray/store";
+import type { CacheEvent } from "./history.ts";
+import { deepFreeze, parseStored } from "./json.ts";
+import { shareFields } from "./shared-fields.ts";
+
+/** The object in a value of the store. Throws an error that names the key if there is none. */
+export function readStored(key: string, value: string): KubeObject {
+  try {
+    const object = parseStored(value);
+    if (typeof object.metadata === "object") return object;
+  } catch (error) {
+    throw new Error(`the store has no object in JSON at ${key}`, { cause: error });
+  }
+  throw new Error(`the store has no object at ${key}`);
+}
+
+/** What a cache is told of an event. An object that is deleted appears as it was, at the revision of the deletion. */
+export function changeOf(
+  event: StoreEvent,
+  previous: KubeObject | undefined,
+  object: KubeObject | undefined,
+): CacheEvent {
+  const { key, revision, value } = event;
+  return {
+    type: object === undefined ? "DELETED" : previous === undefined ? "ADDED" : "MODIFIED",
+    revision,
+    key,
+    object: withRevision((object ?? previous) as KubeObject, revision),
+    size: value.length,
+    frames: new Map(),
+    ...(previous === undefined ? {} : { previous }),
+  };
+}
+
+/** A stored object as it is shown: frozen, with its resourceVersion. */
+export function withRevision(object: KubeObject, revision: number): KubeObject {
+  const resourceVersion = String(revision);
+  const { metadata, ...rest } = shareFields(object);
+  return deepFreeze({ ...rest, metadata: { ...metadata, resourceVersion } } as KubeObject);
+}

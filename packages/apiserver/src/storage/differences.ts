@@ -1,0 +1,32 @@
+import type { Entry, StoreEvent } from "@dray/store";
+import type { ResourceCache } from "./cache.ts";
+
+/**
+ * What must have happened for `caches` to become what the store has at `revision`, in the order of revisions. What came
+ * and went in between is not among it, so that no watch may be told this story.
+ */
+export function differences(
+  caches: Iterable<ResourceCache>,
+  entries: readonly Entry[],
+  revision: number,
+): StoreEvent[] {
+  const known = new Map<string, number>();
+  for (const cache of caches) {
+    for (const stored of cache.range(cache.prefix)) known.set(stored.key, stored.revision);
+  }
+  const events: StoreEvent[] = [];
+  for (const entry of entries) {
+    const { key, value, modRevision, createRevision } = entry;
+    const before = known.get(key);
+    known.delete(key);
+    if (before === modRevision) continue;
+    if (before !== undefined && (before < createRevision || before > modRevision)) {
+      events.push({ type: "delete", key, value: "", revision: createRevision, createRevision });
+    }
+    events.push({ type: "put", key, value, revision: modRevision, createRevision });
+  }
+  for (const key of known.keys())
+    events.push({ type: "delete", key, value: "", revision, createRevision: 0 });
+  // The sort is stable: a deletion stays before what took its place.
+  return events.sort((a, b) => a.revision - b.revision);
+}

@@ -1,0 +1,24 @@
+import { StatusError } from "@dray/api";
+import { StoreTimeoutError } from "@dray/store";
+import { serverError } from "../response.ts";
+
+/** What a read answers that the store has failed: its silence is worded as that of the whole request. */
+export function readFailure(error: unknown): StatusError {
+  return failure(error, "request did not complete within the allotted timeout");
+}
+
+/** What a write answers that the store has failed, as kube-apiserver words it when etcd is silent. */
+export function writeFailure(error: unknown): StatusError {
+  return failure(error, "request did not complete within requested timeout - context deadline exceeded");
+}
+
+/** What else etcd says than nothing kube-apiserver hands on as it is. */
+function failure(error: unknown, silence: string): StatusError {
+  if (!(error instanceof StoreTimeoutError)) return serverError((error as Error).message);
+  return StatusError.of("Timeout", `Timeout: ${silence}`, {});
+}
+
+/** The store has answered, but its watch has not shown what it said. */
+export function lagging(what: string): StatusError {
+  return StatusError.of("Timeout", `the watch cache has not reached ${what}`);
+}

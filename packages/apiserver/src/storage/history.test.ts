@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { KubeObject } from "@dray/api";
+import { type CacheEvent, History } from "./history.ts";
+
+const object = { metadata: {} } as KubeObject;
+const event = (revision: number, size = 100): CacheEvent => ({
+  type: "MODIFIED",
+  revision,
+  key: "/registry/x",
+  object,
+  size,
+  frames: new Map(),
+});
+const nothing = (): void => {};
+const revisions = (events: readonly CacheEvent[] | undefined): number[] | undefined =>
+  events?.map(({ revision }) => revision);
+
+test("readers get each event once and in order, from where they began", () => {
+  const history = new History(10);
+  history.append(event(11));
+  history.append(event(13));
+  const early = history.read(10, nothing);
+  const late = history.read(12, nothing);
+  assert.deepEqual(revisions(early?.next()), [11, 13]);
+  assert.deepEqual(revisions(late?.next()), [13]);
+  history.append(event(14));
+  assert.deepEqual(revisions(early?.next()), [14]);
+  assert.deepEqual(revisions(early?.next()), []);
+  assert.deepEqual(revisions(late?.next()), [14]);
+  assert.equal(history.read(9, nothing), undefined);
+  assert.deepEqual(revisions(history.after(13)), [14]);
+});
+
+test("an event wakes its readers, and one that has left is woken no more", () => {
+  const history = new History(0);
+  let woken = 0;
+  const reader = history.read(0, () => woken++);
+  history.append(event(1));
+  assert.equal(woken, 1);
+  reader?.close();
+  history.append(event(2));
+  assert.equal(woken, 1);
+  assert.equal(history.readers, 0);
+});
+
+test("what nobody waits for is forgotten, what a slow reader needs is kept up to a limit", () => {
+  const history = new History(0);
+  for (let revision = 1; revision <= 5000; revision++) history.append(event(revision));
+  assert.equal(history.after(1), undefined);
+  assert.ok((history.after(4000)?.length ?? 0) === 1000);
+  const slow = history.read(4990, nothing);
+  for (let revision = 5001; revision <= 15_000; revision++) history.append(event(revision));
+  assert.equal(slow?.next()?.length, 10_010);
+  for (let revision = 15_001; revision <= 40_000; revision++) history.append(event(revision));
+  assert.equal(slow?.next(), undefined, "a reader that was too slow must not go on behind a gap");
+});
+
+test("a history of large objects is bounded by their size", () => {
+  const history = new History(0);
+  const slow = history.read(0, nothing);
+  const size = 2 ** 20;
+  let most = 0;
+  for (let revision = 1; revision <= 1000; revision++) {
+    history.append(event(revision, size));
+    const kept = history.after(Math.max(revision - 200, 0));
+    most = Math.max(most, kept?.length ?? 0);
+  }
+  assert.ok(most <= 128, `${most} MiB were kept`);
+  assert.equal(slow?.next(), undefined);
+  assert.ok((history.after(990)?.length ?? 0) === 10, "the newest events stay");
+});
+
+test("a history that is forgotten ends its readers, those too that had read everything", () => {
+  const history = new History(0);
+  const reader = history.read(0, nothing);
+  reader?.next();
+  history.forget(20);
+  assert.equal(reader?.next(), undefined);
+  assert.equal(history.read(19, nothing), undefined);
+  history.append(event(21));
+  assert.deepEqual(revisions(history.read(20, nothing)?.next()), [21]);
+});

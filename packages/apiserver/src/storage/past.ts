@@ -1,0 +1,62 @@
+import { CompactedError, type Store, type StoreEvent } from "@dray/store";
+import { registryPrefix } from "./keys.ts";
+
+/** How many revisions back the caches remember when a server starts. */
+const span = 1024;
+/** Most text of values that is read for it, in characters. */
+const mostText = 64 * 2 ** 20;
+/** A key under the prefix of all others, where no object lies. */
+const markKey = `${registryPrefix}health`;
+
+/** Writes what changes nothing: the watch of the store shows it, and with it that all before has been seen. */
+export async function writeMark(store: Store): Promise<void> {
+  await store.txn([], [{ type: "put", key: markKey, value: "{}" }]);
+}
+
+/**
+ * What happened before `newest`: the events later than `since`. With it a client that watched a server which was
+ * restarted need not list everything again. `reached` says that an event of revision `newest` is among them; otherwise
+ * a mark is written, since a store does not say that there are no more.
+ */
+export async function pastEvents(
+  store: Store,
+  newest: number,
+  reached: boolean,
+  signal: AbortSignal,
+): Promise<{ readonly since: number; readonly events: readonly StoreEvent[] }> {
+  if (!reached) await writeMark(store);
+  const last = reached ? newest : newest + 1;
+  for (let back = span; back >= 1; back = Math.floor(back / 2)) {
+    const since = Math.max(newest - back, 0);
+    const events = await eventsBetween(store, since, last, signal);
+    if (events) return { since, events: events.filter(({ revision }) => revision <= newest) };
+  }
+  return { since: newest, events: [] };
+}
+
+/** Events later than `since`, up to one of revision `last` or later; undefined if they are forgotten or too much. */
+async function eventsBetween(
+  store: Store,
+  since: number,
+  last: number,
+  signal: AbortSignal,
+): Promise<readonly StoreEvent[] | undefined> {
+  const events: StoreEvent[] = [];
+  let text = 0;
+  try {
+    for await (const batch of store.watch(registryPrefix, since, signal)) {
+      for (const event of batch) {
+        // A store may have forgotten what a deletion deleted.
+        if (event.type === "delete" && event.previous === undefined) return undefined;
+        text += event.value.length;
+        events.push(event);
+      }
+      if (text > mostText) return undefined;
+      if ((events.at(-1)?.revision ?? 0) >= last) break;
+    }
+    return events;
+  } catch (error) {
+    if (error instanceof CompactedError) return undefined;
+    throw error;
+  }
+}

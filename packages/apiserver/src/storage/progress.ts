@@ -1,0 +1,88 @@
+import type { Clock, Log } from "@dray/client";
+import type { Store } from "@dray/store";
+import { lagging, readFailure } from "./failures.ts";
+import { Newest } from "./newest.ts";
+import { writeMark } from "./past.ts";
+
+/** What the watch of the store has not shown after so many milliseconds is answered with a timeout. */
+export const catchUpLimit = 10_000;
+
+/** Milliseconds after which a watch that shows nothing is made to (upstream asks etcd for its progress so often). */
+const progressDelay = 100;
+
+/** How far the caches have followed the store, and who waits for them to come further. */
+export class Progress {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #newest: Newest;
+  #revision = 0;
+  #waiting: { revision: number; done: () => void }[] = [];
+  #marking: Promise<void> | undefined;
+  /** The watch of the store runs. */
+  following = true;
+
+  constructor(store: Store, clock: Clock, log: Log) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#log = log;
+    this.#newest = new Newest(() => store.revision());
+  }
+
+  /** The revision that all caches have reached. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** The caches are at `revision`, be it an older one. */
+  reset(revision: number): void {
+    this.#revision = 0;
+    this.advance(revision);
+  }
+
+  advance(revision: number): void {
+    this.#revision = Math.max(this.#revision, revision);
+    if (this.#waiting.length === 0) return;
+    const ready = this.#waiting.filter((waiter) => waiter.revision <= this.#revision);
+    this.#waiting = this.#waiting.filter((waiter) => waiter.revision > this.#revision);
+    for (const waiter of ready) waiter.done();
+  }
+
+  /** Resolves true when the caches have reached `revision`, false if that takes longer than `milliseconds`. */
+  reached(revision: number, milliseconds: number): Promise<boolean> {
+    if (this.#revision >= revision) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const waiter = { revision, done: () => finish(true) };
+      const cancel = this.#clock.after(milliseconds, () => {
+        this.#waiting = this.#waiting.filter((other) => other !== waiter);
+        resolve(false);
+      });
+      const finish = (reached: boolean): void => {
+        cancel();
+        resolve(reached);
+      };
+      this.#waiting.push(waiter);
+    });
+  }
+
+  /** Resolves when the caches are at least as new as the store was at the time of the call. Throws as `Storage` says. */
+  async current(): Promise<void> {
+    const newest = await this.#newest.revision().catch((error: unknown) => {
+      throw readFailure(error);
+    });
+    const end = this.#clock.now() + catchUpLimit;
+    while (!(await this.reached(newest, progressDelay))) {
+      if (this.#clock.now() >= end) throw lagging(`revision ${newest}`);
+      // The newest revision may be one of another user of the store, of which our watch says nothing.
+      if (this.following) this.#mark();
+    }
+  }
+
+  #mark(): void {
+    this.#marking ??= writeMark(this.#store)
+      .catch((error: unknown) => this.#log.warn({ error }, "the store has refused a mark"))
+      .finally(() => {
+        this.#marking = undefined;
+      });
+  }
+}
