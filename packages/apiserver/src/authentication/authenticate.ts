@@ -39,7 +39,14 @@ export class Authenticator {
       case "user":
         return credential.user;
       case "certificate":
-        return withAuthenticated({ name: credential.commonName, groups: credential.organizations });
+        return withAuthenticated({
+          name: credential.commonName,
+          groups: credential.organizations,
+          ...(credential.uid === undefined ? {} : { uid: credential.uid }),
+          ...(credential.fingerprint === undefined
+            ? {}
+            : { extra: { [credentialId]: [`X509SHA256=${credential.fingerprint}`] } }),
+        });
       case "bearer": {
         const user = this.user(credential.token, this.#options.audiences);
         if ("error" in user) throw StatusError.of("Unauthorized", "Unauthorized");
@@ -62,6 +69,8 @@ export class Authenticator {
     return { user: withAuthenticated(answer.user), audiences: answer.audiences };
   }
 }
+
+const credentialId = "authentication.kubernetes.io/credential-id";
 
 function digest(token: string): string {
   return createHash("sha256").update(token).digest("hex");

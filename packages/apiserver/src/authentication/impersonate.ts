@@ -1,108 +1,249 @@
-import { StatusError } from "@dray/api";
-import type { UserInfo } from "@dray/client";
-import type { Attributes, Decision } from "../authorization/attributes.ts";
-import { denialText, resourceAttributes } from "../authorization/attributes.ts";
-import { serverError } from "../response.ts";
+import { dnsLabel, dnsSubdomain, StatusError } from "@dray/api";
+import type { ApiRequest, UserInfo } from "@dray/client";
+import {
+  type Attributes,
+  type Decision,
+  forbiddenError,
+  resourceAttributes,
+} from "../authorization/attributes.ts";
+import { nodesGroup } from "../authorization/node.ts";
 
 const userHeader = "impersonate-user";
 const groupHeader = "impersonate-group";
 const uidHeader = "impersonate-uid";
 const extraHeader = "impersonate-extra-";
+const nodePrefix = "system:node:";
+const authentication = "authentication.k8s.io";
+/** From so many checks on, a right to impersonate all of them is asked for first. */
+const many = 4;
+
+type Authorize = (attributes: Attributes) => Decision;
+/** What of a request says whom it wants to be. */
+type Headers = Pick<ApiRequest, "headers" | "repeated">;
 
 /**
- * The user that a request wants to act as (headers Impersonate-User, -Group, -Uid, -Extra-*), or the one who sent
- * it. Throws 403 where the sender may not impersonate that user, group or extra value.
+ * The user that a request wants to act as (headers Impersonate-User, -Group, -Uid, -Extra-*), or the one who sent it,
+ * whom `request` names. Where `constrained` the sender needs the right to impersonate such a user and the right to do
+ * this very thing in his name, or the old right `impersonate` for everything (KEP-5284). Throws 403 and 400.
  */
 export function impersonate(
-  sender: UserInfo,
-  headers: Readonly<Record<string, string>>,
-  authorize: (attributes: Attributes) => Decision,
+  request: Attributes,
+  headers: Headers,
+  authorize: Authorize,
+  constrained: boolean,
 ): UserInfo {
-  const name = headers[userHeader] ?? "";
-  const groups = split(headers[groupHeader]);
-  const uid = headers[uidHeader] ?? "";
-  const extra = new Map<string, string[]>();
-  for (const [header, value] of Object.entries(headers)) {
-    if (!header.startsWith(extraHeader)) continue;
-    extra.set(decodeKey(header.slice(extraHeader.length)), split(value));
-  }
-  if (name === "" && groups.length === 0 && uid === "" && extra.size === 0) return sender;
-  if (name === "") {
-    throw serverError(
-      "requested impersonation of groups, uid or extra without a user: Impersonate-User is missing",
-    );
-  }
-  const check = (
-    attributes: Partial<Attributes> & { group: string; resource: string; name: string },
-  ): void => {
-    const question = resourceAttributes({ user: sender, verb: "impersonate", ...attributes });
-    const decision = authorize(question);
-    if (decision.allowed) return;
-    const qualified = question.group === "" ? question.resource : `${question.resource}.${question.group}`;
-    throw StatusError.of(
-      "Forbidden",
-      `${qualified} ${JSON.stringify(question.name)} is forbidden: ${denialText(question, decision.reason)}`,
-      {
-        name: question.name,
-        ...(question.group === "" ? {} : { group: question.group }),
-        kind: question.resource,
-      },
-    );
-  };
-  const account = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(name);
-  if (account) {
-    check({
-      group: "",
-      version: "v1",
-      resource: "serviceaccounts",
-      namespace: account[1]!,
-      name: account[2]!,
-    });
-  } else {
-    check({ group: "", version: "v1", resource: "users", name });
-  }
-  for (const group of groups) check({ group: "", version: "v1", resource: "groups", name: group });
-  if (uid !== "") check({ group: "authentication.k8s.io", version: "v1", resource: "uids", name: uid });
-  for (const [key, values] of extra) {
-    for (const value of values) {
-      check({
-        group: "authentication.k8s.io",
-        version: "v1",
-        resource: "userextras",
-        subresource: key,
-        name: value,
-      });
+  const wanted = wantedUser(headers);
+  if (wanted === undefined) return request.user;
+  const modes = [...(constrained ? constrainedModes(request.user, wanted) : []), "legacy"];
+  let first: unknown;
+  for (const mode of modes) {
+    try {
+      return mode === "legacy"
+        ? checkUser(wanted, request.user, "impersonate", authorize)
+        : checkMode(wanted, request, mode, authorize);
+    } catch (error) {
+      if (!(error instanceof StatusError)) throw error;
+      first ??= error;
     }
   }
+  throw first;
+}
+
+interface WantedUser {
+  readonly name: string;
+  readonly uid: string;
+  readonly groups: readonly string[];
+  readonly extra: Readonly<Record<string, readonly string[]>>;
+}
+
+function wantedUser({ headers, repeated = {} }: Headers): WantedUser | undefined {
+  const values = (header: string): readonly string[] =>
+    repeated[header] ?? (headers[header] === undefined ? [] : [headers[header]]);
+  // A client may name a key like something that every object has.
+  const lists = new Map<string, readonly string[]>();
+  for (const header of Object.keys(headers)) {
+    if (!header.startsWith(extraHeader)) continue;
+    const key = decodeKey(header.slice(extraHeader.length));
+    lists.set(key, [...(lists.get(key) ?? []), ...values(header)]);
+  }
+  const extra = Object.fromEntries(lists);
+  const wanted = {
+    name: headers[userHeader] ?? "",
+    uid: headers[uidHeader] ?? "",
+    groups: values(groupHeader),
+    extra,
+  };
+  if (wanted.name !== "") return wanted;
+  if (wanted.uid === "" && wanted.groups.length === 0 && Object.keys(extra).length === 0) return undefined;
+  throw StatusError.of("BadRequest", `requested ${goText(wanted)} without impersonating a user name`);
+}
+
+/** Which kinds of limited impersonation fit the user, the narrowest first. */
+function constrainedModes(sender: UserInfo, wanted: WantedUser): string[] {
+  const node = nodeName(wanted.name);
+  const plain = wanted.uid === "" && wanted.groups.length === 0 && Object.keys(wanted.extra).length === 0;
+  if (node !== undefined) {
+    if (!plain) return [];
+    const own = sender.extra?.[`authentication.kubernetes.io/node-name`] ?? [];
+    const associated = accountOf(sender.name) !== undefined && own.length === 1 && own[0] === node;
+    return [...(associated ? ["associated-node"] : []), "arbitrary-node"];
+  }
+  if (accountOf(wanted.name) !== undefined) return plain ? ["serviceaccount"] : [];
+  return ["user-info"];
+}
+
+/** Both rights: to do this in somebody's name, and to take that name. */
+function checkMode(wanted: WantedUser, request: Attributes, mode: string, authorize: Authorize): UserInfo {
+  const associated = mode === "associated-node";
+  const sender = associated ? withNodeKeys(request.user) : request.user;
+  demand(authorize, { ...request, user: sender, verb: `impersonate-on:${mode}:${request.verb}` });
+  return checkUser(wanted, sender, `impersonate:${mode}`, authorize, associated);
+}
+
+/** Which node it is does not count here, so that the authorizer must not see it. */
+function withNodeKeys(user: UserInfo): UserInfo {
+  const keys = Object.keys(user.extra ?? {}).sort();
+  return { ...user, extra: { "authentication.kubernetes.io/associated-node-keys": keys } };
+}
+
+function checkUser(
+  wanted: WantedUser,
+  sender: UserInfo,
+  verb: string,
+  authorize: Authorize,
+  anyNode = false,
+): UserInfo {
+  const limited = verb !== "impersonate";
+  const group = limited ? authentication : "";
+  const ask = (resource: string, name: string, more: Partial<Attributes> = {}): Attributes =>
+    resourceAttributes({ user: sender, verb, group, version: "v1", resource, name, ...more });
+  let groups = wanted.groups;
+  const node = limited ? nodeName(wanted.name) : undefined;
+  const account = accountOf(wanted.name);
+  let question = ask("users", wanted.name);
+  if (node !== undefined) {
+    question = ask("nodes", anyNode ? "*" : node);
+    groups = [nodesGroup];
+  } else if (account) {
+    question = ask("serviceaccounts", account.name, { namespace: account.namespace });
+    if (groups.length === 0)
+      groups = ["system:serviceaccounts", `system:serviceaccounts:${account.namespace}`];
+  }
+  demand(authorize, question);
+  if (wanted.uid !== "") demand(authorize, ask("uids", wanted.uid, { group: authentication }));
+  checkGroups(wanted.groups, limited, (name) => ask("groups", name), authorize);
+  checkExtra(
+    wanted.extra,
+    limited,
+    (key, name) => ask("userextras", name, { group: authentication, subresource: key }),
+    authorize,
+  );
   return {
-    name,
-    ...(uid === "" ? {} : { uid }),
-    groups: allGroups(name, groups, account?.[1]),
-    extra: Object.fromEntries(extra),
+    name: wanted.name,
+    ...(wanted.uid === "" ? {} : { uid: wanted.uid }),
+    groups: withAuthenticated(wanted.name, groups),
+    extra: wanted.extra,
   };
 }
 
-/** A service account without explicit groups gets its own; everybody but system:anonymous is authenticated. */
-function allGroups(name: string, groups: readonly string[], namespace: string | undefined): string[] {
-  const all = [...groups];
-  if (namespace !== undefined && groups.length === 0) {
-    all.push("system:serviceaccounts", `system:serviceaccounts:${namespace}`);
+function checkGroups(
+  groups: readonly string[],
+  limited: boolean,
+  ask: (name: string) => Attributes,
+  authorize: Authorize,
+): void {
+  if (limited && groups.includes(""))
+    throw forbiddenError(ask(""), "impersonating the empty string group is not allowed");
+  if (limited && groups.includes("system:masters"))
+    throw forbiddenError(ask("system:masters"), "impersonating the system:masters group is not allowed");
+  if (limited && groups.length >= many && authorize(ask("*")).allowed) return;
+  for (const group of groups) demand(authorize, ask(group));
+}
+
+function checkExtra(
+  extra: WantedUser["extra"],
+  limited: boolean,
+  ask: (key: string, name: string) => Attributes,
+  authorize: Authorize,
+): void {
+  const entries = Object.entries(extra);
+  const values = entries.flatMap(([, list]) => list);
+  if (limited) {
+    for (const [key, list] of entries) {
+      const wrong = extraError(key, list);
+      if (wrong !== undefined) throw forbiddenError(ask("", ""), wrong);
+    }
+    if ((entries.length >= many || values.length >= many) && authorize(ask("*", "*")).allowed) return;
   }
+  for (const [key, list] of entries) for (const value of list) demand(authorize, ask(key, value));
+}
+
+/** What limited impersonation has against a key of the user's extra, or its values. */
+function extraError(key: string, values: readonly string[]): string | undefined {
+  if (key === "") return "impersonating the empty string key in extra is not allowed";
+  const wrong = domainPrefixedPathError(key);
+  if (wrong !== undefined)
+    return `impersonating an invalid key in extra is not allowed: extra.key: Invalid value: ${wrong}`;
+  if (key !== key.toLowerCase())
+    return `impersonating a non-lowercase key in extra is not allowed: ${JSON.stringify(key)}`;
+  if (values.includes("")) return "impersonating the empty string value in extra is not allowed";
+  return undefined;
+}
+
+function domainPrefixedPathError(key: string): string | undefined {
+  const mark = key.indexOf("/");
+  if (mark <= 0 || mark === key.length - 1)
+    return `${JSON.stringify(key)}: must be a domain-prefixed path (such as "acme.io/foo")`;
+  const [host, path] = [key.slice(0, mark), key.slice(mark + 1)];
+  const [wrong] = dnsSubdomain(host);
+  if (wrong !== undefined) return `${JSON.stringify(host)}: ${wrong}`;
+  if (/^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/.test(path)) return undefined;
+  return `${JSON.stringify(path)}: Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')`;
+}
+
+function demand(authorize: Authorize, question: Attributes): void {
+  const decision = authorize(question);
+  if (!decision.allowed) throw forbiddenError(question, decision.reason);
+}
+
+/** Everybody but system:anonymous is authenticated, unless his groups say otherwise. */
+function withAuthenticated(name: string, groups: readonly string[]): string[] {
+  const all = [...groups];
   const own = name === "system:anonymous" ? "system:unauthenticated" : "system:authenticated";
-  const special = all.includes("system:authenticated") || all.includes("system:unauthenticated");
-  if (!special) all.push(own);
+  if (!all.includes(own) && !all.includes("system:unauthenticated")) all.push(own);
   return all;
 }
 
-/** Repeated headers arrive joined by a comma. */
-function split(value: string | undefined): string[] {
-  return value === undefined ? [] : value.split(",").map((item) => item.trim());
+function nodeName(user: string): string | undefined {
+  if (!user.startsWith(nodePrefix)) return undefined;
+  const name = user.slice(nodePrefix.length);
+  return dnsSubdomain(name).length === 0 ? name : undefined;
 }
 
+function accountOf(user: string): { namespace: string; name: string } | undefined {
+  const match = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(user);
+  if (match === null) return undefined;
+  const [, namespace = "", name = ""] = match;
+  return dnsLabel(namespace).length + dnsSubdomain(name).length === 0 ? { namespace, name } : undefined;
+}
+
+/** The name of a header is in lower case; what is escaped in it need not be. An escape that is none is left. */
 function decodeKey(key: string): string {
-  try {
-    return decodeURIComponent(key).toLowerCase();
-  } catch {
-    return key;
-  }
+  if (/%(?![0-9a-f]{2})/.test(key)) return key;
+  const bytes = key.replace(/%(..)/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+  return Buffer.from(bytes, "latin1").toString("utf8");
+}
+
+/** As Go prints the structure in its source form. */
+function goText({ name, uid, groups, extra }: WantedUser): string {
+  const list = (items: readonly string[]): string =>
+    items.length === 0
+      ? "[]string(nil)"
+      : `[]string{${items.map((item) => JSON.stringify(item)).join(", ")}}`;
+  const entries = Object.entries(extra).sort(([left], [right]) => (left < right ? -1 : 1));
+  const map =
+    entries.length === 0
+      ? "map[string][]string(nil)"
+      : `map[string][]string{${entries.map(([key, values]) => `${JSON.stringify(key)}:${list(values)}`).join(", ")}}`;
+  return `&user.DefaultInfo{Name:${JSON.stringify(name)}, UID:${JSON.stringify(uid)}, Groups:${list(groups)}, Extra:${map}}`;
 }

@@ -1,7 +1,10 @@
-import type { Node, Pod, Secret, ServiceAccount } from "@dray/api/core/v1";
+import type { KubeObject } from "@dray/api";
+import type { Pod, Secret, ServiceAccount } from "@dray/api/core/v1";
 import type { Clock, UserInfo } from "@dray/client";
 import { objectKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
+import { claimsOf, leewaySeconds, timeError } from "./claims.ts";
+import { legacyIssuer, legacyToken } from "./legacy-token.ts";
 import type { NamedObject, TokenClaims, TokenSigner } from "./token.ts";
 
 export const serviceAccountPrefix = "system:serviceaccount:";
@@ -23,15 +26,17 @@ export interface BoundTo {
 
 /** Makes and checks the tokens of service accounts. */
 export class ServiceAccountTokens {
-  readonly #signer: TokenSigner;
+  readonly signer: TokenSigner;
   readonly #storage: Storage;
   readonly #clock: Clock;
   readonly #newId: () => string;
   readonly issuer: string;
+  /** Told of each use of a token that lies in a secret. */
+  legacyUsed?: (secret: Secret) => void;
   readonly #believed = new Map<string, { readonly claims: TokenClaims; readonly until: number }>();
 
   constructor(signer: TokenSigner, issuer: string, storage: Storage, clock: Clock, newId: () => string) {
-    this.#signer = signer;
+    this.signer = signer;
     this.issuer = issuer;
     this.#storage = storage;
     this.#clock = clock;
@@ -41,7 +46,7 @@ export class ServiceAccountTokens {
   issue(account: ServiceAccount, audiences: readonly string[], seconds: number, bound: BoundTo): string {
     const now = Math.floor(this.#clock.now() / 1000);
     const { namespace, name } = account.metadata;
-    return this.#signer.sign({
+    return this.signer.sign({
       aud: audiences,
       exp: now + seconds,
       iat: now,
@@ -63,25 +68,44 @@ export class ServiceAccountTokens {
   check(token: string, audiences: readonly string[]): TokenAnswer {
     const now = this.#clock.now();
     const believed = this.#believed.get(token);
-    const claims = believed && believed.until > now ? believed.claims : this.#signer.verify(token);
-    if (claims === undefined || typeof claims["kubernetes.io"] !== "object")
-      return { error: "invalid bearer token" };
-    const shared = audiences.filter((audience) => claims.aud.includes(audience));
-    if (shared.length === 0) {
-      return {
-        error: `[invalid bearer token, token audiences ${goList(claims.aud)} is invalid for the target audiences ${goList(audiences)}]`,
-      };
+    let claims = believed && believed.until > now ? believed.claims : undefined;
+    if (claims === undefined) {
+      const verified = this.signer.verify(token, [this.issuer, legacyIssuer]);
+      if ("error" in verified) return refused(verified.error);
+      if (verified.claims["iss"] === legacyIssuer) {
+        return this.#checkLegacy(token, verified.claims, audiences);
+      }
+      const read = claimsOf(verified.claims, this.issuer);
+      if ("error" in read) return refused(read.error);
+      claims = read;
     }
-    const seconds = now / 1000;
-    if (claims.iss !== this.issuer || seconds >= claims.exp || seconds < claims.nbf - 60) {
-      return { error: `[invalid bearer token, service account token has expired]` };
-    }
+    const { aud } = claims;
+    const shared = audiences.filter((audience) => aud.includes(audience));
+    if (shared.length === 0) return wrongAudience(aud, audiences);
+    const wrong = timeError(claims, now / 1000);
+    if (wrong !== undefined) return refused(wrong);
     if (claims !== believed?.claims) {
-      const wrong = this.#invalidated(claims);
-      if (wrong !== undefined) return { error: `[invalid bearer token, ${wrong}]` };
+      const gone = this.#invalidated(claims);
+      if (gone !== undefined) return refused(gone);
       this.#believe(token, claims, now);
     }
     return { user: userOf(claims), audiences: shared };
+  }
+
+  /** Tokens from secrets name no audience: they are made for this server. */
+  #checkLegacy(
+    token: string,
+    claims: Readonly<Record<string, unknown>>,
+    audiences: readonly string[],
+  ): TokenAnswer {
+    const shared = audiences.filter((audience) => audience === this.issuer);
+    if (shared.length === 0) return wrongAudience([this.issuer], audiences);
+    const found = legacyToken(token, claims, this.#storage);
+    if ("error" in found) return refused(found.error);
+    this.legacyUsed?.(found.secret);
+    const { name, namespace = "", uid } = found.account.metadata;
+    const groups = ["system:serviceaccounts", `system:serviceaccounts:${namespace}`];
+    return { user: { name: `${serviceAccountPrefix}${namespace}:${name}`, uid, groups }, audiences: shared };
   }
 
   #believe(token: string, claims: TokenClaims, now: number): void {
@@ -93,26 +117,54 @@ export class ServiceAccountTokens {
     this.#believed.set(token, { claims, until: now + believedMilliseconds });
   }
 
-  /** The account and what the token is bound to must still be the same objects. */
+  /** The account and what the token is bound to must still be the same objects, and not be on their way out. */
   #invalidated(claims: TokenClaims): string | undefined {
     const { namespace, serviceaccount, pod, secret, node } = claims["kubernetes.io"];
-    const account = this.#get<ServiceAccount>("serviceaccounts", namespace, serviceaccount.name);
-    if (account?.metadata.uid !== serviceaccount.uid) return "service account token has been invalidated";
-    if (pod && this.#get<Pod>("pods", namespace, pod.name)?.metadata.uid !== pod.uid) {
-      return "service account token has been invalidated";
-    }
-    if (secret && this.#get<Secret>("secrets", namespace, secret.name)?.metadata.uid !== secret.uid) {
-      return "service account token has been invalidated";
-    }
-    if (node && !pod && this.#get<Node>("nodes", "", node.name)?.metadata.uid !== node.uid) {
-      return "service account token has been invalidated";
-    }
-    return undefined;
+    const { name, uid: claimed } = serviceaccount;
+    if (name === "") return "resource name may not be empty";
+    const account = this.#get("serviceaccounts", namespace, name);
+    if (account === undefined) return `serviceaccounts ${JSON.stringify(name)} not found`;
+    const { uid } = account.metadata;
+    if (uid !== claimed) return `service account UID (${uid}) does not match claim (${claimed})`;
+    if (this.#isLeaving(account)) return `service account ${namespace}/${name} has been deleted`;
+    return (
+      this.#unbound("Secret", namespace, secret) ??
+      this.#unbound("Pod", namespace, pod) ??
+      // Which node a pod is on does not change.
+      (pod ? undefined : this.#unbound("Node", "", node))
+    );
   }
 
-  #get<T>(resource: string, namespace: string, name: string): T | undefined {
-    return this.#storage.cache(resource).get(objectKey(resource, namespace, name))?.object as T | undefined;
+  #unbound(kind: string, namespace: string, bound: NamedObject | undefined): string | undefined {
+    if (bound === undefined) return undefined;
+    const word = kind.toLowerCase();
+    const object = this.#get(`${word}s`, namespace, bound.name);
+    if (object === undefined) return "service account token has been invalidated";
+    const { uid } = object.metadata;
+    if (uid !== bound.uid)
+      return `${word} UID (${uid}) does not match service account ${word} ref claim (${bound.uid})`;
+    return this.#isLeaving(object) ? "service account token has been invalidated" : undefined;
   }
+
+  /** An object may wait for its finalizers long after its deletion; its tokens end a minute after it. */
+  #isLeaving({ metadata }: KubeObject): boolean {
+    const { deletionTimestamp } = metadata;
+    if (deletionTimestamp === undefined) return false;
+    return Date.parse(deletionTimestamp) < this.#clock.now() - leewaySeconds * 1000;
+  }
+
+  #get(resource: string, namespace: string, name: string): KubeObject | undefined {
+    return this.#storage.cache(resource).get(objectKey(resource, namespace, name))?.object;
+  }
+}
+
+/** 401 in the words of upstream's chain: the general error, then what a way to know tokens says. */
+function refused(error: string): TokenAnswer {
+  return { error: error === "" ? "invalid bearer token" : `[invalid bearer token, ${error}]` };
+}
+
+function wrongAudience(own: readonly string[], wanted: readonly string[]): TokenAnswer {
+  return refused(`token audiences ${goList(own)} is invalid for the target audiences ${goList(wanted)}`);
 }
 
 /** The user that the claims of a token describe. */

@@ -4,9 +4,9 @@ import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, ve
 export interface TokenClaims {
   readonly aud: readonly string[];
   /** Seconds since the epoch. */
-  readonly exp: number;
-  readonly iat: number;
-  readonly nbf: number;
+  readonly exp?: number;
+  readonly iat?: number;
+  readonly nbf?: number;
   readonly iss: string;
   readonly jti: string;
   readonly sub: string;
@@ -24,45 +24,98 @@ export interface NamedObject {
   readonly uid: string;
 }
 
-/** Signs and checks JWTs with one key: ES256 for a P-256 key, RS256 for an RSA key. */
+/** Claims that a believed key has signed, or why they do not count: an empty text where the token is of no issuer. */
+export type Verified = { readonly claims: Readonly<Record<string, unknown>> } | { readonly error: string };
+
+interface BelievedKey {
+  readonly key: KeyObject;
+  readonly id: string;
+  readonly algorithm: "ES256" | "RS256";
+}
+
+/** Signs JWTs with one key, and checks those of any of several: ES256 for a P-256 key, RS256 for an RSA key. */
 export class TokenSigner {
   readonly #private: KeyObject;
-  readonly #public: KeyObject;
-  readonly #algorithm: "ES256" | "RS256";
+  readonly #believed: readonly BelievedKey[];
+  readonly algorithm: "ES256" | "RS256";
   readonly #keyId: string;
 
-  /** `key` is a private key in PEM form. Throws a TypeError for other kinds of keys. */
-  constructor(key: string) {
+  /**
+   * `key` is a private key in PEM form; `verificationKeys` are the keys whose tokens are believed, public, private or
+   * certificates; the signing key alone if there are none (--service-account-key-file). Throws a TypeError for other
+   * kinds of keys.
+   */
+  constructor(key: string, verificationKeys: readonly string[] = []) {
     this.#private = createPrivateKey(key);
-    this.#public = createPublicKey(this.#private);
-    const type = this.#private.asymmetricKeyType;
-    if (type !== "ec" && type !== "rsa") {
-      throw new TypeError(`the service-account key is of type ${type}: an EC (P-256) or RSA key is needed`);
-    }
-    this.#algorithm = type === "ec" ? "ES256" : "RS256";
-    const der = this.#public.export({ type: "spki", format: "der" });
-    this.#keyId = createHash("sha256").update(der).digest("base64url");
+    const own = createPublicKey(this.#private);
+    this.algorithm = algorithmOf(this.#private);
+    const keys = verificationKeys.map((pem) => createPublicKey(pem));
+    this.#believed = (keys.length === 0 ? [own] : keys).map((believed) => ({
+      key: believed,
+      id: keyIdOf(believed),
+      algorithm: algorithmOf(believed),
+    }));
+    this.#keyId = keyIdOf(own);
+  }
+
+  /** The keys whose tokens are believed, as JSON Web Keys (RFC 7517). */
+  publicKeys(): object[] {
+    return this.#believed.map(({ key, id, algorithm }) => {
+      const { kty, ...parameters } = key.export({ format: "jwk" });
+      return { use: "sig", kty, kid: id, alg: algorithm, ...parameters };
+    });
+  }
+
+  /** The algorithms of these keys, each once. */
+  get algorithms(): string[] {
+    return [...new Set(this.#believed.map(({ algorithm }) => algorithm))].sort();
   }
 
   sign(claims: TokenClaims): string {
-    const head = encode({ alg: this.#algorithm, kid: this.#keyId });
+    const head = encode({ alg: this.algorithm, kid: this.#keyId });
     const text = `${head}.${encode(claims)}`;
     const signature = sign("sha256", Buffer.from(text), { key: this.#private, dsaEncoding: "ieee-p1363" });
     return `${text}.${signature.toString("base64url")}`;
   }
 
-  /** The claims of a token that this key has signed, whatever they say; undefined if it has not. */
-  verify(token: string): TokenClaims | undefined {
+  /** The claims of a token of one of these issuers that a believed key has signed. Errors are in upstream's words. */
+  verify(token: string, issuers: readonly string[]): Verified {
     const parts = token.split(".");
-    if (parts.length !== 3) return undefined;
-    const head = decode(parts[0]!);
-    if (head?.["alg"] !== this.#algorithm) return undefined;
+    if (parts.length !== 3 || !parts.every((part) => base64url.test(part))) return { error: "" };
+    const [head, claims] = [decode(parts[0]!), decode(parts[1]!)];
+    if (head === undefined || claims === undefined || !issuers.includes(claims["iss"] as string)) {
+      return { error: "" };
+    }
+    const keyId = head["kid"] ?? "";
+    const keys = this.#believed.filter(({ id }) => keyId === "" || keyId === id);
+    if (keys.length === 0) return { error: "invalid signature, no keys found" };
     const text = Buffer.from(`${parts[0]}.${parts[1]}`);
     const signature = Buffer.from(parts[2]!, "base64url");
-    const key = { key: this.#public, dsaEncoding: "ieee-p1363" } as const;
-    if (!verify("sha256", text, key, signature)) return undefined;
-    return decode(parts[1]!) as TokenClaims | undefined;
+    const signed = keys.some(
+      ({ key, algorithm }) =>
+        head["alg"] === algorithm && verify("sha256", text, { key, dsaEncoding: "ieee-p1363" }, signature),
+    );
+    // Who marks a part of the header as critical wants it understood, and none is.
+    if (!signed || head["crit"] !== undefined) {
+      return { error: "go-jose/go-jose: error in cryptographic primitive" };
+    }
+    return { claims };
   }
+}
+
+/** Node's decoder passes over what does not belong there: a token would have many spellings. */
+const base64url = /^[\w-]*$/;
+
+function keyIdOf(key: KeyObject): string {
+  return createHash("sha256")
+    .update(key.export({ type: "spki", format: "der" }))
+    .digest("base64url");
+}
+
+function algorithmOf({ asymmetricKeyType: type }: KeyObject): "ES256" | "RS256" {
+  if (type === "ec") return "ES256";
+  if (type === "rsa") return "RS256";
+  throw new TypeError(`the service-account key is of type ${type}: an EC (P-256) or RSA key is needed`);
 }
 
 function encode(value: object): string {

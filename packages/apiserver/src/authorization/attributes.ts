@@ -1,4 +1,6 @@
+import { quoted, StatusError } from "@dray/api";
 import type { UserInfo } from "@dray/client";
+import { genericError, qualified } from "../response.ts";
 
 /** What somebody wants to do: the question that authorizers answer. */
 export interface Attributes {
@@ -43,12 +45,26 @@ export function resourceAttributes(
 /** The words of a 403: who cannot do what to which resource where. */
 export function denialText(attributes: Attributes, reason: string): string {
   const { user, verb, resource, subresource, group, namespace, path } = attributes;
-  const quoted = JSON.stringify(user.name);
+  const who = quoted(user.name);
   if (!attributes.isResource) {
-    return `User ${quoted} cannot ${verb} path ${JSON.stringify(path)}${reason === "" ? "" : `: ${reason}`}`;
+    return `User ${who} cannot ${verb} path ${quoted(path)}${reason === "" ? "" : `: ${reason}`}`;
   }
   const what = subresource === "" ? resource : `${resource}/${subresource}`;
-  const where = namespace === "" ? "at the cluster scope" : `in the namespace ${JSON.stringify(namespace)}`;
+  const where = namespace === "" ? "at the cluster scope" : `in the namespace ${quoted(namespace)}`;
   const why = reason === "" ? "" : `: ${reason}`;
-  return `User ${quoted} cannot ${verb} resource ${JSON.stringify(what)} in API group ${JSON.stringify(group)} ${where}${why}`;
+  return `User ${who} cannot ${verb} resource ${quoted(what)} in API group ${quoted(group)} ${where}${why}`;
+}
+
+/** 403 for a question that was answered with no. */
+export function forbiddenError(attributes: Attributes, reason: string): StatusError {
+  const text = denialText(attributes, reason);
+  if (!attributes.isResource || attributes.resource === "")
+    return genericError("Forbidden", `forbidden: ${text}`);
+  const { name, group, resource } = attributes;
+  const subject = name === "" ? qualified(attributes) : `${qualified(attributes)} ${quoted(name)}`;
+  return StatusError.of("Forbidden", `${subject} is forbidden: ${text}`, {
+    ...(name === "" ? {} : { name }),
+    ...(group === "" ? {} : { group }),
+    kind: resource,
+  });
 }

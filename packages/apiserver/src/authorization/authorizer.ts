@@ -12,6 +12,7 @@ export function createAuthorizer(storage: Storage, rbac: Rbac): (attributes: Att
     if (byNode?.allowed) return byNode;
     const byRole = rbac.authorize(attributes);
     if (byRole?.allowed) return byRole;
-    return { allowed: false, reason: byNode?.reason ?? "" };
+    const reasons = [byNode?.reason, byRole?.reason].filter((reason) => !!reason);
+    return { allowed: false, reason: reasons.join("\n") };
   };
 }

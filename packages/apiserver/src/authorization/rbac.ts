@@ -11,6 +11,8 @@ import type { Storage } from "../storage/storage.ts";
 import type { Attributes, Decision } from "./attributes.ts";
 import { ruleAllows } from "./rules.ts";
 
+const group = "rbac.authorization.k8s.io";
+
 type Binding = ClusterRoleBinding | RoleBinding;
 
 interface Grant {
@@ -36,12 +38,19 @@ export class Rbac {
   }
 
   readonly authorize = (attributes: Attributes): Decision | undefined => {
+    const missing = new Set<string>();
     for (const grant of this.#grantsOf(attributes.user, attributes.isResource ? attributes.namespace : "")) {
-      for (const rule of this.#rules(grant)) {
+      const { roleRef } = grant.binding;
+      const rules = this.rulesOfRef(roleRef, grant.namespace);
+      if (rules === undefined)
+        missing.add(`${roleRef.kind.toLowerCase()}.${group} "${roleRef.name}" not found`);
+      for (const rule of rules ?? []) {
         if (ruleAllows(rule, attributes)) return { allowed: true, reason: reasonOf(grant) };
       }
     }
-    return undefined;
+    if (missing.size === 0) return undefined;
+    const texts = [...missing];
+    return { allowed: false, reason: `RBAC: ${texts.length === 1 ? texts[0] : `[${texts.join(", ")}]`}` };
   };
 
   /** All rules that hold for a user in a namespace ("" for the cluster only). */

@@ -39,7 +39,7 @@ export function breakdown(rule: PolicyRule): PolicyRule[] {
   const parts: PolicyRule[] = [];
   for (const apiGroup of rule.apiGroups ?? []) {
     for (const resource of rule.resources ?? []) {
-      for (const verb of rule.verbs) {
+      for (const verb of rule.verbs ?? []) {
         const base: PolicyRule = { verbs: [verb], apiGroups: [apiGroup], resources: [resource] };
         const names = rule.resourceNames ?? [];
         if (names.length === 0) parts.push(base);
@@ -48,7 +48,7 @@ export function breakdown(rule: PolicyRule): PolicyRule[] {
     }
   }
   for (const url of rule.nonResourceURLs ?? []) {
-    for (const verb of rule.verbs) parts.push({ verbs: [verb], nonResourceURLs: [url] });
+    for (const verb of rule.verbs ?? []) parts.push({ verbs: [verb], nonResourceURLs: [url] });
   }
   return parts;
 }

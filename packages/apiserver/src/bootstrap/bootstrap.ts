@@ -1,21 +1,33 @@
 import { type KubeObject, StatusError } from "@dray/api";
+import type { ClusterRole, ClusterRoleBinding } from "@dray/api/rbac/v1";
 import { systemPriorityClasses } from "../admission/priority.ts";
+import { uncovered } from "../authorization/rules.ts";
 import type { ServedResource } from "../registry/kinds.ts";
 import type { Registry } from "../registry/registry.ts";
+import { deepEqual, thaw } from "../storage/json.ts";
 import { bootstrapBindings, bootstrapRoles } from "./policy.ts";
 
 const system = { name: "system:apiserver", groups: ["system:masters"] };
 
 const namespaceNames = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
+const options = {
+  dryRun: false,
+  fieldManager: "kube-apiserver",
+  fieldValidation: "Ignore",
+  force: false,
+} as const;
+
 /**
  * Creates what every cluster begins with and this one lacks: namespaces, roles and bindings, priority classes, the
- * service `kubernetes`. What is there already is left as it is.
+ * service `kubernetes` and the range of its address. Roles and bindings that lack something that they should have get it, unless their annotation
+ * says otherwise; all else that is there already is left as it is.
  */
 export async function bootstrap(
   registry: Registry,
   resources: readonly ServedResource[],
-  endpoint: { readonly clusterIP: string; readonly port: number },
+  /** PEM of the authority whose client certificates are believed. */
+  clientAuthority: string | undefined,
 ): Promise<void> {
   const served = (group: string, resource: string): ServedResource =>
     resources.find((row) => row.group === group && row.resource === resource && row.version === "v1")!;
@@ -31,7 +43,7 @@ export async function bootstrap(
           name: "",
           user: system,
           verb: "create",
-          options: { dryRun: false, fieldManager: "kube-apiserver", fieldValidation: "Ignore", force: false },
+          options,
         },
         structuredClone(object),
       );
@@ -39,14 +51,20 @@ export async function bootstrap(
       if (!StatusError.is(error, "AlreadyExists")) throw error;
     }
   };
-  const rbac = "rbac.authorization.k8s.io";
+  const policy = [...bootstrapRoles(), ...bootstrapBindings()];
+  const ensurePolicy = (draft: (typeof policy)[number]): Promise<void> => {
+    const { name, namespace = "" } = draft.metadata;
+    const resource = served("rbac.authorization.k8s.io", `${draft.kind.toLowerCase()}s`);
+    const present = registry.find(resource, namespace, name);
+    if (present === undefined) return ensure(resource, draft, namespace);
+    return reconcile(registry, resource, present.object, draft as unknown as KubeObject);
+  };
   // Writes of one turn share one durable commit.
   await Promise.all([
     ...namespaceNames.map((name) =>
       ensure(served("", "namespaces"), { apiVersion: "v1", kind: "Namespace", metadata: { name }, spec: {} }),
     ),
-    ...bootstrapRoles().map((role) => ensure(served(rbac, "clusterroles"), role)),
-    ...bootstrapBindings().map((binding) => ensure(served(rbac, "clusterrolebindings"), binding)),
+    ...policy.filter(({ metadata }) => metadata.namespace === undefined).map(ensurePolicy),
     ...systemPriorityClasses.map(({ name, ...rest }) =>
       ensure(served("scheduling.k8s.io", "priorityclasses"), {
         apiVersion: "scheduling.k8s.io/v1",
@@ -57,28 +75,58 @@ export async function bootstrap(
       }),
     ),
   ]);
-  await ensure(
-    served("", "services"),
-    {
-      apiVersion: "v1",
-      kind: "Service",
-      metadata: {
-        name: "kubernetes",
-        namespace: "default",
-        labels: { component: "apiserver", provider: "kubernetes" },
-      },
-      spec: {
-        type: "ClusterIP",
-        clusterIP: endpoint.clusterIP,
-        clusterIPs: [endpoint.clusterIP],
-        ipFamilies: ["IPv4"],
-        ipFamilyPolicy: "SingleStack",
-        internalTrafficPolicy: "Cluster",
-        sessionAffinity: "None",
-        ports: [{ name: "https", protocol: "TCP", port: 443, targetPort: endpoint.port }],
-      },
-      status: { loadBalancer: {} },
-    },
-    "default",
+  const configMap = (name: string, data: Record<string, string>): Promise<void> =>
+    ensure(
+      served("", "configmaps"),
+      { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "kube-system" }, data },
+      "kube-system",
+    );
+  await Promise.all([
+    // From when on secrets with tokens are marked when they are used: unmarked ones may be cleaned away later.
+    configMap("kube-apiserver-legacy-service-account-token-tracking", { since: registry.now().slice(0, 10) }),
+    // How other servers check the certificates of their clients.
+    ...(clientAuthority === undefined
+      ? []
+      : [configMap("extension-apiserver-authentication", { "client-ca-file": clientAuthority })]),
+    ...policy.filter(({ metadata }) => metadata.namespace !== undefined).map(ensurePolicy),
+  ]);
+}
+
+/** Adds to a role the rules, and to a binding the subjects, that it should have and lacks. */
+async function reconcile(
+  registry: Registry,
+  served: ServedResource,
+  present: KubeObject,
+  wanted: KubeObject,
+): Promise<void> {
+  if (present.metadata.annotations?.["rbac.authorization.kubernetes.io/autoupdate"] === "false") return;
+  const changed = served.resource.endsWith("roles")
+    ? withRules(present as ClusterRole, wanted as ClusterRole)
+    : withSubjects(present as ClusterRoleBinding, wanted as ClusterRoleBinding);
+  if (changed === undefined) return;
+  const { name, namespace = "" } = present.metadata;
+  await registry.update(
+    { served, subresource: "", namespace, name, user: system, verb: "update", options },
+    { unchecked: true, change: () => thaw(changed) },
   );
+}
+
+function withRules(present: ClusterRole, wanted: ClusterRole): ClusterRole | undefined {
+  // The rules of an aggregating role follow from others.
+  if (wanted.aggregationRule) return undefined;
+  const missing = uncovered(present.rules ?? [], wanted.rules ?? []);
+  return missing.length === 0 ? undefined : { ...present, rules: [...(present.rules ?? []), ...missing] };
+}
+
+function withSubjects(
+  present: ClusterRoleBinding,
+  wanted: ClusterRoleBinding,
+): ClusterRoleBinding | undefined {
+  // A role reference never changes: a binding to another role is somebody's own.
+  if (!deepEqual(present.roleRef, wanted.roleRef)) return undefined;
+  const missing = (wanted.subjects ?? []).filter(
+    (subject) => !(present.subjects ?? []).some((own) => deepEqual(own, subject)),
+  );
+  if (missing.length === 0) return undefined;
+  return { ...present, subjects: [...(present.subjects ?? []), ...missing] };
 }

@@ -1,0 +1,49 @@
+import type { NamedObject, TokenClaims } from "./token.ts";
+
+/** Clocks may differ by so much (go-jose's jwt.DefaultLeeway): a token begins so much earlier and ends so much later. */
+export const leewaySeconds = 60;
+
+/**
+ * The claims of a token that was signed, whoever has made them: other tools sign with the same key. A token without
+ * an audience is for the server itself. Answers an error where a time is none.
+ */
+export function claimsOf(
+  claims: Readonly<Record<string, unknown>>,
+  issuer: string,
+): TokenClaims | { readonly error: string } {
+  for (const name of ["exp", "iat", "nbf"]) {
+    if (claims[name] !== undefined && typeof claims[name] !== "number")
+      return { error: "go-jose/go-jose/jwt: expected number value to unmarshal NumericDate" };
+  }
+  const audiences = [claims["aud"] ?? []].flat().map(String);
+  const own = recordOf(claims["kubernetes.io"]);
+  const objects = (["pod", "secret", "node"] as const)
+    .filter((kind) => own[kind] !== undefined)
+    .map((kind) => [kind, named(own[kind])]);
+  return {
+    ...(claims as unknown as TokenClaims),
+    aud: audiences.length === 0 ? [issuer] : audiences,
+    "kubernetes.io": {
+      namespace: String(own["namespace"] ?? ""),
+      serviceaccount: named(own["serviceaccount"]),
+      ...Object.fromEntries(objects),
+    },
+  };
+}
+
+/** Why a token is not valid at this time (seconds since the epoch). */
+export function timeError({ exp, iat, nbf }: TokenClaims, now: number): string | undefined {
+  if (nbf !== undefined && now + leewaySeconds < nbf) return "service account token is not valid yet";
+  if (exp !== undefined && now - leewaySeconds > exp) return "service account token has expired";
+  if (iat !== undefined && now + leewaySeconds < iat) return "service account token is issued in the future";
+  return undefined;
+}
+
+function named(value: unknown): NamedObject {
+  const { name, uid } = recordOf(value);
+  return { name: String(name ?? ""), uid: String(uid ?? "") };
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+}

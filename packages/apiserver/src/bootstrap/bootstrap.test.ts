@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { systemClock } from "@dray/client";
+import { memoryStore } from "@dray/store";
+import { testServer } from "../test-server.ts";
+
+const path = "/apis/rbac.authorization.k8s.io/v1";
+
+test("a server gives back to its roles and bindings what they lack, unless they say otherwise", async () => {
+  const store = memoryStore(systemClock);
+  const first = await testServer({ store });
+  const role = (name: string): string => `${path}/clusterroles/${name}`;
+  const own = { verbs: ["get"], apiGroups: ["example.com"], resources: ["widgets"] };
+  const before = (await first.call("GET", role("system:basic-user"))).body.rules;
+  await first.call("PATCH", role("system:basic-user"), { body: { rules: [own] } });
+  await first.call("PATCH", role("system:discovery"), {
+    body: {
+      metadata: { annotations: { "rbac.authorization.kubernetes.io/autoupdate": "false" } },
+      rules: [own],
+    },
+  });
+  const binding = `${path}/clusterrolebindings/system:discovery`;
+  await first.call("PATCH", binding, { body: { subjects: [] } });
+  await first.server.close();
+
+  const second = await testServer({ store });
+  const { rules } = (await second.call("GET", role("system:basic-user"))).body;
+  assert.deepEqual(rules[0], own);
+  const resources = (list: { resources: string[] }[]): string[] => list.flatMap((rule) => rule.resources);
+  assert.deepEqual(resources(rules.slice(1)).sort(), resources(before).sort());
+  assert.deepEqual((await second.call("GET", role("system:discovery"))).body.rules, [own]);
+  assert.equal((await second.call("GET", binding)).body.subjects.length, 1);
+  const controller = (
+    await second.call("GET", `${path}/clusterrolebindings/system:controller:job-controller`)
+  ).body;
+  assert.deepEqual(controller.subjects, [
+    { kind: "ServiceAccount", name: "job-controller", namespace: "kube-system" },
+  ]);
+  await second.server.close();
+});
+
+test("the range of the services' addresses is there and ready, and what is said of it stays", async () => {
+  const store = memoryStore(systemClock);
+  const address = "/apis/networking.k8s.io/v1/servicecidrs/kubernetes";
+  const first = await testServer({ store });
+  const range = (await first.call("GET", address)).body;
+  assert.deepEqual(range.spec, { cidrs: ["10.0.0.0/24"] });
+  const [{ type, status, message }] = range.status.conditions;
+  assert.deepEqual([type, status, message], ["Ready", "True", "Kubernetes default Service CIDR is ready"]);
+  await first.call("PATCH", `${address}/status`, {
+    body: { status: { conditions: [{ ...range.status.conditions[0], status: "False", reason: "No" }] } },
+  });
+  await first.server.close();
+
+  const second = await testServer({ store });
+  assert.equal((await second.call("GET", address)).body.status.conditions[0].reason, "No");
+  await second.server.close();
+});
