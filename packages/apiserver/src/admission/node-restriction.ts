@@ -1,12 +1,15 @@
-import type { Node, Pod, Taint } from "@dray/api/core/v1";
+import type { CertificateSigningRequest } from "@dray/api/certificates/v1";
+import type { Node, PersistentVolumeClaim, Pod, Taint } from "@dray/api/core/v1";
 import type { ResourceSlice } from "@dray/api/resource/v1";
-import { nodeNameOf, podReferences } from "../authorization/node.ts";
-import { forbidden } from "../response.ts";
+import { parseCertificateRequest } from "../authentication/certificate-request.ts";
+import { nodeNameOf } from "../authorization/node.ts";
+import { forbidden, notFound } from "../response.ts";
 import { deepEqual } from "../storage/json.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./admission.ts";
 import { checkDriverSlice } from "./driver-slices.ts";
+import { apiReference } from "./mirror-pod.ts";
 import { forbiddenNodeLabels } from "./node-labels.ts";
 import type { AdmissionContext } from "./plugins.ts";
 
@@ -42,22 +45,31 @@ function check(storage: Storage, request: AdmissionRequest): void {
     case "/nodes":
       checkNode(request, node, refuse);
       return;
+    case "/persistentvolumeclaims":
+      checkVolumeClaim(request, node, refuse);
+      return;
+    case "certificates.k8s.io/certificatesigningrequests":
+      checkSigningRequest(request, node, refuse);
+      return;
     case "coordination.k8s.io/leases":
       if (request.namespace !== "kube-node-lease") {
         refuse(`can only access leases in the "kube-node-lease" system namespace`);
       }
-      if (request.name !== node)
+      if (request.objectName !== node)
         refuse("can only access node lease with the same name as the requesting node");
       return;
     case "storage.k8s.io/csinodes":
-      if (request.name !== node) refuse("can only access CSINode with the same name as the requesting node");
+      if (request.objectName !== node)
+        refuse("can only access CSINode with the same name as the requesting node");
       return;
     case "resource.k8s.io/resourceslices": {
+      // Whose slice an update is about has been asked before, and it cannot change that.
+      if (request.operation === "UPDATE") return;
       const slice = (request.object ?? request.old) as ResourceSlice;
       if (slice.spec?.nodeName !== node) {
-        const verb =
-          request.operation === "DELETE" ? "delete" : request.operation === "CREATE" ? "create" : "update";
-        refuse(`can only ${verb} ResourceSlice with the same NodeName as the requesting node`);
+        refuse(
+          `can only ${request.operation.toLowerCase()} ResourceSlice with the same NodeName as the requesting node`,
+        );
       }
       return;
     }
@@ -67,21 +79,36 @@ function check(storage: Storage, request: AdmissionRequest): void {
 }
 
 /** A node must not draw pods to itself by taking taints away or by labels that others trust. */
-function checkNode({ name, operation, object, old }: AdmissionRequest, node: string, refuse: Refuse): void {
+function checkNode(
+  { objectName: name, operation, object, old }: AdmissionRequest,
+  node: string,
+  refuse: Refuse,
+): void {
   if (name !== node)
     refuse(`node ${JSON.stringify(node)} is not allowed to modify node ${JSON.stringify(name)}`);
   if (object === undefined) return;
   const after = object as Node;
   const before = old as Node | undefined;
   const labels = forbiddenNodeLabels(after.metadata.labels, before?.metadata.labels).join(", ");
+  // What a node is configured by it may read.
+  const source = after.spec?.configSource ?? null;
   if (operation === "CREATE") {
+    // Upstream speaks of pods here.
+    if (source !== null)
+      refuse(`node ${JSON.stringify(node)} is not allowed to create pods with a non-nil configSource`);
     // Taints that it registers with only keep pods away.
     if (labels !== "")
       refuse(`node ${JSON.stringify(node)} is not allowed to set the following labels: ${labels}`);
     return;
   }
+  if (source !== null && !deepEqual(source, before?.spec?.configSource ?? null))
+    refuse(
+      `node ${JSON.stringify(node)} is not allowed to update configSource to a new non-nil configSource`,
+    );
   if (!deepEqual(taintsOf(after), taintsOf(before)))
     refuse(`node ${JSON.stringify(node)} is not allowed to modify taints`);
+  if (!deepEqual(after.metadata.ownerReferences ?? [], before?.metadata.ownerReferences ?? []))
+    refuse(`node ${JSON.stringify(node)} is not allowed to modify ownerReferences`);
   if (labels !== "") refuse(`is not allowed to modify labels: ${labels}`);
 }
 
@@ -90,12 +117,45 @@ function taintsOf(node: Node | undefined): Taint[] {
   return (node?.spec?.taints ?? []).map((taint) => ({ ...taint, value: taint.value ?? "" }));
 }
 
+/** Of a volume claim a node reports how its expansion goes, nothing else. */
+function checkVolumeClaim(
+  { subresource, operation, object, old }: AdmissionRequest,
+  node: string,
+  refuse: Refuse,
+): void {
+  if (subresource !== "status") refuse("may only update PVC status");
+  if (operation !== "UPDATE") refuse(`unexpected operation ${JSON.stringify(operation)}`);
+  const rest = (claim: PersistentVolumeClaim): object => {
+    const { resourceVersion: _, managedFields: _fields, ...metadata } = claim.metadata;
+    const { capacity, conditions, allocatedResourceStatuses, allocatedResources, ...status } =
+      claim.status ?? {};
+    return { metadata, spec: claim.spec ?? {}, status };
+  };
+  if (!deepEqual(rest(object as PersistentVolumeClaim), rest(old as PersistentVolumeClaim))) {
+    refuse(
+      `node ${JSON.stringify(node)} is not allowed to update fields other than status.quantity and status.conditions`,
+    );
+  }
+}
+
+const nodeSigners = ["kubernetes.io/kubelet-serving", "kubernetes.io/kube-apiserver-client-kubelet"];
+
+/** A node asks for certificates in its own name only. */
+function checkSigningRequest({ operation, object }: AdmissionRequest, node: string, refuse: Refuse): void {
+  if (operation !== "CREATE") return;
+  const { spec } = object as CertificateSigningRequest;
+  if (!nodeSigners.includes(spec?.signerName)) return;
+  const parsed = parseCertificateRequest(spec.request);
+  if ("error" in parsed) refuse(`unable to parse csr: ${parsed.error}`);
+  else if (parsed.commonName !== `system:node:${node}`)
+    refuse(`can only create a node CSR with CN=system:node:${node}`);
+}
+
 function checkPod(storage: Storage, request: AdmissionRequest, node: string, refuse: Refuse): void {
   const { operation, subresource } = request;
   const self = `node ${JSON.stringify(node)}`;
   const old = request.old as Pod | undefined;
   if (operation === "DELETE") {
-    // An eviction arrives here too: it is a deletion.
     if (old?.spec?.nodeName !== node) refuse(`${self} can only delete pods with spec.nodeName set to itself`);
     return;
   }
@@ -108,6 +168,13 @@ function checkPod(storage: Storage, request: AdmissionRequest, node: string, ref
     refuse(
       `unexpected operation ${JSON.stringify(operation)}, ${self} can only create and delete mirror pods`,
     );
+  }
+  if (subresource === "eviction") {
+    const evicted = storage.cache("pods").get(objectKey("pods", request.namespace, request.name));
+    if (evicted === undefined) throw notFound({ group: "", resource: "pods" }, request.name);
+    if ((evicted.object as Pod).spec?.nodeName !== node)
+      refuse(`node ${node} can only evict pods with spec.nodeName set to itself`);
+    return;
   }
   if (subresource !== "status") {
     refuse(
@@ -147,15 +214,10 @@ function checkMirrorPod(storage: Storage, pod: Pod, node: string, refuse: Refuse
   if (!owner?.controller)
     refuse(`${self} can only create pods with a controller owner reference set to itself`);
   if (owner?.blockOwnerDeletion) refuse(`${self} must not set blockOwnerDeletion on an owner reference`);
-  const uid = storage.cache("nodes").get(objectKey("nodes", "", node))?.object.metadata.uid;
-  if (uid !== owner?.uid) refuse(`node ${node} UID mismatch: expected ${owner?.uid} got ${uid ?? ""}`);
-  for (const [resource] of podReferences(pod)) {
-    const what = resource === "serviceaccounts" ? "a service account" : resource;
-    refuse(`${self} can not create pods that reference ${what}`);
-  }
-  if (pod.spec?.resourceClaims?.length) refuse(`${self} can not create pods that reference resourceclaims`);
-  const trusts = (pod.spec?.volumes ?? []).some((volume) =>
-    volume.projected?.sources?.some((source) => source.clusterTrustBundle),
-  );
-  if (trusts) refuse(`${self} can not create pods that reference clustertrustbundles`);
+  const own = storage.cache("nodes").get(objectKey("nodes", "", node))?.object;
+  if (own === undefined) throw notFound({ group: "", resource: "nodes" }, node);
+  const { uid } = own.metadata;
+  if (uid !== owner?.uid) refuse(`node ${node} UID mismatch: expected ${owner?.uid} got ${uid}`);
+  const what = apiReference(pod);
+  if (what !== undefined) refuse(`${self} can not create pods that reference ${what}`);
 }

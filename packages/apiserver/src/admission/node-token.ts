@@ -1,7 +1,9 @@
 import type { StatusError } from "@dray/api";
 import type { TokenRequest } from "@dray/api/authentication/v1";
-import type { Pod } from "@dray/api/core/v1";
+import type { PersistentVolume, PersistentVolumeClaim, Pod, Volume } from "@dray/api/core/v1";
+import type { CSIDriver } from "@dray/api/storage/v1";
 import type { UserInfo } from "@dray/client";
+import { type Attributes, type Decision, resourceAttributes } from "../authorization/attributes.ts";
 import { nodeNameOf } from "../authorization/node.ts";
 import { forbidden, notFound } from "../response.ts";
 import { objectKey } from "../storage/keys.ts";
@@ -18,6 +20,7 @@ export function checkNodeToken(
   namespace: string,
   account: string,
   request: TokenRequest,
+  authorize: (attributes: Attributes) => Decision,
 ): void {
   const node = nodeNameOf(user);
   if (node === undefined) return;
@@ -38,4 +41,60 @@ export function checkNodeToken(
   if (node === "" || pod.spec?.nodeName !== node) {
     throw refused("node requested token bound to a pod scheduled on a different node");
   }
+  checkAudience(storage, user, namespace, account, request, pod, refused, authorize);
+}
+
+/**
+ * A node asks for the audiences that the pod's volumes name, or the drivers of them, and no others unless it has the
+ * right to (KEP-4412).
+ */
+function checkAudience(
+  storage: Storage,
+  user: UserInfo,
+  namespace: string,
+  account: string,
+  request: TokenRequest,
+  pod: Pod,
+  refused: (why: string) => StatusError,
+  authorize: (attributes: Attributes) => Decision,
+): void {
+  const [audience = "", ...more] = request.spec?.audiences ?? [];
+  if (more.length > 0) throw refused("node may only request 0 or 1 audiences");
+  const named = (pod.spec?.volumes ?? []).some((volume) => {
+    const sources = volume.projected?.sources ?? [];
+    if (
+      sources.some(
+        (source) => source.serviceAccountToken && (source.serviceAccountToken.audience ?? "") === audience,
+      )
+    )
+      return true;
+    const driver = driverOf(storage, pod, volume);
+    return driver?.spec?.tokenRequests?.some((wanted) => (wanted.audience ?? "") === audience) ?? false;
+  });
+  if (named) return;
+  const question = resourceAttributes({
+    user,
+    verb: "request-serviceaccounts-token-audience",
+    group: "",
+    version: "v1",
+    resource: audience,
+    namespace,
+    name: account,
+  });
+  if (authorize(question).allowed) return;
+  throw refused(
+    `audience ${JSON.stringify(audience)} not found in pod spec volume, ${user.name} is not authorized to request tokens for this audience`,
+  );
+}
+
+/** The CSI driver of a volume, directly or by way of its claim. */
+function driverOf(storage: Storage, pod: Pod, volume: Volume): CSIDriver | undefined {
+  const get = <T>(resource: string, where: string, name: string | undefined): T | undefined =>
+    storage.cache(resource).get(objectKey(resource, where, name ?? ""))?.object as T | undefined;
+  const claimName = volume.ephemeral
+    ? `${pod.metadata.name}-${volume.name}`
+    : volume.persistentVolumeClaim?.claimName;
+  const claim = get<PersistentVolumeClaim>("persistentvolumeclaims", pod.metadata.namespace, claimName);
+  const mounted = get<PersistentVolume>("persistentvolumes", "", claim?.spec?.volumeName);
+  return get<CSIDriver>("csidrivers", "", volume.csi?.driver ?? mounted?.spec?.csi?.driver);
 }

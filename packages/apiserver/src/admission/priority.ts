@@ -24,17 +24,10 @@ export const systemPriorityClasses = [
  */
 export function choosePriority(spec: PodSpec, classes: Iterable<PriorityClass>): string | undefined {
   const className = spec.priorityClassName ?? "";
-  let chosen: PriorityClass | undefined;
-  for (const candidate of classes) {
-    if (className !== "" && candidate.metadata.name === className) chosen = candidate;
-    // Of several default classes the lowest counts.
-    else if (
-      className === "" &&
-      candidate.globalDefault &&
-      (candidate.value ?? 0) < (chosen?.value ?? Infinity)
-    )
-      chosen = candidate;
-  }
+  const chosen =
+    className === ""
+      ? defaultClass(classes)
+      : [...classes].find(({ metadata }) => metadata.name === className);
   if (className !== "" && chosen === undefined) return `no PriorityClass with name ${className} was found`;
   const value = chosen?.value ?? 0;
   const policy = chosen?.preemptionPolicy ?? "PreemptLowerPriority";
@@ -48,6 +41,15 @@ export function choosePriority(spec: PodSpec, classes: Iterable<PriorityClass>):
   spec.priority = value;
   spec.preemptionPolicy = policy;
   return undefined;
+}
+
+/** Of several default classes the lowest counts. */
+function defaultClass(classes: Iterable<PriorityClass>): PriorityClass | undefined {
+  let chosen: PriorityClass | undefined;
+  for (const candidate of classes) {
+    if (candidate.globalDefault && (candidate.value ?? 0) < (chosen?.value ?? Infinity)) chosen = candidate;
+  }
+  return chosen;
 }
 
 export function priority({ storage }: AdmissionContext): AdmissionPlugin {
@@ -72,6 +74,17 @@ export function priority({ storage }: AdmissionContext): AdmissionPlugin {
       if (operation !== "CREATE") return;
       const why = choosePriority(spec, classes());
       if (why !== undefined) throw forbidden(served, name, why);
+    },
+    validate({ served, object, operation, name }) {
+      if (served.resource !== "priorityclasses") return;
+      if (operation === "DELETE" && systemPriorityClasses.some((own) => own.name === name)) {
+        throw forbidden(served, name, "this is a system priority class and cannot be deleted");
+      }
+      if (!(object as PriorityClass | undefined)?.globalDefault) return;
+      const present = defaultClass(classes());
+      if (present === undefined || (operation === "UPDATE" && present.metadata.name === name)) return;
+      const why = `PriorityClass ${present.metadata.name} is already marked as default. Only one default can exist`;
+      throw forbidden(served, name, why);
     },
   };
 }

@@ -1,3 +1,4 @@
+import type { KubeObject } from "@dray/api";
 import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding } from "@dray/api/rbac/v1";
 import { resourceAttributes } from "../authorization/attributes.ts";
 import { compactText, uncovered } from "../authorization/rules.ts";
@@ -23,10 +24,12 @@ export function rbacEscalation(context: AdmissionContext): AdmissionPlugin {
     const groups = `[${request.user.groups.map((name) => JSON.stringify(name)).join(" ")}]`;
     throw forbidden(
       request.served,
-      request.name,
+      request.objectName,
       `user ${JSON.stringify(request.user.name)} (groups=${groups}) is attempting to grant RBAC permissions not currently held:\n${compactText(missing)}`,
     );
   };
+  const all: PolicyRule = { verbs: ["*"], apiGroups: ["*"], resources: ["*"] };
+  const everything: readonly PolicyRule[] = [all, { verbs: ["*"], nonResourceURLs: ["*"] }];
   return {
     name: "RBACEscalation",
     mutate(request) {
@@ -34,28 +37,22 @@ export function rbacEscalation(context: AdmissionContext): AdmissionPlugin {
       if (served.group !== group || !object || request.subresource !== "") return;
       if (user.groups.includes("system:masters")) return;
       if (served.resource === "roles" || served.resource === "clusterroles") {
-        const role = object as Role | ClusterRole;
-        const before = old as Role | ClusterRole | undefined;
-        const aggregates =
-          served.resource === "clusterroles" && "aggregationRule" in role && role.aggregationRule;
-        const unchanged =
-          before !== undefined &&
-          deepEqual(role.rules ?? [], before.rules ?? []) &&
-          deepEqual((role as ClusterRole).aggregationRule, (before as ClusterRole).aggregationRule);
-        if (unchanged || may(request, "escalate", served.resource, request.name)) return;
-        check(request, role.rules ?? []);
-        if (aggregates) check(request, [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }]);
-        return;
+        // A right for one name does not hold for a POST, whose URL names nothing.
+        const name = request.verb === "create" ? "" : request.name;
+        if (isOnlyForCollection(object, old) || may(request, "escalate", served.resource, name)) return;
+        check(request, (object as Role | ClusterRole).rules ?? []);
+        // It gathers anything, and without it the role keeps whatever it has gathered.
+        if (!isAggregated(object) && !isAggregated(old)) return;
+        if (uncovered(context.rbac.rulesFor(user, ""), everything).length === 0) return;
+        throw forbidden(
+          served,
+          request.name,
+          "must have cluster-admin privileges to use the aggregationRule",
+        );
       }
       if (served.resource !== "rolebindings" && served.resource !== "clusterrolebindings") return;
       const binding = object as RoleBinding | ClusterRoleBinding;
-      const before = old as typeof binding | undefined;
-      if (
-        before &&
-        deepEqual(binding.roleRef, before.roleRef) &&
-        deepEqual(binding.subjects, before.subjects)
-      )
-        return;
+      if (isOnlyForCollection(object, old)) return;
       const resource = binding.roleRef.kind === "ClusterRole" ? "clusterroles" : "roles";
       if (may(request, "bind", resource, binding.roleRef.name)) return;
       const rules = context.rbac.rulesOfRef(binding.roleRef, request.namespace);
@@ -63,4 +60,22 @@ export function rbacEscalation(context: AdmissionContext): AdmissionPlugin {
       check(request, rules);
     },
   };
+}
+
+/**
+ * Whether an update changes nothing but what the garbage collector needs. All else counts, labels too: they choose
+ * the roles into which a role is gathered.
+ */
+function isOnlyForCollection(object: KubeObject, old: KubeObject | undefined): boolean {
+  if (old === undefined) return false;
+  const rest = ({ metadata, ...others }: KubeObject): object => {
+    const { ownerReferences: _, finalizers: _finalizers, managedFields: _fields, ...kept } = metadata;
+    return { ...others, metadata: kept };
+  };
+  return deepEqual(rest(object), rest(old));
+}
+
+function isAggregated(role: KubeObject | undefined): boolean {
+  const selectors = (role as ClusterRole | undefined)?.aggregationRule?.clusterRoleSelectors ?? [];
+  return selectors.length > 0;
 }

@@ -1,19 +1,23 @@
 import type { Container, Pod, ServiceAccount, Volume } from "@dray/api/core/v1";
+import { podReferences } from "../authorization/pod-references.ts";
 import { nameSuffix } from "../registry/names.ts";
 import { forbidden } from "../response.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { AdmissionPlugin } from "./admission.ts";
 import type { AdmissionContext } from "./plugins.ts";
 
+const defaultAccount = "default";
+/** Milliseconds. */
+const longestWait = 1500;
 const tokenPath = "/var/run/secrets/kubernetes.io/serviceaccount";
 /** A little over an hour: the kubelet renews tokens before they end (as upstream). */
 const tokenSeconds = 3607;
 
 /** Every pod runs as a service account that exists, and finds its token in a volume. */
-export function serviceAccount({ storage, newId }: AdmissionContext): AdmissionPlugin {
+export function serviceAccount(context: AdmissionContext): AdmissionPlugin {
   return {
     name: "ServiceAccount",
-    mutate(request) {
+    async mutate(request) {
       const { served, subresource, object, operation, namespace, name } = request;
       if (
         served.resource !== "pods" ||
@@ -25,13 +29,17 @@ export function serviceAccount({ storage, newId }: AdmissionContext): AdmissionP
         return;
       const pod = object as Pod;
       const { spec } = pod;
+      if (!spec) return;
       // Mirror pods show what a node runs by itself: they have no account.
-      if (!spec || pod.metadata.annotations?.["kubernetes.io/config.mirror"] !== undefined) return;
-      spec.serviceAccountName ||= "default";
+      if (pod.metadata.annotations?.["kubernetes.io/config.mirror"] !== undefined) {
+        const why = mirrorProblem(pod);
+        if (why !== undefined) throw forbidden(served, name, why);
+        return;
+      }
+      spec.serviceAccountName ||= defaultAccount;
       // The old name of the field, which is always shown beside the new one.
       spec.serviceAccount = spec.serviceAccountName;
-      const key = objectKey("serviceaccounts", namespace, spec.serviceAccountName);
-      const account = storage.cache("serviceaccounts").get(key)?.object as ServiceAccount | undefined;
+      const account = await accountOf(context, namespace, spec.serviceAccountName);
       if (account === undefined) {
         throw forbidden(
           served,
@@ -40,12 +48,45 @@ export function serviceAccount({ storage, newId }: AdmissionContext): AdmissionP
         );
       }
       if (spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true)
-        mountToken(pod, newId);
+        mountToken(pod, context.newId);
       if (!spec.imagePullSecrets?.length && account.imagePullSecrets?.length) {
         spec.imagePullSecrets = account.imagePullSecrets.map((secret) => ({ ...secret }));
       }
     },
   };
+}
+
+/** The account; that of a new namespace is waited for, because a controller makes it. */
+async function accountOf(
+  { storage, after }: AdmissionContext,
+  namespace: string,
+  name: string,
+): Promise<ServiceAccount | undefined> {
+  const cache = storage.cache("serviceaccounts");
+  const key = objectKey("serviceaccounts", namespace, name);
+  const found = (): ServiceAccount | undefined => cache.get(key)?.object as ServiceAccount | undefined;
+  const account = found();
+  if (account !== undefined || name !== defaultAccount) return account;
+  const made = Promise.withResolvers<void>();
+  const forget = cache.subscribe((event) => {
+    if (event.key === key) made.resolve();
+  });
+  const cancel = after(longestWait, made.resolve);
+  await made.promise;
+  forget();
+  cancel();
+  return found();
+}
+
+function mirrorProblem(pod: Pod): string | undefined {
+  if (pod.spec?.serviceAccountName) return "a mirror pod may not reference service accounts";
+  for (const [resource] of podReferences(pod)) {
+    if (resource === "secrets") return "a mirror pod may not reference secrets";
+  }
+  const sources = (pod.spec?.volumes ?? []).flatMap(({ projected }) => projected?.sources ?? []);
+  return sources.some((source) => source.serviceAccountToken)
+    ? "a mirror pod may not use ServiceAccountToken volume projections"
+    : undefined;
 }
 
 function mountToken(pod: Pod, newId: () => string): void {

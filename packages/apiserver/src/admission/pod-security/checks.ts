@@ -1,0 +1,34 @@
+import type { Container, Pod, PodSpec } from "@dray/api/core/v1";
+import { baseline } from "./baseline.ts";
+import type { Level, Subject, Violation } from "./check.ts";
+import { restricted as hardened } from "./restricted.ts";
+
+const checks = [...baseline, ...hardened];
+
+/** What a pod does that its level does not allow. */
+export function violations(
+  level: Level,
+  minor: number,
+  pod: {
+    readonly metadata?: { readonly annotations?: Pod["metadata"]["annotations"] };
+    readonly spec: PodSpec;
+  },
+): Violation[] {
+  if (level === "privileged") return [];
+  const { spec } = pod;
+  const subject: Subject = {
+    annotations: pod.metadata?.annotations ?? {},
+    spec,
+    containers: [
+      ...(spec.initContainers ?? []),
+      ...(spec.containers ?? []),
+      ...((spec.ephemeralContainers ?? []) as unknown as Container[]),
+    ],
+  };
+  const restricted = level === "restricted";
+  return checks.flatMap((check) => {
+    if (minor < (check.since ?? 0) || (check.level === "restricted" && !restricted)) return [];
+    if (restricted && minor >= (check.replacedSince ?? Number.POSITIVE_INFINITY)) return [];
+    return check.run(subject, minor) ?? [];
+  });
+}

@@ -1,0 +1,88 @@
+import type { ValidatingAdmissionPolicy } from "@dray/api/admissionregistration/v1";
+import {
+  Activation,
+  type ActivationInput,
+  type Evaluated,
+  type Expression,
+  OutOfBudget,
+  validationBudget,
+} from "./activation.ts";
+import { type CompiledValidation, compiledPolicy } from "./compiled.ts";
+import { conditionsMet } from "./conditions.ts";
+
+/** Why a policy is against a request; the reason is absent where it could not be evaluated. */
+export interface Denial {
+  readonly message: string;
+  readonly reason?: string;
+  /** It counts whatever the binding's validationActions say: an audit annotation could not be made. */
+  readonly always?: true;
+}
+
+/** Longest message that an expression may make, in bytes (MaxEvaluatedMessageExpressionSizeBytes). */
+const longestMessage = 5 * 1024;
+
+/** Evaluates a policy with one parameter object; an empty list means that it has nothing against the request. */
+export function evaluatePolicy(policy: ValidatingAdmissionPolicy, input: ActivationInput): Denial[] {
+  const fails = policy.spec.failurePolicy !== "Ignore";
+  const failed = (message: string): Denial[] => (fails ? [{ message }] : []);
+  const { conditions, variables, validations, auditAnnotations } = compiledPolicy(policy);
+  const met = conditionsMet(conditions, { ...input, variables }, policy.spec.failurePolicy);
+  if ("error" in met) return failed(met.error);
+  if (!met.matches) return [];
+  const denials: Denial[] = [];
+  try {
+    const activation = new Activation({ ...input, variables }, validationBudget);
+    const results = validations.map((validation) => activation.evaluate(validation));
+    const messages = evaluateMessages(validations, { ...input, variables }, activation.budget);
+    results.forEach(({ value, error }, i) => {
+      if (error !== undefined) denials.push(...failed(error));
+      else if ("error" in messages) denials.push(...failed(`failed messageExpression: ${messages.error}`));
+      else if (value !== true) {
+        const validation = validations[i]!;
+        denials.push({ message: messageOf(validation, messages.texts[i]), reason: validation.reason });
+      }
+    });
+    const annotations = new Activation({ ...input, variables }, validationBudget);
+    for (const annotation of auditAnnotations) denials.push(...annotate(annotation, annotations, fails));
+  } catch (error) {
+    if (!(error instanceof OutOfBudget)) throw error;
+    return failed(error.message);
+  }
+  return denials;
+}
+
+type Messages =
+  | { readonly texts: readonly (Evaluated | undefined)[] }
+  /** They cost too much. */
+  | { readonly error: string };
+
+function evaluateMessages(
+  validations: readonly CompiledValidation[],
+  input: ActivationInput,
+  budget: number,
+): Messages {
+  const activation = new Activation(input, budget);
+  try {
+    return {
+      texts: validations.map(({ messageExpression }) =>
+        messageExpression === undefined ? undefined : activation.evaluate(messageExpression),
+      ),
+    };
+  } catch (error) {
+    if (!(error instanceof OutOfBudget)) throw error;
+    return { error: error.message };
+  }
+}
+
+/** The first of messageExpression, message and the expression itself that says something, on one line. */
+function messageOf(validation: CompiledValidation, made: Evaluated | undefined): string {
+  const text = typeof made?.value === "string" ? made.value.trim() : "";
+  if (text !== "" && !text.includes("\n") && Buffer.byteLength(text) <= longestMessage) return text;
+  return validation.message || `failed expression: ${validation.text.trim()}`;
+}
+
+/** There is no audit log to write annotations to; what counts is that they can be made. */
+function annotate(annotation: Expression, activation: Activation, fails: boolean): Denial[] {
+  const { error } = activation.evaluate(annotation);
+  return error === undefined || !fails ? [] : [{ message: error, always: true }];
+}

@@ -1,0 +1,123 @@
+import {
+  authorizerType,
+  createEnvironment,
+  type Environment,
+  type Program,
+  resourceCheckType,
+  types,
+} from "@dray/cel";
+import { namespaceType, requestFields, requestType } from "./request-types.ts";
+
+type CelType = types.CelType;
+const { boolType, dynType, nullType, stringType, structType } = types;
+
+/** What an expression may give. */
+export type ResultKind = "bool" | "string" | "string or null" | "any";
+
+/** An expression that does not compile, and which error the API server makes of it. */
+export interface ExpressionFailure {
+  readonly ok: false;
+  readonly error: string;
+  readonly type: "RuleInvalid" | "InternalError";
+}
+
+export interface ExpressionOptions {
+  readonly result: ResultKind;
+  /** Whether there is a variable `params`. */
+  readonly params: boolean;
+  /** Whether there are `authorizer` and `authorizer.requestResource`. */
+  readonly authorizer: boolean;
+}
+
+const results: Readonly<Record<ResultKind, readonly CelType[]>> = {
+  bool: [boolType],
+  string: [stringType],
+  "string or null": [stringType, nullType],
+  any: [],
+};
+
+const variablesName = "kubernetes.variables";
+
+/**
+ * The expressions of one policy or webhook: the CEL of Kubernetes with the variables of an admission request, and with
+ * those that the policy has declared before (KEP-3488, KEP-3716).
+ */
+export class Expressions {
+  readonly #composes: boolean;
+  readonly #variables = new Map<string, CelType>();
+  readonly #environments = new Map<string, Environment>();
+
+  /** `composes`: there is a variable `variables`. */
+  constructor({ composes }: { readonly composes: boolean }) {
+    this.#composes = composes;
+  }
+
+  compile(expression: string, options: ExpressionOptions): Program | ExpressionFailure {
+    const program = this.#environment(options).compile(expression);
+    if (!program.ok) return { ok: false, error: program.error, type: program.type };
+    const wanted = results[options.result];
+    if (wanted.length === 0 || wanted.some((type) => types.sameType(type, program.type))) return program;
+    const names = wanted.map(types.declaredName);
+    const rule = names.length === 1 ? names[0] : `one of [${names.join(" ")}]`;
+    const error = `must evaluate to ${rule} but got ${types.declaredName(program.type)}`;
+    return { ok: false, error, type: "RuleInvalid" };
+  }
+
+  /** Compiles a variable, which later expressions can then name; one that fails is there, too, of any type. */
+  variable(
+    name: string,
+    expression: string,
+    { params }: { readonly params: boolean },
+  ): Program | ExpressionFailure {
+    const program = this.compile(expression, { result: "any", params, authorizer: true });
+    this.#variables.set(name, program.ok ? declarable(program.type) : dynType);
+    return program;
+  }
+
+  #environment({ params, authorizer }: ExpressionOptions): Environment {
+    const key = `${params}/${authorizer}`;
+    let environment = this.#environments.get(key);
+    if (environment === undefined) {
+      environment = createEnvironment({
+        variables: {
+          object: dynType,
+          oldObject: dynType,
+          namespaceObject: namespaceType,
+          request: requestType,
+          ...(params ? { params: dynType } : {}),
+          ...(authorizer
+            ? { authorizer: authorizerType, "authorizer.requestResource": resourceCheckType }
+            : {}),
+          ...(this.#composes ? { variables: structType(variablesName) } : {}),
+        },
+        // The map of variables grows as they are compiled.
+        fields: this.#composes
+          ? new Map([...requestFields, [variablesName, this.#variables]])
+          : requestFields,
+        basic: true,
+      });
+      this.#environments.set(key, environment);
+    }
+    return environment;
+  }
+}
+
+const plain: ReadonlySet<CelType["kind"]> = new Set([
+  "any",
+  "bool",
+  "bytes",
+  "double",
+  "duration",
+  "int",
+  "null",
+  "string",
+  "timestamp",
+  "uint",
+]);
+
+/** The type by which later expressions know a variable: objects and types of libraries lose theirs. */
+function declarable(type: CelType): CelType {
+  if (plain.has(type.kind)) return type;
+  if (type.kind === "list" || type.kind === "map") return { ...type, params: type.params.map(declarable) };
+  return dynType;
+}

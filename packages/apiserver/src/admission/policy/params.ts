@@ -1,0 +1,70 @@
+import { type KubeObject, labelSelectorOf } from "@dray/api";
+import type { ParamKind, ParamRef } from "@dray/api/admissionregistration/v1";
+import { convert } from "../../registry/conversion/index.ts";
+import type { ServedResource } from "../../registry/kinds.ts";
+import type { Registry } from "../../registry/registry.ts";
+
+/** What is wrong with a policy or a binding as it is set up; the failure policy says what follows. */
+export class ConfigurationError extends Error {}
+
+/** The resource of the parameters of a policy. Throws ConfigurationError. */
+export function paramResource(
+  { apiVersion = "", kind = "" }: ParamKind,
+  resources: Iterable<ServedResource>,
+): ServedResource {
+  const [group, version] = apiVersion.includes("/")
+    ? (apiVersion.split("/") as [string, string])
+    : ["", apiVersion];
+  for (const served of resources) {
+    if (served.group === group && served.version === version && served.kind === kind) return served;
+  }
+  throw new ConfigurationError(
+    `failed to find resource referenced by paramKind: '${group}/${version}, Kind=${kind}'`,
+  );
+}
+
+/**
+ * The parameter objects that a binding names, in the version of paramKind; none where there is nothing and that is no
+ * error. Throws ConfigurationError.
+ */
+export function collectParams(
+  ref: ParamRef,
+  served: ServedResource,
+  requestNamespace: string,
+  registry: Registry,
+): KubeObject[] {
+  const found = find(ref, served, paramNamespace(ref, served, requestNamespace), registry);
+  if (found.length === 0 && ref.parameterNotFoundAction === "Deny") {
+    throw new ConfigurationError("no params found for policy binding with `Deny` parameterNotFoundAction");
+  }
+  return found.map((object) => convert(object, served.stored, served));
+}
+
+function paramNamespace(ref: ParamRef, served: ServedResource, requestNamespace: string): string {
+  if (!served.namespaced) {
+    if (ref.namespace) {
+      throw new ConfigurationError(
+        "paramRef.namespace must not be provided for a cluster-scoped `paramKind`",
+      );
+    }
+    return "";
+  }
+  const namespace = ref.namespace || requestNamespace;
+  if (namespace !== "") return namespace;
+  throw new ConfigurationError(
+    "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources",
+  );
+}
+
+function find(ref: ParamRef, served: ServedResource, namespace: string, registry: Registry): KubeObject[] {
+  const cache = registry.cache(served);
+  if (ref.name) {
+    const stored = registry.find(served, namespace, ref.name);
+    return stored === undefined ? [] : [stored.object];
+  }
+  const selection = labelSelectorOf(ref.selector);
+  const prefix = namespace === "" ? cache.prefix : `${cache.prefix}${namespace}/`;
+  return [...cache.range(prefix)]
+    .map(({ object }) => object)
+    .filter((object) => selection.matches(object.metadata.labels));
+}

@@ -1,0 +1,71 @@
+import type { KubeObject } from "@dray/api";
+import type { Kind } from "../codec.ts";
+import { convert } from "../registry/conversion/index.ts";
+import type { ServedResource } from "../registry/kinds.ts";
+import { deepFreeze } from "../storage/json.ts";
+import type { AdmissionRequest } from "./admission.ts";
+
+/** A resource in one version, and the kind that it (or its subresource) speaks there. */
+export interface VersionedResource {
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly kind: Kind;
+  readonly served: ServedResource;
+}
+
+function versioned(served: ServedResource, subresource: string): VersionedResource {
+  const { group, version, resource } = served;
+  const own = { group, version, kind: served.kind };
+  const facts = subresource === "" ? undefined : served.subresources.get(subresource);
+  const kind: Kind =
+    facts === undefined
+      ? own
+      : { group: facts.group ?? group, version: facts.version ?? version, kind: facts.kind };
+  return { group, version, resource, kind, served };
+}
+
+/** The resource as the client named it. */
+export function requestedVersion({ served, subresource }: AdmissionRequest): VersionedResource {
+  return versioned(served, subresource);
+}
+
+/** The same objects under other names: other versions, and for events the other group (matchPolicy Equivalent). */
+export function* otherVersions(
+  { served, subresource }: AdmissionRequest,
+  resources: Iterable<ServedResource>,
+): Generator<VersionedResource> {
+  for (const other of resources) {
+    if (other === served || other.stored.resource !== served.stored.resource) continue;
+    if (other.stored.group !== served.stored.group) continue;
+    if (other.group === served.group && other.version === served.version) continue;
+    if (subresource !== "" && !other.subresources.has(subresource)) continue;
+    yield versioned(other, subresource);
+  }
+}
+
+/** The objects of a request in the version that a policy or a webhook asked for. */
+export interface VersionedObjects {
+  readonly object?: KubeObject;
+  readonly old?: KubeObject;
+}
+
+/** Converts the objects of a request. What is answered shares parts with them and is not to be changed. */
+export function objectsIn(request: AdmissionRequest, { served }: VersionedResource): VersionedObjects {
+  // A subresource with a kind of its own has one version only.
+  const shown = (object: KubeObject): KubeObject =>
+    request.kind === undefined ? convert(object, served.stored, served) : object;
+  return {
+    ...(request.object === undefined ? {} : { object: shown(request.object) }),
+    ...(request.old === undefined ? {} : { old: deepFreeze(shown(request.old)) }),
+  };
+}
+
+/** The namespace of a request as admission counts it: a Namespace is in itself. */
+export function namespaceOf({ served, namespace, objectName }: AdmissionRequest): string {
+  return isNamespaces(served) ? objectName : namespace;
+}
+
+export function isNamespaces({ group, resource }: Pick<ServedResource, "group" | "resource">): boolean {
+  return group === "" && resource === "namespaces";
+}

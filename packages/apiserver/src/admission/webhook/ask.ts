@@ -1,0 +1,43 @@
+import { StatusError } from "@dray/api";
+import type { MutatingWebhook, ValidatingWebhook } from "@dray/api/admissionregistration/v1";
+import type { AdmissionRequest } from "../admission.ts";
+import type { AdmissionContext } from "../plugins.ts";
+import { CallFailure, failed, rejected, requestTimeout } from "./errors.ts";
+import type { Call } from "./hooks.ts";
+import { reviewOf, verdictOf } from "./review.ts";
+
+/** Where webhooks do not say how long they may take. */
+const defaultTimeoutSeconds = 10;
+
+/**
+ * Asks one webhook; `use` is given the patch that it wants, if any. Throws StatusError where it refuses, where it
+ * cannot be asked and that counts, or where the client's time is over.
+ */
+export async function ask(
+  { hook, version }: Call<ValidatingWebhook | MutatingWebhook>,
+  request: AdmissionRequest,
+  context: AdmissionContext,
+  mutating: boolean,
+  use: (patch: string) => void = () => {},
+): Promise<void> {
+  const { webhook } = hook;
+  // Whoever has effects beside its answer is not asked what would happen if.
+  if (request.dryRun && webhook.sideEffects !== "None" && webhook.sideEffects !== "NoneOnDryRun") {
+    const message = `admission webhook ${JSON.stringify(webhook.name)} does not support dry run`;
+    throw StatusError.of("BadRequest", message);
+  }
+  if (request.signal?.aborted) throw requestTimeout();
+  try {
+    const review = reviewOf(webhook, request, version, context.newId());
+    const { timeoutSeconds = defaultTimeoutSeconds, clientConfig } = webhook;
+    const answer = await context.webhooks.post(clientConfig, review.body, timeoutSeconds, request.signal);
+    const verdict = verdictOf(answer, review, mutating);
+    for (const warning of verdict.warnings) request.warn(warning);
+    if (!verdict.allowed) throw rejected(webhook.name, verdict.result);
+    if (verdict.patch !== undefined) use(verdict.patch);
+  } catch (error) {
+    if (!(error instanceof CallFailure)) throw error;
+    if (webhook.failurePolicy !== "Ignore") throw failed(webhook.name, error);
+    if (request.signal?.aborted) throw requestTimeout();
+  }
+}

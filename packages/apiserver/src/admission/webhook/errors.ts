@@ -1,0 +1,33 @@
+import { StatusError } from "@dray/api";
+import type { Status } from "@dray/api/meta/v1";
+
+/** A webhook could not be asked, or its answer not be understood: the failure policy says what follows. */
+export class CallFailure extends Error {}
+
+/** What a client is told where a failure counts. */
+export function failed(webhook: string, { message }: CallFailure): StatusError {
+  return internalError(`failed calling webhook ${JSON.stringify(webhook)}: ${message}`);
+}
+
+/** What a client is told where a webhook says no: what the webhook says, as an error in any case. */
+export function rejected(webhook: string, result: Partial<Status> | undefined): StatusError {
+  const denied = `admission webhook ${JSON.stringify(webhook)} denied the request`;
+  const { status, message, reason, code, details } = result ?? {};
+  return new StatusError({
+    status: status && status !== "Success" ? status : "Failure",
+    message: message || reason ? `${denied}: ${message || reason}` : `${denied} without explanation`,
+    ...(reason ? { reason } : {}),
+    ...(details === undefined ? {} : { details }),
+    code: Math.max(400, Number(code ?? 0)),
+  });
+}
+
+/** The client has gone, or its time is over: there is nobody to answer. */
+export function requestTimeout(): StatusError {
+  return StatusError.of("Timeout", "Timeout: request did not complete within requested timeout", {});
+}
+
+/** 500 as Kubernetes words what has gone wrong in the server or beyond it. */
+export function internalError(message: string): StatusError {
+  return StatusError.of("InternalError", `Internal error occurred: ${message}`, { causes: [{ message }] });
+}

@@ -1,0 +1,117 @@
+import { StatusError } from "@dray/api";
+import type {
+  MutatingWebhook,
+  MutatingWebhookConfiguration,
+  ValidatingWebhook,
+  ValidatingWebhookConfiguration,
+} from "@dray/api/admissionregistration/v1";
+import { forbidden } from "../../response.ts";
+import type { AdmissionRequest } from "../admission.ts";
+import { namespaceSelected, objectSelected, ruleMatches } from "../matching.ts";
+import type { AdmissionContext } from "../plugins.ts";
+import type { Expression } from "../policy/activation.ts";
+import { compileConditions, conditionsMet } from "../policy/conditions.ts";
+import { Expressions } from "../policy/expressions.ts";
+import { objectsIn, otherVersions, requestedVersion, type VersionedResource } from "../versions.ts";
+import { internalError } from "./errors.ts";
+
+/** One webhook of a configuration. */
+export interface Hook<W extends ValidatingWebhook | MutatingWebhook = ValidatingWebhook | MutatingWebhook> {
+  readonly webhook: W;
+  /** Tells it from all others, of other configurations too. */
+  readonly id: string;
+}
+
+/** A webhook that is to be called, and in which version of the object. */
+export interface Call<W extends ValidatingWebhook | MutatingWebhook> {
+  readonly hook: Hook<W>;
+  readonly version: VersionedResource;
+}
+
+/** Configurations of admission are never judged by webhooks: nobody could get rid of one that refuses everything. */
+const exempt = new Set([
+  "MutatingAdmissionPolicy",
+  "MutatingAdmissionPolicyBinding",
+  "MutatingWebhookConfiguration",
+  "ValidatingAdmissionPolicy",
+  "ValidatingAdmissionPolicyBinding",
+  "ValidatingWebhookConfiguration",
+]);
+
+export function isExempt({ served }: AdmissionRequest): boolean {
+  return served.group === "admissionregistration.k8s.io" && exempt.has(served.kind);
+}
+
+/** All webhooks of the stored configurations, in the order of the names of these. */
+export function* hooksOf<C extends ValidatingWebhookConfiguration | MutatingWebhookConfiguration>(
+  context: AdmissionContext,
+  resource: "validatingwebhookconfigurations" | "mutatingwebhookconfigurations",
+): Generator<Hook<NonNullable<C["webhooks"]>[number]>> {
+  const cache = context.storage.cache(resource);
+  for (const { object } of cache.range(cache.prefix)) {
+    const configuration = object as C;
+    for (const [i, webhook] of (configuration.webhooks ?? []).entries()) {
+      yield { webhook, id: `${configuration.metadata.name}/${webhook.name}/${i}` };
+    }
+  }
+}
+
+/** Whether the webhook is to be called for the request. Throws StatusError where that cannot be told. */
+export function callOf<W extends ValidatingWebhook | MutatingWebhook>(
+  hook: Hook<W>,
+  request: AdmissionRequest,
+  context: AdmissionContext,
+): Call<W> | undefined {
+  const { webhook } = hook;
+  const inNamespace = readable(() => namespaceSelected(webhook.namespaceSelector, request, context.storage));
+  if (inNamespace === false) return undefined;
+  if (!readable(() => objectSelected(webhook.objectSelector, request))) return undefined;
+  const version = versionOf(webhook, request, context);
+  if (version === undefined) return undefined;
+  if (inNamespace !== true) throw inNamespace;
+  const met = conditionsMet(
+    conditionsOf(webhook),
+    { request, objects: objectsIn(request, version), matched: version, authorize: context.authorize },
+    webhook.failurePolicy,
+  );
+  if ("error" in met) throw forbidden(request.served, request.objectName, met.error);
+  return met.matches ? { hook, version } : undefined;
+}
+
+/** Selectors that were stored before they were judged may not be readable. */
+function readable<T>(select: () => T): T {
+  try {
+    return select();
+  } catch (error) {
+    if (error instanceof StatusError) throw error;
+    throw internalError((error as Error).message);
+  }
+}
+
+function versionOf(
+  { rules = [], matchPolicy }: ValidatingWebhook | MutatingWebhook,
+  request: AdmissionRequest,
+  context: AdmissionContext,
+): VersionedResource | undefined {
+  const asked = requestedVersion(request);
+  if (rules.some((rule) => ruleMatches(rule, request, asked))) return asked;
+  if (matchPolicy !== "Equivalent") return undefined;
+  const others = [...otherVersions(request, context.resources)];
+  for (const rule of rules) {
+    const version = others.find((other) => ruleMatches(rule, request, other));
+    if (version !== undefined) return version;
+  }
+  return undefined;
+}
+
+const conditions = new WeakMap<ValidatingWebhook | MutatingWebhook, readonly Expression[]>();
+
+/** The match conditions of a stored webhook, compiled once. */
+function conditionsOf(webhook: ValidatingWebhook | MutatingWebhook): readonly Expression[] {
+  let known = conditions.get(webhook);
+  if (known === undefined) {
+    known = compileConditions(webhook.matchConditions, new Expressions({ composes: false }), false);
+    conditions.set(webhook, known);
+  }
+  return known;
+}

@@ -1,0 +1,45 @@
+import type { ServiceReference } from "@dray/api/admissionregistration/v1";
+import type { Service } from "@dray/api/core/v1";
+import type { EndpointSlice } from "@dray/api/discovery/v1";
+import { objectKey } from "../../storage/keys.ts";
+import type { Storage } from "../../storage/storage.ts";
+
+/** Where a connection goes. */
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+const serviceLabel = "kubernetes.io/service-name";
+
+/**
+ * Where a service is reached from the server's own machine: at one of its ready endpoints, because there need be no
+ * proxy for cluster addresses here; at its cluster address where it has none. Throws Error in the words of Kubernetes.
+ */
+export function resolveService({ namespace, name, port = 443 }: ServiceReference, storage: Storage): Address {
+  const stored = storage.cache("services").get(objectKey("services", namespace, name));
+  if (stored === undefined) throw new Error(`service ${JSON.stringify(name)} not found`);
+  const { spec = {} } = stored.object as Service;
+  if (spec.type === "ExternalName") return { host: spec.externalName ?? "", port };
+  const servicePort = spec.ports?.find((candidate) => candidate.port === port);
+  if (servicePort === undefined)
+    throw new Error(`no service port ${port} found for service ${JSON.stringify(name)}`);
+  const ready = endpoint(namespace, name, servicePort.name ?? "", storage);
+  if (ready !== undefined) return ready;
+  if (!spec.clusterIP || spec.clusterIP === "None")
+    throw new Error(`no endpoints available for service ${JSON.stringify(name)}`);
+  return { host: spec.clusterIP, port };
+}
+
+function endpoint(namespace: string, name: string, portName: string, storage: Storage): Address | undefined {
+  const cache = storage.cache("endpointslices");
+  for (const { object } of cache.range(`${cache.prefix}${namespace}/`)) {
+    if (object.metadata.labels?.[serviceLabel] !== name) continue;
+    const slice = object as EndpointSlice;
+    const port = slice.ports?.find((candidate) => (candidate.name ?? "") === portName)?.port;
+    const ready = slice.endpoints?.find(({ conditions }) => conditions?.ready ?? true);
+    const host = ready?.addresses?.[0];
+    if (port !== undefined && host !== undefined) return { host, port: Number(port) };
+  }
+  return undefined;
+}
