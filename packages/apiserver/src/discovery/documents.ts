@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { compareVersions, type ServedResource } from "../registry/kinds.ts";
+import type { ResourceSet } from "../registry/resource-set.ts";
 
 /** The groups of the API in the order in which discovery shows them. */
 const groupOrder = [
@@ -30,33 +31,23 @@ export interface GroupVersion {
   readonly resources: readonly ServedResource[];
 }
 
-/** What the server serves, as the discovery documents of Kubernetes say it. Made once. */
+/** What the server serves now, as the discovery documents of Kubernetes say it. */
 export class Discovery {
-  readonly groups: ReadonlyMap<string, readonly GroupVersion[]>;
+  readonly #resources: ResourceSet;
+  #revision = -1;
+  #groups: ReadonlyMap<string, readonly GroupVersion[]> = new Map();
 
-  constructor(served: readonly ServedResource[]) {
-    const groups = new Map<string, GroupVersion[]>();
-    const order = (group: string): number => (groupOrder.indexOf(group) + 1 || 999) - 1;
-    const names = [...new Set(served.map((resource) => resource.group))].sort(
-      (a, b) => order(a) - order(b) || (a < b ? -1 : 1),
-    );
-    for (const group of names) {
-      const own = served.filter((resource) => resource.group === group);
-      const versions = [...new Set(own.map((resource) => resource.version))].sort((a, b) =>
-        compareVersions(b, a),
-      );
-      groups.set(
-        group,
-        versions.map((version) => ({
-          group,
-          version,
-          resources: own
-            .filter((resource) => resource.version === version)
-            .sort((a, b) => (a.resource < b.resource ? -1 : 1)),
-        })),
-      );
+  constructor(resources: ResourceSet) {
+    this.#resources = resources;
+  }
+
+  /** Made anew after a change; what has not changed in it stays the same object. */
+  get groups(): ReadonlyMap<string, readonly GroupVersion[]> {
+    if (this.#revision !== this.#resources.revision) {
+      this.#groups = grouped(this.#resources.list, this.#groups);
+      this.#revision = this.#resources.revision;
     }
-    this.groups = groups;
+    return this.#groups;
   }
 
   versions(): object {
@@ -114,6 +105,37 @@ export class Discovery {
   }
 }
 
+function grouped(
+  served: readonly ServedResource[],
+  before: ReadonlyMap<string, readonly GroupVersion[]>,
+): ReadonlyMap<string, readonly GroupVersion[]> {
+  const groups = new Map<string, GroupVersion[]>();
+  const order = (group: string): number => (groupOrder.indexOf(group) + 1 || 999) - 1;
+  const names = [...new Set(served.map((resource) => resource.group))].sort(
+    (a, b) => order(a) - order(b) || (a < b ? -1 : 1),
+  );
+  for (const group of names) {
+    const own = served.filter((resource) => resource.group === group);
+    const versions = [...new Set(own.map((resource) => resource.version))].sort((a, b) =>
+      compareVersions(b, a),
+    );
+    groups.set(
+      group,
+      versions.map((version) => {
+        const resources = own
+          .filter((resource) => resource.version === version)
+          .sort((a, b) => (a.resource < b.resource ? -1 : 1));
+        const known = before.get(group)?.find((one) => one.version === version);
+        const same =
+          known?.resources.length === resources.length &&
+          resources.every((resource, index) => resource === known.resources[index]);
+        return same ? known : { group, version, resources };
+      }),
+    );
+  }
+  return groups;
+}
+
 function resourceRows(resource: ServedResource): object[] {
   const rows: object[] = [
     {
@@ -124,7 +146,9 @@ function resourceRows(resource: ServedResource): object[] {
       verbs: resource.verbs,
       ...(resource.shortNames ? { shortNames: resource.shortNames } : {}),
       ...(resource.categories ? { categories: resource.categories } : {}),
-      ...(resource.facts.createOnly ? {} : { storageVersionHash: storageVersionHash(resource) }),
+      ...(resource.facts.createOnly || resource.facts.readOnly
+        ? {}
+        : { storageVersionHash: storageVersionHash(resource) }),
     },
   ];
   for (const [name, sub] of resource.subresources) {
@@ -146,10 +170,12 @@ function storageVersionHash({ stored }: ServedResource): string {
 }
 
 function aggregatedResource(resource: ServedResource): object {
-  const own = { group: "", version: "", kind: resource.kind };
+  // Kinds that bring their model along say where they are from; upstream's own do not.
+  const { group, version } = resource.model === undefined ? { group: "", version: "" } : resource;
+  const own = { group, version, kind: resource.kind };
   const subresources = [...resource.subresources].map(([name, sub]) => ({
     subresource: name,
-    responseKind: { group: sub.group ?? "", version: sub.version ?? "", kind: sub.kind },
+    responseKind: { group: sub.group ?? group, version: sub.version ?? version, kind: sub.kind },
     verbs: sub.verbs,
   }));
   return {

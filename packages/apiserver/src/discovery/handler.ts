@@ -3,11 +3,10 @@ import type { ApiRequest, ApiResponse } from "@dray/client";
 import { encodeJSON } from "../codec.ts";
 import { accepted } from "../handlers/context.ts";
 import { encoded } from "../representation.ts";
-import { type Accepted, acceptClauses, type Forms } from "../request/accept.ts";
-import { bodyResponse, methodNotAllowed, notServed } from "../response.ts";
+import { type Accepted, acceptClauses, checkTypes, noForms } from "../request/accept.ts";
+import { bodyResponse, methodNotAllowed, notServed, textResponse } from "../response.ts";
 import type { Discovery } from "./documents.ts";
 
-const none: Forms = new Set();
 const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /** `/api`, `/apis`, `/apis/G`, `/api/v1`, `/apis/G/V`; undefined for other paths. */
@@ -24,7 +23,8 @@ export function discoveryResponse(
   }
   if (api === "apis" && parts.length <= 3) {
     if (parts.length === 1) return root(request, discovery, false);
-    if (parts.length === 2) return document(request, discovery.group(group!));
+    if (!discovery.groups.has(group!)) return textResponse(404, "404 page not found\n");
+    if (parts.length === 2) return document(request, discovery.group(group!), true);
     return document(request, discovery.resourceList(group!, version!));
   }
   return undefined;
@@ -34,9 +34,7 @@ export function discoveryResponse(
 function root(request: ApiRequest, discovery: Discovery, core: boolean): ApiResponse {
   const mediaType = wantsAggregated(request.headers["accept"]);
   if (mediaType === undefined) {
-    return encoded(200, core ? discovery.versions() : discovery.groupList(), acceptedPlain(request), {
-      vary: "Accept",
-    });
+    return encoded(200, core ? discovery.versions() : discovery.groupList(), acceptedPlain(request, !core));
   }
   const object = discovery.aggregated(core);
   const text = `${encodeJSON(object)}\n`;
@@ -70,12 +68,14 @@ function wantsAggregated(header: string | undefined): string | undefined {
   return undefined;
 }
 
-function acceptedPlain(request: ApiRequest): Accepted {
-  return accepted({ request }, none);
+/** The list of groups, and each group, are the aggregator's, before which there is no router. */
+function acceptedPlain(request: ApiRequest, unrouted = false): Accepted {
+  if (!unrouted) checkTypes(request);
+  return accepted({ request }, noForms);
 }
 
-function document(request: ApiRequest, object: object | undefined): ApiResponse {
+function document(request: ApiRequest, object: object | undefined, unrouted = false): ApiResponse {
   if (object === undefined) throw notServed();
   if (request.method !== "GET") throw methodNotAllowed();
-  return encoded(200, object, acceptedPlain(request));
+  return encoded(200, object, acceptedPlain(request, unrouted));
 }

@@ -63,14 +63,15 @@ test("every verb that discovery shows has an operation, and every reference lead
       Object.values<{ "x-kubernetes-action"?: string }>(body.paths[key] ?? {}).some(
         (operation) => operation["x-kubernetes-action"] === action,
       );
-    for (const { name, namespaced, verbs } of resources) {
+    for (const { name, kind, namespaced, verbs } of resources) {
       const [resource, subresource] = name.split("/");
       const collection = `/${path}${namespaced ? "/namespaces/{namespace}" : ""}/${resource}`;
       const item = `${collection}/{name}`;
       const where = subresource === undefined ? item : `${item}/${subresource}`;
       for (const verb of verbs) {
         const whole = subresource === undefined && ["create", "list", "deletecollection"].includes(verb);
-        const action = { create: "post", update: "put" }[verb as string] ?? verb;
+        const connects = kind.endsWith("Options");
+        const action = connects ? "connect" : ({ create: "post", update: "put" }[verb as string] ?? verb);
         const key =
           verb === "watch" ? item.replace(`/${path}/`, `/${path}/watch/`) : whole ? collection : where;
         assert.ok(has(key, action), `${path}: ${name} ${verb}`);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
+import { kindOf } from "@dray/api/codec";
 import type { KindRow } from "@dray/api/schema";
 import type { ApiRequest, ApiResponse } from "@dray/client";
-import { rowOf } from "../codec.ts";
 import atomicTypes from "../patch/atomic-types.json" with { type: "json" };
 import type { ServedResource } from "../registry/kinds.ts";
 import { acceptClauses } from "../request/accept.ts";
@@ -17,7 +17,8 @@ const root = "/openapi/v3";
 export class OpenAPI {
   readonly #discovery: Discovery;
   readonly #release: string;
-  readonly #documents = new Map<string, Promise<Encoded>>();
+  /** Kept as long as what they describe. */
+  readonly #documents = new WeakMap<GroupVersion, Promise<Encoded>>();
 
   constructor(discovery: Discovery, release: string) {
     this.#discovery = discovery;
@@ -60,11 +61,10 @@ export class OpenAPI {
   }
 
   #document(version: GroupVersion): Promise<Encoded> {
-    const path = pathOf(version);
-    let document = this.#documents.get(path);
+    let document = this.#documents.get(version);
     if (document === undefined) {
       document = this.#make(version);
-      this.#documents.set(path, document);
+      this.#documents.set(version, document);
     }
     return document;
   }
@@ -79,9 +79,10 @@ export class OpenAPI {
       resources: version.resources.map((resource) => ({
         row: resource,
         verbs: resource.verbs,
-        subresources: [...resource.subresources].map(([name, sub]) => ({
+        ...(resource.model?.openAPI === undefined ? {} : { custom: resource.model.openAPI }),
+        subresources: [...resource.subresources].map(([name, { verbs, ...sub }]) => ({
           name,
-          verbs: sub.verbs,
+          verbs,
           row: spokenKind(resource, sub),
         })),
       })),
@@ -126,13 +127,14 @@ function pathOf({ group, version }: GroupVersion): string {
   return group === "" ? `api/${version}` : `apis/${group}/${version}`;
 }
 
+/** Subresources that only pass on what others say speak no kind of the schema: theirs is that of the options. */
 function spokenKind(
   resource: ServedResource,
-  sub: { group?: string; version?: string; kind: string },
-): KindRow {
-  return rowOf({
-    group: sub.group ?? resource.group,
-    version: sub.version ?? resource.version,
-    kind: sub.kind,
-  });
+  {
+    group = resource.group,
+    version = resource.version,
+    kind,
+  }: { group?: string; version?: string; kind: string },
+): KindRow | { options: string } {
+  return kind === resource.kind ? resource : (kindOf(group, version, kind) ?? { options: kind });
 }

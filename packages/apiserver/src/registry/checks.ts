@@ -1,9 +1,9 @@
 import type { Features, FieldError, KubeObject } from "@dray/api";
-import type { KindRow } from "@dray/api/schema";
 import type { ValidationContext } from "@dray/api/validation";
-import { validateCreate, validateStatusUpdate, validateUpdate } from "@dray/api/validation";
+import { Expressions } from "../admission/policy/expressions.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
+import { type ModelledKind, modelOf } from "./model.ts";
 
 /** Compiles device selectors; loaded when the first one comes. */
 type Compile = ValidationContext["compileSelector"];
@@ -20,20 +20,42 @@ export class Checks {
     this.#compile = compile;
   }
 
-  create(kind: KindRow, object: KubeObject): FieldError[] {
-    return validateCreate(kind, object, this.#context(object));
+  /** `requestGroup` is the API group of the request. */
+  create(kind: ModelledKind, object: KubeObject, requestGroup: string): readonly FieldError[] {
+    return modelOf(kind).validateCreate(object, this.#context(object, requestGroup));
   }
 
-  update(kind: KindRow, object: KubeObject, old: KubeObject, subresource: string): FieldError[] {
-    const validate = subresource === "status" ? validateStatusUpdate : validateUpdate;
-    return validate(kind, object, old, this.#context(object));
+  update(
+    kind: ModelledKind,
+    object: KubeObject,
+    old: KubeObject,
+    subresource: string,
+    requestGroup: string,
+  ): readonly FieldError[] {
+    return modelOf(kind).validateUpdate(object, old, subresource, this.#context(object, requestGroup));
   }
 
-  #context(object: KubeObject): ValidationContext {
+  /** What a valid object is warned of; without `old` it is a new one. */
+  warnings(
+    kind: ModelledKind,
+    object: KubeObject,
+    old: KubeObject | undefined,
+    subresource: string,
+  ): readonly string[] {
+    return modelOf(kind).warnings(object, old, subresource);
+  }
+
+  #context(object: KubeObject, requestGroup: string): ValidationContext {
     const namespace = object.metadata.namespace;
     const labels = namespace
       ? this.#storage.cache("namespaces").get(objectKey("namespaces", "", namespace))?.object.metadata.labels
       : undefined;
-    return { features: this.#features, compileSelector: this.#compile, namespaceLabels: labels };
+    return {
+      features: this.#features,
+      requestGroup,
+      compileSelector: this.#compile,
+      admissionExpressions: (options) => new Expressions(options),
+      namespaceLabels: labels,
+    };
   }
 }

@@ -1,5 +1,6 @@
 import type { KubeObject } from "@dray/api";
 import type { DaemonSet } from "@dray/api/apps/v1";
+import type { ObjectMeta } from "@dray/api/meta/v1";
 import { deepEqual } from "../storage/json.ts";
 import type { Strategy } from "./strategy.ts";
 
@@ -21,6 +22,18 @@ export const daemonsets: Strategy = {
 
 function setGeneration(object: KubeObject, generation: number): void {
   object.metadata.annotations = { ...object.metadata.annotations, [annotation]: String(generation) };
+}
+
+/**
+ * Metadata as the server's own structs have it, of which tables and partial objects are made: there the number of the
+ * template is no annotation.
+ */
+export function internalMetadata(object: KubeObject): ObjectMeta {
+  const { metadata } = object;
+  if (object.kind !== "DaemonSet" || metadata.annotations?.[annotation] === undefined) return metadata;
+  const { [annotation]: _number, ...annotations } = metadata.annotations;
+  const { annotations: _all, ...rest } = metadata;
+  return Object.keys(annotations).length > 0 ? { ...rest, annotations } : rest;
 }
 
 /** A daemon set always has the annotation, whatever was sent. */

@@ -1,7 +1,9 @@
-import type { FeatureGate, Features } from "@dray/api";
+import { apiVersionOf, type FeatureGate, type Features } from "@dray/api";
 import { type KindRow, kindRows } from "@dray/api/schema";
+import type { ScalePaths } from "../customresources/scale-paths.ts";
 import deprecations from "./deprecations.json" with { type: "json" };
 import facts from "./facts.json" with { type: "json" };
+import type { ResourceModel } from "./model.ts";
 
 /** What differs between resources as data; the rest is in the strategy file that bears the resource's name. */
 export interface ResourceFacts {
@@ -12,8 +14,11 @@ export interface ResourceFacts {
   readonly status?: "keep" | "labels" | "reset";
   /** Has a `scale` subresource. */
   readonly scale?: true;
-  /** metadata.generation counts changes of what is not metadata or status. */
-  readonly generation?: true;
+  /**
+   * metadata.generation counts changes of what is not metadata or status; `sent`: also those of fields that a feature
+   * gate then drops; `changed`: new objects have none yet.
+   */
+  readonly generation?: true | "sent" | "changed";
   /** DELETE of something that is gone at once answers with the object, else with a Status. */
   readonly answersDeleted?: true;
   /** PUT creates what is not there. */
@@ -23,6 +28,10 @@ export interface ResourceFacts {
   /** Nothing is stored: POST answers a question. */
   readonly createOnly?: true;
   readonly noDeleteCollection?: true;
+  /** Nothing is stored: GET shows how things are. */
+  readonly readOnly?: true;
+  /** There are no protobuf bodies of it and no strategic merge patches. */
+  readonly schemaless?: true;
   /** Field selectors besides metadata.name and metadata.namespace. */
   readonly fields?: readonly string[];
   readonly fieldsSince?: Readonly<Record<string, readonly string[]>>;
@@ -42,16 +51,26 @@ export interface SubresourceFacts {
   readonly verbs: readonly string[];
 }
 
+/** A row of the schema table, or one like it for a kind that brings its model along. */
+export interface StoredRow extends KindRow {
+  readonly model?: ResourceModel;
+}
+
 /** One resource in one served version. */
-export interface ServedResource extends KindRow {
+export interface ServedResource extends StoredRow {
   readonly singular: string;
+  readonly listKind: string;
   readonly verbs: readonly string[];
   readonly subresources: ReadonlyMap<string, SubresourceFacts>;
   readonly facts: ResourceFacts;
   /** What every answer of this version warns of. */
   readonly deprecation?: string;
-  /** The row of the version in which the objects are stored. */
-  readonly stored: KindRow;
+  /** The row of the version in which the objects are stored; its resource is the name of their place there. */
+  readonly stored: StoredRow;
+  /** Where scale finds its numbers, if not at `.spec.replicas` and `.status.replicas`. */
+  readonly scalePaths?: ScalePaths;
+  /** When this is served no longer all that lasts ends. */
+  readonly ended?: AbortSignal;
 }
 
 const allFacts = facts as unknown as Readonly<Record<string, ResourceFacts>>;
@@ -75,14 +94,8 @@ const notResources = new Set([
   "PartialObjectMetadata",
   "RangeAllocation",
 ]);
-/** Resources that are left out: componentstatuses is deprecated and has no source here. */
-const leftOut = new Set(["componentstatuses"]);
-
-/** Versions that upstream no longer serves, or whose shape differs from the stored one and that we cannot convert. */
-const notServed = new Set([
-  "autoscaling/v1/horizontalpodautoscalers",
-  "scheduling.k8s.io/v1beta1/priorityclasses",
-]);
+/** Versions that upstream no longer serves. */
+const notServed = new Set(["scheduling.k8s.io/v1beta1/priorityclasses"]);
 
 /**
  * The resources that a server of this release serves. As upstream, beta and alpha versions are off unless
@@ -98,7 +111,6 @@ export function servedResources(
       inRelease(row, version) &&
       row.group !== "meta" &&
       !notResources.has(row.kind) &&
-      !leftOut.has(row.resource) &&
       !notServed.has(`${row.group}/${row.version}/${row.resource}`),
   );
   return rows
@@ -139,6 +151,7 @@ export function compareVersions(left: string, right: string): number {
     return [stage, Number(match[1]), Number(match[3] ?? 0)];
   };
   const [a, b] = [parse(left), parse(right)];
+  if (a[0] < 0 && b[0] < 0) return left < right ? 1 : left > right ? -1 : 0;
   return a[0] - b[0] || a[1] - b[1] || a[2] - b[2];
 }
 
@@ -155,16 +168,19 @@ function servedResource(row: KindRow, stored: KindRow, version: string): ServedR
   return {
     ...row,
     singular: row.kind.toLowerCase(),
-    verbs: own.createOnly
-      ? ["create"]
-      : own.noDeleteCollection
-        ? standardVerbs.filter((verb) => verb !== "deletecollection")
-        : standardVerbs,
+    listKind: `${row.kind}List`,
+    verbs: verbsOf(own),
     subresources: new Map([...subresources].sort(([a], [b]) => (a < b ? -1 : 1))),
     facts: { ...own, fields },
     ...deprecation(row, version),
     stored,
   };
+}
+
+function verbsOf({ createOnly, readOnly, noDeleteCollection }: ResourceFacts): readonly string[] {
+  if (createOnly) return ["create"];
+  if (readOnly) return ["get", "list"];
+  return noDeleteCollection ? standardVerbs.filter((verb) => verb !== "deletecollection") : standardVerbs;
 }
 
 /** The fields of core events under the names of events.k8s.io. */
@@ -178,16 +194,22 @@ function eventsFields(fields: readonly string[]): string[] {
 
 interface Deprecation {
   readonly since: string;
-  readonly gone: string;
+  readonly gone?: string;
+  /** `discovery.k8s.io/v1 EndpointSlice` */
+  readonly instead?: string;
   readonly except?: readonly string[];
 }
 
+/** By group and version, or by group, version and kind. */
+const deprecated = deprecations as Readonly<Record<string, Deprecation | undefined>>;
+
+/** The warning in the words of k8s.io/apiserver/pkg/endpoints/deprecation. */
 function deprecation(row: KindRow, version: string): { deprecation?: string } {
-  const groupVersion = `${row.group}/${row.version}`;
-  const found = (deprecations as Readonly<Record<string, Deprecation | undefined>>)[groupVersion];
+  const groupVersion = apiVersionOf(row);
+  const found = deprecated[`${groupVersion}/${row.kind}`] ?? deprecated[groupVersion];
   if (found === undefined || found.except?.includes(row.kind) || !inRelease({ since: found.since }, version))
     return {};
-  return {
-    deprecation: `${groupVersion} ${row.kind} is deprecated in v${found.since}+, unavailable in v${found.gone}+`,
-  };
+  const gone = found.gone === undefined ? "" : `, unavailable in v${found.gone}+`;
+  const instead = found.instead === undefined ? "" : `; use ${found.instead}`;
+  return { deprecation: `${groupVersion} ${row.kind} is deprecated in v${found.since}+${gone}${instead}` };
 }

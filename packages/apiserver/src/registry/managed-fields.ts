@@ -1,47 +1,42 @@
 import { apiVersionOf, type KubeObject } from "@dray/api";
-import { builtInType, type ObjectType, trackUpdate } from "../patch/index.ts";
+import { type ObjectType, trackUpdate } from "../patch/index.ts";
 import { convert } from "./conversion/index.ts";
 import type { ServedResource } from "./kinds.ts";
-
-interface Version {
-  readonly group: string;
-  readonly version: string;
-  readonly kind: string;
-}
+import { type ModelledKind, modelOf } from "./model.ts";
 
 type Plain = { readonly [key: string]: unknown };
 
 /** The type of a served version, with the way to the other versions of its kind. */
-export function objectType(served: Version, versions: readonly Version[] = []): ObjectType {
-  const own = builtInType(apiVersionOf(served), served.kind);
-  if (own === undefined) throw new Error(`the schema has no ${apiVersionOf(served)} ${served.kind}`);
+export function objectType(served: ModelledKind, versions: readonly ModelledKind[] = []): ObjectType {
+  const own = modelOf(served).objectType;
   if (versions.length < 2) return own;
   return {
     ...own,
     inVersion(apiVersion) {
       const other = versions.find((version) => apiVersionOf(version) === apiVersion);
-      const type = other && builtInType(apiVersion, other.kind);
-      if (other === undefined || type === undefined) return undefined;
-      const way = (from: Version, to: Version) => (object: Plain) =>
+      if (other === undefined) return undefined;
+      const way = (from: ModelledKind, to: ModelledKind) => (object: Plain) =>
         convert(object as unknown as KubeObject, from, to) as unknown as Plain;
-      return { type, to: way(served, other), from: way(other, served) };
+      return { type: modelOf(other).objectType, to: way(served, other), from: way(other, served) };
     },
   };
 }
 
 /** Keeps metadata.managedFields: who last set which field. Drafts are changed in place. */
 export class ManagedFields {
-  readonly #versions = new Map<string, readonly ServedResource[]>();
+  readonly #resources: readonly ServedResource[];
 
+  /** `resources` may change: the list is looked at anew each time. */
   constructor(resources: readonly ServedResource[]) {
-    for (const resource of resources) {
-      const key = storedKey(resource);
-      this.#versions.set(key, [...(this.#versions.get(key) ?? []), resource]);
-    }
+    this.#resources = resources;
   }
 
   type(served: ServedResource): ObjectType {
-    return objectType(served, this.#versions.get(storedKey(served)));
+    const { group, resource } = served.stored;
+    return objectType(
+      served,
+      this.#resources.filter(({ stored }) => stored.resource === resource && stored.group === group),
+    );
   }
 
   /** For a new object; `draft` is in the served version. */
@@ -82,10 +77,6 @@ export class ManagedFields {
     });
     take(object, updated);
   }
-}
-
-function storedKey({ stored }: ServedResource): string {
-  return `${stored.group}/${stored.resource}`;
 }
 
 function take(target: KubeObject, source: KubeObject): void {

@@ -9,12 +9,11 @@ export function ensureNamespace(served: ServedResource, namespace: string, objec
     if (served.namespaced) object.metadata.namespace = namespace;
     return;
   }
-  // The old way to say that a cluster-scoped object has no namespace.
-  if (!served.namespaced && own === "default") {
+  if (!served.namespaced) {
     delete object.metadata.namespace;
     return;
   }
-  if (own !== (served.namespaced ? namespace : "")) {
+  if (own !== namespace) {
     throw StatusError.of(
       "BadRequest",
       "the namespace of the provided object does not match the namespace sent on the request",
@@ -31,7 +30,7 @@ export function prepareMetadata(
 ): void {
   const { metadata } = object;
   metadata.uid ||= old.metadata.uid;
-  metadata.creationTimestamp ||= old.metadata.creationTimestamp;
+  if (old.metadata.creationTimestamp) metadata.creationTimestamp = old.metadata.creationTimestamp;
   copyField(metadata, old.metadata, "generation");
   if (old.metadata.deletionTimestamp !== undefined) {
     metadata.deletionTimestamp = old.metadata.deletionTimestamp;
@@ -39,8 +38,8 @@ export function prepareMetadata(
   }
   delete metadata.selfLink;
   if (!served.facts.status) return;
-  // A binding writes the node and the condition PodScheduled in one.
-  if (subresource === "binding") return;
+  // A binding writes the node and the condition PodScheduled in one, an approval conditions of the status.
+  if (subresource === "binding" || subresource === "approval") return;
   if (subresource !== "status") {
     copyField(object, old, "status");
     return;
@@ -65,10 +64,10 @@ export function resetStatus(object: KubeObject, zero: { readonly [field: string]
 
 /** Counts metadata.generation up where more than metadata and status has changed. */
 export function countGeneration(served: ServedResource, object: KubeObject, old: KubeObject): void {
-  if (!served.facts.generation) return;
   const plain = (source: KubeObject): object => {
-    const { metadata: _metadata, status: _status, ...rest } = source as KubeObject & { status?: unknown };
-    return rest;
+    const { metadata: _metadata, status, ...rest } = source as KubeObject & { status?: unknown };
+    // Where status is no subresource it is a field like the others.
+    return served.facts.status === undefined ? { ...rest, status } : rest;
   };
   const count = Number(old.metadata.generation ?? 0);
   const changed = !deepEqual(plain(object), plain(old));

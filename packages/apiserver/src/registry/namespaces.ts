@@ -9,10 +9,10 @@ export const namespaces: Strategy = {
     const finalizers = namespace.spec?.finalizers ?? [];
     if (!finalizers.includes("kubernetes"))
       namespace.spec = { ...namespace.spec, finalizers: [...finalizers, "kubernetes"] };
-    namespace.metadata.labels = {
-      ...namespace.metadata.labels,
-      "kubernetes.io/metadata.name": namespace.metadata.name,
-    };
+    const { name } = namespace.metadata;
+    // One without a name is about to be refused for that.
+    if (!name) return;
+    namespace.metadata.labels = { ...namespace.metadata.labels, "kubernetes.io/metadata.name": name };
   },
 
   prepareForUpdate(object, old, context) {

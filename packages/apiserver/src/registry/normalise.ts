@@ -1,10 +1,14 @@
 import type { KubeObject } from "@dray/api";
+import { withDefaultNames } from "./customresourcedefinitions.ts";
 import { withTemplateGeneration } from "./daemonsets.ts";
+import { positiveGracePeriod } from "./pods.ts";
 import { foldStringData } from "./secrets.ts";
 
 /** What a kind's own decoding does beyond its schema, in place: before anyone looks at what was sent. */
 const normalisers: Readonly<Record<string, (object: KubeObject) => void>> = {
+  "/Pod": positiveGracePeriod,
   "/Secret": foldStringData,
+  "apiextensions.k8s.io/CustomResourceDefinition": withDefaultNames,
   "apps/DaemonSet": withTemplateGeneration,
 };
 

@@ -1,10 +1,10 @@
 import type { KubeObject } from "@dray/api";
-import type { Pod } from "@dray/api/core/v1";
+import type { Container, Pod } from "@dray/api/core/v1";
 import { podQosClass } from "@dray/api/defaults";
 import type { Strategy } from "./strategy.ts";
 
 export const pods: Strategy = {
-  prepareForCreate(object) {
+  prepareForCreate(object, context) {
     const pod = object as Pod;
     pod.status = { phase: "Pending", qosClass: podQosClass(pod) };
     if (pod.spec?.schedulingGates?.length) {
@@ -12,6 +12,9 @@ export const pods: Strategy = {
         {
           type: "PodScheduled",
           status: "False",
+          // A time that is unset is written as null.
+          lastProbeTime: null as unknown as string,
+          lastTransitionTime: context.now,
           reason: "SchedulingGated",
           message: "Scheduling is blocked due to non-empty scheduling gates",
         },
@@ -22,11 +25,14 @@ export const pods: Strategy = {
   prepareForUpdate(object, old, context) {
     const pod = object as Pod;
     const before = old as Pod;
+    if (context.subresource === "resize") keepButResources(pod, before);
+    if (context.subresource === "ephemeralcontainers") keepButEphemeral(pod, before);
     if (context.subresource === "status") {
       copyOwners(pod, before);
       // Never lost by a kubelet that does not know it.
       if (pod.status && !pod.status.qosClass && before.status?.qosClass)
         pod.status.qosClass = before.status.qosClass;
+      keepObservedGenerations(pod, before);
     }
   },
 
@@ -40,6 +46,81 @@ export const pods: Strategy = {
     return seconds < 0 ? 1 : seconds;
   },
 };
+
+/** A writer that does not know `observedGeneration` (KEP-5067) loses neither the status' own nor its conditions'. */
+function keepObservedGenerations({ status }: Pod, { status: old }: Pod): void {
+  if (!status) return;
+  if (!status.observedGeneration && old?.observedGeneration)
+    status.observedGeneration = old.observedGeneration;
+  // A type may be there more than once: then they go in order.
+  const known = [...(old?.conditions ?? [])];
+  for (const condition of status.conditions ?? []) {
+    const at = known.findIndex(({ type }) => type === condition.type);
+    if (at < 0) continue;
+    const [before] = known.splice(at, 1);
+    if (!condition.observedGeneration && before?.observedGeneration)
+      condition.observedGeneration = before.observedGeneration;
+  }
+}
+
+/** A pod cannot end sooner than at once; the kubelet gives it a second. */
+export function positiveGracePeriod(object: KubeObject): void {
+  const { spec } = object as Pod;
+  const seconds = spec?.terminationGracePeriodSeconds;
+  if (spec && seconds !== undefined && seconds !== null && seconds < 0)
+    spec.terminationGracePeriodSeconds = 1;
+}
+
+/** Only what containers ask for is taken of a resize; containers that came, went or moved are for validation. */
+function keepButResources(pod: Pod, old: Pod): void {
+  const [spec, before] = [pod.spec, old.spec];
+  if (!spec || !before) return;
+  const merged = (
+    now: readonly Container[] = [],
+    then: readonly Container[] = [],
+  ): Container[] | undefined => {
+    if (now.length !== then.length) return undefined;
+    return now.every(({ name }, index) => name === then[index]?.name)
+      ? now.map((container, index) => withResources(then[index]!, container))
+      : [...now];
+  };
+  const containers = merged(spec.containers, before.containers);
+  const initContainers = merged(spec.initContainers, before.initContainers);
+  if (containers === undefined || initContainers === undefined) return;
+  const { resources: _, ...rest } = before;
+  pod.spec = {
+    ...rest,
+    containers,
+    ...(before.initContainers === undefined ? {} : { initContainers }),
+    ...(spec.resources === undefined ? {} : { resources: spec.resources }),
+  };
+  keepMetadata(pod, old);
+}
+
+function withResources(before: Container, { resources, resizePolicy }: Container): Container {
+  const { resources: _, resizePolicy: __, ...rest } = before;
+  return {
+    ...rest,
+    ...(resources === undefined ? {} : { resources }),
+    ...(resizePolicy === undefined ? {} : { resizePolicy }),
+  };
+}
+
+function keepButEphemeral(pod: Pod, old: Pod): void {
+  const { ephemeralContainers } = pod.spec ?? {};
+  const { ephemeralContainers: _, ...rest } = old.spec!;
+  pod.spec = { ...rest, ...(ephemeralContainers === undefined ? {} : { ephemeralContainers }) };
+  keepMetadata(pod, old);
+}
+
+/** Of the metadata these views change nothing but managedFields. */
+function keepMetadata({ metadata }: Pod, old: Pod): void {
+  for (const field of ["labels", "annotations", "finalizers", "ownerReferences"] as const) {
+    const value = old.metadata[field];
+    if (value === undefined) delete metadata[field];
+    else Object.assign(metadata, { [field]: value });
+  }
+}
 
 function copyOwners(pod: Pod, old: KubeObject): void {
   if (old.metadata.ownerReferences === undefined) delete pod.metadata.ownerReferences;

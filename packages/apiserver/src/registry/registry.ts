@@ -1,9 +1,9 @@
 import { type Features, type FieldError, invalid, type KubeObject, StatusError } from "@dray/api";
 import { dropDisabledFields } from "@dray/api/validation";
 import type { Clock, UserInfo } from "@dray/client";
-import type { Admission, AdmissionRequest } from "../admission/admission.ts";
+import { type Admission, type AdmissionRequest, shownName } from "../admission/admission.ts";
 import type { Attributes, Decision } from "../authorization/attributes.ts";
-import type { DecodeOptions } from "../codec.ts";
+import type { DecodeOptions, Kind } from "../codec.ts";
 import type { DeleteOptions, FieldValidation, WriteOptions } from "../request/options.ts";
 import { alreadyExists, conflict, notFound, serverError, statusObject } from "../response.ts";
 import type { ResourceCache, Stored } from "../storage/cache.ts";
@@ -13,13 +13,13 @@ import type { Storage } from "../storage/storage.ts";
 import { Turns } from "../storage/turns.ts";
 import type { Checks } from "./checks.ts";
 import { convert } from "./conversion/index.ts";
-import { deletionFinalizers, markDeleted } from "./deletion.ts";
+import { deletionFinalizers, givenDeletion, markDeleted } from "./deletion.ts";
 import type { ServedResource } from "./kinds.ts";
 import type { ManagedFields } from "./managed-fields.ts";
 import { countGeneration, ensureNamespace, prepareMetadata, resetStatus, sameObject } from "./metadata.ts";
+import { modelOf } from "./model.ts";
 import { nameSuffix } from "./names.ts";
 import { checkPreconditions, checkVersion, modified } from "./preconditions.ts";
-import { strategies } from "./strategies.ts";
 import type { Strategy, StrategyContext } from "./strategy.ts";
 
 /** One write: who does what to which object. */
@@ -34,6 +34,16 @@ export interface Write {
   /** `create`, `update`, `patch`, `delete`. */
   readonly verb: string;
   readonly options: WriteOptions;
+  /** One of many that go at once: admission is not told its name. */
+  readonly collection?: true;
+  /** Admission has had its say about what leads to this write. */
+  readonly admitted?: true;
+  /** The options as the client gave them, which admission may look at. */
+  readonly given?: object;
+  /** Adds a text to the Warning headers of the answer. */
+  readonly warn?: (text: string) => void;
+  /** Ends when the client has gone. */
+  readonly signal?: AbortSignal;
 }
 
 export interface UpdateRules {
@@ -49,6 +59,16 @@ export interface UpdateRules {
   readonly unchecked?: boolean;
   /** The object must not be changed by what comes between its reading and its writing. */
   readonly expectedVersion?: string;
+  /** As what admission sees the object, where a subresource speaks another kind than that of its parent (Scale). */
+  readonly view?: View;
+}
+
+/** Another face of an object. */
+export interface View {
+  readonly kind: Kind;
+  readonly show: (object: KubeObject) => KubeObject;
+  /** Puts into the object what has become of what was shown. */
+  readonly take: (object: KubeObject, shown: KubeObject) => void;
 }
 
 export interface Written {
@@ -73,7 +93,7 @@ export class Registry {
   readonly #newId: () => string;
   readonly #admission: Admission;
   readonly managers: ManagedFields;
-  readonly #checks: Checks;
+  readonly checks: Checks;
   readonly #turns = new Turns();
   readonly #authorize: (attributes: Attributes) => Decision;
 
@@ -93,7 +113,7 @@ export class Registry {
     this.#newId = newId;
     this.#admission = admission;
     this.managers = managers;
-    this.#checks = checks;
+    this.checks = checks;
     this.#authorize = authorize;
   }
 
@@ -118,7 +138,7 @@ export class Registry {
   }
 
   strategy(served: ServedResource): Strategy {
-    return strategies[served.stored.resource] ?? {};
+    return modelOf(served.stored).strategy;
   }
 
   context(write: Write): StrategyContext {
@@ -127,6 +147,7 @@ export class Registry {
       subresource: write.subresource,
       user: write.user,
       verb: write.verb,
+      dryRun: write.options.dryRun,
       authorize: this.#authorize,
       features: this.features,
       now: this.now(),
@@ -137,7 +158,7 @@ export class Registry {
 
   /** RFC 3339, whole seconds. */
   now(seconds = 0): string {
-    return new Date(this.#clock.now() + seconds * 1000).toISOString().replace(/\.\d+Z$/, "Z");
+    return `${new Date(this.#clock.now() + seconds * 1000).toISOString().slice(0, 19)}Z`;
   }
 
   /** How bodies and patches are decoded here and now. */
@@ -147,6 +168,50 @@ export class Registry {
 
   newId(): string {
     return this.#newId();
+  }
+
+  #admissionRequest(
+    write: Write,
+    operation: AdmissionRequest["operation"],
+    objects: Pick<AdmissionRequest, "object" | "old" | "kind">,
+  ): AdmissionRequest {
+    const { served, subresource, namespace, user, options, given, signal } = write;
+    const objectName = write.collection ? "" : write.name || objects.object?.metadata.name || "";
+    return {
+      operation,
+      served,
+      subresource,
+      namespace,
+      name: objectName || shownName(objects.object),
+      objectName,
+      ...objects,
+      user,
+      verb: write.verb,
+      dryRun: options.dryRun,
+      warn: write.warn ?? (() => {}),
+      ...(given === undefined || operation === "CONNECT" ? {} : { options: optionsFor(operation, given) }),
+      ...(signal === undefined ? {} : { signal }),
+    };
+  }
+
+  /**
+   * Asks admission about what is no write of an object: a subresource that does something, a question, a connection.
+   * `object` may be changed by it; `validate` looks at what has become of it. Throws StatusError.
+   */
+  async admit(
+    write: Write,
+    operation: "CREATE" | "CONNECT",
+    object: KubeObject,
+    kind: AdmissionRequest["kind"],
+    validate?: () => void,
+  ): Promise<void> {
+    const request = this.#admissionRequest(write, operation, {
+      object,
+      ...(kind === undefined ? {} : { kind }),
+    });
+    await this.#admission.mutate(request);
+    validate?.();
+    await this.#admission.validate(request);
   }
 
   /** Creates an object; `draft` is in the served version and may be changed. Throws StatusError. */
@@ -173,35 +238,28 @@ export class Registry {
       this.managers.created(served, draft, options.fieldManager, write.subresource, context.now);
     const object = convert(draft, served, served.stored);
     ensureNamespace(served, write.namespace, object);
+    const admitted = this.#admissionRequest(write, "CREATE", { object });
+    await this.#admission.mutate(admitted);
     const { metadata } = object;
     if (!metadata.name && metadata.generateName) {
       metadata.name = `${metadata.generateName.slice(0, 58)}${nameSuffix(this.#newId)}`;
     }
-    const admitted: AdmissionRequest = {
-      operation: "CREATE",
-      served,
-      subresource: write.subresource,
-      namespace: write.namespace,
-      name: metadata.name ?? "",
-      object,
-      user: write.user,
-      dryRun: options.dryRun,
-    };
-    await this.#admission.mutate(admitted);
     metadata.uid = this.#newId();
     metadata.creationTimestamp = context.now;
     delete metadata.deletionTimestamp;
     delete metadata.deletionGracePeriodSeconds;
     delete metadata.selfLink;
-    if (served.facts.generation) metadata.generation = 1;
-    if (served.facts.status) resetStatus(object, this.managers.type(served).zero);
+    if (served.facts.generation && served.facts.generation !== "changed") metadata.generation = 1;
+    if (served.facts.status) resetStatus(object, modelOf(served.stored).objectType.zero);
     dropDisabledFields(served.stored, object, undefined, this.features);
     strategy.prepareForCreate?.(object, context);
     this.#refuse(served, object, [
-      ...this.#checks.create(served.stored, object),
+      ...this.checks.create(served.stored, object, served.group),
       ...(strategy.validateCreate?.(object, context) ?? []),
     ]);
-    await this.#admission.validate(admitted);
+    this.#warn(write, this.checks.warnings(served.stored, object, undefined, write.subresource));
+    await this.#admission.validate(this.#admissionRequest(write, "CREATE", { object }));
+    strategy.complete?.(object);
     const key = this.key(served, write.namespace, metadata.name);
     const present = this.cache(served).get(key);
     if (present) throw this.#taken(served, present.object);
@@ -227,7 +285,15 @@ export class Registry {
    */
   update(write: Write, rules: UpdateRules): Promise<Written> {
     const key = this.key(write.served, write.namespace, write.name);
-    return this.#turns.run(key, () => this.#update(write, rules, key));
+    return this.#inTurn(key, () => this.#update(write, rules, key));
+  }
+
+  /**
+   * Writers of one object take turns, so that none loses a race again and again; but who waits for a webhook must not
+   * keep that webhook from writing.
+   */
+  #inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
+    return this.#admission.asksOutside() ? work() : this.#turns.run(key, work);
   }
 
   async #update(write: Write, rules: UpdateRules, key: string): Promise<Written> {
@@ -264,37 +330,37 @@ export class Registry {
     const { served, options } = write;
     const strategy = this.strategy(served);
     const context = this.context(write);
-    const old = current.object;
+    const old = convert(current.object, served.stored, served.stored);
     const object = await rules.change(old);
-    const admitted: AdmissionRequest = {
-      operation: "UPDATE",
-      served,
-      subresource: write.subresource,
-      namespace: write.namespace,
-      name: write.name,
-      object,
-      old,
-      user: write.user,
-      dryRun: options.dryRun,
-    };
+    const { view } = rules;
+    const seen = view ? { object: view.show(object), old: view.show(old), kind: view.kind } : { object, old };
+    const admitted = this.#admissionRequest(write, "UPDATE", seen);
     if (!rules.ownManagers) {
       this.managers.updated(served, object, old, options.fieldManager, write.subresource, context.now);
     }
     if (!rules.unchecked) await this.#admission.mutate(admitted);
+    view?.take(object, seen.object);
     checkVersion(served, rules.replaces === true, object, current);
     prepareMetadata(served, object, old, write.subresource);
+    const { generation } = served.facts;
+    if (generation === "sent") countGeneration(served, object, old);
     dropDisabledFields(served.stored, object, old, this.features);
     strategy.prepareForUpdate?.(object, old, context);
     // The scheduler's choice is no change of what the user wants (KEP-5067: generation counts from 1).
-    if (write.subresource !== "binding") countGeneration(served, object, old);
+    if (generation && generation !== "sent" && write.subresource !== "binding")
+      countGeneration(served, object, old);
     if (!rules.unchecked) {
-      this.#refuse(served, object, [
+      const problems = [
         ...(strategy.authorizeUpdate?.(object, old, context) ?? []),
-        ...this.#checks.update(served.stored, object, old, write.subresource),
+        ...this.checks.update(served.stored, object, old, write.subresource, served.group),
         ...(strategy.validateUpdate?.(object, old, context) ?? []),
-      ]);
+      ];
+      this.#warn(write, modelOf(served.stored).tolerated?.(object) ?? []);
+      this.#refuse(served, object, problems);
+      this.#warn(write, this.checks.warnings(served.stored, object, old, write.subresource));
       await this.#admission.validate(admitted);
     }
+    strategy.complete?.(object);
     if (sameObject(object, old)) return old;
     const goes =
       object.metadata.deletionTimestamp !== undefined &&
@@ -313,49 +379,56 @@ export class Registry {
     return undefined;
   }
 
+  #warn({ warn }: Write, texts: readonly string[]): void {
+    for (const text of texts) warn?.(text);
+  }
+
   #refuse(served: ServedResource, object: KubeObject, errors: readonly FieldError[]): void {
-    if (errors.length > 0) throw invalid(served, object.metadata.name ?? "", errors);
+    // Messages name the kind as it is stored: an event is one of the core group.
+    if (errors.length > 0) throw invalid(served.stored, object.metadata.name ?? "", errors);
   }
 
   /** Deletes an object, or begins to. Throws StatusError. */
   delete(write: Write, options: DeleteOptions): Promise<Deletion> {
     const key = this.key(write.served, write.namespace, write.name);
-    return this.#turns.run(key, () => this.#delete(write, options, key));
+    return this.#inTurn(key, () => this.#delete(write, options, key));
   }
 
   async #delete(write: Write, options: DeleteOptions, key: string): Promise<Deletion> {
     const { served } = write;
     const strategy = this.strategy(served);
     const context = this.context(write);
+    this.#warn(write, strategy.warnOfDeletion?.(options, served) ?? []);
     for (let attempt = 0; attempt < 100; attempt++) {
       const current = this.need(served, write.namespace, write.name);
       const old = current.object;
       checkPreconditions(served, options, old);
-      await this.#admission.validate({
-        operation: "DELETE",
-        served,
-        subresource: "",
-        namespace: write.namespace,
-        name: write.name,
-        old,
-        user: write.user,
-        dryRun: options.dryRun,
-      });
       const object = thaw(old);
-      const finalizers = deletionFinalizers(object, options);
       const grace = strategy.gracePeriod?.(object, options, context);
+      if (!write.admitted) {
+        const { dryRun } = options;
+        // Of one of many only what the client has asked for all is told.
+        const given = givenDeletion(options, write.collection ? undefined : grace, served, old);
+        const deleting = { ...write, subresource: "", options: { ...write.options, dryRun }, given };
+        const admitted = this.#admissionRequest(deleting, "DELETE", { old });
+        await this.#admission.mutate(admitted);
+        await this.#admission.validate(admitted);
+      }
+      const finalizers = deletionFinalizers(object, options, strategy.orphansDependents?.(served) ?? false);
       const pending = object.metadata.deletionTimestamp !== undefined;
       if (finalizers.length > 0) object.metadata.finalizers = finalizers;
       else delete object.metadata.finalizers;
-      markDeleted(object, old, grace, (seconds) => this.now(seconds), served.facts.generation === true);
-      strategy.prepareForDelete?.(object);
+      markDeleted(object, old, grace, (seconds) => this.now(seconds), served.facts.generation !== undefined);
+      strategy.prepareForDelete?.(object, context);
       const stays = finalizers.length > 0 || (grace ?? 0) > 0 || (strategy.heldBack?.(object) ?? false);
       const shown = (result: KubeObject): KubeObject => deepFreeze(convert(result, served.stored, served));
       if (!stays) {
         if (options.dryRun) return { gone: true, object: shown(pending ? object : old) };
         const revision = await this.storage.delete(key, current.revision);
         if (revision === undefined) continue;
-        return { gone: true, object: shown(pending || grace !== undefined ? object : old) };
+        const last = pending || grace !== undefined ? object : old;
+        const resourceVersion = String(revision);
+        return { gone: true, object: shown({ ...last, metadata: { ...last.metadata, resourceVersion } }) };
       }
       if (options.dryRun || sameObject(object, old)) return { gone: false, object: shown(object) };
       const stored = await this.storage.put(key, object, current.revision, strategy.ttl?.(object));
@@ -377,4 +450,9 @@ export class Registry {
       },
     });
   }
+}
+
+/** A PUT or PATCH that makes a new object is asked about as one that creates it. */
+function optionsFor(operation: AdmissionRequest["operation"], given: object): object {
+  return operation === "CREATE" ? { ...given, kind: "CreateOptions" } : given;
 }

@@ -1,81 +1,128 @@
-import { invalid } from "@dray/api";
-import type { Service } from "@dray/api/core/v1";
-import type { Storage } from "../storage/storage.ts";
+import type { Service, ServiceSpec } from "@dray/api/core/v1";
+import { deepEqual } from "../storage/json.ts";
+import { settleFamilies } from "./service/families.ts";
+import { getsNodePorts, needsHealthCheck } from "./service/ports.ts";
+import { addressNumber, type Family, familyOf } from "./service/ranges.ts";
+import { ServiceStorage } from "./service/storage.ts";
+import { dropOldTypeFields } from "./service-type.ts";
 import type { Strategy, StrategyContext } from "./strategy.ts";
 
-/** Where cluster addresses come from, 10.0.0.1 to 10.0.0.254 (--service-cluster-ip-range as upstream has it). */
-const network = "10.0.0.";
-export const apiServiceAddress = `${network}1`;
-/** --service-node-port-range */
-const nodePorts = { first: 30_000, last: 32_767 };
-
-/** Gives services their cluster addresses and node ports. */
+/**
+ * Gives services their cluster addresses and node ports, in the order of upstream: what is given is settled before it
+ * is validated (registry/core/service/storage).
+ */
 export const services: Strategy = {
   prepareForCreate(object, context) {
     const service = object as Service;
     service.status = { loadBalancer: {} };
-    assign(service, undefined, context);
+    const { spec } = service;
+    if (!spec) return;
+    if (spec.clusterIP && !spec.clusterIPs?.length) spec.clusterIPs = [spec.clusterIP];
+    allocate(service, undefined, context);
   },
 
   prepareForUpdate(object, old, context) {
-    if (context.subresource === "") assign(object as Service, old as Service, context);
+    if (context.subresource !== "") return;
+    const [service, before] = [object as Service, old as Service];
+    if (service.spec && before.spec) {
+      keepGiven(service.spec, before.spec);
+      followAddress(service.spec, before.spec);
+      allocate(service, before.spec, context);
+    }
+    dropOldTypeFields(service, before);
+  },
+
+  // A default that was once given to all types (defaultOnReadInternalTrafficPolicy).
+  complete(object) {
+    const { spec } = object as Service;
+    if (spec?.type === "ExternalName") delete spec.internalTrafficPolicy;
   },
 };
 
-function assign(service: Service, old: Service | undefined, context: StrategyContext): void {
-  const { spec } = service;
-  if (!spec) return;
-  if (spec.type === "ExternalName") return;
-  const before = old?.spec;
-  if (!spec.clusterIP && before?.clusterIP && before.type !== "ExternalName") {
-    spec.clusterIP = before.clusterIP;
-    if (!spec.clusterIPs?.length && before.clusterIPs) spec.clusterIPs = before.clusterIPs;
+/** Who sends again what made a service need not know what it was given (patchAllocatedValues). */
+function keepGiven(spec: ServiceSpec, old: ServiceSpec): void {
+  if (hasAddress(spec) && hasAddress(old)) {
+    if (!spec.clusterIP && old.clusterIP) spec.clusterIP = old.clusterIP;
+    if (!spec.clusterIPs?.length && old.clusterIPs?.length) spec.clusterIPs = [...old.clusterIPs];
   }
-  if (!spec.clusterIP) spec.clusterIP = spec.clusterIPs?.[0] || freeAddress(service, context.storage);
-  if (!spec.clusterIPs?.length) spec.clusterIPs = [spec.clusterIP];
-  if (!spec.ipFamilies?.length && spec.clusterIP !== "None") spec.ipFamilies = before?.ipFamilies ?? ["IPv4"];
-  else if (!spec.ipFamilies?.length) spec.ipFamilies = ["IPv4"];
-  spec.ipFamilyPolicy ||= before?.ipFamilyPolicy ?? "SingleStack";
-  if (spec.type === "NodePort" || spec.type === "LoadBalancer")
-    assignNodePorts(service, old, context.storage);
-}
-
-function* stored(storage: Storage): Generator<Service> {
-  const cache = storage.cache("services");
-  for (const { object } of cache.range(cache.prefix)) yield object as Service;
-}
-
-function freeAddress(service: Service, storage: Storage): string {
-  const taken = new Set<string>([apiServiceAddress]);
-  for (const { spec } of stored(storage)) for (const address of spec?.clusterIPs ?? []) taken.add(address);
-  for (let last = 2; last < 255; last++) {
-    if (!taken.has(`${network}${last}`)) return `${network}${last}`;
-  }
-  throw invalid({ group: "", kind: "Service" }, service.metadata.name, [
-    {
-      type: "InternalError",
-      path: "spec.clusterIPs",
-      detail: `failed to allocate IP: all addresses of ${network}0/24 are taken`,
-    },
-  ]);
-}
-
-function assignNodePorts(service: Service, old: Service | undefined, storage: Storage): void {
-  const taken = new Set<number>();
-  for (const { spec } of stored(storage))
-    for (const { nodePort } of spec?.ports ?? []) if (nodePort) taken.add(nodePort);
-  let next = nodePorts.first;
-  for (const port of service.spec?.ports ?? []) {
-    if (port.nodePort) continue;
-    const before = old?.spec?.ports?.find(
-      (other) => other.port === port.port && other.protocol === port.protocol,
-    );
-    if (before?.nodePort) {
-      port.nodePort = before.nodePort;
-      continue;
+  if (getsNodePorts(spec) && getsNodePorts(old)) {
+    const own = new Set((spec.ports ?? []).map(({ nodePort }) => nodePort));
+    const known = new Map((old.ports ?? []).map(({ name = "", nodePort }) => [name, nodePort]));
+    for (const port of spec.ports ?? []) {
+      const given = known.get(port.name ?? "");
+      if (!port.nodePort && given && !own.has(given)) port.nodePort = given;
     }
-    while (taken.has(next) && next < nodePorts.last) next++;
-    port.nodePort = next;
-    taken.add(next);
   }
+  if (needsHealthCheck(spec) && needsHealthCheck(old) && !spec.healthCheckNodePort && old.healthCheckNodePort)
+    spec.healthCheckNodePort = old.healthCheckNodePort;
+}
+
+const hasAddress = ({ type }: ServiceSpec): boolean => type !== "ExternalName";
+
+/** Clients that know only `clusterIP` mean both fields (normalizeClusterIPs). */
+function followAddress(spec: ServiceSpec, old: ServiceSpec): void {
+  const same = (): boolean => deepEqual(spec.clusterIPs ?? [], old.clusterIPs ?? []);
+  if ((spec.clusterIP ?? "") === (old.clusterIP ?? "")) {
+    if (!spec.clusterIPs?.length && old.clusterIPs?.length) spec.clusterIPs = [...old.clusterIPs];
+  } else if (!spec.clusterIP) {
+    if (same()) delete spec.clusterIPs;
+  } else if (same()) spec.clusterIPs = [spec.clusterIP];
+}
+
+function allocate(
+  service: Service,
+  old: ServiceSpec | undefined,
+  { storage, dryRun }: StrategyContext,
+): void {
+  const spec = service.spec!;
+  if (!(storage instanceof ServiceStorage)) throw new TypeError("services need a storage of their own");
+  if (hasAddress(spec)) {
+    // What is wrong with these fields is told by validation, and nothing else.
+    if (!familiesAreSound(spec)) return;
+    settleFamilies(service, old, storage.families);
+    giveAddresses(service, old, storage, dryRun);
+  }
+  storage.ports.assign(service, old, dryRun);
+}
+
+function giveAddresses(
+  service: Service,
+  old: ServiceSpec | undefined,
+  { addresses }: ServiceStorage,
+  dryRun: boolean,
+): void {
+  const spec = service.spec!;
+  if (spec.clusterIPs?.[0] === "None") return;
+  const before = old && hasAddress(old) ? (old.clusterIPs ?? []) : [];
+  // A changed address is refused by validation; a headless service stays one.
+  if (before[0] === "None" || (before.length > 0 && before[0] !== spec.clusterIPs?.[0])) return;
+  const given = [...(spec.clusterIPs ?? [])];
+  for (const [index, family] of (spec.ipFamilies ?? []).entries()) {
+    const asked = given[index];
+    if (asked !== undefined && before.includes(asked)) continue;
+    if (dryRun) given[index] = addresses.pretend(service, family as Family, asked);
+    else if (asked === undefined) given[index] = addresses.choose(service, family as Family);
+    else addresses.check(service, asked);
+  }
+  spec.clusterIPs = given;
+  if (given[0] !== undefined) spec.clusterIP = given[0];
+}
+
+/** Whether addresses, families and policy are well-formed, each by itself and together. */
+function familiesAreSound({
+  clusterIP,
+  clusterIPs = [],
+  ipFamilies = [],
+  ipFamilyPolicy,
+}: ServiceSpec): boolean {
+  if ((clusterIP || undefined) !== clusterIPs[0]) return false;
+  if (ipFamilyPolicy && !["SingleStack", "PreferDualStack", "RequireDualStack"].includes(ipFamilyPolicy))
+    return false;
+  if (ipFamilies.some((family) => family !== "IPv4" && family !== "IPv6")) return false;
+  if (new Set(ipFamilies).size < ipFamilies.length || clusterIPs.length > 2) return false;
+  if (clusterIPs[0] === "None") return clusterIPs.length === 1;
+  if (clusterIPs.some((address) => addressNumber(address) === undefined)) return false;
+  const families = clusterIPs.map(familyOf);
+  if (new Set(families).size < families.length) return false;
+  return ipFamilies.every((family, index) => families[index] === undefined || families[index] === family);
 }

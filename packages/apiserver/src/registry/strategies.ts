@@ -1,21 +1,47 @@
+import { certificatesigningrequests } from "./certificatesigningrequests.ts";
+import { customresourcedefinitions } from "./customresourcedefinitions.ts";
 import { daemonsets } from "./daemonsets.ts";
 import { devicetaintrules } from "./devicetaintrules.ts";
 import { events } from "./events.ts";
+import { jobs } from "./jobs.ts";
+import { limitranges } from "./limitranges.ts";
 import { namespaces } from "./namespaces.ts";
+import { nodes } from "./nodes.ts";
 import { pods } from "./pods.ts";
+import {
+  admissionPolicies,
+  mutatingAdmissionPolicyBindings,
+  validatingAdmissionPolicyBindings,
+} from "./policy-rights.ts";
 import { priorityclasses } from "./priorityclasses.ts";
+import { replicationcontrollers } from "./replicationcontrollers.ts";
 import { resourceclaims } from "./resourceclaims.ts";
+import { serviceaccounts } from "./serviceaccounts.ts";
 import { services } from "./services.ts";
 import type { Strategy } from "./strategy.ts";
+import { persistentvolumeclaims, persistentvolumes } from "./volumes.ts";
 
 /** The strategies by resource; what is not here follows the general rules alone. */
 export const strategies: Readonly<Record<string, Strategy | undefined>> = {
+  certificatesigningrequests,
+  customresourcedefinitions,
   daemonsets,
   devicetaintrules,
   events,
+  jobs,
+  limitranges,
+  mutatingadmissionpolicies: admissionPolicies,
+  mutatingadmissionpolicybindings: mutatingAdmissionPolicyBindings,
   namespaces,
+  nodes,
+  persistentvolumeclaims,
+  persistentvolumes,
   pods,
   priorityclasses,
+  replicationcontrollers,
   resourceclaims,
+  serviceaccounts,
   services,
+  validatingadmissionpolicies: admissionPolicies,
+  validatingadmissionpolicybindings: validatingAdmissionPolicyBindings,
 };

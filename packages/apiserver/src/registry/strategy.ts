@@ -13,6 +13,8 @@ export interface StrategyContext {
   readonly user: UserInfo;
   /** `create`, `update`, `patch`. */
   readonly verb: string;
+  /** Nothing of what the request leads to is kept. */
+  readonly dryRun: boolean;
   readonly authorize: (attributes: Attributes) => Decision;
   readonly features: Features;
   /** RFC 3339, whole seconds. */
@@ -30,17 +32,25 @@ export interface Strategy {
   prepareForCreate?(object: KubeObject, context: StrategyContext): void;
   /** For updates of the object and of its subresources (see `context.subresource`). */
   prepareForUpdate?(object: KubeObject, old: KubeObject, context: StrategyContext): void;
+  /** Defaults that an object gets when it is read: what is stored has them as if it had been read. */
+  complete?(object: KubeObject): void;
   /** Rights that depend on what is changed; before validation. */
   authorizeUpdate?(object: KubeObject, old: KubeObject, context: StrategyContext): readonly FieldError[];
   /** Rules besides those of the shape and of @dray/api. */
   validateCreate?(object: KubeObject, context: StrategyContext): readonly FieldError[];
   validateUpdate?(object: KubeObject, old: KubeObject, context: StrategyContext): readonly FieldError[];
+  /** What a valid object is warned of; without `old` it is a new one. */
+  warnings?(object: KubeObject, old: KubeObject | undefined): readonly string[];
   /** Seconds until the object goes; absent or undefined: it goes at once. */
   gracePeriod?(object: KubeObject, options: DeleteOptions, context: StrategyContext): number | undefined;
   /** Seconds after which a new object vanishes by itself. */
   ttl?(object: KubeObject): number | undefined;
   /** Whether the object must stay although its metadata has no finalizers. */
   heldBack?(object: KubeObject): boolean;
+  /** Whether dependents stay where a DELETE does not say what becomes of them. */
+  orphansDependents?(served: ServedResource): boolean;
+  /** What a DELETE with these options is warned of. */
+  warnOfDeletion?(options: DeleteOptions, served: ServedResource): readonly string[];
   /** Changes an object whose deletion begins. */
-  prepareForDelete?(object: KubeObject): void;
+  prepareForDelete?(object: KubeObject, context: StrategyContext): void;
 }

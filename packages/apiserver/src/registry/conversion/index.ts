@@ -1,24 +1,11 @@
-import { apiVersionOf, type KubeObject } from "@dray/api";
-import { eventToCore, eventToEvents } from "./event.ts";
-import { flatten, unflatten } from "./resource-v1beta1.ts";
-
-interface Version {
-  readonly group: string;
-  readonly version: string;
-  readonly kind: string;
-}
+import type { KubeObject } from "@dray/api";
+import type { ModelledKind } from "../model.ts";
+import { convertBuiltIn } from "./built-in.ts";
 
 /**
- * The object in another version of its kind. Most versions that we serve differ only in their name; the others have
- * a file here. The answer shares what it can with `object`, so it is frozen if that is.
+ * The object in another version of its kind, or in the form in which it is stored. The answer shares what it can with
+ * `object`, so it is frozen if that is.
  */
-export function convert(object: KubeObject, from: Version, to: Version): KubeObject {
-  if (from.group === to.group && from.version === to.version) return object;
-  const renamed: KubeObject = { ...object, apiVersion: apiVersionOf(to), kind: to.kind };
-  if (to.kind === "Event") return to.group === "" ? eventToCore(renamed) : eventToEvents(renamed);
-  if (to.group === "resource.k8s.io") {
-    if (from.version === "v1beta1") return unflatten(renamed);
-    if (to.version === "v1beta1") return flatten(renamed);
-  }
-  return renamed;
+export function convert(object: KubeObject, from: ModelledKind, to: ModelledKind): KubeObject {
+  return to.model === undefined ? convertBuiltIn(object, from, to) : to.model.convert(object, to);
 }

@@ -1,4 +1,4 @@
-import type { KubeObject } from "@dray/api";
+import { cameEmpty, type KubeObject, keepEmpty, noteEmpty } from "@dray/api";
 
 type Plain = Record<string, unknown>;
 
@@ -17,22 +17,22 @@ const exactFields = [
 export function flatten(object: KubeObject): KubeObject {
   return changed(object, flattenRequest, (device) => {
     const { name, ...basic } = device;
-    return { name, basic };
+    return { name, basic: keepEmpty(basic, device) };
   });
 }
 
 /** From v1beta1 to v1. */
 export function unflatten(object: KubeObject): KubeObject {
   return changed(object, unflattenRequest, (device) => {
-    const { name, basic } = device;
-    return { name, ...(basic as Plain | undefined) };
+    const { name, basic } = device as { name: unknown; basic?: Plain };
+    return keepEmpty({ name, ...basic }, basic ?? {});
   });
 }
 
 function flattenRequest(request: Plain): Plain {
-  const { exactly, ...rest } = request;
-  if (exactly === undefined) return { deviceClassName: "", ...rest };
-  return { ...rest, ...(exactly as Plain) };
+  const { exactly, ...rest } = request as { exactly?: Plain };
+  if (exactly === undefined) return keepEmpty({ deviceClassName: "", ...rest }, request);
+  return keepEmpty(keepEmpty({ ...rest, ...exactly }, exactly), request);
 }
 
 function unflattenRequest(request: Plain): Plain {
@@ -42,8 +42,12 @@ function unflattenRequest(request: Plain): Plain {
     if (exactFields.includes(key)) exactly[key] = value;
     else rest[key] = value;
   }
-  const empty = Object.values(exactly).every((value) => value === undefined || value === "");
-  return empty ? rest : { ...rest, exactly };
+  // A list that came empty is something, as it is to upstream; only selectors stay empty lists.
+  const empty =
+    Object.values(exactly).every((value) => value === undefined || value === "" || value === 0) &&
+    !exactFields.some((field) => cameEmpty(request, field));
+  if (cameEmpty(request, "selectors")) noteEmpty(exactly, "selectors");
+  return keepEmpty(empty ? rest : { ...rest, exactly }, request);
 }
 
 function changed(
@@ -59,12 +63,15 @@ function changed(
     case "ResourceClaimTemplate": {
       const inner = spec["spec"] as Plain | undefined;
       if (inner === undefined) return object;
-      return { ...object, spec: { ...spec, spec: changedClaim(inner, request) } } as KubeObject;
+      return {
+        ...object,
+        spec: keepEmpty({ ...spec, spec: changedClaim(inner, request) }, spec),
+      } as KubeObject;
     }
     case "ResourceSlice": {
       const devices = spec["devices"] as Plain[] | undefined;
-      if (devices === undefined) return object;
-      return { ...object, spec: { ...spec, devices: devices.map(device) } } as KubeObject;
+      if (!devices) return object;
+      return { ...object, spec: keepEmpty({ ...spec, devices: devices.map(device) }, spec) } as KubeObject;
     }
     default:
       return object;
@@ -74,6 +81,6 @@ function changed(
 function changedClaim(spec: Plain, request: (request: Plain) => Plain): Plain {
   const devices = spec["devices"] as Plain | undefined;
   const requests = devices?.["requests"] as Plain[] | undefined;
-  if (requests === undefined) return spec;
-  return { ...spec, devices: { ...devices, requests: requests.map(request) } };
+  if (!requests) return spec;
+  return { ...spec, devices: keepEmpty({ ...devices, requests: requests.map(request) }, devices ?? {}) };
 }

@@ -1,0 +1,90 @@
+import { anyValue, atomicValue, builtInType, type FieldSchema, type TypeSchema } from "../patch/index.ts";
+import { additionalOf, isEmbedded, isIntOrString, itemsOf, preserves, type Schema } from "./schema/schema.ts";
+
+const scalars: Readonly<Record<string, TypeSchema>> = {
+  string: { scalar: "string" },
+  integer: { scalar: "number" },
+  number: { scalar: "number" },
+  boolean: { scalar: "boolean" },
+};
+
+/** Metadata is the same everywhere. */
+const metadata = (): FieldSchema => builtInType("v1", "ConfigMap")!.schema.map!.fields!.get("metadata")!;
+
+/** How a custom resource is merged: its schema, with the fields that every object has. */
+export function applySchema(schema: Schema | undefined, keepsUnknown: boolean): TypeSchema {
+  if (schema === undefined) return withObjectFields(anyValue, true);
+  return withObjectFields(typeOf(schema, keepsUnknown), keepsUnknown || preserves(schema));
+}
+
+function withObjectFields(type: TypeSchema, open: boolean): TypeSchema {
+  const text: FieldSchema = { type: { scalar: "string" } };
+  const fields = new Map<string, FieldSchema>(type.map?.fields ?? []);
+  fields.set("apiVersion", text).set("kind", text).set("metadata", metadata());
+  return {
+    map: { atomic: false, ...type.map, fields, ...(open ? { element: type.map?.element ?? anyValue } : {}) },
+  };
+}
+
+/** `keepsUnknown` is handed down: what is in preserved values may have further fields, too. */
+function typeOf(schema: Schema, keepsUnknown: boolean): TypeSchema {
+  const keeps = keepsUnknown || preserves(schema);
+  if (isIntOrString(schema)) return { scalar: "any", list: untypedList, map: freeMap };
+  switch (schema.type ?? "") {
+    case "object": {
+      const type = { map: mapOf(schema, keeps) };
+      return isEmbedded(schema) ? withObjectFields(type, keeps) : type;
+    }
+    case "array":
+      return { list: listOf(schema, keeps) };
+    case "":
+      return {
+        scalar: "any",
+        list: schema.items === undefined ? untypedList : listOf(schema, keeps),
+        map: mapOf(schema, keeps),
+      };
+    default:
+      return scalars[schema.type!] ?? { scalar: "any" };
+  }
+}
+
+const untypedList = { relation: "atomic", element: atomicValue } as const;
+const freeMap = { atomic: false, element: anyValue };
+
+function mapOf(schema: Schema, keeps: boolean): NonNullable<TypeSchema["map"]> {
+  const properties = Object.entries(schema.properties ?? {});
+  const additional = additionalOf(schema);
+  const free =
+    schema.additionalProperties === undefined
+      ? keeps || properties.length === 0
+      : schema.additionalProperties === true;
+  const element = additional !== undefined ? typeOf(additional, keeps) : free ? anyValue : undefined;
+  return {
+    atomic: schema["x-kubernetes-map-type"] === "atomic",
+    ...(properties.length === 0
+      ? {}
+      : {
+          fields: new Map(
+            properties.map(([name, property]): [string, FieldSchema] => [
+              name,
+              {
+                type: typeOf(property, keeps),
+                ...(property.default === undefined || property.default === null
+                  ? {}
+                  : { default: property.default }),
+              },
+            ]),
+          ),
+        }),
+    ...(element === undefined ? {} : { element }),
+  };
+}
+
+function listOf(schema: Schema, keeps: boolean): NonNullable<TypeSchema["list"]> {
+  const items = itemsOf(schema);
+  const element = items === undefined ? atomicValue : typeOf(items, keeps);
+  const type = schema["x-kubernetes-list-type"];
+  if (type === "set") return { relation: "set", element };
+  if (type !== "map") return { relation: "atomic", element };
+  return { relation: "map", element, keys: [...(schema["x-kubernetes-list-map-keys"] ?? [])].sort() };
+}

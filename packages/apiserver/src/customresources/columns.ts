@@ -1,0 +1,85 @@
+import type { KubeObject } from "@dray/api";
+import type { CustomResourceColumnDefinition } from "@dray/api/apiextensions/v1";
+import { ageText } from "../tables/age.ts";
+import type { Cell, Column, Printer } from "../tables/column.ts";
+import { findAll, parseJsonPath } from "./json-path.ts";
+import { canonical } from "./schema/list-types.ts";
+
+/** What tables show without columns of a definition: when the object was made. */
+const age: CustomResourceColumnDefinition = {
+  name: "Age",
+  type: "date",
+  description: "Time since the object was created.",
+  jsonPath: ".metadata.creationTimestamp",
+};
+
+const nameColumn: Column = {
+  name: "Name",
+  type: "string",
+  format: "name",
+  description: "Name of the object, unique in its namespace.",
+  priority: 0,
+};
+
+/** The columns of a version (apiextensions.k8s.io/v1 additionalPrinterColumns); a path that is none ends them. */
+export function printerOf(
+  definitions: readonly CustomResourceColumnDefinition[] | undefined,
+): Printer<KubeObject> {
+  const wanted = definitions === undefined || definitions.length === 0 ? [age] : definitions;
+  const columns: Column[] = [nameColumn];
+  const cells: ((object: KubeObject, now: number) => Cell | null)[] = [];
+  for (const { name, type, format = "", description, priority = 0, jsonPath } of wanted) {
+    const path = parseJsonPath(jsonPath);
+    if (path === undefined) break;
+    columns.push({
+      name,
+      type,
+      format,
+      description: description || `Custom resource definition column (in JSONPath format): ${jsonPath}`,
+      priority,
+    });
+    cells.push((object, now) => {
+      const found = findAll(path, object)?.[0];
+      return found === undefined ? null : cellOf(type, found, now);
+    });
+  }
+  return {
+    columns,
+    cells: (object, now) => [object.metadata.name, ...cells.map((cell) => cell(object, now) as Cell)],
+  };
+}
+
+/** How the scale of a custom resource is printed. */
+export const scalePrinter: Printer<KubeObject> = printerOf([
+  { name: "Desired", type: "integer", description: "Number of desired replicas", jsonPath: ".spec.replicas" },
+  {
+    name: "Available",
+    type: "integer",
+    description: "Number of actual replicas",
+    jsonPath: ".status.replicas",
+  },
+  age,
+]);
+
+function cellOf(type: string, value: unknown, now: number): Cell | null {
+  switch (type) {
+    case "integer":
+      if (typeof value === "bigint") return Number(value);
+      return typeof value === "number" ? Math.trunc(value) : null;
+    case "number":
+      return typeof value === "number" || typeof value === "bigint" ? Number(value) : null;
+    case "boolean":
+      return typeof value === "boolean" ? value : null;
+    case "date":
+      if (typeof value !== "string") return null;
+      return Number.isNaN(Date.parse(value)) ? "<invalid>" : ageText(value, now);
+    default:
+      return text(value);
+  }
+}
+
+/** Objects and lists as JSON. */
+function text(value: unknown): string {
+  if (value === null) return "";
+  return typeof value === "object" ? canonical(value) : String(value);
+}

@@ -1,0 +1,20 @@
+import type { KubeObject } from "@dray/api";
+import type {
+  CustomResourceDefinitionNames,
+  CustomResourceDefinitionSpec,
+  CustomResourceDefinitionStatus,
+  CustomResourceDefinitionVersion,
+} from "@dray/api/apiextensions/v1";
+
+/** A CustomResourceDefinition as the server stores it (apiextensions.k8s.io/v1). */
+export interface Definition extends KubeObject {
+  spec: CustomResourceDefinitionSpec;
+  status?: CustomResourceDefinitionStatus;
+}
+
+export type { CustomResourceDefinitionNames as Names, CustomResourceDefinitionVersion as Version };
+
+/** The condition of that type is there and says True. */
+export function isTrue(definition: Definition, type: string): boolean {
+  return definition.status?.conditions?.some((one) => one.type === type && one.status === "True") ?? false;
+}

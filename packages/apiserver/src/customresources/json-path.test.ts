@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { findAll, parseJsonPath } from "./json-path.ts";
+
+const object = {
+  a: { "b.c": 1, d: null },
+  list: [
+    { type: "Ready", status: "True", n: 1 },
+    { type: "Other", status: "False", n: 2 },
+  ],
+};
+
+const cases: readonly (readonly [string, readonly unknown[] | undefined])[] = [
+  [".a['b.c']", [1]],
+  [".a.b\\.c", [1]],
+  [".a.none.more", []],
+  [".list[0].type", ["Ready"]],
+  [".list[-1].type", ["Other"]],
+  [".list[2].type", undefined],
+  [".list[*].n", [1, 2]],
+  [".list[0:1].n", [1]],
+  ['.list[?(@.type=="Ready")].status', ["True"]],
+  [".list[?(@.n>1)].type", ["Other"]],
+  [".list.type", undefined],
+];
+
+test("a path leads to what is there, to nothing, or does not fit", () => {
+  for (const [text, found] of cases) assert.deepEqual(findAll(parseJsonPath(text)!, object), found, text);
+});
+
+test("a text that is no path is known as such", () => {
+  for (const text of ["a", ".a[", ".a[x]", ".a[?(x)]"]) assert.equal(parseJsonPath(text), undefined, text);
+});

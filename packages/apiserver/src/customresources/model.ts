@@ -1,0 +1,304 @@
+import {
+  apiVersionOf,
+  dnsSubdomain,
+  type FieldError,
+  invalid,
+  type KubeObject,
+  StatusError,
+} from "@dray/api";
+import type { JSONSchemaProps } from "@dray/api/apiextensions/v1";
+import { type DecodedBody, decodeBody, type RawBody } from "@dray/api/codec";
+import type { CustomSchema } from "@dray/api/openapi";
+import { checkCommonUpdate, checkMetadata, checkMetadataUpdate, FieldErrors } from "@dray/api/validation";
+import { duplicateFields } from "../nesting.ts";
+import type { ObjectType } from "../patch/index.ts";
+import type { ModelledKind, ResourceModel } from "../registry/model.ts";
+import type { Strategy } from "../registry/strategy.ts";
+import { forbidden } from "../response.ts";
+import { deepFreeze, thaw } from "../storage/json.ts";
+import type { Printer } from "../tables/column.ts";
+import { finalizerWarnings } from "./finalizer-names.ts";
+import { RuleSet } from "./rules/evaluate.ts";
+import { checkScaled, type ScalePaths } from "./scale-paths.ts";
+import { Correlation } from "./schema/correlation.ts";
+import { dropNulls, setDefaults } from "./schema/defaulting.ts";
+import { checkEmbedded, coerceEmbedded, coerceMetadata, MetadataError } from "./schema/embedded.ts";
+import { checkListTypes } from "./schema/list-types.ts";
+import { prune } from "./schema/pruning.ts";
+import { isPlain, type Plain, propertyOf } from "./schema/schema.ts";
+import { checkValue } from "./schema/validate.ts";
+
+/** One version of a custom resource, as its definition describes it. */
+export interface CustomVersion {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly resource: string;
+  readonly namespaced: boolean;
+  /** Its definition is being deleted. */
+  readonly terminating: boolean;
+  readonly schema: JSONSchemaProps | undefined;
+  /** Fields that no schema names are kept: definitions of the days before structural schemas. */
+  readonly preserves: boolean;
+  readonly hasStatus: boolean;
+  readonly scale: ScalePaths | undefined;
+  readonly objectType: ObjectType;
+  readonly printer: Printer<KubeObject>;
+  readonly openAPI: CustomSchema;
+}
+
+/** The custom resources of one version: pruned, defaulted and judged by the schema of that version. */
+export class CustomModel implements ResourceModel {
+  readonly #version: CustomVersion;
+  /** The schemas of all versions: an object is read by that in which it was written. */
+  readonly #schemas: ReadonlyMap<string, JSONSchemaProps | undefined>;
+  /** What stored objects have become, by target. */
+  readonly #read = new Map<string, WeakMap<KubeObject, KubeObject>>();
+  #rules: RuleSet | undefined;
+  /** What rules would refuse in objects if it were new. */
+  readonly #tolerated = new WeakMap<KubeObject, readonly string[]>();
+
+  constructor(version: CustomVersion, schemas: ReadonlyMap<string, JSONSchemaProps | undefined>) {
+    this.#version = version;
+    this.#schemas = schemas;
+  }
+
+  get objectType(): ObjectType {
+    return this.#version.objectType;
+  }
+
+  get printer(): Printer<KubeObject> {
+    return this.#version.printer;
+  }
+
+  get openAPI(): CustomSchema {
+    return this.#version.openAPI;
+  }
+
+  get #schema(): JSONSchemaProps | undefined {
+    return this.#version.schema;
+  }
+
+  decode(raw: RawBody): DecodedBody {
+    const { tree, duplicates, bytes } = raw;
+    const { kind, version } = this.#version;
+    const apiVersion = apiVersionOf(this.#version);
+    const shown = bytes === undefined ? "" : new TextDecoder().decode(bytes);
+    if (tree === null) throw unrecognized(kind, shown, `Object 'Kind' is missing in '${shown}'`);
+    // What is no object at all is refused in the words that all kinds share.
+    if (!isPlain(tree)) return decodeBody(raw, { ...this.#version, type: "" });
+    const sent = tree["kind"];
+    if (typeof sent !== "string" || sent === "") {
+      throw unrecognized(kind, shown, `Object 'Kind' is missing in '${shown}'`);
+    }
+    if (tree["apiVersion"] !== apiVersion) {
+      const found = typeof tree["apiVersion"] === "string" ? tree["apiVersion"] : "";
+      throw StatusError.of(
+        "BadRequest",
+        `the API version in the data (${found}) does not match the expected API version (${apiVersion})`,
+      );
+    }
+    if (sent !== kind) throw this.otherKind(tree);
+    // Keys that are repeated are known by the tree as it was read.
+    const repeated = duplicateFields(tree);
+    const object = thaw(tree);
+    let unknown: string[];
+    try {
+      unknown = this.#coerce(object, false);
+    } catch (error) {
+      if (!(error instanceof MetadataError)) throw error;
+      const where =
+        error.path === "metadata" ? "" : `${error.path}: Invalid value: ${JSON.stringify(error.value)}: `;
+      throw StatusError.of(
+        "BadRequest",
+        `${kind} in version "${version}" cannot be handled as a ${kind}: ${where}${error.message}`,
+      );
+    }
+    const fields = [...repeated, ...unknown.map((path) => `unknown field "${path}"`)];
+    const yaml = duplicates.length > 0 ? [`yaml: unmarshal errors:\n  ${duplicates.join("\n  ")}`] : [];
+    return { object, problems: [...yaml, ...fields], warnings: [...duplicates, ...fields] };
+  }
+
+  /** Why an object of another kind or version is not taken. */
+  otherKind(tree: Plain): StatusError {
+    const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+    const [kind, apiVersion] = [textOf(tree["kind"]), textOf(tree["apiVersion"])];
+    const own = apiVersionOf(this.#version);
+    const errors = new FieldErrors();
+    if (kind !== this.#version.kind) errors.invalid("kind", kind, `must be ${this.#version.kind}`);
+    if (apiVersion !== own) errors.invalid("apiVersion", apiVersion, `must be ${own}`);
+    const group = apiVersion.split("/").slice(0, -1).join("/");
+    const name = isPlain(tree["metadata"]) ? textOf(tree["metadata"]["name"]) : "";
+    return invalid({ group, kind }, name, errors.list);
+  }
+
+  /** Takes out what the schema lacks, in place; answers the paths of that. Throws MetadataError. */
+  #coerce(object: Plain, stored: boolean, schema = this.#schema): string[] {
+    const options = { dropMalformed: stored };
+    const unknown: string[] = [];
+    unknown.push(...coerceMetadata(object, "", options));
+    object["metadata"] ??= {};
+    if (!this.#version.preserves) {
+      unknown.push(...prune(object, schema, true));
+      dropNulls(object, schema);
+    }
+    unknown.push(...coerceEmbedded(object, schema, "", options));
+    return unknown;
+  }
+
+  setDefaults(object: KubeObject): void {
+    setDefaults(object, this.#schema);
+  }
+
+  /** Stored objects are read by the schema of the version they are in, with the defaults of that. */
+  convert(object: KubeObject, to: ModelledKind): KubeObject {
+    const apiVersion = apiVersionOf(to);
+    if (!Object.isFrozen(object)) return this.#inVersion(object, to);
+    let known = this.#read.get(apiVersion);
+    if (known === undefined) {
+      known = new WeakMap();
+      this.#read.set(apiVersion, known);
+    }
+    let read = known.get(object);
+    if (read === undefined) {
+      read = deepFreeze(this.#inVersion(this.#revived(object), to));
+      known.set(object, read);
+      // What has been read stays as it is when it is read again.
+      known.set(read, read);
+    }
+    return read;
+  }
+
+  /** Only the name of the version changes, and what that version lacks goes; defaults are those of the old one. */
+  #inVersion(object: KubeObject, to: ModelledKind): KubeObject {
+    const apiVersion = apiVersionOf(to);
+    if (object.apiVersion === apiVersion) return object;
+    const renamed = thaw({ ...object, apiVersion, kind: to.kind });
+    const { resourceVersion } = object.metadata;
+    this.#coerce(renamed as unknown as Plain, true, this.#schemas.get(to.version));
+    if (resourceVersion !== undefined) renamed.metadata.resourceVersion = resourceVersion;
+    return renamed;
+  }
+
+  #revived(object: KubeObject): KubeObject {
+    const schema = this.#schemas.get(versionOf(object));
+    const draft = thaw(object);
+    const plain = draft as unknown as Plain;
+    const { resourceVersion } = object.metadata;
+    this.#coerce(plain, true, schema);
+    if (!draft.metadata.generation) draft.metadata.generation = 1;
+    draft.metadata.resourceVersion = resourceVersion;
+    setDefaults(plain, schema);
+    return draft;
+  }
+
+  get #ruleSet(): RuleSet {
+    this.#rules ??= new RuleSet(this.#schema, true);
+    return this.#rules;
+  }
+
+  readonly strategy: Strategy = {
+    prepareForCreate: ({ metadata }) => {
+      if (!this.#version.terminating) return;
+      const { group, resource } = this.#version;
+      const why = "create not allowed while custom resource definition is terminating";
+      throw forbidden({ group, resource }, metadata.name, why);
+    },
+  };
+
+  validateCreate(object: KubeObject): readonly FieldError[] {
+    const errors = new FieldErrors();
+    const shown = this.#own(object);
+    const schema = this.#schema;
+    checkMetadata(errors, "metadata", object.metadata, dnsSubdomain, this.#version.namespaced);
+    checkValue(errors, "", schema, shown);
+    this.#checkScale(errors, shown, true);
+    checkEmbedded(errors, "", schema, shown);
+    checkListTypes(errors, "", schema, shown);
+    this.#checkRules(errors, object, shown, undefined, undefined);
+    return errors.list;
+  }
+
+  validateUpdate(object: KubeObject, old: KubeObject, subresource: string): readonly FieldError[] {
+    const errors = new FieldErrors();
+    const schema = this.#schema;
+    const [shown, before] = [this.#own(object), this.#own(old)];
+    const correlation = new Correlation(shown, before, schema);
+    checkCommonUpdate(errors, object.metadata, old.metadata, this.#version.namespaced);
+    checkMetadataUpdate(errors, "metadata", object.metadata, old.metadata);
+    const status = subresource === "status";
+    if (!status) {
+      checkValue(errors, "", schema, shown, correlation);
+      checkEmbedded(errors, "", schema, shown);
+    } else if (Object.hasOwn(shown, "status")) {
+      const own = propertyOf(schema, "status");
+      checkValue(errors, "status", own, shown["status"], correlation.key("status"));
+    }
+    this.#checkScale(errors, shown, !status);
+    this.#checkLists(errors, shown, before);
+    this.#checkRules(errors, object, shown, before, correlation);
+    return errors.list;
+  }
+
+  warnings(object: KubeObject, old: KubeObject | undefined, subresource: string): readonly string[] {
+    return subresource === "status" ? [] : finalizerWarnings(object, old);
+  }
+
+  tolerated(object: KubeObject): readonly string[] {
+    return this.#tolerated.get(object) ?? [];
+  }
+
+  /** The object in this version, whatever form it is in. */
+  #own(object: KubeObject): Plain {
+    return { ...object, apiVersion: apiVersionOf(this.#version) } as unknown as Plain;
+  }
+
+  /** Lists that were wrong before may stay so. */
+  #checkLists(errors: FieldErrors, object: Plain, old: Plain): void {
+    const before = new FieldErrors();
+    checkListTypes(before, "", this.#schema, old);
+    if (before.list.length === 0) checkListTypes(errors, "", this.#schema, object);
+  }
+
+  #checkScale(errors: FieldErrors, object: Plain, withSpec: boolean): void {
+    if (this.#version.scale !== undefined) checkScaled(errors, this.#version.scale, object, withSpec);
+  }
+
+  #checkRules(
+    errors: FieldErrors,
+    object: KubeObject,
+    value: Plain,
+    old: Plain | undefined,
+    correlation: Correlation | undefined,
+  ): void {
+    if (this.#ruleSet.empty) return;
+    if (errors.list.some(({ type }) => blocking.has(type))) {
+      errors.invalid("<nil>", null, unchecked);
+      return;
+    }
+    const warnings: string[] = [];
+    this.#ruleSet.check(errors, "", value, old, { correlation, warnings });
+    this.#tolerated.set(object, warnings);
+  }
+}
+
+const versionOf = ({ apiVersion }: KubeObject): string => apiVersion.slice(apiVersion.indexOf("/") + 1);
+
+/** After these rules could only fail for the same reason. */
+const blocking = new Set<FieldError["type"]>([
+  "NotSupported",
+  "Required",
+  "TooLong",
+  "TooMany",
+  "TypeInvalid",
+]);
+const unchecked =
+  "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
+
+function unrecognized(kind: string, text: string, why: string): StatusError {
+  const summary = text === "" ? "<empty>" : text.length > 30 ? `${text.slice(0, 30)} ...` : text;
+  return StatusError.of(
+    "BadRequest",
+    `the object provided is unrecognized (must be of type ${kind}): ${why} (${summary})`,
+  );
+}

@@ -1,0 +1,145 @@
+import { apiVersionOf } from "@dray/api";
+import type { JSONSchemaProps } from "@dray/api/apiextensions/v1";
+import type { JSONObject } from "@dray/api/openapi";
+import { setOf } from "../patch/field-set.ts";
+import {
+  compareVersions,
+  type ResourceFacts,
+  type ServedResource,
+  type StoredRow,
+  type SubresourceFacts,
+} from "../registry/kinds.ts";
+import { applySchema } from "./apply-schema.ts";
+import { printerOf } from "./columns.ts";
+import { type Definition, isTrue, type Version } from "./definition/types.ts";
+import { CustomModel } from "./model.ts";
+import { namesOf, scalePaths } from "./scale-paths.ts";
+
+/** Where status is a subresource neither half owns the other. */
+const ownedElsewhere = { "": setOf(["f:status"]), status: setOf(["f:metadata"], ["f:spec"]) };
+
+/** In the order in which discovery has them. */
+const verbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+/** While the definition is being deleted nothing new is made. */
+const lastVerbs = ["delete", "deletecollection", "get", "list", "watch"];
+const subresourceVerbs = ["get", "patch", "update"];
+
+/** Where the objects of a definition lie in the store: no built-in kind has a dot in its name. */
+export const storedName = ({ spec }: Definition): string => `${spec.names.plural}.${spec.group}`;
+
+/** The version in which objects are stored. */
+export const storageVersion = ({ spec }: Definition): Version | undefined =>
+  spec.versions.find((version) => version.storage);
+
+/**
+ * What a definition serves: one resource for each of its versions. Where a webhook would have to convert objects only
+ * the version in which they are stored is served: nobody is shown what the webhook would have made of them.
+ */
+export function resourcesOf(definition: Definition, ended: AbortSignal): ServedResource[] {
+  const { spec } = definition;
+  const storage = storageVersion(definition);
+  if (storage === undefined) return [];
+  const schemas = new Map(spec.versions.map(({ name, schema }) => [name, schema?.openAPIV3Schema]));
+  return spec.versions
+    .filter((version) => version.served && (spec.conversion?.strategy !== "Webhook" || version === storage))
+    .map((version) => resourceOf(definition, version, storage, schemas, ended));
+}
+
+function resourceOf(
+  definition: Definition,
+  version: Version,
+  storage: Version,
+  schemas: ReadonlyMap<string, JSONSchemaProps | undefined>,
+  ended: AbortSignal,
+): ServedResource {
+  const { spec } = definition;
+  const names = definition.status?.acceptedNames ?? spec.names;
+  const { group } = spec;
+  const schema = version.schema?.openAPIV3Schema;
+  const scale = version.subresources?.scale;
+  const paths = scale === undefined ? undefined : scalePaths(scale);
+  const hasStatus = version.subresources?.status !== undefined;
+  const kind = { group, version: version.name, kind: names.kind, namespaced: spec.scope === "Namespaced" };
+  const model = new CustomModel(
+    {
+      ...kind,
+      resource: names.plural,
+      terminating: isTrue(definition, "Terminating"),
+      schema,
+      preserves: spec.preserveUnknownFields === true,
+      hasStatus,
+      scale: paths,
+      objectType: {
+        apiVersion: apiVersionOf(kind),
+        kind: kind.kind,
+        schema: applySchema(schema, spec.preserveUnknownFields === true),
+        zero: {},
+        unowned: hasStatus ? ownedElsewhere : {},
+      },
+      printer: printerOf(version.additionalPrinterColumns),
+      openAPI: {
+        name: `${group.split(".").reverse().join(".")}.${version.name}.${kind.kind}`,
+        listKind: names.listKind ?? `${kind.kind}List`,
+        schema: schema as JSONObject | undefined,
+        selectableFields: (version.selectableFields ?? []).map(({ jsonPath }) => jsonPath.replace(/^\./, "")),
+      },
+    },
+    schemas,
+  );
+  const row = { ...kind, type: `${apiVersionOf(kind)}.${kind.kind}`, resource: names.plural, model };
+  const stored: StoredRow = { ...row, version: storage.name, resource: storedName(definition) };
+  const warning = deprecation(definition, version);
+  return {
+    ...row,
+    stored,
+    singular: names.singular ?? kind.kind.toLowerCase(),
+    listKind: names.listKind ?? `${kind.kind}List`,
+    ...(names.shortNames === undefined ? {} : { shortNames: names.shortNames }),
+    ...(names.categories === undefined ? {} : { categories: names.categories }),
+    verbs: isTrue(definition, "Terminating") ? lastVerbs : verbs,
+    subresources: subresourcesOf(kind.kind, hasStatus, scale !== undefined),
+    facts: factsOf(version, hasStatus, scale !== undefined),
+    ...(paths === undefined ? {} : { scalePaths: paths }),
+    ...(warning === undefined ? {} : { deprecation: warning }),
+    ended,
+  };
+}
+
+function subresourcesOf(kind: string, status: boolean, scale: boolean): Map<string, SubresourceFacts> {
+  const subresources = new Map<string, SubresourceFacts>();
+  if (status) subresources.set("status", { kind, verbs: subresourceVerbs });
+  if (scale) {
+    subresources.set("scale", {
+      group: "autoscaling",
+      version: "v1",
+      kind: "Scale",
+      verbs: subresourceVerbs,
+    });
+  }
+  return subresources;
+}
+
+function factsOf(version: Version, status: boolean, scale: boolean): ResourceFacts {
+  return {
+    ...(status ? { status: "reset" as const } : {}),
+    ...(scale ? { scale: true as const } : {}),
+    generation: true,
+    needsVersion: true,
+    schemaless: true,
+    fields: (version.selectableFields ?? []).map(({ jsonPath }) => namesOf(jsonPath).join(".")),
+    fieldError: "core",
+  };
+}
+
+function deprecation({ spec }: Definition, version: Version): string | undefined {
+  if (!version.deprecated) return undefined;
+  if (version.deprecationWarning !== undefined) return version.deprecationWarning;
+  const better = spec.versions
+    .filter(
+      ({ name, served, deprecated }) => served && !deprecated && compareVersions(name, version.name) > 0,
+    )
+    .map(({ name }) => name)
+    .sort((a, b) => compareVersions(b, a))[0];
+  const text = `${spec.group}/${version.name} ${spec.names.kind} is deprecated`;
+  return better === undefined ? text : `${text}; use ${spec.group}/${better} ${spec.names.kind}`;
+}

@@ -1,0 +1,86 @@
+import type { CustomResourceSubresourceScale } from "@dray/api/apiextensions/v1";
+import type { FieldErrors } from "@dray/api/validation";
+import { isPlain, type Plain } from "./schema/schema.ts";
+
+/** Where a custom resource has what its scale shows (apiextensions.k8s.io/v1 CustomResourceSubresourceScale). */
+export interface ScalePaths {
+  readonly spec: string;
+  readonly status: string;
+  readonly selector?: string;
+}
+
+export function scalePaths(scale: CustomResourceSubresourceScale): ScalePaths {
+  return {
+    spec: scale.specReplicasPath,
+    status: scale.statusReplicasPath,
+    ...(scale.labelSelectorPath ? { selector: scale.labelSelectorPath } : {}),
+  };
+}
+
+/** The names of a path `.spec.replicas`. */
+export const namesOf = (path: string): string[] => path.replace(/^\./, "").split(".");
+
+/** What is at a path; an error says that something on the way is no object. */
+export function valueAt(object: Plain, path: string): { readonly value?: unknown; readonly error?: string } {
+  let value: unknown = object;
+  const names = namesOf(path);
+  for (const [index, name] of names.entries()) {
+    if (!isPlain(value)) {
+      const where = `.${names.slice(0, index).join(".")}`;
+      const found = goType(value);
+      return {
+        error: `${where}.${name} accessor error: ${goText(value)} is of the type ${found}, expected map[string]interface{}`,
+      };
+    }
+    if (!Object.hasOwn(value, name)) return {};
+    value = value[name];
+  }
+  return { value };
+}
+
+/** The numbers and the selector that the scale shows must be some. */
+export function checkScaled(errors: FieldErrors, paths: ScalePaths, object: Plain, withSpec: boolean): void {
+  if (withSpec) checkReplicas(errors, paths.spec, object);
+  checkReplicas(errors, paths.status, object);
+  if (paths.selector === undefined) return;
+  const { value, error } = valueAt(object, paths.selector);
+  const wrong =
+    error ??
+    (value === undefined || typeof value === "string"
+      ? undefined
+      : wrongType(paths.selector, value, "string"));
+  if (wrong !== undefined) errors.invalid(paths.selector, "", wrong);
+}
+
+function checkReplicas(errors: FieldErrors, path: string, object: Plain): void {
+  const { value, error } = valueAt(object, path);
+  if (error !== undefined) errors.invalid(path, 0, error);
+  else if (value === undefined) return;
+  else if (typeof value !== "bigint" && !Number.isInteger(value)) {
+    errors.invalid(path, 0, wrongType(path, value, "int64"));
+  } else if ((value as number) < 0) errors.invalid(path, value, "should be a non-negative integer");
+  else if ((value as number) > 2 ** 31 - 1) {
+    errors.invalid(path, value, `should be less than or equal to ${2 ** 31 - 1}`);
+  }
+}
+
+const wrongType = (path: string, value: unknown, wanted: string): string =>
+  `${path.startsWith(".") ? path : `.${path}`} accessor error: ${goText(value)} is of the type ${goType(value)}, expected ${wanted}`;
+
+function goType(value: unknown): string {
+  if (value === null) return "<nil>";
+  if (typeof value === "string") return "string";
+  if (typeof value === "boolean") return "bool";
+  if (typeof value === "bigint") return "int64";
+  if (typeof value === "number") return Number.isInteger(value) ? "int64" : "float64";
+  return Array.isArray(value) ? "[]interface {}" : "map[string]interface {}";
+}
+
+/** A value as Go prints it. */
+function goText(value: unknown): string {
+  if (value === null) return "<nil>";
+  if (Array.isArray(value)) return `[${value.map(goText).join(" ")}]`;
+  if (!isPlain(value)) return String(value);
+  const entries = Object.keys(value).sort();
+  return `map[${entries.map((key) => `${key}:${goText(value[key])}`).join(" ")}]`;
+}

@@ -1,0 +1,142 @@
+import { dns1035Label, pathSegment } from "@dray/api";
+import { DecodeError, decodeAs } from "@dray/api/codec";
+import type { ObjectMeta } from "@dray/api/meta/v1";
+import { checkMetadata, type FieldErrors } from "@dray/api/validation";
+import {
+  child,
+  fieldOf,
+  isEmbedded,
+  isPlain,
+  itemsOf,
+  keyed,
+  type Plain,
+  propertyOf,
+  type Schema,
+} from "./schema.ts";
+
+/** Metadata, or a kind or version, that is not what it must be. */
+export class MetadataError extends Error {
+  readonly path: string;
+  readonly value: unknown;
+  constructor(path: string, value: unknown, message: string) {
+    super(message);
+    this.path = path;
+    this.value = value;
+  }
+}
+
+export interface CoerceOptions {
+  /** Takes out what is malformed; else it is an error. */
+  readonly dropMalformed: boolean;
+}
+
+/**
+ * Brings the metadata of an object into the form of ObjectMeta, in place; answers the paths of what that does not
+ * know. Throws MetadataError.
+ */
+export function coerceMetadata(object: Plain, path: string, options: CoerceOptions): string[] {
+  if (!Object.hasOwn(object, "metadata")) return [];
+  const { metadata } = object;
+  const where = child(path, "metadata");
+  try {
+    const decoded = decodeAs(metadata ?? {}, "meta/v1.ObjectMeta");
+    object["metadata"] = decoded.object;
+    return decoded.problems.map((problem) => `${where}.${problem.replace(/^\w+ field "(.*)"$/, "$1")}`);
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    if (!options.dropMalformed || !isPlain(metadata)) throw new MetadataError(where, metadata, error.message);
+  }
+  const kept: Plain = {};
+  for (const [key, value] of Object.entries(metadata)) {
+    try {
+      decodeAs({ [key]: value }, "meta/v1.ObjectMeta");
+      kept[key] = value;
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+    }
+  }
+  object["metadata"] = kept;
+  return coerceMetadata(object, path, options);
+}
+
+/** The same for resources that are embedded in an object (`x-kubernetes-embedded-resource`). */
+export function coerceEmbedded(
+  value: unknown,
+  schema: Schema | undefined,
+  path: string,
+  options: CoerceOptions,
+): string[] {
+  if (schema === undefined) return [];
+  if (Array.isArray(value)) {
+    const items = itemsOf(schema);
+    return value.flatMap((item, index) => coerceEmbedded(item, items, `${path}[${index}]`, options));
+  }
+  if (!isPlain(value)) return [];
+  const unknown: string[] = [];
+  if (isEmbedded(schema)) {
+    for (const key of ["apiVersion", "kind"]) {
+      if (!Object.hasOwn(value, key) || typeof value[key] === "string") continue;
+      if (!options.dropMalformed) throw new MetadataError(child(path, key), value[key], "must be a string");
+      delete value[key];
+    }
+    unknown.push(...coerceMetadata(value, path, options));
+  }
+  for (const key of Object.keys(value)) {
+    const where = propertyOf(schema, key) === undefined ? keyed(path, key) : child(path, key);
+    unknown.push(...coerceEmbedded(value[key], fieldOf(schema, key), where, options));
+  }
+  return unknown;
+}
+
+/** What every embedded resource must have: a kind, a version, valid metadata. */
+export function checkEmbedded(
+  errors: FieldErrors,
+  path: string,
+  schema: Schema | undefined,
+  value: unknown,
+): void {
+  if (schema === undefined) return;
+  if (Array.isArray(value)) {
+    value.forEach((item, index) => {
+      checkEmbedded(errors, `${path}[${index}]`, itemsOf(schema), item);
+    });
+    return;
+  }
+  if (!isPlain(value)) return;
+  if (isEmbedded(schema)) checkResource(errors, path, value);
+  for (const key of Object.keys(value)) {
+    const where = propertyOf(schema, key) === undefined ? keyed(path, key) : child(path, key);
+    checkEmbedded(errors, where, fieldOf(schema, key), value[key]);
+  }
+}
+
+function checkResource(errors: FieldErrors, path: string, object: Plain): void {
+  for (const key of ["apiVersion", "kind"] as const) {
+    const where = child(path, key);
+    if (!Object.hasOwn(object, key)) {
+      errors.required(where);
+      continue;
+    }
+    const value = object[key];
+    if (typeof value !== "string") errors.invalid(where, value, "must be a string");
+    else if (value === "") errors.invalid(where, value, "must not be empty");
+    else if (key === "apiVersion") {
+      if (value.split("/").length > 2) {
+        errors.invalid(where, value, `unexpected GroupVersion string: ${value}`);
+      }
+    } else {
+      const problems = dns1035Label(value.toLowerCase());
+      if (problems.length > 0) {
+        errors.invalid(
+          where,
+          value,
+          `may have mixed case, but should otherwise match: ${problems.join(",")}`,
+        );
+      }
+    }
+  }
+  if (!Object.hasOwn(object, "metadata") || !isPlain(object["metadata"])) return;
+  const metadata = object["metadata"] as ObjectMeta;
+  const named = metadata.name ? metadata : { ...metadata, name: "fakename" };
+  checkMetadata(errors, child(path, "metadata"), named, pathSegment, Boolean(metadata.namespace));
+}

@@ -1,0 +1,93 @@
+import type { FieldErrors } from "@dray/api/validation";
+import {
+  additionalOf,
+  child,
+  isPlain,
+  itemsOf,
+  keyed,
+  type Plain,
+  propertyOf,
+  type Schema,
+} from "./schema.ts";
+
+/** Lists of type `set` and `map` hold no element, and no combination of keys, twice. */
+export function checkListTypes(
+  errors: FieldErrors,
+  path: string,
+  schema: Schema | undefined,
+  object: Plain,
+): void {
+  if (schema === undefined) return;
+  const additional = additionalOf(schema);
+  if (additional !== undefined) {
+    for (const [key, value] of Object.entries(object))
+      checkValue(errors, keyed(path, key), additional, value);
+  }
+  for (const [key, value] of Object.entries(object)) {
+    const property = propertyOf(schema, key);
+    if (property !== undefined) checkValue(errors, child(path, key), property, value);
+  }
+}
+
+function checkValue(errors: FieldErrors, path: string, schema: Schema, value: unknown): void {
+  if (Array.isArray(value)) checkList(errors, path, schema, value);
+  else if (isPlain(value)) checkListTypes(errors, path, schema, value);
+}
+
+function checkList(errors: FieldErrors, path: string, schema: Schema, list: readonly unknown[]): void {
+  switch (schema["x-kubernetes-list-type"]) {
+    case "set":
+      for (const index of repeated(list)) errors.duplicate(`${path}[${index}]`, list[index]);
+      break;
+    case "map":
+      checkMap(errors, path, schema["x-kubernetes-list-map-keys"] ?? [], list);
+      break;
+    default:
+  }
+  const items = itemsOf(schema);
+  if (items === undefined) return;
+  list.forEach((item, index) => {
+    checkValue(errors, `${path}[${index}]`, items, item);
+  });
+}
+
+function checkMap(
+  errors: FieldErrors,
+  path: string,
+  keys: readonly string[],
+  list: readonly unknown[],
+): void {
+  const wrong = list.findIndex((item) => item !== null && !isPlain(item));
+  if (wrong >= 0) {
+    errors.invalid(`${path}[${wrong}]`, list[wrong], "must be an object for an array of list-type map");
+    return;
+  }
+  const found = list.map((item) =>
+    Object.fromEntries(
+      keys.flatMap((key) => (isPlain(item) && Object.hasOwn(item, key) ? [[key, item[key]]] : [])),
+    ),
+  );
+  for (const index of repeated(found)) errors.duplicate(`${path}[${index}]`, found[index]);
+}
+
+/** The places where a value stands for the second time. */
+function repeated(list: readonly unknown[]): number[] {
+  const seen = new Map<string, number>();
+  const second: number[] = [];
+  list.forEach((value, index) => {
+    const text = canonical(value);
+    const times = (seen.get(text) ?? 0) + 1;
+    seen.set(text, times);
+    if (times === 2) second.push(index);
+  });
+  return second;
+}
+
+/** The same text for equal values: keys in order. */
+export function canonical(value: unknown): string {
+  if (typeof value === "bigint") return String(value);
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (!isPlain(value)) return JSON.stringify(value) ?? "null";
+  const keys = Object.keys(value).sort();
+  return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join(",")}}`;
+}

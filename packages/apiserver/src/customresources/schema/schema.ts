@@ -1,0 +1,99 @@
+import type { JSONSchemaProps } from "@dray/api/apiextensions/v1";
+
+/** The schema of a custom resource, or of a part of it (apiextensions.k8s.io/v1 JSONSchemaProps). */
+export type Schema = JSONSchemaProps;
+
+/** A JSON object; its keys are whatever a client has sent. */
+export type Plain = { [key: string]: unknown };
+
+export function isPlain(value: unknown): value is Plain {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The schema of a field that is named; `__proto__` and `constructor` are names like others. */
+export function propertyOf(schema: Schema | undefined, name: string): Schema | undefined {
+  const properties = schema?.properties;
+  return properties !== undefined && Object.hasOwn(properties, name) ? properties[name] : undefined;
+}
+
+/** The schema of fields that are not named; undefined where there is none, or only leave for any value. */
+export function additionalOf(schema: Schema | undefined): Schema | undefined {
+  const additional = schema?.additionalProperties;
+  return typeof additional === "object" ? (additional ?? undefined) : undefined;
+}
+
+/** The schema of the items of a list. */
+export function itemsOf(schema: Schema | undefined): Schema | undefined {
+  const items = schema?.items;
+  return Array.isArray(items) ? undefined : (items ?? undefined);
+}
+
+/** The schema of a field, named or not. */
+export function fieldOf(schema: Schema | undefined, name: string): Schema | undefined {
+  return propertyOf(schema, name) ?? additionalOf(schema);
+}
+
+export const preserves = (schema: Schema | undefined): boolean =>
+  schema?.["x-kubernetes-preserve-unknown-fields"] === true;
+export const isEmbedded = (schema: Schema): boolean => schema["x-kubernetes-embedded-resource"] === true;
+export const isIntOrString = (schema: Schema): boolean => schema["x-kubernetes-int-or-string"] === true;
+
+/** The fields that every object has whether its schema names them or not. */
+export const metaFields: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata"]);
+
+/** Sets a field whatever its name. */
+export function setField(object: Plain, name: string, value: unknown): void {
+  if (name === "__proto__") {
+    Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true });
+  } else object[name] = value;
+}
+
+/** A named field of a path: `spec.replicas`. */
+export const child = (path: string, name: string): string => (path === "" ? name : `${path}.${name}`);
+/** A key of a map: `spec.labels[a]`. */
+export const keyed = (path: string, key: string): string => `${path}[${key}]`;
+
+/** The forms a JSON value can have, in the words of OpenAPI. */
+export type Form = "null" | "string" | "boolean" | "integer" | "number" | "array" | "object";
+
+export function formOf(value: unknown): Form {
+  if (value === null || value === undefined) return "null";
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return typeof value as "string" | "boolean";
+    case "bigint":
+      return BigInt.asIntN(64, value) === value ? "integer" : "number";
+    case "number":
+      return Number.isSafeInteger(value) ? "integer" : "number";
+    default:
+      return Array.isArray(value) ? "array" : "object";
+  }
+}
+
+/** Whether the schema or one below it satisfies a condition. */
+export function someSchema(schema: Schema | undefined, holds: (schema: Schema) => boolean): boolean {
+  if (schema === undefined) return false;
+  if (holds(schema)) return true;
+  return subschemas(schema).some((sub) => someSchema(sub, holds));
+}
+
+function subschemas(schema: Schema): Schema[] {
+  const { items, not, additionalProperties, additionalItems } = schema;
+  const all: (Schema | undefined | boolean)[] = [
+    ...(Array.isArray(items) ? items : [items]),
+    ...(schema.allOf ?? []),
+    ...(schema.anyOf ?? []),
+    ...(schema.oneOf ?? []),
+    not,
+    ...Object.values(schema.properties ?? {}),
+    additionalProperties,
+    ...Object.values(schema.patternProperties ?? {}),
+    additionalItems,
+    ...Object.values(schema.definitions ?? {}),
+    ...Object.values(schema.dependencies ?? {}).map((dependency) =>
+      Array.isArray(dependency) ? undefined : dependency,
+    ),
+  ];
+  return all.filter((sub) => typeof sub === "object" && sub !== null);
+}

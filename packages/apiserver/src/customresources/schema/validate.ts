@@ -1,0 +1,399 @@
+import { quoted } from "@dray/api";
+import type { FieldErrors } from "@dray/api/validation";
+import { patternMatches } from "@dray/cel";
+import { deepEqual } from "../../storage/json.ts";
+import { Correlation } from "./correlation.ts";
+import { hasFormat, knownFormat } from "./formats.ts";
+import {
+  additionalOf,
+  child,
+  type Form,
+  formOf,
+  isPlain,
+  itemsOf,
+  type Plain,
+  propertyOf,
+  type Schema,
+} from "./schema.ts";
+
+/** Which form of field error one becomes. */
+type Sort = "required" | "enum" | "long" | "many" | "type" | "other" | "general";
+
+interface Problem {
+  readonly sort: Sort;
+  /** The path of the value, as messages have it. */
+  readonly path: string;
+  readonly value?: unknown;
+  readonly message: string;
+  readonly limit?: number;
+  readonly allowed?: readonly unknown[];
+}
+
+/** What is wrong with a value, and how many checks it passed: of alternatives the nearest one is reported. */
+class Outcome {
+  /** By their messages: what is said once is not said again. Most values have none. */
+  #problems: Map<string, Problem> | undefined;
+  matches = 0;
+
+  get problems(): Iterable<Problem> {
+    return this.#problems?.values() ?? [];
+  }
+
+  add(problem: Problem): void {
+    this.#problems ??= new Map();
+    if (!this.#problems.has(problem.message)) this.#problems.set(problem.message, problem);
+  }
+
+  merge(other: Outcome): void {
+    for (const problem of other.problems) this.add(problem);
+    this.matches += other.matches;
+  }
+
+  get valid(): boolean {
+    return this.#problems === undefined;
+  }
+}
+
+/** Checks a value against a schema, in the words of kube-openapi. Unchanged parts of an update are not refused. */
+export function checkValue(
+  errors: FieldErrors,
+  path: string,
+  schema: Schema | undefined,
+  value: unknown,
+  correlation?: Correlation,
+): void {
+  if (schema === undefined) return;
+  for (const problem of validate(schema, "", value, correlation).problems) report(errors, path, problem);
+}
+
+function report(errors: FieldErrors, base: string, problem: Problem): void {
+  const own = problem.path.replace(/^\./, "");
+  const path = own === "" ? base : child(base, own);
+  const { sort, value, message, limit = -1 } = problem;
+  switch (sort) {
+    case "required":
+      errors.required(path);
+      break;
+    case "enum":
+      errors.notSupported(
+        path,
+        value,
+        (problem.allowed ?? []).map((one) => (typeof one === "string" ? one : JSON.stringify(one))),
+      );
+      break;
+    case "long":
+      errors.tooLong(path, limit);
+      break;
+    case "many":
+      errors.tooMany(path, Number(value), limit);
+      break;
+    case "type":
+      errors.typeInvalid(path, value ?? "", message);
+      break;
+    case "other":
+      errors.invalid(path, value ?? "", message);
+      break;
+    case "general":
+      // Upstream knows no path here.
+      errors.invalid(base === "" ? "<nil>" : base, "", message);
+  }
+}
+
+/** `correlation` is undefined where there is no old value, or where what is below is checked as new. */
+function validate(schema: Schema, path: string, value: unknown, correlation?: Correlation): Outcome {
+  const outcome = new Outcome();
+  const form = formOf(value);
+  checkType(outcome, schema, path, form);
+  if (form === "null") {
+    checkEnum(outcome, schema, path, value);
+    return ratcheted(outcome, correlation);
+  }
+  outcome.matches++;
+  checkJunctors(outcome, schema, path, value, correlation);
+  if (typeof value === "string") checkText(outcome, schema, path, value);
+  if (typeof value === "number" || typeof value === "bigint") checkNumber(outcome, schema, path, value);
+  if (Array.isArray(value)) checkList(outcome, schema, path, value, correlation);
+  checkEnum(outcome, schema, path, value);
+  if (isPlain(value)) checkObject(outcome, schema, path, value, correlation);
+  outcome.matches++;
+  return ratcheted(outcome, correlation);
+}
+
+function ratcheted(outcome: Outcome, correlation: Correlation | undefined): Outcome {
+  if (outcome.valid || !correlation?.unchanged) return outcome;
+  const passed = new Outcome();
+  passed.matches = outcome.matches;
+  return passed;
+}
+
+const typesOf = (schema: Schema): readonly string[] =>
+  schema["x-kubernetes-int-or-string"]
+    ? ["integer", "string"]
+    : schema.type === undefined || schema.type === ""
+      ? []
+      : [schema.type];
+
+function checkType(outcome: Outcome, schema: Schema, path: string, form: Form): void {
+  const types = typesOf(schema);
+  const format = knownFormat(schema);
+  if (types.length === 0 && format === undefined && form !== "null") return;
+  outcome.matches++;
+  const fail = (wanted: string, found: string): void => {
+    const message = `${path} in body must be of type ${wanted}: ${quoted(found)}`;
+    outcome.add({ sort: "type", path, value: found, message });
+    outcome.matches--;
+  };
+  if (form === "null") {
+    if (types.length > 0 && !types.includes("null") && !schema.nullable) fail(types.join(","), "null");
+    return;
+  }
+  const fits = types.includes(form) || (form === "integer" && types.includes("number"));
+  const textual = form === "string" || form === "array";
+  if (format !== undefined && textual && !types.includes("number") && !types.includes("integer")) return;
+  if (format !== undefined && !textual && !fits) {
+    const found = form === "integer" ? "int64" : form === "number" ? "float64" : "";
+    fail(schema.format!, found);
+    return;
+  }
+  if (!fits && !(form === "integer" && types.includes("number"))) fail(types.join(","), form);
+}
+
+function checkEnum(outcome: Outcome, schema: Schema, path: string, value: unknown): void {
+  const allowed = schema.enum;
+  if (
+    allowed !== undefined &&
+    allowed.length > 0 &&
+    !allowed.some((one) => one !== null && deepEqual(one, value))
+  ) {
+    outcome.add({ sort: "enum", path, value, message: `${path} in body should be one of`, allowed });
+  } else if (value !== null) outcome.matches++;
+}
+
+function checkText(outcome: Outcome, schema: Schema, path: string, value: string): void {
+  const length = (): number => [...value].length;
+  const { maxLength, minLength, pattern } = schema;
+  if (maxLength !== undefined && length() > maxLength) {
+    const message = `${path} in body should be at most ${maxLength} chars long`;
+    outcome.add({ sort: "long", path, value, message, limit: Number(maxLength) });
+  } else if (minLength !== undefined && length() < minLength) {
+    outcome.add({
+      sort: "other",
+      path,
+      value,
+      message: `${path} in body should be at least ${minLength} chars long`,
+    });
+  } else if (pattern !== undefined && pattern !== "" && patternMatches(pattern, value) !== true) {
+    outcome.add({ sort: "other", path, value, message: `${path} in body should match '${pattern}'` });
+  }
+  outcome.matches++;
+  const format = knownFormat(schema);
+  if (format === undefined) return;
+  if (!hasFormat(format, value)) {
+    const message = `${path} in body must be of type ${schema.format}: ${quoted(value)}`;
+    outcome.add({ sort: "type", path, value, message });
+  }
+  outcome.matches++;
+}
+
+const isWhole = (value: number | bigint): boolean => typeof value === "bigint" || Number.isInteger(value);
+
+const ranges: Readonly<Record<string, (value: number | bigint) => boolean>> = {
+  int32: (value) => isWhole(value) && value >= -(2 ** 31) && value < 2 ** 31,
+  int64: (value) => isWhole(value) && BigInt(value) >= -(2n ** 63n) && BigInt(value) < 2n ** 63n,
+  float: (value) => Math.abs(Number(value)) <= 3.4028234663852886e38,
+};
+
+function checkNumber(outcome: Outcome, schema: Schema, path: string, value: number | bigint): void {
+  const { multipleOf, maximum, minimum, exclusiveMaximum, exclusiveMinimum, type = "" } = schema;
+  const format = knownFormat(schema);
+  const other = (message: string): void =>
+    outcome.add({ sort: "other", path, value, message: `${path} in body ${message}` });
+  const whole = typeof value === "bigint" || Number.isInteger(value);
+  const fits = ranges[format ?? (typesOf(schema).join() === "integer" ? "int64" : "")] ?? (() => true);
+  /** Whether a number is one of the type; if not, that is said. */
+  const inRange = (number: number | bigint, what: string): boolean => {
+    if (fits(number)) return true;
+    const of = format === undefined ? "(default format)" : `with format ${format}`;
+    outcome.add({ sort: "general", path, message: `${what} value must be of type ${type} ${of} in ${path}` });
+    return false;
+  };
+  inRange(value, "Checked");
+  // Whole numbers are compared with the whole part of a bound that is one of the type.
+  const bound = (limit: number, what: string): number =>
+    inRange(limit, what) && whole ? Math.trunc(limit) : limit;
+  if (multipleOf !== undefined) {
+    const factor = bound(multipleOf, "MultipleOf");
+    if (factor <= 0) {
+      const message = `factor MultipleOf declared for ${path} must be positive: ${factor}`;
+      outcome.add({ sort: "other", path, value: factor, message });
+    } else if (!isMultiple(value, factor, whole)) other(`should be a multiple of ${factor}`);
+  }
+  if (minimum !== undefined) {
+    const limit = bound(minimum, "Minimum boundary");
+    if (exclusiveMinimum ? value <= limit : value < limit) {
+      other(`should be greater than ${exclusiveMinimum ? "" : "or equal to "}${limit}`);
+    }
+  }
+  if (maximum !== undefined) {
+    const limit = bound(maximum, "Maximum boundary");
+    if (exclusiveMaximum ? value >= limit : value > limit) {
+      other(`should be less than ${exclusiveMaximum ? "" : "or equal to "}${limit}`);
+    }
+  }
+  outcome.matches++;
+}
+
+function isMultiple(value: number | bigint, factor: number, whole: boolean): boolean {
+  if (whole && Number.isInteger(factor)) return BigInt(value) % BigInt(factor) === 0n;
+  const quotient = factor < 1 ? (1 / factor) * Number(value) : Number(value) / factor;
+  return Math.abs(quotient - Math.round(quotient)) < 1e-9;
+}
+
+function checkList(
+  outcome: Outcome,
+  schema: Schema,
+  path: string,
+  list: readonly unknown[],
+  correlation: Correlation | undefined,
+): void {
+  const items = itemsOf(schema);
+  if (items !== undefined) {
+    list.forEach((item, index) => {
+      outcome.merge(validate(items, `${path}[${index}]`, item, correlation?.index(index)));
+    });
+  }
+  const { minItems, maxItems } = schema;
+  if (minItems !== undefined && list.length < minItems) {
+    const message = `${path} in body should have at least ${minItems} items`;
+    outcome.add({ sort: "other", path, value: list.length, message });
+  }
+  if (maxItems !== undefined && list.length > maxItems) {
+    const message = `${path} in body should have at most ${maxItems} items`;
+    outcome.add({ sort: "many", path, value: list.length, message, limit: Number(maxItems) });
+  }
+  outcome.matches += 2;
+}
+
+function checkObject(
+  outcome: Outcome,
+  schema: Schema,
+  path: string,
+  object: Plain,
+  correlation: Correlation | undefined,
+): void {
+  const { minProperties, maxProperties, required, properties = {}, additionalProperties } = schema;
+  const count = Object.keys(object).length;
+  if (minProperties !== undefined && count < minProperties) {
+    const message = `${path} in body should have at least ${minProperties} properties`;
+    outcome.add({ sort: "other", path, value: count, message });
+  }
+  if (maxProperties !== undefined && count > maxProperties) {
+    const message = `${path} in body should have at most ${maxProperties} properties`;
+    outcome.add({ sort: "many", path, value: count, message, limit: Number(maxProperties) });
+  }
+  const below = (name: string, of: Schema, where: string): void => {
+    // A change of the version cannot be seen here: both objects are in the same one.
+    const unseen = path === "" && (name === "apiVersion" || name === "kind");
+    outcome.merge(validate(of, where, object[name], unseen ? undefined : correlation?.key(name)));
+  };
+  const additional = additionalOf(schema);
+  for (const name of Object.keys(object)) {
+    if (propertyOf(schema, name) !== undefined) continue;
+    if (additionalProperties === false) {
+      outcome.add({
+        sort: "other",
+        path,
+        value: name,
+        message: `${path}.${name} in body is a forbidden property`,
+      });
+    } else if (additional !== undefined) below(name, additional, `${path}.${name}`);
+  }
+  for (const [name, property] of Object.entries(properties)) {
+    if (Object.hasOwn(object, name)) below(name, property, child(path, name));
+  }
+  for (const name of required ?? []) {
+    if (Object.hasOwn(object, name)) continue;
+    outcome.add({
+      sort: "required",
+      path: `${path}.${name}`,
+      message: `${path}.${name} in body is required`,
+    });
+  }
+  outcome.matches++;
+}
+
+/** allOf, anyOf, oneOf and not. */
+function checkJunctors(
+  outcome: Outcome,
+  schema: Schema,
+  path: string,
+  value: unknown,
+  correlation: Correlation | undefined,
+): void {
+  const general = (message: string): void => outcome.add({ sort: "general", path, message });
+  const each = (schemas: readonly Schema[]): Outcome[] =>
+    schemas.map((one) => junctor(one, path, value, correlation));
+  const nearest = (outcomes: readonly Outcome[]): Outcome | undefined =>
+    outcomes.reduce<Outcome | undefined>(
+      (best, one) => (best === undefined || one.matches > best.matches ? one : best),
+      undefined,
+    );
+  if (schema.anyOf !== undefined && schema.anyOf.length > 0) {
+    const outcomes = each(schema.anyOf);
+    const first = outcomes.find(({ valid }) => valid);
+    if (first === undefined) general(`${quoted(path)} must validate at least one schema (anyOf)`);
+    outcome.merge(first ?? nearest(outcomes)!);
+  }
+  if (schema.oneOf !== undefined && schema.oneOf.length > 0) {
+    const outcomes = each(schema.oneOf);
+    const valid = outcomes.filter((one) => one.valid);
+    if (valid.length === 1) outcome.merge(valid[0]!);
+    else {
+      const found = valid.length === 0 ? "Found none valid" : `Found ${valid.length} valid alternatives`;
+      general(`${quoted(path)} must validate one and only one schema (oneOf). ${found}`);
+      if (valid.length === 0) outcome.merge(nearest(outcomes)!);
+    }
+  }
+  if (schema.allOf !== undefined && schema.allOf.length > 0) {
+    const outcomes = each(schema.allOf);
+    for (const one of outcomes) outcome.merge(one);
+    const valid = outcomes.filter((one) => one.valid).length;
+    if (valid < outcomes.length) {
+      general(
+        `${quoted(path)} must validate all the schemas (allOf)${valid === 0 ? ". None validated" : ""}`,
+      );
+    }
+  }
+  if (schema.not !== undefined && junctor(schema.not, path, value, correlation).valid) {
+    general(`${quoted(path)} must not validate the schema (not)`);
+  }
+  outcome.matches += 2;
+}
+
+/** An alternative itself is checked as new; what lies below is known again. */
+function junctor(
+  schema: Schema,
+  path: string,
+  value: unknown,
+  correlation: Correlation | undefined,
+): Outcome {
+  if (correlation === undefined) return validate(schema, path, value);
+  return validate(schema, path, value, new BelowOnly(correlation));
+}
+
+class BelowOnly extends Correlation {
+  readonly #of: Correlation;
+  constructor(of: Correlation) {
+    super(of.value, of.old, undefined);
+    this.#of = of;
+  }
+  override get unchanged(): boolean {
+    return false;
+  }
+  override key(name: string): Correlation | undefined {
+    return this.#of.key(name);
+  }
+  override index(index: number): Correlation | undefined {
+    return this.#of.index(index);
+  }
+}

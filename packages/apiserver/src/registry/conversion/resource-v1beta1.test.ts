@@ -1,0 +1,20 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { cameEmpty, type KubeObject, noteEmpty } from "@dray/api";
+import { unflatten } from "./resource-v1beta1.ts";
+
+function converted(request: Record<string, unknown>): Record<string, unknown> {
+  const claim = { kind: "ResourceClaim", metadata: {}, spec: { devices: { requests: [request] } } };
+  const result = unflatten(claim as unknown as KubeObject) as unknown as typeof claim;
+  return result.spec.devices.requests[0]!;
+}
+
+test("a list that came empty makes an exact request, as a field with a value does", () => {
+  const request = { name: "r", firstAvailable: [{ name: "s" }] };
+  assert.equal("exactly" in converted(request), false);
+  const emptied = { ...request };
+  noteEmpty(emptied, "selectors");
+  const exactly = converted(emptied)["exactly"] as object;
+  assert.deepEqual(exactly, {});
+  assert.equal(cameEmpty(exactly, "selectors"), true);
+});

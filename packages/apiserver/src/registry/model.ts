@@ -1,0 +1,54 @@
+import type { FieldError, KubeObject, StatusError } from "@dray/api";
+import type { DecodedBody, RawBody } from "@dray/api/codec";
+import type { CustomSchema } from "@dray/api/openapi";
+import type { ValidationContext } from "@dray/api/validation";
+import type { ObjectType } from "../patch/index.ts";
+import type { Printer } from "../tables/column.ts";
+import { builtInModel } from "./built-in.ts";
+import type { Strategy } from "./strategy.ts";
+
+/** A kind in one version; it may bring its model along. */
+export interface ModelledKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly model?: ResourceModel;
+}
+
+/**
+ * What the server must know of a kind in one version, beyond its names and facts. Built-in kinds take it from the
+ * schema table (`built-in.ts`), custom ones from their definition (`customresources/model.ts`).
+ */
+export interface ResourceModel {
+  /** The fields of a body, and those that are not known. Throws 400 and 422. `release`: whose fields are known. */
+  decode(raw: RawBody, release: string | undefined): DecodedBody;
+  /** Why what a patch has made, of another kind or version, is not taken; without it that is judged as a body is. */
+  otherKind?(tree: Readonly<Record<string, unknown>>): StatusError;
+  /** Fills in defaults, in place; `now` in RFC 3339. */
+  setDefaults(object: KubeObject, now: string): void;
+  /** The same object in another version, or in the form in which it is stored; shares what it can. */
+  convert(object: KubeObject, to: ModelledKind): KubeObject;
+  /** How patches, server-side apply among them, merge it. */
+  readonly objectType: ObjectType;
+  validateCreate(object: KubeObject, context: ValidationContext): readonly FieldError[];
+  validateUpdate(
+    object: KubeObject,
+    old: KubeObject,
+    subresource: string,
+    context: ValidationContext,
+  ): readonly FieldError[];
+  /** What the last validation of an object found wrong, and let be: it was so before. */
+  tolerated?(object: KubeObject): readonly string[];
+  /** What a valid object is warned of; without `old` it is a new one. */
+  warnings(object: KubeObject, old: KubeObject | undefined, subresource: string): readonly string[];
+  readonly strategy: Strategy;
+  /** How tables show it. */
+  readonly printer: Printer<KubeObject>;
+  /** Its OpenAPI schema where the schema table has none. */
+  readonly openAPI?: CustomSchema;
+}
+
+/** The model of a kind: its own, or that of the schema table. Throws a TypeError for a kind that nobody knows. */
+export function modelOf(kind: ModelledKind): ResourceModel {
+  return kind.model ?? builtInModel(kind);
+}

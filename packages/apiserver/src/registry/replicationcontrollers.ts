@@ -1,0 +1,12 @@
+import type { ReplicationController } from "@dray/api/core/v1";
+import { labelAsTemplate } from "./jobs.ts";
+import type { Strategy } from "./strategy.ts";
+
+export const replicationcontrollers: Strategy = {
+  complete(object) {
+    labelAsTemplate(object, (object as ReplicationController).spec?.template);
+  },
+
+  // Pods stay, as it was before there was a garbage collector.
+  orphansDependents: () => true,
+};
