@@ -19,7 +19,7 @@ export interface FieldSetBuilder {
 }
 
 const self = ".";
-export const leaf: FieldSet = Object.freeze({});
+export const leaf: FieldSetBuilder = Object.freeze({});
 export const emptySet: FieldSet = leaf;
 
 /** True if nothing belongs to the set. */
@@ -37,7 +37,10 @@ function hasBelow(node: FieldSet): boolean {
   return false;
 }
 
-/** Adds the field at that path to a set under construction. */
+/**
+ * Adds the field at that path to a set that was built by this alone. Nodes with nothing below them are the one `leaf`:
+ * to look into a node of thousands takes too long for each of them.
+ */
 export function insertPath(set: FieldSetBuilder, path: readonly PathElement[], length: number): void {
   if (length === 0) return;
   let node = set;
@@ -47,15 +50,16 @@ export function insertPath(set: FieldSetBuilder, path: readonly PathElement[], l
     if (next === undefined) {
       next = {};
       node[element] = next;
-    } else if (isEmpty(next)) {
-      next[self] = {};
+    } else if (next === leaf) {
+      next = { [self]: leaf };
+      node[element] = next;
     }
     node = next;
   }
   const last = path[length - 1] as PathElement;
   const known = node[last];
-  if (known === undefined) node[last] = {};
-  else if (!isEmpty(known)) known[self] = {};
+  if (known === undefined) node[last] = leaf;
+  else if (known !== leaf) known[self] = leaf;
 }
 
 /** The set of the given paths. */

@@ -32,6 +32,7 @@ const podStatus = setOf(
  * one, all but the status on /status.
  */
 export function ignoredFields(type: ObjectType, subresource: string): FieldSet {
+  if (type.unowned !== undefined) return type.unowned[subresource] ?? emptySet;
   if (subresource === "status") return type.kind === "Pod" && type.apiVersion === "v1" ? podStatus : spec;
   const fields = type.schema.map?.fields;
   return subresource === "" && fields?.has("status") && fields.has("metadata") ? status : emptySet;

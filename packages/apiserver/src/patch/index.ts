@@ -6,7 +6,9 @@
 export { type ApplyOptions, apply } from "./apply.ts";
 export { jsonPatch, jsonPatchWarnings } from "./json-patch.ts";
 export { mergePatch } from "./merge-patch.ts";
+export { restoreProblem } from "./restore.ts";
 export { scaledManagedFields, scaleManagedFields } from "./scale.ts";
+export { shownPatch, shownPatched } from "./shown.ts";
 export { strategicMergePatch } from "./strategic-patch.ts";
 export { builtInType } from "./table-schema.ts";
 export { type TrackUpdateOptions, trackUpdate } from "./track-update.ts";

@@ -1,9 +1,21 @@
 import { StatusError } from "@dray/api";
+import { encodeJSON } from "@dray/api/codec";
 import { rejected } from "./errors.ts";
 import { goJsonSort } from "./go-text.ts";
-import { copyOf, fieldOf, isObject, type JsonObject, jsonEqual, setField, withoutField } from "./json.ts";
+import {
+  copyOf,
+  emptyLike,
+  fieldOf,
+  isObject,
+  type JsonObject,
+  jsonEqual,
+  type MutableObject,
+  setField,
+} from "./json.ts";
 
 const maximumOperations = 10_000;
+/** Bytes of JSON that all `copy` operations of a patch may add together (JSONPatchMaxCopyBytes of the API server). */
+const maximumCopied = 3 * 1024 * 1024;
 const members = new Set(["op", "path", "from", "value"]);
 
 /**
@@ -14,13 +26,14 @@ const members = new Set(["op", "path", "from", "value"]);
  * `test` of a missing member against null holds, negative indexes count from the end, the whole document can only be
  * tested and replaced.
  *
- * Errors: 400 where the body is no list of operations, 413 for more than 10000, 422 where one does not apply.
+ * Errors: 400 where the body is no list of operations, 413 for more than 10000, 422 where one does not apply or
+ * where they copy too much.
  */
 export function jsonPatch(object: JsonObject, operations: unknown): JsonObject {
-  let document: unknown = object;
-  for (const operation of operationsOf(operations)) document = applyOperation(document, operation);
-  if (!isObject(document)) throw rejected();
-  return document;
+  const draft = new Draft(object);
+  for (const operation of operationsOf(operations)) draft.apply(operation);
+  if (!isObject(draft.root)) throw rejected();
+  return draft.root;
 }
 
 /** Warnings for members of operations that mean nothing: `json patch unknown field "[0].nosuch"`. */
@@ -65,53 +78,117 @@ function badRequest(text: string): StatusError {
   return StatusError.of("BadRequest", `error decoding patch: ${text}`);
 }
 
-function applyOperation(document: unknown, operation: JsonObject): unknown {
-  const op = fieldOf(operation, "op");
-  // A value that is left out counts as null.
-  const value = fieldOf(operation, "value") ?? null;
-  if (fieldOf(operation, "path") === "" && (op === "replace" || op === "test"))
-    return whole(document, op, value);
-  const path = pointer(fieldOf(operation, "path"));
-  switch (op) {
-    case "add":
-      return change(document, path, (parent, key) => insert(parent, key, value));
-    case "replace":
-      return change(document, path, (parent, key) => replace(parent, key, value));
-    case "remove":
-      return change(document, path, remove);
-    case "move": {
-      const from = pointer(fieldOf(operation, "from"));
-      const moved = read(document, from) ?? null;
-      return change(change(document, from, remove), path, (parent, key) => insert(parent, key, moved));
+type Container = MutableObject | unknown[];
+
+/** The document as the operations so far have made it. What it began with is not changed. */
+class Draft {
+  root: unknown;
+  /** Copies that nobody else has: each list or object is copied once, however many operations change it. */
+  readonly #own = new WeakSet<object>();
+  #copied = 0;
+
+  constructor(root: unknown) {
+    this.root = root;
+  }
+
+  apply(operation: JsonObject): void {
+    const op = fieldOf(operation, "op");
+    // A value that is left out counts as null.
+    const value = fieldOf(operation, "value") ?? null;
+    if (fieldOf(operation, "path") === "" && (op === "replace" || op === "test")) this.#whole(op, value);
+    else this.#part(op, pointer(fieldOf(operation, "path")), value, operation);
+  }
+
+  #whole(op: "replace" | "test", value: unknown): void {
+    if (op === "replace" && (isObject(value) || Array.isArray(value))) this.root = value;
+    else if (op !== "test" || !jsonEqual(this.root, value)) throw rejected();
+  }
+
+  #part(op: unknown, path: Path, value: unknown, operation: JsonObject): void {
+    switch (op) {
+      case "add":
+        insert(this.#parent(path), path, value);
+        break;
+      case "replace":
+        replace(this.#parent(path), path, value);
+        break;
+      case "remove":
+        remove(this.#parent(path), path);
+        break;
+      case "move": {
+        const from = pointer(fieldOf(operation, "from"));
+        const moved = read(this.root, from) ?? null;
+        remove(this.#parent(from), from);
+        insert(this.#parent(path), path, moved);
+        break;
+      }
+      case "copy": {
+        const copied = this.#copy(read(this.root, pointer(fieldOf(operation, "from"))) ?? null);
+        insert(this.#parent(path), path, copied);
+        break;
+      }
+      case "test":
+        if (!jsonEqual(read(this.root, path) ?? null, value)) throw rejected();
+        break;
+      default:
+        throw rejected();
     }
-    case "copy": {
-      const copied = read(document, pointer(fieldOf(operation, "from"))) ?? null;
-      return change(document, path, (parent, key) => insert(parent, key, copied));
+  }
+
+  /** The list or object that holds the end of a path, which may be changed. */
+  #parent(path: Path): Container {
+    let container = this.#owned(this.root);
+    this.root = container;
+    for (const key of path.slice(0, -1)) {
+      if (Array.isArray(container)) {
+        const index = indexOf(container, key);
+        const child = this.#owned(container[index]);
+        container[index] = child;
+        container = child;
+      } else {
+        const child = this.#owned(fieldOf(container, key));
+        setField(container, key, child);
+        container = child;
+      }
     }
-    case "test":
-      if (!jsonEqual(read(document, path) ?? null, value)) throw rejected();
-      return document;
-    default:
-      throw rejected();
+    return container;
+  }
+
+  #owned(value: unknown): Container {
+    if (!Array.isArray(value) && !isObject(value)) throw rejected();
+    if (this.#own.has(value)) return value as Container;
+    const copy = Array.isArray(value) ? [...value] : copyOf(value);
+    this.#own.add(copy);
+    return copy;
+  }
+
+  #copy(value: unknown): unknown {
+    if (value === null) return null;
+    this.#copied += Buffer.byteLength(encodeJSON(value));
+    if (this.#copied > maximumCopied) throw rejected();
+    return this.#detached(value);
+  }
+
+  /** The value without what later operations may change in place. */
+  #detached(value: unknown): unknown {
+    if (typeof value !== "object" || value === null || !this.#own.has(value)) return value;
+    if (Array.isArray(value)) return value.map((item) => this.#detached(item));
+    const copy = emptyLike(value as JsonObject);
+    for (const [key, item] of Object.entries(value)) setField(copy, key, this.#detached(item));
+    return copy;
   }
 }
 
-function whole(document: unknown, op: "replace" | "test", value: unknown): unknown {
-  if (op === "replace" && (isObject(value) || Array.isArray(value))) return value;
-  if (op === "test" && jsonEqual(document, value)) return document;
-  throw rejected();
-}
+/** The segments of a JSON pointer. */
+type Path = readonly [string, ...string[]];
 
-/** The segments of a JSON pointer; never none. */
-function pointer(path: unknown): readonly string[] {
+function pointer(path: unknown): Path {
   if (typeof path !== "string" || !path.startsWith("/")) throw rejected();
-  return path
-    .slice(1)
-    .split("/")
-    .map((segment) => segment.replaceAll("~1", "/").replaceAll("~0", "~"));
+  const segments = path.slice(1).split("/");
+  return segments.map((segment) => segment.replaceAll("~1", "/").replaceAll("~0", "~")) as unknown as Path;
 }
 
-function read(document: unknown, path: readonly string[]): unknown {
+function read(document: unknown, path: Path): unknown {
   let value = document;
   path.forEach((key, i) => {
     if (Array.isArray(value)) value = value[indexOf(value, key)];
@@ -122,47 +199,32 @@ function read(document: unknown, path: readonly string[]): unknown {
   return value;
 }
 
-type Change = (parent: JsonObject | readonly unknown[], key: string) => unknown;
+const last = (path: Path): string => path.at(-1)!;
 
-/** Replaces what stands at the end of the path's parent, copying only the way there. */
-function change(document: unknown, path: readonly string[], edit: Change): unknown {
-  const [key, ...rest] = path as [string, ...string[]];
-  if (Array.isArray(document)) {
-    if (rest.length === 0) return edit(document, key);
-    const index = indexOf(document, key);
-    return document.with(index, change(document[index], rest, edit));
+function insert(parent: Container, path: Path, value: unknown): void {
+  const key = last(path);
+  if (!Array.isArray(parent)) setField(parent, key, value);
+  else if (key === "-") parent.push(value);
+  else {
+    const length = parent.length + 1;
+    const index = integer(key);
+    if (index >= length || index < -length) throw rejected();
+    parent.splice(index < 0 ? index + length : index, 0, value);
   }
-  if (!isObject(document)) throw rejected();
-  if (rest.length === 0) return edit(document, key);
-  const copy = copyOf(document);
-  setField(copy, key, change(fieldOf(document, key), rest, edit));
-  return copy;
 }
 
-function insert(parent: JsonObject | readonly unknown[], key: string, value: unknown): unknown {
-  if (!Array.isArray(parent)) return assigned(parent as JsonObject, key, value);
-  if (key === "-") return [...parent, value];
-  const length = parent.length + 1;
-  const index = integer(key);
-  if (index >= length || index < -length) throw rejected();
-  return parent.toSpliced(index < 0 ? index + length : index, 0, value);
+function replace(parent: Container, path: Path, value: unknown): void {
+  if (Array.isArray(parent)) parent[indexOf(parent, last(path))] = value;
+  else setField(parent, last(path), value);
 }
 
-function replace(parent: JsonObject | readonly unknown[], key: string, value: unknown): unknown {
-  if (!Array.isArray(parent)) return assigned(parent as JsonObject, key, value);
-  return parent.with(indexOf(parent, key), value);
-}
-
-function remove(parent: JsonObject | readonly unknown[], key: string): unknown {
-  if (Array.isArray(parent)) return parent.toSpliced(indexOf(parent, key), 1);
-  if (!Object.hasOwn(parent, key)) throw rejected();
-  return withoutField(parent as JsonObject, key);
-}
-
-function assigned(object: JsonObject, key: string, value: unknown): JsonObject {
-  const copy = copyOf(object);
-  setField(copy, key, value);
-  return copy;
+function remove(parent: Container, path: Path): void {
+  const key = last(path);
+  if (Array.isArray(parent)) parent.splice(indexOf(parent, key), 1);
+  else {
+    if (!Object.hasOwn(parent, key)) throw rejected();
+    delete parent[key];
+  }
 }
 
 function indexOf(list: readonly unknown[], key: string): number {

@@ -3,20 +3,22 @@ import type { JsonObject } from "./json.ts";
 import { decodeManaged, encodeManaged, type Managed, withFields } from "./managed-fields.ts";
 
 const scaleVersion = "autoscaling/v1";
+/** Where the replicas are in a scale, and in most of what is scaled. */
 const replicas = ["f:spec", "f:replicas"];
 const replicasSet = setOf(replicas);
 
 /**
  * The managedFields of a scale: those entries of the scaled object that own `.spec.replicas`, as the scale has them.
- * `apiVersions`: the versions in which the replicas of the scaled kind are at `.spec.replicas`.
+ * `apiVersions`: the versions in which the replicas of the scaled kind are at `path`.
  */
 export function scaleManagedFields(
   managedFields: unknown,
   apiVersions: ReadonlySet<string>,
+  path: readonly string[] = replicas,
 ): readonly JsonObject[] | undefined {
   const scale: Managed = new Map();
   for (const [key, entry] of decodeManaged(managedFields)) {
-    if (!apiVersions.has(entry.apiVersion) || !hasPath(entry.fields, replicas)) continue;
+    if (!apiVersions.has(entry.apiVersion) || !hasPath(entry.fields, path)) continue;
     const { source: _, ...rest } = entry;
     scale.set(key, { ...rest, apiVersion: scaleVersion, fields: replicasSet });
   }
@@ -32,19 +34,21 @@ export function scaledManagedFields(
   scaleFields: unknown,
   apiVersion: string,
   apiVersions: ReadonlySet<string>,
+  path: readonly string[] = replicas,
 ): readonly JsonObject[] | undefined {
+  const own = setOf(path);
   const result: Managed = new Map();
   const scale = decodeManaged(scaleFields);
   const parent = decodeManaged(managedFields);
   for (const [key, entry] of parent) {
     if (!apiVersions.has(entry.apiVersion)) continue;
-    if (!hasPath(entry.fields, replicas)) {
+    if (!hasPath(entry.fields, path)) {
       result.set(key, entry);
     } else if (scale.has(key)) {
       result.set(key, entry);
       scale.delete(key);
     } else {
-      const left = difference(entry.fields, replicasSet);
+      const left = difference(entry.fields, own);
       if (!isEmptySet(left)) result.set(key, withFields(entry, left));
     }
   }
@@ -52,7 +56,7 @@ export function scaledManagedFields(
     if (!hasPath(entry.fields, replicas)) continue;
     const { source: _, ...rest } = entry;
     // The time is that of the entry it replaces; what is new has none (as upstream writes it).
-    result.set(key, { ...rest, apiVersion, time: parent.get(key)?.time, fields: replicasSet });
+    result.set(key, { ...rest, apiVersion, time: parent.get(key)?.time, fields: own });
   }
   return encodeManaged(result);
 }

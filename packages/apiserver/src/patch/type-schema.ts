@@ -1,3 +1,5 @@
+import type { FieldSet } from "./field-set.ts";
+
 /**
  * What a patch must know of a type: which of the three sorts of JSON values it may be, and how lists and maps are
  * owned and merged. Built-in kinds get theirs from the schema table (`table-schema.ts`), custom resources from the
@@ -51,6 +53,8 @@ export interface ObjectType {
   readonly schema: TypeSchema;
   /** The JSON of an unset object: fields that are written even if zero, of structs that are no pointers. */
   readonly zero: { readonly [key: string]: unknown };
+  /** Fields that a write to the object ("") or a subresource cannot own; left out: those of built-in kinds. */
+  readonly unowned?: Readonly<Record<string, FieldSet>>;
   /**
    * The same kind in another version, for entries of managedFields that were written there. Undefined where that
    * version is not served (any more): such entries are dropped, as upstream does. Left out: one version only.

@@ -1,4 +1,5 @@
-import type { TableColumnDefinition } from "@dray/api/meta/v1";
+import { labelSelectorOf } from "@dray/api";
+import type { LabelSelector, TableColumnDefinition } from "@dray/api/meta/v1";
 
 export type Column = Required<TableColumnDefinition>;
 /** What a cell of a Table may hold. */
@@ -66,4 +67,9 @@ export const none = "<none>";
 export function labelText(labels: Readonly<Record<string, string>> | undefined): string {
   const pairs = Object.entries(labels ?? {}).map(([key, value]) => `${key}=${value}`);
   return pairs.length === 0 ? none : pairs.sort().join(",");
+}
+
+/** A selector as it is written in queries. */
+export function selectorText(selector: LabelSelector | undefined): string {
+  return selector === undefined ? none : labelSelectorOf(selector).toString() || none;
 }

@@ -2,11 +2,16 @@
 import type { KubeObject } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import type { ListMeta, Table, TableRow } from "@dray/api/meta/v1";
+import { internalMetadata } from "../registry/daemonsets.ts";
+import * as admission from "./admission.ts";
+import { autoscalers } from "./autoscaling.ts";
 import type { Cell, Column, Printer } from "./column.ts";
 import * as core from "./core.ts";
+import * as networking from "./networking.ts";
 import * as other from "./other.ts";
 import { podConditions, pods } from "./pod.ts";
 import * as resource from "./resource.ts";
+import * as storage from "./storage.ts";
 import * as workloads from "./workloads.ts";
 
 export { ageText, durationText } from "./age.ts";
@@ -16,22 +21,34 @@ export type { Cell, Column } from "./column.ts";
 export interface TableKind {
   readonly group: string;
   readonly kind: string;
+  /** A kind that brings its columns along. */
+  readonly model?: { readonly printer: Printer<KubeObject> };
 }
 
 /** By `Kind.group`. A kind that is not here shows its name and age. */
 const printers = new Map<string, Printer<never>>(
   Object.entries<Printer<never>>({
+    ComponentStatus: other.componentStatuses,
     ConfigMap: core.configMaps,
+    Endpoints: networking.endpoints,
     Event: core.events,
     LimitRange: other.dated,
     Namespace: core.namespaces,
     Node: core.nodes,
+    PersistentVolume: storage.volumes,
+    PersistentVolumeClaim: storage.claims,
     Pod: pods,
+    PodTemplate: workloads.podTemplates,
+    ReplicationController: workloads.replicationControllers,
     ResourceQuota: core.resourceQuotas,
     Secret: core.secrets,
     Service: core.services,
-    "ValidatingAdmissionPolicy.admissionregistration.k8s.io": other.policies,
-    "ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io": other.policyBindings,
+    "MutatingAdmissionPolicy.admissionregistration.k8s.io": admission.mutatingPolicies,
+    "MutatingAdmissionPolicyBinding.admissionregistration.k8s.io": admission.policyBindings,
+    "MutatingWebhookConfiguration.admissionregistration.k8s.io": admission.webhooks,
+    "ValidatingAdmissionPolicy.admissionregistration.k8s.io": admission.validatingPolicies,
+    "ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io": admission.policyBindings,
+    "ValidatingWebhookConfiguration.admissionregistration.k8s.io": admission.webhooks,
     "CustomResourceDefinition.apiextensions.k8s.io": other.dated,
     "ControllerRevision.apps": workloads.controllerRevisions,
     "DaemonSet.apps": workloads.daemonSets,
@@ -39,9 +56,17 @@ const printers = new Map<string, Printer<never>>(
     "ReplicaSet.apps": workloads.replicaSets,
     "StatefulSet.apps": workloads.statefulSets,
     "Scale.autoscaling": workloads.scales,
+    "HorizontalPodAutoscaler.autoscaling": autoscalers,
     "CronJob.batch": workloads.cronJobs,
     "Job.batch": workloads.jobs,
+    "CertificateSigningRequest.certificates.k8s.io": other.signingRequests,
     "Lease.coordination.k8s.io": other.leases,
+    "EndpointSlice.discovery.k8s.io": networking.endpointSlices,
+    "Ingress.networking.k8s.io": networking.ingresses,
+    "IngressClass.networking.k8s.io": networking.ingressClasses,
+    "IPAddress.networking.k8s.io": networking.ipAddresses,
+    "NetworkPolicy.networking.k8s.io": networking.networkPolicies,
+    "ServiceCIDR.networking.k8s.io": networking.serviceCIDRs,
     "RuntimeClass.node.k8s.io": other.runtimeClasses,
     "PodDisruptionBudget.policy": other.disruptionBudgets,
     "ClusterRole.rbac.authorization.k8s.io": other.dated,
@@ -53,12 +78,18 @@ const printers = new Map<string, Printer<never>>(
     "ResourcePoolStatusRequest.resource.k8s.io": resource.poolRequests,
     "ResourceSlice.resource.k8s.io": resource.slices,
     "PriorityClass.scheduling.k8s.io": other.priorityClasses,
+    "CSIDriver.storage.k8s.io": storage.csiDrivers,
     "CSINode.storage.k8s.io": other.csiNodes,
+    "CSIStorageCapacity.storage.k8s.io": other.dated,
     "StorageClass.storage.k8s.io": other.storageClasses,
+    "VolumeAttachment.storage.k8s.io": storage.attachments,
+    "VolumeAttributesClass.storage.k8s.io": storage.attributesClasses,
   }),
 );
 
-function printerOf({ group, kind }: TableKind): Printer<KubeObject> {
+/** How a kind is printed. */
+export function printerOf({ group, kind, model }: TableKind): Printer<KubeObject> {
+  if (model !== undefined) return model.printer;
   const printer = printers.get(group === "" ? kind : `${kind}.${group}`) ?? other.plain;
   return printer as Printer<KubeObject>;
 }
@@ -93,7 +124,7 @@ export interface TableRequest {
 function rowObject(object: KubeObject, include: IncludeObject, apiVersion: string): unknown {
   if (include === "None") return null;
   if (include === "Object") return object;
-  return { kind: "PartialObjectMetadata", apiVersion, metadata: object.metadata };
+  return { kind: "PartialObjectMetadata", apiVersion, metadata: internalMetadata(object) };
 }
 
 /** Objects as a Table; `null` columns where they are omitted, as upstream writes it. */

@@ -1,16 +1,14 @@
 import type { KubeObject } from "@dray/api";
-import type {
-  ValidatingAdmissionPolicy,
-  ValidatingAdmissionPolicyBinding,
-} from "@dray/api/admissionregistration/v1";
+import type { CertificateSigningRequest } from "@dray/api/certificates/v1";
 import type { Lease } from "@dray/api/coordination/v1";
+import type { ComponentStatus } from "@dray/api/core/v1";
 import type { RuntimeClass } from "@dray/api/node/v1";
 import type { PodDisruptionBudget } from "@dray/api/policy/v1";
 import type { ClusterRoleBinding, RoleBinding } from "@dray/api/rbac/v1";
 import type { PriorityClass } from "@dray/api/scheduling/v1";
 import type { CSINode, StorageClass } from "@dray/api/storage/v1";
-import { ageText } from "./age.ts";
-import { column, columns, counts, type Printer, wide } from "./column.ts";
+import { ageText, durationText } from "./age.ts";
+import { column, columns, counts, none, type Printer, wide } from "./column.ts";
 
 /** Kinds that show nothing but a name and an age. */
 export const plain: Printer<KubeObject> = {
@@ -68,33 +66,6 @@ export const roleBindings: Printer<RoleBinding | ClusterRoleBinding> = {
   },
 };
 
-export const policies: Printer<ValidatingAdmissionPolicy> = {
-  columns: [column("Name"), ...counts("Validations"), ...columns("ParamKind", "Age")],
-  cells({ metadata, spec }, now) {
-    const kind = spec?.paramKind;
-    return [
-      metadata.name,
-      (spec?.validations ?? []).length,
-      kind ? `${kind.apiVersion}/${kind.kind}` : "<unset>",
-      ageText(metadata.creationTimestamp, now),
-    ];
-  },
-};
-
-export const policyBindings: Printer<ValidatingAdmissionPolicyBinding> = {
-  columns: columns("Name", "PolicyName", "ParamRef", "Age"),
-  cells({ metadata, spec }, now) {
-    const ref = spec?.paramRef;
-    const name = ref?.name ?? "*";
-    return [
-      metadata.name,
-      spec?.policyName ?? "",
-      ref ? (ref.namespace ? `${ref.namespace}/${name}` : name) : "<unset>",
-      ageText(metadata.creationTimestamp, now),
-    ];
-  },
-};
-
 export const disruptionBudgets: Printer<PodDisruptionBudget> = {
   columns: [
     ...columns("Name", "Min Available", "Max Unavailable"),
@@ -147,4 +118,39 @@ export const csiNodes: Printer<CSINode> = {
     (spec?.drivers ?? []).length,
     ageText(metadata.creationTimestamp, now),
   ],
+};
+
+function signingState({ status }: CertificateSigningRequest): string {
+  const has = (wanted: string): boolean => (status?.conditions ?? []).some(({ type }) => type === wanted);
+  const decision = has("Denied") ? "Denied" : has("Approved") ? "Approved" : "Pending";
+  return `${decision}${has("Failed") ? ",Failed" : ""}${status?.certificate ? ",Issued" : ""}`;
+}
+
+export const signingRequests: Printer<CertificateSigningRequest> = {
+  columns: columns("Name", "Age", "SignerName", "Requestor", "RequestedDuration", "Condition"),
+  cells: (request, now) => [
+    request.metadata.name,
+    ageText(request.metadata.creationTimestamp, now),
+    request.spec?.signerName || none,
+    request.spec?.username ?? "",
+    request.spec?.expirationSeconds === undefined
+      ? none
+      : durationText(request.spec.expirationSeconds * 1000),
+    signingState(request),
+  ],
+};
+
+/** Each with one condition, `Healthy`. */
+export const componentStatuses: Printer<ComponentStatus> = {
+  columns: columns("Name", "Status", "Message", "Error"),
+  cells({ metadata, conditions }) {
+    const healthy = (conditions ?? []).find(({ type }) => type === "Healthy");
+    const state = healthy?.status === "True" ? "Healthy" : "Unhealthy";
+    return [
+      metadata.name,
+      healthy === undefined ? "Unknown" : state,
+      healthy?.message ?? "",
+      healthy?.error ?? "",
+    ];
+  },
 };

@@ -128,6 +128,64 @@ describe("claims", () => {
   }
 });
 
+describe("kinds with cells of their own", () => {
+  const cells = (kind: string, group: string, rest: object): unknown[] =>
+    rowCells({ group, kind }, object(kind, rest), now);
+  test("an ingress counts all its rules once one is behind the third host", () => {
+    const hosts = (...names: readonly string[]): unknown =>
+      cells("Ingress", "networking.k8s.io", { spec: { rules: names.map((host) => ({ host })) } })[2];
+    assert.equal(hosts("a", "", "b", "c"), "a,b,c");
+    assert.equal(hosts("a", "b", "c", ""), "a,b,c + 1 more...");
+    assert.equal(hosts(""), "*");
+  });
+  test("endpoints have a port for each address", () => {
+    const subsets = [
+      { addresses: [{ ip: "192.0.2.1" }, { ip: "2001:db8::1" }], ports: [{ port: 1 }, { port: 2 }] },
+    ];
+    assert.equal(
+      cells("Endpoints", "", { subsets })[1],
+      "192.0.2.1:1,[2001:db8::1]:1,192.0.2.1:2 + 1 more...",
+    );
+    assert.equal(cells("Endpoints", "", {})[1], "<none>");
+  });
+  test("an address tells whose it is", () => {
+    const parentRef = { group: "Apps", resource: "Deployments", namespace: "n", name: "X" };
+    assert.equal(cells("IPAddress", "networking.k8s.io", { spec: { parentRef } })[1], "deployments.apps/n/X");
+    assert.equal(cells("ServiceCIDR", "networking.k8s.io", { spec: { cidrs: ["a", "b"] } })[1], "a,b");
+  });
+  test("an autoscaler tells of two metrics", () => {
+    const target = { type: "Utilization", averageUtilization: 50 };
+    const metric = { type: "Resource", resource: { name: "cpu", target } };
+    const current = { resource: { current: { averageUtilization: 7 } } };
+    const spec = {
+      scaleTargetRef: { kind: "D", name: "d" },
+      metrics: [metric, metric, metric],
+      maxReplicas: 3,
+    };
+    assert.deepEqual(
+      cells("HorizontalPodAutoscaler", "autoscaling", { spec, status: { currentMetrics: [current] } }).slice(
+        1,
+        6,
+      ),
+      ["D/d", "cpu: 7%/50%, cpu: <unknown>/50% + 1 more...", "<unset>", 3, 0],
+    );
+  });
+  test("a volume shows modes in a fixed order, and the class of old times first", () => {
+    const spec = { accessModes: ["ReadWriteMany", "ReadWriteOnce"], storageClassName: "new" };
+    const annotations = { "volume.beta.kubernetes.io/storage-class": "old" };
+    const volume = object("PersistentVolume", { spec }, { annotations });
+    assert.deepEqual(rowCells({ group: "", kind: "PersistentVolume" }, volume, now).slice(1, 8), [
+      "0",
+      "RWO,RWX",
+      "",
+      "",
+      "",
+      "old",
+      "<unset>",
+    ]);
+  });
+});
+
 test("a node's state, roles and software", () => {
   const labels = { "node-role.kubernetes.io/worker": "", "node-role.kubernetes.io/control-plane": "" };
   const status = {

@@ -1,21 +1,25 @@
-import { labelSelectorOf } from "@dray/api";
 import type { ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet } from "@dray/api/apps/v1";
 import type { Scale } from "@dray/api/autoscaling/v1";
 import type { CronJob, Job } from "@dray/api/batch/v1";
-import type { PodTemplateSpec } from "@dray/api/core/v1";
-import type { LabelSelector } from "@dray/api/meta/v1";
+import type { PodTemplate, PodTemplateSpec, ReplicationController } from "@dray/api/core/v1";
 import { ageText, durationText } from "./age.ts";
-import { type Cell, column, columns, counts, labelText, none, type Printer, wide } from "./column.ts";
+import {
+  type Cell,
+  column,
+  columns,
+  counts,
+  labelText,
+  none,
+  type Printer,
+  selectorText,
+  wide,
+} from "./column.ts";
 
 const podColumns = wide("Containers", "Images");
 
 function podCells(template: PodTemplateSpec | undefined): Cell[] {
   const containers = template?.spec?.containers ?? [];
   return [containers.map(({ name }) => name).join(","), containers.map(({ image }) => image ?? "").join(",")];
-}
-
-function selectorText(selector: LabelSelector | undefined): string {
-  return selector === undefined ? none : labelSelectorOf(selector).toString() || none;
 }
 
 export const daemonSets: Printer<DaemonSet> = {
@@ -42,9 +46,7 @@ export const daemonSets: Printer<DaemonSet> = {
 
 export const deployments: Printer<Deployment> = {
   columns: [
-    ...columns("Name", "Ready"),
-    ...counts("Up-to-date", "Available"),
-    column("Age"),
+    ...columns("Name", "Ready", "Up-to-date", "Available", "Age"),
     ...podColumns,
     ...wide("Selector"),
   ],
@@ -75,6 +77,28 @@ export const replicaSets: Printer<ReplicaSet> = {
     ageText(metadata.creationTimestamp, now),
     ...podCells(spec?.template),
     selectorText(spec?.selector),
+  ],
+};
+
+export const replicationControllers: Printer<ReplicationController> = {
+  columns: replicaSets.columns,
+  cells: ({ metadata, spec, status }, now) => [
+    metadata.name,
+    spec?.replicas ?? 0,
+    status?.replicas ?? 0,
+    status?.readyReplicas ?? 0,
+    ageText(metadata.creationTimestamp, now),
+    ...podCells(spec?.template),
+    labelText(spec?.selector),
+  ],
+};
+
+export const podTemplates: Printer<PodTemplate> = {
+  columns: columns("Name", "Containers", "Images", "Pod Labels"),
+  cells: ({ metadata, template }) => [
+    metadata.name,
+    ...podCells(template),
+    labelText(template?.metadata?.labels),
   ],
 };
 
@@ -143,7 +167,8 @@ export const jobs: Printer<Job> = {
 
 export const cronJobs: Printer<CronJob> = {
   columns: [
-    ...columns("Name", "Schedule", "Timezone", "Suspend"),
+    ...columns("Name", "Schedule", "Timezone"),
+    column("Suspend", { type: "boolean" }),
     ...counts("Active"),
     ...columns("Last Schedule", "Age"),
     ...podColumns,
@@ -163,7 +188,7 @@ export const cronJobs: Printer<CronJob> = {
 };
 
 export const scales: Printer<Scale> = {
-  columns: [column("Name"), ...counts("Desired", "Available"), column("Age")],
+  columns: [{ ...column("Name"), format: "" }, ...counts("Desired", "Available"), column("Age")],
   cells: ({ metadata, spec, status }, now) => [
     metadata.name,
     spec?.replicas ?? 0,
