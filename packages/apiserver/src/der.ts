@@ -52,3 +52,45 @@ export function time(milliseconds: number): Buffer {
     ? tagged(0x17, Buffer.from(digits.slice(2)))
     : tagged(0x18, Buffer.from(digits));
 }
+
+/** The values inside a constructed value. Throws a RangeError where it is cut off. */
+export function children(value: Buffer): Buffer[] {
+  const found: Buffer[] = [];
+  const { begin, end } = span(value, 0);
+  for (let at = begin; at < end; ) {
+    const inner = span(value, at);
+    found.push(value.subarray(at, inner.end));
+    at = inner.end;
+  }
+  return found;
+}
+
+/** The bytes inside a value. */
+export function content(value: Buffer): Buffer {
+  const { begin, end } = span(value, 0);
+  return value.subarray(begin, end);
+}
+
+/** The dotted form of an object identifier. */
+export function objectIdText(value: Buffer): string {
+  const parts: number[] = [];
+  let part = 0;
+  for (const byte of content(value)) {
+    part = part * 128 + (byte & 0x7f);
+    if (byte & 0x80) continue;
+    if (parts.length === 0)
+      parts.push(Math.min(2, Math.floor(part / 40)), part - 40 * Math.min(2, Math.floor(part / 40)));
+    else parts.push(part);
+    part = 0;
+  }
+  return parts.join(".");
+}
+
+function span(value: Buffer, at: number): { begin: number; end: number } {
+  const short = value.readUInt8(at + 1);
+  const digits = short < 0x80 ? 0 : short & 0x7f;
+  const begin = at + 2 + digits;
+  const end = begin + (digits === 0 ? short : value.readUIntBE(at + 2, digits));
+  if (end > value.length) throw new RangeError("the value is cut off");
+  return { begin, end };
+}

@@ -1,3 +1,4 @@
+export { admissionPluginNames } from "./admission/plugin-names.ts";
 export type { TokenEntry } from "./authentication/authenticate.ts";
 export type { KubeletClient } from "./kubelet.ts";
 export { bodyLimit, type Listener, type ListenOptions } from "./listener.ts";

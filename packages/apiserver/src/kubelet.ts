@@ -1,7 +1,9 @@
 import { request } from "node:https";
+import { connect } from "node:net";
 import { StatusError } from "@dray/api";
 import type { Node } from "@dray/api/core/v1";
-import type { ApiResponse } from "@dray/client";
+import type { ApiRequest, ApiResponse } from "@dray/client";
+import { serverError } from "./response.ts";
 
 /** How the API server shows itself to kubelets, and by which authority it knows them. All PEM. */
 export interface KubeletClient {
@@ -13,7 +15,10 @@ export interface KubeletClient {
 /** Kinds of addresses in the order in which they are tried (--kubelet-preferred-address-types). */
 const addressTypes = ["Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"];
 
-/** Where the kubelet of a node listens. Throws 503 for a node that does not say. */
+/** The port of a kubelet that does not say another. */
+const kubeletPort = 10_250;
+
+/** Where the kubelet of a node listens. Throws 500 for a node that does not say. */
 export function kubeletAddress(node: Node): { readonly host: string; readonly port: number } {
   const addresses = node.status?.addresses ?? [];
   // An address is reachable as it stands; a name may not be known on this machine.
@@ -21,14 +26,103 @@ export function kubeletAddress(node: Node): { readonly host: string; readonly po
   const host = preferred
     .map((type) => addresses.find((address) => address.type === type)?.address)
     .find((address) => address !== undefined);
-  const port = node.status?.daemonEndpoints?.kubeletEndpoint?.Port;
-  if (host === undefined || !port) {
-    throw StatusError.of(
-      "ServiceUnavailable",
-      `node ${node.metadata.name} has not said where its kubelet listens`,
-    );
+  if (host === undefined) {
+    const known = addresses.map(({ type, address }) => `{${type} ${address}}`).join(" ");
+    throw serverError(`no preferred addresses found; known addresses: [${known}]`);
   }
-  return { host, port };
+  return { host, port: node.status?.daemonEndpoints?.kubeletEndpoint?.Port || kubeletPort };
+}
+
+/** Where a request is passed on to. */
+export interface Target {
+  /** `https`, else it is HTTP. */
+  readonly scheme: string;
+  readonly host: string;
+  /** That of the scheme if empty. */
+  readonly port: string;
+  /** Shown to a kubelet. */
+  readonly client?: KubeletClient;
+}
+
+/** Headers that are about one connection (RFC 9110 section 7.6.1), or about who the client is to this server. */
+const notPassedOn = new Set([
+  "connection",
+  "keep-alive",
+  "transfer-encoding",
+  "upgrade",
+  "te",
+  "trailer",
+  "host",
+  "authorization",
+  "content-length",
+]);
+
+/** Passes a request on and answers with what comes back. Rejects with 503 where nobody answers. */
+export async function forward(target: Target, sent: ApiRequest, path: string): Promise<ApiResponse> {
+  const { scheme, host, port, client } = target;
+  const headers = Object.fromEntries(Object.entries(sent.headers).filter(([name]) => !notPassedOn.has(name)));
+  const secure = scheme === "https";
+  // node:http brings all of fetch with it, which is a good part of a start.
+  const send = secure ? request : (await import("node:http")).request;
+  const identity =
+    client === undefined
+      ? { rejectUnauthorized: false }
+      : { cert: client.certificate, key: client.key, ca: client.authority };
+  return new Promise((resolve, reject) => {
+    const call = send({
+      host,
+      port: port || (secure ? 443 : 80),
+      method: sent.method,
+      path: path || "/",
+      headers,
+      signal: sent.signal,
+      ...(secure ? identity : {}),
+    });
+    call.once("error", (error: NodeJS.ErrnoException) => {
+      const why = `error trying to reach service: ${dialError(error, host, port || (secure ? "443" : "80"))}`;
+      reject(StatusError.of("ServiceUnavailable", why));
+    });
+    call.once("response", (response) => {
+      response.on("error", () => {});
+      const passed = Object.entries(response.headers).filter(
+        (entry): entry is [string, string | string[]] => entry[1] !== undefined && !notPassedOn.has(entry[0]),
+      );
+      resolve({
+        type: "bytes",
+        status: response.statusCode ?? 502,
+        headers: { "cache-control": "no-cache, private", ...Object.fromEntries(passed) },
+        chunks: response,
+      });
+    });
+    call.end(sent.body instanceof Uint8Array ? sent.body : undefined);
+  });
+}
+
+/** Whether something listens there. Rejects with 500 if not. */
+export function dial(host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, host);
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve();
+    });
+    socket.once("error", (error: NodeJS.ErrnoException) => {
+      reject(serverError(`error dialing backend: ${dialError(error, host, String(port))}`));
+    });
+  });
+}
+
+const causes: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "connection refused",
+  EHOSTUNREACH: "no route to host",
+  ENETUNREACH: "network is unreachable",
+  ETIMEDOUT: "connection timed out",
+};
+
+/** A failed connection in the words of Go. */
+function dialError({ code = "", message }: NodeJS.ErrnoException, host: string, port: string): string {
+  const cause = causes[code];
+  return cause === undefined ? message : `dial tcp ${host}:${port}: connect: ${cause}`;
 }
 
 /** The logs of one container (`namespace/pod/container`), as the kubelet sends them. */
@@ -51,13 +145,9 @@ export function containerLogs(
       ca: client.authority,
       signal,
     });
-    call.once("error", (error: Error) => {
-      reject(
-        StatusError.of(
-          "InternalError",
-          `Get "https://${host}:${port}/containerLogs/${path}": ${error.message}`,
-        ),
-      );
+    call.once("error", (error: NodeJS.ErrnoException) => {
+      const cause = dialError(error, host, String(port));
+      reject(serverError(`Get "https://${host}:${port}/containerLogs/${path}": ${cause}`));
     });
     call.once("response", (response) => {
       const status = response.statusCode ?? 500;

@@ -1,23 +1,36 @@
 import { once } from "node:events";
+import type { Server as HttpServer } from "node:http";
 import {
   createSecureServer,
   type Http2SecureServer,
   type Http2ServerRequest,
   type Http2ServerResponse,
+  type SecureServerOptions,
 } from "node:http2";
 import type { TLSSocket } from "node:tls";
-import type { ApiRequest, ApiResponse, Credential, Log } from "@dray/client";
+import type { ApiRequest, ApiResponse, Log } from "@dray/client";
 import { encodeJSON } from "./codec.ts";
+import { credentialOf } from "./credential.ts";
+import { headersOf } from "./request/headers.ts";
 import { statusObject } from "./response.ts";
+import { answerUnknownMethod } from "./unknown-method.ts";
 
 /** Largest body of a request, in bytes. */
 export const bodyLimit = 3_145_728;
+/** Bytes of the headers of a request (http.DefaultMaxHeaderBytes of Go): a token or a selector may be long. */
+const headerLimit = 1 << 20;
+/** Bytes of bodies that may wait for their readers, all clients together: above it 429 is answered instead. */
+const unsentLimit = 256 * 2 ** 20;
+/** A body that may be larger is only read after its sender has shown that he may send it. */
+const trustedBody = 64 * 1024;
 
 export interface ListenOptions {
   /** Loopback if absent. */
   readonly host?: string;
   /** Any free port if absent or 0. */
   readonly port?: number;
+  /** Milliseconds after which a client is cut off that takes nothing of its watch, or owes its body; a minute if absent. */
+  readonly patience?: number;
 }
 
 export interface Tls {
@@ -34,10 +47,20 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-type Handle = (request: ApiRequest) => Promise<ApiResponse>;
+/** What answers the requests. */
+export interface Answering {
+  handle(request: ApiRequest): Promise<ApiResponse>;
+  /** The answer to a request without its body, if that is refused whatever the body says. */
+  refusal(head: ApiRequest): ApiResponse | undefined;
+}
 
-/** Serves `handle` over HTTPS: HTTP/2, and HTTP/1.1 for those who do not speak it. */
-export async function listen(handle: Handle, tls: Tls, options: ListenOptions, log: Log): Promise<Listener> {
+/** Serves over HTTPS: HTTP/2, and HTTP/1.1 for those who do not speak it. */
+export async function listen(
+  answering: Answering,
+  tls: Tls,
+  options: ListenOptions,
+  log: Log,
+): Promise<Listener> {
   const server = createSecureServer({
     allowHTTP1: true,
     cert: tls.certificate,
@@ -47,23 +70,42 @@ export async function listen(handle: Handle, tls: Tls, options: ListenOptions, l
     // A certificate of another authority is as good as none: the request is then anonymous or has a token.
     rejectUnauthorized: false,
     minVersion: "TLSv1.2",
-    settings: { maxConcurrentStreams: 1000 },
-  });
+    settings: { maxConcurrentStreams: 1000, maxHeaderListSize: headerLimit },
+    maxHeaderSize: headerLimit,
+    // In MiB. With less, a few long lists on their way end all other streams of their connection.
+    maxSessionMemory: 32,
+    // As many as fit, for the least that one takes (RFC 9113, 6.5.2).
+    maxHeaderListPairs: headerLimit / 32,
+  } as SecureServerOptions);
+  // Else Node leaves out the last of many headers, which may say in whose name the request is.
+  (server as unknown as HttpServer).maxHeadersCount = 0;
   const sockets = trackSockets(server);
+  const unsent: Unsent = { bytes: 0 };
   server.on("request", (request, response) => {
     const gone = new AbortController();
-    response.once("close", () => gone.abort());
-    serve(handle, request, response, gone, log).catch((error: unknown) => {
-      if (gone.signal.aborted) {
-        log.debug({ error, url: request.url }, "a client has gone away");
-        return;
-      }
-      log.error({ error, url: request.url }, "an answer could not be sent");
-      if (response.headersSent) response.stream?.destroy();
-      else fail(response, "InternalError", 500, "Internal error occurred: the answer could not be encoded");
-    });
+    response.once("close", () => gone.abort(ended));
+    serve(answering, request, response, gone, log, options.patience ?? 60_000, unsent).catch(
+      (error: unknown) => {
+        if (gone.signal.aborted) {
+          log.debug({ error, url: request.url }, "a client has gone away");
+          return;
+        }
+        log.error({ error, url: request.url }, "an answer could not be sent");
+        if (response.headersSent) response.stream?.destroy();
+        else fail(response, "InternalError", 500, "Internal error occurred: the answer could not be encoded");
+      },
+    );
   });
   server.on("sessionError", (error) => log.debug({ error }, "a connection has failed"));
+  server.on("clientError", (error: Error, socket: TLSSocket) => {
+    const answered = answerUnknownMethod(error, socket, (request) => {
+      const credential = credentialOf(socket, request.headers);
+      return answering.handle({ ...request, credential, signal: new AbortController().signal });
+    });
+    const tooLong = "code" in error && error.code === "HPE_HEADER_OVERFLOW";
+    const status = tooLong ? "431 Request Header Fields Too Large" : "400 Bad Request";
+    if (!answered && socket.writable) socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
+  });
   server.on("tlsClientError", (error) => log.debug({ error }, "a TLS handshake has failed"));
   const host = options.host ?? "127.0.0.1";
   server.listen(options.port ?? 0, host);
@@ -83,6 +125,9 @@ export async function listen(handle: Handle, tls: Tls, options: ListenOptions, l
   };
 }
 
+/** Why the signal of a request is aborted. One for all: an error of its own for each would cost a stack trace. */
+const ended = new Error("the exchange with the client has ended");
+
 function trackSockets(server: Http2SecureServer): Set<TLSSocket> {
   const sockets = new Set<TLSSocket>();
   server.on("secureConnection", (socket: TLSSocket) => {
@@ -95,28 +140,34 @@ function trackSockets(server: Http2SecureServer): Set<TLSSocket> {
 }
 
 async function serve(
-  handle: Handle,
+  answering: Answering,
   request: Http2ServerRequest,
   response: Http2ServerResponse,
   gone: AbortController,
   log: Log,
+  patience: number,
+  unsent: Unsent,
 ): Promise<void> {
   response.on("error", (error) => log.debug({ error }, "a client has gone away"));
-  request.on("error", () => gone.abort());
-  const body = await readBody(request);
-  if (body === undefined) {
-    refuseBody(request, response);
-    return;
-  }
-  const headers = headersOf(request);
-  const answer = await handle({
+  request.on("error", () => gone.abort(ended));
+  const { headers, repeated } = headersOf(request.rawHeaders);
+  const head = {
     method: request.method,
     url: request.url,
     headers,
-    body,
-    credential: credentialOf(request, headers),
+    ...(repeated === undefined ? {} : { repeated }),
+    credential: credentialOf((request.stream?.session?.socket ?? request.socket) as TLSSocket, headers),
     signal: gone.signal,
-  });
+  };
+  let answer = mayBeLarge(request) ? answering.refusal(head) : undefined;
+  if (answer === undefined) {
+    const body = await readBody(request, patience);
+    if (body === undefined) {
+      refuseBody(request, response);
+      return;
+    }
+    answer = await answering.handle({ ...head, body });
+  } else leaveBody(request, response);
   for (const [name, value] of Object.entries(answer.headers)) {
     response.setHeader(name, typeof value === "string" ? value : [...value]);
   }
@@ -126,15 +177,21 @@ async function serve(
       response.end();
       return;
     }
-    await sendBody(request, response, answer.bytes());
+    if (!gone.signal.aborted) await sendBody(request, response, answer.bytes(), unsent);
     return;
   }
   response.writeHead(answer.status);
   if ("flushHeaders" in response) (response.flushHeaders as () => void)();
-  const stream = answer.type === "watch" ? framesOf(answer.events) : answer.chunks;
+  // Who reads a log slowly holds up nothing of ours; a watch holds on to what has happened since.
+  const [stream, limit] =
+    answer.type === "watch" ? [framesOf(answer.events), patience] : [answer.chunks, undefined];
   for await (const chunk of stream) {
     if (gone.signal.aborted) break;
-    if (!response.write(chunk)) await drained(response, gone.signal);
+    if (response.write(chunk) || (await drained(response, gone.signal, limit))) continue;
+    log.warn({ url: request.url }, "a client that takes nothing of its watch was cut off");
+    if (request.httpVersionMajor === 1) request.socket.destroy();
+    else response.stream.destroy();
+    return;
   }
   response.end();
 }
@@ -143,21 +200,37 @@ async function* framesOf(events: AsyncIterable<{ bytes(): Uint8Array }>): AsyncG
   for await (const frame of events) yield frame.bytes();
 }
 
-/** Answers of more than this are compressed for who accepts it, as upstream does. */
-const compressFrom = 128 * 1024;
+/** How much all the clients of a listener have yet to take. */
+interface Unsent {
+  bytes: number;
+}
+
+/** Answers of more bytes than this are compressed for who accepts it (defaultGzipThresholdBytes of kube-apiserver). */
+const compressAbove = 128 * 1024;
 
 async function sendBody(
   request: Http2ServerRequest,
   response: Http2ServerResponse,
   bytes: Uint8Array,
+  unsent: Unsent,
 ): Promise<void> {
-  const encodings = String(request.headers["accept-encoding"] ?? "");
-  if (bytes.length >= compressFrom && /\bgzip\b/.test(encodings)) {
+  if (bytes.length > compressAbove && unsent.bytes + bytes.length > unsentLimit && unsent.bytes > 0) {
+    response.setHeader("retry-after", "1");
+    fail(response, "TooManyRequests", 429, "Too many requests, please try again later.");
+    return;
+  }
+  unsent.bytes += bytes.length;
+  response.once("close", () => {
+    unsent.bytes -= bytes.length;
+  });
+  const encodings = String(request.headers["accept-encoding"] ?? "").split(",");
+  if (bytes.length > compressAbove && encodings.some((encoding) => encoding.trim() === "gzip")) {
     const { gzip } = await import("node:zlib");
     const { promisify } = await import("node:util");
     const packed = await promisify(gzip)(bytes, { level: 1 });
     response.setHeader("content-encoding", "gzip");
-    response.setHeader("vary", "Accept-Encoding");
+    const vary = [response.getHeader("vary") ?? []].flat();
+    response.setHeader("vary", [...vary.map(String), "Accept-Encoding"]);
     response.setHeader("content-length", packed.length);
     response.end(packed);
     return;
@@ -166,39 +239,68 @@ async function sendBody(
   response.end(bytes);
 }
 
-function drained(response: Http2ServerResponse, signal: AbortSignal): Promise<void> {
+/** Resolves true when more can be written, or the client has gone; false if neither happens within the limit. */
+function drained(
+  response: Http2ServerResponse,
+  signal: AbortSignal,
+  limit: number | undefined,
+): Promise<boolean> {
   return new Promise((resolve) => {
-    const done = (): void => {
+    const end = (drained: boolean): void => {
+      clearTimeout(timer);
       response.off("drain", done);
       signal.removeEventListener("abort", done);
-      resolve();
+      resolve(drained);
     };
+    const done = (): void => end(true);
+    const timer = limit === undefined ? undefined : setTimeout(() => end(false), limit);
     response.once("drain", done);
     signal.addEventListener("abort", done, { once: true });
     if (signal.aborted) done();
   });
 }
 
-/** The whole body, or undefined if it is larger than the limit. Rejects if the client goes away. */
-function readBody(request: Http2ServerRequest): Promise<Uint8Array | undefined> {
+/** Whether the body may be large: one of unknown length may be. */
+function mayBeLarge(request: Http2ServerRequest): boolean {
+  const { "content-length": length, "transfer-encoding": encoding } = request.headers;
+  if (length !== undefined) return Number(length) > trustedBody;
+  return request.httpVersionMajor === 1 ? encoding !== undefined : !request.stream.endAfterHeaders;
+}
+
+/** The whole body, or undefined if it is larger than the limit. Rejects if the client goes away or takes too long. */
+function readBody(request: Http2ServerRequest, patience: number): Promise<Uint8Array | undefined> {
   if (Number(request.headers["content-length"] ?? 0) > bodyLimit) return Promise.resolve(undefined);
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
+    const late = setTimeout(() => {
+      reject(new Error("the client did not complete its request in time"));
+      if (request.httpVersionMajor === 1) request.socket.destroy();
+      else request.stream.destroy();
+    }, patience);
+    request.once("close", () => clearTimeout(late));
     request.on("data", (chunk: Buffer) => {
       size += chunk.length;
       if (size > bodyLimit) resolve(undefined);
       else chunks.push(chunk);
     });
-    request.once("end", () => resolve(Buffer.concat(chunks)));
+    request.once("end", () => {
+      clearTimeout(late);
+      resolve(Buffer.concat(chunks));
+    });
     request.once("error", reject);
     request.once("aborted", () => reject(new Error("the client went away before its request was complete")));
   });
 }
 
 function refuseBody(request: Http2ServerRequest, response: Http2ServerResponse): void {
-  if (request.httpVersionMajor === 1) response.setHeader("connection", "close");
+  leaveBody(request, response);
   fail(response, "RequestEntityTooLarge", 413, `Request entity too large: limit is ${bodyLimit}`);
+}
+
+/** What is still to come of the request is thrown away. */
+function leaveBody(request: Http2ServerRequest, response: Http2ServerResponse): void {
+  if (request.httpVersionMajor === 1) response.setHeader("connection", "close");
   request.resume();
 }
 
@@ -206,35 +308,4 @@ function fail(response: Http2ServerResponse, reason: string, code: number, messa
   response.statusCode = code;
   response.setHeader("content-type", "application/json");
   response.end(`${encodeJSON(statusObject({ status: "Failure", message, reason, code }))}\n`);
-}
-
-function headersOf(request: Http2ServerRequest): Record<string, string> {
-  const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(request.headers)) {
-    if (name.startsWith(":") || value === undefined) continue;
-    headers[name] = Array.isArray(value) ? value.join(",") : value;
-  }
-  return headers;
-}
-
-function credentialOf(request: Http2ServerRequest, headers: Record<string, string>): Credential {
-  const token = bearerToken(headers["authorization"]);
-  const socket = (request.stream?.session?.socket ?? request.socket) as TLSSocket;
-  if (socket.authorized) {
-    const { subject } = socket.getPeerCertificate();
-    if (subject?.CN) {
-      return {
-        type: "certificate",
-        commonName: String(subject.CN),
-        organizations: ([] as string[]).concat(subject.O ?? []),
-      };
-    }
-  }
-  return token === undefined ? { type: "none" } : { type: "bearer", token };
-}
-
-/** `Bearer X`; other schemes and an empty token count as no credential. */
-export function bearerToken(header: string | undefined): string | undefined {
-  const match = /^bearer +(\S+)$/i.exec(header ?? "");
-  return match?.[1];
 }

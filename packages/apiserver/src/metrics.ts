@@ -1,40 +1,89 @@
+import type { Overload } from "./overload.ts";
 import type { RequestInfo } from "./request/info.ts";
 import type { Storage } from "./storage/storage.ts";
+
+/** Upper bounds of the histogram of durations, in seconds, as upstream has them. */
+const bounds = [
+  0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
+];
+/** Verbs whose metric is not named like them. */
+const verbs: Readonly<Record<string, string | undefined>> = {
+  create: "POST",
+  update: "PUT",
+};
+
+interface Histogram {
+  /** By bound, not cumulative; the last is beyond all bounds. */
+  readonly counts: number[];
+  sum: number;
+}
 
 /** Counts what the server does, under the names of kube-apiserver. */
 export class Metrics {
   readonly #requests = new Map<string, number>();
-  readonly #durations = new Map<string, { sum: number; count: number }>();
+  readonly #durations = new Map<string, Histogram>();
 
   /** One request has been answered; `milliseconds` up to the beginning of the answer. */
   count(method: string, info: RequestInfo | undefined, code: number, milliseconds: number): void {
-    const verb = info?.isResource ? info.verb.toUpperCase() : method;
-    const labels = `code="${code}",group="${info?.group ?? ""}",resource="${safe(info?.resource)}",subresource="${safe(info?.subresource)}",verb="${safe(verb)}",version="${safe(info?.version)}"`;
-    this.#requests.set(labels, (this.#requests.get(labels) ?? 0) + 1);
-    const timed = `group="${info?.group ?? ""}",resource="${safe(info?.resource)}",verb="${safe(verb)}"`;
-    const sum = this.#durations.get(timed) ?? { sum: 0, count: 0 };
-    this.#durations.set(timed, { sum: sum.sum + milliseconds / 1000, count: sum.count + 1 });
+    const labels = labelsOf(method, info);
+    const total = `code="${code}",${labels}`;
+    this.#requests.set(total, (this.#requests.get(total) ?? 0) + 1);
+    let histogram = this.#durations.get(labels);
+    if (histogram === undefined) {
+      histogram = { counts: new Array<number>(bounds.length + 1).fill(0), sum: 0 };
+      this.#durations.set(labels, histogram);
+    }
+    const seconds = milliseconds / 1000;
+    const bucket = bounds.findIndex((bound) => seconds <= bound);
+    histogram.counts[bucket < 0 ? bounds.length : bucket]!++;
+    histogram.sum += seconds;
   }
 
   /** The text exposition format of Prometheus. */
-  text(storage: Storage): string {
+  text(storage: Storage, overload: Overload): string {
     const lines = ["# TYPE apiserver_request_total counter"];
     for (const [labels, count] of this.#requests) lines.push(`apiserver_request_total{${labels}} ${count}`);
-    lines.push("# TYPE apiserver_request_duration_seconds summary");
-    for (const [labels, { sum, count }] of this.#durations) {
-      lines.push(`apiserver_request_duration_seconds_sum{${labels}} ${sum}`);
-      lines.push(`apiserver_request_duration_seconds_count{${labels}} ${count}`);
+    lines.push("# TYPE apiserver_request_duration_seconds histogram");
+    for (const [labels, histogram] of this.#durations) {
+      lines.push(...histogramLines("apiserver_request_duration_seconds", labels, histogram));
+    }
+    lines.push("# TYPE apiserver_current_inflight_requests gauge");
+    for (const kind of ["mutating", "readOnly"] as const) {
+      lines.push(`apiserver_current_inflight_requests{request_kind="${kind}"} ${overload.count(kind)}`);
     }
     lines.push("# TYPE apiserver_storage_objects gauge", "# TYPE apiserver_longrunning_requests gauge");
     for (const [resource, cache] of storage.caches()) {
       lines.push(`apiserver_storage_objects{resource="${resource}"} ${cache.size}`);
-      lines.push(`apiserver_longrunning_requests{resource="${resource}"} ${cache.watchers}`);
+      lines.push(
+        `apiserver_longrunning_requests{component="apiserver",resource="${resource}",verb="WATCH"} ${cache.watchers}`,
+      );
     }
     return `${lines.join("\n")}\n`;
   }
 }
 
+function histogramLines(name: string, labels: string, { counts, sum }: Histogram): string[] {
+  const lines: string[] = [];
+  let total = 0;
+  counts.forEach((count, index) => {
+    total += count;
+    lines.push(`${name}_bucket{${labels},le="${bounds[index] ?? "+Inf"}"} ${total}`);
+  });
+  lines.push(`${name}_sum{${labels}} ${sum}`, `${name}_count{${labels}} ${total}`);
+  return lines;
+}
+
+function labelsOf(method: string, info: RequestInfo | undefined): string {
+  if (!info?.isResource) {
+    return `component="",dry_run="",group="",resource="",scope="",subresource="",verb="${safe(method)}",version=""`;
+  }
+  const verb = verbs[info.verb] ?? info.verb.toUpperCase();
+  const dryRun = info.query.getAll("dryRun").includes("All") ? "All" : "";
+  const scope = info.name !== "" ? "resource" : info.namespace !== "" ? "namespace" : "cluster";
+  return `component="apiserver",dry_run="${dryRun}",group="${safe(info.group)}",resource="${safe(info.resource)}",scope="${scope}",subresource="${safe(info.subresource)}",verb="${safe(verb)}",version="${safe(info.version)}"`;
+}
+
 /** A label must not grow with what clients send. */
-function safe(text: string | undefined): string {
-  return text !== undefined && /^[A-Za-z0-9./_-]{0,63}$/.test(text) ? text : "";
+function safe(text: string): string {
+  return /^[A-Za-z0-9./_-]{0,63}$/.test(text) ? text : "";
 }

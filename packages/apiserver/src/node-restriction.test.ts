@@ -173,7 +173,10 @@ test("a node deletes and evicts only its own pods", async () => {
     'pods "foreign" is forbidden: node "n1" can only delete pods with spec.nodeName set to itself';
   refused(await call("DELETE", `${pods}/foreign?gracePeriodSeconds=0`, as), message);
   const eviction = { ...as, body: { metadata: { name: "foreign" } } };
-  refused(await call("POST", `${pods}/foreign/eviction`, eviction), message);
+  refused(
+    await call("POST", `${pods}/foreign/eviction`, eviction),
+    'pods "foreign" is forbidden: node n1 can only evict pods with spec.nodeName set to itself',
+  );
   assert.equal((await call("DELETE", `${pods}/own?gracePeriodSeconds=0`, as)).status, 200);
   await server.close();
 });
@@ -213,8 +216,10 @@ test("a node creates only mirror pods that belong to it and refer to nothing", a
     ownerReferences: [{ ...owner, uid: "u" }],
   });
   const cannot = 'node "n1" can not create pods that reference';
-  await refuses(`${cannot} a service account`, {}, { serviceAccountName: "default" });
-  await refuses(`${cannot} secrets`, {}, { volumes: [{ name: "s", secret: { secretName: "s" } }] });
+  const mirror = "a mirror pod may not reference";
+  await refuses(`${mirror} service accounts`, {}, { serviceAccountName: "default" });
+  await refuses(`${mirror} secrets`, {}, { volumes: [{ name: "s", secret: { secretName: "s" } }] });
+  await refuses(`${cannot} configmaps`, {}, { volumes: [{ name: "m", configMap: { name: "m" } }] });
   const resourceClaims = [{ name: "g", resourceClaimTemplateName: "t" }];
   await refuses(`${cannot} resourceclaims`, {}, { resourceClaims });
   assert.equal((await create({})).status, 201);
@@ -244,8 +249,8 @@ test("a driver on a node writes only the slices of that node", async () => {
       ...where,
     },
   });
-  const message = (verb: string) =>
-    `resourceslices.resource.k8s.io "s2" is forbidden: user "${user}" on node "n1" cannot ${verb} a ResourceSlice with spec.nodeName "n2", only those of its own node`;
+  const message = (verb: string, name = "s2") =>
+    `resourceslices.resource.k8s.io "${name}" is forbidden: user "${user}" on node "n1" cannot ${verb} a ResourceSlice with spec.nodeName "n2", only those of its own node`;
   const one = on("n1");
   assert.equal((await call("POST", slices, { ...one, body: slice("s1", { nodeName: "n1" }) })).status, 201);
   refused(await call("POST", slices, { ...one, body: slice("s2", { nodeName: "n2" }) }), message("create"));
@@ -262,11 +267,47 @@ test("a driver on a node writes only the slices of that node", async () => {
   const live = (await call("GET", `${slices}/s2`)).body;
   refused(await call("PUT", `${slices}/s2`, { ...one, body: live }), message("update"));
   refused(await call("DELETE", `${slices}/s2`, one), message("delete"));
-  refused(await call("DELETE", `${slices}?fieldSelector=spec.nodeName=n2`, one), message("delete"));
+  refused(
+    await call("DELETE", `${slices}?fieldSelector=spec.nodeName=n2`, one),
+    message("delete", "Unknown"),
+  );
   assert.equal((await call("GET", `${slices}/s2`)).status, 200);
   const everywhere = slice("s3", { allNodes: true });
   assert.equal((await call("POST", slices, { ...one, body: everywhere })).status, 201);
   assert.equal((await call("DELETE", `${slices}/s3`, one)).status, 200);
   assert.equal((await call("DELETE", `${slices}?fieldSelector=spec.nodeName=n1`, one)).status, 200);
+  await server.close();
+});
+
+test("a name that is yet to be generated is not the node's own", async () => {
+  const { server, call } = await withAccount();
+  const metadata = { generateName: "n1" };
+  refused(
+    await call("POST", nodes, { ...as, body: { metadata } }),
+    'nodes "n1" is forbidden: node "n1" is not allowed to modify node ""',
+  );
+  refused(
+    await call("POST", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases", {
+      ...as,
+      body: { metadata },
+    }),
+    'leases.coordination.k8s.io "n1" is forbidden: can only access node lease with the same name as the requesting node',
+  );
+  await server.close();
+});
+
+test("a node does not choose what it is configured by", async () => {
+  const { server, call } = await withAccount();
+  const spec = { configSource: { configMap: { name: "c", namespace: "default", kubeletConfigKey: "k" } } };
+  const body = { metadata: { name: "n1" } };
+  refused(
+    await call("POST", nodes, { ...as, body: { ...body, spec } }),
+    'nodes "n1" is forbidden: node "n1" is not allowed to create pods with a non-nil configSource',
+  );
+  assert.equal((await call("POST", nodes, { ...as, body })).status, 201);
+  refused(
+    await call("PATCH", `${nodes}/n1`, { ...as, body: { spec } }),
+    'nodes "n1" is forbidden: node "n1" is not allowed to update configSource to a new non-nil configSource',
+  );
   await server.close();
 });

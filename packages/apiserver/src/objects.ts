@@ -2,4 +2,5 @@
 export { choosePriority, systemPriorityClasses } from "./admission/priority.ts";
 export { tolerateOutages } from "./admission/tolerations.ts";
 export { convert } from "./registry/conversion/index.ts";
+export { selectOwnPods } from "./registry/jobs.ts";
 export { deviceSelectors } from "./registry/selectors.ts";

@@ -14,7 +14,19 @@ import {
   X509Certificate,
 } from "node:crypto";
 import { isIP } from "node:net";
-import { bits, boolean, integer, objectId, octets, sequence, set, tagged, time, utf8 } from "./der.ts";
+import {
+  bits,
+  boolean,
+  children,
+  integer,
+  objectId,
+  octets,
+  sequence,
+  set,
+  tagged,
+  time,
+  utf8,
+} from "./der.ts";
 
 /** A certificate and its private key, both PEM. */
 export interface Certificate {
@@ -131,26 +143,6 @@ function issuerName(certificate: string): Buffer {
   // version [0], serialNumber, signature, issuer, validity, subject
   const first = fields[0]![0] === 0xa0 ? 1 : 0;
   return fields[first + 4]!;
-}
-
-/** The values inside a constructed value. */
-function children(value: Buffer): Buffer[] {
-  const found: Buffer[] = [];
-  let at = span(value, 0).begin;
-  while (at < value.length) {
-    const { end } = span(value, at);
-    found.push(value.subarray(at, end));
-    at = end;
-  }
-  return found;
-}
-
-function span(value: Buffer, at: number): { begin: number; end: number } {
-  const short = value[at + 1]!;
-  if (short < 0x80) return { begin: at + 2, end: at + 2 + short };
-  const digits = short & 0x7f;
-  const begin = at + 2 + digits;
-  return { begin, end: begin + value.readUIntBE(at + 2, digits) };
 }
 
 function addressBytes(address: string): Buffer {

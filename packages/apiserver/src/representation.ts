@@ -1,27 +1,25 @@
 import { apiVersionOf, type KubeObject, StatusError } from "@dray/api";
 import type { ListMeta } from "@dray/api/meta/v1";
 import type { BodyResponse } from "@dray/client";
-import { encodeJSON, encodeProtobuf, encodeYAML } from "./codec.ts";
+import { encodeObject, encodeProtobuf } from "./codec.ts";
+import { indentedJSON } from "./indent.ts";
+import { internalMetadata } from "./registry/daemonsets.ts";
 import type { ServedResource } from "./registry/kinds.ts";
 import type { Accepted, Forms } from "./request/accept.ts";
 import { bodyResponse } from "./response.ts";
 import { type TableOptions, tableOf } from "./table.ts";
+import { encodeYAML } from "./yaml/emit.ts";
 
-/** What single objects and lists of them can be turned into. */
-export const objectForms: Forms = new Set([
-  "meta.k8s.io/v1/Table",
-  "meta.k8s.io/v1beta1/Table",
-  "meta.k8s.io/v1/PartialObjectMetadata",
-  "meta.k8s.io/v1beta1/PartialObjectMetadata",
-]);
-export const listForms: Forms = new Set([
-  "meta.k8s.io/v1/Table",
-  "meta.k8s.io/v1beta1/Table",
-  "meta.k8s.io/v1/PartialObjectMetadataList",
-  "meta.k8s.io/v1beta1/PartialObjectMetadataList",
-]);
-export const watchForms: Forms = new Set([...objectForms, ...listForms]);
-export const noForms: Forms = new Set();
+/** What the answers of resources can be turned into; which of them fits is seen when there is an answer. */
+export const resourceForms: Forms = new Set(
+  ["v1", "v1beta1"].flatMap((version) =>
+    ["Table", "PartialObjectMetadata", "PartialObjectMetadataList"].map(
+      (kind) => `meta.k8s.io/${version}/${kind}`,
+    ),
+  ),
+);
+/** The same where there are no Tables. */
+export const metadataForms: Forms = new Set([...resourceForms].filter((form) => !form.endsWith("/Table")));
 
 export interface List {
   readonly kind: string;
@@ -39,7 +37,9 @@ export function objectResponse(
   options: TableOptions,
   headers: Record<string, string | readonly string[]> = {},
 ): BodyResponse {
-  const shown = accepted.as ? transformed(object as KubeObject, served, accepted, options) : object;
+  // A Status is what it is.
+  const whole = accepted.as === undefined || (object as { kind?: string }).kind === "Status";
+  const shown = whole ? object : transformed(object as KubeObject, served, accepted, options);
   return encoded(code, shown, accepted, headers);
 }
 
@@ -53,7 +53,18 @@ function transformed(
     const metadata = { resourceVersion: object.metadata.resourceVersion };
     return tableOf([object], metadata, served, options, tableVersion(accepted));
   }
+  if (accepted.as!.kind === "PartialObjectMetadataList") {
+    throw notAcceptable(
+      `you requested PartialObjectMetadataList, but the requested object is not a list (*${internalType(served)})`,
+    );
+  }
   return partial(object, version(accepted));
+}
+
+/** The Go type of a kind, which some messages name: `core.Pod`. */
+function internalType({ group, kind }: ServedResource): string {
+  const name = group === "" || group === "events.k8s.io" ? "core" : group.split(".")[0];
+  return `${name}.${kind}`;
 }
 
 /** A list in the form that the client accepts. */
@@ -68,6 +79,11 @@ export function listResponse(
     const table = tableOf(list.items, list.metadata, served, options, tableVersion(accepted));
     return encoded(200, table, accepted, headers);
   }
+  if (accepted.as?.kind === "PartialObjectMetadata") {
+    throw notAcceptable(
+      `you requested PartialObjectMetadata, but the requested object is a list (*${internalType(served)}List)`,
+    );
+  }
   if (accepted.as) {
     const apiVersion = version(accepted);
     const items = list.items.map((item) => partial(item, apiVersion));
@@ -80,7 +96,12 @@ export function listResponse(
   }
   // In process the items stay whole: caches of clients and server share the same objects. On the wire items of a
   // list have neither kind nor apiVersion.
-  return encoded(200, list, accepted, headers, () => ({ ...list, items: list.items.map(withoutKind) }));
+  const wire = (): object => {
+    // Objects of which the server knows no type of its own are written as they are.
+    if (served.facts.schemaless) return { ...list, metadata: { continue: "", ...list.metadata } };
+    return { ...list, items: list.items.map(withoutKind) };
+  };
+  return encoded(200, list, accepted, headers, wire);
 }
 
 function withoutKind(item: KubeObject): object {
@@ -98,7 +119,7 @@ export function tableVersion(accepted: Accepted): "v1" | "v1beta1" {
 
 /** Only the metadata of an object. */
 export function partial(object: KubeObject, apiVersion = "meta.k8s.io/v1"): object {
-  return { kind: "PartialObjectMetadata", apiVersion, metadata: object.metadata };
+  return { kind: "PartialObjectMetadata", apiVersion, metadata: internalMetadata(object) };
 }
 
 /** Any answer that is an object. `wire` makes what is sent where that differs from what is handed over in process. */
@@ -109,10 +130,7 @@ export function encoded(
   headers: Record<string, string | readonly string[]> = {},
   wire: () => object = () => object,
 ): BodyResponse {
-  const mediaType =
-    accepted.mediaType === "application/vnd.kubernetes.protobuf" && !hasProtobuf(object)
-      ? "application/json"
-      : accepted.mediaType;
+  const { mediaType } = accepted;
   const all = {
     "cache-control": "no-cache, private",
     "content-type": mediaType,
@@ -128,21 +146,11 @@ export function encoded(
         case "application/vnd.kubernetes.protobuf":
           return encodeProtobuf(wire());
         default:
-          return accepted.pretty ? `${indented(wire())}\n` : `${encodeJSON(wire())}\n`;
+          return accepted.pretty ? indentedJSON(encodeObject(wire())) : `${encodeObject(wire())}\n`;
       }
     },
     object,
   );
-}
-
-function indented(object: object): string {
-  return JSON.stringify(JSON.parse(encodeJSON(object)), null, 2);
-}
-
-/** Tables have no protobuf form here: they are answered as JSON, which every client that asks for them reads. */
-function hasProtobuf(object: object): boolean {
-  const { apiVersion, kind } = object as { apiVersion?: string; kind?: string };
-  return kind !== undefined && kind !== "Table" && !apiVersion?.startsWith("meta.k8s.io/");
 }
 
 export function notAcceptable(message: string): StatusError {

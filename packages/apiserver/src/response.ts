@@ -32,7 +32,12 @@ export function bodyResponse(
 export function textResponse(status: number, text: string, headers: Headers = {}): BodyResponse {
   return bodyResponse(
     status,
-    { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff", ...headers },
+    {
+      "cache-control": "no-cache, private",
+      "content-type": "text/plain; charset=utf-8",
+      "x-content-type-options": "nosniff",
+      ...headers,
+    },
     () => text,
   );
 }
@@ -42,7 +47,7 @@ export function statusObject(status: Partial<Status>): Status {
   return {
     kind: "Status",
     apiVersion: "v1",
-    metadata: {},
+    metadata: status.metadata ?? {},
     ...(status.status === undefined ? {} : { status: status.status }),
     ...(status.message ? { message: status.message } : {}),
     ...(status.reason ? { reason: status.reason } : {}),
@@ -70,6 +75,9 @@ export function serverError(message: string): StatusError {
 export function genericError(reason: StatusReason, message: string): StatusError {
   return StatusError.of(reason, message, {});
 }
+
+/** What is answered where there is no path at all. */
+export const noPage = (): BodyResponse => textResponse(404, "404 page not found\n");
 
 export const notServed = (): StatusError =>
   genericError("NotFound", "the server could not find the requested resource");

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { test } from "node:test";
 import { sleep, systemClock } from "@dray/client";
 import { memoryStore } from "@dray/store";
@@ -315,9 +316,13 @@ test("a fault of the server is a Status 500 and is logged", async () => {
     warn: quiet,
     error: (_: object, message: string) => messages.push(message),
   };
-  const store = memoryStore(systemClock);
-  const { server, call } = await testServer({ store, log });
-  store.txn = () => Promise.reject(new Error("the disk is full"));
+  let broken = false;
+  const newId = (): string => {
+    if (broken) throw new Error("there are no more identities");
+    return randomUUID();
+  };
+  const { server, call } = await testServer({ newId, log });
+  broken = true;
   const answer = await call("POST", maps, { body: { metadata: { name: "a" } } });
   assert.equal(answer.status, 500);
   assert.equal(answer.body.reason, "InternalError");

@@ -10,46 +10,49 @@ import { silentLog, systemClock } from "@dray/client";
 import type { Store } from "@dray/store";
 import { Admission } from "./admission/admission.ts";
 import { admissionPlugins } from "./admission/plugins.ts";
+import { WebhookClient } from "./admission/webhook/client.ts";
 import { Authenticator, type TokenEntry } from "./authentication/authenticate.ts";
 import { impersonate } from "./authentication/impersonate.ts";
+import { markUsed } from "./authentication/legacy-token.ts";
 import { ServiceAccountTokens } from "./authentication/service-account.ts";
 import { TokenSigner } from "./authentication/token.ts";
-import { type Attributes, denialText } from "./authorization/attributes.ts";
+import { type Attributes, forbiddenError } from "./authorization/attributes.ts";
 import { createAuthorizer } from "./authorization/authorizer.ts";
 import { Rbac } from "./authorization/rbac.ts";
 import { aggregateRoles } from "./bootstrap/aggregation.ts";
 import { bootstrap } from "./bootstrap/bootstrap.ts";
-import { encodeJSON } from "./codec.ts";
+import { encodeJSON, encodeObject } from "./codec.ts";
+import { CustomResources } from "./customresources/controller.ts";
+import { answeredWithin, timeLimit } from "./deadline.ts";
 import { Discovery } from "./discovery/documents.ts";
 import { discoveryResponse } from "./discovery/handler.ts";
 import { OpenAPI } from "./discovery/openapi.ts";
 import type { Context } from "./handlers/context.ts";
 import { headersOf } from "./handlers/context.ts";
 import { route } from "./handlers/route.ts";
-import { healthResponse } from "./health.ts";
+import { type HealthCheck, healthResponse } from "./health.ts";
 import type { KubeletClient } from "./kubelet.ts";
 import { type Listener, type ListenOptions, listen } from "./listener.ts";
 import { Metrics } from "./metrics.ts";
+import { openIdResponse } from "./openid.ts";
+import { Overload, tooManyRequests } from "./overload.ts";
 import { createSigningKey } from "./pki.ts";
 import { Checks } from "./registry/checks.ts";
-import { type ServedResource, servedResources } from "./registry/kinds.ts";
+import { servedResources } from "./registry/kinds.ts";
 import { ManagedFields } from "./registry/managed-fields.ts";
+import { OwnObjects } from "./registry/own-objects.ts";
 import { Registry } from "./registry/registry.ts";
+import { ResourceSet } from "./registry/resource-set.ts";
 import { deviceSelectors } from "./registry/selectors.ts";
-import { apiServiceAddress } from "./registry/services.ts";
-import { encoded, noForms } from "./representation.ts";
-import { negotiate } from "./request/accept.ts";
+import { type Endpoint, KubernetesService } from "./registry/service/defaults.ts";
+import { defaultPortRange, type PortRange } from "./registry/service/ports.ts";
+import { parseRange } from "./registry/service/ranges.ts";
+import { ServiceStorage } from "./registry/service/storage.ts";
+import { encoded } from "./representation.ts";
+import { negotiate, noForms } from "./request/accept.ts";
 import { BadPath, type RequestInfo, requestInfo } from "./request/info.ts";
-import {
-  bodyResponse,
-  genericError,
-  methodNotAllowed,
-  notServed,
-  qualified,
-  statusObject,
-  textResponse,
-} from "./response.ts";
-import { Storage } from "./storage/storage.ts";
+import { isLongRunning } from "./request/long-running.ts";
+import { bodyResponse, methodNotAllowed, noPage, notServed, statusObject, textResponse } from "./response.ts";
 import { inProcessTransport } from "./transport.ts";
 import { versionInfo } from "./version.ts";
 
@@ -70,6 +73,8 @@ export interface ServerOptions {
   readonly serviceAccounts?: {
     /** Private key, PEM. A new one is made if absent: tokens then end with the process. */
     readonly key?: string;
+    /** PEM of keys whose tokens are believed; that of `key` if absent or empty. */
+    readonly verificationKeys?: readonly string[];
     readonly issuer?: string;
   };
   readonly disabledAdmissionPlugins?: readonly string[];
@@ -79,8 +84,19 @@ export interface ServerOptions {
   readonly anonymous?: boolean;
   /** How the server shows itself to kubelets. */
   readonly kubelet?: KubeletClient;
+  /** How many requests that only read, and how many others, are worked on at the same time; 0 is no limit. */
+  readonly maxRequestsInFlight?: number;
+  readonly maxMutatingRequestsInFlight?: number;
+  /** Milliseconds that a request may take, watches and other streams aside; a minute if absent. */
+  readonly requestTimeout?: number;
   /** Port that the service `kubernetes` names. */
   readonly advertisedPort?: number;
+  /** Address at which the service `kubernetes` finds this server; without it the service has no endpoints. */
+  readonly advertisedAddress?: string;
+  /** CIDRs that services get their addresses from: one, or one of each family. 10.0.0.0/24 if absent. */
+  readonly serviceRanges?: readonly string[];
+  /** Ports that services may have on the nodes; 30000 to 32767 if absent. */
+  readonly nodePorts?: PortRange;
 }
 
 /** A Kubernetes API server. */
@@ -95,6 +111,10 @@ export interface ApiServer {
   close(): Promise<void>;
 }
 
+const defaultLimits = { readOnly: 400, mutating: 200 };
+const defaultTimeout = 60_000;
+const defaultPort = 6443;
+const defaultServiceRanges = ["10.0.0.0/24"];
 const defaultIssuer = "https://kubernetes.default.svc";
 
 /** Starts a server on a store: reads what is there, adds what every cluster begins with. */
@@ -104,33 +124,54 @@ export async function createServer(options: ServerOptions): Promise<ApiServer> {
   const clock = options.clock ?? systemClock;
   const log = options.log ?? silentLog;
   const newId = options.newId ?? (() => globalThis.crypto.randomUUID());
-  const storage = new Storage(options.store, clock, log, encodeJSON);
+  const ranges = (options.serviceRanges ?? defaultServiceRanges).map((cidr) => {
+    const range = parseRange(cidr);
+    if (range === undefined) throw new TypeError(`${cidr} is no CIDR`);
+    return range;
+  });
+  const families = ranges.map(({ family }) => family);
+  const ports = options.nodePorts ?? defaultPortRange;
+  const storage = new ServiceStorage(options.store, clock, log, encodeObject, families, ports, Math.random);
   await storage.start();
   const issuer = options.serviceAccounts?.issuer ?? defaultIssuer;
-  const signer = new TokenSigner(options.serviceAccounts?.key ?? (await createSigningKey()));
+  const { key = await createSigningKey(), verificationKeys } = options.serviceAccounts ?? {};
+  const signer = new TokenSigner(key, verificationKeys);
   const tokens = new ServiceAccountTokens(signer, issuer, storage, clock, newId);
   const server = new Server(options, features, clock, log, newId, storage, tokens);
-  await server.bootstrap(options.advertisedPort ?? 6443);
+  const { advertisedAddress: address, advertisedPort: port = defaultPort } = options;
+  await server.bootstrap({ ranges, port, ...(address === undefined ? {} : { address }) });
   return server;
 }
+
+/** Steps of starting, under the names of kube-apiserver. */
+const afterStart = [
+  "start-apiserver-admission-initializer",
+  "generic-apiserver-start-informers",
+  "start-system-namespaces-controller",
+  "rbac/bootstrap-roles",
+  "scheduling/bootstrap-system-priority-classes",
+  "bootstrap-controller",
+];
 
 class Server implements ApiServer {
   readonly #options: ServerOptions;
   readonly #features: Features;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #storage: Storage;
+  readonly #storage: ServiceStorage;
   readonly #tokens: ServiceAccountTokens;
   readonly #authenticator: Authenticator;
   readonly #authorize: ReturnType<typeof createAuthorizer>;
   readonly #rbac: Rbac;
   readonly #registry: Registry;
-  readonly #resources: readonly ServedResource[];
-  /** By `group/version/resource`. */
-  readonly #byPath: ReadonlyMap<string, ServedResource>;
+  readonly #webhooks: WebhookClient;
+  readonly #resources: ResourceSet;
+  readonly #customResources: CustomResources;
   readonly #discovery: Discovery;
   readonly #openAPI: OpenAPI;
   readonly #metrics = new Metrics();
+  readonly #overload: Overload;
+  readonly #constrainedImpersonation: boolean;
   readonly #listeners: Listener[] = [];
   readonly #stop = new AbortController();
 
@@ -140,7 +181,7 @@ class Server implements ApiServer {
     clock: Clock,
     log: Log,
     newId: () => string,
-    storage: Storage,
+    storage: ServiceStorage,
     tokens: ServiceAccountTokens,
   ) {
     this.#options = options;
@@ -155,19 +196,26 @@ class Server implements ApiServer {
       audiences: [tokens.issuer],
       allowAnonymous: options.anonymous ?? true,
     });
+    this.#webhooks = new WebhookClient(storage, clock);
+    this.#constrainedImpersonation = releaseOf(features.version) >= 36;
+    this.#overload = new Overload({
+      readOnly: options.maxRequestsInFlight ?? defaultLimits.readOnly,
+      mutating: options.maxMutatingRequestsInFlight ?? defaultLimits.mutating,
+    });
     this.#rbac = new Rbac(storage);
     this.#authorize = createAuthorizer(storage, this.#rbac);
-    this.#resources = servedResources(features, options.runtimeConfig);
-    this.#byPath = new Map(
-      this.#resources.map((row) => [`${row.group}/${row.version}/${row.resource}`, row]),
-    );
+    this.#resources = new ResourceSet(servedResources(features, options.runtimeConfig));
     const plugins = admissionPlugins({
       storage,
       features,
       rbac: this.#rbac,
       authorize: this.#authorize,
       now: () => clock.now(),
+      after: (milliseconds, run) => clock.after(milliseconds, run),
       newId,
+      resources: this.#resources.list,
+      registry: () => this.#registry,
+      webhooks: this.#webhooks,
     });
     this.#registry = new Registry(
       storage,
@@ -175,18 +223,30 @@ class Server implements ApiServer {
       clock,
       newId,
       new Admission(plugins, options.disabledAdmissionPlugins),
-      new ManagedFields(this.#resources),
+      new ManagedFields(this.#resources.list),
       new Checks(features, storage, deviceSelectors(features)),
       this.#authorize,
     );
+    this.#customResources = new CustomResources(this.#registry, this.#resources, clock, log);
+    tokens.legacyUsed = (secret) => {
+      markUsed(this.#registry, this.#resources.list, secret).catch((error: unknown) =>
+        log.warn({ error }, "the use of a secret's token could not be noted"),
+      );
+    };
     this.#discovery = new Discovery(this.#resources);
     this.#openAPI = new OpenAPI(this.#discovery, features.version);
   }
 
-  async bootstrap(port: number): Promise<void> {
-    aggregateRoles(this.#registry, this.#resources, this.#log);
-    await bootstrap(this.#registry, this.#resources, { clusterIP: apiServiceAddress, port });
-    this.#storage.forgetHistory();
+  async bootstrap(endpoint: Endpoint): Promise<void> {
+    aggregateRoles(this.#registry, this.#resources.list, this.#log);
+    await this.#customResources.start();
+    const own = new OwnObjects(this.#registry, servedResources(this.#features));
+    const service = new KubernetesService(own, this.#storage, endpoint);
+    await service.prepare();
+    await bootstrap(this.#registry, this.#resources.list, this.#options.serving?.clientAuthority);
+    await service.start();
+    this.#storage.bootstrapped();
+    service.keep(this.#clock, this.#log, this.#stop.signal);
   }
 
   transport(user: UserInfo): Transport {
@@ -202,7 +262,7 @@ class Server implements ApiServer {
       throw new TypeError("this API server has no serving certificate: give `serving` to createServer");
     }
     const listener = await listen(
-      (request) => this.handle(request),
+      { handle: (request) => this.handle(request), refusal: (head) => this.#refusal(head) },
       this.#options.serving,
       options,
       this.#log,
@@ -214,6 +274,8 @@ class Server implements ApiServer {
   async close(): Promise<void> {
     this.#stop.abort();
     await Promise.all(this.#listeners.map((listener) => listener.close()));
+    this.#webhooks.close();
+    await this.#customResources.close();
     await this.#storage.close();
   }
 
@@ -224,7 +286,7 @@ class Server implements ApiServer {
     let response: ApiResponse;
     try {
       info = requestInfo(request.method, request.url);
-      response = await this.#answer(lasting(info) ? this.#joined(request) : request, info, warnings);
+      response = await this.#limited(request, info, warnings);
     } catch (error) {
       response = this.#failure(request, error, warnings);
     }
@@ -232,22 +294,64 @@ class Server implements ApiServer {
     return response;
   }
 
+  #limited(request: ApiRequest, info: RequestInfo, warnings: string[]): Promise<ApiResponse> {
+    if (isLongRunning(info)) return this.#answer(this.#joined(request), info, warnings);
+    const limit = timeLimit(info.query, this.#options.requestTimeout ?? defaultTimeout);
+    return answeredWithin(this.#clock, limit, request, (timed) => this.#answer(timed, info, warnings));
+  }
+
   /** A request that may last also ends when the server does. */
   #joined(request: ApiRequest): ApiRequest {
-    return { ...request, signal: AbortSignal.any([request.signal, this.#stop.signal]) };
+    return endsWith(request, this.#stop.signal);
   }
 
   async #answer(request: ApiRequest, info: RequestInfo, warnings: string[]): Promise<ApiResponse> {
+    const user = this.#userOf(request, info);
+    if (isLongRunning(info)) return this.#serve(request, info, user, warnings);
+    const leave = this.#overload.enter(info, user);
+    if (leave === undefined) return tooManyRequests();
+    try {
+      return await this.#serve(request, info, user, warnings);
+    } finally {
+      leave();
+    }
+  }
+
+  #userOf(request: ApiRequest, info: RequestInfo): UserInfo {
     const sender = this.#authenticator.authenticate(request.credential);
-    const user = impersonate(sender, request.headers, this.#authorize);
+    const wanted = attributesOf(sender, info);
+    return impersonate(wanted, request, this.#authorize, this.#constrainedImpersonation);
+  }
+
+  /** The answer to who may not send such a request, whatever its body is. */
+  #refusal(head: ApiRequest): ApiResponse | undefined {
+    try {
+      const info = requestInfo(head.method, head.url);
+      this.#checkAuthorized(head, this.#userOf(head, info), info);
+      return undefined;
+    } catch (error) {
+      return this.#failure(head, error, []);
+    }
+  }
+
+  async #serve(
+    request: ApiRequest,
+    info: RequestInfo,
+    user: UserInfo,
+    warnings: string[],
+  ): Promise<ApiResponse> {
     this.#checkAuthorized(request, user, info);
     if (!info.isResource) return this.#plainPath(request, info);
-    const served = this.#byPath.get(`${info.group}/${info.version}/${info.resource}`);
-    if (served === undefined) throw notServed();
-    const known = info.subresource === "" || served.subresources.has(info.subresource);
-    if (served.deprecation !== undefined && known) warnings.push(served.deprecation);
+    const served = this.#resources.byPath.get(`${info.group}/${info.version}/${info.resource}`);
+    if (served === undefined) {
+      // What is in no group of the server's own is no path at all.
+      const versions = this.#discovery.groups.get(info.group) ?? [];
+      const own = versions.some(({ resources }) => resources.some(({ model }) => model === undefined));
+      if (own) throw notServed();
+      return noPage();
+    }
     const context: Context = {
-      request,
+      request: isLongRunning(info) && served.ended ? endsWith(request, served.ended) : request,
       info,
       user,
       served,
@@ -258,7 +362,7 @@ class Server implements ApiServer {
       rbac: this.#rbac,
       tokens: this.#tokens,
       authenticator: this.#authenticator,
-      resources: this.#byPath,
+      resources: this.#resources.byPath,
       ...(this.#options.kubelet ? { kubelet: this.#options.kubelet } : {}),
       warnings,
     };
@@ -266,35 +370,16 @@ class Server implements ApiServer {
   }
 
   #checkAuthorized(request: ApiRequest, user: UserInfo, info: RequestInfo): void {
-    const attributes: Attributes = {
-      user,
-      verb: info.verb,
-      isResource: info.isResource,
-      group: info.group,
-      version: info.version,
-      resource: info.resource,
-      subresource: info.subresource,
-      namespace: info.namespace,
-      name: info.name,
-      path: info.path,
-      fieldSelector: info.query.get("fieldSelector") ?? "",
-    };
+    const attributes = attributesOf(user, info);
     const decision = this.#authorize(attributes);
     if (decision.allowed) return;
     this.#log.debug({ user: user.name, method: request.method, url: request.url }, "forbidden");
-    const text = denialText(attributes, decision.reason);
-    if (!info.isResource) throw genericError("Forbidden", `forbidden: ${text}`);
-    const subject = info.name === "" ? qualified(info) : `${qualified(info)} ${JSON.stringify(info.name)}`;
-    throw StatusError.of("Forbidden", `${subject} is forbidden: ${text}`, {
-      ...(info.name === "" ? {} : { name: info.name }),
-      ...(info.group === "" ? {} : { group: info.group }),
-      kind: info.resource,
-    });
+    throw forbiddenError(attributes, decision.reason);
   }
 
   async #plainPath(request: ApiRequest, info: RequestInfo): Promise<ApiResponse> {
     const path = info.path.length > 1 ? info.path.replace(/\/$/, "") : info.path;
-    const health = healthResponse(path, info.query, this.#checks);
+    const health = healthResponse(info.path, info.query, this.#checks);
     if (health) return health;
     if (path === "/version") {
       if (request.method !== "GET") throw methodNotAllowed();
@@ -307,12 +392,20 @@ class Server implements ApiServer {
     if (discovered) return discovered;
     const openAPI = await this.#openAPI.response(request, path);
     if (openAPI) return openAPI;
-    if (path === "/metrics") return textResponse(200, this.#metrics.text(this.#storage));
+    const openId = openIdResponse(
+      request,
+      path,
+      this.#tokens.signer,
+      this.#tokens.issuer,
+      `127.0.0.1:${this.#options.advertisedPort ?? defaultPort}`,
+    );
+    if (openId) return openId;
+    if (path === "/metrics") return textResponse(200, this.#metrics.text(this.#storage, this.#overload));
     if (path === "/" || path === "/index.html") {
       return encoded(200, { paths: this.#paths() }, { mediaType: "application/json", pretty: false });
     }
     if (path.startsWith("/apis/") || path.startsWith("/api/")) throw notServed();
-    return textResponse(404, "404 page not found\n");
+    return noPage();
   }
 
   #paths(): string[] {
@@ -323,22 +416,27 @@ class Server implements ApiServer {
     );
     return [
       ...groups,
+      "/.well-known/openid-configuration",
       "/apis",
       "/healthz",
       "/livez",
       "/metrics",
       "/openapi/v3",
+      "/openid/v1/jwks",
       "/readyz",
       "/version",
     ].sort();
   }
 
-  readonly #checks = [
+  readonly #checks: readonly HealthCheck[] = [
     { name: "ping", passes: () => true },
     { name: "log", passes: () => true },
     { name: "etcd", passes: () => this.#storage.healthy },
-    { name: "poststarthook/rbac/bootstrap-roles", passes: () => true },
-    { name: "shutdown", passes: () => !this.#stop.signal.aborted },
+    { name: "etcd-readiness", readiness: true, passes: () => this.#storage.healthy },
+    { name: "informer-sync", readiness: true, passes: () => true },
+    // What follows has been done before the server answers anything.
+    ...afterStart.map((name) => ({ name: `poststarthook/${name}`, passes: () => true })),
+    { name: "shutdown", readiness: true, passes: () => !this.#stop.signal.aborted },
   ];
 
   /** A Status for whatever went wrong. What is no StatusError is a fault of ours: it is logged. */
@@ -348,7 +446,9 @@ class Server implements ApiServer {
         ? error.status
         : error instanceof BadPath
           ? StatusError.of("BadRequest", error.message).status
-          : undefined;
+          : isTooDeep(error)
+            ? StatusError.of("BadRequest", "exceeded max depth").status
+            : undefined;
     if (status === undefined) {
       this.#log.error({ error, method: request.method, url: request.url }, "a request has failed");
       status = {
@@ -359,9 +459,8 @@ class Server implements ApiServer {
       };
     }
     const object = Object.freeze(statusObject(status));
-    const negotiated = negotiate(request.headers["accept"], noForms);
     const accepted =
-      "unknownType" in negotiated ? ({ mediaType: "application/json", pretty: false } as const) : negotiated;
+      negotiate(request, noForms) ?? ({ mediaType: "application/json", pretty: true } as const);
     const retry = status.details?.retryAfterSeconds;
     const headers = {
       ...(retry ? { "retry-after": String(retry) } : {}),
@@ -381,7 +480,34 @@ class Server implements ApiServer {
   }
 }
 
-/** Watches and logs last until somebody ends them. */
-function lasting(info: RequestInfo): boolean {
-  return info.verb === "watch" || info.subresource === "log";
+/** What a request asks to be allowed. */
+function attributesOf(user: UserInfo, info: RequestInfo): Attributes {
+  const { verb, isResource, group, version, resource, subresource, namespace, name, path, query } = info;
+  return {
+    user,
+    verb,
+    isResource,
+    group,
+    version,
+    resource,
+    subresource,
+    namespace,
+    name,
+    path,
+    // The old way to watch does not keep to selectors everywhere: they grant nothing there.
+    fieldSelector: info.legacyWatch ? "" : (query.get("fieldSelector") ?? ""),
+  };
+}
+
+/** 36 of `1.36`. */
+const releaseOf = (version: string): number => Number(version.split(".")[1]);
+
+/** A request that also ends with something else. */
+function endsWith(request: ApiRequest, end: AbortSignal): ApiRequest {
+  return { ...request, signal: AbortSignal.any([request.signal, end]) };
+}
+
+/** Whether the stack could not hold the nesting of what was sent: a mistake of the client. */
+function isTooDeep(error: unknown): boolean {
+  return error instanceof RangeError && error.message === "Maximum call stack size exceeded";
 }

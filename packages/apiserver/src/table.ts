@@ -33,7 +33,8 @@ export function tableOf(
     version,
   });
   // A bookmark has no name.
-  for (const row of table.rows ?? []) row.cells = (row.cells ?? []).map((cell) => cell ?? "");
+  for (const row of table.rows ?? [])
+    row.cells = (row.cells ?? []).map((cell) => (cell === undefined ? "" : cell));
   if (includeObject === "Object") {
     table.rows?.forEach((row, index) => {
       row.object = objects[index];

@@ -47,7 +47,8 @@ export async function testServer(options: Partial<ServerOptions> = {}): Promise<
       ...call.headers,
     };
     if (call.user !== undefined) headers["impersonate-user"] = call.user;
-    if (call.groups !== undefined) headers["impersonate-group"] = call.groups.join(",");
+    const { groups = [] } = call;
+    if (groups[0] !== undefined) headers["impersonate-group"] = groups[0];
     const { body } = call;
     const bytes = typeof body === "string" ? body : JSON.stringify(body);
     if (body !== undefined && headers["content-type"] === undefined) {
@@ -57,6 +58,7 @@ export async function testServer(options: Partial<ServerOptions> = {}): Promise<
       method,
       url,
       headers,
+      ...(groups.length > 1 ? { repeated: { "impersonate-group": groups } } : {}),
       ...(body === undefined ? {} : { body: new TextEncoder().encode(bytes) }),
       credential: call.credential ?? { type: "bearer", token: adminToken },
       signal,

@@ -28,7 +28,7 @@ test("YAML is read and written", async () => {
   const body = "metadata:\n  name: w\ndata:\n  a: 'yes'\n";
   const created = await call("POST", maps, { headers: yaml, body });
   assert.equal(created.status, 201);
-  assert.match(created.body, /^apiVersion: v1\ndata:\n {2}a: 'yes'\nkind: ConfigMap\n/);
+  assert.match(created.body, /^apiVersion: v1\ndata:\n {2}a: "yes"\nkind: ConfigMap\n/);
   await server.close();
 });
 

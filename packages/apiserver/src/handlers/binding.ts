@@ -1,7 +1,8 @@
 import type { StatusError } from "@dray/api";
 import type { Binding, Pod } from "@dray/api/core/v1";
 import type { ApiResponse } from "@dray/client";
-import { objectForms, objectResponse } from "../representation.ts";
+import { ensureNamespace } from "../registry/metadata.ts";
+import { objectResponse, resourceForms } from "../representation.ts";
 import { writeOptions } from "../request/options.ts";
 import { conflict, serverError, statusObject } from "../response.ts";
 import { thaw } from "../storage/json.ts";
@@ -11,22 +12,28 @@ import { checkName, writeOf } from "./write.ts";
 
 const bindingKind = { group: "", version: "v1", kind: "Binding" };
 
-/** POST on `pods/binding`: the scheduler says where a pod runs. */
-export async function bindPod(context: Context): Promise<ApiResponse> {
-  const { info, served, registry } = context;
-  const wanted = accepted(context, objectForms);
-  const options = writeOptions(info.query, "CreateOptions", context.request.headers["user-agent"]);
-  const binding = (await readObject(context, bindingKind, options.fieldValidation)) as unknown as Binding;
-  if (binding.metadata.name) checkName(info.name, binding);
-  const target = binding.target?.name;
-  const kind = binding.target?.kind;
+/** What a binding binds to must be a node. Throws 500, as upstream. */
+function checkTarget({ target }: Binding): void {
+  const kind = target?.kind;
   if (kind && kind !== "Node") {
     throw serverError(
       `target.kind: Unsupported value: ${JSON.stringify(kind)}: supported values: "Node", ""`,
     );
   }
-  if (!target) throw serverError("target.name: Required value");
-  await registry.update(writeOf(context, options), {
+  if (!target?.name) throw serverError("target.name: Required value");
+}
+
+/** POST on `pods/binding`: the scheduler says where a pod runs. */
+export async function bindPod(context: Context): Promise<ApiResponse> {
+  const { info, served, registry } = context;
+  const wanted = accepted(context, resourceForms);
+  const options = writeOptions(info.query, "CreateOptions", context.request.headers["user-agent"]);
+  const binding = (await readObject(context, bindingKind, options.fieldValidation)) as unknown as Binding;
+  if (binding.metadata.name) checkName(info.name, binding);
+  ensureNamespace(served, info.namespace, binding);
+  const write = writeOf(context, options);
+  await registry.admit(write, "CREATE", binding, bindingKind, () => checkTarget(binding));
+  await registry.update(write, {
     unchecked: true,
     change(current) {
       const pod = thaw(current) as Pod;
@@ -44,7 +51,7 @@ export async function bindPod(context: Context): Promise<ApiResponse> {
         throw refuse(`pod ${info.name} is already assigned to node ${JSON.stringify(pod.spec.nodeName)}`);
       if (pod.spec?.schedulingGates?.length)
         throw refuse(`pod ${info.name} has non-empty .spec.schedulingGates`);
-      pod.spec = { ...pod.spec!, nodeName: target };
+      pod.spec = { ...pod.spec!, nodeName: binding.target.name! };
       const { annotations, labels } = binding.metadata;
       if (annotations) pod.metadata.annotations = { ...pod.metadata.annotations, ...annotations };
       if (labels) pod.metadata.labels = { ...pod.metadata.labels, ...labels };

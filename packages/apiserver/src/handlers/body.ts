@@ -7,11 +7,15 @@ import type { Context } from "./context.ts";
 const bodyTypes = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 export type BodyType = "application/json" | "application/yaml" | "application/vnd.kubernetes.protobuf";
 
+/** A media type whose parameters, too, are well-formed, as Go's mime package wants it. */
+const mediaType =
+  /^\s*([^\s;]+)\s*(?:;\s*[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*")\s*)*;?\s*$/;
+
 /** The media type of the body; none counts as JSON. Throws 415. */
 export function bodyType(context: Pick<Context, "request">): BodyType {
   const header = context.request.headers["content-type"] ?? "";
-  const type = header.split(";", 1)[0]!.trim().toLowerCase();
-  if (type === "" || type === "application/json") return "application/json";
+  const type = mediaType.exec(header)?.[1]?.toLowerCase();
+  if (header === "" || type === "application/json") return "application/json";
   if (type === "application/yaml" || type === "application/vnd.kubernetes.protobuf") return type;
   throw StatusError.of(
     "UnsupportedMediaType",

@@ -7,10 +7,9 @@ import type { Rbac } from "../authorization/rbac.ts";
 import type { KubeletClient } from "../kubelet.ts";
 import type { ServedResource } from "../registry/kinds.ts";
 import type { Registry } from "../registry/registry.ts";
-import { notAcceptable } from "../representation.ts";
-import { type Accepted, type Forms, negotiate } from "../request/accept.ts";
+import { metadataForms, notAcceptable } from "../representation.ts";
+import { type Accepted, endpointTypes, type Forms, negotiate, streamTypes } from "../request/accept.ts";
 import type { RequestInfo } from "../request/info.ts";
-import { genericError } from "../response.ts";
 import type { TableOptions } from "../table.ts";
 
 /** A request on its way through the handlers: who wants what. */
@@ -33,24 +32,43 @@ export interface Context {
   readonly warnings: string[];
 }
 
-const endpointTypes = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
-const streamTypes = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+/** Subresources that upstream shows in no Table, and resources whose `status` it does not. */
+const withoutTable = new Set([
+  "approval",
+  "binding",
+  "ephemeralcontainers",
+  "eviction",
+  "finalize",
+  "resize",
+  "token",
+]);
+const statusWithoutTable = new Set([
+  "compositepodgroups",
+  "customresourcedefinitions",
+  "devicetaintrules",
+  "podgroups",
+  "resourceclaims",
+  "resourcepoolstatusrequests",
+]);
 
-/** What the client accepts. Throws 406 in the two wordings of Kubernetes. */
-export function accepted(
-  context: Pick<Context, "request">,
-  forms: Forms,
-  options: { readonly collection?: boolean; readonly stream?: boolean } = {},
-): Accepted {
-  const answer = negotiate(context.request.headers["accept"], forms, options);
-  if (!("unknownType" in answer)) return answer;
-  if (answer.unknownType) {
-    const types = options.collection || options.stream ? `${endpointTypes}, ${streamTypes}` : endpointTypes;
-    throw genericError("NotAcceptable", `406: Not Acceptable\n\nAvailable representations: ${types}`);
+function hasTable({ info, served }: Pick<Context, "info" | "served">): boolean {
+  if (served.facts.createOnly || withoutTable.has(info.subresource)) return false;
+  return info.subresource !== "status" || !statusWithoutTable.has(served.resource);
+}
+
+type Asked = Pick<Context, "request"> & Partial<Pick<Context, "info" | "served">>;
+
+/** What the client accepts of an answer, or with `stream` of a watch. Throws 406. */
+export function accepted({ request, info, served }: Asked, forms: Forms, stream = false): Accepted {
+  const tables = info === undefined || served === undefined || hasTable({ info, served });
+  // Objects without a schema of the server's own are written in protobuf only where the answer is made into another form.
+  const protobuf = served?.facts.schemaless !== true || info?.subresource === "scale";
+  const answer = negotiate(request, tables ? forms : metadataForms, protobuf);
+  if (answer === undefined || (stream && answer.mediaType === "application/yaml")) {
+    const types = answer === undefined ? endpointTypes : streamTypes;
+    throw notAcceptable(`only the following media types are accepted: ${types}`);
   }
-  throw notAcceptable(
-    `only the following media types are accepted: ${options.stream ? streamTypes : endpointTypes}`,
-  );
+  return answer;
 }
 
 /** The headers that every answer of a resource has. */

@@ -1,31 +1,26 @@
 import { apiVersionOf, type KubeObject, StatusError } from "@dray/api";
 import type { ApiResponse } from "@dray/client";
-import { decode } from "../codec.ts";
+import { CompactedError } from "@dray/store";
 import { convert } from "../registry/conversion/index.ts";
-import { listForms, listResponse, objectForms, objectResponse } from "../representation.ts";
-import { type DeleteOptions, deleteOptions, listOptions, type WriteOptions } from "../request/options.ts";
-import { bodyOf, bodyType } from "./body.ts";
+import { listResponse, objectResponse, resourceForms } from "../representation.ts";
+import { listOptions, type WriteOptions } from "../request/options.ts";
+import type { Stored } from "../storage/cache.ts";
+import { readFailure } from "../storage/failures.ts";
 import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
+import { parseContinue } from "./continue.ts";
+import { readDeleteOptions } from "./delete-options.ts";
+import { reach } from "./freshness.ts";
+import { forgotten, versionOf } from "./list.ts";
 import { selectionOf } from "./select.ts";
 import { writeOf } from "./write.ts";
 
-const deleteKind = { group: "", version: "v1", kind: "DeleteOptions" };
 const noManager: WriteOptions = { dryRun: false, fieldManager: "", fieldValidation: "Ignore", force: false };
-
-/** The options in the body of a DELETE, if it has one. */
-async function readOptions(context: Context): Promise<DeleteOptions> {
-  const body = bodyOf(context);
-  if (body instanceof Uint8Array && body.length === 0) return deleteOptions(context.info.query, undefined);
-  const type = bodyType(context);
-  const { object } = await decode(body, type, deleteKind, context.registry.decoding("Ignore"));
-  return deleteOptions(context.info.query, object as unknown as Record<string, unknown>);
-}
 
 /** DELETE of one object. */
 export async function deleteObject(context: Context): Promise<ApiResponse> {
   const { served, registry } = context;
-  const wanted = accepted(context, objectForms);
-  const options = await readOptions(context);
+  const wanted = accepted(context, resourceForms);
+  const options = await readDeleteOptions(context);
   const deletion = await registry.delete(writeOf(context, noManager), options);
   const answer = deletion.gone ? registry.deletionAnswer(served, deletion.object) : deletion.object;
   return objectResponse(200, answer, served, wanted, tableOptions(context), headersOf(context));
@@ -34,19 +29,26 @@ export async function deleteObject(context: Context): Promise<ApiResponse> {
 /** DELETE of all selected objects of a collection; answers with what they were. */
 export async function deleteCollection(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
-  const wanted = accepted(context, listForms, { collection: true });
+  const wanted = accepted(context, resourceForms);
   const selected = listOptions(info.query, false);
-  const options = await readOptions(context);
+  const options = await readDeleteOptions(context);
   const selection = selectionOf(served, selected);
+  const version = versionOf(selected.resourceVersion);
+  if (selected.continue !== "") parseContinue(selected.continue);
+  if (version > 0) await reach(context, version);
   const cache = registry.cache(served);
   const prefix =
     served.namespaced && info.namespace !== "" ? `${cache.prefix}${info.namespace}/` : cache.prefix;
-  const found = [...cache.range(prefix)].filter(({ object }) => selection.matches(object));
+  // The collection is read in pages, so that a version alone means exactly that one.
+  const exact = version > 0 && selected.resourceVersionMatch !== "NotOlderThan";
+  const all = exact ? await objectsAt(context, version, prefix) : [...cache.range(prefix)];
+  const found = all.filter(({ object }) => selection.matches(object));
   const items: KubeObject[] = [];
   for (const { object } of found) {
     const { name, namespace } = object.metadata;
     try {
-      await registry.delete({ ...writeOf(context, noManager), namespace: namespace ?? "", name }, options);
+      const write = { ...writeOf(context, noManager), collection: true as const };
+      await registry.delete({ ...write, namespace: namespace ?? "", name }, options);
     } catch (error) {
       // Gone in the meantime is what was asked for.
       if (!StatusError.is(error, "NotFound")) throw error;
@@ -54,10 +56,24 @@ export async function deleteCollection(context: Context): Promise<ApiResponse> {
     items.push(convert(object, served.stored, served));
   }
   const list = {
-    kind: `${served.kind}List`,
+    kind: served.listKind,
     apiVersion: apiVersionOf(served),
     metadata: { resourceVersion: String(registry.storage.revision) },
     items,
   };
   return listResponse(list, served, wanted, tableOptions(context), headersOf(context));
+}
+
+/** What the collection was at a version. Throws 410 for one that is forgotten. */
+async function objectsAt({ registry, served }: Context, version: number, prefix: string): Promise<Stored[]> {
+  try {
+    const found = registry.storage.objectsAt(registry.cache(served), version, prefix);
+    // What comes from a cache must be taken at once: it changes with the next event.
+    if (Symbol.iterator in found) return [...found];
+    const objects: Stored[] = [];
+    for await (const stored of found) objects.push(stored);
+    return objects;
+  } catch (error) {
+    throw error instanceof CompactedError ? forgotten() : readFailure(error);
+  }
 }

@@ -1,82 +1,103 @@
-import { labelSelectorOf, StatusError } from "@dray/api";
+import { type KubeObject, StatusError } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
-import type { Eviction, PodDisruptionBudget } from "@dray/api/policy/v1";
+import type { Eviction } from "@dray/api/policy/v1";
 import type { ApiResponse } from "@dray/client";
-import { objectForms, objectResponse } from "../representation.ts";
-import { deleteOptions, writeOptions } from "../request/options.ts";
+import { ensureNamespace } from "../registry/metadata.ts";
+import { objectResponse, resourceForms } from "../representation.ts";
+import { type DeleteOptions, deleteOptions, writeOptions } from "../request/options.ts";
 import { statusObject } from "../response.ts";
-import { readObject } from "./body.ts";
+import { thaw } from "../storage/json.ts";
+import { bodyOf, readObject } from "./body.ts";
 import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
+import { spendBudget } from "./disruption.ts";
 import { writeOf } from "./write.ts";
 
 const evictionKind = { group: "policy", version: "v1", kind: "Eviction" };
+const oldKind = { ...evictionKind, version: "v1beta1" };
 
 /** POST on `pods/eviction`: a DELETE that disruption budgets may refuse with 429. */
 export async function evictPod(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
-  const wanted = accepted(context, objectForms);
+  const wanted = accepted(context, resourceForms);
   const options = writeOptions(info.query, "CreateOptions", context.request.headers["user-agent"]);
-  const eviction = (await readObject(context, evictionKind, options.fieldValidation)) as unknown as Eviction;
-  if (eviction.metadata?.name !== info.name) {
+  const kind = isOld(bodyOf(context)) ? oldKind : evictionKind;
+  const eviction = (await readObject(context, kind, options.fieldValidation)) as unknown as Eviction;
+  const write = writeOf(context, options);
+  const object = eviction as unknown as KubeObject;
+  ensureNamespace(served, info.namespace, object);
+  await registry.admit(write, "CREATE", object, evictionKind, () => {
+    if (eviction.metadata?.name === info.name) return;
     throw StatusError.of("BadRequest", "name in URL does not match name in Eviction object");
-  }
-  const pod = registry.need(served, info.namespace, info.name).object as Pod;
-  checkBudgets(context, pod);
+  });
   const wish = deleteOptions(
     new URLSearchParams(),
     (eviction.deleteOptions ?? {}) as Record<string, unknown>,
   );
-  const dryRun = options.dryRun || wish.dryRun;
-  await registry.delete(writeOf(context, options), { ...wish, dryRun });
+  await evict(context, { ...wish, dryRun: options.dryRun || wish.dryRun });
   const answer = statusObject({ status: "Success", code: 201 });
   return objectResponse(201, answer, served, wanted, tableOptions(context), headersOf(context));
 }
 
+/** Does the body say `policy/v1beta1`? Upstream still takes that version, in all media types. */
+function isOld(body: Uint8Array | object): boolean {
+  if (!(body instanceof Uint8Array))
+    return (body as { apiVersion?: unknown }).apiVersion === "policy/v1beta1";
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes("policy/v1beta1");
+}
+
+/** Deletes the pod, if its budget has a disruption left. */
+async function evict(context: Context, options: DeleteOptions): Promise<void> {
+  const { info, served, registry } = context;
+  const pod = registry.need(served, info.namespace, info.name).object as Pod;
+  if (!disturbsNobody(pod)) await spendBudget(context, pod, options.dryRun);
+  const write = writeOf(context, {
+    dryRun: false,
+    fieldManager: "",
+    fieldValidation: "Ignore",
+    force: false,
+  });
+  let { preconditions } = options;
+  if (!options.dryRun) {
+    const ofStatus = { ...write, subresource: "status" };
+    const marked = await registry.update(ofStatus, {
+      unchecked: true,
+      ownManagers: true,
+      change: (current) => marking(current as Pod, registry.now()),
+    });
+    // What has just been written is no change by others.
+    const resourceVersion = marked.object.metadata.resourceVersion;
+    const asRead = preconditions?.resourceVersion === pod.metadata.resourceVersion;
+    if (preconditions?.resourceVersion && asRead) preconditions = { ...preconditions, resourceVersion };
+  }
+  const same = preconditions === undefined ? {} : { preconditions };
+  await registry.delete({ ...write, admitted: true }, { ...options, ...same });
+}
+
 /** A pod that does not run, or no longer, disturbs nobody by going. */
-function checkBudgets(context: Context, pod: Pod): void {
-  const phase = pod.status?.phase;
-  if (phase === "Succeeded" || phase === "Failed" || phase === "Pending" || pod.metadata.deletionTimestamp)
-    return;
-  const cache = context.registry.storage.cache("poddisruptionbudgets");
-  const budgets = [...cache.range(`${cache.prefix}${pod.metadata.namespace}/`)]
-    .map(({ object }) => object as PodDisruptionBudget)
-    .filter((budget) => labelSelectorOf(budget.spec?.selector).matches(pod.metadata.labels));
-  if (budgets.length > 1) {
-    throw StatusError.of(
-      "InternalError",
-      "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
-    );
-  }
-  const budget = budgets[0];
-  if (budget === undefined) return;
-  const { name, generation = 0 } = budget.metadata;
-  if (Number(budget.status?.observedGeneration ?? 0) < Number(generation)) {
-    throw StatusError.of(
-      "TooManyRequests",
-      "Cannot evict pod as it would violate the pod's disruption budget.",
-      {
-        causes: [
-          {
-            reason: "DisruptionBudget",
-            message: `The disruption budget ${name} is still being processed by the server.`,
-          },
-        ],
-        retryAfterSeconds: 10,
-      },
-    );
-  }
-  if ((budget.status?.disruptionsAllowed ?? 0) > 0) return;
-  const { desiredHealthy = 0, currentHealthy = 0 } = budget.status ?? {};
-  throw StatusError.of(
-    "TooManyRequests",
-    "Cannot evict pod as it would violate the pod's disruption budget.",
-    {
-      causes: [
-        {
-          reason: "DisruptionBudget",
-          message: `The disruption budget ${name} needs ${desiredHealthy} healthy pods and has ${currentHealthy} currently`,
-        },
-      ],
-    },
+function disturbsNobody({ status, metadata }: Pod): boolean {
+  const phase = status?.phase;
+  return (
+    phase === "Succeeded" ||
+    phase === "Failed" ||
+    phase === "Pending" ||
+    metadata.deletionTimestamp !== undefined
   );
+}
+
+/** The pod with the condition that says why it goes. */
+function marking(current: Pod, now: string): KubeObject {
+  const pod = thaw(current) as Pod;
+  const conditions = pod.status?.conditions ?? [];
+  const before = conditions.find(({ type }) => type === "DisruptionTarget");
+  const condition = {
+    type: "DisruptionTarget",
+    status: "True",
+    lastProbeTime: null,
+    lastTransitionTime: before?.status === "True" ? before.lastTransitionTime : now,
+    reason: "EvictionByEvictionAPI",
+    message: "Eviction API: evicting",
+  } as unknown as (typeof conditions)[number];
+  const others = conditions.filter(({ type }) => type !== "DisruptionTarget");
+  pod.status = { ...pod.status, conditions: [...others, condition] };
+  return pod;
 }

@@ -1,6 +1,6 @@
 import type { Namespace } from "@dray/api/core/v1";
 import type { ApiResponse } from "@dray/client";
-import { objectForms, objectResponse } from "../representation.ts";
+import { objectResponse, resourceForms } from "../representation.ts";
 import { writeOptions } from "../request/options.ts";
 import { thaw } from "../storage/json.ts";
 import { readObject } from "./body.ts";
@@ -10,7 +10,7 @@ import { checkName, writeOf } from "./write.ts";
 /** PUT on `namespaces/finalize`: sets spec.finalizers; when none are left a deleted namespace is gone. */
 export async function finalizeNamespace(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
-  const wanted = accepted(context, objectForms);
+  const wanted = accepted(context, resourceForms);
   const options = writeOptions(info.query, "UpdateOptions", context.request.headers["user-agent"]);
   const draft = await readObject(context, served, options.fieldValidation);
   checkName(info.name, draft);

@@ -7,7 +7,10 @@ const waitMilliseconds = 3000;
 /** Resolves when the caches are at least at `revision`. Throws 504 where that does not happen soon. */
 export async function reach(context: Context, revision: number): Promise<void> {
   const { storage } = context.registry;
-  if (await storage.reached(revision, waitMilliseconds)) return;
+  const soon = storage.reached(revision, waitMilliseconds);
+  // The revision may be one that the store has and of which its watch says nothing. What fails, time tells.
+  if (storage.revision < revision) storage.current().catch(() => {});
+  if (await soon) return;
   throw StatusError.of(
     "Timeout",
     `Timeout: Too large resource version: ${revision}, current: ${storage.revision}`,

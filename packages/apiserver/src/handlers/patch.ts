@@ -1,23 +1,30 @@
-import { type KubeObject, StatusError } from "@dray/api";
+import { apiVersionOf, type KubeObject, quoted, StatusError } from "@dray/api";
+import { encodeJSON, kindOf, structType } from "@dray/api/codec";
 import type { ApiResponse } from "@dray/client";
-import { decodePatched, decodeTree } from "../codec.ts";
+import { type Decoded, type DecodeOptions, decodePatched } from "../codec.ts";
+import { duplicateFields } from "../nesting.ts";
 import {
   apply,
   jsonPatch,
   jsonPatchWarnings,
   mergePatch,
   type ObjectType,
+  restoreProblem,
+  shownPatch,
+  shownPatched,
   strategicMergePatch,
 } from "../patch/index.ts";
 import { convert } from "../registry/conversion/index.ts";
+import type { ServedResource } from "../registry/kinds.ts";
 import { ensureNamespace } from "../registry/metadata.ts";
 import type { UpdateRules } from "../registry/registry.ts";
-import { objectForms, objectResponse } from "../representation.ts";
+import { objectResponse, resourceForms } from "../representation.ts";
 import { type WriteOptions, writeOptions } from "../request/options.ts";
+import { genericError } from "../response.ts";
 import { thaw } from "../storage/json.ts";
-import { bodyOf } from "./body.ts";
 import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
-import { writeOf } from "./write.ts";
+import { readPatchBody } from "./patch-body.ts";
+import { checkName, writeOf } from "./write.ts";
 
 export type PatchKind = "json" | "merge" | "strategic" | "apply";
 
@@ -34,8 +41,14 @@ export type Plain = { readonly [key: string]: unknown };
 export function patchKind(context: Context): PatchKind {
   const header = context.request.headers["content-type"] ?? "";
   const kind = patchTypes[header.split(";", 1)[0]!.trim().toLowerCase()];
-  if (kind !== undefined) return kind;
-  const types = Object.keys(patchTypes).join(", ");
+  // A strategic merge needs to know more of a type than a schema of OpenAPI says.
+  const { schemaless } = context.served.facts;
+  if (kind !== undefined && !(schemaless && kind === "strategic")) return kind;
+  const types = Object.keys(patchTypes)
+    .filter((type) => !schemaless || patchTypes[type] !== "strategic")
+    .join(", ");
+  // What no resource takes the router refuses, in its own words.
+  if (kind === undefined) throw genericError("UnsupportedMediaType", "415: Unsupported Media Type");
   throw StatusError.of(
     "UnsupportedMediaType",
     `the body of the request was in an unknown format - accepted media types include: ${types}`,
@@ -45,7 +58,7 @@ export function patchKind(context: Context): PatchKind {
 /** PATCH of an object or its status. */
 export async function patchObject(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
-  const wanted = accepted(context, objectForms);
+  const wanted = accepted(context, resourceForms);
   const kind = patchKind(context);
   const options = writeOptions(
     info.query,
@@ -53,19 +66,27 @@ export async function patchObject(context: Context): Promise<ApiResponse> {
     context.request.headers["user-agent"],
     kind === "apply",
   );
-  const body = await readPatch(context, kind);
+  const { value, warnings } = await readPatchBody(context, kind);
+  warn(context, warnings);
   const type = registry.managers.type(served);
   const rules: UpdateRules = {
     mayCreate: kind === "apply" && info.subresource === "",
     ownManagers: kind === "apply",
     async change(current) {
+      const body = value();
       if (current === undefined) return create(context, type, body, options);
-      const live = convert(current, served.stored, served) as unknown as Plain;
-      const raw = patched(context, kind, type, live, body, options);
-      const object = decodePatched(raw, served, registry.decoding(options.fieldValidation));
+      const live = thaw(convert(current, served.stored, served)) as unknown as Plain;
+      const raw = ofLiveKind(patched(context, kind, type, live, body, options), live, kind);
+      const object = decodeOutcome(raw, live, {
+        kind,
+        body,
+        served,
+        decoding: registry.decoding(options.fieldValidation),
+        problems: patchProblems(kind, body),
+      });
       warn(context, object.warnings);
       checkIdentity(context, object.object);
-      return convert(thaw(object.object), served, served.stored);
+      return convert(object.object, served, served.stored);
     },
   };
   const written = await registry.update(writeOf(context, options), rules);
@@ -79,20 +100,92 @@ export async function patchObject(context: Context): Promise<ApiResponse> {
   );
 }
 
+/** A strategic merge is one of known objects, which stay of their kind; other patches may forget to say it. */
+function ofLiveKind(raw: Plain, live: Plain, kind: PatchKind): Plain {
+  const { apiVersion, kind: name } = live;
+  if (kind === "strategic") return { ...raw, apiVersion, kind: name };
+  return { ...raw, apiVersion: raw["apiVersion"] ?? apiVersion, kind: raw["kind"] ?? name };
+}
+
+interface Patching {
+  readonly kind: PatchKind;
+  readonly body: unknown;
+  readonly served: ServedResource;
+  readonly decoding: DecodeOptions;
+  readonly problems: readonly string[];
+}
+
+/** What strict validation refuses of the patch itself. An apply's own duplicates are warnings only. */
+export function patchProblems(kind: PatchKind, body: unknown): string[] {
+  if (kind === "apply") return [];
+  const duplicates = duplicateFields(body);
+  if (kind !== "json") return duplicates;
+  return [...duplicates.map((problem) => `json patch ${problem}`), ...jsonPatchWarnings(body)];
+}
+
+const fromJSON = "error decoding from json: ";
+
+/** Decodes what a patch has made of `live`. Throws 422, which shows the patch or its outcome as the server has it. */
+function decodeOutcome(raw: Plain, live: Plain, patching: Patching): Decoded {
+  const { kind, body, served, decoding, problems } = patching;
+  try {
+    return decodePatched(raw, ofSentKind(raw, served, decoding), decoding, problems);
+  } catch (error) {
+    if (!StatusError.is(error, "Invalid")) throw error;
+    // A kind that is not in the schema table has no order of fields.
+    const row = kindOf(served.group, served.version, served.kind);
+    const outcome =
+      row === undefined ? encodeJSON(inOrder(raw)) : shownPatched(raw, live, structType(row.type));
+    const text = kind === "strategic" ? shownPatch(body) : outcome;
+    const [before, after] = [quoted(encodeJSON(raw)), quoted(text)];
+    const problem = kind === "strategic" && row ? restoreProblem(raw, structType(row.type)) : undefined;
+    const replaced = (message: string): string => {
+      const [start = "", ...rest] = message.split(before);
+      if (problem !== undefined) return `${start}${after}: ${problem}`;
+      const whole = [start, ...rest].join(after);
+      // The converter says where it has met an error of JSON.
+      return kind === "strategic"
+        ? whole.replace(/(?=illegal base64 data at input byte \d+$)/, fromJSON)
+        : whole;
+    };
+    const { causes = [], ...details } = error.status.details ?? {};
+    throw StatusError.of("Invalid", replaced(error.message), {
+      ...details,
+      causes: causes.map((cause) => ({ ...cause, message: replaced(cause.message ?? "") })),
+    });
+  }
+}
+
+/** With sorted keys: as Go writes maps. */
+function inOrder(value: unknown): object {
+  if (Array.isArray(value)) return value.map(inOrder);
+  if (typeof value !== "object" || value === null) return value as unknown as object;
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((key) => [key, inOrder((value as Plain)[key])]),
+  );
+}
+
+/** A patch may have made an object of another kind, which is read as such before it is refused. */
+function ofSentKind(raw: Plain, served: ServedResource, decoding: DecodeOptions): ServedResource {
+  const { apiVersion, kind } = raw;
+  if (apiVersion !== apiVersionOf(served) || typeof kind !== "string" || kind === served.kind) return served;
+  const other = kindOf(served.group, served.version, kind);
+  if (other !== undefined) decodePatched(raw, other, decoding);
+  return served;
+}
+
 /** A patch may be tried again: its warnings are given once. */
 function warn(context: Context, warnings: readonly string[]): void {
-  for (const text of warnings) if (!context.warnings.includes(text)) context.warnings.push(text);
+  const known = new Set(context.warnings);
+  for (const text of new Set(warnings)) if (!known.has(text)) context.warnings.push(text);
 }
 
 export async function readPatch(context: Context, kind: PatchKind): Promise<unknown> {
-  const body = bodyOf(context);
-  const { value, warnings } = await decodeTree(
-    body,
-    kind === "apply" ? "application/yaml" : "application/json",
-    kind,
-  );
+  const { value, warnings } = await readPatchBody(context, kind);
   warn(context, warnings);
-  return value;
+  return value();
 }
 
 /** The new object, as raw as a body: what the patch makes of the live one. */
@@ -105,10 +198,8 @@ export function patched(
   options: WriteOptions,
 ): Plain {
   switch (kind) {
-    case "json": {
-      if (options.fieldValidation !== "Ignore") warn(context, jsonPatchWarnings(body));
+    case "json":
       return jsonPatch(live, body);
-    }
     case "merge":
       return mergePatch(live, body);
     case "strategic":
@@ -145,9 +236,9 @@ async function create(
   });
   const { object, warnings } = decodePatched(raw, served, registry.decoding(options.fieldValidation));
   warn(context, warnings);
-  object.metadata.name ||= info.name;
+  checkName(info.name, object);
   checkIdentity(context, object);
-  return convert(thaw(object), served, served.stored);
+  return convert(object, served, served.stored);
 }
 
 function checkIdentity(context: Context, object: KubeObject): void {
@@ -155,11 +246,5 @@ function checkIdentity(context: Context, object: KubeObject): void {
   // A patch cannot move a cluster-scoped object into a namespace, nor is trying an error.
   if (!served.namespaced) delete object.metadata.namespace;
   ensureNamespace(served, info.namespace, object);
-  const { name } = object.metadata;
-  if (name !== info.name) {
-    throw StatusError.of(
-      "BadRequest",
-      `the name of the object (${name}) does not match the name on the URL (${info.name})`,
-    );
-  }
+  checkName(info.name, object);
 }

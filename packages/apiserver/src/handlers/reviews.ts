@@ -1,6 +1,16 @@
-import { apiVersionOf, type FieldError, invalid, type KubeObject, StatusError } from "@dray/api";
+import {
+  apiVersionOf,
+  invalid,
+  type KubeObject,
+  parseFieldSelector,
+  parseLabelSelector,
+  SelectorError,
+  StatusError,
+} from "@dray/api";
 import type { SelfSubjectReview, TokenReview } from "@dray/api/authentication/v1";
 import type {
+  FieldSelectorAttributes,
+  LabelSelectorAttributes,
   LocalSubjectAccessReview,
   ResourceAttributes,
   SelfSubjectAccessReview,
@@ -8,33 +18,66 @@ import type {
   SubjectAccessReview,
 } from "@dray/api/authorization/v1";
 import type { Binding } from "@dray/api/core/v1";
+import type { PolicyRule } from "@dray/api/rbac/v1";
 import type { ApiResponse, UserInfo } from "@dray/client";
 import { type Attributes, resourceAttributes } from "../authorization/attributes.ts";
-import { objectForms, objectResponse } from "../representation.ts";
+import { nodeNameOf } from "../authorization/node.ts";
+import { ensureNamespace } from "../registry/metadata.ts";
+import { objectResponse, resourceForms } from "../representation.ts";
 import { writeOptions } from "../request/options.ts";
 import { genericError } from "../response.ts";
 import { bindPod } from "./binding.ts";
 import { readObject } from "./body.ts";
 import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
+import { writeOf } from "./write.ts";
 
 /** POST on a resource of which nothing is stored: the body is a question, the answer its status. */
 export async function createOnly(context: Context): Promise<ApiResponse> {
   const { info, served } = context;
   if (served.resource === "bindings") return bindByBody(context);
-  const wanted = accepted(context, objectForms);
+  const wanted = accepted(context, resourceForms);
   const options = writeOptions(info.query, "CreateOptions", context.request.headers["user-agent"]);
   const review = await readObject(context, served, options.fieldValidation);
-  const status = answer(context, review);
-  const { metadata: _metadata, ...rest } = review;
-  const namespace = review.metadata?.namespace;
+  checkReview(context, review, options.fieldManager);
+  await context.registry.admit(writeOf(context, options), "CREATE", review, undefined);
   const object = {
-    ...rest,
     kind: served.kind,
     apiVersion: apiVersionOf(served),
-    metadata: namespace ? { namespace } : {},
-    status,
+    ...shown(context, review),
+    status: answer(context, review),
   } as unknown as KubeObject;
   return objectResponse(201, object, served, wanted, tableOptions(context), headersOf(context));
+}
+
+/** What is answered beside the status: the question, except where all of it was who has asked. */
+function shown({ served, registry }: Context, review: KubeObject): object {
+  switch (served.kind) {
+    case "SelfSubjectRulesReview":
+      return { metadata: {}, spec: {} };
+    case "SelfSubjectReview":
+      return { metadata: { creationTimestamp: registry.now() } };
+    default: {
+      const { kind: _kind, apiVersion: _version, ...rest } = review;
+      return rest;
+    }
+  }
+}
+
+/** A review that is not valid is refused without saying its kind, as upstream does. */
+function checkReview({ served, registry, info }: Context, review: KubeObject, manager: string): void {
+  if (served.kind === "SelfSubjectRulesReview" || served.kind === "SelfSubjectReview") return;
+  const {
+    uid: _uid,
+    creationTimestamp: _created,
+    deletionTimestamp: _deleted,
+    ...metadata
+  } = review.metadata ?? {};
+  review.metadata = metadata as KubeObject["metadata"];
+  ensureNamespace(served, info.namespace, review);
+  registry.managers.created(served, review, manager, "", registry.now());
+  if (served.group !== "authorization.k8s.io") return;
+  const errors = registry.checks.create(served, review, served.group);
+  if (errors.length > 0) throw invalid({ group: served.group, kind: "" }, "", errors);
 }
 
 /** The old path for a binding: the pod's name is in the body. */
@@ -94,45 +137,29 @@ function tokenReview(context: Context, review: TokenReview): object {
   return { authenticated: true, user: userFields(found.user), audiences: found.audiences };
 }
 
-/** A review that is not valid is refused without saying its kind, as upstream does. */
-function refuse(error: FieldError): never {
-  throw invalid({ group: "authorization.k8s.io", kind: "" }, "", [error]);
-}
-
 function accessReview(context: Context, review: SelfSubjectAccessReview, user: UserInfo): object {
-  const { resourceAttributes: resource, nonResourceAttributes: path } = review.spec ?? {};
-  if (resource && path) {
-    refuse({
-      type: "Invalid",
-      path: "spec.nonResourceAttributes",
-      value: JSON.stringify({ Path: path.path ?? "", Verb: path.verb ?? "" }),
-      detail: "cannot be specified in combination with resourceAttributes",
-    });
-  }
-  if (!resource && !path) {
-    refuse({
-      type: "Invalid",
-      path: "spec.resourceAttributes",
-      value: "null",
-      detail: "exactly one of nonResourceAttributes or resourceAttributes must be specified",
-    });
-  }
+  const { resourceAttributes: resource, nonResourceAttributes: path } = review.spec;
+  const fields = resource?.fieldSelector && fieldsOf(resource.fieldSelector);
+  const labels = resource?.labelSelector && labelsOf(resource.labelSelector);
   const attributes: Attributes = resource
-    ? attributesOf(user, resource)
+    ? attributesOf(user, resource, fields?.text ?? "")
     : {
         ...resourceAttributes({ user, verb: path?.verb ?? "", group: "", resource: "" }),
         isResource: false,
         path: path?.path ?? "",
       };
   const { allowed, reason } = context.authorize(attributes);
-  return { allowed, ...(reason === "" ? {} : { reason }) };
+  const ignored = [ignoredText("fieldSelector", fields), ignoredText("labelSelector", labels)].filter(
+    (text) => text !== undefined,
+  );
+  return {
+    allowed,
+    ...(reason === "" ? {} : { reason }),
+    ...(ignored.length === 0 ? {} : { evaluationError: ignored.join("; ") }),
+  };
 }
 
-function attributesOf(user: UserInfo, resource: ResourceAttributes): Attributes {
-  const selector = resource.fieldSelector?.requirements
-    ?.filter((requirement) => requirement.operator === "In" && requirement.values?.length === 1)
-    .map((requirement) => `${requirement.key}=${requirement.values![0]}`)
-    .join(",");
+function attributesOf(user: UserInfo, resource: ResourceAttributes, fieldSelector: string): Attributes {
   return resourceAttributes({
     user,
     verb: resource.verb ?? "",
@@ -142,31 +169,57 @@ function attributesOf(user: UserInfo, resource: ResourceAttributes): Attributes 
     subresource: resource.subresource ?? "",
     namespace: resource.namespace ?? "",
     name: resource.name ?? "",
-    fieldSelector: selector ?? resource.fieldSelector?.rawSelector ?? "",
+    fieldSelector,
   });
+}
+
+/** What of a selector can be used: an authorizer that asks for less than what is meant only says no more often (KEP-4601). */
+interface Understood {
+  readonly text: string;
+  /** Requirements that were understood, and whether there were others. */
+  readonly count: number;
+  readonly failed: boolean;
+}
+
+function fieldsOf({ rawSelector, requirements = [] }: FieldSelectorAttributes): Understood {
+  if (requirements.length === 0) {
+    return understood(() => parseFieldSelector(rawSelector ?? ""));
+  }
+  const terms = requirements
+    .filter(({ operator, values }) => (operator === "In" || operator === "NotIn") && values?.length === 1)
+    .map(
+      ({ key, operator, values }) =>
+        `${key}${operator === "In" ? "=" : "!="}${values![0]!.replace(/[\\,=]/g, (character) => `\\${character}`)}`,
+    );
+  return { text: terms.join(","), count: terms.length, failed: terms.length < requirements.length };
+}
+
+const labelOperators = ["In", "NotIn", "Exists", "DoesNotExist"];
+
+function labelsOf({ rawSelector, requirements = [] }: LabelSelectorAttributes): Understood {
+  if (requirements.length === 0) return understood(() => parseLabelSelector(rawSelector ?? ""));
+  const count = requirements.filter(({ operator }) => labelOperators.includes(operator)).length;
+  return { text: "", count, failed: count < requirements.length };
+}
+
+function understood(parse: () => { toString(): string; requirements: readonly unknown[] }): Understood {
+  try {
+    const selector = parse();
+    return { text: selector.toString(), count: selector.requirements.length, failed: false };
+  } catch (error) {
+    if (!(error instanceof SelectorError)) throw error;
+    return { text: "", count: 0, failed: true };
+  }
+}
+
+function ignoredText(name: string, selector: Understood | undefined): string | undefined {
+  if (!selector?.failed) return undefined;
+  const how = selector.count > 0 ? "partially ignored" : "ignored";
+  return `spec.resourceAttributes.${name} ${how} due to parse error`;
 }
 
 function subjectReview(context: Context, review: SubjectAccessReview | LocalSubjectAccessReview): object {
   const { spec } = review;
-  if (!spec?.user && !spec?.groups?.length) {
-    refuse({
-      type: "Invalid",
-      path: "spec.user",
-      value: '""',
-      detail: "at least one of user or group must be specified",
-    });
-  }
-  if (context.served.kind === "LocalSubjectAccessReview") {
-    const wanted = spec.resourceAttributes?.namespace ?? "";
-    if (wanted !== context.info.namespace) {
-      refuse({
-        type: "Invalid",
-        path: "spec.resourceAttributes.namespace",
-        value: JSON.stringify(wanted),
-        detail: "must match metadata.namespace",
-      });
-    }
-  }
   const user: UserInfo = {
     name: spec.user ?? "",
     groups: spec.groups ?? [],
@@ -176,15 +229,19 @@ function subjectReview(context: Context, review: SubjectAccessReview | LocalSubj
   return accessReview(context, review as unknown as SelfSubjectAccessReview, user);
 }
 
+const allRules: readonly PolicyRule[] = [
+  { verbs: ["*"], apiGroups: ["*"], resources: ["*"] },
+  { verbs: ["*"], nonResourceURLs: ["*"] },
+];
+
 function rulesReview(context: Context, review: SelfSubjectRulesReview): object {
   const namespace = review.spec?.namespace;
   if (!namespace) throw StatusError.of("BadRequest", "no namespace on request");
-  const rules = context.user.groups.includes("system:masters")
-    ? [
-        { verbs: ["*"], apiGroups: ["*"], resources: ["*"] },
-        { verbs: ["*"], nonResourceURLs: ["*"] },
-      ]
-    : context.rbac.rulesFor(context.user, namespace);
+  const rules = [
+    ...(context.user.groups.includes("system:masters") ? allRules : []),
+    ...context.rbac.rulesFor(context.user, namespace),
+  ];
+  const isNode = nodeNameOf(context.user) !== undefined;
   return {
     resourceRules: rules
       .filter((rule) => rule.resources?.length)
@@ -197,6 +254,7 @@ function rulesReview(context: Context, review: SelfSubjectRulesReview): object {
     nonResourceRules: rules
       .filter((rule) => rule.nonResourceURLs?.length)
       .map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs })),
-    incomplete: false,
+    incomplete: isNode,
+    ...(isNode ? { evaluationError: "node authorizer does not support user rule resolution" } : {}),
   };
 }

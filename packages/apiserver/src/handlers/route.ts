@@ -1,66 +1,90 @@
 import type { ApiResponse } from "@dray/client";
+import type { ServedResource } from "../registry/kinds.ts";
+import { checkTypes } from "../request/accept.ts";
 import { methodNotAllowed, notServed } from "../response.ts";
+import { componentStatuses } from "./component-status.ts";
 import type { Context } from "./context.ts";
 import { deleteCollection, deleteObject } from "./delete.ts";
 import { listObjects } from "./list.ts";
 import { patchObject } from "./patch.ts";
 import { getObject } from "./read.ts";
 import { createOnly } from "./reviews.ts";
+import { schemalessHandler } from "./schemaless-route.ts";
 import { subresource } from "./subresources.ts";
 import { watchObjects } from "./watch.ts";
 import { createObject, replaceObject } from "./write.ts";
 
-/** Sends a request for a resource to what answers it. Throws 404 for paths and 405 for methods that are not served. */
+export type Handler = (context: Context) => Promise<ApiResponse>;
+
+/** What answers each method on one path, and the verb of discovery that it stands for. */
+type Methods = Readonly<Record<string, readonly [verb: string, handler: Handler]>>;
+
+const ofCollection: Methods = {
+  GET: ["list", listObjects],
+  POST: ["create", createObject],
+  DELETE: ["deletecollection", deleteCollection],
+};
+/** The objects of all namespaces can only be listed. */
+const ofAllNamespaces: Methods = { GET: ["list", listObjects] };
+const ofObject: Methods = {
+  GET: ["get", getObject],
+  PUT: ["update", replaceObject],
+  PATCH: ["patch", patchObject],
+  DELETE: ["delete", deleteObject],
+};
+const ofWatch: Methods = { GET: ["watch", watchObjects] };
+
+/** Resources that are not kept in the storage. */
+const unstored: Readonly<Record<string, Handler>> = { componentstatuses: componentStatuses };
+
+/**
+ * Sends a request for a resource to what answers it. Throws 404 for paths and 405 for methods that are not served;
+ * only what is served warns that its version is deprecated.
+ */
 export function route(context: Context): Promise<ApiResponse> {
+  const { schemaless } = context.served.facts;
+  const handler = schemaless ? schemalessHandler(context) : handlerOf(context);
+  if (!schemaless) checkAccept(context);
+  const { deprecation } = context.served;
+  if (deprecation !== undefined) context.warnings.push(deprecation);
+  return handler(context);
+}
+
+/** Connections answer with whatever is at their other end. */
+const anyType = new Set(["attach", "exec", "portforward", "proxy"]);
+
+function checkAccept({ request, info }: Context): void {
+  if (anyType.has(info.subresource)) return;
+  const streams = request.method === "GET" && info.parts.length === 1;
+  checkTypes(request, streams, info.subresource === "log" ? ["text/plain"] : []);
+}
+
+function handlerOf(context: Context): Handler {
   const { info, served } = context;
   const { method } = context.request;
   const [, name, sub, ...rest] = info.parts;
-  if (served.namespaced ? info.namespace === "" && name !== undefined : isInNamespace(context))
-    throw notServed();
-  if (info.legacyWatch) {
-    if (method !== "GET") throw methodNotAllowed();
-    return watchObjects(context);
+  const scoped = served.namespaced ? info.inNamespace || name === undefined : !info.inNamespace;
+  if (!scoped || info.verb === "proxy") throw notServed();
+  if (info.legacyWatch) return chosen(ofWatch, served, method);
+  if (name === undefined) {
+    const own = chosen(
+      served.namespaced && !info.inNamespace ? ofAllNamespaces : ofCollection,
+      served,
+      method,
+    );
+    if (served.facts.createOnly) return createOnly;
+    if (method === "GET" && info.verb === "watch") return chosen(ofWatch, served, method);
+    return unstored[served.resource] ?? own;
   }
-  if (name === undefined) return collection(context, method);
-  if (served.facts.createOnly) throw notServed();
-  if (sub !== undefined) return subresource(context, rest);
-  switch (method) {
-    case "GET":
-      return getObject(context);
-    case "PUT":
-      return replaceObject(context);
-    case "PATCH":
-      return patchObject(context);
-    case "DELETE":
-      return deleteObject(context);
-    default:
-      throw methodNotAllowed();
-  }
+  if (sub !== undefined) return subresource(context, sub, rest);
+  const own = chosen(ofObject, served, method);
+  return unstored[served.resource] ?? own;
 }
 
-/** A cluster-scoped resource on a path with a namespace (its own path aside). */
-function isInNamespace({ info, served }: Context): boolean {
-  return info.namespace !== "" && served.resource !== "namespaces";
-}
-
-function collection(context: Context, method: string): Promise<ApiResponse> {
-  const { info, served } = context;
-  if (served.facts.createOnly) {
-    if (method !== "POST") throw methodNotAllowed();
-    if (served.namespaced && info.namespace === "") throw methodNotAllowed();
-    return createOnly(context);
-  }
-  switch (method) {
-    case "GET":
-      return info.verb === "watch" ? watchObjects(context) : listObjects(context);
-    case "POST":
-      if (served.namespaced && info.namespace === "") throw methodNotAllowed();
-      return createObject(context);
-    case "DELETE":
-      if (served.facts.noDeleteCollection || (served.namespaced && info.namespace === ""))
-        throw methodNotAllowed();
-      return deleteCollection(context);
-    default:
-      throw methodNotAllowed();
-  }
+/** The handler of a method. A path of which no method is served is no path (404); else it is another method (405). */
+function chosen(methods: Methods, { verbs }: ServedResource, method: string): Handler {
+  if (!Object.values(methods).some(([verb]) => verbs.includes(verb))) throw notServed();
+  const found = Object.hasOwn(methods, method) ? methods[method] : undefined;
+  if (found === undefined || !verbs.includes(found[0])) throw methodNotAllowed();
+  return found[1];
 }

@@ -1,39 +1,42 @@
-import { apiVersionOf, invalid, type KubeObject, labelSelectorOf } from "@dray/api";
+import { apiVersionOf, invalid, type KubeObject } from "@dray/api";
 import type { Scale } from "@dray/api/autoscaling/v1";
 import type { ApiResponse } from "@dray/client";
 import { decodePatched } from "../codec.ts";
+import { scalePrinter } from "../customresources/columns.ts";
 import { scaledManagedFields, scaleManagedFields, trackUpdate } from "../patch/index.ts";
+import { builtInModel, printedAs } from "../registry/built-in.ts";
 import { objectType } from "../registry/managed-fields.ts";
-import { objectForms, objectResponse } from "../representation.ts";
+import { objectResponse, resourceForms } from "../representation.ts";
 import { type WriteOptions, writeOptions } from "../request/options.ts";
 import { thaw } from "../storage/json.ts";
 import { readObject } from "./body.ts";
 import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
-import { type Plain, patched, patchKind, readPatch } from "./patch.ts";
+import { type Plain, patched, patchKind, patchProblems, readPatch } from "./patch.ts";
+import { ScaledParts } from "./scaled.ts";
 import { checkName, writeOf } from "./write.ts";
 
 const scaleKind = { group: "autoscaling", version: "v1", kind: "Scale" };
 
-interface Scaled extends KubeObject {
-  spec?: { replicas?: number; selector?: unknown };
-  status?: { replicas?: number };
-}
-
 /** GET, PUT and PATCH of `scale`: the number of replicas, the same for all kinds that have one. */
 export async function scale(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
-  const wanted = accepted(context, objectForms);
-  const answer = (object: KubeObject): ApiResponse =>
-    objectResponse(
-      200,
-      scaleOf(context, object as Scaled),
-      served,
-      wanted,
-      tableOptions(context),
-      headersOf(context),
-    );
+  const wanted = accepted(context, resourceForms);
+  const model =
+    served.scalePaths === undefined ? builtInModel(scaleKind) : printedAs(scaleKind, scalePrinter);
+  const shown = { ...served, stored: { ...served.stored, ...scaleKind, model } };
+  const answer = (object: KubeObject): ApiResponse => {
+    const found = scaleOf(context, object);
+    // Who owns the number is known of the object; its scale is not told.
+    delete found.metadata!.managedFields;
+    return objectResponse(200, found, shown, wanted, tableOptions(context), headersOf(context));
+  };
   const { method } = context.request;
-  if (method === "GET") return answer(registry.need(served, info.namespace, info.name).object);
+  const parts = new ScaledParts(served);
+  if (method === "GET") {
+    const { object } = registry.need(served, info.namespace, info.name);
+    parts.checkSet(object);
+    return answer(object);
+  }
   const agent = context.request.headers["user-agent"];
   const kind = method === "PATCH" ? patchKind(context) : undefined;
   const options = writeOptions(info.query, kind ? "PatchOptions" : "UpdateOptions", agent, kind === "apply");
@@ -45,24 +48,35 @@ export async function scale(context: Context): Promise<ApiResponse> {
   const written = await registry.update(writeOf(context, options), {
     ownManagers: true,
     replaces: sent !== undefined,
+    view: {
+      kind: scaleKind,
+      show: (object) => scaleOf(context, object),
+      take: (object, shown) => parts.setReplicas(object, (shown as Scale).spec?.replicas ?? 0),
+    },
     async change(current) {
-      const live = scaleOf(context, current as Scaled);
+      const object = current as KubeObject;
+      const live = scaleOf(context, object);
       let next: Scale;
       if (kind) {
         const raw = patched(context, kind, objectType(scaleKind), live as unknown as Plain, body, options);
-        const decoded = decodePatched(raw, scaleKind, registry.decoding(options.fieldValidation));
+        const decoding = registry.decoding(options.fieldValidation);
+        const decoded = decodePatched(raw, scaleKind, decoding, patchProblems(kind, body));
+        for (const text of decoded.warnings)
+          if (!context.warnings.includes(text)) context.warnings.push(text);
         next = decoded.object as unknown as Scale;
       } else next = thaw(sent!);
-      return withScale(context, current as Scaled, live, next, options, kind === "apply");
+      return withScale(context, object, live, next, options, kind === "apply");
     },
   });
   return answer(written.object);
 }
 
-function scaleOf({ served }: Context, object: Scaled): Scale {
+function scaleOf({ served }: Context, object: KubeObject): Scale {
+  const parts = new ScaledParts(served);
   const { name, namespace, uid, resourceVersion, creationTimestamp, managedFields } = object.metadata;
-  const selector = selectorText(object.spec?.selector);
-  const own = scaleManagedFields(managedFields, new Set([apiVersionOf(served.stored)]));
+  const selector = parts.selector(object);
+  const replicas = parts.replicas(object);
+  const own = scaleManagedFields(managedFields, new Set([apiVersionOf(served.stored)]), parts.fields);
   return {
     kind: "Scale",
     apiVersion: "autoscaling/v1",
@@ -74,27 +88,14 @@ function scaleOf({ served }: Context, object: Scaled): Scale {
       creationTimestamp,
       ...(own === undefined ? {} : { managedFields: own as unknown as NonNullable<typeof managedFields> }),
     },
-    spec: object.spec?.replicas ? { replicas: object.spec.replicas } : {},
-    status: { replicas: object.status?.replicas ?? 0, ...(selector === "" ? {} : { selector }) },
+    spec: replicas ? { replicas } : {},
+    status: { replicas: parts.statusReplicas(object), ...(selector === "" ? {} : { selector }) },
   };
-}
-
-/** A selector in the form of the query parameter. */
-function selectorText(selector: unknown): string {
-  if (typeof selector !== "object" || selector === null) return "";
-  const labels = selector as { matchLabels?: object; matchExpressions?: unknown };
-  const structured = "matchLabels" in labels || "matchExpressions" in labels;
-  return structured
-    ? labelSelectorOf(selector as Parameters<typeof labelSelectorOf>[0]).toString()
-    : Object.entries(selector)
-        .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([key, value]) => `${key}=${value}`)
-        .join(",");
 }
 
 function withScale(
   context: Context,
-  current: Scaled,
+  current: KubeObject,
   live: Scale,
   next: Scale,
   options: WriteOptions,
@@ -102,7 +103,8 @@ function withScale(
 ): KubeObject {
   const { served, info, registry } = context;
   const replicas = Number(next.spec?.replicas ?? 0);
-  if (replicas < 0) {
+  // What a custom resource may have it says itself.
+  if (replicas < 0 && served.scalePaths === undefined) {
     throw invalid(scaleKind, info.name, [
       {
         type: "Invalid",
@@ -123,17 +125,20 @@ function withScale(
         now: registry.now(),
       });
   const object = thaw(current);
-  object.spec = { ...object.spec, replicas };
+  const parts = new ScaledParts(served);
+  parts.setReplicas(object, replicas);
   const fields = scaledManagedFields(
     current.metadata.managedFields,
     (tracked as unknown as Scale).metadata?.managedFields,
     apiVersionOf(served.stored),
     new Set([apiVersionOf(served.stored)]),
+    parts.fields,
   );
   if (fields === undefined) delete object.metadata.managedFields;
   else object.metadata.managedFields = fields as unknown as NonNullable<typeof object.metadata.managedFields>;
   const { uid, resourceVersion } = next.metadata ?? {};
   if (uid) object.metadata.uid = uid;
-  object.metadata.resourceVersion = resourceVersion ?? "";
+  // Without a version the scale is that of any.
+  if (resourceVersion) object.metadata.resourceVersion = resourceVersion;
   return object;
 }

@@ -15,6 +15,8 @@ import type { ServedResource } from "../registry/kinds.ts";
 export interface Selection {
   /** Neither labels nor fields were asked for. */
   readonly all: boolean;
+  /** The one name that a field selector asks for. */
+  readonly name: string | undefined;
   /** Takes an object in its stored version. */
   matches(object: KubeObject): boolean;
 }
@@ -37,6 +39,7 @@ export function selectionOf(
   checkSelectable(served, fields);
   return {
     all: labels.empty && fields.empty && name === "",
+    name: fields.exact("metadata.name"),
     matches(object) {
       if (name !== "" && object.metadata.name !== name) return false;
       if (!labels.empty && !labels.matches(object.metadata.labels)) return false;

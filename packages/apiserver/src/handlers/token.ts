@@ -4,12 +4,13 @@ import type { Node, Pod, Secret, ServiceAccount } from "@dray/api/core/v1";
 import type { ApiResponse } from "@dray/client";
 import { checkNodeToken } from "../admission/node-token.ts";
 import type { BoundTo } from "../authentication/service-account.ts";
-import { objectForms, objectResponse } from "../representation.ts";
+import { objectResponse, resourceForms } from "../representation.ts";
 import { writeOptions } from "../request/options.ts";
 import { conflict, notFound } from "../response.ts";
 import { objectKey } from "../storage/keys.ts";
 import { readObject } from "./body.ts";
 import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
+import { writeOf } from "./write.ts";
 
 const tokenKind = { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" };
 const defaultSeconds = 3600;
@@ -18,13 +19,16 @@ const shortestSeconds = 600;
 /** POST on `serviceaccounts/token`: a token of the account, perhaps bound to a pod, secret or node. */
 export async function createToken(context: Context): Promise<ApiResponse> {
   const { info, served, registry, tokens, clock } = context;
-  const wanted = accepted(context, objectForms);
+  const wanted = accepted(context, resourceForms);
   const options = writeOptions(info.query, "CreateOptions", context.request.headers["user-agent"]);
   const request = (await readObject(context, tokenKind, options.fieldValidation)) as unknown as TokenRequest;
   // A token is no stored object, so that no admission sees it on its way: this rule is asked here.
-  checkNodeToken(registry.storage, context.user, info.namespace, info.name, request);
+  checkNodeToken(registry.storage, context.user, info.namespace, info.name, request, context.authorize);
   const account = registry.need(served, info.namespace, info.name).object as ServiceAccount;
   checkMeta(request, info.name, info.namespace);
+  request.metadata = { ...request.metadata, name: info.name, namespace: info.namespace };
+  const object = request as unknown as KubeObject;
+  await registry.admit(writeOf(context, options), "CREATE", object, tokenKind);
   const spec = request.spec;
   const seconds = Number(spec?.expirationSeconds ?? defaultSeconds);
   checkSeconds(seconds);
@@ -102,7 +106,7 @@ function boundTo(
     const { uid } = found.object.metadata;
     if (ref.uid && ref.uid !== uid) {
       throw conflict(
-        { group: "", resource },
+        { group: "", resource: ref.kind! },
         name,
         `the UID in the bound object reference (${ref.uid}) does not match the UID in record. The object might have been deleted and then recreated`,
       );

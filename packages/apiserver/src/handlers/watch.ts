@@ -1,39 +1,36 @@
 import { apiVersionOf, type KubeObject, StatusError } from "@dray/api";
 import type { ApiResponse, WatchEventType, WatchFrame } from "@dray/client";
-import { encodeJSON, protobufWatchFrame } from "../codec.ts";
+import { encodeObject, protobufWatchFrame } from "../codec.ts";
 import { convert } from "../registry/conversion/index.ts";
-import { partial, tableVersion, watchForms } from "../representation.ts";
+import { partial, resourceForms, tableVersion } from "../representation.ts";
 import type { Accepted } from "../request/accept.ts";
 import { type ListOptions, listOptions } from "../request/options.ts";
+import { versionProblem } from "../request/version.ts";
 import { serverError, statusObject } from "../response.ts";
-import type { CacheEvent } from "../storage/cache.ts";
+import type { CacheEvent } from "../storage/history.ts";
 import { tableOf } from "../table.ts";
 import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
 import { reach } from "./freshness.ts";
 import { type Selection, selectionOf } from "./select.ts";
 
-/** A watcher that is so many events behind is cut off; it will list again. */
-const queueLimit = 10_000;
 const bookmarkMilliseconds = 60_000;
+/** The last bookmark of a watch comes so long before its end. */
+const lastBookmarkMilliseconds = 2_000;
 /** Watches without a timeout of their own end after 30 to 60 minutes. */
 const defaultTimeoutSeconds = 1800;
 
 /** A watch of a collection (or, on the old path, of one object). */
 export async function watchObjects(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
-  const wanted = accepted(context, watchForms, { stream: true });
+  const wanted = accepted(context, resourceForms, true);
   const options = listOptions(info.query, true);
   const { resourceVersion } = options;
-  if (resourceVersion !== "" && !/^\d+$/.test(resourceVersion)) {
-    const quoted = JSON.stringify(resourceVersion);
-    throw serverError(
-      `resourceVersion: Invalid value: ${quoted}: strconv.ParseUint: parsing ${quoted}: invalid syntax`,
-    );
-  }
+  const problem = versionProblem(resourceVersion);
+  if (problem !== undefined) throw serverError(problem);
   const selection = selectionOf(served, options, info.legacyWatch ? (info.parts[1] ?? "") : "");
   const frames = new Frames(context, wanted);
   const mediaType =
-    wanted.mediaType === "application/vnd.kubernetes.protobuf" && wanted.as === undefined
+    wanted.mediaType === "application/vnd.kubernetes.protobuf"
       ? "application/vnd.kubernetes.protobuf;stream=watch"
       : "application/json";
   return {
@@ -53,12 +50,10 @@ async function* events(
   selection: Selection,
   frames: Frames,
 ): AsyncGenerator<WatchFrame> {
-  const { info, served, registry, clock } = context;
-  const { signal } = context.request;
+  const { info, served, registry } = context;
   const { storage } = registry;
   const prefix =
     served.namespaced && info.namespace !== "" ? `${cache.prefix}${info.namespace}/` : cache.prefix;
-  const queue = new Queue();
   const version = options.resourceVersion === "" ? 0 : Number(options.resourceVersion);
   const initial = options.sendInitialEvents ?? version === 0;
   // Before anything is taken down: what comes during the wait is part of the state that the watch begins with.
@@ -70,51 +65,105 @@ async function* events(
       return;
     }
   }
-  let from = initial || version === 0 ? storage.revision : version;
-  const take = (event: CacheEvent): void => {
-    if (event.revision <= from || !event.key.startsWith(prefix)) return;
-    const frame = frames.ofEvent(event, selection);
-    if (frame) queue.push(frame);
-  };
-  const cancels = [cache.subscribe(take)];
+  const from = initial || version === 0 ? storage.revision : version;
+  const pace = new Pace(context, options);
+  const reader = cache.read(from, pace.wake);
   try {
+    if (reader === undefined) {
+      yield frames.error(
+        StatusError.of("Expired", `too old resource version: ${version} (${storage.revision})`),
+      );
+      return;
+    }
     if (initial) {
-      from = storage.revision;
-      for (const { key, object } of cache.range(prefix)) {
-        void key;
-        if (selection.matches(object)) queue.push(frames.of("ADDED", object));
+      // References to what is there now; frames are made one by one, as the client takes them.
+      for (const { object } of [...cache.range(prefix)]) {
+        if (pace.ended) return;
+        if (selection.matches(object)) yield frames.of("ADDED", object);
       }
-      if (options.sendInitialEvents && options.allowWatchBookmarks) queue.push(frames.bookmark(from, true));
-    } else if (version > 0) {
-      const past = cache.history(version);
-      if (past === undefined) {
-        yield frames.error(
-          StatusError.of("Expired", `too old resource version: ${version} (${storage.revision})`),
-        );
+      if (options.sendInitialEvents && options.allowWatchBookmarks) yield frames.bookmark(from, true);
+    }
+    while (!pace.ended) {
+      const changes = reader.next();
+      if (changes === undefined) {
+        context.log.warn({ user: context.user.name, resource: served.resource }, "a watcher was cut off");
         return;
       }
-      for (const event of past) take(event);
-    }
-    const seconds = options.timeoutSeconds || defaultTimeoutSeconds + spread(registry.newId());
-    cancels.push(clock.after(seconds * 1000, () => queue.end()));
-    const aborted = (): void => queue.end();
-    signal.addEventListener("abort", aborted, { once: true });
-    cancels.push(() => signal.removeEventListener("abort", aborted));
-    if (signal.aborted) return;
-    if (options.allowWatchBookmarks) {
-      const again = (): void => {
-        queue.push(frames.bookmark(storage.revision, false));
-        cancels[index] = clock.after(bookmarkMilliseconds, again);
-      };
-      const index = cancels.length;
-      cancels.push(clock.after(bookmarkMilliseconds, again));
-    }
-    yield* queue;
-    if (queue.overflowed) {
-      context.log.warn({ user: context.user.name, resource: served.resource }, "a slow watcher was cut off");
+      for (const event of changes) {
+        // A watch may begin in the future, and then waits for it.
+        if (event.revision <= from || !event.key.startsWith(prefix)) continue;
+        const frame = frames.ofEvent(event, selection);
+        if (frame === undefined) continue;
+        if (pace.ended) return;
+        yield frame;
+      }
+      if (changes.length > 0) continue;
+      if (pace.takeBookmark()) yield frames.bookmark(Math.max(from, storage.revision), false);
+      else await pace.rest();
     }
   } finally {
-    for (const cancel of cancels) cancel();
+    reader?.close();
+    pace.close();
+  }
+}
+
+/** When a watch has something to do, and when it ends: after its time, or when the client goes away. */
+class Pace {
+  readonly #context: Context;
+  readonly #ends: number;
+  readonly #cancelEnd: () => void;
+  #cancelBookmark = (): void => {};
+  #bookmark = false;
+  #awake = Promise.withResolvers<void>();
+  ended = false;
+
+  constructor(context: Context, options: ListOptions) {
+    this.#context = context;
+    const { clock, registry, request } = context;
+    const seconds = options.timeoutSeconds || defaultTimeoutSeconds + spread(registry.newId());
+    this.#ends = clock.now() + seconds * 1000;
+    this.#cancelEnd = clock.after(seconds * 1000, this.#end);
+    request.signal.addEventListener("abort", this.#end, { once: true });
+    if (request.signal.aborted) this.#end();
+    if (options.allowWatchBookmarks) this.#bookmarkLater();
+  }
+
+  readonly wake = (): void => this.#awake.resolve();
+
+  readonly #end = (): void => {
+    this.ended = true;
+    this.wake();
+  };
+
+  /** Resolves with the next `wake`; one that came since the last rest counts. */
+  async rest(): Promise<void> {
+    await this.#awake.promise;
+    this.#awake = Promise.withResolvers<void>();
+  }
+
+  /** True once whenever a bookmark is due. */
+  takeBookmark(): boolean {
+    const due = this.#bookmark;
+    this.#bookmark = false;
+    return due;
+  }
+
+  close(): void {
+    this.#cancelEnd();
+    this.#cancelBookmark();
+    this.#context.request.signal.removeEventListener("abort", this.#end);
+  }
+
+  /** A bookmark comes every minute, and shortly before the end, so that the next watch begins late. */
+  #bookmarkLater(): void {
+    const { clock } = this.#context;
+    const last = this.#ends - lastBookmarkMilliseconds - clock.now();
+    const delay = last > 0 ? Math.min(last, bookmarkMilliseconds) : bookmarkMilliseconds;
+    this.#cancelBookmark = clock.after(delay, () => {
+      this.#bookmark = true;
+      this.wake();
+      this.#bookmarkLater();
+    });
   }
 }
 
@@ -123,46 +172,6 @@ function spread(id: string): number {
   let sum = 0;
   for (let index = 0; index < id.length; index++) sum = (sum * 31 + id.charCodeAt(index)) % 1800;
   return sum;
-}
-
-/** Frames waiting for a consumer; ends when told to, or when the consumer falls too far behind. */
-class Queue implements AsyncIterable<WatchFrame> {
-  #frames: WatchFrame[] = [];
-  #ended = false;
-  #wake: (() => void) | undefined;
-  overflowed = false;
-
-  push(frame: WatchFrame): void {
-    if (this.#ended) return;
-    if (this.#frames.length >= queueLimit) {
-      this.overflowed = true;
-      this.end();
-      return;
-    }
-    this.#frames.push(frame);
-    this.#wake?.();
-  }
-
-  end(): void {
-    this.#ended = true;
-    this.#wake?.();
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<WatchFrame> {
-    while (true) {
-      if (this.#frames.length > 0) {
-        const frames = this.#frames;
-        this.#frames = [];
-        for (const frame of frames) yield frame;
-        continue;
-      }
-      if (this.#ended) return;
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-      this.#wake = undefined;
-    }
-  }
 }
 
 /** Makes frames in the form that one watcher accepts; watchers of the same form share them. */
@@ -247,13 +256,14 @@ class Frames {
 
   #frame(type: WatchEventType, object: object): WatchFrame {
     const event = { type, object: object as KubeObject };
-    const protobuf =
-      this.#accepted.mediaType === "application/vnd.kubernetes.protobuf" && this.#accepted.as === undefined;
+    const protobuf = this.#accepted.mediaType === "application/vnd.kubernetes.protobuf";
     let bytes: Uint8Array | undefined;
     return {
       event,
       bytes() {
-        bytes ??= protobuf ? protobufWatchFrame(type, object) : Buffer.from(`${encodeJSON(event)}\n`);
+        bytes ??= protobuf
+          ? protobufWatchFrame(type, object)
+          : Buffer.from(`{"type":"${type}","object":${encodeObject(object)}}\n`);
         return bytes;
       },
     };

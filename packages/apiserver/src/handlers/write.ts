@@ -3,9 +3,8 @@ import type { ApiResponse } from "@dray/client";
 import { convert } from "../registry/conversion/index.ts";
 import { ensureNamespace } from "../registry/metadata.ts";
 import type { Write } from "../registry/registry.ts";
-import { objectForms, objectResponse } from "../representation.ts";
-import { type WriteOptions, writeOptions } from "../request/options.ts";
-import { thaw } from "../storage/json.ts";
+import { objectResponse, resourceForms } from "../representation.ts";
+import { givenOptions, type WriteOptions, writeOptions } from "../request/options.ts";
 import { readObject } from "./body.ts";
 import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
 
@@ -20,13 +19,18 @@ export function writeOf(context: Context, options: WriteOptions): Write {
     user,
     verb: info.verb,
     options,
+    given: givenOptions(info),
+    warn: (text) => {
+      if (!context.warnings.includes(text)) context.warnings.push(text);
+    },
+    signal: context.request.signal,
   };
 }
 
 /** POST on a collection. */
 export async function createObject(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
-  const wanted = accepted(context, objectForms);
+  const wanted = accepted(context, resourceForms);
   const options = writeOptions(info.query, "CreateOptions", context.request.headers["user-agent"]);
   const draft = await readObject(context, served, options.fieldValidation);
   ensureNamespace(served, info.namespace, draft);
@@ -37,18 +41,24 @@ export async function createObject(context: Context): Promise<ApiResponse> {
 /** PUT on an object or its status. */
 export async function replaceObject(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
-  const wanted = accepted(context, objectForms);
+  const wanted = accepted(context, resourceForms);
   const options = writeOptions(info.query, "UpdateOptions", context.request.headers["user-agent"]);
   const draft = await readObject(context, served, options.fieldValidation);
   checkName(info.name, draft);
   ensureNamespace(served, info.namespace, draft);
   const { resourceVersion } = draft.metadata;
+  let first: KubeObject | undefined = draft;
   const written = await registry.update(writeOf(context, options), {
     replaces: true,
     mayCreate: served.facts.createOnUpdate === true && info.subresource === "",
     ...(resourceVersion && resourceVersion !== "0" ? { expectedVersion: resourceVersion } : {}),
     // The registry may ask more than once, and changes what it gets.
-    change: () => convert(thaw(draft), served, served.stored),
+    async change() {
+      const fresh = first ?? (await readObject(context, served, "Ignore"));
+      first = undefined;
+      ensureNamespace(served, info.namespace, fresh);
+      return convert(fresh, served, served.stored);
+    },
   });
   return objectResponse(
     written.created ? 201 : 200,

@@ -1,3 +1,6 @@
+import { parseFieldSelector, parseLabelSelector, pathSegment, SelectorError, StatusError } from "@dray/api";
+import { integerOption } from "./values.ts";
+
 /** What a request is about, read from its method and path (the words of RBAC). */
 export interface RequestInfo {
   readonly isResource: boolean;
@@ -7,6 +10,8 @@ export interface RequestInfo {
   readonly group: string;
   readonly version: string;
   readonly namespace: string;
+  /** The resource stands behind `namespaces/NAME` in the path. */
+  readonly inNamespace: boolean;
   readonly resource: string;
   readonly subresource: string;
   readonly name: string;
@@ -46,6 +51,7 @@ export function requestInfo(method: string, url: string): RequestInfo {
     group: "",
     version: "",
     namespace: "",
+    inNamespace: false,
     resource: "",
     subresource: "",
     name: "",
@@ -69,19 +75,20 @@ export function requestInfo(method: string, url: string): RequestInfo {
     parts = parts.slice(1);
   }
   let namespace = "";
+  let inNamespace = false;
   if (parts[0] === "namespaces" && parts.length > 1) {
     namespace = parts[1]!;
-    if (parts.length > 2 && !(parts.length === 3 && namespaceSubresources.has(parts[2]!)))
-      parts = parts.slice(2);
+    inNamespace = parts.length > 2 && !namespaceSubresources.has(parts[2]!);
+    if (inNamespace) parts = parts.slice(2);
   }
   const resource = parts[0]!;
   let name = parts[1] ?? "";
   const subresource = parts[2] ?? "";
-  if (name === "" && !legacyWatch && verb === "get") verb = isWatch(query) ? "watch" : "list";
-  if (name === "" && verb === "delete") verb = "deletecollection";
-  if (name === "" && (verb === "list" || verb === "watch" || verb === "deletecollection")) {
-    name = nameOfSelector(query.get("fieldSelector") ?? "");
+  if (name === "" && verb === "get") {
+    verb = isWatch(query) ? "watch" : "list";
+    name = selectedName(query);
   }
+  if (name === "" && verb === "delete") verb = "deletecollection";
   return {
     isResource: true,
     verb,
@@ -89,6 +96,7 @@ export function requestInfo(method: string, url: string): RequestInfo {
     group,
     version,
     namespace,
+    inNamespace,
     resource,
     subresource,
     name,
@@ -117,13 +125,25 @@ export function queryBoolean(query: URLSearchParams, name: string): boolean {
   return value !== null && value.toLowerCase() !== "false" && value !== "0";
 }
 
-/** A list of one object by name counts as about that object: `fieldSelector=metadata.name=x`. */
-function nameOfSelector(selector: string): string {
-  for (const term of selector.split(",")) {
-    const match = /^metadata\.name={1,2}([^=!\\]+)$/.exec(term);
-    if (match) return match[1]!;
+/**
+ * A list or watch of one object by name counts as about that object (`fieldSelector=metadata.name=x`), if its options
+ * can be read; other verbs never do. Of several names the first in the order of the alphabet counts.
+ */
+function selectedName(query: URLSearchParams): string {
+  const selector = query.get("fieldSelector") ?? "";
+  if (!selector.includes("metadata.name")) return "";
+  try {
+    for (const option of ["limit", "timeoutSeconds"]) integerOption(query, option);
+    parseLabelSelector(query.get("labelSelector") ?? "");
+    const [name = ""] = parseFieldSelector(selector)
+      .requirements.filter(({ field, operator }) => field === "metadata.name" && operator === "=")
+      .map(({ value }) => value)
+      .sort();
+    return pathSegment(name).length === 0 ? name : "";
+  } catch (error) {
+    if (error instanceof SelectorError || error instanceof StatusError) return "";
+    throw error;
   }
-  return "";
 }
 
 /** Like Go's: a pair that cannot be unescaped is dropped. */

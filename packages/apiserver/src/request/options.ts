@@ -1,5 +1,6 @@
-import { type FieldError, invalid, quoted, StatusError } from "@dray/api";
-import { queryBoolean } from "./info.ts";
+import { type FieldError, invalid, quoted } from "@dray/api";
+import { queryBoolean, type RequestInfo } from "./info.ts";
+import { integerOption } from "./values.ts";
 
 /** How strictly unknown and duplicate fields are taken. */
 export type FieldValidation = "Ignore" | "Warn" | "Strict";
@@ -39,7 +40,8 @@ function refuse(kind: string, errors: readonly FieldError[]): void {
   if (errors.length > 0) throw invalid({ group: optionsGroup, kind }, "", errors);
 }
 
-const quote = quoted;
+/** Values out of a list are shown as JSON, others as Go quotes them. */
+const quote = JSON.stringify;
 
 /** Reads the options of a create, update or patch; `apply` is server-side apply. Throws 422. */
 export function writeOptions(
@@ -61,7 +63,7 @@ export function writeOptions(
     errors.push({
       type: "NotSupported",
       path: "fieldValidation",
-      value: quote(validation),
+      value: quoted(validation),
       detail: `supported values: "", "Ignore", "Strict", "Warn"`,
     });
   }
@@ -71,6 +73,22 @@ export function writeOptions(
     fieldManager: fieldManager === "" ? defaultManager(userAgent) : fieldManager,
     fieldValidation: validation === "" ? "Warn" : (validation as FieldValidation),
     force: force !== null && queryBoolean(query, "force"),
+  };
+}
+
+/**
+ * The options of a write as admission sees them: CreateOptions or UpdateOptions (meta/v1) with what the query says. A
+ * patch is an update.
+ */
+export function givenOptions({ verb, query }: Pick<RequestInfo, "verb" | "query">): object {
+  const text = (name: string): object => (query.get(name) ? { [name]: query.get(name) } : {});
+  const dryRun = query.getAll("dryRun");
+  return {
+    kind: verb === "create" ? "CreateOptions" : "UpdateOptions",
+    apiVersion: "meta.k8s.io/v1",
+    ...(dryRun.length === 0 ? {} : { dryRun }),
+    ...text("fieldManager"),
+    ...text("fieldValidation"),
   };
 }
 
@@ -103,7 +121,7 @@ function dryRunOption(values: readonly string[], errors: FieldError[]): boolean 
   errors.push({
     type: "NotSupported",
     path: "dryRun",
-    value: `[${values.map(quote).join(",")}]`,
+    value: `[${values.map((value) => quote(value)).join(",")}]`,
     detail: `supported values: "All"`,
   });
   return false;
@@ -113,20 +131,6 @@ function dryRunOption(values: readonly string[], errors: FieldError[]): boolean 
 function defaultManager(userAgent: string | undefined): string {
   const name = (userAgent ?? "").split("/", 1)[0]!;
   return name === "" ? "unknown" : name.slice(0, 128);
-}
-
-/** Reads `gracePeriodSeconds` and the like: an int64. Throws 400 in the words of Go. */
-export function integerOption(query: URLSearchParams, name: string): number | undefined {
-  const text = query.get(name);
-  if (text === null || text === "") return undefined;
-  if (!/^[+-]?\d+$/.test(text)) {
-    throw StatusError.of("BadRequest", `strconv.ParseInt: parsing ${quote(text)}: invalid syntax`);
-  }
-  const value = BigInt(text);
-  if (value > 9223372036854775807n || value < -9223372036854775808n) {
-    throw StatusError.of("BadRequest", `strconv.ParseInt: parsing ${quote(text)}: value out of range`);
-  }
-  return Number(value);
 }
 
 /** The options of a DELETE: its body (already decoded) if it has one, else its query. Throws 400 and 422. */
@@ -155,7 +159,7 @@ export function deleteOptions(
       detail: "orphanDependents and deletionPropagation cannot be both set",
     });
   }
-  if (policy !== undefined && !["Foreground", "Background", "Orphan", ""].includes(policy)) {
+  if (policy !== undefined && !["Foreground", "Background", "Orphan"].includes(policy)) {
     errors.push({
       type: "NotSupported",
       path: "propagationPolicy",

@@ -1,0 +1,61 @@
+import type { TLSSocket } from "node:tls";
+import type { Credential } from "@dray/client";
+
+/** What a client offers to be authenticated by: its certificate before its token, as upstream asks them. */
+export function credentialOf(socket: TLSSocket, headers: Readonly<Record<string, string>>): Credential {
+  const token = bearerToken(headers["authorization"]);
+  const peer = peerOf(socket);
+  if (peer.credential !== undefined && Date.now() < peer.validUntil) return peer.credential;
+  if (token !== undefined) return { type: "bearer", token };
+  // Who shows a certificate that is not believed is not anonymous: it fails like a token that is not known.
+  return peer.anonymous ? { type: "none" } : { type: "bearer", token: "" };
+}
+
+/** What the certificate of a connection says; it does not change. */
+interface Peer {
+  /** It shows no certificate, or a good one that names nobody. */
+  readonly anonymous: boolean;
+  readonly credential?: Credential;
+  /** Milliseconds since the epoch. A connection may last longer than its certificate. */
+  readonly validUntil: number;
+}
+
+const peers = new WeakMap<TLSSocket, Peer>();
+/** Where a certificate holds the uid of its user (KEP-5311). */
+const uidAttribute = "1.3.6.1.4.1.57683.2";
+
+function peerOf(socket: TLSSocket): Peer {
+  const known = peers.get(socket);
+  if (known !== undefined) return known;
+  const certificate = socket.getPeerCertificate();
+  const subject = (certificate?.subject ?? {}) as unknown as Record<string, string | string[] | undefined>;
+  // Of several common names the last counts, as Go reads them.
+  const commonName = [subject["CN"] ?? ""].flat().at(-1)!;
+  const uids = [subject[uidAttribute] ?? []].flat();
+  const presented = certificate?.raw !== undefined;
+  const named = presented && socket.authorized && commonName !== "";
+  const peer: Peer = {
+    anonymous: !presented || (socket.authorized && commonName === ""),
+    validUntil: Date.parse(certificate?.valid_to ?? ""),
+    // A certificate with several uids, or an empty one, is not believed.
+    ...(named && uids.length <= 1 && uids[0] !== ""
+      ? {
+          credential: {
+            type: "certificate",
+            commonName,
+            organizations: [subject["O"] ?? []].flat(),
+            ...(uids[0] === undefined ? {} : { uid: uids[0] }),
+            fingerprint: certificate.fingerprint256.replaceAll(":", "").toLowerCase(),
+          },
+        }
+      : {}),
+  };
+  peers.set(socket, peer);
+  return peer;
+}
+
+/** `Bearer X`, one blank between them and whatever behind; other schemes and an empty token are no credential. */
+export function bearerToken(header: string | undefined): string | undefined {
+  const [scheme, token] = (header ?? "").trim().split(" ");
+  return scheme!.toLowerCase() === "bearer" && token ? token : undefined;
+}

@@ -1,0 +1,28 @@
+import { StatusError } from "@dray/api";
+import type { Node, Pod } from "@dray/api/core/v1";
+import { notFound } from "../response.ts";
+import { objectKey } from "../storage/keys.ts";
+import type { Context } from "./context.ts";
+
+/** The container named, or the only one of a pod that has one. Throws 400. */
+export function chosenContainer(pod: Pod, wanted: string): string {
+  const { name } = pod.metadata;
+  const { containers = [], initContainers = [], ephemeralContainers = [] } = pod.spec ?? {};
+  const names = [...initContainers, ...containers, ...ephemeralContainers].map((container) => container.name);
+  if (wanted === "") {
+    if (containers.length === 1) return containers[0]!.name;
+    throw StatusError.of(
+      "BadRequest",
+      `a container name must be specified for pod ${name}, choose one of: [${names.join(" ")}]`,
+    );
+  }
+  if (names.includes(wanted)) return wanted;
+  throw StatusError.of("BadRequest", `container ${wanted} is not valid for pod ${name}`);
+}
+
+/** The node of that name. Throws 404, which names the resource that the request is about, as upstream does. */
+export function nodeOf({ registry, served }: Context, name: string): Node {
+  const node = registry.storage.cache("nodes").get(objectKey("nodes", "", name))?.object;
+  if (node === undefined) throw notFound({ group: "", resource: served.resource }, name);
+  return node as Node;
+}

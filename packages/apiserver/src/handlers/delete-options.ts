@@ -1,0 +1,38 @@
+import { decodeBody, readBody } from "@dray/api/codec";
+import { type DeleteOptions, deleteOptions } from "../request/options.ts";
+import { bodyOf, bodyType } from "./body.ts";
+import type { Context } from "./context.ts";
+
+/** DeleteOptions are known to every group; the server reads them in its own version. */
+const row = {
+  group: "meta.k8s.io",
+  version: "v1",
+  kind: "DeleteOptions",
+  type: "meta/v1.DeleteOptions",
+  resource: "",
+  namespaced: false,
+};
+const apiVersion = "meta.k8s.io/v1";
+
+/** The options of a DELETE: its body if it has one, else its query. Throws 400, 413, 415 and 422. */
+export async function readDeleteOptions(context: Context): Promise<DeleteOptions> {
+  const { query } = context.info;
+  const body = bodyOf(context);
+  if (body instanceof Uint8Array && body.length === 0) return deleteOptions(query, undefined);
+  const type = bodyType(context);
+  const { version } = context.registry.features;
+  const raw =
+    body instanceof Uint8Array
+      ? await readBody(body, type, row.kind, version, apiVersion)
+      : { tree: body, duplicates: [], typed: false };
+  const { object } = decodeBody({ ...raw, tree: inOwnVersion(raw.tree) }, row, version);
+  return deleteOptions(query, object);
+}
+
+/** They are sent in the version of whatever is to be deleted. */
+function inOwnVersion(tree: unknown): unknown {
+  if (typeof tree !== "object" || tree === null || Array.isArray(tree)) return tree;
+  const { kind, apiVersion: sent } = tree as { kind?: unknown; apiVersion?: unknown };
+  const own = (kind === undefined || kind === "" || kind === row.kind) && typeof sent === "string";
+  return own ? { ...tree, apiVersion } : tree;
+}

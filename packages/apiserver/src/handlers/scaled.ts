@@ -1,0 +1,76 @@
+import { type KubeObject, labelSelectorOf, StatusError } from "@dray/api";
+import { namesOf, valueAt } from "../customresources/scale-paths.ts";
+import { isPlain, type Plain, setField } from "../customresources/schema/schema.ts";
+import type { ServedResource } from "../registry/kinds.ts";
+
+const usual = { spec: ".spec.replicas", status: ".status.replicas", selector: ".spec.selector" };
+
+/** What the scale of an object shows and sets: where that is depends on its kind. */
+export class ScaledParts {
+  readonly #paths: { readonly spec: string; readonly status: string; readonly selector?: string };
+  /** A custom resource must have replicas to have a scale. */
+  readonly #mustBeSet: boolean;
+
+  constructor({ scalePaths }: ServedResource) {
+    this.#paths = scalePaths ?? usual;
+    this.#mustBeSet = scalePaths !== undefined;
+  }
+
+  /** As entries of managedFields have it. */
+  get fields(): string[] {
+    return namesOf(this.#paths.spec).map((name) => `f:${name}`);
+  }
+
+  replicas(object: KubeObject): number | undefined {
+    const { value } = valueAt(object as unknown as Plain, this.#paths.spec);
+    return value === undefined || value === null ? undefined : Number(value);
+  }
+
+  /** Throws 500 where the object has no number of replicas and must have one. */
+  checkSet(object: KubeObject): void {
+    if (!this.#mustBeSet || this.replicas(object) !== undefined) return;
+    const path = JSON.stringify(this.#paths.spec);
+    throw StatusError.of(
+      "InternalError",
+      `Internal error occurred: the spec replicas field ${path} does not exist`,
+      {
+        causes: [{ message: `the spec replicas field ${path} does not exist` }],
+      },
+    );
+  }
+
+  setReplicas(object: KubeObject, replicas: number): void {
+    const names = namesOf(this.#paths.spec);
+    let parent = object as unknown as Plain;
+    for (const name of names.slice(0, -1)) {
+      const below = Object.hasOwn(parent, name) ? parent[name] : undefined;
+      const next: Plain = isPlain(below) ? { ...below } : {};
+      setField(parent, name, next);
+      parent = next;
+    }
+    setField(parent, names.at(-1)!, replicas);
+  }
+
+  statusReplicas(object: KubeObject): number {
+    return Number(valueAt(object as unknown as Plain, this.#paths.status).value ?? 0);
+  }
+
+  /** In the form of the query parameter. */
+  selector(object: KubeObject): string {
+    const { selector } = this.#paths;
+    return selector === undefined ? "" : selectorText(valueAt(object as unknown as Plain, selector).value);
+  }
+}
+
+function selectorText(selector: unknown): string {
+  if (typeof selector === "string") return selector;
+  if (typeof selector !== "object" || selector === null) return "";
+  const labels = selector as { matchLabels?: object; matchExpressions?: unknown };
+  const structured = "matchLabels" in labels || "matchExpressions" in labels;
+  return structured
+    ? labelSelectorOf(selector as Parameters<typeof labelSelectorOf>[0]).toString()
+    : Object.entries(selector)
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([key, value]) => `${key}=${value}`)
+        .join(",");
+}

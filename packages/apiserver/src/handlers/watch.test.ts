@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Clock } from "@dray/client";
+import { testServer } from "../test-server.ts";
+
+const maps = "/api/v1/namespaces/default/configmaps";
+
+class TestClock implements Clock {
+  #now = 1_800_000_000_000;
+  readonly #timers = new Set<{ due: number; run: () => void }>();
+  now(): number {
+    return this.#now;
+  }
+  after(milliseconds: number, run: () => void): () => void {
+    const timer = { due: this.#now + milliseconds, run };
+    this.#timers.add(timer);
+    return () => void this.#timers.delete(timer);
+  }
+  async advance(seconds: number): Promise<void> {
+    for (let passed = 0; passed < seconds; passed++) {
+      this.#now += 1000;
+      for (const timer of [...this.#timers]) {
+        if (timer.due > this.#now) continue;
+        this.#timers.delete(timer);
+        timer.run();
+      }
+      await new Promise(setImmediate);
+    }
+  }
+}
+
+test("bookmarks come every minute and two seconds before the end, and say how far the watch is", async () => {
+  const clock = new TestClock();
+  const { server, call, watch } = await testServer({ clock });
+  const { metadata } = (await call("GET", maps)).body;
+  const query = `watch=true&allowWatchBookmarks=true&timeoutSeconds=90&resourceVersion=${metadata.resourceVersion}`;
+  const watching = watch(`${maps}?${query}`, 100);
+  const without = watch(
+    `${maps}?watch=true&timeoutSeconds=90&resourceVersion=${metadata.resourceVersion}`,
+    100,
+  );
+  // Both watches have begun before the clock moves.
+  for (let turns = 0; turns < 10; turns++) await new Promise(setImmediate);
+  await clock.advance(59);
+  const created = await call("POST", maps, { body: { metadata: { name: "a" } } });
+  await clock.advance(1);
+  const later = await call("POST", "/api/v1/namespaces", { body: { metadata: { name: "b" } } });
+  await clock.advance(28);
+  await clock.advance(2);
+  const told = (await watching).map(({ type, object }) => [type, object.metadata.resourceVersion]);
+  assert.deepEqual(told, [
+    ["ADDED", created.body.metadata.resourceVersion],
+    ["BOOKMARK", created.body.metadata.resourceVersion],
+    ["BOOKMARK", later.body.metadata.resourceVersion],
+  ]);
+  assert.deepEqual(
+    (await without).map(({ type }) => type),
+    ["ADDED"],
+  );
+  await server.close();
+});
+
+test("a watch that begins with much makes its frames as the client takes them", async () => {
+  const { server, call } = await testServer();
+  for (let i = 0; i < 50; i++) {
+    await call("POST", maps, { body: { metadata: { name: `a-${i}` }, data: { i: "old" } } });
+  }
+  const response = await server.handle({
+    method: "GET",
+    url: `${maps}?watch=true`,
+    headers: { accept: "application/json" },
+    credential: { type: "bearer", token: "admin-token" },
+    signal: new AbortController().signal,
+  });
+  assert.ok(response.type === "watch");
+  const names: string[] = [];
+  for await (const { event } of response.events) {
+    const object = event.object as { metadata: { name: string }; data?: { i: string } };
+    names.push(`${event.type} ${object.metadata.name} ${object.data?.i}`);
+    // What changes while the state is sent comes after it, and not instead.
+    if (names.length === 1) {
+      await call("PUT", `${maps}/a-9`, { body: { metadata: { name: "a-9" }, data: { i: "new" } } });
+      await call("DELETE", `${maps}/a-8`);
+    }
+    if (names.length === 52) break;
+  }
+  assert.equal(new Set(names).size, 52);
+  assert.ok(names.slice(0, 50).every((name) => name.startsWith("ADDED")));
+  assert.ok(names.includes("ADDED a-9 old"));
+  assert.deepEqual(names.slice(50), ["MODIFIED a-9 new", "DELETED a-8 old"]);
+  await server.close();
+});

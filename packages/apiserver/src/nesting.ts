@@ -1,0 +1,43 @@
+import { StatusError } from "@dray/api";
+import { duplicateKeys } from "@dray/api/codec";
+
+/**
+ * Levels that an object may have. Go's limit for JSON is 10000, which the stack cannot hold everywhere: what is stored
+ * must be readable in every form.
+ */
+const deepest = 1000;
+
+/** Throws 400 for a tree with too many levels. */
+export function checkNesting(tree: unknown): void {
+  let level = [tree];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > deepest) throw StatusError.of("BadRequest", "exceeded max depth");
+    const next: unknown[] = [];
+    for (const value of level) {
+      if (typeof value !== "object" || value === null) continue;
+      for (const below of Object.values(value)) if (typeof below === "object") next.push(below);
+    }
+    level = next;
+  }
+}
+
+/** `duplicate field "spec.a"` for every key that the text of the tree repeats. Throws 400 as `checkNesting`. */
+export function duplicateFields(tree: unknown): string[] {
+  checkNesting(tree);
+  const found: string[] = [];
+  collect(tree, "", found);
+  return found;
+}
+
+function collect(tree: unknown, path: string, found: string[]): void {
+  if (typeof tree !== "object" || tree === null) return;
+  if (Array.isArray(tree)) {
+    tree.forEach((item, index) => {
+      collect(item, `${path}[${index}]`, found);
+    });
+    return;
+  }
+  const at = (key: string): string => (path === "" ? key : `${path}.${key}`);
+  for (const key of duplicateKeys(tree)) found.push(`duplicate field ${JSON.stringify(at(key))}`);
+  for (const [key, value] of Object.entries(tree)) collect(value, at(key), found);
+}

@@ -1,0 +1,26 @@
+import type { ApiRequest } from "@dray/client";
+
+/** Names and values in turn, as they were sent. A name may be anything: the records have no prototype. */
+export function headersOf(raw: readonly string[]): Pick<ApiRequest, "headers" | "repeated"> {
+  const headers: Record<string, string> = Object.create(null);
+  let repeated: Record<string, string[]> | undefined;
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = raw[at]!.toLowerCase();
+    if (name.startsWith(":")) continue;
+    const value = decoded(raw[at + 1]!);
+    const first = headers[name];
+    if (first === undefined) {
+      headers[name] = value;
+      continue;
+    }
+    repeated ??= Object.create(null) as Record<string, string[]>;
+    repeated[name] ??= [first];
+    repeated[name].push(value);
+  }
+  return repeated === undefined ? { headers } : { headers, repeated };
+}
+
+/** Node reads a header as Latin-1; to Kubernetes its bytes are UTF-8. */
+function decoded(value: string): string {
+  return /[^\0-\x7f]/.test(value) ? Buffer.from(value, "latin1").toString("utf8") : value;
+}

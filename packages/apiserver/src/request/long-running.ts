@@ -1,0 +1,9 @@
+import type { RequestInfo } from "./info.ts";
+
+const verbs = new Set(["watch", "proxy"]);
+const subresources = new Set(["attach", "exec", "log", "portforward", "proxy"]);
+
+/** Watches, logs and streams to a container last until somebody ends them: no limit of time or number is theirs. */
+export function isLongRunning(info: RequestInfo): boolean {
+  return verbs.has(info.verb) || subresources.has(info.subresource);
+}
