@@ -1,18 +1,25 @@
 import { type KubeObject, StatusError } from "@dray/api";
 import type { OwnerReference } from "@dray/api/meta/v1";
-import type { ObjectRef } from "@dray/client";
-import { type Controller, type ControllerContext, controllerQueues, synced } from "./context.ts";
-import { isCached, type ServedResource, type ServedResources } from "./resources.ts";
-
-const foreground = "foregroundDeletion";
-const orphan = "orphan";
-/** Owners known to be gone that are remembered, so that each is asked for once. */
-const remembered = 500;
+import type { Informer, ObjectRef } from "@dray/client";
+import { type Controller, type ControllerContext, controllerQueues, recorderOf } from "./context.ts";
+import {
+  foreground,
+  isForeground,
+  isInReach,
+  isMeant,
+  isOrphaning,
+  type OwnerState,
+  orphan,
+  owned,
+  ownerStates,
+  placed,
+} from "./owner-state.ts";
+import type { ServedResource, ServedResources } from "./resources.ts";
 
 /** An object as the graph of owners sees it. */
 interface Vertex {
-  readonly resource: ServedResource;
-  object: KubeObject & { metadata: { namespace?: string } };
+  resource: ServedResource;
+  object: KubeObject;
   /** Objects that name this one as an owner. */
   readonly dependents: Set<Vertex>;
 }
@@ -29,12 +36,15 @@ export async function startGarbageCollector(
   const vertices = new Map<string, Vertex>();
   /** Dependents of owners that have not been seen (yet). */
   const waiting = new Map<string, Set<Vertex>>();
-  const absent = new Set<string>();
-  const cached = resources.list.filter(isCached);
-  await synced(
-    context,
-    cached.map((resource) => resources.informer(resource)),
-  );
+  /** Dependents of owners of a kind that the server does not have, by that kind. */
+  const unmapped = new Map<string, Set<string>>();
+  /** What there was of resources that are no more, or will be followed in another version. */
+  const unfollowed = new Map<string, readonly KubeObject[]>();
+  const recorder = recorderOf(context, "garbage-collector-controller");
+  const states = ownerStates(client, resources, ({ metadata }, { apiVersion, kind }) => {
+    const key = `${apiVersion}/${kind}`;
+    unmapped.set(key, (unmapped.get(key) ?? new Set()).add(metadata.uid));
+  });
 
   const queues = controllerQueues(context);
   const queue = queues.queue("garbagecollector", reconcile, 10);
@@ -45,13 +55,34 @@ export async function startGarbageCollector(
     if (loaded) queue.add(uid);
     else loading.push(uid);
   };
-  for (const resource of cached) {
-    resources.informer(resource).handle({
+  resources.onChange(() => {
+    for (const [key, uids] of unmapped) {
+      const slash = key.lastIndexOf("/");
+      if (resources.find(key.slice(0, slash), key.slice(slash + 1)) === undefined) continue;
+      unmapped.delete(key);
+      for (const uid of uids) look(uid);
+    }
+    const served = new Set(resources.list.map(keyOf));
+    for (const [key, objects] of unfollowed) {
+      if (served.has(key)) continue;
+      unfollowed.delete(key);
+      for (const object of objects) forget(object);
+    }
+  });
+  await resources.follow((resource, informer) => {
+    const leave = informer.handle({
       add: (object) => put(resource, object),
       update: (object) => put(resource, object),
       delete: (object) => remove(object),
     });
-  }
+    const key = keyOf(resource);
+    for (const object of unfollowed.get(key) ?? []) if (isNoMore(object, informer)) remove(object);
+    unfollowed.delete(key);
+    return () => {
+      leave();
+      unfollowed.set(key, informer.list());
+    };
+  });
   loaded = true;
   for (const uid of loading) queue.add(uid);
 
@@ -70,31 +101,56 @@ export async function startGarbageCollector(
     if (vertex === undefined) {
       vertex = { resource, object, dependents: waiting.get(uid) ?? new Set() };
       waiting.delete(uid);
-      absent.delete(uid);
       vertices.set(uid, vertex);
+      for (const dependent of vertex.dependents) check(vertex, dependent);
     }
+    vertex.resource = resource;
     vertex.object = object;
     const owners = new Set(owned(object).map((reference) => reference.uid));
-    for (const { uid: old } of before === undefined ? [] : owned(before))
-      if (!owners.has(old)) unlink(old, vertex);
+    const former = new Set((before === undefined ? [] : owned(before)).map((reference) => reference.uid));
+    for (const old of former) if (!owners.has(old)) unlink(old, vertex);
     let unknown = false;
     for (const owner of owners) {
       dependentsOf(owner).add(vertex);
       const known = vertices.get(owner);
       unknown ||= known === undefined || isForeground(known.object);
+      if (known !== undefined && !former.has(owner)) check(known, vertex);
     }
     // Of an owner that is not there (yet), and of one that waits for this very object, a closer look tells.
     if (unknown || isForeground(object) || isOrphaning(object)) look(uid);
     // What no longer blocks its owner lets the owner's deletion go on.
-    if (before !== undefined) for (const { uid: owner } of owned(before)) retryForeground(owner);
+    for (const owner of former) retryForeground(owner);
+  }
+
+  /** Looks closer at a dependent that names its owner wrongly, and tells its users of a wrong namespace. */
+  function check({ object: owner }: Vertex, { object }: Vertex): void {
+    const reference = owned(object).find(({ uid }) => uid === owner.metadata.uid);
+    if (reference === undefined) return;
+    if (!isInReach(owner, object)) {
+      const { apiVersion, kind, name, uid } = reference;
+      const { namespace = "" } = placed(object);
+      const means = `[${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}]`;
+      const message = `ownerRef ${means} does not exist in namespace "${namespace}"`;
+      const { resourceVersion: _, ...metadata } = placed(object);
+      const about = { apiVersion: object.apiVersion, kind: object.kind, metadata };
+      recorder.event(about, "Warning", "OwnerRefInvalidNamespace", message);
+    } else if (isMeant(owner, reference)) return;
+    look(object.metadata.uid);
   }
 
   function remove(object: KubeObject): void {
+    const vertex = vertices.get(object.metadata.uid);
+    states.gone(vertex?.object ?? object);
+    forget(object);
+  }
+
+  /** Takes an object out of the graph that is gone, or that can be followed no more. */
+  function forget(object: KubeObject): void {
     const { uid } = object.metadata;
     const vertex = vertices.get(uid);
     vertices.delete(uid);
-    markAbsent(uid);
-    for (const { uid: owner } of owned(object)) {
+    for (const [key, uids] of unmapped) if (uids.delete(uid) && uids.size === 0) unmapped.delete(key);
+    for (const { uid: owner } of owned(vertex?.object ?? object)) {
       if (vertex !== undefined) unlink(owner, vertex);
       retryForeground(owner);
     }
@@ -112,11 +168,6 @@ export async function startGarbageCollector(
   function retryForeground(owner: string): void {
     const vertex = vertices.get(owner);
     if (vertex !== undefined && isForeground(vertex.object)) look(owner);
-  }
-
-  function markAbsent(uid: string): void {
-    if (absent.size >= remembered) absent.delete(absent.values().next().value ?? "");
-    absent.add(uid);
   }
 
   async function reconcile(uid: string): Promise<void> {
@@ -137,61 +188,46 @@ export async function startGarbageCollector(
     const leaving: OwnerReference[] = [];
     for (const reference of references) {
       const state = await ownerState(vertex, reference);
+      if (state === "unknown") return;
       if (state === "there") keeping.push(reference);
       else if (state === "leaving") leaving.push(reference);
     }
     if (keeping.length === references.length) return;
-    if (keeping.length > 0) return patchOwners(vertex, keeping);
-    const { finalizers = [] } = vertex.object.metadata;
+    if (keeping.length > 0) {
+      await patchOwners(vertex, keeping);
+      return;
+    }
     // Owners that wait for this one want its own dependents gone, too, before it goes.
     const waits = leaving.length > 0 && vertex.dependents.size > 0;
-    const propagationPolicy = finalizers.includes(orphan)
-      ? "Orphan"
-      : waits || finalizers.includes(foreground)
-        ? "Foreground"
-        : "Background";
-    const { uid, resourceVersion } = vertex.object.metadata;
-    await settle(async () => {
-      await client
+    let object: KubeObject | undefined = vertex.object;
+    // Owners in a circle would wait for each other for ever.
+    if (waits && [...vertex.dependents].some((dependent) => isForeground(dependent.object)))
+      object = await patchOwners(
+        vertex,
+        references.map((reference) => ({ ...reference, blockOwnerDeletion: false })),
+      );
+    if (object === undefined) return;
+    const { uid, resourceVersion, finalizers = [] } = object.metadata;
+    const propagationPolicy = waits
+      ? "Foreground"
+      : finalizers.includes(orphan)
+        ? "Orphan"
+        : finalizers.includes(foreground)
+          ? "Foreground"
+          : "Background";
+    await settle(() =>
+      client
         .resource(vertex.resource.kind)
-        .delete(refOf(vertex), { propagationPolicy, preconditions: { uid, resourceVersion } });
-    });
+        .delete(refOf(vertex), { propagationPolicy, preconditions: { uid, resourceVersion } }),
+    );
   }
 
-  /** `leaving`: it is being deleted in the foreground, and waits for its dependents. */
-  async function ownerState(
-    vertex: Vertex,
-    reference: OwnerReference,
-  ): Promise<"there" | "leaving" | "gone"> {
-    const known = vertices.get(reference.uid);
-    if (known !== undefined) {
-      const elsewhere =
-        known.resource.kind.namespaced &&
-        known.object.metadata.namespace !== vertex.object.metadata.namespace;
-      if (elsewhere) return "gone";
-      return isForeground(known.object) ? "leaving" : "there";
-    }
-    if (absent.has(reference.uid)) return "gone";
-    // The caches of different kinds are not in step: only the server knows that it is not there.
-    const resource = resources.find(reference.apiVersion, reference.kind);
-    if (resource === undefined) {
-      throw new Error(
-        `owner ${reference.kind} of ${reference.apiVersion} is of a kind that the server does not know`,
-      );
-    }
-    const { namespace } = vertex.object.metadata;
-    if (resource.kind.namespaced && namespace === undefined) return "gone";
-    const ref = resource.kind.namespaced
-      ? { namespace: namespace ?? "", name: reference.name }
-      : { name: reference.name };
-    try {
-      const owner = await client.resource(resource.kind).get(ref);
-      if (owner.metadata.uid === reference.uid) return isForeground(owner) ? "leaving" : "there";
-    } catch (error) {
-      if (!StatusError.is(error, "NotFound")) throw error;
-    }
-    markAbsent(reference.uid);
-    return "gone";
+  async function ownerState(vertex: Vertex, reference: OwnerReference): Promise<OwnerState> {
+    const known = vertices.get(reference.uid)?.object;
+    // The caches of different kinds are not in step: only the server knows that an owner is not there.
+    if (known === undefined || !isMeant(known, reference) || !isInReach(known, vertex.object))
+      return states.ask(vertex.object, reference);
+    return isForeground(known) ? "leaving" : "there";
   }
 
   /** Lets the owner go when no dependent blocks it; else sees to it that those are deleted. */
@@ -215,51 +251,48 @@ export async function startGarbageCollector(
   }
 
   async function dropFinalizer(vertex: Vertex, name: string): Promise<void> {
-    const { uid, resourceVersion, finalizers = [] } = vertex.object.metadata;
-    const kept = finalizers.filter((finalizer) => finalizer !== name);
-    await settle(async () => {
-      await client
-        .resource(vertex.resource.kind)
-        .patch(refOf(vertex), "merge", { metadata: { uid, resourceVersion, finalizers: kept } });
-    });
+    const kept = (vertex.object.metadata.finalizers ?? []).filter((finalizer) => finalizer !== name);
+    await patch(vertex, { finalizers: kept });
   }
 
-  async function patchOwners(vertex: Vertex, ownerReferences: readonly OwnerReference[]): Promise<void> {
+  function patchOwners(
+    vertex: Vertex,
+    ownerReferences: readonly OwnerReference[],
+  ): Promise<KubeObject | undefined> {
+    return patch(vertex, { ownerReferences });
+  }
+
+  function patch(vertex: Vertex, metadata: object): Promise<KubeObject | undefined> {
     const { uid, resourceVersion } = vertex.object.metadata;
-    await settle(async () => {
-      await client
+    return settle(() =>
+      client
         .resource(vertex.resource.kind)
-        .patch(refOf(vertex), "merge", { metadata: { uid, resourceVersion, ownerReferences } });
-    });
-  }
-
-  /** An object that is gone needs nothing more. */
-  async function settle(write: () => Promise<void>): Promise<void> {
-    try {
-      await write();
-    } catch (error) {
-      if (!StatusError.is(error, "NotFound")) throw error;
-    }
+        .patch(refOf(vertex), "merge", { metadata: { uid, resourceVersion, ...metadata } }),
+    );
   }
 
   return queues.controller;
 }
 
-function owned(object: KubeObject): readonly OwnerReference[] {
-  return object.metadata.ownerReferences ?? [];
+/** An object that is gone needs nothing more: undefined. */
+async function settle<T>(write: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await write();
+  } catch (error) {
+    if (!StatusError.is(error, "NotFound")) throw error;
+    return undefined;
+  }
 }
 
-function isForeground(object: KubeObject): boolean {
-  const { deletionTimestamp, finalizers } = object.metadata;
-  return deletionTimestamp !== undefined && finalizers?.includes(foreground) === true;
+function keyOf({ kind }: ServedResource): string {
+  return `${kind.group}/${kind.resource}`;
 }
 
-function isOrphaning(object: KubeObject): boolean {
-  const { deletionTimestamp, finalizers } = object.metadata;
-  return deletionTimestamp !== undefined && finalizers?.includes(orphan) === true;
+function isNoMore(object: KubeObject, informer: Informer<KubeObject>): boolean {
+  return informer.get(refOf({ object }))?.metadata.uid !== object.metadata.uid;
 }
 
-function refOf(vertex: Vertex): ObjectRef {
-  const { namespace, name } = vertex.object.metadata;
+function refOf({ object }: Pick<Vertex, "object">): ObjectRef {
+  const { namespace, name } = placed(object);
   return namespace === undefined ? { name } : { namespace, name };
 }

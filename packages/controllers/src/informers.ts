@@ -10,6 +10,8 @@ import { claimNameOf } from "./pods.ts";
 /** The caches that controllers share: one for each kind, with the indexes that any of them needs. */
 export interface Informers {
   of<T extends KubeObject>(kind: Kind<T>): Informer<T>;
+  /** Lets the cache of a kind go that the server has no more; asked for again, there is a new one. */
+  forget(kind: Kind): void;
 }
 
 const byController = { controller: (object: KubeObject) => list(controllerOf(object)?.uid) };
@@ -82,6 +84,9 @@ export function createInformers(client: Client): Informers {
       const informer = client.informer<T>(kind, (options[key(kind)] ?? {}) as InformerOptions<T>);
       made.set(key(kind), informer as unknown as Informer<KubeObject>);
       return informer;
+    },
+    forget(kind) {
+      made.delete(key(kind));
     },
   };
 }

@@ -2,7 +2,7 @@ import { type KubeObject, StatusError } from "@dray/api";
 import { Namespace, type NamespaceCondition } from "@dray/api/core/v1";
 import { timeText } from "@dray/client";
 import { type Controller, type ControllerContext, controllerQueues, synced } from "./context.ts";
-import { isCached, type ServedResource, type ServedResources } from "./resources.ts";
+import type { ServedResource, ServedResources } from "./resources.ts";
 import { withCondition, writeStatus } from "./status.ts";
 
 const finalizer = "kubernetes";
@@ -14,9 +14,7 @@ export async function startNamespaceController(
 ): Promise<Controller> {
   const { client, clock, informers } = context;
   const namespaces = informers.of(Namespace);
-  const contents = resources.list.filter(({ kind }) => kind.namespaced);
-  const cached = contents.filter(isCached);
-  await synced(context, [namespaces, ...cached.map((resource) => resources.informer(resource))]);
+  await synced(context, [namespaces]);
 
   const queues = controllerQueues(context);
   const queue = queues.queue("namespace", reconcile);
@@ -32,12 +30,16 @@ export async function startNamespaceController(
     const { namespace } = object.metadata;
     if (namespace !== undefined && isGoing(namespaces.get({ name: namespace }))) queue.add(namespace);
   };
-  for (const resource of cached)
-    resources.informer(resource).handle({ add: contentChanged, delete: contentChanged });
+  await resources.follow(({ kind }, informer) =>
+    kind.namespaced ? informer.handle({ add: contentChanged, delete: contentChanged }) : () => {},
+  );
 
   async function reconcile(name: string): Promise<void> {
     const namespace = namespaces.get({ name });
     if (!isGoing(namespace)) return;
+    // Asked anew each time: a kind may have come a moment ago, with objects that nobody else would delete.
+    await resources.refresh();
+    const contents = resources.list.filter(({ kind }) => kind.namespaced);
     const pods = contents.filter(({ kind }) => kind.group === "" && kind.resource === "pods");
     const others = contents.filter((resource) => !pods.includes(resource));
     const failures: string[] = [];

@@ -10,9 +10,11 @@ import { startNodeLifecycleController } from "./node-lifecycle.ts";
 import { startPodGarbageCollector } from "./pod-gc.ts";
 import { startReplicaSetController } from "./replica-set.ts";
 import { startResourceClaimController } from "./resource-claim.ts";
+import { startResourceQuotaController } from "./resource-quota.ts";
 import { servedResources } from "./resources.ts";
 import { startRootCertificatePublisher, startServiceAccountController } from "./service-account.ts";
 import { startTaintEvictionController } from "./taint-eviction.ts";
+import { startVolumeProtection } from "./volume-protection.ts";
 
 export interface ControllersOptions {
   readonly client: Client;
@@ -53,7 +55,9 @@ export async function startControllers(options: ControllersOptions): Promise<Con
     startNodeLifecycleController(context),
     startTaintEvictionController(context),
     startPodGarbageCollector(context),
+    startVolumeProtection(context),
     resources.then((served) => startGarbageCollector(context, served)),
+    resources.then((served) => startResourceQuotaController(context, served)),
     resources.then((served) => startNamespaceController(context, served)),
   ]);
   const stopped = Promise.all(started.map((controller) => controller.stopped)).then(() => {});
