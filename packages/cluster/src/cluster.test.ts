@@ -92,12 +92,41 @@ test("one process holds a process file; a dead one's is taken over", () => {
   assert.deepEqual(runningProcess(file), thisProcess());
 });
 
-test("a store is sqlite:PATH or memory, and means the same from any folder", () => {
+test("a store is sqlite:PATH, etcd:URL or memory, and means the same from any folder", () => {
   assert.deepEqual(parseStore("memory"), { type: "memory" });
   assert.deepEqual(parseStore("sqlite:/a:b"), { type: "sqlite", path: "/a:b" });
   assert.equal(formatStore(parseStore("sqlite:x.db")), `sqlite:${join(process.cwd(), "x.db")}`);
-  for (const text of ["memory:x", "sqlite:", "sqlite", "", "etcd:http://x"])
-    assert.throws(() => parseStore(text), /must be sqlite:PATH or memory/, text);
+  for (const text of ["memory:x", "sqlite:", "sqlite", "", "etcd:", "etcd", "redis:x"])
+    assert.throws(() => parseStore(text), /must be sqlite:PATH, etcd:URL or memory/, text);
+});
+
+test("a store in etcd names its members, the prefix of its keys and the files for TLS", () => {
+  assert.deepEqual(parseStore("etcd:http://a:2379"), {
+    type: "etcd",
+    endpoints: ["http://a:2379"],
+    prefix: "",
+    files: {},
+  });
+  const text =
+    "etcd:https://a:2379,https://[::1]:2380/clusters/one/?cafile=/ca.pem&certfile=c.pem&keyfile=/k y";
+  const store = parseStore(text);
+  assert.deepEqual(store, {
+    type: "etcd",
+    endpoints: ["https://a:2379", "https://[::1]:2380"],
+    prefix: "/clusters/one",
+    files: { cafile: "/ca.pem", certfile: join(process.cwd(), "c.pem"), keyfile: "/k y" },
+  });
+  assert.deepEqual(parseStore(formatStore(store)), store);
+  for (const [bad, error] of [
+    ["etcd:http://x", /"http:\/\/x" must be http:\/\/HOST:PORT/],
+    ["etcd:localhost:2379", /"localhost:2379" must be/],
+    ["etcd:http://a:1/p,http://b:2", /"http:\/\/a:1\/p" must be/],
+    ["etcd:http://user@a:1", /must be/],
+    ["etcd:http://a:1,", /"" must be/],
+    ["etcd:http://a:1?ca=x", /\?ca=x must be one of cafile, certfile, keyfile/],
+    ["etcd:https://a:1?certfile=x", /certfile and keyfile go together/],
+  ] as const)
+    assert.throws(() => parseStore(bad), error, bad);
 });
 
 test("a folder is ours only if it is no link and nobody else can write it", () => {

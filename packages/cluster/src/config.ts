@@ -10,7 +10,7 @@ export interface ClusterConfig {
   readonly nodes: readonly string[];
   /** Port of the API server; 0 until it has first listened. */
   readonly port: number;
-  /** `sqlite:PATH` or `memory`. */
+  /** `sqlite:PATH`, `etcd:URL` or `memory`. */
   readonly store: string;
   /** `PATTERN=COMMAND` each. */
   readonly images: readonly string[];

@@ -3,6 +3,7 @@ import { featuresOf, parseFeatureGates, parseKubernetesVersion } from "@dray/api
 import type { ApiServer } from "@dray/apiserver";
 import { type Client, type Clock, createClient, type Log } from "@dray/client";
 import type { Store } from "@dray/store";
+import { reachableAddress } from "./address.ts";
 import type { Credentials } from "./credentials.ts";
 import { choosePort } from "./port.ts";
 
@@ -38,6 +39,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     import("@dray/controllers"),
   ]);
   const port = await choosePort(options.host, options.port);
+  const advertisedAddress = reachableAddress(options.host);
   const newId = (): string => randomUUID();
   const server = await createServer({
     store: options.store,
@@ -50,6 +52,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     serviceAccounts: { key: credentials.serviceAccountKey },
     kubelet: { ...credentials.kubeletClient, authority: credentials.authority.certificate },
     advertisedPort: port,
+    ...(advertisedAddress === undefined ? {} : { advertisedAddress }),
   });
   const listener = await server.listen({ host: options.host, port });
   const stop = new AbortController();

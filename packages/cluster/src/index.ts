@@ -1,3 +1,4 @@
+export { reachableAddress } from "./address.ts";
 export type { AgentsOrder, AgentsReady } from "./agents.ts";
 export * from "./config.ts";
 export * from "./controlplane.ts";

@@ -64,7 +64,7 @@ export function commandLine(): Command {
     .option("--nodes <count>", "number of worker nodes (default: 2, or what the cluster has)")
     .option("--port <port>", "port of the API server on 127.0.0.1 (default: a free one, then the same again)")
     .option("--kubeconfig <file>", "write the administrator's kubeconfig here too")
-    .option("--store <store>", "sqlite:PATH or memory (default: sqlite in the data directory)")
+    .option("--store <store>", "sqlite:PATH, etcd:URL or memory (default: sqlite in the data directory)")
     .addOption(new Option("--runtime <runtime>", "how containers run").choices(["host"]).default("host"))
     .addOption(kubernetesVersion())
     .addOption(featureGates())
@@ -178,8 +178,44 @@ Exit codes: 0 every pod has a node (whatever the warnings say), 1 one does not f
       "--kubeconfig <file>",
       "write an administrator's kubeconfig here (default: in the data directory)",
     )
-    .option("--store <store>", "sqlite:PATH or memory (default: sqlite in the data directory)")
+    .option("--store <store>", "sqlite:PATH, etcd:URL or memory (default: sqlite in the data directory)")
+    .option("--enable-admission-plugins <names>", "comma-separated names of admission plugins to have, too")
     .option("--disable-admission-plugins <names>", "comma-separated names of admission plugins to leave out")
+    .option("--anonymous-auth [bool]", "let who has no credentials be system:anonymous (default: true)")
+    .option("--token-auth-file <file>", 'lines of token,user,uid,"group1,group2": static tokens')
+    .option("--client-ca-file <file>", "authorities whose client certificates are believed, beside our own")
+    .option("--tls-cert-file <file>", "serving certificate, with --tls-private-key-file (default: our own)")
+    .option("--tls-private-key-file <file>", "its key")
+    .option("--service-account-issuer <issuer>", "who service-account tokens say that they are from")
+    .option(
+      "--service-account-signing-key-file <file>",
+      "private key that signs service-account tokens (default: our own)",
+    )
+    .addOption(
+      repeated(
+        "--service-account-key-file <file>",
+        "keys whose service-account tokens are believed; may be repeated",
+        "the one that signs",
+      ),
+    )
+    .option(
+      "--service-cluster-ip-range <cidrs>",
+      "CIDR of the services' addresses, or one of each family (default: 10.0.0.0/24)",
+    )
+    .option(
+      "--service-node-port-range <ports>",
+      "ports that services may have on the nodes (default: 30000-32767)",
+    )
+    .option(
+      "--advertise-address <address>",
+      "where the service kubernetes finds the server (default: the bind address, or that of this machine)",
+    )
+    .option("--request-timeout <duration>", "what a request may take: 1m0s, 90s, ... (default: 1m0s)")
+    .option("--max-requests-inflight <count>", "reads worked on at a time; 0: any number (default: 400)")
+    .option(
+      "--max-mutating-requests-inflight <count>",
+      "other requests worked on at a time; 0: any number (default: 200)",
+    )
     .option(
       "--runtime-config <config>",
       "api/all=true, resource.k8s.io/v1beta1=true, ...: API versions to serve",

@@ -1,4 +1,5 @@
 import { type Features, featuresOf, parseFeatureGates, parseKubernetesVersion } from "@dray/api";
+import { kindRows } from "@dray/api/schema";
 import { type ClusterStore, parseStore } from "@dray/cluster";
 import { UsageError } from "./failure.ts";
 
@@ -35,17 +36,47 @@ function named<T>(flag: string, parse: () => T): T {
   }
 }
 
-/** `api/all=true,resource.k8s.io/v1beta1=false`: API versions to serve or not. */
+/**
+ * `api/all=true,resource.k8s.io/v1beta1=false`: API versions to serve or not, as kube-apiserver reads it; a name alone
+ * is true.
+ */
 export function runtimeConfigOption(text: string): Record<string, boolean> {
   return Object.fromEntries(
     text
       .split(",")
       .filter((part) => part !== "")
       .map((part) => {
-        const [, name, value] = /^([^=]+)(?:=(true|false))?$/.exec(part) ?? [];
-        if (name === undefined)
-          throw new UsageError(`--runtime-config ${part}: must be API=true or API=false`);
-        return [name, value !== "false"];
+        const [name = "", value = "true"] = part.split(/=(.*)/s);
+        checkApiName(name);
+        return [name, truth(`--runtime-config ${name}`, value)];
       }),
   );
+}
+
+const stages = ["api/all", "api/ga", "api/beta", "api/alpha"];
+
+/** A stage, `group/version` or `group/version/resource`, `v1` for the core group. */
+function checkApiName(name: string): void {
+  if (stages.includes(name)) return;
+  const [group = "", version] = name === "v1" ? ["", "v1"] : name.split("/");
+  const flag = `--runtime-config ${name}`;
+  const groups = new Set(
+    kindRows.map((row) => row.group).filter((known) => known !== "" && known !== "meta"),
+  );
+  if (version === undefined || (name !== "v1" && !groups.has(group))) {
+    const accepted = [...stages, "v1", "GROUP/VERSION", "GROUP/VERSION/RESOURCE"].join(", ");
+    throw new UsageError(
+      `${flag}: must be one of ${accepted}, where GROUP is one of ${[...groups].join(", ")}`,
+    );
+  }
+  const versions = new Set(kindRows.filter((row) => row.group === group).map((row) => row.version));
+  if (!versions.has(version))
+    throw new UsageError(`${flag}: ${group} has no version ${version}: it has ${[...versions].join(", ")}`);
+}
+
+/** A boolean as Go's flags have it. */
+export function truth(flag: string, value: string): boolean {
+  if (["1", "t", "T", "true", "TRUE", "True"].includes(value)) return true;
+  if (["0", "f", "F", "false", "FALSE", "False"].includes(value)) return false;
+  throw new UsageError(`${flag} ${value}: must be true or false`);
 }

@@ -13,9 +13,11 @@ import {
   layoutOf,
   openStore,
   prepareDataDir,
+  reachableAddress,
   writeKubeconfigs,
 } from "@dray/cluster";
 import type { Serving } from "@dray/kubelet";
+import { type UpstreamFlags, upstreamOptions } from "../apiserver/options.ts";
 import { connect } from "../connect.ts";
 import { UsageError } from "../failure.ts";
 import { builtInImages, parseImageMapping } from "../images.ts";
@@ -43,13 +45,12 @@ function endRequested(): Promise<NodeJS.Signals> {
   });
 }
 
-export interface ApiServerOptions {
+export interface ApiServerOptions extends UpstreamFlags {
   readonly dataDir?: string;
   readonly port: string;
   readonly bindAddress: string;
   readonly kubeconfig?: string;
   readonly store?: string;
-  readonly disableAdmissionPlugins?: string;
   readonly runtimeConfig?: string;
   readonly kubernetesVersion?: string;
   readonly featureGates?: string;
@@ -62,9 +63,11 @@ export async function apiserver(options: ApiServerOptions): Promise<void> {
   const storeAt = storeOption(options.store ?? `sqlite:${layout.database}`);
   const { version: kubernetesVersion } = featuresOption(options);
   const runtimeConfig = runtimeConfigOption(options.runtimeConfig ?? "");
+  const upstream = upstreamOptions(options);
   const log = createLog("apiserver");
   prepareDataDir(layout);
   const port = await choosePort(options.bindAddress, wanted);
+  const advertisedAddress = upstream.advertiseAddress ?? reachableAddress(options.bindAddress);
   const credentials = await ensureCredentials(layout, [], systemClock.now());
   const store = openStore(storeAt, systemClock);
   const server = await createServer({
@@ -72,17 +75,23 @@ export async function apiserver(options: ApiServerOptions): Promise<void> {
     kubernetesVersion,
     featureGates: parseFeatureGates(options.featureGates ?? ""),
     runtimeConfig,
-    disabledAdmissionPlugins: options.disableAdmissionPlugins?.split(",") ?? [],
+    ...upstream.server,
     clock: systemClock,
     log,
-    serving: { ...credentials.server, clientAuthority: credentials.authority.certificate },
-    serviceAccounts: { key: credentials.serviceAccountKey },
+    serving: {
+      ...(upstream.serving ?? credentials.server),
+      clientAuthority: [credentials.authority.certificate, upstream.clientAuthority].join("\n"),
+    },
+    serviceAccounts: { key: credentials.serviceAccountKey, ...upstream.serviceAccounts },
     kubelet: { ...credentials.kubeletClient, authority: credentials.authority.certificate },
     advertisedPort: port,
+    ...(advertisedAddress === undefined ? {} : { advertisedAddress }),
   });
   const listener = await server.listen({ host: options.bindAddress, port });
   const file = options.kubeconfig === undefined ? [] : [resolve(options.kubeconfig)];
-  await writeKubeconfigs(layout, credentials, listener.url, file);
+  const certificate = [credentials.authority.certificate, upstream.serving?.certificate].join("\n");
+  const authority = { ...credentials.authority, certificate };
+  await writeKubeconfigs(layout, { ...credentials, authority }, listener.url, file);
   process.stdout.write(
     `the API server is ready at ${listener.url}\n  kubeconfig  ${file[0] ?? layout.kubeconfig}\n`,
   );

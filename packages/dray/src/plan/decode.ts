@@ -1,25 +1,13 @@
 import { createHash } from "node:crypto";
-import {
-  apiVersionOf,
-  type Features,
-  type FieldError,
-  invalid,
-  type KubeObject,
-  StatusError,
-} from "@dray/api";
+import { apiVersionOf, type Features, invalid, type KubeObject, StatusError } from "@dray/api";
 import type { Job } from "@dray/api/batch/v1";
 import { decodeBody, kindOf } from "@dray/api/codec";
 import type { Pod } from "@dray/api/core/v1";
 import { setDefaults } from "@dray/api/defaults";
 import type { ResourceClaim } from "@dray/api/resource/v1";
 import { type KindRow, kindRows } from "@dray/api/schema";
-import {
-  dropDisabledFields,
-  type ValidationContext,
-  validateCreate,
-  validateStatusUpdate,
-} from "@dray/api/validation";
-import { convert } from "@dray/apiserver/objects";
+import { dropDisabledFields, validateCreate, validateStatusUpdate } from "@dray/api/validation";
+import { convert, selectOwnPods } from "@dray/apiserver/objects";
 import type { Draft } from "./documents.ts";
 import { InputError, type Located, placeText } from "./place.ts";
 import type { Selectors } from "./selectors.ts";
@@ -111,6 +99,7 @@ export function decodeObject(draft: Draft, options: DecodeOptions): Decoded {
   setDefaults(row.group, row.version, row.kind, draftObject, options.now);
   const object = convert(draftObject, row, target);
   dropDisabledFields(target, object, stored ? object : undefined, options.features);
+  if (object.kind === "Job" && !stored) selectOwnPods(object as Job);
   return { object, place, stored, notes };
 }
 
@@ -136,8 +125,6 @@ export function problemsOf(
   const compile = selectors.compiler(stored, placeText(place));
   const context = { features, compileSelector: compile.compile, namespaceLabels };
   const errors = validateCreate(row, object, context);
-  // Upstream judges a Job by its template, too; the rules of that are those of any pod.
-  if (object.kind === "Job") errors.push(...templateErrors(object as Job, context));
   if (object.kind === "ResourceClaim" && errors.length === 0) {
     const { status: _, ...old } = object as ResourceClaim;
     const { deletionTimestamp: __, ...metadata } = object.metadata;
@@ -147,19 +134,6 @@ export function problemsOf(
   const hints = [...compile.hints(), ...(object.kind === "Pod" ? claimNameHints(object as Pod) : [])];
   const { message } = invalid(row, object.metadata.name ?? "", errors);
   return [[`${placeText(place)}: ${message}`, ...hints.map((hint) => `  hint: ${hint}`)].join("\n")];
-}
-
-function templateErrors({ metadata, spec }: Job, context: ValidationContext): FieldError[] {
-  const pod = {
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: { ...spec.template.metadata, namespace: metadata.namespace, name: metadata.name },
-    spec: spec.template.spec,
-  };
-  return validateCreate({ group: "", kind: "Pod" }, pod as unknown as KubeObject, context).map((error) => ({
-    ...error,
-    path: `spec.template.${error.path}`,
-  }));
 }
 
 /** A container that names a claim where the pod's own name for it belongs. */

@@ -1,0 +1,177 @@
+import { createPrivateKey, createPublicKey, X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import type { ServerOptions } from "@dray/apiserver";
+import { UsageError } from "../failure.ts";
+import { truth, wholeNumber } from "../options.ts";
+import { checkedAddress, portRangeOf, rangesOf } from "./addresses.ts";
+import { disabledAdmissionPlugins } from "./admission-plugins.ts";
+import { parseTokenFile } from "./token-file.ts";
+
+/** Flags of kube-apiserver that mean here what they mean there. */
+export interface UpstreamFlags {
+  readonly enableAdmissionPlugins?: string;
+  readonly disableAdmissionPlugins?: string;
+  readonly anonymousAuth?: string | true;
+  readonly tokenAuthFile?: string;
+  readonly clientCaFile?: string;
+  readonly tlsCertFile?: string;
+  readonly tlsPrivateKeyFile?: string;
+  readonly serviceAccountIssuer?: string;
+  readonly serviceAccountSigningKeyFile?: string;
+  readonly serviceAccountKeyFile?: readonly string[];
+  readonly serviceClusterIpRange?: string;
+  readonly serviceNodePortRange?: string;
+  readonly advertiseAddress?: string;
+  readonly requestTimeout?: string;
+  readonly maxRequestsInflight?: string;
+  readonly maxMutatingRequestsInflight?: string;
+}
+
+/** What the flags say, the contents of their files in the place of the names. PEM texts. */
+export interface UpstreamOptions {
+  readonly server: Pick<
+    ServerOptions,
+    | "disabledAdmissionPlugins"
+    | "anonymous"
+    | "tokens"
+    | "maxRequestsInFlight"
+    | "maxMutatingRequestsInFlight"
+    | "requestTimeout"
+    | "serviceRanges"
+    | "nodePorts"
+  >;
+  readonly advertiseAddress?: string;
+  /** Believed beside our own. */
+  readonly clientAuthority?: string;
+  /** These take the place of our own. */
+  readonly serving?: { readonly certificate: string; readonly key: string };
+  readonly serviceAccounts: {
+    readonly key?: string;
+    readonly issuer?: string;
+    readonly verificationKeys?: readonly string[];
+  };
+}
+
+/** Throws a UsageError that names flag, value and what is accepted. */
+export function upstreamOptions(flags: UpstreamFlags): UpstreamOptions {
+  const tokens = contents("--token-auth-file", flags.tokenAuthFile);
+  const clientAuthority = contents("--client-ca-file", flags.clientCaFile);
+  if (clientAuthority !== undefined)
+    check("--client-ca-file", flags.clientCaFile, () => new X509Certificate(clientAuthority));
+  const serving = servingPair(flags.tlsCertFile, flags.tlsPrivateKeyFile);
+  const keyFile = flags.serviceAccountSigningKeyFile;
+  const key = contents("--service-account-signing-key-file", keyFile);
+  if (key !== undefined) check("--service-account-signing-key-file", keyFile, () => createPrivateKey(key));
+  const verificationKeys = (flags.serviceAccountKeyFile ?? []).flatMap(keysOf);
+  const serviceRanges = rangesOf(flags.serviceClusterIpRange);
+  const nodePorts = portRangeOf(flags.serviceNodePortRange);
+  const advertiseAddress = checkedAddress(flags.advertiseAddress);
+  const requestTimeout = durationOf("--request-timeout", flags.requestTimeout);
+  const issuer = checkedIssuer(flags.serviceAccountIssuer);
+  const reads = limit("--max-requests-inflight", flags.maxRequestsInflight);
+  const writes = limit("--max-mutating-requests-inflight", flags.maxMutatingRequestsInflight);
+  return {
+    server: {
+      disabledAdmissionPlugins: disabledAdmissionPlugins(
+        flags.enableAdmissionPlugins,
+        flags.disableAdmissionPlugins,
+      ),
+      anonymous:
+        flags.anonymousAuth === undefined ||
+        flags.anonymousAuth === true ||
+        truth("--anonymous-auth", flags.anonymousAuth),
+      tokens: tokens === undefined ? [] : parseTokenFile(flags.tokenAuthFile ?? "", tokens),
+      ...(reads === undefined ? {} : { maxRequestsInFlight: reads }),
+      ...(writes === undefined ? {} : { maxMutatingRequestsInFlight: writes }),
+      ...(requestTimeout === undefined ? {} : { requestTimeout }),
+      ...(serviceRanges === undefined ? {} : { serviceRanges }),
+      ...(nodePorts === undefined ? {} : { nodePorts }),
+    },
+    ...(advertiseAddress === undefined ? {} : { advertiseAddress }),
+    ...(clientAuthority === undefined ? {} : { clientAuthority }),
+    ...(serving === undefined ? {} : { serving }),
+    serviceAccounts: {
+      ...(key === undefined ? {} : { key }),
+      verificationKeys,
+      ...(issuer === undefined ? {} : { issuer }),
+    },
+  };
+}
+
+function limit(flag: string, value: string | undefined): number | undefined {
+  return value === undefined ? undefined : wholeNumber(flag, value, 0, 2 ** 31 - 1);
+}
+
+function contents(flag: string, file: string | undefined): string | undefined {
+  if (file === undefined) return undefined;
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new UsageError(`${flag} ${file}: cannot be read: ${(error as Error).message}`);
+  }
+}
+
+/** A PEM file that Node's cryptography cannot read is a mistake of the caller's. */
+function check(flag: string, file: string | undefined, parse: () => unknown): void {
+  try {
+    parse();
+  } catch (error) {
+    const key = flag === "--service-account-key-file" ? "keys" : "a private key";
+    const wanted = flag.endsWith("key-file") ? key : "certificates";
+    throw new UsageError(`${flag} ${file}: must hold ${wanted} in PEM form: ${(error as Error).message}`);
+  }
+}
+
+/** The keys and certificates of a file, each by itself. */
+function keysOf(file: string): string[] {
+  const flag = "--service-account-key-file";
+  const blocks = contents(flag, file)?.match(/-----BEGIN ([A-Z ]+)-----[\s\S]*?-----END \1-----/g) ?? [];
+  for (const block of blocks) check(flag, file, () => createPublicKey(block));
+  if (blocks.length === 0) throw new UsageError(`${flag} ${file}: must hold keys in PEM form`);
+  return [...blocks];
+}
+
+const units: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+};
+
+/** Milliseconds of a duration as Go writes it (`1m30s`). */
+function durationOf(flag: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const part = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)/g;
+  const parts = [...text.matchAll(part)];
+  const milliseconds = parts.reduce((sum, [, count, unit = ""]) => sum + Number(count) * units[unit]!, 0);
+  if (parts.map(([whole]) => whole).join("") !== text || milliseconds <= 0)
+    throw new UsageError(`${flag} ${text}: must be a duration above 0, such as 1m30s`);
+  return milliseconds;
+}
+
+function servingPair(
+  certFile: string | undefined,
+  keyFile: string | undefined,
+): { certificate: string; key: string } | undefined {
+  if ((certFile === undefined) !== (keyFile === undefined))
+    throw new UsageError("--tls-cert-file and --tls-private-key-file must be given together");
+  const certificate = contents("--tls-cert-file", certFile);
+  const key = contents("--tls-private-key-file", keyFile);
+  if (certificate === undefined || key === undefined) return undefined;
+  check("--tls-private-key-file", keyFile, () => createPrivateKey(key));
+  check("--tls-cert-file", certFile, () => {
+    if (!new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key)))
+      throw new Error(`the key in ${keyFile} is of another certificate`);
+  });
+  return { certificate, key };
+}
+
+/** With a colon in it an issuer must be a URL; without one it is any text (as kube-apiserver checks it). */
+function checkedIssuer(issuer: string | undefined): string | undefined {
+  if (issuer === undefined || (issuer !== "" && (!issuer.includes(":") || URL.canParse(issuer))))
+    return issuer;
+  throw new UsageError(`--service-account-issuer ${issuer}: must be a URL, or a text without a colon`);
+}
