@@ -5,6 +5,8 @@ export interface Format {
   recognises(line: Fields): boolean;
   /** Throws MalformedLine where the line is not what the format asks for. */
   read(line: Fields): Case;
+  /** Ends what its cases have started. */
+  close?(): Promise<void>;
 }
 
 /** A question with the recorded answer. */
@@ -14,7 +16,9 @@ export interface Case {
   /** What is asked, short, for people. */
   readonly question: string;
   /** Asks ours and compares. What ours throws is thrown on. */
-  replay(): Outcome;
+  replay(): Outcome | Promise<Outcome>;
+  /** It waits for another process: several may be replayed at a time. */
+  readonly concurrent?: boolean;
 }
 
 export interface Outcome {

@@ -46,7 +46,7 @@ class Run {
   async #outcome(kind: Kind, question: Fields): Promise<Count> {
     const expect = await this.#expected(kind, question);
     if (expect === undefined) return "no answer upstream";
-    const differences = differ({ ...question, expect });
+    const differences = await differ({ ...question, expect });
     if (differences.length === 0) return "agree";
     if (this.#known.ofRules(readCase(json({ ...question, expect })), differences) !== undefined) {
       return "known difference";
@@ -55,18 +55,18 @@ class Run {
     const wanted = differences[0]!.kind;
     const small = await shrink(question, async (smaller) => {
       const expect = await this.#expected(kind, smaller);
-      return expect !== undefined && differ({ ...smaller, expect })[0]?.kind === wanted;
+      return expect !== undefined && (await differ({ ...smaller, expect }))[0]?.kind === wanted;
     });
     const stable = (await this.#unstable(kind, small)) ? question : small;
     const line = json({ ...stable, expect: await this.#expected(kind, stable) });
     // What is left of it may show that it is a known one.
-    if (this.#known.ofRules(readCase(line), differ(parseJSON(line) as Fields)) !== undefined) {
+    const left = await differ(parseJSON(line) as Fields);
+    if (this.#known.ofRules(readCase(line), left) !== undefined) {
       return "known difference";
     }
     appendFileSync(this.#file, `${line}\n`);
     this.found++;
-    const recorded = readCase(line);
-    process.stdout.write(`${describeFailure("differs:", recorded, differ(parseJSON(line) as Fields))}\n`);
+    process.stdout.write(`${describeFailure("differs:", readCase(line), left)}\n`);
     return "differ";
   }
 
@@ -82,9 +82,9 @@ class Run {
 }
 
 /** Where ours answers otherwise; an exception of ours is a difference too. */
-function differ(line: Fields): readonly Difference[] {
+async function differ(line: Fields): Promise<readonly Difference[]> {
   try {
-    return readCase(json(line)).replay().differences;
+    return (await readCase(json(line)).replay()).differences;
   } catch (error) {
     const actual = error instanceof Error ? (error.stack ?? error.message) : String(error);
     return [{ kind: "thrown", expected: "an answer", actual }];

@@ -11,6 +11,11 @@ export const rules: Readonly<Record<string, Rule>> = {
   /** A text with a macro in it is no expression for both, and the first error is at another place. */
   "syntax-recovery": ({ question }, { kind, actual }) =>
     kind === "syntax error" && actual !== "" && macro.test(question),
+  /** Both refuse an expression with the same first mistake at the same place; what else ANTLR finds after it differs. */
+  "parser-recovery": (_, { kind, expected, actual }) =>
+    kind === "body" &&
+    expected.includes("Syntax error: ") &&
+    firstMistakes(expected) === firstMistakes(actual),
   /** The error names the type of a list in Go. */
   "go-list-type": (_, { expected, actual }) =>
     expected.includes("*types.concatList") && expected.replace("concatList", "baseList") === actual,
@@ -23,3 +28,12 @@ export const rules: Readonly<Record<string, Rule>> = {
 
 const macro =
   /(has|cel\.bind|\.(all|exists|exists_one|existsOne|filter|map|sortBy|transform\w+|optMap|optFlatMap))\s*\(/;
+
+/** An answer with the first syntax error of each expression alone, without what could have stood there instead. */
+function firstMistakes(answer: string): string {
+  return answer.replace(syntaxErrors, (_, first: string) => first.replace(/ expecting .*/, ""));
+}
+
+/** The text of the first mistake, and all that follows about the same expression. Line ends are escaped: it is JSON. */
+const syntaxErrors =
+  /(ERROR: <input>:\d+:\d+: Syntax error: .*?)\\n \| .*?\\n \| \.*\^(\\nERROR: <input>:.*?\\n \| .*?\\n \| \.*\^)*/g;

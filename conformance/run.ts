@@ -1,18 +1,18 @@
 /**
- * `npm run conformance -- [FILE|DIR...]`: replays recorded answers of Kubernetes' own libraries, prints every
- * disagreement, and exits with 1 if there is one. Without arguments it takes the project's own data.
+ * `npm run conformance -- [FILE|DIR...]`: replays recorded answers of Kubernetes' own libraries and API server, prints
+ * every disagreement, and exits with 1 if there is one. Without arguments it takes the project's own data.
  */
 import { join, relative } from "node:path";
 import { KnownDifferences } from "./known-differences.ts";
-import { caseFiles, type FileReport, replayFile } from "./replay.ts";
+import { caseFiles, closeFormats, type FileReport, replayFile } from "./replay.ts";
 
-const own = ["cel", "alloc"].map((name) => relative(process.cwd(), join(import.meta.dirname, name)));
+const own = ["cel", "alloc", "api"].map((name) => relative(process.cwd(), join(import.meta.dirname, name)));
 
-function main(paths: readonly string[]): number {
+async function main(paths: readonly string[]): Promise<number> {
   const known = KnownDifferences.read();
   const reports: FileReport[] = [];
   for (const file of (paths.length > 0 ? paths : own).flatMap(filesOf)) {
-    const report = replayFile(file, known);
+    const report = await replayFile(file, known);
     reports.push(report);
     for (const text of report.failures) print(text);
     print(`${file}: ${tally(report.passed, report.failures.length)}`);
@@ -55,8 +55,10 @@ function print(text: string): void {
 }
 
 try {
-  process.exitCode = main(process.argv.slice(2));
+  process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
   process.stderr.write(`conformance: ${error instanceof Error ? error.message : error}\n`);
   process.exitCode = 2;
+} finally {
+  await closeFormats();
 }
