@@ -1,0 +1,16 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { withoutEtcd } from "../../packages/store/src/test-etcd.ts";
+import { run } from "./run.ts";
+
+for (const store of ["sqlite", "etcd"] as const) {
+  test(`what was acknowledged survives kill -9, and watches go on where they were: ${store}`, {
+    timeout: 120_000,
+    skip: store === "etcd" && withoutEtcd,
+  }, async (context) => {
+    const seed = Number(process.env["DRAY_TEST_SEED"] ?? Date.now() % 1_000_000);
+    const { wrong, summary } = await run({ store, kills: 3, seed, progress: () => {} });
+    context.diagnostic(summary);
+    assert.deepEqual(wrong, [], `seed ${seed}`);
+  });
+}

@@ -1,0 +1,190 @@
+import type { ApiRequest, ApiResponse, Clock, Log } from "@dray/client";
+import { memoryStore } from "@dray/store";
+import { type ApiServer, createServer } from "../../packages/apiserver/src/index.ts";
+
+/** A request that fuzzers make; the rest is the same for all. */
+export interface Sent {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array;
+}
+
+/** Milliseconds of processor time that an answer may take, on a slow and busy machine. */
+const longest = 1000;
+
+/** Milliseconds after which an answer is taken never to come. */
+const patience = 30_000;
+
+/**
+ * All texts with which kube-apiserver answers 500 too, by where they come from. Every other 500 is a fault of ours.
+ */
+const upstreamFaults: readonly RegExp[] = [
+  // Admission webhooks that cannot be asked (k8s.io/apiserver/pkg/admission/plugin/webhook).
+  /^Internal error occurred: failed calling webhook /,
+  // The ranges of a service (kubernetes/pkg/registry/core/service/storage/alloc.go).
+  /^Internal error occurred: failed to allocate (?:requested HealthCheck NodePort|a nodePort|a serviceIP)/,
+  /^duplicate nodePort: \{/,
+  // A scale by a path that leads nowhere (k8s.io/apiextensions-apiserver/pkg/registry/customresource).
+  /^Internal error occurred: the spec replicas field .* does not exist$/,
+  // The kubelet, which is not there (kubernetes/pkg/kubelet/client, pkg/registry/core/pod).
+  /^Internal error occurred: the kubelet answered with code /,
+  /^no preferred addresses found; known addresses: /,
+  /^error dialing backend: /,
+  /^Get "https:\/\/.*\/containerLogs\//,
+  // What the registry of pods refuses without a code (kubernetes/pkg/registry/core/pod).
+  /^This pod has more than one PodDisruptionBudget, which the eviction subresource does not support\.$/,
+  /^target\.(?:kind: Unsupported value|name: Required value)/,
+  // Versions of objects (k8s.io/apiserver/pkg/storage, of its versioner and of its preconditions), and etcd itself.
+  /^resourceVersion: Invalid value: .*: strconv\.ParseUint: parsing /s,
+  /^strconv\.ParseUint: parsing .*: invalid syntax$/s,
+  /^resourceVersion should not be set on objects to be created$/,
+  /^etcdserver: request is too large$/,
+  // Strategic merge patches that do not fit (k8s.io/apimachinery/pkg/util/strategicpatch).
+  /^unknown patch type: /,
+  /^merging an object in json but data type is not struct, instead is: /,
+  /^unable to find api field in struct /,
+  /^expected (?:a \[\]interface \{\}|a map\[string\]interface \{\}|slice or array type), but /,
+  /^no elements in any of the given slices$/,
+  /^The order in patch list:\n/,
+  /^map: .* does not contain declared merge key: /s,
+  /^cannot merge lists without merge key for /,
+  /^merging lists cannot yet be specified in the patch$/,
+  /^list element types are not identical: /,
+  // Applied objects that have no such type (k8s.io/apimachinery/pkg/util/managedfields).
+  /^failed to create typed patch object \(/,
+  /^failed to decode managed fields: /,
+];
+
+/** A server of its own on a memory store, and every rule that must hold for each of its answers. */
+export class Target {
+  readonly #server: ApiServer;
+  readonly #logged: unknown[];
+
+  private constructor(server: ApiServer, logged: unknown[]) {
+    this.#server = server;
+    this.#logged = logged;
+  }
+
+  static async start(): Promise<Target> {
+    const clock = fastClock();
+    const logged: unknown[] = [];
+    const server = await createServer({
+      store: memoryStore(clock),
+      clock,
+      log: logOf(logged),
+      kubernetesVersion: "1.36",
+      runtimeConfig: { "api/all": true },
+      disabledAdmissionPlugins: ["ServiceAccount"],
+    });
+    return new Target(server, logged);
+  }
+
+  close(): Promise<void> {
+    return this.#server.close();
+  }
+
+  /** Sends a request. Throws an Error that says which rule its answer breaks. */
+  async ask(sent: Sent): Promise<number> {
+    const gone = new AbortController();
+    const request: ApiRequest = {
+      ...sent,
+      credential: {
+        type: "user",
+        user: { name: "admin", groups: ["system:masters", "system:authenticated"] },
+      },
+      signal: gone.signal,
+    };
+    const before = process.cpuUsage();
+    const { response, bytes } = await soon(
+      this.#server
+        .handle(request)
+        .then(async (response) => ({ response, bytes: await bytesOf(response, gone) })),
+    );
+    const used = process.cpuUsage(before);
+    const milliseconds = (used.user + used.system) / 1000;
+    if (milliseconds > longest) throw new Error(`the answer took ${milliseconds} ms of processor time`);
+    const [first] = this.#logged.splice(0);
+    if (first !== undefined) throw new Error(`the server has logged an error: ${String(first)}`);
+    check(response, bytes);
+    return response.status;
+  }
+}
+
+/** Rejects for what never comes. */
+async function soon<T>(answer: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`no answer within ${patience / 1000} s`)), patience);
+  try {
+    return await Promise.race([answer, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function bytesOf(response: ApiResponse, gone: AbortController): Promise<Uint8Array> {
+  if (response.type === "body") return response.bytes();
+  // One event is enough of a watch; it would last.
+  setTimeout(() => gone.abort(), 2);
+  const chunks: Uint8Array[] = [];
+  if (response.type === "bytes") for await (const chunk of response.chunks) chunks.push(chunk);
+  else {
+    for await (const frame of response.events) {
+      chunks.push(frame.bytes());
+      gone.abort();
+    }
+  }
+  return Buffer.concat(chunks);
+}
+
+function check(response: ApiResponse, bytes: Uint8Array): void {
+  if (response.status < 400) return;
+  const type = String(response.headers["content-type"] ?? "");
+  const text = Buffer.from(bytes).toString();
+  // The same Status in YAML or protobuf; faults are logged whatever the form of their answer.
+  if (!type.startsWith("application/json")) return;
+  const status = JSON.parse(text) as {
+    kind?: string;
+    status?: string;
+    code?: number;
+    message?: string;
+    reason?: string;
+  };
+  const wellFormed =
+    status.kind === "Status" &&
+    status.status === "Failure" &&
+    status.code === response.status &&
+    typeof status.message === "string" &&
+    status.message !== "";
+  if (!wellFormed) throw new Error(`no well-formed Status for ${response.status}: ${text.slice(0, 300)}`);
+  if (response.status !== 500 || upstreamFaults.some((known) => known.test(status.message!))) return;
+  throw new Error(`500 where kube-apiserver has none: ${status.message}`);
+}
+
+/** A hundred times as fast as others: waiting for what does not come is no use here. */
+function fastClock(): Clock {
+  const began = Date.now();
+  return {
+    now: () => began + (Date.now() - began) * 100,
+    after(milliseconds, callback) {
+      const timer = setTimeout(callback, Math.min(milliseconds / 100, 2 ** 31 - 1));
+      timer.unref();
+      return () => clearTimeout(timer);
+    },
+  } as Clock;
+}
+
+function logOf(errors: unknown[]): Log {
+  const silent = (): void => {};
+  const log = {
+    debug: silent,
+    info: silent,
+    warn: silent,
+    error: (fields: unknown, text: unknown) => {
+      const { error } = (typeof fields === "object" && fields !== null ? fields : {}) as { error?: unknown };
+      errors.push(error instanceof Error ? error.stack : `${String(text)} ${JSON.stringify(fields)}`);
+    },
+    child: () => log,
+  };
+  return log as unknown as Log;
+}
