@@ -1,0 +1,94 @@
+/**
+ * A control plane in processes of its own: Dray's API server, or etcd and kube-apiserver; around either of them the
+ * real kube-controller-manager and kube-scheduler, as the users that kubeadm gives them.
+ */
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Client } from "@dray/client";
+import { connect, Users } from "./credentials.ts";
+import { eventually } from "./eventually.ts";
+import { peer } from "./peers.ts";
+import { freePorts, type Program, start } from "./processes.ts";
+import { type Server, type Side, startServer } from "./server.ts";
+
+export interface ControlPlane {
+  readonly side: Side;
+  /** Of an administrator. */
+  readonly kubeconfig: string;
+  readonly admin: Client;
+  readonly users: Users;
+  readonly programs: readonly Program[];
+  stop(): Promise<void>;
+}
+
+/** Starts all of it below `folder`, and waits until the API server is ready and the node roles are there. */
+export async function startControlPlane(side: Side, folder: string): Promise<ControlPlane> {
+  mkdirSync(folder, { recursive: true });
+  const server = await startServer(side, folder);
+  const users = new Users(folder, server.url, server.authority);
+  const kubeconfig = await users.kubeconfig("interop-admin", ["system:masters"]);
+  const admin = await connect(kubeconfig);
+  const programs = [...server.programs];
+  const stop = async (): Promise<void> => {
+    admin.close();
+    for (const program of programs.toReversed()) await program.stop();
+  };
+  try {
+    await eventually("the API server is ready", async () => {
+      for (const { name, ended, log } of programs)
+        if (ended !== undefined)
+          throw new Error(`${name} ${ended}:\n${readFileSync(log, "utf8").slice(-2000)}`);
+      return admin.text("GET", "/readyz").catch(() => undefined); // Until then it answers with what it waits for.
+    });
+    programs.push(...(await startComponents(folder, server, users)));
+    return { side, kubeconfig, admin, users, programs, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** kube-controller-manager and kube-scheduler, with the flags of kubeadm's manifests. */
+async function startComponents(folder: string, server: Server, users: Users): Promise<Program[]> {
+  const [managerPort, schedulerPort] = await freePorts(2);
+  const as = async (user: string): Promise<string[]> => {
+    const kubeconfig = await users.kubeconfig(user);
+    return [
+      `--kubeconfig=${kubeconfig}`,
+      `--authentication-kubeconfig=${kubeconfig}`,
+      `--authorization-kubeconfig=${kubeconfig}`,
+      "--bind-address=127.0.0.1",
+      "--leader-elect=true",
+    ];
+  };
+  const { ca, caKey, serviceAccountKey } = server.files;
+  return [
+    start(
+      "kube-controller-manager",
+      peer("kube-controller-manager"),
+      [
+        ...(await as("system:kube-controller-manager")),
+        `--secure-port=${managerPort}`,
+        "--controllers=*,bootstrapsigner,tokencleaner",
+        "--use-service-account-credentials=true",
+        "--service-cluster-ip-range=10.0.0.0/24",
+        `--client-ca-file=${ca}`,
+        `--root-ca-file=${ca}`,
+        `--cluster-signing-cert-file=${ca}`,
+        `--cluster-signing-key-file=${caKey}`,
+        `--service-account-private-key-file=${serviceAccountKey}`,
+        `--flex-volume-plugin-dir=${join(folder, "volume-plugins")}`,
+        "--namespace-sync-period=5s",
+        "--horizontal-pod-autoscaler-sync-period=5s",
+        "--resource-quota-sync-period=10s",
+      ],
+      join(folder, "kube-controller-manager.log"),
+    ),
+    start(
+      "kube-scheduler",
+      peer("kube-scheduler"),
+      [...(await as("system:kube-scheduler")), `--secure-port=${schedulerPort}`],
+      join(folder, "kube-scheduler.log"),
+    ),
+  ];
+}

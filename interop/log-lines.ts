@@ -1,0 +1,65 @@
+/** Lines of klog (k8s.io/klog) that speak of a failure, made comparable between two runs. */
+
+/** A kind of line, and how often it occurred. */
+export type LineCounts = ReadonlyMap<string, number>;
+
+const header = /^([EWFI])\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+ ([\w./-]+):\d+\] (.*)$/;
+
+/**
+ * What is left of a line of an error, a warning, or with an `err=` when all is taken away that differs from run to run:
+ * time, process, names of objects, identifiers, addresses and numbers. Undefined for other lines.
+ */
+export function normalise(line: string): string | undefined {
+  const match = header.exec(line);
+  if (match === null) return undefined;
+  const [, level, file, message = ""] = match;
+  if (level === "I" && !/\berr(or)?=/.test(message)) return undefined;
+  const text = message
+    .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "UID")
+    .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[^\s",]*/g, "TIME")
+    .replaceAll(/https?:\/\/[^\s"\\]+/g, "URL")
+    .replaceAll(/\b(\d{1,3}\.){3}\d{1,3}(:\d+)?/g, "ADDRESS")
+    .replaceAll(/\binterop-[\w./-]*/g, "NAME")
+    .replaceAll(/\b(\w+)="((?:[^"\\]|\\.)*)"/g, (all, key: string) =>
+      identifying.has(key) ? `${key}=NAME` : all,
+    )
+    .replaceAll(/\d+(\.\d+)?/g, "N");
+  return `${level} ${file}] ${text}`;
+}
+
+/** Keys of klog whose values name an object, and nothing of what went wrong. */
+const identifying = new Set([
+  "pod",
+  "node",
+  "job",
+  "deployment",
+  "replicaSet",
+  "name",
+  "namespace",
+  "item",
+  "key",
+  "claim",
+  "service",
+  "object",
+]);
+
+/** The failures that a log speaks of. */
+export function failures(log: string): LineCounts {
+  const counts = new Map<string, number>();
+  for (const line of log.split("\n")) {
+    const kind = normalise(line);
+    if (kind !== undefined) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** Kinds of lines that are in `ours` and not in `theirs`, sorted. */
+export function onlyIn(
+  ours: LineCounts,
+  theirs: LineCounts,
+): { readonly line: string; readonly count: number }[] {
+  return [...ours]
+    .filter(([line]) => !theirs.has(line))
+    .map(([line, count]) => ({ line, count }))
+    .sort((a, b) => (a.line < b.line ? -1 : 1));
+}

@@ -1,0 +1,95 @@
+/**
+ * `npm run interop`: the real kube-controller-manager and kube-scheduler on Dray's API server. Plays scenarios there and
+ * on kube-apiserver, and compares how they end and what the components log. See README.md.
+ */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startControlPlane } from "./control-plane.ts";
+import { buildClients, runClients } from "./go-clients.ts";
+import { failures, type LineCounts } from "./log-lines.ts";
+import { readOptions } from "./options.ts";
+import { missingPeers } from "./peers.ts";
+import { type Outcome, play, startNodes } from "./play.ts";
+import { knownLines, type SideResult, verdict, writeReport } from "./report.ts";
+import { scenarios } from "./scenarios/index.ts";
+import type { Side } from "./server.ts";
+
+const options = (() => {
+  try {
+    return readOptions(process.argv.slice(2));
+  } catch (error) {
+    process.stderr.write(`interop: ${(error as Error).message}\n`);
+    process.exit(2);
+  }
+})();
+
+// Ends as if by itself, so that no program is left behind.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(1));
+
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
+const components = ["kube-controller-manager", "kube-scheduler"] as const;
+
+async function run(side: Side, clients: string | undefined): Promise<SideResult> {
+  const folder = mkdtempSync(join(tmpdir(), `dray-interop-${side}-`));
+  const told = (outcome: Outcome): void => {
+    const result = outcome.failure === undefined ? "ok" : `FAILED: ${outcome.failure}`;
+    print(`${side}: ${outcome.name}: ${result} (${outcome.seconds.toFixed(1)} s)`);
+  };
+  const chosen = scenarios.filter(({ name }) => options.only?.test(name) ?? true);
+  const outcomes: Outcome[] = [];
+  let rounds = 0;
+  let trouble: readonly string[] = [];
+  const started = performance.now();
+  const plane = await startControlPlane(side, folder);
+  try {
+    const nodes = await startNodes(plane, options.nodes);
+    try {
+      do {
+        const how = { jobs: options.jobs, round: rounds++, ended: told };
+        const played = await play(plane, nodes, chosen, how);
+        for (const outcome of played) merge(outcomes, outcome);
+      } while (performance.now() - started < options.minutes * 60_000);
+      if (clients !== undefined) {
+        outcomes.push(...(await runClients(clients, plane.kubeconfig, told)));
+      }
+    } finally {
+      for (const node of nodes) await node.stop();
+      trouble = nodes.flatMap((node) => node.failures);
+    }
+    for (const { name, ended } of plane.programs)
+      if (ended !== undefined) outcomes.push({ name: `${name} keeps running`, seconds: 0, failure: ended });
+  } finally {
+    await plane.stop();
+  }
+  for (const failure of trouble) print(`${side}: node: ${failure}`);
+  const seconds = (performance.now() - started) / 1000;
+  const lines = new Map<string, LineCounts>();
+  for (const name of components) lines.set(name, failures(readFileSync(join(folder, `${name}.log`), "utf8")));
+  if (options.keep) print(`${side}: logs are in ${folder}`);
+  else rmSync(folder, { recursive: true, force: true });
+  return { side, outcomes, rounds, seconds, lines, trouble };
+}
+
+/** Keeps one outcome of each scenario: the first failure, else the slowest. */
+function merge(outcomes: Outcome[], outcome: Outcome): void {
+  const at = outcomes.findIndex(({ name }) => name === outcome.name);
+  const old = outcomes[at];
+  if (old === undefined) outcomes.push(outcome);
+  else if (old.failure === undefined && (outcome.failure !== undefined || outcome.seconds > old.seconds))
+    outcomes[at] = outcome;
+}
+
+const missing = missingPeers();
+if (missing.length > 0) {
+  print(`not run: peers missing: ${missing.join(", ")} (interop/build builds them)`);
+  process.exit(0);
+}
+const clients = options.only === undefined ? buildClients() : undefined;
+if (clients === undefined && options.only === undefined) print("the Go clients are not run: go missing");
+const results: SideResult[] = [];
+for (const side of options.sides) results.push(await run(side, clients));
+const { text, passed } = verdict(results, knownLines());
+print(text);
+if (options.write) writeReport(results);
+process.exit(passed ? 0 : 1);

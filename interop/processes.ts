@@ -1,0 +1,77 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { openSync } from "node:fs";
+import { createServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** A program that runs until it is stopped; what it prints goes to one file. */
+export interface Program {
+  readonly name: string;
+  readonly log: string;
+  readonly pid: number;
+  /** When it was started, as performance.now() counts. */
+  readonly started: number;
+  /** Set when it has ended, by itself or because it was stopped. */
+  readonly ended: string | undefined;
+  /** Asks it to end, and kills it after ten seconds. */
+  stop(): Promise<void>;
+}
+
+/** Starts `file`; its standard output and error go to `log`. It is killed when this process exits. */
+export function start(
+  name: string,
+  file: string,
+  args: readonly string[],
+  log: string,
+  env: NodeJS.ProcessEnv = process.env,
+): Program {
+  const output = openSync(log, "w");
+  const started = performance.now();
+  const child: ChildProcess = spawn(file, args, { stdio: ["ignore", output, output], env });
+  let ended: string | undefined;
+  const kill = (): void => void child.kill("SIGKILL");
+  process.once("exit", kill);
+  const exited = new Promise<void>((resolve) => {
+    const end = (how: string) => {
+      ended ??= how;
+      process.off("exit", kill);
+      resolve();
+    };
+    child.once("error", (error) => end(error.message));
+    child.once("exit", (code, signal) => end(`ended with ${code ?? signal}`));
+  });
+  return {
+    name,
+    log,
+    pid: child.pid ?? 0,
+    started,
+    get ended() {
+      return ended;
+    },
+    async stop() {
+      child.kill("SIGTERM");
+      const patience = new AbortController();
+      sleep(10_000, undefined, { signal: patience.signal }).then(kill, () => {});
+      await exited;
+      patience.abort();
+    },
+  };
+}
+
+/** So many TCP ports of the loopback address that nobody listens on. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer());
+  const ports = await Promise.all(
+    servers.map(
+      (server) =>
+        new Promise<number>((resolve, reject) => {
+          server.once("error", reject);
+          server.listen(0, "127.0.0.1", () => {
+            const address = server.address();
+            resolve(typeof address === "object" && address !== null ? address.port : 0);
+          });
+        }),
+    ),
+  );
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}

@@ -1,0 +1,128 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type LineCounts, onlyIn } from "./log-lines.ts";
+import { peerVersion } from "./peers.ts";
+import type { Outcome } from "./play.ts";
+import type { Side } from "./server.ts";
+
+/** All that a run on one side has brought. */
+export interface SideResult {
+  readonly side: Side;
+  readonly outcomes: readonly Outcome[];
+  readonly rounds: number;
+  readonly seconds: number;
+  /** By component. */
+  readonly lines: ReadonlyMap<string, LineCounts>;
+  /** What the hollow nodes could not do. */
+  readonly trouble: readonly string[];
+}
+
+const repository = join(import.meta.dirname, "..");
+const reference = join(import.meta.dirname, "reference-lines.json");
+const report = join(repository, "docs", "interop.md");
+
+/** Kinds of lines, by component, that runs on kube-apiserver have brought before: some races are seldom lost. */
+export function knownLines(): ReadonlyMap<string, readonly string[]> {
+  if (!existsSync(reference)) return new Map();
+  return new Map(Object.entries(JSON.parse(readFileSync(reference, "utf8")) as Record<string, string[]>));
+}
+
+interface Strange {
+  readonly component: string;
+  readonly line: string;
+  readonly count: number;
+}
+
+/** Lines that components have logged on Dray, and on kube-apiserver neither in this run nor before. */
+function strange(results: readonly SideResult[], known: ReadonlyMap<string, readonly string[]>): Strange[] {
+  const ours = results.find(({ side }) => side === "dray");
+  const theirs = results.find(({ side }) => side === "peer");
+  return [...(ours?.lines ?? [])].flatMap(([component, lines]) => {
+    const before = (known.get(component) ?? []).map((line): [string, number] => [line, 1]);
+    const expected = new Map([...before, ...(theirs?.lines.get(component) ?? [])]);
+    return onlyIn(lines, expected).map(({ line, count }) => ({ component, line, count }));
+  });
+}
+
+/** What the run says, and whether all is well on Dray (or, alone, on kube-apiserver). */
+export function verdict(
+  results: readonly SideResult[],
+  known: ReadonlyMap<string, readonly string[]>,
+): { readonly text: string; readonly passed: boolean } {
+  const lines = strange(results, known);
+  const failed = results.flatMap(({ side, outcomes }) =>
+    outcomes.filter(({ failure }) => failure !== undefined).map(({ name }) => `${side}: ${name}`),
+  );
+  const trouble = results.flatMap((result) => result.trouble);
+  const text = [
+    ...results.map(({ side, outcomes, seconds }) => {
+      const good = outcomes.filter(({ failure }) => failure === undefined).length;
+      return `${side}: ${good} of ${outcomes.length} ended as they should, ${seconds.toFixed(0)} s`;
+    }),
+    ...lines.map(({ component, line, count }) => `only on dray: ${component}: ${count} x ${line}`),
+  ].join("\n");
+  return { text, passed: failed.length + lines.length + trouble.length === 0 };
+}
+
+/** Writes docs/interop.md, and adds what kube-apiserver has brought to the known lines. */
+export function writeReport(results: readonly SideResult[]): void {
+  const known = knownLines();
+  const peer = results.find(({ side }) => side === "peer");
+  const merged = new Map(known);
+  for (const [component, lines] of peer?.lines ?? [])
+    merged.set(component, [...new Set([...(known.get(component) ?? []), ...lines.keys()])].sort());
+  writeFileSync(reference, `${JSON.stringify(Object.fromEntries(merged), null, 2)}\n`);
+  if (!results.some(({ side }) => side === "dray")) return;
+  mkdirSync(dirname(report), { recursive: true });
+  writeFileSync(report, markdown(results, merged));
+}
+
+function markdown(results: readonly SideResult[], known: ReadonlyMap<string, readonly string[]>): string {
+  const commit = spawnSync("git", ["describe", "--always", "--dirty"], {
+    cwd: repository,
+    encoding: "utf8",
+  }).stdout.trim();
+  const ours = results.find(({ side }) => side === "dray");
+  const theirs = results.find(({ side }) => side === "peer");
+  const cell = (outcome: Outcome | undefined): string =>
+    outcome === undefined
+      ? ""
+      : `${outcome.failure === undefined ? "as expected" : "**fails**"}, ${outcome.seconds.toFixed(1)} s`;
+  const rows = (ours?.outcomes ?? []).map((outcome) => {
+    const other = theirs?.outcomes.find(({ name }) => name === outcome.name);
+    return `| ${outcome.name} | ${cell(outcome)} | ${cell(other)} |`;
+  });
+  const lines = strange(results, known);
+  const title = { dray: "Dray", peer: "kube-apiserver" };
+  const rounds = results.map(
+    ({ side, rounds, seconds }) =>
+      `${title[side]}: ${rounds === 1 ? "one round" : `${rounds} rounds`} in ${seconds.toFixed(0)} s`,
+  );
+  const count = (result: SideResult | undefined, component: string): number =>
+    [...(result?.lines.get(component)?.values() ?? [])].reduce((sum, count) => sum + count, 0);
+  return `# Interoperation with the real Kubernetes components
+
+Written by \`npm run interop -- --write\` (see \`interop/README.md\`). Dray's API server at commit ${commit}, beside
+kube-apiserver ${peerVersion("kube-apiserver")} on etcd ${peerVersion("etcd")}; on both run kube-controller-manager ${peerVersion("kube-controller-manager")},
+kube-scheduler ${peerVersion("kube-scheduler")}, and hollow nodes (${rounds.join("; ")}).
+
+| scenario | Dray | kube-apiserver |
+| --- | --- | --- |
+${rows.join("\n")}
+
+## What the components log
+
+Lines of errors, warnings, and lines with \`err=\`, without names, times and numbers.
+
+| component | lines on Dray | lines on kube-apiserver | kinds only on Dray |
+| --- | ---: | ---: | ---: |
+${[...(ours?.lines.keys() ?? [])]
+  .map((component) => {
+    const kinds = lines.filter((line) => line.component === component).length;
+    return `| ${component} | ${count(ours, component)} | ${count(theirs, component)} | ${kinds} |`;
+  })
+  .join("\n")}
+${lines.map(({ component, line, count }) => `\n- ${component}, ${count} times: \`${line}\``).join("")}
+`;
+}

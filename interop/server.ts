@@ -1,0 +1,132 @@
+/** API servers in processes of their own: Dray's, or etcd and kube-apiserver. */
+import { createPublicKey } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Certificate, createAuthority, createSigningKey, issueCertificate } from "@dray/apiserver";
+import { eventually } from "./eventually.ts";
+import { peer } from "./peers.ts";
+import { freePorts, type Program, start } from "./processes.ts";
+
+/** Whose API server it is. */
+export type Side = "dray" | "peer";
+
+/** What clients and components are given, whoever made it. */
+export interface Server {
+  /** The API server is the last of them. */
+  readonly programs: readonly Program[];
+  readonly url: string;
+  readonly authority: Certificate;
+  /** Paths below the folder of the server. */
+  readonly files: { readonly ca: string; readonly caKey: string; readonly serviceAccountKey: string };
+}
+
+const main = join(import.meta.dirname, "..", "packages", "dray", "src", "main.ts");
+
+/** Starts one in `folder`, with flags for Node if it is Dray's. It may not be ready yet. */
+export async function startServer(
+  side: Side,
+  folder: string,
+  nodeFlags: readonly string[] = [],
+): Promise<Server> {
+  return side === "dray" ? startDray(folder, nodeFlags) : startPeer(folder);
+}
+
+async function startDray(folder: string, nodeFlags: readonly string[]): Promise<Server> {
+  const [port] = await freePorts(1);
+  const data = join(folder, "data");
+  const kubeconfig = join(folder, "dray.kubeconfig");
+  const flags = [
+    "--kubernetes-version=1.36",
+    `--data-dir=${data}`,
+    `--kubeconfig=${kubeconfig}`,
+    `--port=${port}`,
+  ];
+  const program = start(
+    "dray",
+    process.execPath,
+    [...process.execArgv, ...nodeFlags, main, "apiserver", ...flags],
+    join(folder, "dray.log"),
+  );
+  const pki = join(data, "pki");
+  const files = {
+    ca: join(pki, "ca.crt"),
+    caKey: join(pki, "ca.key"),
+    serviceAccountKey: join(pki, "service-account.key"),
+  };
+  try {
+    const authority = await eventually("dray has its certificates", async () => {
+      if (program.ended !== undefined) throw new Error(readFileSync(program.log, "utf8").slice(-2000));
+      const read = (file: string) => readFileSync(file, "utf8");
+      try {
+        readFileSync(kubeconfig); // Written last: the keys are complete.
+        return { certificate: read(files.ca), key: read(files.caKey) };
+      } catch {
+        return undefined;
+      }
+    });
+    return { programs: [program], url: `https://127.0.0.1:${port}`, authority, files };
+  } catch (error) {
+    await program.stop();
+    throw error;
+  }
+}
+
+async function startPeer(folder: string): Promise<Server> {
+  const [etcdPort, etcdPeerPort, port] = await freePorts(3);
+  const etcdUrl = `http://127.0.0.1:${etcdPort}`;
+  const etcdPeerUrl = `http://127.0.0.1:${etcdPeerPort}`;
+  const url = `https://127.0.0.1:${port}`;
+  const now = Date.now();
+  const authority = await createAuthority("interop", now);
+  const serving = await issueCertificate(
+    authority,
+    { commonName: "kube-apiserver", dnsNames: ["localhost"], ipAddresses: ["127.0.0.1"], usages: ["server"] },
+    now,
+  );
+  const write = (name: string, content: string): string => {
+    const file = join(folder, name);
+    writeFileSync(file, content, { mode: 0o600 });
+    return file;
+  };
+  const signingKey = await createSigningKey();
+  const publicKey = createPublicKey(signingKey).export({ type: "spki", format: "pem" }) as string;
+  const files = {
+    ca: write("ca.crt", authority.certificate),
+    caKey: write("ca.key", authority.key),
+    serviceAccountKey: write("service-account.key", signingKey),
+  };
+  const etcd = start(
+    "etcd",
+    peer("etcd"),
+    [
+      `--data-dir=${join(folder, "etcd")}`,
+      `--listen-client-urls=${etcdUrl}`,
+      `--advertise-client-urls=${etcdUrl}`,
+      `--listen-peer-urls=${etcdPeerUrl}`,
+      `--initial-advertise-peer-urls=${etcdPeerUrl}`,
+      `--initial-cluster=default=${etcdPeerUrl}`,
+    ],
+    join(folder, "etcd.log"),
+  );
+  const apiserver = start(
+    "kube-apiserver",
+    peer("kube-apiserver"),
+    [
+      `--etcd-servers=${etcdUrl}`,
+      "--bind-address=127.0.0.1",
+      `--secure-port=${port}`,
+      `--tls-cert-file=${write("server.crt", serving.certificate)}`,
+      `--tls-private-key-file=${write("server.key", serving.key)}`,
+      `--client-ca-file=${files.ca}`,
+      "--authorization-mode=Node,RBAC",
+      "--enable-admission-plugins=NodeRestriction",
+      "--allow-privileged=true",
+      "--service-cluster-ip-range=10.0.0.0/24",
+      "--service-account-issuer=https://kubernetes.default.svc",
+      `--service-account-key-file=${write("service-account.pub", publicKey)}`,
+      `--service-account-signing-key-file=${files.serviceAccountKey}`,
+    ],
+    join(folder, "kube-apiserver.log"),
+  );
+  return { programs: [etcd, apiserver], url, authority, files };
+}
