@@ -1,8 +1,9 @@
 /**
- * `npm run bench`: everything there is to measure. `npm run bench -- cluster [ROUNDS]`, `-- cel`, or
- * `-- allocator [CASE...]`: one of them. Prints tables in Markdown.
+ * `npm run bench`: everything there is to measure. `npm run bench -- cluster [ROUNDS]`, `-- cel`,
+ * `-- allocator [CASE...]`, or `-- apiserver [PODS [ROUNDS]]`: one of them. Prints tables in Markdown.
  */
 import { allocatorBench } from "./allocator.ts";
+import { apiserverBench } from "./apiserver.ts";
 import { celBench } from "./cel.ts";
 import { clusterBench } from "./cluster.ts";
 
@@ -12,6 +13,7 @@ const benches: Readonly<Record<string, Bench>> = {
   cluster: ([rounds]) => clusterBench(rounds === undefined ? undefined : Number(rounds)),
   cel: () => celBench(),
   allocator: allocatorBench,
+  apiserver: apiserverBench,
 };
 
 const [name, ...args] = process.argv.slice(2);

@@ -1,0 +1,153 @@
+/**
+ * Dray's API server beside kube-apiserver on etcd: the same load, written in Go, on both, in alternating rounds. Needs the
+ * peers that `interop/build` makes, and Go.
+ */
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { Users } from "../interop/credentials.ts";
+import { buildClients } from "../interop/go-clients.ts";
+import { missingPeers, peerVersion } from "../interop/peers.ts";
+import { type Server, type Side, startServer } from "../interop/server.ts";
+import { machine, markdown, median } from "./allocator/clock.ts";
+
+const execute = promisify(execFile);
+
+/** What the load program does, one after the other. */
+interface Stage {
+  readonly name: string;
+  readonly title: string;
+  /** Requests; pods of the run where absent. */
+  readonly count?: number;
+  /** At a time; 16 if absent. */
+  readonly workers?: number;
+}
+
+const stages: readonly Stage[] = [
+  { name: "create", title: "create" },
+  { name: "get", title: "get", count: 3000 },
+  { name: "update", title: "update", count: 3000 },
+  { name: "patch", title: "strategic merge patch", count: 3000 },
+  { name: "apply", title: "server-side apply", count: 3000 },
+  { name: "list", title: "list of all pods, protobuf", count: 5, workers: 1 },
+  { name: "list-json", title: "list of all pods, JSON", count: 5, workers: 1 },
+  { name: "watch", title: "event to one of 1,000 watchers" },
+];
+
+/** 20 changes for each watcher, as the load program makes them. */
+const watchEvents = 20_000;
+
+interface Rate {
+  readonly perSecond: number;
+  /** CPU milliseconds of the API server and its store for each. */
+  readonly cpu: number;
+}
+
+/** One round on one side. */
+interface Round {
+  readonly rates: ReadonlyMap<string, Rate>;
+  /** Milliseconds from the start of the process until /readyz answers ok. */
+  readonly ready: number;
+  /** Resident MiB of the API server with the pods loaded, before anything else is asked; and with its etcd. */
+  readonly memory: number;
+  readonly memoryWithStore: number;
+}
+
+/**
+ * `PODS` and `ROUNDS` (10,000 and 3 if absent): gives a table in Markdown. `DRAY_PROFILE` names a folder for CPU profiles of
+ * Dray's server.
+ */
+export async function apiserverBench([pods = "10000", rounds = "3"]: readonly string[]): Promise<string> {
+  const missing = missingPeers();
+  if (missing.length > 0) return `not run: peers missing: ${missing.join(", ")} (interop/build builds them)`;
+  const clients = buildClients();
+  if (clients === undefined) return "not run: go missing";
+  const load = join(clients, "load");
+  const measured: Record<Side, Round[]> = { dray: [], peer: [] };
+  for (let round = 0; round < Number(rounds); round++)
+    for (const side of round % 2 === 0 ? (["dray", "peer"] as const) : (["peer", "dray"] as const))
+      measured[side].push(await measure(side, load, pods));
+  return table(measured, pods);
+}
+
+async function measure(side: Side, load: string, pods: string): Promise<Round> {
+  const folder = mkdtempSync(join(tmpdir(), "dray-bench-"));
+  const profile = process.env["DRAY_PROFILE"];
+  const flags = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`];
+  try {
+    const server = await startServer(side, folder, flags);
+    const stop = async (): Promise<void> => {
+      for (const program of server.programs.toReversed()) await program.stop();
+    };
+    try {
+      const api = server.programs.at(-1)!;
+      const users = new Users(folder, server.url, server.authority);
+      const kubeconfig = await users.kubeconfig("bench", ["system:masters"]);
+      const client = await users.client("bench", ["system:masters"]);
+      while ((await client.text("GET", "/readyz").catch(() => "")) !== "ok") {
+        if (api.ended !== undefined) throw new Error(`${api.name} ${api.ended}`);
+        await sleep(5);
+      }
+      const ready = performance.now() - api.started;
+      client.close();
+      const rates = new Map<string, Rate>();
+      let [memory, memoryWithStore] = [0, 0];
+      for (const stage of stages) {
+        const count = Math.min(stage.count ?? Number(pods), Number(pods));
+        const before = cpuTime(server);
+        const args = [`--stage=${stage.name}`, `--count=${count}`, `--workers=${stage.workers ?? 16}`];
+        const { stdout } = await execute(load, args, { env: { ...process.env, KUBECONFIG: kubeconfig } });
+        const done = stage.name === "watch" ? watchEvents : count;
+        rates.set(stage.name, { perSecond: Number(stdout), cpu: (cpuTime(server) - before) / done });
+        if (stage.name !== "create") continue;
+        memory = resident(api.pid);
+        memoryWithStore = server.programs.reduce((sum, { pid }) => sum + resident(pid), 0);
+      }
+      return { rates, ready, memory, memoryWithStore };
+    } finally {
+      await stop();
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Resident set size in MiB (VmRSS of proc(5)). */
+const resident = (pid: number): number =>
+  Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
+
+/** Milliseconds of CPU that the programs have used (utime and stime of proc(5), in hundredths of a second). */
+function cpuTime({ programs }: Server): number {
+  return programs.reduce((sum, { pid }) => {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return sum + (Number(fields[11]) + Number(fields[12])) * 10;
+  }, 0);
+}
+
+function table(measured: Record<Side, Round[]>, pods: string): string {
+  const of = (side: Side, value: (round: Round) => number): number => median(measured[side].map(value));
+  const shown = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toPrecision(3));
+  const row = (title: string, value: (round: Round) => number, more: "better" | "worse"): string[] => {
+    const [dray, peer] = [of("dray", value), of("peer", value)];
+    const ratio = more === "better" ? dray / peer : peer / dray;
+    return [title, shown(dray), shown(peer), `${ratio.toPrecision(2)} ×`];
+  };
+  const faster = ({ name, title }: Stage): string[] =>
+    row(`${title}, per second`, ({ rates }) => rates.get(name)?.perSecond ?? 0, "better");
+  const cheaper = ({ name, title }: Stage): string[] =>
+    row(`${title}, CPU ms`, ({ rates }) => rates.get(name)?.cpu ?? 0, "worse");
+  const rows = [
+    ...stages.flatMap((stage) => [faster(stage), cheaper(stage)]),
+    row("MiB resident, all pods loaded", ({ memory }) => memory, "worse"),
+    row("the same with etcd", ({ memoryWithStore }) => memoryWithStore, "worse"),
+    row("ms from start to /readyz", ({ ready }) => ready, "worse"),
+  ];
+  const version = peerVersion("kube-apiserver");
+  return `Medians of ${measured.dray.length} alternating rounds with ${pods} pods, measured on ${machine}.
+
+${markdown(["", "Dray, SQLite", `kube-apiserver ${version}, etcd`, "Dray is better by"], rows)}`;
+}
