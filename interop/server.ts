@@ -3,6 +3,7 @@ import { createPublicKey } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Certificate, createAuthority, createSigningKey, issueCertificate } from "@dray/apiserver";
+import { program as drayProgram } from "../bin/program.js";
 import { eventually } from "./eventually.ts";
 import { peer } from "./peers.ts";
 import { freePorts, type Program, start } from "./processes.ts";
@@ -19,8 +20,6 @@ export interface Server {
   /** Paths below the folder of the server. */
   readonly files: { readonly ca: string; readonly caKey: string; readonly serviceAccountKey: string };
 }
-
-const main = join(import.meta.dirname, "..", "packages", "dray", "src", "main.ts");
 
 /** Starts one in `folder`, with flags for Node if it is Dray's. It may not be ready yet. */
 export async function startServer(
@@ -44,7 +43,7 @@ async function startDray(folder: string, nodeFlags: readonly string[]): Promise<
   const program = start(
     "dray",
     process.execPath,
-    [...process.execArgv, ...nodeFlags, main, "apiserver", ...flags],
+    [...process.execArgv, ...nodeFlags, ...(await drayProgram(["apiserver", ...flags]))],
     join(folder, "dray.log"),
   );
   const pki = join(data, "pki");

@@ -1,0 +1,1 @@
+export function program(args: readonly string[]): Promise<string[]>;
