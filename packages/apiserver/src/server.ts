@@ -32,6 +32,7 @@ import { headersOf } from "./handlers/context.ts";
 import { route } from "./handlers/route.ts";
 import { type HealthCheck, healthResponse } from "./health.ts";
 import type { KubeletClient } from "./kubelet.ts";
+import { LargeAnswers } from "./large-answers.ts";
 import { type Listener, type ListenOptions, listen } from "./listener.ts";
 import { Metrics } from "./metrics.ts";
 import { openIdResponse } from "./openid.ts";
@@ -171,6 +172,7 @@ class Server implements ApiServer {
   readonly #openAPI: OpenAPI;
   readonly #metrics = new Metrics();
   readonly #overload: Overload;
+  readonly #largeAnswers = new LargeAnswers();
   readonly #constrainedImpersonation: boolean;
   readonly #listeners: Listener[] = [];
   readonly #stop = new AbortController();
@@ -311,7 +313,10 @@ class Server implements ApiServer {
     const leave = this.#overload.enter(info, user);
     if (leave === undefined) return tooManyRequests();
     try {
-      return await this.#serve(request, info, user, warnings);
+      const answer = await this.#serve(request, info, user, warnings);
+      // In process nobody asks for bytes.
+      if (request.credential.type !== "user") await this.#largeAnswers.make(answer, () => request.signal);
+      return answer;
     } finally {
       leave();
     }
