@@ -75,10 +75,12 @@ export function positiveGracePeriod(object: KubeObject): void {
 function keepButResources(pod: Pod, old: Pod): void {
   const [spec, before] = [pod.spec, old.spec];
   if (!spec || !before) return;
+  // A list that came as null is an empty one.
   const merged = (
-    now: readonly Container[] = [],
-    then: readonly Container[] = [],
+    sent: readonly Container[] | null | undefined,
+    stored: readonly Container[] | undefined,
   ): Container[] | undefined => {
+    const [now, then] = [sent ?? [], stored ?? []];
     if (now.length !== then.length) return undefined;
     return now.every(({ name }, index) => name === then[index]?.name)
       ? now.map((container, index) => withResources(then[index]!, container))
