@@ -1,0 +1,64 @@
+import type { Duplex } from "node:stream";
+import { finished } from "node:stream/promises";
+import {
+  acceptWebSocket,
+  offeredProtocols,
+  refuseWebSocket,
+  type WebSocketRequest,
+} from "../websocket/accept.ts";
+import { type ChannelUse, WebSocketChannels } from "../websocket/channels.ts";
+import type { ForwardedConnection } from "./port-forward.ts";
+
+const protocols = ["", "v4.channel.k8s.io", "v4.base64.channel.k8s.io"];
+
+/**
+ * The ports that a client of port-forward over WebSocket names in its query, `port=80,81` or repeated. Throws an error
+ * in the words of kubelets.
+ */
+export function forwardedPorts(query: URLSearchParams): readonly number[] {
+  const values = query.getAll("port");
+  if (values.length === 0) throw new Error('query parameter "port" is required');
+  return values.flatMap((value) => {
+    if (value === "") throw new Error('query parameter "port" cannot be empty');
+    return value.split(",").map((text) => {
+      const port = Number(text);
+      if (!/^\d+$/.test(text) || port > 0xffff) {
+        throw new Error(`unable to parse ${JSON.stringify(value)} as a port`);
+      }
+      if (port < 1) throw new Error(`port ${JSON.stringify(value)} must be > 0`);
+      return port;
+    });
+  });
+}
+
+/**
+ * Answers a request to upgrade to WebSocket for port-forward, and takes over its connection, as clients other than
+ * kubectl ask for it: one connection for each port, with a channel for its data and one for an error, on which the port
+ * stands first. Resolves when all of them have ended, and the WebSocket with them, or it was refused.
+ */
+export async function portForwardOverWebSocket(
+  request: WebSocketRequest,
+  socket: Duplex,
+  head: Uint8Array,
+  ports: readonly number[],
+  onConnection: (connection: ForwardedConnection) => void,
+): Promise<void> {
+  const protocol = offeredProtocols(request).find((each) => protocols.includes(each));
+  if (protocol === undefined) return refuseWebSocket(socket);
+  const ws = await acceptWebSocket(request, socket, head, protocol);
+  if (ws === undefined) return;
+  const uses = ports.flatMap((): ChannelUse[] => ["both", "out"]);
+  const channels = new WebSocketChannels(ws, protocol, uses);
+  const ends = ports.flatMap((port, index) => {
+    const [data, error] = [channels.channel(2 * index)!, channels.channel(2 * index + 1)!];
+    const first = Buffer.alloc(2);
+    first.writeUInt16LE(port);
+    data.write(first);
+    error.write(first);
+    const over = [data, error].map((each) => finished(each, { readable: false }));
+    onConnection({ port, requestId: String(index), data, error });
+    return over;
+  });
+  await Promise.race([Promise.allSettled(ends), channels.closed]);
+  await channels.finish();
+}

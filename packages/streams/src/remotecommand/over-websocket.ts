@@ -1,0 +1,64 @@
+import { type Duplex, Readable } from "node:stream";
+import {
+  acceptWebSocket,
+  offeredProtocols,
+  refuseWebSocket,
+  type WebSocketRequest,
+} from "../websocket/accept.ts";
+import { WebSocketChannels } from "../websocket/channels.ts";
+import type { RemoteCommand, RemoteCommandOptions } from "./remote-command.ts";
+import { terminalSizes } from "./resize.ts";
+import { statusBytes } from "./status.ts";
+
+/** Protocols of exec and attach over WebSocket that a kubelet speaks. Who names none means the binary one of old. */
+export const webSocketRemoteCommandProtocols = [
+  "",
+  "channel.k8s.io",
+  "base64.channel.k8s.io",
+  "v4.channel.k8s.io",
+  "v4.base64.channel.k8s.io",
+] as const;
+
+const [stdinChannel, stdoutChannel, stderrChannel, errorChannel, resizeChannel] = [0, 1, 2, 3, 4] as const;
+
+/**
+ * Answers a request to upgrade to WebSocket for exec or attach, and takes over its connection. The first of the
+ * client's protocols that is in `supported` is spoken (v5, with channels that can be closed, is KEP-4006). Undefined if
+ * the request was refused: it has been answered then.
+ */
+export async function remoteCommandOverWebSocket(
+  request: WebSocketRequest,
+  socket: Duplex,
+  head: Uint8Array,
+  wanted: RemoteCommandOptions,
+  supported: readonly string[],
+): Promise<RemoteCommand | undefined> {
+  const protocol = offeredProtocols(request).find((each) => supported.includes(each));
+  if (protocol === undefined) {
+    await refuseWebSocket(socket);
+    return undefined;
+  }
+  const ws = await acceptWebSocket(request, socket, head, protocol);
+  if (ws === undefined) return undefined;
+  const channels = new WebSocketChannels(ws, protocol, [
+    wanted.stdin ? "in" : undefined,
+    wanted.stdout ? "out" : undefined,
+    wanted.stderr ? "out" : undefined,
+    undefined,
+    wanted.tty ? "in" : undefined,
+  ]);
+  const stdin = channels.channel(stdinChannel);
+  const stdout = channels.channel(stdoutChannel);
+  const stderr = channels.channel(stderrChannel);
+  // Tells the client that the connection stands.
+  const lowest = stdout ? stdoutChannel : stderr ? stderrChannel : errorChannel;
+  channels.send(lowest, Buffer.alloc(0), () => {});
+  return {
+    ...(stdin ? { stdin } : {}),
+    ...(stdout ? { stdout } : {}),
+    ...(stderr ? { stderr } : {}),
+    sizes: terminalSizes(channels.channel(resizeChannel) ?? Readable.from([])),
+    closed: channels.closed,
+    finish: (status) => channels.finish({ channel: errorChannel, bytes: statusBytes(status, protocol) }),
+  };
+}

@@ -1,0 +1,91 @@
+import type { Readable, Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { SpdySession } from "../spdy/session.ts";
+import type { SpdyStream } from "../spdy/stream.ts";
+import { streamTypeHeader } from "./protocol.ts";
+import { resizeMessage, type TerminalSize } from "./resize.ts";
+import { type Outcome, outcomeOf } from "./status.ts";
+
+/** Where the streams of a remote command begin and end on the client's side. */
+export interface LocalStreams {
+  readonly stdin?: Readable;
+  /** Left open at the end, as `stderr`. */
+  readonly stdout?: Writable;
+  readonly stderr?: Writable;
+  /** There is a terminal: no stderr, but sizes. */
+  readonly tty: boolean;
+  readonly sizes?: AsyncIterable<TerminalSize>;
+}
+
+/** Longest text of an error stream that is read, in bytes. */
+const longestError = 1024 * 1024;
+
+/**
+ * The client's side of exec or attach over SPDY (client-go's `remotecommand`): opens the streams, copies until stdout
+ * and stderr have ended, and resolves with what the error stream said. Rejects if a stream was refused.
+ */
+export async function runRemoteCommand(
+  session: SpdySession,
+  local: LocalStreams,
+  protocol: string,
+): Promise<Outcome> {
+  const open = (type: string): Promise<SpdyStream> => session.createStream({ [streamTypeHeader]: type });
+  // All of them before any data: the other side begins when it has them.
+  const error = await open("error");
+  const stdin = local.stdin ? await open("stdin") : undefined;
+  const stdout = local.stdout ? await open("stdout") : undefined;
+  const stderr = local.stderr && !local.tty ? await open("stderr") : undefined;
+  const resize = local.tty && /^v[345]\./.test(protocol) ? await open("resize") : undefined;
+  const said = readAll(error);
+  if (local.stdin && stdin) copyInput(local.stdin, stdin);
+  if (local.sizes && resize) sendSizes(local.sizes, resize);
+  await Promise.all([copyOutput(stdout, local.stdout), copyOutput(stderr, local.stderr)]);
+  return outcomeOf(await said, protocol);
+}
+
+/** Copies until either side ends; the end of the input is told to the command. */
+function copyInput(from: Readable, to: SpdyStream): void {
+  // Nothing is said on it the other way but that the command reads no more.
+  to.once("end", () => to.end());
+  to.resume();
+  from.once("error", () => to.end());
+  to.once("close", () => {
+    from.unpipe(to);
+    // Who still types types into the void, as long as the output lasts.
+    from.resume();
+  });
+  from.pipe(to);
+}
+
+async function copyOutput(from: SpdyStream | undefined, to: Writable | undefined): Promise<void> {
+  if (from === undefined || to === undefined) return;
+  try {
+    await pipeline(from, to, { end: false });
+  } catch {
+    // The reader is gone, or the command: what there was to say is on the error stream.
+  }
+}
+
+function sendSizes(sizes: AsyncIterable<TerminalSize>, to: SpdyStream): void {
+  void (async () => {
+    for await (const size of sizes) {
+      if (to.destroyed) return;
+      to.write(resizeMessage(size));
+    }
+  })();
+}
+
+async function readAll(stream: SpdyStream): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const part of stream as AsyncIterable<Buffer>) {
+      parts.push(part);
+      length += part.length;
+      if (length > longestError) break;
+    }
+  } catch {
+    // Cut off: what has come counts.
+  }
+  return Buffer.concat(parts);
+}

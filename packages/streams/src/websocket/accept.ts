@@ -1,0 +1,108 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import type { WebSocket } from "ws";
+
+/** What of a request decides how its connection becomes a WebSocket. Names in lower case. */
+export interface WebSocketRequest {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+}
+
+/** Longest message of a client, in bytes (that of Go's x/net/websocket). */
+const longestMessage = 32 * 1024 * 1024;
+
+/** The subprotocols that a request offers, in its order; an empty one if it offers none. */
+export function offeredProtocols({ headers }: WebSocketRequest): readonly string[] {
+  const names = (headers["sec-websocket-protocol"] ?? "").split(",").map((each) => each.trim());
+  const offered = names.filter((each) => each !== "");
+  return offered.length === 0 ? [""] : offered;
+}
+
+/**
+ * Answers a request to upgrade to WebSocket (RFC 6455), with a subprotocol if one was chosen, and takes over its
+ * connection. Undefined if the request is no good: it has been answered with 400 or 405 then, and the connection ends.
+ */
+export async function acceptWebSocket(
+  request: WebSocketRequest,
+  socket: Duplex,
+  head: Uint8Array,
+  protocol: string,
+): Promise<WebSocket | undefined> {
+  // Loaded when the first one comes: it is no small part of a start.
+  const { WebSocketServer } = await import("ws");
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: longestMessage,
+  });
+  // The library takes no protocol with a slash in its name, as the one of port-forward has: it is kept out of its sight.
+  const { "sec-websocket-protocol": _, ...headers } = request.headers;
+  if (protocol !== "") server.on("headers", (lines) => lines.push(`Sec-WebSocket-Protocol: ${protocol}`));
+  const accepted = Promise.withResolvers<WebSocket | undefined>();
+  if (socket.destroyed) return undefined;
+  socket.once("close", () => accepted.resolve(undefined));
+  server.handleUpgrade(
+    { method: request.method, headers } as IncomingMessage,
+    socket,
+    Buffer.from(head),
+    accepted.resolve,
+  );
+  const ws = await accepted.promise;
+  // What is wrong with a connection also ends it.
+  ws?.on("error", () => {});
+  return ws;
+}
+
+/**
+ * Takes over a connection as `acceptWebSocket` does, for a protocol whose messages are nothing but parts of one stream
+ * of bytes. Undefined if the request was no good.
+ */
+export async function webSocketStream(
+  request: WebSocketRequest,
+  socket: Duplex,
+  head: Uint8Array,
+  protocol: string,
+): Promise<Duplex | undefined> {
+  const ws = await acceptWebSocket(request, socket, head, protocol);
+  if (ws === undefined) return undefined;
+  const { createWebSocketStream } = await import("ws");
+  return createWebSocketStream(ws);
+}
+
+/** Whole messages to a client that says nothing itself. */
+export interface WebSocketMessages {
+  /** Sends a text, or bytes; resolves when the client can take more. Rejects if it is gone. */
+  send(message: string | Uint8Array): Promise<void>;
+  close(): void;
+  /** Resolves when the connection has ended, whoever ended it. */
+  readonly closed: Promise<void>;
+}
+
+/** Takes over a connection as `acceptWebSocket` does, to send messages. What the client sends is passed over. */
+export async function webSocketMessages(
+  request: WebSocketRequest,
+  socket: Duplex,
+  head: Uint8Array,
+  protocol: string,
+): Promise<WebSocketMessages | undefined> {
+  const ws = await acceptWebSocket(request, socket, head, protocol);
+  if (ws === undefined) return undefined;
+  return {
+    send: (message) =>
+      new Promise((resolve, reject) => ws.send(message, (error) => (error ? reject(error) : resolve()))),
+    close: () => ws.close(1000),
+    closed: new Promise((resolve) => ws.once("close", () => resolve())),
+  };
+}
+
+/** Refuses a request for a reason that is no fault of its form, as x/net/websocket does. */
+export async function refuseWebSocket(
+  socket: Duplex,
+  status: "400 Bad Request" | "403 Forbidden" = "403 Forbidden",
+): Promise<void> {
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+  socket.resume();
+  if (!socket.destroyed) await once(socket, "close");
+}
