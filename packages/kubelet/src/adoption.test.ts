@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { isAlive, processStat } from "./runtime/host/processes.ts";
 import { container, sandbox, testRuntime } from "./testing/agent.ts";
-import { eventually } from "./testing/cluster.ts";
+import { eventually } from "./testing/eventually.ts";
 
 const agentFile = fileURLToPath(new URL("./testing/agent.ts", import.meta.url));
 
@@ -81,6 +81,36 @@ for (const isolation of ["auto", "plain"]) {
   });
 }
 
+test("a command that ran in a container when the agent was killed ends with the container", async () => {
+  const root = mkdtempSync("/tmp/dk-");
+  await killedAgent(root, "auto+exec", "sleep 1000");
+  const alive = setInterval(() => {}, 1000);
+  const runtime = testRuntime(root, "auto");
+  await runtime.start();
+  const [found] = runtime.listContainers();
+  assert.equal(found?.state, "running");
+  const members = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => processStat(Number(name)))
+    .filter((stat) => stat !== undefined && environment(stat.pid).includes(`DRAY_CONTAINER_ID=${found?.id}`));
+  const commands = members.filter((stat) => stat && environment(stat.pid).includes("DRAY_EXEC_ID="));
+  assert.equal(commands.length, 2);
+  await runtime.stopContainer(found?.id ?? "", 0);
+  assert.ok(commands.every((stat) => stat && !isAlive(stat)));
+  for (const { id } of runtime.listPodSandboxes()) await runtime.removePodSandbox(id);
+  await runtime.close();
+  clearInterval(alive);
+  rmSync(root, { recursive: true });
+});
+
+function environment(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, "latin1");
+  } catch {
+    return "";
+  }
+}
+
 test("the time at which a container was found lost stays, however often the agent starts", async () => {
   const root = mkdtempSync("/tmp/dk-");
   await killedAgent(root, "plain", "sleep 1000");
@@ -125,6 +155,28 @@ test("a container whose shell is killed is gone with everything in it, and says 
   await eventually(async () => assert.ok(!isAlive(program)));
   await runtime.removePodSandbox(id);
   await runtime.close();
+  clearInterval(alive);
+  rmSync(root, { recursive: true });
+});
+
+test("an agent that was closed does nothing more when a container ends that it had left", async () => {
+  const root = mkdtempSync("/tmp/dk-");
+  const alive = setInterval(() => {}, 1000);
+  const first = testRuntime(root, "plain");
+  await first.start();
+  const { id } = await first.runPodSandbox(sandbox);
+  const made = await first.createContainer(id, container(root, ["sleep", "1000"]));
+  await first.startContainer(made.id);
+  await first.close();
+  const changes: string[] = [];
+  first.onChange((uid) => changes.push(uid));
+  const next = testRuntime(root, "plain");
+  await next.start();
+  await next.removePodSandbox(id);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  assert.deepEqual(changes, []);
+  assert.equal(first.listContainers()[0]?.state, "running");
+  await next.close();
   clearInterval(alive);
   rmSync(root, { recursive: true });
 });

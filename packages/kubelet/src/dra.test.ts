@@ -6,8 +6,9 @@ import { crc32 } from "node:zlib";
 import { Event, Pod, ServiceAccount } from "@dray/api/core/v1";
 import { ResourceClaim } from "@dray/api/resource/v1";
 import type { Kubelet } from "./index.ts";
-import { eventually, podBecomes, podOn, type TestCluster, testCluster } from "./testing/cluster.ts";
+import { podBecomes, podOn, type TestCluster, testCluster } from "./testing/cluster.ts";
 import { type TestDriver, testDriver } from "./testing/driver.ts";
+import { eventually } from "./testing/eventually.ts";
 
 const name = "gpu.example.com";
 let cluster: TestCluster;

@@ -7,8 +7,9 @@ import { Node, Pod, ServiceAccount } from "@dray/api/core/v1";
 import { ResourceSlice } from "@dray/api/resource/v1";
 import { type Clock, systemClock } from "@dray/client";
 import { formatCheckpoint, parseCheckpoint } from "./dra/checkpoint.ts";
-import { eventually, podBecomes, podOn, type TestCluster, testCluster } from "./testing/cluster.ts";
+import { podBecomes, podOn, type TestCluster, testCluster } from "./testing/cluster.ts";
 import { testDriver } from "./testing/driver.ts";
+import { eventually } from "./testing/eventually.ts";
 
 /** Half a minute takes a moment; shorter times are as they are. */
 const hasty: Clock = {

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { ConfigMap, Event, Pod, type PodSpec, Secret, ServiceAccount } from "@dray/api/core/v1";
 import type { Kubelet } from "./index.ts";
-import { eventually, podBecomes, podOn, type TestCluster, testCluster } from "./testing/cluster.ts";
+import { podBecomes, podOn, type TestCluster, testCluster } from "./testing/cluster.ts";
+import { eventually } from "./testing/eventually.ts";
 
 for (const isolation of ["auto", "plain"] as const)
   describe(`isolation ${isolation}`, () => {

@@ -368,6 +368,9 @@ export class PodWorker {
         terminationMessagePath: spec.terminationMessagePath ?? "/dev/termination-log",
         hash: createHash("sha256").update(JSON.stringify(spec)).digest("hex").slice(0, 16),
         init: (pod.spec.initContainers ?? []).some(({ name }) => name === spec.name),
+        stdin: spec.stdin ?? false,
+        stdinOnce: spec.stdinOnce ?? false,
+        tty: spec.tty ?? false,
       });
       this.#event(pod, "Normal", "Created", `Created container: ${spec.name}`);
       await runtime.startContainer(container.id);

@@ -1,3 +1,5 @@
+import type { Duplex, Readable, Writable } from "node:stream";
+
 /**
  * What the node agent asks of a container runtime, in the shape of CRI: sandboxes (one a pod) hold containers; a
  * container is created, started, stopped, removed. Nothing here knows pods of the API or claims.
@@ -54,6 +56,12 @@ export interface ContainerConfig {
   readonly hash: string;
   /** True for init containers, so that an agent that comes back can tell. */
   readonly init: boolean;
+  /** Its standard input stays open for those who attach; else there is none. */
+  readonly stdin: boolean;
+  /** The first who attaches with standard input closes it when he ends. */
+  readonly stdinOnce: boolean;
+  /** It runs in a terminal. */
+  readonly tty: boolean;
 }
 
 export type ContainerState = "created" | "running" | "exited";
@@ -77,6 +85,22 @@ export interface ExecResult {
   readonly exitCode: number;
   /** Standard output and error, cut at 10 KiB. */
   readonly output: string;
+}
+
+/** The size of a terminal in characters (`TerminalSize` of remote commands). */
+export interface TerminalSize {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** What a client sends and wants. The runtime ends the outputs when everything is written. */
+export interface ClientStreams {
+  readonly stdin: Readable | undefined;
+  readonly stdout: Writable | undefined;
+  /** With a terminal all output is `stdout`. */
+  readonly stderr: Writable | undefined;
+  /** The sizes of the client's terminal as they change. */
+  readonly resize: AsyncIterable<TerminalSize> | undefined;
 }
 
 /** A line of a container's log, with its end if it has one yet. */
@@ -123,6 +147,25 @@ export interface RuntimeService {
   listContainers(): readonly Container[];
   /** Runs a command beside the container's program: same file system, environment and address. */
   execSync(id: string, command: readonly string[], timeoutMilliseconds: number): Promise<ExecResult>;
+  /**
+   * Runs a command as `execSync` does, with the client's streams; resolves with its exit code when it has ended and
+   * all its output is written. The command is killed when `signal` aborts. Rejects if it cannot be started.
+   */
+  exec(
+    id: string,
+    command: readonly string[],
+    tty: boolean,
+    streams: ClientStreams,
+    signal: AbortSignal,
+  ): Promise<number>;
+  /**
+   * Sends what the container prints from now on, and gives it what the client sends if it has a standard input.
+   * Resolves when the container or the client's input has ended (the latter does not count for a container with
+   * `stdinOnce` and no terminal); rejects when `signal` aborts.
+   */
+  attach(id: string, streams: ClientStreams, signal: AbortSignal): Promise<void>;
+  /** Connects a stream with a TCP port of a sandbox until both have ended; rejects if nothing listens there. */
+  portForward(sandboxId: string, port: number, stream: Duplex): Promise<void>;
   /**
    * The lines of a log file that a container was given. With `follow` it waits for more until the container has
    * ended or the signal aborts.

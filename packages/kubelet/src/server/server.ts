@@ -1,12 +1,16 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { StatusError } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import type { Client, Clock, Log } from "@dray/client";
-import type { Container, RuntimeService } from "../runtime/service.ts";
+import type { RuntimeService } from "../runtime/service.ts";
 import { authenticate, authorize } from "./authentication.ts";
+import { containersOf, findPod } from "./containers.ts";
 import { containerLog, logQuery } from "./logs.ts";
+import { StreamingEndpoints } from "./streaming.ts";
+import { type Connection, refusalTo } from "./upgrade.ts";
 
 /** With what the node serves HTTPS, all PEM. */
 export interface Serving {
@@ -29,16 +33,28 @@ export interface NodeServerOptions {
   metrics(): string;
 }
 
+/** A request on its way to an answer. */
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Present if the client asks for another protocol on this connection. */
+  readonly connection: Connection | undefined;
+}
+
 /**
- * The kubelet's own HTTPS endpoints, which the API server proxies: logs, the node's pods, health, metrics. Exec,
- * attach and port-forward will be further routes.
+ * The kubelet's own HTTPS endpoints, which the API server proxies: logs, exec, attach, port-forward, the node's pods,
+ * health, metrics.
  */
 export class NodeServer {
   readonly #options: NodeServerOptions;
   readonly #server: Server;
+  readonly #streaming: StreamingEndpoints;
+  /** Connections that ask for another protocol: the HTTP server forgets them. */
+  readonly #upgrading = new Set<Socket>();
 
   constructor(options: NodeServerOptions) {
     this.#options = options;
+    this.#streaming = new StreamingEndpoints(options);
     const { cert, key, clientCA } = options.serving;
     this.#server = createServer(
       {
@@ -46,8 +62,17 @@ export class NodeServer {
         key,
         ...(clientCA === undefined ? {} : { ca: clientCA, requestCert: true, rejectUnauthorized: false }),
       },
-      (request, response) => void this.#answer(request, response),
+      (request, response) => void this.#answer({ request, response, connection: undefined }),
     );
+    this.#server.on("upgrade", (request: IncomingMessage, duplex: Duplex, head: Buffer) => {
+      const socket = duplex as Socket;
+      // Whoever uses it listens too; until then a client that fails is simply gone.
+      socket.on("error", () => {});
+      this.#upgrading.add(socket);
+      socket.once("close", () => this.#upgrading.delete(socket));
+      const connection = { socket, head };
+      void this.#answer({ request, response: refusalTo(request, connection), connection });
+    });
   }
 
   /** Answers the port. */
@@ -63,23 +88,19 @@ export class NodeServer {
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#server.closeAllConnections();
+    for (const socket of this.#upgrading) socket.destroy();
+    await this.#streaming.close();
     await closed;
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const gone = new AbortController();
-    response.on("close", () => gone.abort());
+  async #answer(exchange: Exchange): Promise<void> {
+    const { request, response } = exchange;
     try {
       const url = new URL(request.url ?? "/", "https://node");
-      const user = await authenticate(request, this.#options.client);
-      await authorize(
-        user,
-        request.method ?? "GET",
-        url.pathname,
-        this.#options.nodeName,
-        this.#options.client,
-      );
-      await this.#route(request.method ?? "GET", url, response, gone.signal);
+      const { client, nodeName } = this.#options;
+      const user = await authenticate(request, client);
+      await authorize(user, request.method ?? "GET", url.pathname, nodeName, client);
+      await this.#route(exchange, url);
     } catch (error) {
       this.#refuse(error, response);
     }
@@ -87,15 +108,23 @@ export class NodeServer {
 
   #refuse(error: unknown, response: ServerResponse): void {
     const code = error instanceof StatusError ? error.code : 500;
-    if (code === 500) this.#options.log.error({ err: error }, "a request to the node failed");
+    if (!(error instanceof StatusError))
+      this.#options.log.error({ err: error }, "a request to the node failed");
     if (response.headersSent) response.destroy();
     else
       response.writeHead(code, { "content-type": "text/plain; charset=utf-8" }).end((error as Error).message);
   }
 
-  async #route(method: string, url: URL, response: ServerResponse, gone: AbortSignal): Promise<void> {
-    if (method !== "GET") throw StatusError.of("MethodNotAllowed", `${method} is not allowed here`);
-    const [first, ...rest] = url.pathname.split("/").slice(1).map(decodeURIComponent);
+  async #route(exchange: Exchange, url: URL): Promise<void> {
+    const { request, response } = exchange;
+    const { method = "GET" } = request;
+    const [first = "", ...rest] = url.pathname.split("/").slice(1).map(decodeURIComponent);
+    const endpoint = endpoints.get(first);
+    if (endpoint?.lengths.includes(rest.length)) {
+      if (!endpoint.methods.includes(method)) throw notAllowed(method);
+      return this.#streaming[endpoint.name]({ ...exchange, url, path: rest });
+    }
+    if (method !== "GET") throw notAllowed(method);
     const text = { "content-type": "text/plain; charset=utf-8" };
     if (first === "healthz" && rest.length === 0) response.writeHead(200, text).end("ok");
     else if (first === "metrics" && rest.length === 0)
@@ -108,7 +137,10 @@ export class NodeServer {
         );
     else if (first === "containerLogs" && rest.length === 3) {
       const [namespace = "", pod = "", container = ""] = rest;
-      await this.#logs(namespace, pod, container, url.searchParams, response, gone);
+      const gone = new AbortController();
+      response.on("close", () => gone.abort());
+      if (response.closed) return;
+      await this.#logs(namespace, pod, container, url.searchParams, response, gone.signal);
     } else throw StatusError.of("NotFound", "404 page not found");
   }
 
@@ -122,9 +154,7 @@ export class NodeServer {
   ): Promise<void> {
     const { runtime, clock } = this.#options;
     const query = logQuery(parameters, clock.now());
-    const pod = this.#options
-      .pods()
-      .find(({ metadata }) => metadata.namespace === namespace && metadata.name === podName);
+    const pod = findPod(this.#options.pods(), namespace, podName);
     if (pod === undefined) throw StatusError.of("NotFound", `pod "${podName}" not found`);
     const known = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
     if (!known.some((container) => container.name === name))
@@ -148,22 +178,32 @@ export class NodeServer {
   }
 }
 
+interface Endpoint {
+  readonly name: "exec" | "attach" | "portForward" | "run";
+  /** How many parts of the path follow, without and with the pod's UID. */
+  readonly lengths: readonly number[];
+  readonly methods: readonly string[];
+}
+
+/** Those that run or reach something in a pod, by the first part of their path. */
+const endpoints: ReadonlyMap<string, Endpoint> = new Map(
+  (
+    [
+      { name: "exec", lengths: [3, 4], methods: ["GET", "POST"] },
+      { name: "attach", lengths: [3, 4], methods: ["GET", "POST"] },
+      { name: "portForward", lengths: [2, 3], methods: ["GET", "POST"] },
+      { name: "run", lengths: [3, 4], methods: ["POST"] },
+    ] as const
+  ).map((endpoint) => [endpoint.name, endpoint]),
+);
+
+function notAllowed(method: string): StatusError {
+  return StatusError.of("MethodNotAllowed", `${method} is not allowed here`);
+}
+
 function waitingReason(pod: Pod, name: string): string {
   const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
   return statuses.find((status) => status.name === name)?.state?.waiting?.reason ?? "ContainerCreating";
-}
-
-function containersOf(runtime: RuntimeService, podUid: string, name: string): Container[] {
-  const sandboxes = new Set(
-    runtime
-      .listPodSandboxes()
-      .filter(({ config }) => config.uid === podUid)
-      .map(({ id }) => id),
-  );
-  return runtime
-    .listContainers()
-    .filter(({ sandboxId, config }) => sandboxes.has(sandboxId) && config.name === name)
-    .sort((a, b) => b.config.attempt - a.config.attempt);
 }
 
 function drained(response: ServerResponse, gone: AbortSignal): Promise<void> {

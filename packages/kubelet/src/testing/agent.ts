@@ -1,4 +1,9 @@
-/** An agent's runtime as a process of its own, for tests that kill it: `DIRECTORY COMMAND...` starts a container. */
+/**
+ * An agent's runtime as a process of its own, for tests that kill it: `DIRECTORY ISOLATION COMMAND...`
+ * starts a container. `ISOLATION+stdin`: with an input that the first client closes; `+exec`: with a command in it.
+ */
+import { once } from "node:events";
+import { PassThrough } from "node:stream";
 import { cdiRegistry } from "@dray/cdi";
 import { silentLog, systemClock } from "@dray/client";
 import { HostRuntime } from "../runtime/host/host.ts";
@@ -11,7 +16,7 @@ export function testRuntime(root: string, isolation: string): HostRuntime {
     rootDir: root,
     nodeAddress: "127.0.0.1",
     images: [],
-    isolation: isolation === "plain" ? "plain" : "auto",
+    isolation: isolation.startsWith("plain") ? "plain" : "auto",
     cdi: cdiRegistry([]),
     hostPath: (path) => path,
     clock: systemClock,
@@ -42,6 +47,9 @@ export const container = (root: string, argv: readonly string[]) => ({
   terminationMessagePath: undefined,
   hash: "",
   init: false,
+  stdin: false,
+  stdinOnce: false,
+  tty: false,
 });
 
 if (command.length > 0) {
@@ -49,7 +57,18 @@ if (command.length > 0) {
   const runtime = testRuntime(directory, isolation);
   await runtime.start();
   const { id } = await runtime.runPodSandbox(sandbox);
-  const { id: containerId } = await runtime.createContainer(id, container(directory, command));
+  const { id: containerId } = await runtime.createContainer(id, {
+    ...container(directory, command),
+    stdin: isolation.endsWith("+stdin"),
+    stdinOnce: isolation.endsWith("+stdin"),
+  });
   await runtime.startContainer(containerId);
+  if (isolation.endsWith("+exec")) {
+    const stdout = new PassThrough();
+    const streams = { stdin: undefined, stdout, stderr: undefined, resize: undefined };
+    const script = "echo here; sleep 1000; echo there";
+    void runtime.exec(containerId, ["sh", "-c", script], false, streams, new AbortController().signal);
+    await once(stdout, "data");
+  }
   process.stdout.write("started\n");
 }

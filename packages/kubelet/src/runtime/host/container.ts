@@ -35,6 +35,7 @@ export class HostContainer {
   /** When the wrapper was found to have ended without a word: killed, or the machine was restarted. */
   #lost: Loss | undefined;
   #watcher: FSWatcher | undefined;
+  #released = false;
   readonly #waiting = new Set<() => void>();
   readonly #changed: () => void;
   readonly #clock: Clock;
@@ -79,6 +80,12 @@ export class HostContainer {
     return this.#log?.onGrowth(listener) ?? (() => {});
   }
 
+  /** The agent that started it has ended: what becomes of it is for the next one to see. */
+  release(): void {
+    this.#released = true;
+    this.unwatch();
+  }
+
   unwatch(): void {
     this.#watcher?.close();
     this.#watcher = undefined;
@@ -88,7 +95,7 @@ export class HostContainer {
 
   /** Reads what has been written, and notices a wrapper that is gone. */
   refresh(wrapperGone = false): void {
-    if (this.exited || !this.launched) return;
+    if (this.exited || !this.launched || this.#released) return;
     const before = this.#traces;
     let traces = readTraces(this.directory);
     if (traces.exit === undefined && (wrapperGone || !this.#wrapperAlive(traces.wrapper))) {
@@ -168,6 +175,12 @@ export class HostContainer {
       variable: `${containerVariable}=${this.record.id}`,
     });
     return members.filter((pid) => pid !== wrapper.pid && pid !== process.pid && pid !== 1);
+  }
+
+  /** The processes of the program while it runs. */
+  processes(): number[] {
+    this.refresh();
+    return this.launched && !this.exited ? this.#members() : [];
   }
 
   /** Ends everything; resolves when nothing is left. */

@@ -1,6 +1,8 @@
-import { spawn } from "node:child_process";
+import { type StdioOptions, spawn } from "node:child_process";
+import type { Readable } from "node:stream";
 import type { Clock } from "@dray/client";
 import { type ExecResult, RuntimeError } from "../service.ts";
+import type { JoiningCommand } from "./join.ts";
 import { signal } from "./processes.ts";
 
 const outputLimit = 10 << 10;
@@ -10,20 +12,24 @@ const outputLimit = 10 << 10;
  * promise rejects with the reason `ExecTimeout`.
  */
 export function runCommand(
-  command: readonly string[],
-  env: Readonly<Record<string, string>>,
+  { argv, env }: JoiningCommand,
   timeoutMilliseconds: number,
   clock: Clock,
 ): Promise<ExecResult> {
   return new Promise((resolve, reject) => {
-    const [program = "", ...args] = command;
-    const child = spawn(program, args, { cwd: "/", env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+    const [program = "", ...args] = argv;
+    const stdio: StdioOptions = ["ignore", "pipe", "pipe", "pipe"];
+    const child = spawn(program, args, { cwd: "/", env, detached: true, stdio });
+    const outputs = child.stdio.slice(1, 4) as [Readable, Readable, Readable];
     let output = "";
     const collect = (chunk: Buffer): void => {
       if (output.length < outputLimit) output = (output + chunk.toString("utf8")).slice(0, outputLimit);
     };
-    child.stdout.on("data", collect);
-    child.stderr.on("data", collect);
+    const [stdout, stderr, report] = outputs;
+    for (const stream of [stdout, stderr]) stream.on("data", collect);
+    report.on("data", (chunk: Buffer) => {
+      if (!chunk.toString("latin1").startsWith("started ")) collect(chunk);
+    });
     let expired = false;
     const cancel = clock.after(timeoutMilliseconds, () => {
       expired = true;
@@ -37,8 +43,7 @@ export function runCommand(
       cancel();
       // A child that it left behind may hold the pipes open.
       setImmediate(() => {
-        child.stdout.destroy();
-        child.stderr.destroy();
+        for (const stream of outputs) stream.destroy();
         if (expired)
           reject(
             new RuntimeError("ExecTimeout", `command timed out after ${timeoutMilliseconds / 1000} seconds`),

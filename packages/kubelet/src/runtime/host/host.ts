@@ -11,9 +11,11 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import type { Duplex } from "node:stream";
 import type { CdiRegistry, ContainerEdits } from "@dray/cdi";
 import type { Clock, Log } from "@dray/client";
 import {
+  type ClientStreams,
   type Container,
   type ContainerConfig,
   type ExecResult,
@@ -25,16 +27,21 @@ import {
   type SandboxConfig,
 } from "../service.ts";
 import { AddressPool } from "./addresses.ts";
+import { attachTo, makeInput } from "./attach.ts";
 import { containerVariable, HostContainer, wrapperName } from "./container.ts";
 import { runCommand } from "./exec.ts";
+import { runWithStreams } from "./exec-streams.ts";
+import { forwardPort } from "./forward.ts";
 import { type ImageMapping, ImageTable } from "./images.ts";
 import { detectIsolation, type Isolation } from "./isolation.ts";
+import { carry, joinContainer } from "./join.ts";
 import { LogReader } from "./logs.ts";
 import { bootId } from "./processes.ts";
 import { type ContainerRecord, readRecord, type SandboxRecord, writeAtomically } from "./records.ts";
 import { rewriter } from "./rewrite.ts";
 import { planRoot, removeRoot, writeRoot } from "./root-plan.ts";
-import { startScript, wrapperScript } from "./scripts.ts";
+import { startCommand, startScript, terminalName, wrapperScript } from "./scripts.ts";
+import { inTerminal, shellLine } from "./terminal.ts";
 
 export interface HostRuntimeOptions {
   /** Where the runtime keeps its records; below the node's root. */
@@ -55,6 +62,8 @@ export interface HostRuntimeOptions {
 
 /** How often containers that another agent started are looked for, should their end go unnoticed. */
 const checkMilliseconds = 10_000;
+/** What the wrapper runs, in the runtime's directory. */
+const startName = "start.sh";
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /** Runs containers as processes of the host, each with the node's files mounted at the container's paths. */
@@ -91,7 +100,7 @@ export class HostRuntime implements RuntimeService {
         log.info({ reason }, "no mount name spaces: paths of volumes are rewritten instead");
     }
     // Renamed into place: shells that read the scripts of an older agent are not disturbed.
-    const start = join(directory, "start.sh");
+    const start = join(directory, startName);
     writeAtomically(start, startScript(this.#isolation));
     writeAtomically(join(directory, wrapperName), wrapperScript(this.#isolation, start));
     const pool = readRecord<{ prefix: string }>(directory, "addresses.json");
@@ -145,7 +154,7 @@ export class HostRuntime implements RuntimeService {
 
   async close(): Promise<void> {
     this.#cancelCheck?.();
-    for (const container of this.#containers.values()) container.unwatch();
+    for (const container of this.#containers.values()) container.release();
     this.#addresses?.close();
     this.#handlers.clear();
   }
@@ -249,6 +258,7 @@ export class HostRuntime implements RuntimeService {
     const isolated = isolation.type === "mounts";
     const rewrite = isolated ? (value: string) => value : rewriter(mounts);
     const env: Record<string, string> = { PATH: defaultPath, HOME: "/root" };
+    if (config.tty) env["TERM"] = "xterm";
     for (const [name, value] of config.env) env[name] = rewrite(value);
     for (const assignment of edits.env ?? []) {
       const equals = assignment.indexOf("=");
@@ -267,13 +277,24 @@ export class HostRuntime implements RuntimeService {
     const directory = isolated ? config.workingDir || "/" : rewrite(config.workingDir || root);
     mkdirSync(dirname(config.logPath), { recursive: true });
     writeFileSync(config.logPath, "", { flag: "a" });
+    const run = [directory, ...carry(env), ...command];
+    if (config.tty) this.#writeTerminal(container, env, run);
+    if (config.stdin || config.tty) await makeInput(container.directory);
     container.record = { ...container.record, bootId: bootId(), program: { env, directory, isolated } };
     this.#save(container);
     container.watch();
-    await this.#spawn(container, env, [directory, ...carry(env), ...command]);
+    await this.#spawn(container, env, run);
     const status = container.status();
     if (status.reason === "StartError")
       throw new RuntimeError("RunContainerError", status.message ?? "the container could not be started");
+  }
+
+  /** What starts the program in a terminal; the wrapper runs it instead of the start script. */
+  #writeTerminal(container: HostContainer, env: Record<string, string>, run: readonly string[]): void {
+    const { directory, record } = container;
+    const start = startCommand(this.#isolation, join(this.#options.directory, startName));
+    const { argv } = inTerminal([...start, directory, record.config.logPath, ...run], env);
+    writeFileSync(join(directory, terminalName), `unset SHELL\nexec ${shellLine(argv)}\n`, { mode: 0o600 });
   }
 
   async #spawn(container: HostContainer, env: Record<string, string>, run: readonly string[]): Promise<void> {
@@ -414,31 +435,32 @@ export class HostRuntime implements RuntimeService {
   }
 
   async execSync(id: string, command: readonly string[], timeoutMilliseconds: number): Promise<ExecResult> {
+    const joining = joinContainer(this.#get(id), this.#isolation, command);
+    return runCommand(joining, timeoutMilliseconds, this.#options.clock);
+  }
+
+  async exec(
+    id: string,
+    command: readonly string[],
+    tty: boolean,
+    streams: ClientStreams,
+    signal: AbortSignal,
+  ): Promise<number> {
     const container = this.#get(id);
-    container.refresh();
-    const { process } = container;
-    const { program, config } = container.record;
-    if (process === undefined || program === undefined)
-      throw new RuntimeError("ContainerNotRunning", `container "${config.name}" does not run`);
-    const rewrite = this.#isolation.type === "plain" ? rewriter(config.mounts) : (x: string) => x;
-    const enter =
-      this.#isolation.type === "mounts" && program.isolated
-        ? [...this.#isolation.nsenter, "--target", String(process.pid), "--"]
-        : [];
-    const script = ["/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "exec", program.directory];
-    return runCommand(
-      [...enter, ...script, ...command.map(rewrite)],
-      program.env,
-      timeoutMilliseconds,
-      this.#options.clock,
-    );
+    const joining = joinContainer(container, this.#isolation, command);
+    return runWithStreams(joining, tty, streams, container.directory, signal);
+  }
+
+  async attach(id: string, streams: ClientStreams, signal: AbortSignal): Promise<void> {
+    return attachTo(this.#get(id), streams, signal);
+  }
+
+  async portForward(sandboxId: string, port: number, stream: Duplex): Promise<void> {
+    const sandbox = this.#sandboxes.get(sandboxId);
+    if (sandbox === undefined) throw new RuntimeError("SandboxNotFound", `no sandbox ${sandboxId}`);
+    const pids = this.#of(sandboxId).flatMap((container) => container.processes());
+    return forwardPort(sandbox.config.hostNetwork ? undefined : { ip: sandbox.ip, pids }, port, stream);
   }
 }
 
 const serviceAccountDirectory = "/var/run/secrets/kubernetes.io/serviceaccount";
-
-/** A shell drops variables whose names it could not use itself: `env` carries them past it. */
-function carry(env: Record<string, string>): string[] {
-  const names = Object.keys(env).filter((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
-  return names.length === 0 ? [] : ["env", ...names.map((name) => `${name}=${env[name]}`)];
-}

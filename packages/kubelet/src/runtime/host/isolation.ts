@@ -37,7 +37,8 @@ const searchPath = [
   "/bin",
 ];
 
-function find(program: string): string | undefined {
+/** The path of a program of the machine, wherever the agent's own PATH leads. */
+export function find(program: string): string | undefined {
   return searchPath.map((directory) => join(directory, program)).find((path) => existsSync(path));
 }
 

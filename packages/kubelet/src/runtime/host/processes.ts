@@ -11,6 +11,8 @@ export interface ProcessStat extends ProcessIdentity {
   readonly state: string;
   readonly parent: number;
   readonly session: number;
+  /** Device number of its controlling terminal; 0 if it has none. */
+  readonly terminal: number;
 }
 
 /** Reads one line of /proc/PID/stat; the program's name in it may hold spaces and parentheses. */
@@ -18,11 +20,18 @@ export function parseStat(line: string): ProcessStat | undefined {
   const end = line.lastIndexOf(")");
   const pid = Number.parseInt(line, 10);
   const fields = line.slice(end + 2).split(" ");
-  const [state, parent, , session] = fields;
+  const [state, parent, , session, terminal] = fields;
   const startTime = fields[19];
   if (end < 0 || !Number.isSafeInteger(pid) || state === undefined || startTime === undefined)
     return undefined;
-  return { pid, startTime, state, parent: Number(parent), session: Number(session) };
+  return {
+    pid,
+    startTime,
+    state,
+    parent: Number(parent),
+    session: Number(session),
+    terminal: Number(terminal),
+  };
 }
 
 export function processStat(pid: number): ProcessStat | undefined {

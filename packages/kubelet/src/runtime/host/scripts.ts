@@ -1,32 +1,55 @@
 import type { Isolation, MountTools } from "./isolation.ts";
+import { shellLine } from "./terminal.ts";
+
+/** In the directory of a container that has a standard input: the pipe that is it. */
+export const stdinName = "stdin";
+/** The pipe into which a line is written to let go of the other one. */
+export const closeName = "close";
+/** In the directory of a container that has a terminal: a shell script that starts it there. */
+export const terminalName = "terminal";
+
+/** Starts what `startScript` says; its arguments follow. */
+export function startCommand(isolation: Isolation, startFile: string): string[] {
+  return [...(isolation.type === "mounts" ? isolation.unshare : []), "/bin/sh", startFile];
+}
 
 /**
  * The shell around a container: arguments are its directory, its log file, the working directory, and the command.
  * It leaves in the directory who it is (`wrapper`, a line of /proc/PID/stat) and, when all is over, the exit code
  * (`exit`), whether or not an agent is there to see it. Signals that reach the whole session do not end it. `error`
- * gets what goes wrong before the program has its log, and the word "Terminated" that some shells say.
+ * gets what goes wrong before the program has its log, and the word "Terminated" that some shells say. A process of
+ * its own holds the pipe of the input open, so that the program reads no end of it when agents come and go.
  */
 export function wrapperScript(isolation: Isolation, startFile: string): string {
-  const apart = isolation.type === "mounts" ? `${isolation.unshare.join(" ")} ` : "";
   return `
 trap : HUP INT QUIT TERM USR1 USR2 PIPE
 directory=$1
 read -r stat </proc/$$/stat
 echo "$stat" >"$directory/wrapper"
-${apart}/bin/sh '${startFile}' "$@" </dev/null >/dev/null 2>"$directory/error"
+input=/dev/null
+if [ -p "$directory/${stdinName}" ]; then
+  input=$directory/${stdinName}
+  (trap '' HUP INT QUIT TERM USR1 USR2 PIPE; exec 3<>"$directory/${closeName}" 4>"$input"; read -r _ <&3) &
+fi
+if [ -e "$directory/${terminalName}" ]; then
+  /bin/sh "$directory/${terminalName}" <"$input" >>"$2" 2>"$directory/error"
+else
+  ${shellLine(startCommand(isolation, startFile))} "$@" <"$input" >/dev/null 2>"$directory/error"
+fi
 echo "$?" >"$directory/exit"
 `;
 }
 
 /**
- * What the wrapper runs, with the same arguments: opens the log, makes the container's root where there are mount
+ * What the wrapper runs, with the same arguments: opens the log unless it is in a terminal, makes the container's root where there are mount
  * name spaces, and becomes the program. Says in the file `start` whether it could (`started` and a line of
  * /proc/PID/stat) or why not.
  */
 export function startScript(isolation: Isolation): string {
   const root = isolation.type === "mounts" ? rootScript(isolation.tools) : "";
   return `
-exec 3>"$1/start" >>"$2" 2>&1 || exit 125
+exec 3>"$1/start" || exit 125
+[ -e "$1/${terminalName}" ] || exec >>"$2" 2>&1 || exit 125
 table=$1/mounts root=$1/root
 shift 2
 ${root}

@@ -1,0 +1,137 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { closeSync } from "node:fs";
+import type { Socket } from "node:net";
+import { constants } from "node:os";
+import { join } from "node:path";
+import type { Readable, Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { type ClientStreams, RuntimeError } from "../service.ts";
+import type { JoiningCommand } from "./join.ts";
+import { makePipes, openPipe, type Pipe } from "./pipes.ts";
+import { familyMembers, type ProcessStat, parseStat, processStat, signal as send } from "./processes.ts";
+import { followSizes, inTerminal } from "./terminal.ts";
+
+/** Tells the processes of a command that runs in a container, whatever they did to their session. */
+const execVariable = "DRAY_EXEC_ID";
+
+/** A pipe for each of the standard streams that the client has; the others lead nowhere. */
+async function standardPipes(directory: string, wanted: readonly boolean[]): Promise<StandardPipes> {
+  const names = wanted.map((want, index) =>
+    want ? join(directory, `exec-${randomUUID()}-${index}`) : undefined,
+  );
+  await makePipes(names.filter((name) => name !== undefined));
+  return names.map((name, index) =>
+    name === undefined ? undefined : openPipe(name, index === 0 ? "to program" : "from program"),
+  );
+}
+
+type StandardPipes = readonly (Pipe | undefined)[];
+
+/** Starts a program with its ends of the pipes, and a pipe of its own on file descriptor 3. */
+function spawnOn(pipes: StandardPipes, { argv, env }: JoiningCommand): ChildProcess {
+  const [program = "", ...args] = argv;
+  const [input = "ignore", output = "ignore", errors = "ignore"] = pipes.map((pipe) => pipe?.theirs);
+  try {
+    return spawn(program, args, {
+      cwd: "/",
+      env: { ...env },
+      detached: true,
+      stdio: [input, output, errors, "pipe"],
+    });
+  } finally {
+    for (const pipe of pipes) if (pipe !== undefined) closeSync(pipe.theirs);
+  }
+}
+
+/**
+ * Runs a command with the streams of a client; resolves with its exit code (128 and the signal's number if a signal
+ * ended it) when it has ended and nobody writes to its outputs any more. When `signal` aborts, it is killed with all
+ * that it has started. `directory` is a place for pipes, which are gone as soon as it runs.
+ */
+export async function runWithStreams(
+  command: JoiningCommand,
+  tty: boolean,
+  streams: ClientStreams,
+  directory: string,
+  signal: AbortSignal,
+): Promise<number> {
+  const id = randomUUID();
+  const tagged = { argv: command.argv, env: { ...command.env, [execVariable]: id } };
+  const program = tty ? inTerminal(tagged.argv, { TERM: "xterm", ...tagged.env }) : tagged;
+  // A terminal has its input even where the client has none: the end of it would be typed into the terminal.
+  const wanted = [
+    tty || streams.stdin !== undefined,
+    streams.stdout !== undefined,
+    !tty && streams.stderr !== undefined,
+  ];
+  const pipes = await standardPipes(directory, wanted);
+  const [stdin, stdout, stderr] = pipes.map((pipe) => pipe?.ours);
+  const child = spawnOn(pipes, program);
+  const exited = new Promise<number>((resolve, reject) => {
+    child.once("error", (error) => reject(new RuntimeError("ExecError", error.message)));
+    child.once("exit", (code, name) => resolve(code ?? 128 + (name === null ? 0 : constants.signals[name])));
+  });
+  const leader = child.pid === undefined ? undefined : processStat(child.pid);
+  const kill = (): void => {
+    if (leader !== undefined)
+      for (const pid of familyMembers({ leader, variable: `${execVariable}=${id}` })) send(pid, "SIGKILL");
+    for (const pipe of pipes) pipe?.ours.destroy();
+  };
+  signal.addEventListener("abort", kill, { once: true });
+  try {
+    if (leader === undefined) return await exited;
+    signal.throwIfAborted();
+    const work = Promise.all([
+      exited,
+      startOf(child.stdio[3] as Readable).then((started) => {
+        if (streams.resize !== undefined) void followSizes(started, streams.resize).catch(() => {});
+      }),
+      copyOutput(stdout, streams.stdout),
+      copyOutput(stderr, streams.stderr),
+    ]);
+    if (stdin !== undefined && streams.stdin !== undefined) copyInput(streams.stdin, stdin, tty);
+    const [code] = await work;
+    if (signal.aborted) throw gone();
+    return code;
+  } catch (error) {
+    kill();
+    throw signal.aborted ? gone() : error;
+  } finally {
+    signal.removeEventListener("abort", kill);
+    for (const pipe of pipes) pipe?.ours.destroy();
+  }
+}
+
+function gone(): RuntimeError {
+  return new RuntimeError("ExecCanceled", "the client has gone");
+}
+
+/** Resolves with the program's process when it runs; rejects with what kept it from that. */
+async function startOf(report: Readable): Promise<ProcessStat> {
+  let text = "";
+  for await (const chunk of report.setEncoding("utf8")) {
+    text += chunk as string;
+    // There is more to read as long as the terminal lasts.
+    const started = parseStat(/^started (.*)\n/m.exec(text)?.[1] ?? "");
+    if (started !== undefined) return started;
+  }
+  const reason = text.trim() || "its shell has failed";
+  throw new RuntimeError("ExecError", `unable to start container process: ${reason}`);
+}
+
+async function copyOutput(from: Socket | undefined, to: Writable | undefined): Promise<void> {
+  if (from !== undefined && to !== undefined) await pipeline(from, to);
+}
+
+/** Once the program reads no more, the rest is thrown away: the client is not to be held up. */
+function copyInput(from: Readable, to: Socket, tty: boolean): void {
+  const discard = (): void => {
+    from.unpipe(to);
+    from.resume();
+  };
+  to.once("error", discard);
+  to.once("close", discard);
+  // A terminal has no end of its input: programs in it are told by a typed character.
+  from.pipe(to, { end: !tty });
+}

@@ -1,0 +1,69 @@
+import { connect, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { RuntimeError } from "../service.ts";
+import { listenersOn, socketsOf } from "./listeners.ts";
+
+/** A pod that has an address of its own. */
+export interface PodNetwork {
+  readonly ip: string;
+  readonly pids: readonly number[];
+}
+
+/**
+ * Connects a stream with a port of a pod on this machine, and goes on until both directions have ended. Without
+ * `pod`, the pod has the node's network. As a pod has no network name space of its own here, only sockets of its own
+ * processes count: programs bind to its address, to loopback or to everything.
+ */
+export async function forwardPort(pod: PodNetwork | undefined, port: number, stream: Duplex): Promise<void> {
+  const hosts = pod === undefined ? ["127.0.0.1", "::1"] : hostsOf(pod, port);
+  const socket = await dial(hosts, port);
+  // A connection that fails takes the stream with it, and the other way round.
+  const both = [pipeline(stream, socket), pipeline(socket, stream)];
+  await Promise.all(both).catch(() => {});
+  socket.destroy();
+}
+
+/** Where the pod's processes can be reached on a port, its own address first. */
+function hostsOf({ ip, pids }: PodNetwork, port: number): string[] {
+  const listeners = listenersOn(port);
+  if (listeners.length === 0) return [];
+  const own = socketsOf(pids);
+  const addresses = new Set(listeners.filter(({ inode }) => own.has(inode)).map(({ address }) => address));
+  const everything = addresses.has("0.0.0.0") || addresses.has("0".repeat(32));
+  const loopback6 = addresses.has(`${"0".repeat(24)}01000000`);
+  return [
+    ...(addresses.has(ip) || everything ? [ip] : []),
+    ...(addresses.has("127.0.0.1") ? ["127.0.0.1"] : []),
+    ...(loopback6 ? ["::1"] : []),
+  ];
+}
+
+/** The first of the hosts that answers. The error is worded as runtimes word it. */
+async function dial(hosts: readonly string[], port: number): Promise<Socket> {
+  let reason = "connection refused";
+  for (const host of hosts) {
+    try {
+      return await open(host, port);
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      if (code !== "ECONNREFUSED") reason = message;
+    }
+  }
+  const text = `dial tcp4 127.0.0.1:${port}: connect: ${reason}`;
+  throw new RuntimeError(
+    "PortForwardError",
+    `failed to connect to localhost:${port} inside the pod: ${text}`,
+  );
+}
+
+function open(host: string, port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port, allowHalfOpen: true, noDelay: true });
+    socket.once("error", reject);
+    socket.once("connect", () => {
+      socket.off("error", reject);
+      resolve(socket);
+    });
+  });
+}

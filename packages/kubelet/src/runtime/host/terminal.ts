@@ -1,0 +1,54 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { RuntimeError, type TerminalSize } from "../service.ts";
+import { find } from "./isolation.ts";
+import type { ProcessStat } from "./processes.ts";
+
+/** The program that makes terminals: Node cannot. Throws if it is not installed. */
+function terminalProgram(): string {
+  const script = find("script");
+  if (script === undefined)
+    throw new RuntimeError(
+      "RunContainerError",
+      "no terminal can be made on this node: the program script of util-linux is not installed",
+    );
+  return script;
+}
+
+/** A command as a line that a shell reads back as the same words. */
+export function shellLine(argv: readonly string[]): string {
+  return argv.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
+}
+
+/**
+ * What runs a command in a terminal of its own: `script` goes between the streams and the terminal, says nothing itself
+ * and ends with the exit code of the command. It would take its shell from the variable SHELL.
+ */
+export function inTerminal(
+  argv: readonly string[],
+  env: Readonly<Record<string, string>>,
+): { readonly argv: readonly string[]; readonly env: Readonly<Record<string, string>> } {
+  const { SHELL, ...rest } = env;
+  const shell = SHELL === undefined ? [] : ["env", `SHELL=${SHELL}`];
+  return {
+    argv: [terminalProgram(), "-qefc", `exec ${shellLine([...shell, ...argv])}`, "/dev/null"],
+    env: rest,
+  };
+}
+
+/** The device of a process's controlling terminal, which is a pseudo-terminal: their minor numbers name them. */
+function terminalDevice({ terminal }: ProcessStat): string | undefined {
+  if (terminal === 0) return undefined;
+  return `/dev/pts/${(terminal & 0xff) | ((terminal >>> 12) & 0xfff00)}`;
+}
+
+/** Gives the terminal of a process each new size, until there are no more. */
+export async function followSizes(process: ProcessStat, sizes: AsyncIterable<TerminalSize>): Promise<void> {
+  const device = terminalDevice(process);
+  for await (const { width, height } of sizes)
+    if (device !== undefined)
+      // The process may have ended, and its terminal with it.
+      await promisify(execFile)("stty", ["-F", device, "rows", `${height}`, "cols", `${width}`]).catch(
+        () => {},
+      );
+}

@@ -1,0 +1,45 @@
+import type { ServerResponse } from "node:http";
+import { Writable } from "node:stream";
+import type { RuntimeService } from "../runtime/service.ts";
+
+/** Bytes of each output that are kept, as CRI's `ExecSync` does. */
+const outputLimit = 16 << 20;
+
+/** Keeps the beginning of what is written. */
+class Beginning extends Writable {
+  readonly #chunks: Buffer[] = [];
+  #length = 0;
+
+  override _write(chunk: Buffer, _: BufferEncoding, done: () => void): void {
+    const part = chunk.subarray(0, outputLimit - this.#length);
+    this.#length += part.length;
+    if (part.length > 0) this.#chunks.push(part);
+    done();
+  }
+
+  get bytes(): Buffer {
+    return Buffer.concat(this.#chunks);
+  }
+}
+
+/**
+ * The kubelet's `/run`: a command to its end, both outputs as the answer. Rejects if it ends with another exit code
+ * than 0. It is killed when the client goes.
+ */
+export async function answerRun(
+  runtime: RuntimeService,
+  containerId: string,
+  command: readonly string[],
+  response: ServerResponse,
+): Promise<void> {
+  const gone = new AbortController();
+  response.on("close", () => gone.abort());
+  const [stdout, stderr] = [new Beginning(), new Beginning()];
+  const streams = { stdin: undefined, stdout, stderr, resize: undefined };
+  const code = await runtime.exec(containerId, command, false, streams, gone.signal);
+  if (code !== 0)
+    throw new Error(`command '${command.join(" ")}' exited with ${code}: ${stderr.bytes.toString("utf8")}`);
+  response
+    .writeHead(200, { "content-type": "application/json" })
+    .end(Buffer.concat([stdout.bytes, stderr.bytes]));
+}
