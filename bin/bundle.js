@@ -67,7 +67,7 @@ async function build(root, source, folder) {
     target: "node24",
     conditions: ["dray-source"],
     // They look for files beside themselves, or are rarely needed.
-    external: ["@grpc/grpc-js", "pino", "yaml"],
+    external: ["@grpc/grpc-js", "pino", "ws", "yaml"],
     logLevel: "silent",
   });
   const inputs = filesBehind(Object.keys(metafile.inputs)).map((file) => {

@@ -1,9 +1,10 @@
 import type { TLSSocket } from "node:tls";
 import type { Credential } from "@dray/client";
+import { subprotocolToken } from "./upgrade/request.ts";
 
 /** What a client offers to be authenticated by: its certificate before its token, as upstream asks them. */
 export function credentialOf(socket: TLSSocket, headers: Readonly<Record<string, string>>): Credential {
-  const token = bearerToken(headers["authorization"]);
+  const token = bearerToken(headers["authorization"]) ?? subprotocolToken({ headers });
   const peer = peerOf(socket);
   if (peer.credential !== undefined && Date.now() < peer.validUntil) return peer.credential;
   if (token !== undefined) return { type: "bearer", token };

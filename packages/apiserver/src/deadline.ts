@@ -34,24 +34,48 @@ export async function answeredWithin(
   request: ApiRequest,
   answer: (request: ApiRequest) => Promise<ApiResponse>,
 ): Promise<ApiResponse> {
-  const over = new AbortController();
+  const timed = new TimedRequest(request);
   const late = Promise.withResolvers<ApiResponse>();
   const cancel = clock.after(milliseconds, () => {
-    over.abort();
+    timed.end();
     late.resolve(textResponse(504, `${body}\n`));
-  });
-  // Most requests never look at their signal, and joining two is not free.
-  let joined: AbortSignal | undefined;
-  const timed = Object.defineProperty({ ...request }, "signal", {
-    enumerable: true,
-    get: () => {
-      joined ??= AbortSignal.any([request.signal, over.signal]);
-      return joined;
-    },
   });
   try {
     return await Promise.race([answer(timed), late.promise]);
   } finally {
     cancel();
+  }
+}
+
+/** A request that may also end because its time is over. */
+class TimedRequest implements ApiRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: ApiRequest["headers"];
+  readonly repeated?: NonNullable<ApiRequest["repeated"]>;
+  readonly body?: NonNullable<ApiRequest["body"]>;
+  readonly credential: ApiRequest["credential"];
+  readonly #request: ApiRequest;
+  readonly #over = new AbortController();
+  #signal: AbortSignal | undefined;
+
+  constructor(request: ApiRequest) {
+    this.method = request.method;
+    this.url = request.url;
+    this.headers = request.headers;
+    if (request.repeated !== undefined) this.repeated = request.repeated;
+    if (request.body !== undefined) this.body = request.body;
+    this.credential = request.credential;
+    this.#request = request;
+  }
+
+  /** Most requests never look at their signal, and joining two is not free. */
+  get signal(): AbortSignal {
+    this.#signal ??= AbortSignal.any([this.#request.signal, this.#over.signal]);
+    return this.#signal;
+  }
+
+  end(): void {
+    this.#over.abort();
   }
 }

@@ -1,7 +1,7 @@
 export { admissionPluginNames } from "./admission/plugin-names.ts";
 export type { TokenEntry } from "./authentication/authenticate.ts";
 export type { KubeletClient } from "./kubelet.ts";
-export { bodyLimit, type Listener, type ListenOptions } from "./listener.ts";
+export type { Listener, ListenOptions } from "./listener.ts";
 export {
   type Certificate,
   type CertificateOptions,
@@ -9,4 +9,5 @@ export {
   createSigningKey,
   issueCertificate,
 } from "./pki.ts";
+export { bodyLimit } from "./serve.ts";
 export { type ApiServer, createServer, type ServerOptions } from "./server.ts";

@@ -120,7 +120,7 @@ const causes: Readonly<Record<string, string>> = {
 };
 
 /** A failed connection in the words of Go. */
-function dialError({ code = "", message }: NodeJS.ErrnoException, host: string, port: string): string {
+export function dialError({ code = "", message }: NodeJS.ErrnoException, host: string, port: string): string {
   const cause = causes[code];
   return cause === undefined ? message : `dial tcp ${host}:${port}: connect: ${cause}`;
 }

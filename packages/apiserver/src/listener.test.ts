@@ -328,3 +328,35 @@ test("long lists that are on their way leave room for other requests of the conn
   session.destroy();
   await server.close();
 });
+
+test("by HTTP/2 a HEAD has no body, who asks whether to go on is told to, and CONNECT is refused", async () => {
+  const { server } = await testServer({ serving });
+  const listener = await server.listen();
+  const session = connect(listener.url, { ca: authority.certificate });
+  const authorization = "Bearer admin-token";
+  const path = "/api/v1/namespaces/default";
+
+  const head = session.request({ ":method": "HEAD", ":path": path, authorization }, { endStream: true });
+  const [headers] = await once(head, "response");
+  assert.equal(headers[":status"], 405);
+  assert.equal((await head.toArray()).length, 0);
+
+  const post = session.request({
+    ":method": "POST",
+    ":path": `${path}/configmaps`,
+    authorization,
+    "content-type": "application/json",
+    expect: "100-continue",
+  });
+  await once(post, "continue");
+  post.end('{"metadata":{"name":"a"}}');
+  const [created] = await once(post, "response");
+  assert.equal(created[":status"], 201);
+  post.resume();
+
+  const tunnel = session.request({ ":method": "CONNECT", ":authority": "127.0.0.1:80" });
+  const [refused] = await once(tunnel, "response");
+  assert.equal(refused[":status"], 405);
+  session.destroy();
+  await server.close();
+});

@@ -12,40 +12,47 @@ const verbs: Readonly<Record<string, string | undefined>> = {
   update: "PUT",
 };
 
-interface Histogram {
-  /** By bound, not cumulative; the last is beyond all bounds. */
-  readonly counts: number[];
+/** The requests of one kind. */
+interface Counted {
+  readonly byCode: Map<number, number>;
+  /** How long they took, by bound, not cumulative; the last is beyond all bounds. */
+  readonly durations: number[];
+  /** Seconds. */
   sum: number;
 }
 
 /** Counts what the server does, under the names of kube-apiserver. */
 export class Metrics {
-  readonly #requests = new Map<string, number>();
-  readonly #durations = new Map<string, Histogram>();
+  /** By their labels. */
+  readonly #requests = new Map<string, Counted>();
 
   /** One request has been answered; `milliseconds` up to the beginning of the answer. */
   count(method: string, info: RequestInfo | undefined, code: number, milliseconds: number): void {
     const labels = labelsOf(method, info);
-    const total = `code="${code}",${labels}`;
-    this.#requests.set(total, (this.#requests.get(total) ?? 0) + 1);
-    let histogram = this.#durations.get(labels);
-    if (histogram === undefined) {
-      histogram = { counts: new Array<number>(bounds.length + 1).fill(0), sum: 0 };
-      this.#durations.set(labels, histogram);
+    let counted = this.#requests.get(labels);
+    if (counted === undefined) {
+      const durations = new Array<number>(bounds.length + 1).fill(0);
+      counted = { byCode: new Map(), durations, sum: 0 };
+      this.#requests.set(labels, counted);
     }
+    counted.byCode.set(code, (counted.byCode.get(code) ?? 0) + 1);
     const seconds = milliseconds / 1000;
     const bucket = bounds.findIndex((bound) => seconds <= bound);
-    histogram.counts[bucket < 0 ? bounds.length : bucket]!++;
-    histogram.sum += seconds;
+    counted.durations[bucket < 0 ? bounds.length : bucket]!++;
+    counted.sum += seconds;
   }
 
   /** The text exposition format of Prometheus. */
   text(storage: Storage, overload: Overload): string {
     const lines = ["# TYPE apiserver_request_total counter"];
-    for (const [labels, count] of this.#requests) lines.push(`apiserver_request_total{${labels}} ${count}`);
+    for (const [labels, { byCode }] of this.#requests) {
+      for (const [code, count] of byCode) {
+        lines.push(`apiserver_request_total{code="${code}",${labels}} ${count}`);
+      }
+    }
     lines.push("# TYPE apiserver_request_duration_seconds histogram");
-    for (const [labels, histogram] of this.#durations) {
-      lines.push(...histogramLines("apiserver_request_duration_seconds", labels, histogram));
+    for (const [labels, counted] of this.#requests) {
+      lines.push(...histogramLines("apiserver_request_duration_seconds", labels, counted));
     }
     lines.push("# TYPE apiserver_current_inflight_requests gauge");
     for (const kind of ["mutating", "readOnly"] as const) {
@@ -62,10 +69,10 @@ export class Metrics {
   }
 }
 
-function histogramLines(name: string, labels: string, { counts, sum }: Histogram): string[] {
+function histogramLines(name: string, labels: string, { durations, sum }: Counted): string[] {
   const lines: string[] = [];
   let total = 0;
-  counts.forEach((count, index) => {
+  durations.forEach((count, index) => {
     total += count;
     lines.push(`${name}_bucket{${labels},le="${bounds[index] ?? "+Inf"}"} ${total}`);
   });

@@ -7,6 +7,7 @@ import { parseJSON } from "./json.ts";
 export async function discard(response: ApiResponse): Promise<void> {
   if (response.type === "watch") for await (const _ of response.events) break;
   if (response.type === "bytes") for await (const _ of response.chunks) break;
+  if (response.type === "upgrade") response.discard();
 }
 
 /** The whole answer, whatever it is. */
@@ -14,7 +15,8 @@ export async function bytesOf(response: ApiResponse): Promise<Buffer> {
   if (response.type === "body") return Buffer.from(response.bytes());
   const parts: Uint8Array[] = [];
   if (response.type === "bytes") for await (const chunk of response.chunks) parts.push(chunk);
-  else for await (const frame of response.events) parts.push(frame.bytes());
+  else if (response.type === "watch") for await (const frame of response.events) parts.push(frame.bytes());
+  else response.discard();
   return Buffer.concat(parts);
 }
 

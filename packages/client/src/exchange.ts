@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream";
 import type { KubeObject } from "@dray/api";
 
 /**
@@ -42,7 +43,7 @@ export type Credential =
   /** Made in process for a named user. */
   | { readonly type: "user"; readonly user: UserInfo };
 
-export type ApiResponse = BodyResponse | WatchResponse | ByteStreamResponse;
+export type ApiResponse = BodyResponse | WatchResponse | ByteStreamResponse | UpgradeResponse;
 
 interface ResponseHead {
   readonly status: number;
@@ -75,6 +76,19 @@ export interface WatchFrame {
 export interface ByteStreamResponse extends ResponseHead {
   readonly type: "bytes";
   readonly chunks: AsyncIterable<Uint8Array>;
+}
+
+/** A connection that goes on in another protocol: exec, attach, port-forward. Only HTTP/1.1 can carry it. */
+export interface UpgradeResponse extends ResponseHead {
+  readonly type: "upgrade";
+  readonly status: 101;
+  /**
+   * Takes over the client's connection: answers the request on it, and speaks the new protocol until either side ends.
+   * `head` are bytes behind the request that were read already.
+   */
+  accept(socket: Duplex, head: Uint8Array): void;
+  /** Instead of `accept`, where there is no connection to take over. */
+  discard(): void;
 }
 
 export type WatchEventType = "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";

@@ -26,6 +26,9 @@ export class Authenticator {
   /** By digest, so that looking a token up takes the same time whichever it is. */
   readonly #tokens: ReadonlyMap<string, TokenEntry>;
 
+  /** Who shows a certificate: a connection has one, whatever it asks. */
+  readonly #certified = new WeakMap<Credential, UserInfo>();
+
   constructor(options: AuthenticatorOptions) {
     this.#options = options;
     this.#tokens = new Map(options.tokens.map((entry) => [digest(entry.token), entry]));
@@ -38,15 +41,14 @@ export class Authenticator {
         return anonymous;
       case "user":
         return credential.user;
-      case "certificate":
-        return withAuthenticated({
-          name: credential.commonName,
-          groups: credential.organizations,
-          ...(credential.uid === undefined ? {} : { uid: credential.uid }),
-          ...(credential.fingerprint === undefined
-            ? {}
-            : { extra: { [credentialId]: [`X509SHA256=${credential.fingerprint}`] } }),
-        });
+      case "certificate": {
+        let user = this.#certified.get(credential);
+        if (user === undefined) {
+          user = certifiedUser(credential);
+          this.#certified.set(credential, user);
+        }
+        return user;
+      }
       case "bearer": {
         const user = this.user(credential.token, this.#options.audiences);
         if ("error" in user) throw StatusError.of("Unauthorized", "Unauthorized");
@@ -71,6 +73,17 @@ export class Authenticator {
 }
 
 const credentialId = "authentication.kubernetes.io/credential-id";
+
+function certifiedUser(credential: Credential & { readonly type: "certificate" }): UserInfo {
+  return withAuthenticated({
+    name: credential.commonName,
+    groups: credential.organizations,
+    ...(credential.uid === undefined ? {} : { uid: credential.uid }),
+    ...(credential.fingerprint === undefined
+      ? {}
+      : { extra: { [credentialId]: [`X509SHA256=${credential.fingerprint}`] } }),
+  });
+}
 
 function digest(token: string): string {
   return createHash("sha256").update(token).digest("hex");

@@ -57,6 +57,7 @@ interface WantedUser {
 }
 
 function wantedUser({ headers, repeated = {} }: Headers): WantedUser | undefined {
+  if (!Object.keys(headers).some((header) => header.startsWith("impersonate-"))) return undefined;
   const values = (header: string): readonly string[] =>
     repeated[header] ?? (headers[header] === undefined ? [] : [headers[header]]);
   // A client may name a key like something that every object has.

@@ -1,7 +1,7 @@
 import { type KubeObject, StatusError } from "@dray/api";
 import { decode } from "../codec.ts";
-import { bodyLimit } from "../listener.ts";
 import type { FieldValidation } from "../request/options.ts";
+import { bodyLimit } from "../serve.ts";
 import type { Context } from "./context.ts";
 
 const bodyTypes = "application/json, application/yaml, application/vnd.kubernetes.protobuf";

@@ -1,10 +1,11 @@
 import { type KubeObject, StatusError } from "@dray/api";
-import type { Pod } from "@dray/api/core/v1";
+import type { Node, Pod } from "@dray/api/core/v1";
 import type { ApiResponse } from "@dray/client";
-import { dial, kubeletAddress } from "../kubelet.ts";
+import { kubeletAddress, type Target } from "../kubelet.ts";
 import { queryBoolean } from "../request/info.ts";
 import { portsOption } from "../request/values.ts";
 import { forbidden } from "../response.ts";
+import { isUpgrade, isWebSocket, subprotocols } from "../upgrade/request.ts";
 import { chosenContainer, nodeOf } from "./container.ts";
 import type { Context } from "./context.ts";
 import { writeOf } from "./write.ts";
@@ -34,31 +35,74 @@ export async function admitConnection(context: Context, options: object): Promis
   await registry.admit(write, "CONNECT", object, { group: "", version: "v1", kind });
 }
 
+/** Nodes whose kubelet takes WebSockets of every protocol say so (KEP-4006): nothing is translated for them. */
+const kubeletTakesWebSockets = "ExtendWebSocketsToKubelet";
+
 /** GET and POST on `pods/attach`, `exec` and `portforward`: a stream from the kubelet of the pod's node. */
 export async function streamFromPod(context: Context): Promise<ApiResponse> {
-  const { info, served, registry } = context;
+  const { info, served, registry, request } = context;
   const ofContainer = info.subresource !== "portforward";
-  const container = info.query.get("container") ?? "";
-  await admitConnection(context, ofContainer ? streamOptions(context) : { ports: ports(context) });
+  const options: StreamOptions = ofContainer ? streamOptions(context) : { ports: ports(context) };
+  await admitConnection(context, options);
   checkMayCreate(context);
   const pod = registry.need(served, info.namespace, info.name).object as Pod;
-  if (ofContainer) chosenContainer(pod, container);
+  const container = ofContainer ? chosenContainer(pod, info.query.get("container") ?? "") : "";
   const nodeName = pod.spec?.nodeName ?? "";
   if (nodeName === "") {
     throw StatusError.of("BadRequest", `pod ${info.name} does not have a host assigned`);
   }
-  const { host, port } = kubeletAddress(nodeOf(context, nodeName));
-  const { headers } = context.request;
-  if (headers["upgrade"] === undefined) throw StatusError.of("BadRequest", "Upgrade request required");
-  await dial(host, port);
-  throw StatusError.of("ServiceUnavailable", "this API server does not pass streams on to kubelets");
+  const node = nodeOf(context, nodeName);
+  const target = kubeletTarget(context, node);
+  const path = kubeletPath(context, container, options);
+  if (isWebSocket(request) && node.status?.declaredFeatures?.includes(kubeletTakesWebSockets) !== true) {
+    const offered = subprotocols(request);
+    if (ofContainer) {
+      const { translated, translatedProtocol } = await import("../upgrade/translate.ts");
+      const { stdin = false, stdout = false, stderr = false, tty = false } = options;
+      const wanted = { stdin, stdout, stderr, tty };
+      if (offered.includes(translatedProtocol)) return translated(target, request, path, wanted, context);
+    } else {
+      const { tunnelled, tunnelledProtocols } = await import("../upgrade/tunnel.ts");
+      if (tunnelledProtocols(request).length > 0) return tunnelled(target, request, path, context.clock);
+    }
+  }
+  if (!isUpgrade(request)) throw StatusError.of("BadRequest", "Upgrade request required");
+  const { upgradeThrough } = await import("../upgrade/through.ts");
+  return upgradeThrough(target, request, path, context.clock);
+}
+
+function kubeletTarget({ kubelet }: Context, node: Node): Target {
+  const { host, port } = kubeletAddress(node);
+  return { scheme: "https", host, port: String(port), ...(kubelet === undefined ? {} : { client: kubelet }) };
+}
+
+/** Where a kubelet serves it, with its own names of the options. */
+function kubeletPath({ info }: Context, container: string, options: StreamOptions): string {
+  const { command = [], ports = [] } = options;
+  const query = new URLSearchParams(command.map((word): [string, string] => ["command", word]));
+  for (const [name, parameter] of Object.entries(kubeletParameters)) {
+    if (options[name as keyof typeof kubeletParameters]) query.append(parameter, "1");
+  }
+  if (ports.length > 0) query.append("port", ports.join(","));
+  const kind = info.subresource === "portforward" ? "portForward" : info.subresource;
+  const parts = [kind, info.namespace, info.name, ...(container === "" ? [] : [container])];
+  return `/${parts.map(encodeURIComponent).join("/")}${query.size > 0 ? `?${query}` : ""}`;
+}
+
+const kubeletParameters = { stderr: "error", stdin: "input", stdout: "output", tty: "tty" } as const;
+
+/** PodExecOptions, PodAttachOptions and PodPortForwardOptions in one. */
+interface StreamOptions extends Partial<Record<keyof typeof kubeletParameters, true>> {
+  readonly container?: string;
+  readonly command?: readonly string[];
+  readonly ports?: readonly number[];
 }
 
 function ports({ info }: Context): number[] {
   return portsOption(info.query, "ports");
 }
 
-function streamOptions({ info }: Context): object {
+function streamOptions({ info }: Context): StreamOptions {
   const { query } = info;
   const flags = ["stdin", "stdout", "stderr", "tty"].filter((name) => queryBoolean(query, name));
   const container = query.get("container");

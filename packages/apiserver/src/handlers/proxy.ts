@@ -5,6 +5,7 @@ import type { ApiResponse } from "@dray/client";
 import { forward, kubeletAddress, type Target } from "../kubelet.ts";
 import { bodyResponse, notFound } from "../response.ts";
 import { objectKey } from "../storage/keys.ts";
+import { isUpgrade } from "../upgrade/request.ts";
 import { admitConnection } from "./connect.ts";
 import { nodeOf } from "./container.ts";
 import type { Context } from "./context.ts";
@@ -17,6 +18,11 @@ export async function proxy(context: Context, rest: readonly string[]): Promise<
   const target = targets[served.resource]!(context, reference(context));
   const mark = request.url.indexOf("?");
   const query = mark < 0 ? "" : request.url.slice(mark);
+  if (isUpgrade(request)) {
+    // As upstream: a connection that is upgraded goes to the path alone, without the query.
+    const { upgradeThrough } = await import("../upgrade/through.ts");
+    return upgradeThrough(target, request, encodeURI(path) || "/", context.clock);
+  }
   if (path === "" && (request.method === "GET" || request.method === "HEAD")) {
     return bodyResponse(301, { location: `${info.path}/${query}` }, () => "");
   }

@@ -1,14 +1,16 @@
 import { apiVersionOf, type KubeObject, StatusError } from "@dray/api";
-import type { ApiResponse, WatchEventType, WatchFrame } from "@dray/client";
+import type { ApiResponse, WatchEventType, WatchFrame, WatchResponse } from "@dray/client";
 import { encodeObject, protobufWatchFrame } from "../codec.ts";
 import { convert } from "../registry/conversion/index.ts";
+import { modelOf } from "../registry/model.ts";
 import { partial, resourceForms, tableVersion } from "../representation.ts";
 import type { Accepted } from "../request/accept.ts";
 import { type ListOptions, listOptions } from "../request/options.ts";
 import { versionProblem } from "../request/version.ts";
 import { serverError, statusObject } from "../response.ts";
 import type { CacheEvent } from "../storage/history.ts";
-import { tableOf } from "../table.ts";
+import { includedOf, tableOf } from "../table.ts";
+import { isWebSocket } from "../upgrade/request.ts";
 import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
 import { reach } from "./freshness.ts";
 import { type Selection, selectionOf } from "./select.ts";
@@ -29,16 +31,21 @@ export async function watchObjects(context: Context): Promise<ApiResponse> {
   if (problem !== undefined) throw serverError(problem);
   const selection = selectionOf(served, options, info.legacyWatch ? (info.parts[1] ?? "") : "");
   const frames = new Frames(context, wanted);
+  // Refused before the first event, not with it.
+  if (wanted.as?.kind === "Table") includedOf(tableOptions(context));
   const mediaType =
     wanted.mediaType === "application/vnd.kubernetes.protobuf"
       ? "application/vnd.kubernetes.protobuf;stream=watch"
       : "application/json";
-  return {
+  const watch: WatchResponse = {
     type: "watch",
     status: 200,
     headers: { "cache-control": "no-cache, private", "content-type": mediaType, ...headersOf(context) },
     events: events(context, registry.cache(served), options, selection, frames),
   };
+  if (!isWebSocket(context.request)) return watch;
+  const { watchOverWebSocket } = await import("../upgrade/watch.ts");
+  return watchOverWebSocket(context.request, watch, context);
 }
 
 type Cache = ReturnType<Context["registry"]["cache"]>;
@@ -81,7 +88,7 @@ async function* events(
         if (pace.ended) return;
         if (selection.matches(object)) yield frames.of("ADDED", object);
       }
-      if (options.sendInitialEvents && options.allowWatchBookmarks) yield frames.bookmark(from, true);
+      if (options.allowWatchBookmarks) yield frames.bookmark(from, true);
     }
     while (!pace.ended) {
       const changes = reader.next();
@@ -240,12 +247,15 @@ class Frames {
   }
 
   bookmark(revision: number, initialEventsEnd: boolean): WatchFrame {
-    const { served } = this.#context;
+    const { served, registry } = this.#context;
     const metadata = {
       resourceVersion: String(revision),
       ...(initialEventsEnd ? { annotations: { "k8s.io/initial-events-end": "true" } } : {}),
     };
-    const object = { kind: served.kind, apiVersion: apiVersionOf(served), metadata } as unknown as KubeObject;
+    const tree = { kind: served.kind, apiVersion: apiVersionOf(served), metadata };
+    // An object of which nothing is said has the fields that are never left out.
+    const raw = { tree, duplicates: [], typed: false };
+    const object = modelOf(served).decode(raw, registry.features.version).object as unknown as KubeObject;
     if (this.#accepted.as === undefined) return this.#frame("BOOKMARK", object);
     return this.#frame("BOOKMARK", this.#shown(object));
   }

@@ -1,0 +1,230 @@
+import { promisify } from "node:util";
+import type { ApiRequest, ApiResponse, Log } from "@dray/client";
+import { encodeJSON } from "./codec.ts";
+import { credentialOf } from "./credential.ts";
+import type { AnswerHeaders, Exchange } from "./exchange.ts";
+import { statusObject } from "./response.ts";
+
+/** Largest body of a request, in bytes. */
+export const bodyLimit = 3_145_728;
+/** Bytes of bodies that may wait for their readers, all clients together: above it 429 is answered instead. */
+const unsentLimit = 256 * 2 ** 20;
+/** A body that may be larger is only read after its sender has shown that he may send it. */
+const trustedBody = 64 * 1024;
+/** Answers of more bytes than this are compressed for who accepts it (defaultGzipThresholdBytes of kube-apiserver). */
+const compressAbove = 128 * 1024;
+
+/** What answers the requests. */
+export interface Answering {
+  handle(request: ApiRequest): Promise<ApiResponse>;
+  /** The answer to a request without its body, if that is refused whatever the body says. */
+  refusal(head: ApiRequest): ApiResponse | undefined;
+}
+
+/** Why the signal of a request is aborted. One for all: an error of its own for each would cost a stack trace. */
+const ended = new Error("the exchange with the client has ended");
+const nothing = new Uint8Array();
+
+/** Answers the exchanges of one listener. */
+export class Service {
+  readonly #answering: Answering;
+  readonly #log: Log;
+  /** Milliseconds after which a client is cut off that takes nothing of its watch, or owes its body. */
+  readonly #patience: number;
+  /** How many bytes all the clients have yet to take. */
+  #unsent = 0;
+
+  constructor(answering: Answering, log: Log, patience: number) {
+    this.#answering = answering;
+    this.#log = log;
+    this.#patience = patience;
+  }
+
+  /** Answers it, whatever happens. Never throws. */
+  serve(exchange: Exchange): void {
+    const { answer, body, url } = exchange;
+    const away = (error: Error): void => this.#log.debug({ error, url }, "a client has gone away");
+    answer.on("error", away);
+    body?.on("error", away);
+    this.#serve(exchange).catch((error: unknown) => {
+      if (answer.destroyed) {
+        this.#log.debug({ error, url }, "a client has gone away");
+        return;
+      }
+      this.#log.error({ error, url }, "an answer could not be sent");
+      if (exchange.begun) exchange.cutOff();
+      else fail(exchange, "InternalError", 500, "Internal error occurred: the answer could not be encoded");
+    });
+  }
+
+  async #serve(exchange: Exchange): Promise<void> {
+    const request = new ExchangeRequest(exchange);
+    let response = mayBeLarge(exchange) ? this.#answering.refusal(request) : undefined;
+    if (response !== undefined) exchange.leaveBody();
+    else {
+      const body = await readBody(exchange, this.#patience);
+      if (body === undefined) {
+        exchange.leaveBody();
+        fail(exchange, "RequestEntityTooLarge", 413, `Request entity too large: limit is ${bodyLimit}`);
+        return;
+      }
+      request.body = body;
+      response = await this.#answering.handle(request);
+    }
+    if (exchange.answer.destroyed) {
+      if (response.type === "upgrade") response.discard();
+      return;
+    }
+    if (response.type === "upgrade") exchange.takeOver(response);
+    else if (response.type !== "body") await this.#stream(exchange, request, response);
+    else if (response.status === 304 || exchange.method === "HEAD")
+      exchange.only(response.status, response.headers);
+    else await this.#send(exchange, response.status, response.headers, response.bytes());
+  }
+
+  async #send(exchange: Exchange, status: number, headers: AnswerHeaders, bytes: Uint8Array): Promise<void> {
+    const { answer } = exchange;
+    const large = bytes.length > compressAbove;
+    if (large && this.#unsent + bytes.length > unsentLimit && this.#unsent > 0) {
+      const message = "Too many requests, please try again later.";
+      fail(exchange, "TooManyRequests", 429, message, { "retry-after": "1" });
+      return;
+    }
+    this.#unsent += bytes.length;
+    answer.once("close", () => {
+      this.#unsent -= bytes.length;
+    });
+    const encodings = large ? (exchange.headers["accept-encoding"] ?? "").split(",") : [];
+    if (!encodings.some((encoding) => encoding.trim() === "gzip")) {
+      exchange.begin(status, { ...headers, "content-length": String(bytes.length) });
+      answer.end(bytes);
+      return;
+    }
+    const { gzip } = await import("node:zlib");
+    const packed = await promisify(gzip)(bytes, { level: 1 });
+    if (answer.destroyed) return;
+    exchange.begin(status, {
+      ...headers,
+      "content-encoding": "gzip",
+      vary: [headers["vary"] ?? [], "Accept-Encoding"].flat(),
+      "content-length": String(packed.length),
+    });
+    answer.end(packed);
+  }
+
+  async #stream(
+    exchange: Exchange,
+    { signal, url }: ApiRequest,
+    response: Extract<ApiResponse, { type: "watch" | "bytes" }>,
+  ): Promise<void> {
+    const { answer } = exchange;
+    exchange.beginStream(response.status, response.headers);
+    // Who reads a log slowly holds up nothing of ours; a watch holds on to what has happened since.
+    const limit = response.type === "watch" ? this.#patience : undefined;
+    for await (const part of response.type === "watch" ? response.events : response.chunks) {
+      if (signal.aborted) break;
+      const chunk = part instanceof Uint8Array ? part : part.bytes();
+      if (answer.write(chunk) || (await drained(exchange, signal, limit))) continue;
+      this.#log.warn({ url }, "a client that takes nothing of its watch was cut off");
+      exchange.cutOff();
+      return;
+    }
+    answer.end();
+  }
+}
+
+/** What an exchange asks for; the body comes later. */
+class ExchangeRequest implements ApiRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: ApiRequest["headers"];
+  readonly repeated?: NonNullable<ApiRequest["repeated"]>;
+  readonly credential: ApiRequest["credential"];
+  body?: Uint8Array;
+  readonly #answer: Exchange["answer"];
+  #gone: AbortController | undefined;
+
+  constructor({ method, url, headers, repeated, socket, answer }: Exchange) {
+    this.method = method;
+    this.url = url;
+    this.headers = headers;
+    if (repeated !== undefined) this.repeated = repeated;
+    this.credential = credentialOf(socket, headers);
+    this.#answer = answer;
+  }
+
+  /** Most requests never look at their signal: it is made when somebody does. */
+  get signal(): AbortSignal {
+    if (this.#gone === undefined) {
+      const gone = new AbortController();
+      this.#gone = gone;
+      if (this.#answer.destroyed) gone.abort(ended);
+      else this.#answer.once("close", () => gone.abort(ended));
+    }
+    return this.#gone.signal;
+  }
+}
+
+/** Resolves true when more can be written, or the client has gone; false if neither happens within the limit. */
+function drained({ answer }: Exchange, signal: AbortSignal, limit: number | undefined): Promise<boolean> {
+  return new Promise((resolve) => {
+    const end = (drained: boolean): void => {
+      clearTimeout(timer);
+      answer.off("drain", done);
+      signal.removeEventListener("abort", done);
+      resolve(drained);
+    };
+    const done = (): void => end(true);
+    const timer = limit === undefined ? undefined : setTimeout(() => end(false), limit);
+    answer.once("drain", done);
+    signal.addEventListener("abort", done, { once: true });
+    if (signal.aborted) done();
+  });
+}
+
+/** Whether the body may be large: one of unknown length may be. */
+function mayBeLarge({ body, headers }: Exchange): boolean {
+  return body !== undefined && !(Number(headers["content-length"]) <= trustedBody);
+}
+
+/** The whole body, or undefined if it is larger than the limit. Rejects if the client goes away or takes too long. */
+function readBody(
+  exchange: Exchange,
+  patience: number,
+): Promise<Uint8Array | undefined> | Uint8Array | undefined {
+  const { body, headers } = exchange;
+  if (body === undefined) return nothing;
+  if (Number(headers["content-length"] ?? 0) > bodyLimit) return undefined;
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const late = setTimeout(() => {
+      reject(new Error("the client did not complete its request in time"));
+      exchange.cutOff();
+    }, patience);
+    body.on("data", (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > bodyLimit) resolve(undefined);
+      else chunks.push(chunk);
+    });
+    body.once("end", () => {
+      clearTimeout(late);
+      resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
+    });
+    body.once("close", () => {
+      clearTimeout(late);
+      reject(new Error("the client went away before its request was complete"));
+    });
+  });
+}
+
+function fail(
+  exchange: Exchange,
+  reason: string,
+  code: number,
+  message: string,
+  headers: AnswerHeaders = {},
+): void {
+  exchange.begin(code, { ...headers, "content-type": "application/json" });
+  exchange.answer.end(`${encodeJSON(statusObject({ status: "Failure", message, reason, code }))}\n`);
+}

@@ -1,0 +1,170 @@
+import type { IncomingMessage } from "node:http";
+import type { ApiRequest, ApiResponse, Clock, Log } from "@dray/client";
+import {
+  exited,
+  internalError,
+  type Outcome,
+  protocolHeader,
+  type RemoteCommand,
+  type RemoteCommandOptions,
+  type RemoteStatus,
+  remoteCommandOverWebSocket,
+  remoteCommandProtocols,
+  runRemoteCommand,
+  spdySession,
+  success,
+} from "@dray/streams";
+import type { Target } from "../kubelet.ts";
+import { askForUpgrade, NoAnswer } from "./backend.ts";
+import { subprotocols } from "./request.ts";
+
+/** The protocol of WebSockets that is translated: kubelets before 1.36 do not speak it (KEP-4006). */
+export const translatedProtocol = "v5.channel.k8s.io";
+
+/** What a kubelet is offered, as client-go offers it. */
+const offered = [translatedProtocol, ...remoteCommandProtocols];
+/** Milliseconds between two signs of life to the kubelet. */
+const pingPeriod = 5000;
+
+/**
+ * Exec or attach of a WebSocket client, carried on to the kubelet over SPDY (upstream's StreamTranslatorHandler). What
+ * goes wrong there is told on the error channel: the client has its connection before the kubelet is asked.
+ */
+export function translated(
+  target: Target,
+  sent: ApiRequest,
+  path: string,
+  wanted: RemoteCommandOptions,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+): ApiResponse {
+  const kubelet: Kubelet = { target, path, tty: wanted.tty, clock, log };
+  return {
+    type: "upgrade",
+    status: 101,
+    headers: {},
+    accept(socket, head) {
+      const request = {
+        method: sent.method,
+        headers: { ...sent.headers, "sec-websocket-protocol": subprotocols(sent).join(", ") },
+      };
+      remoteCommandOverWebSocket(request, socket, head, wanted, [translatedProtocol])
+        .then((command) => command && carry(command, kubelet))
+        .catch((error: unknown) => {
+          log.error({ error, url: sent.url }, "a stream has failed");
+          socket.destroy();
+        });
+    },
+    discard() {},
+  };
+}
+
+/** Where a command goes on to. */
+interface Kubelet {
+  readonly target: Target;
+  readonly path: string;
+  readonly tty: boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+async function carry(command: RemoteCommand, kubelet: Kubelet): Promise<void> {
+  const gone = new AbortController();
+  command.closed.then(() => gone.abort());
+  await command.finish(await statusOf(command, kubelet, gone.signal));
+}
+
+async function statusOf(command: RemoteCommand, kubelet: Kubelet, gone: AbortSignal): Promise<RemoteStatus> {
+  const { target, path, tty, clock, log } = kubelet;
+  try {
+    const headers = { upgrade: "SPDY/3.1", [protocolHeader]: offered };
+    const answer = await askForUpgrade(target, "POST", path, headers, gone);
+    if (!answer.upgraded) return failed(await refusedBecause(answer.response));
+    if (!answer.response.headers.upgrade?.toLowerCase().includes("spdy/3.1")) {
+      answer.socket.destroy();
+      return failed("unable to upgrade connection: empty server response");
+    }
+    const session = spdySession(answer.socket, "client", { head: answer.head, log });
+    command.closed.then(() => session.close());
+    const stopPings = pingEvery(pingPeriod, () => session.ping(), clock);
+    try {
+      const protocol = [answer.response.headers[protocolHeader] ?? "channel.k8s.io"].flat()[0]!;
+      return statusFor(await runRemoteCommand(session, { ...command, tty }, protocol));
+    } finally {
+      stopPings();
+      session.close();
+    }
+  } catch (error) {
+    const { message } = error as Error;
+    if (!(error instanceof NoAnswer)) return failed(message);
+    const { scheme, host, port } = target;
+    return failed(`error sending request: Post "${scheme}://${host}:${port}${path}": ${message}`);
+  }
+}
+
+function statusFor(outcome: Outcome): RemoteStatus {
+  switch (outcome.type) {
+    case "success":
+      return { metadata: {}, ...success };
+    case "exited":
+      return {
+        metadata: {},
+        ...exited(outcome.code, `command terminated with exit code ${outcome.code}`),
+      };
+    case "failed":
+      return failed(outcome.message);
+  }
+}
+
+function failed(message: string): RemoteStatus {
+  const { code, ...status } = internalError(message);
+  return { metadata: {}, ...status, details: { causes: [{ message }] }, code: code! };
+}
+
+/** Longest text of a refusal that is passed on. */
+const longestRefusal = 50_000;
+
+const redirects = new Set([301, 302, 303, 307, 308]);
+
+/** Why a kubelet has not upgraded: the message of its Status, or its text. */
+async function refusedBecause(response: IncomingMessage): Promise<string> {
+  const { location } = response.headers;
+  if (redirects.has(response.statusCode ?? 0) && location !== undefined) {
+    response.destroy();
+    return `error sending request: Post "${location}": redirect not allowed`;
+  }
+  let text = "";
+  try {
+    for await (const chunk of response) {
+      text += String(chunk);
+      if (text.length > longestRefusal) break;
+    }
+  } catch {
+    return "unable to upgrade connection: unable to read error from server response";
+  }
+  return `unable to upgrade connection: ${messageOf(text) ?? (text.trim() || "empty server response")}`;
+}
+
+function messageOf(text: string): string | undefined {
+  let said: unknown;
+  try {
+    said = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const { message, error } = Object(said) as { message?: unknown; error?: unknown };
+  const found = [message, error].find((each) => typeof each === "string" && each.trim() !== "");
+  return found === undefined ? undefined : String(found).trim();
+}
+
+/** Answers how to stop. */
+function pingEvery(milliseconds: number, ping: () => Promise<void>, clock: Clock): () => void {
+  let cancel: () => void;
+  const next = (): void => {
+    cancel = clock.after(milliseconds, () => {
+      void ping();
+      next();
+    });
+  };
+  next();
+  return () => cancel();
+}

@@ -1,0 +1,63 @@
+import type { ApiRequest, ApiResponse, Clock } from "@dray/client";
+import { protocolHeader, webSocketStream } from "@dray/streams";
+import type { Target } from "../kubelet.ts";
+import { serverError } from "../response.ts";
+import { passUpgradeOn, refusal } from "./backend.ts";
+import { passedOn, subprotocols } from "./request.ts";
+import { joinConnections } from "./through.ts";
+
+const prefix = "SPDY/3.1+";
+const suffix = ".k8s.io";
+
+/** The protocols over SPDY that a WebSocket client offers to tunnel: `portforward.k8s.io` of `SPDY/3.1+portforward.k8s.io`. */
+export function tunnelledProtocols(request: ApiRequest): readonly string[] {
+  return subprotocols(request)
+    .filter((each) => each.startsWith(prefix) && each.endsWith(suffix))
+    .map((each) => each.slice(prefix.length));
+}
+
+/**
+ * Port-forward of a WebSocket client: its binary messages are the bytes of a SPDY connection to the kubelet (upstream's
+ * TunnelingHandler).
+ */
+export async function tunnelled(
+  target: Target,
+  sent: ApiRequest,
+  path: string,
+  clock: Clock,
+): Promise<ApiResponse> {
+  const {
+    "sec-websocket-protocol": _,
+    "sec-websocket-key": __,
+    "sec-websocket-version": ___,
+    ...others
+  } = passedOn(sent);
+  const headers = { ...others, upgrade: "SPDY/3.1", [protocolHeader]: tunnelledProtocols(sent) };
+  const answer = await passUpgradeOn(target, "POST", path, headers, sent.signal);
+  if (!answer.upgraded) return refusal(answer.response);
+  const { response, socket: backend, head: first } = answer;
+  if (!response.headers.upgrade?.toLowerCase().includes("spdy/3.1")) {
+    backend.destroy();
+    throw serverError("unable to upgrade: missing upgrade headers in response");
+  }
+  const chosen = [response.headers[protocolHeader] ?? ""].flat()[0]!.trim();
+  const protocol = subprotocols(sent).find((each) => chosen !== "" && each === prefix + chosen) ?? "";
+  return {
+    type: "upgrade",
+    status: 101,
+    headers: {},
+    accept(socket, head) {
+      webSocketStream(sent, socket, head, protocol).then(
+        (client) => {
+          if (client === undefined) backend.destroy();
+          else joinConnections(client, new Uint8Array(), backend, first, clock);
+        },
+        () => {
+          backend.destroy();
+          socket.destroy();
+        },
+      );
+    },
+    discard: () => backend.destroy(),
+  };
+}
