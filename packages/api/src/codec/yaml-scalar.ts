@@ -27,6 +27,7 @@ function spellings(word: string): string[] {
 }
 
 const date = /^\d{4}-\d{1,2}-\d{1,2}(?:[Tt ]\d{1,2}:\d{1,2}:\d{1,2}(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?)?$/;
+const shortNumber = /^(?:0|-?[1-9][0-9]{0,14})$/;
 const float = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
 
 /**
@@ -34,11 +35,13 @@ const float = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
  * booleans, `012` and `0o12` are octal, `1_000` is a number, dates are strings.
  */
 export function plainScalar(text: string): YAMLScalar {
+  // Most texts, and most numbers, can be nothing else.
+  if (shortNumber.test(text)) return Number(text);
   const word = words.get(text);
   if (word !== undefined) return word;
   if (text.startsWith(".")) return float.test(text) ? finite(text) : text;
   if (!/^[-+0-9]/.test(text) || date.test(text)) return text;
-  const digits = text.replaceAll("_", "");
+  const digits = text.includes("_") ? text.replaceAll("_", "") : text;
   const whole = wholeNumber(digits);
   if (whole !== undefined) return Number.isSafeInteger(Number(whole)) ? Number(whole) : whole;
   return float.test(digits) ? finite(digits, text) : text;
@@ -54,7 +57,9 @@ function finite(digits: string, text = digits): YAMLScalar {
 function wholeNumber(text: string): bigint | undefined {
   const match = /^([-+]?)(0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|0|[1-9][0-9]*)$/.exec(text);
   if (match?.[2] === undefined) return undefined;
-  const digits = match[2].replace(/^0[oO]?(?=[0-7])/, "0o");
+  const digits = match[2].replace(/^0[oO]?(?=[0-7])/, "0o").replace(/^(0[a-zA-Z])0+(?=.)/, "$1");
+  // More of them than 64 bits have, whatever the base: the time that it takes to read them grows with their square.
+  if (digits.length > 66) return undefined;
   const value = match[1] === "-" ? -BigInt(digits) : BigInt(digits);
   if (BigInt.asIntN(64, value) === value) return value;
   // Only text without a sign is tried as an unsigned number.
@@ -77,18 +82,34 @@ function formOf(value: YAMLScalar, text: string): string {
   if (value === null) return "null";
   if (typeof value === "boolean") return "bool";
   if (typeof value === "bigint") return "int";
-  if (typeof value === "string") return date.test(text) ? "timestamp" : "str";
+  if (typeof value === "string") return "str";
   return wholeNumber(text.replaceAll("_", "")) === undefined ? "float" : "int";
 }
 
-/** The text of a key: JSON knows no other keys. Throws YAMLError for keys that Kubernetes refuses. */
-export function keyText(key: YAMLScalar): string {
-  if (key === null) throw new YAMLError("unsupported map key of type: null");
+/**
+ * The text of a key: JSON knows no other keys. Throws YAMLError for keys that Kubernetes refuses, with the value as it
+ * says it.
+ */
+export function keyText(key: YAMLScalar, value: unknown): string {
+  const shown = (): string => (value === null ? "<nil>" : goSyntax(value));
+  if (key === null) {
+    throw new YAMLError(`unsupported map key of type: %!s(<nil>), key: <nil>, value: ${shown()}`);
+  }
   if (typeof key === "bigint" && BigInt.asIntN(64, key) !== key) {
-    throw new YAMLError(`unsupported map key of type: uint64, key: ${key}`);
+    throw new YAMLError(`unsupported map key of type: uint64, key: 0x${key.toString(16)}, value: ${shown()}`);
   }
   if (typeof key !== "number" || Number.isSafeInteger(key)) return String(key);
   return singlePrecision(key);
+}
+
+/** A value of YAML as the syntax of Go has it. */
+export function goSyntax(value: unknown): string {
+  if (value === null) return "interface {}(nil)";
+  if (Array.isArray(value)) return `[]interface {}{${value.map(goSyntax).join(", ")}}`;
+  if (typeof value !== "object") return typeof value === "string" ? JSON.stringify(value) : String(value);
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  const parts = entries.map(([key, part]) => `${JSON.stringify(key)}:${goSyntax(part)}`);
+  return `map[interface {}]interface {}{${parts.join(", ")}}`;
 }
 
 /** Go shortens keys that are floats to 32 bits. */

@@ -1,20 +1,6 @@
-import {
-  Composer,
-  type Document,
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Node,
-  type Pair,
-  Parser,
-  type Scalar,
-  visit,
-  type YAMLMap,
-} from "yaml";
 import { setKey } from "./json.ts";
-import { keyText, plainScalar, taggedScalar, YAMLError, type YAMLScalar } from "./yaml-scalar.ts";
+import { type AliasNode, Documents, type MappingNode, type ScalarNode, type YAMLNode } from "./yaml-node.ts";
+import { goSyntax, keyText, plainScalar, taggedScalar, YAMLError, type YAMLScalar } from "./yaml-scalar.ts";
 
 export { YAMLError } from "./yaml-scalar.ts";
 
@@ -44,47 +30,35 @@ const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u0080-\u0084\u00
  * YAML 1.1 that Kubernetes follows count: `yes` and `on` are booleans, dates are strings. Throws YAMLError.
  */
 export function parseYAMLDocuments(text: string): YAMLTree[] {
-  return shallow(() => [...documentsOf(text)])
-    .map(([document, lines], index) => {
-      try {
-        return read(document, lines, index + 1);
-      } catch (error) {
-        if (error instanceof YAMLError) error.document = index + 1;
-        throw error;
-      }
-    })
-    .filter(({ value }) => value !== null);
+  const documents = documentsOf(text);
+  const trees: YAMLTree[] = [];
+  for (let number = 1; ; number++) {
+    try {
+      const tree = read(documents, number);
+      if (tree === undefined) return trees;
+      if (tree.value !== null) trees.push(tree);
+    } catch (error) {
+      if (error instanceof YAMLError) error.document = number;
+      throw error;
+    }
+  }
 }
 
 /** Reads the first document; further ones are not looked at. An empty text is null. */
 export function parseYAML(text: string): YAMLTree {
-  const first = shallow(() => documentsOf(text).next().value);
-  return first === undefined ? { value: null, document: 1, duplicates: [] } : read(...first, 1);
+  return read(documentsOf(text), 1) ?? { value: null, document: 1, duplicates: [] };
 }
 
-/** One after the other: a text of many documents is not read beyond the first where nobody asks for more. */
-function* documentsOf(text: string): Generator<[Document, LineCounter], undefined> {
+function documentsOf(text: string): Documents {
   if (controls.test(text)) throw new YAMLError("yaml: control characters are not allowed");
-  const lineCounter = new LineCounter();
-  const parser = new Parser(lineCounter.addNewLine);
-  // Scalars are read as they stand; what they mean is decided here.
-  const composer = new Composer({ version: "1.1", schema: "failsafe", uniqueKeys: false });
-  for (const document of composer.compose(parser.parse(text))) yield [document, lineCounter];
+  return new Documents(text.startsWith("\ufeff") ? text.slice(1) : text);
 }
 
-function read(document: Document, lines: LineCounter, number: number): YAMLTree {
-  const error = document.errors[0];
-  if (error !== undefined) {
-    const at = error.pos[0];
-    const line = at < 0 ? 1 : lines.linePos(at).line;
-    // Go's words for the mistake that is made most.
-    const what =
-      error.code === "BLOCK_AS_IMPLICIT_KEY"
-        ? "mapping values are not allowed in this context"
-        : (error.message.split("\n")[0] ?? "");
-    throw new YAMLError(`yaml: ${line === 1 ? "" : `line ${line}: `}${what}`);
-  }
-  return { ...shallow(() => new Reader(document, lines).read()), document: number };
+function read(documents: Documents, number: number): YAMLTree | undefined {
+  return shallow(() => {
+    const node = documents.next();
+    return node && { ...new Reader().read(node), document: number };
+  });
 }
 
 /** Nesting that the stack cannot hold is a mistake of the text. */
@@ -97,30 +71,15 @@ function shallow<T>(work: () => T): T {
   }
 }
 
+/** So many repeated keys are told; Kubernetes has no such limit, and answers 3 MiB with 30. */
+const mostDuplicates = 10_000;
+
 class Reader {
-  readonly #document: Document;
-  readonly #lines: LineCounter;
   readonly #duplicates: string[] = [];
-  /** What each alias leads to: the last node before it with that anchor. */
-  readonly #targets = new Map<Node, Node>();
   /** What aliases lead to, while it is read. */
-  readonly #open = new Set<Node>();
+  readonly #open = new Set<YAMLNode>();
   #nodes = 0;
   #unfolded = 0;
-
-  constructor(document: Document, lines: LineCounter) {
-    this.#document = document;
-    this.#lines = lines;
-    const anchors = new Map<string, Node>();
-    visit(document, {
-      Node: (_key, node) => {
-        if (isAlias(node)) {
-          const target = anchors.get(node.source);
-          if (target !== undefined) this.#targets.set(node, target);
-        } else if (node.anchor !== undefined) anchors.set(node.anchor, node);
-      },
-    });
-  }
 
   /** Counts a node. */
   #count(): void {
@@ -132,97 +91,91 @@ class Reader {
     }
   }
 
-  read(): Omit<YAMLTree, "document"> {
-    const value = this.#value(this.#document.contents as Node | null);
-    return { value, duplicates: this.#duplicates };
+  read(node: YAMLNode): Omit<YAMLTree, "document"> {
+    return { value: this.#value(node), duplicates: this.#duplicates };
   }
 
-  #value(node: Node | null | undefined): unknown {
+  #value(node: YAMLNode): unknown {
     this.#count();
-    if (node === null || node === undefined) return null;
-    if (isAlias(node)) return this.#followed(node, (target) => this.#value(target));
-    if (isScalar(node)) {
-      const value = this.#scalar(node);
-      if (typeof value === "number" && !Number.isFinite(value)) {
-        const shown = Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
-        throw new YAMLError(`json: unsupported value: ${shown}`);
+    switch (node.type) {
+      case "alias":
+        return this.#followed(node, (target) => this.#value(target));
+      case "sequence":
+        return node.items.map((item) => this.#value(item));
+      case "mapping": {
+        const object: Record<string, unknown> = {};
+        this.#mapInto(object, node);
+        return object;
       }
-      return value;
     }
-    if (isSeq(node)) return node.items.map((item) => this.#item(item));
-    if (!isMap(node)) return null;
-    const object: Record<string, unknown> = {};
-    this.#mapInto(object, node);
-    return object;
+    const value = scalarOf(node);
+    if (typeof value === "number" && !Number.isFinite(value)) {
+      const shown = Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
+      throw new YAMLError(`json: unsupported value: ${shown}`);
+    }
+    return value;
   }
 
-  /** An element of a list: a pair in a list stands for a map of its own. */
-  #item(item: unknown): unknown {
-    const pair = item as Pair<Node, Node | null>;
-    if (pair === null || typeof pair !== "object" || !("key" in pair)) return this.#value(item as Node);
-    return { [keyText(this.#key(pair.key))]: this.#value(pair.value) };
-  }
-
-  #followed<T>(node: Node, then: (target: Node) => T): T {
-    if (!isAlias(node)) return then(node);
-    const target = this.#targets.get(node);
-    if (target === undefined) throw new YAMLError(`yaml: unknown anchor '${node.source}' referenced`);
-    if (this.#open.has(target)) throw new YAMLError(`yaml: anchor '${node.source}' value contains itself`);
+  #followed<T>(node: AliasNode, then: (target: YAMLNode) => T): T {
+    const { name, target } = node;
+    if (this.#open.has(target)) throw new YAMLError(`yaml: anchor '${name}' value contains itself`);
     this.#open.add(target);
     const result = then(target);
     this.#open.delete(target);
     return result;
   }
 
-  #scalar(node: Scalar): YAMLScalar {
-    const plain = node.type === undefined || node.type === "PLAIN";
-    const text = node.value === null || node.value === undefined ? "" : String(node.value);
-    const tag = node.tag?.replace(/^tag:yaml\.org,2002:/, "");
-    if (tag !== undefined && tag !== "!") return taggedScalar(tag, text);
-    return plain && tag === undefined ? plainScalar(text) : text;
-  }
-
-  #key(node: Node | null): YAMLScalar {
-    if (node === null) return null;
-    if (isAlias(node)) return this.#followed(node, (target) => this.#key(target));
-    if (!isScalar(node)) throw new YAMLError("yaml: invalid map key: a key must be a plain value");
-    return this.#scalar(node);
+  #key(node: YAMLNode): YAMLScalar {
+    this.#count();
+    if (node.type === "alias") return this.#followed(node, (target) => this.#key(target));
+    if (node.type !== "scalar") throw new YAMLError(`yaml: invalid map key: ${goSyntax(this.#value(node))}`);
+    return scalarOf(node);
   }
 
   /** Sets what a map holds; the last of several values counts. */
-  #mapInto(object: Record<string, unknown>, map: YAMLMap): void {
-    for (const { key, value } of map.items as Pair<Node | null, Node | null>[]) {
-      const node = key as Node | null;
-      if (isScalar(node) && node.value === "<<" && (node.type === undefined || node.type === "PLAIN")) {
+  #mapInto(object: Record<string, unknown>, { items }: MappingNode): void {
+    for (let index = 0; index < items.length; index += 2) {
+      const [node, value] = [items[index]!, items[index + 1]!];
+      if (isMerge(node)) {
         this.#merge(object, value);
         continue;
       }
-      const read = this.#key(node);
-      const name = keyText(read);
-      if (Object.hasOwn(object, name)) {
-        const { line } = this.#lines.linePos(node?.range?.[0] ?? 0);
-        const shown = typeof read === "string" ? JSON.stringify(read) : name;
-        this.#duplicates.push(`line ${line}: key ${shown} already set in map`);
+      const key = this.#key(node);
+      const read = this.#value(value);
+      const name = keyText(key, read);
+      if (Object.hasOwn(object, name) && this.#duplicates.length < mostDuplicates) {
+        const shown = typeof key === "string" ? JSON.stringify(key) : name;
+        this.#duplicates.push(`line ${value.line + 1}: key ${shown} already set in map`);
       }
-      setKey(object, name, this.#value(value));
+      setKey(object, name, read);
     }
   }
 
   /** A merge key: of several maps the first one's values count. */
-  #merge(object: Record<string, unknown>, node: Node | null): void {
-    this.#count();
-    const wrong = "yaml: map merge requires map or sequence of maps as the value";
-    if (node === null) throw new YAMLError(wrong);
-    this.#followed(node, (target) => {
-      if (isMap(target)) this.#mapInto(object, target);
-      else if (isSeq(target) && !isAlias(node)) {
-        for (const item of target.items.toReversed()) {
-          this.#followed(item as Node, (part) => {
-            if (!isMap(part)) throw new YAMLError(wrong);
-            this.#mapInto(object, part);
-          });
-        }
-      } else throw new YAMLError(wrong);
-    });
+  #merge(object: Record<string, unknown>, node: YAMLNode): void {
+    const parts = node.type === "sequence" ? node.items.toReversed() : [node];
+    for (const part of parts) {
+      if ((part.type === "alias" ? part.target : part).type !== "mapping") {
+        throw new YAMLError("yaml: map merge requires map or sequence of maps as the value");
+      }
+      this.#mergePart(object, part);
+    }
   }
+
+  #mergePart(object: Record<string, unknown>, part: YAMLNode): void {
+    this.#count();
+    if (part.type === "alias") this.#followed(part, (target) => this.#mergePart(object, target));
+    else if (part.type === "mapping") this.#mapInto(object, part);
+  }
+}
+
+const isMerge = (node: YAMLNode): boolean =>
+  node.type === "scalar" &&
+  node.text === "<<" &&
+  (node.plain || node.tag === "!" || node.tag === "tag:yaml.org,2002:merge");
+
+function scalarOf({ tag = "", text, plain }: ScalarNode): YAMLScalar {
+  if (tag === "") return plain ? plainScalar(text) : text;
+  if (tag === "!") return text;
+  return taggedScalar(tag.replace(/^tag:yaml\.org,2002:/, ""), text);
 }

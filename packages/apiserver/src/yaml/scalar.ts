@@ -9,7 +9,8 @@ export interface Analysis {
 
 /** Line breaks of YAML 1.1. */
 export function isBreak(character: string): boolean {
-  return /^[\r\n\u0085\u2028\u2029]$/.test(character);
+  const code = character.charCodeAt(0);
+  return code === 0x0a || code === 0x0d || code === 0x85 || code === 0x2028 || code === 0x2029;
 }
 
 /** What go-yaml writes as it is: tabs, and what is beyond the basic plane, are not among it. */
@@ -21,8 +22,12 @@ function isPrintable(character: string): boolean {
 
 const opening = new Set("#,[]{}&*!|>'\"%@`");
 
+/** Most texts: nothing in them means anything. */
+const simple = /^[A-Za-z0-9_/][A-Za-z0-9_./-]*$/;
+
 /** Looks through a text as libyaml's emitter does. */
 export function analyse(value: string): Analysis {
+  if (simple.test(value)) return { multiline: false, plain: true, single: true, block: true };
   if (value === "") return { multiline: false, plain: true, single: true, block: false };
   let indicators = value.startsWith("---") || value.startsWith("...");
   let [special, multiline, breakSpace, spaceBreak] = [false, false, false, false];
