@@ -84,3 +84,8 @@ test("a quantity that is larger than all others is computed with at once", () =>
   assert.ok(huge.add(Quantity.parse("1m")).compare(Quantity.parse("1E")) > 0);
   assert.equal(String(huge), "1e999999999");
 });
+
+test("a long text that is no quantity is refused at once", { timeout: 10_000 }, () => {
+  for (const text of [`${"1".repeat(1_000_000)}x`, `${"0".repeat(1_000_000)}x`, `1${"e".repeat(1_000_000)}x`])
+    assert.throws(() => Quantity.parse(text), QuantityError);
+});

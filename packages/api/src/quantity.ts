@@ -38,7 +38,8 @@ const smallestExponent = -9;
 const maxInt64 = 2n ** 63n - 1n;
 /** Up to so many digits upstream computes in int64; the text of such a number may be kept as it came. */
 const maxShortDigits = 18;
-const form = /^([+-]?)0*([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)$/;
+/** Each character fits one part only: else a long text that is no quantity would take quadratic time. */
+const form = /^([+-]?)0*([1-9][0-9]*)?(?:\.([0-9]*))?((?:[eEinumkKMGTP]+[-+]?|[-+])[0-9]*)?$/;
 
 const mostNanoDigits = 60;
 const mostNano = 10n ** 69n;
@@ -62,6 +63,11 @@ function divideAway(digits: bigint, power: number): bigint {
   return digits < 0n ? quotient - 1n : quotient + 1n;
 }
 
+/** What was read before: the same few texts stand in most objects. When there are too many it begins anew. */
+const parsed = new Map<string, Quantity>();
+const mostParsed = 1024;
+const longestParsed = 32;
+
 /** An exact, immutable quantity. */
 export class Quantity {
   readonly format: QuantityFormat;
@@ -78,6 +84,15 @@ export class Quantity {
 
   /** Reads a quantity as the API writes it. Throws QuantityError with the API server's message. */
   static parse(text: string): Quantity {
+    const known = parsed.get(text);
+    if (known !== undefined) return known;
+    const quantity = Quantity.#parse(text);
+    if (parsed.size >= mostParsed) parsed.clear();
+    if (text.length <= longestParsed) parsed.set(text, quantity);
+    return quantity;
+  }
+
+  static #parse(text: string): Quantity {
     if (text === "") throw new QuantityError(wrongForm);
     const match = form.exec(text);
     if (match === null) throw new QuantityError(wrongForm);
