@@ -1,5 +1,12 @@
 import { apiVersionOf, type FieldError, invalid, type KubeObject, quoted, StatusError } from "@dray/api";
-import { type BodyType, type DecodedBody, encodeJSON, type RawBody, readBody } from "@dray/api/codec";
+import {
+  type BodyType,
+  type DecodedBody,
+  encodeJSON,
+  kindProblem,
+  type RawBody,
+  readBody,
+} from "@dray/api/codec";
 import { type ModelledKind, modelOf } from "./registry/model.ts";
 import type { FieldValidation } from "./request/options.ts";
 
@@ -18,6 +25,10 @@ export interface DecodeOptions {
   readonly now: string;
   /** Release whose fields are known. */
   readonly release?: string;
+  /** Nulls are values like others in custom resources: what server-side apply or a webhook has made is no body. */
+  readonly keepsNulls?: boolean;
+  /** The stored object that was patched, in the version at hand: what is left of it need not be read again. */
+  readonly live?: object;
 }
 
 /** Reads a request body that must hold an object of `kind`. Throws 400. */
@@ -41,8 +52,8 @@ export async function decode(
   return finished(decoded, kind, options);
 }
 
-function rawObject(tree: object): RawBody {
-  return { tree, duplicates: [], typed: false };
+function rawObject(tree: object, known?: object): RawBody {
+  return { tree, duplicates: [], typed: false, ...(known === undefined ? {} : { known }) };
 }
 
 /**
@@ -65,13 +76,15 @@ export function decodePatched(
     throw (
       refused ??
       refuse(
-        `no kind "${String(name)}" is registered for version "${String(apiVersion)}" in scheme "pkg/runtime/scheme.go:111"`,
+        kindProblem(raw) ??
+          `no kind "${String(name)}" is registered for version "${String(apiVersion)}" in scheme "pkg/runtime/scheme.go:111"`,
       )
     );
   }
   let decoded: DecodedBody;
   try {
-    decoded = modelOf(kind).decode(rawObject(raw), options.release);
+    const { release, keepsNulls, live } = options;
+    decoded = modelOf(kind).decode(rawObject(raw, live), release, keepsNulls);
   } catch (error) {
     if (!StatusError.is(error, "BadRequest")) throw error;
     throw refuse(error.message.replace(/^.*? cannot be handled as an? \w+: /, ""));

@@ -1,6 +1,7 @@
 import { StatusError } from "../errors.ts";
 import type { KindRow } from "../schema/table.ts";
 import { DecodeError, decodeAs, UnknownKindError } from "./decode.ts";
+import { keepEmpty } from "./empty.ts";
 import { JSONError, parseJSON } from "./json.ts";
 import { kindOf } from "./types.ts";
 
@@ -14,6 +15,8 @@ export interface RawBody {
   readonly duplicates: readonly string[];
   /** Already in the API server's form, and known to be of its type: protobuf bodies are. */
   readonly typed: boolean;
+  /** An object of the type as it is stored: parts that the tree has of it need not be read again. */
+  readonly known?: object;
   /** What was read, for error messages. */
   readonly bytes?: Uint8Array;
 }
@@ -70,7 +73,8 @@ const optionsGroup = "meta.k8s.io";
 
 const noKind = (why: string): string => `couldn't get version/kind; json parse error: ${why}`;
 
-function unrecognized(kind: string, why: string, bytes: Uint8Array): StatusError {
+/** What is not even an object of some kind: `why`, and how it begins. */
+export function unrecognized(kind: string, why: string, bytes: Uint8Array): StatusError {
   return StatusError.of(
     "BadRequest",
     `the object provided is unrecognized (must be of type ${kind}): ${why} (${summary(bytes)})`,
@@ -83,6 +87,12 @@ function summary(bytes: Uint8Array): string {
   const first = Buffer.from(bytes.subarray(0, 30));
   const shown = first.toString(first[0] === 0x7b ? "utf8" : "hex");
   return bytes.length > 30 ? `${shown} ...` : shown;
+}
+
+/** The error of a tree whose `kind` or `apiVersion` is no text; undefined if both are. */
+export function kindProblem(tree: unknown): string | undefined {
+  const why = kindUnknown(tree);
+  return why === undefined ? undefined : noKind(why);
 }
 
 /** Why the kind of a tree cannot be told, in Go's words; undefined if it can. */
@@ -141,7 +151,7 @@ function unknownKind(kind: string, apiVersion: string, expected: string | undefi
  * 400 BadRequest in kube-apiserver's words. `version` is the release whose fields are known.
  */
 export function decodeBody(
-  { tree, duplicates, typed, bytes = new Uint8Array() }: RawBody,
+  { tree, duplicates, typed, known, bytes = new Uint8Array() }: RawBody,
   kind: KindRow,
   version?: string,
 ): DecodedBody {
@@ -152,6 +162,10 @@ export function decodeBody(
     throw bare ? StatusError.of("BadRequest", noKind(why)) : unrecognized(kind.kind, noKind(why), bytes);
   }
   const source = (tree ?? {}) as { apiVersion?: unknown; kind?: unknown };
+  if (typeof source.apiVersion === "string" && source.apiVersion.split("/").length > 2) {
+    const odd = `unexpected GroupVersion string: ${source.apiVersion}`;
+    throw bare ? StatusError.of("BadRequest", odd) : unrecognized(kind.kind, odd, bytes);
+  }
   const sentVersion =
     typeof source.apiVersion === "string" && source.apiVersion !== "" ? source.apiVersion : apiVersion;
   const sentKind = typeof source.kind === "string" && source.kind !== "" ? source.kind : kind.kind;
@@ -175,12 +189,12 @@ export function decodeBody(
   }
   if (typed) return { object: { ...source, apiVersion, kind: kind.kind }, problems: [], warnings: [] };
   try {
-    const { object, problems } = decodeAs(source, kind.type, version, true);
+    const { object, problems } = decodeAs(source, kind.type, version, true, known);
     const { apiVersion: _a, kind: _k, ...rest } = object;
     // To Go all repeated keys of a YAML text are one error.
     const repeated = duplicates.length > 0 ? [`yaml: unmarshal errors:\n  ${duplicates.join("\n  ")}`] : [];
     return {
-      object: { apiVersion, kind: kind.kind, ...rest },
+      object: keepEmpty({ apiVersion, kind: kind.kind, ...rest }, object),
       problems: [...repeated, ...problems],
       warnings: [...duplicates, ...problems],
     };

@@ -1,6 +1,8 @@
 import { canonicalQuantity } from "../quantity.ts";
-import { noteEmpty } from "./empty.ts";
+import { wrongBase64 } from "./base64.ts";
+import { keepEmpty } from "./empty.ts";
 import { literalOf, repeatedEntries, setKey } from "./json.ts";
+import { thaw } from "./thaw.ts";
 import { readTime, TimeError } from "./time.ts";
 import {
   type Field,
@@ -12,6 +14,7 @@ import {
   type StructType,
   structType,
 } from "./types.ts";
+import { finish, served, zeroOf } from "./written.ts";
 
 /** A tree that cannot be read as its type; the message is Go's. */
 export class DecodeError extends Error {
@@ -36,18 +39,6 @@ export interface Decoded {
   readonly object: Record<string, unknown>;
   /** `unknown field "spec.foo"`, `duplicate field "spec.foo"`: errors under strict validation. */
   readonly problems: readonly string[];
-}
-
-/** Whether that release has the field; all have it if none is named. */
-export function served(field: Field, version: string | undefined): boolean {
-  if (version === undefined) return true;
-  const { since, until } = field.marks;
-  if (since === undefined && until === undefined) return true;
-  const minor = (text: string): number => Number(text.split(".")[1]);
-  return (
-    (since === undefined || minor(version) >= minor(since)) &&
-    (until === undefined || minor(version) <= minor(until))
-  );
 }
 
 interface Context {
@@ -81,13 +72,15 @@ function report(context: Context, problem: string): void {
 /**
  * Reads an untyped tree as a struct type of the schema: checks the types of values, reports unknown and duplicate
  * fields, and brings quantities, times and what Go leaves out into the form that the API server writes. Throws
- * DecodeError. `stored`: as the object is once it has been stored and read again.
+ * DecodeError. `stored`: as the object is once it has been stored and read again. `known` is an object that has been read
+ * as that type before: what the tree shares with it, in the same place, is copied without another look.
  */
 export function decodeAs(
   tree: unknown,
   type: string | StructType,
   version?: string,
   stored = false,
+  known?: object,
 ): Decoded {
   const struct = typeof type === "string" ? structType(type) : type;
   const context: Context = {
@@ -102,7 +95,7 @@ export function decodeAs(
     wrong: undefined,
   };
   try {
-    const object = readStruct(tree ?? {}, struct, context, "", true) as Record<string, unknown>;
+    const object = readStruct(tree ?? {}, struct, context, "", known, true) as Record<string, unknown>;
     if (context.wrong !== undefined) throw context.wrong;
     return { object, problems: [...context.problems] };
   } catch (error) {
@@ -143,7 +136,19 @@ function isTree(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function readStruct(tree: unknown, struct: StructType, context: Context, path: string, top = false): unknown {
+/** What stands in the same place of what is known. */
+function partOf(known: unknown, key: string | number): unknown {
+  return typeof known === "object" && known !== null ? (known as Record<string, unknown>)[key] : undefined;
+}
+
+function readStruct(
+  tree: unknown,
+  struct: StructType,
+  context: Context,
+  path: string,
+  known?: unknown,
+  top = false,
+): unknown {
   if (struct.anyJSON) return tree;
   if (struct.alternatives !== undefined) return readUnion(tree, struct, context, path);
   if (!isTree(tree)) return mismatch(formOf(tree), context);
@@ -183,7 +188,7 @@ function readStruct(tree: unknown, struct: StructType, context: Context, path: s
       readField(merged, field, silent, where, undefined, values);
     } else {
       seen?.set(key, value);
-      readField(value, field, context, where, tree, values);
+      readField(value, field, context, where, tree, values, partOf(known, key));
     }
     context.keys.length -= field.embedded.length + 1;
     context.struct = outer;
@@ -194,7 +199,7 @@ function readStruct(tree: unknown, struct: StructType, context: Context, path: s
   const object = finish(struct, values, context.version, context.stored);
   if (!top && head["kind"] === "") delete head["kind"];
   if (!top && head["apiVersion"] === "") delete head["apiVersion"];
-  return Object.keys(head).length > 0 ? { ...head, ...object } : object;
+  return Object.keys(head).length > 0 ? keepEmpty({ ...head, ...object }, object) : object;
 }
 
 /** Sets the value of a field, or takes it away. */
@@ -205,6 +210,7 @@ function readField(
   path: string,
   container: object | undefined,
   values: Map<string, unknown>,
+  known?: unknown,
 ): void {
   values.delete(field.name);
   if (value === null) {
@@ -214,7 +220,7 @@ function readField(
     }
     return;
   }
-  const read = readValue(value, field.type, context, path, container, field.name);
+  const read = readValue(value, field.type, context, path, container, field.name, known);
   // A zero time counts as unset, but a pointer to one is written.
   if (read !== undefined && (read !== null || field.marks.pointer)) values.set(field.name, read);
 }
@@ -277,7 +283,9 @@ function readValue(
   path: string,
   container: object | undefined,
   key: string | number,
+  known?: unknown,
 ): unknown {
+  if (value === known && typeof value === "object") return thaw(value);
   switch (type.form) {
     case "scalar": {
       const literal =
@@ -285,13 +293,13 @@ function readValue(
       return readScalar(value, type.name, context, literal);
     }
     case "struct":
-      return readStruct(value, type.struct, context, path);
+      return readStruct(value, type.struct, context, path, known);
     case "list": {
       if (!Array.isArray(value)) return mismatch(formOf(value), context);
       context.elements.push(type.element);
       const list = value.map((element, i) => {
         if (element === null && !readsNull(type.element)) return zeroOf(type.element, context.version);
-        const read = readValue(element, type.element, context, `${path}[${i}]`, value, i);
+        const read = readValue(element, type.element, context, `${path}[${i}]`, value, i, partOf(known, i));
         return read === undefined ? zeroOf(type.element, context.version) : read;
       });
       context.elements.pop();
@@ -310,7 +318,7 @@ function readValue(
         const read =
           element === null && !readsNull(type.value)
             ? zeroOf(type.value, context.version)
-            : readValue(element, type.value, context, where, value, name);
+            : readValue(element, type.value, context, where, value, name, partOf(known, name));
         setKey(map, name, read === undefined ? zeroOf(type.value, context.version) : read);
       }
       context.elements.pop();
@@ -411,44 +419,6 @@ function readBytes(value: unknown, context: Context): string | undefined {
   return Buffer.from(value, "base64").toString("base64");
 }
 
-/** The byte at which Go's decoder finds that a text is no base64; undefined if it is. */
-function wrongBase64(text: string): number | undefined {
-  const compact = text.replace(/[\r\n]/g, "");
-  const good = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-  if (good.test(compact)) return undefined;
-  const bytes = Buffer.from(text);
-  /** Characters of the group of four at hand, and the end of the last padding. */
-  let group = 0;
-  for (let at = 0; at < bytes.length; at++) {
-    const character = String.fromCharCode(bytes[at] ?? 0);
-    if (character === "\r" || character === "\n") continue;
-    if (/[A-Za-z0-9+/]/.test(character)) {
-      group = (group + 1) % 4;
-      continue;
-    }
-    if (character !== "=" || group < 2) return at;
-    let next = at + 1;
-    const skip = (): void => {
-      while (bytes[next] === 0x0d || bytes[next] === 0x0a) next++;
-    };
-    skip();
-    if (group === 2) {
-      if (next >= bytes.length) return bytes.length;
-      if (bytes[next] !== 0x3d) return next;
-      next++;
-      skip();
-    }
-    return next;
-  }
-  // The text ends within a group: Go names the first byte of it.
-  let back = bytes.length;
-  for (let left = group; left > 0 && back > 0; ) {
-    back--;
-    if (bytes[back] !== 0x0d && bytes[back] !== 0x0a) left--;
-  }
-  return back;
-}
-
 function readQuantity(value: unknown, literal: string | undefined): string {
   // Go tries the text of whatever stands there; no object or list looks like a quantity.
   const text = typeof value === "object" ? "{}" : String(value);
@@ -458,94 +428,3 @@ function readQuantity(value: unknown, literal: string | undefined): string {
     throw new DecodeError((error as Error).message);
   }
 }
-
-/** The value of a type that nobody has set, as Go writes it. */
-export function zeroOf(type: FieldType, version?: string): unknown {
-  switch (type.form) {
-    case "list":
-    case "map":
-      return null;
-    case "struct":
-      if (type.struct.anyJSON || type.struct.alternatives !== undefined) return null;
-      return finish(type.struct, new Map(), version);
-    case "scalar":
-      switch (type.name) {
-        case "string":
-          return "";
-        case "bool":
-          return false;
-        case "int32":
-        case "int64":
-        case "double":
-        case "IntOrString":
-          return 0;
-        case "Quantity":
-          return "0";
-        case "Duration":
-          return "0s";
-        default:
-          return null;
-      }
-  }
-}
-
-function isZero(value: unknown, type: FieldType): boolean {
-  if (value === undefined || value === null) return true;
-  if (type.form === "list") return (value as unknown[]).length === 0;
-  if (type.form === "map") return Object.keys(value as object).length === 0;
-  return value === "" || value === 0 || value === false || value === 0n;
-}
-
-const isEmptyObject = (value: unknown): boolean =>
-  typeof value === "object" && value !== null && Object.keys(value).length === 0;
-
-/** An object with the fields that are set, and those that Go writes all the same, in the order of the schema. */
-export function finish(
-  struct: StructType,
-  values: ReadonlyMap<string, unknown>,
-  version?: string,
-  stored = false,
-): Record<string, unknown> {
-  const object: Record<string, unknown> = {};
-  for (const field of struct.fields.values()) {
-    const value = values.get(field.name);
-    const written = writtenValue(field, value, version, stored);
-    if (written !== undefined) object[field.name] = written;
-    if (written !== value && isEmptyObject(value)) noteEmpty(object, field.name);
-  }
-  return object;
-}
-
-function writtenValue(field: Field, value: unknown, version: string | undefined, stored: boolean): unknown {
-  const { marks, type } = field;
-  if (value === undefined) {
-    if (!served(field, version)) return undefined;
-    if (marks.pointer) return marks.omit === "never" ? null : undefined;
-    if (type.form === "struct") {
-      if (type.struct.anyJSON || type.struct.alternatives !== undefined) return undefined;
-      if (marks.omit === "zero") return undefined;
-      return finish(type.struct, new Map(), version);
-    }
-    if (type.form === "scalar" && structLike.has(type.name)) {
-      return marks.omit === "zero" ? undefined : zeroOf(type, version);
-    }
-    return marks.omit === "never" ? zeroOf(type, version) : undefined;
-  }
-  // Storing loses the difference between an empty list and none.
-  if (stored && marks.omit === "never" && !marks.pointer && (type.form === "list" || type.form === "map")) {
-    return isZero(value, type) ? null : value;
-  }
-  if (marks.pointer || marks.omit === "never") return value;
-  if (type.form === "struct") return marks.omit === "zero" && isEmptyObject(value) ? undefined : value;
-  if (type.form === "scalar" && structLike.has(type.name)) return value;
-  return isZero(value, type) ? undefined : value;
-}
-
-/** Scalars of JSON that are structs in Go: `omitempty` does not leave them out. */
-const structLike: ReadonlySet<ScalarName> = new Set([
-  "Quantity",
-  "Time",
-  "MicroTime",
-  "Duration",
-  "IntOrString",
-]);

@@ -1,8 +1,17 @@
-export { type BodyType, type DecodedBody, decodeBody, type RawBody, readBody } from "./body.ts";
-export { type Decoded, DecodeError, decodeAs, finish } from "./decode.ts";
+export {
+  type BodyType,
+  type DecodedBody,
+  decodeBody,
+  kindProblem,
+  type RawBody,
+  readBody,
+  unrecognized,
+} from "./body.ts";
+export { type Decoded, DecodeError, decodeAs } from "./decode.ts";
 export { duplicateKeys, encodeJSON, JSONError, parseJSON, setKey } from "./json.ts";
 export { decodeProtobuf, encodeProtobuf, protobufWatchFrame } from "./protobuf.ts";
 export { encodeObject, rememberedText, rememberText } from "./text.ts";
+export { thaw } from "./thaw.ts";
 export { readTime, TimeError } from "./time.ts";
 export {
   type Field,
@@ -14,3 +23,4 @@ export {
   StructType,
   structType,
 } from "./types.ts";
+export { finish } from "./written.ts";

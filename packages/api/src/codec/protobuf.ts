@@ -1,21 +1,25 @@
 import { DecodeError } from "./decode.ts";
 import { MessageReader } from "./protobuf/decode.ts";
 import { writeStruct } from "./protobuf/encode.ts";
-import { envelopeType, messageOf } from "./protobuf/message.ts";
+import { envelopeType } from "./protobuf/message.ts";
 import { Reader } from "./protobuf/reader.ts";
 import { BackwardWriter, wire } from "./protobuf/writer.ts";
 
 /** The first bytes of every object in protobuf: `k8s` and a zero. */
 const magic = Uint8Array.of(0x6b, 0x38, 0x73, 0x00);
 
-/** Writes the object in its envelope (runtime.Unknown). */
-function writeEnvelope(writer: BackwardWriter, object: object): void {
+/** One for all: nothing else runs while something is written. */
+const writer = new BackwardWriter();
+
+/** Begins with the object in its envelope (runtime.Unknown). */
+function writeEnvelope(object: object): void {
   const { apiVersion = "", kind = "" } = object as { apiVersion?: string; kind?: string };
-  const message = messageOf(envelopeType(apiVersion, kind));
+  const struct = envelopeType(apiVersion, kind);
+  writer.clear();
   writer.textField(4, "");
   writer.textField(3, "");
   const raw = writer.written;
-  writeStruct(writer, object as Record<string, unknown>, message);
+  writeStruct(writer, object, struct);
   writer.block(2, raw);
   const typeMeta = writer.written;
   writer.textField(2, kind);
@@ -30,8 +34,7 @@ function writeEnvelope(writer: BackwardWriter, object: object): void {
  * one that has no protobuf form (Table).
  */
 export function encodeProtobuf(object: object): Uint8Array {
-  const writer = new BackwardWriter();
-  writeEnvelope(writer, object);
+  writeEnvelope(object);
   return writer.finish();
 }
 
@@ -40,8 +43,7 @@ export function encodeProtobuf(object: object): Uint8Array {
  * the object in its envelope.
  */
 export function protobufWatchFrame(type: string, object: object): Uint8Array {
-  const writer = new BackwardWriter();
-  writeEnvelope(writer, object);
+  writeEnvelope(object);
   writer.block(1, 0);
   writer.block(2, 0);
   writer.textField(1, type);

@@ -45,10 +45,14 @@ export class StructType {
   readonly #rows: readonly FieldRow[];
   #rowFields: readonly Field[] | undefined;
   #fields: ReadonlyMap<string, Field> | undefined;
+  #alternatives: readonly Field[] | undefined;
+  /** True for a type without fields that stands for any JSON value (apiextensions JSON). */
+  readonly anyJSON: boolean;
 
   constructor(name: string, rows: readonly FieldRow[]) {
     this.name = name;
     this.#rows = rows;
+    this.anyJSON = name === "apiextensions/v1.JSON";
   }
 
   /** `PodSpec` */
@@ -89,13 +93,8 @@ export class StructType {
 
   /** The alternatives of a union: JSON has one of them in place of the struct. */
   get alternatives(): readonly Field[] | undefined {
-    const unnamed = this.ownFields.filter((field) => field.name === "" && !field.marks.inline);
-    return unnamed.length > 0 ? unnamed : undefined;
-  }
-
-  /** A type without fields stands for any JSON value (apiextensions JSON). */
-  get anyJSON(): boolean {
-    return this.name === "apiextensions/v1.JSON";
+    this.#alternatives ??= this.ownFields.filter((field) => field.name === "" && !field.marks.inline);
+    return this.#alternatives.length > 0 ? this.#alternatives : undefined;
   }
 }
 

@@ -74,7 +74,9 @@ function checkBody(type: ObjectType, applied: JsonObject): void {
   const apiVersion = textOf(applied, "apiVersion");
   const kind = textOf(applied, "kind");
   if (apiVersion !== type.apiVersion || kind !== type.kind) {
-    throw StatusError.of("BadRequest", `invalid object type: ${qualified(apiVersion, kind)}`);
+    // What is no group with a version counts as nothing at all.
+    const sent = apiVersion.split("/").length > 2 ? qualified("", "") : qualified(apiVersion, kind);
+    throw StatusError.of("BadRequest", `invalid object type: ${sent}`);
   }
   if ((managedFieldsOf(applied) ?? null) !== null) {
     throw StatusError.of("BadRequest", "metadata.managedFields must be nil");

@@ -3,12 +3,14 @@ import {
   type FieldSet,
   type FieldSetBuilder,
   insertPath,
+  leaf,
   recursiveDifference,
 } from "./field-set.ts";
 import { isObject, type JsonObject, jsonEqual } from "./json.ts";
-import { listElement, type PathElement } from "./path-element.ts";
-import type { ListSchema, MapSchema, TypeSchema } from "./type-schema.ts";
+import { itemsByElement, type PathElement } from "./path-element.ts";
+import { type ListSchema, type MapSchema, type TypeSchema, trackedType } from "./type-schema.ts";
 import { asList, type Sort, sortFor } from "./typed-walk.ts";
+import { wholeFields } from "./whole-fields.ts";
 
 /** How two objects of one type differ, field by field. */
 export interface Comparison {
@@ -51,82 +53,76 @@ class CompareWalk implements Comparison {
   added: FieldSet = emptySet;
   readonly #path: PathElement[] = [];
 
-  #note(outcome: Outcome, element?: PathElement): void {
+  #note(outcome: Outcome, node: FieldSet, element?: PathElement): void {
     if (this[outcome] === emptySet) this[outcome] = {};
     if (element !== undefined) this.#path.push(element);
-    insertPath(this[outcome] as FieldSetBuilder, this.#path, this.#path.length);
+    insertPath(this[outcome] as FieldSetBuilder, this.#path, node);
     if (element !== undefined) this.#path.pop();
   }
 
   compare(schema: TypeSchema, before: unknown, after: unknown): void {
     if (before === after) return;
-    let isLeaf: boolean;
-    if (after === undefined) {
-      isLeaf = this.#bySort(sortFor(schema, before), schema, before, after);
-    } else {
-      const sort = sortFor(schema, after);
-      if (before !== undefined && before !== null) {
-        const other = sortFor(schema, before);
-        if (other !== sort) this.#bySort(other, schema, before, after);
-      }
-      isLeaf = this.#bySort(sort, schema, before, after);
+    if (before === undefined) this.#note("added", wholeFields(schema, after));
+    else if (after === undefined) this.#note("removed", wholeFields(schema, before));
+    else this.#both(schema, before, after);
+  }
+
+  #both(schema: TypeSchema, before: unknown, after: unknown): void {
+    const sort = sortFor(schema, after);
+    if (before !== null) {
+      const other = sortFor(schema, before);
+      if (other !== sort) this.#bySort(other, schema, before, after);
     }
-    if (isLeaf || this.#path.length === 0) return;
-    if (before === undefined) this.#note("added");
-    else if (after === undefined) this.#note("removed");
+    this.#bySort(sort, schema, before, after);
   }
 
-  /** Returns whether the value is owned as a whole. */
-  #bySort(sort: Sort, schema: TypeSchema, before: unknown, after: unknown): boolean {
-    if (sort === "map") return this.#map(schema.map as MapSchema, before, after);
-    if (sort === "list") return this.#list(schema.list as ListSchema, before, after);
-    return this.#leaf(before, after);
+  #bySort(sort: Sort, schema: TypeSchema, before: unknown, after: unknown): void {
+    if (sort === "map") this.#map(schema.map as MapSchema, before, after);
+    else if (sort === "list") this.#list(schema.list as ListSchema, before, after);
+    else this.#leaf(before, after);
   }
 
-  #leaf(before: unknown, after: unknown): true {
-    if (before === undefined) this.#note("added");
-    else if (after === undefined) this.#note("removed");
-    else if (!jsonEqual(before, after)) this.#note("modified");
-    return true;
+  #leaf(before: unknown, after: unknown): void {
+    if (!jsonEqual(before, after)) this.#note("modified", leaf);
   }
 
-  #map(schema: MapSchema, before: unknown, after: unknown): boolean {
+  #map(schema: MapSchema, before: unknown, after: unknown): void {
     const left = isObject(before) ? before : undefined;
     const right = isObject(after) ? after : undefined;
     // Nothing on either side: a leaf, which keeps empty and null apart.
-    if (schema.atomic || (isBare(left) && isBare(right))) return this.#leaf(before, after);
+    if (schema.atomic || (isBare(left) && isBare(right))) {
+      this.#leaf(before, after);
+      return;
+    }
     for (const key in left) this.#field(schema, key, left[key], own(right, key));
     for (const key in right) {
       if (left === undefined || !Object.hasOwn(left, key)) this.#field(schema, key, undefined, right[key]);
     }
-    return false;
   }
 
   #field(schema: MapSchema, key: string, before: unknown, after: unknown): void {
     if (before === after) return;
-    const field = schema.fields?.get(key);
-    if (field?.untracked) return;
-    const type = field?.type ?? schema.element;
-    // A field that is not declared was written under another schema: nobody owns it.
+    const type = trackedType(schema, key);
     if (type === undefined) return;
     this.#path.push(`f:${key}`);
     this.compare(type, before, after);
     this.#path.pop();
   }
 
-  #list(schema: ListSchema, before: unknown, after: unknown): boolean {
+  #list(schema: ListSchema, before: unknown, after: unknown): void {
     const left = asList(before) ?? [];
     const right = asList(after) ?? [];
-    if (schema.relation === "atomic" || (left.length === 0 && right.length === 0))
-      return this.#leaf(before, after);
-    const leftItems = byElement(schema, left);
-    const rightItems = byElement(schema, right);
+    if (schema.relation === "atomic" || (left.length === 0 && right.length === 0)) {
+      this.#leaf(before, after);
+      return;
+    }
+    const leftItems = itemsByElement(schema, left);
+    const rightItems = itemsByElement(schema, right);
     for (const [element, items] of leftItems)
       this.#items(schema, element, items, rightItems.get(element) ?? []);
     for (const [element, items] of rightItems) {
       if (!leftItems.has(element)) this.#items(schema, element, [], items);
     }
-    return false;
   }
 
   /** Elements that occur more than once are owned as a whole, by their path alone. */
@@ -137,7 +133,7 @@ class CompareWalk implements Comparison {
     right: readonly unknown[],
   ): void {
     if (left.length > 1 && right.length > 1) {
-      if (!jsonEqual(left, right)) this.#note("modified", element);
+      if (!jsonEqual(left, right)) this.#note("modified", leaf, element);
       return;
     }
     const before = left.length > 1 ? undefined : left[0];
@@ -147,8 +143,8 @@ class CompareWalk implements Comparison {
       this.compare(schema.element, before, after);
       this.#path.pop();
     }
-    if (left.length > 1) this.#note("removed", element);
-    else if (right.length > 1) this.#note("added", element);
+    if (left.length > 1) this.#note("removed", leaf, element);
+    else if (right.length > 1) this.#note("added", leaf, element);
   }
 }
 
@@ -159,15 +155,4 @@ function own(object: JsonObject | undefined, key: string): unknown {
 function isBare(object: JsonObject | undefined): boolean {
   for (const _ in object) return false;
   return true;
-}
-
-function byElement(schema: ListSchema, list: readonly unknown[]): Map<PathElement, unknown[]> {
-  const items = new Map<PathElement, unknown[]>();
-  for (const item of list) {
-    const element = listElement(schema, item);
-    const known = items.get(element);
-    if (known === undefined) items.set(element, [item]);
-    else known.push(item);
-  }
-  return items;
 }

@@ -38,13 +38,12 @@ function hasBelow(node: FieldSet): boolean {
 }
 
 /**
- * Adds the field at that path to a set that was built by this alone. Nodes with nothing below them are the one `leaf`:
- * to look into a node of thousands takes too long for each of them.
+ * Adds the field at that path, and what is below it, to a set that was built by this alone. Nodes with nothing below
+ * them are the one `leaf`: to look into a node of thousands takes too long for each of them.
  */
-export function insertPath(set: FieldSetBuilder, path: readonly PathElement[], length: number): void {
-  if (length === 0) return;
+export function insertPath(set: FieldSetBuilder, path: readonly PathElement[], below: FieldSet = leaf): void {
   let node = set;
-  for (let i = 0; i < length - 1; i++) {
+  for (let i = 0; i < path.length - 1; i++) {
     const element = path[i] as PathElement;
     let next = node[element];
     if (next === undefined) {
@@ -56,16 +55,16 @@ export function insertPath(set: FieldSetBuilder, path: readonly PathElement[], l
     }
     node = next;
   }
-  const last = path[length - 1] as PathElement;
+  const last = path.at(-1);
+  if (last === undefined) return;
   const known = node[last];
-  if (known === undefined) node[last] = leaf;
-  else if (known !== leaf) known[self] = leaf;
+  node[last] = (known === undefined ? below : unionNode(known, below)) as FieldSetBuilder;
 }
 
 /** The set of the given paths. */
 export function setOf(...paths: readonly (readonly PathElement[])[]): FieldSet {
   const set: FieldSetBuilder = {};
-  for (const path of paths) insertPath(set, path, path.length);
+  for (const path of paths) insertPath(set, path);
   return set;
 }
 
@@ -216,7 +215,11 @@ export function decodeFieldSet(fields: unknown): FieldSet {
   return isCanonical(fields) ? fields : canonicalSet(fields);
 }
 
+/** Frozen sets that are known to be canonical: those that `encodeFieldSet` has given. */
+export const canonicalSets = new WeakSet<FieldSet>();
+
 function isCanonical(fields: unknown): fields is FieldSet {
+  if (isObject(fields) && canonicalSets.has(fields as FieldSet)) return true;
   if (!isObject(fields)) throw new Error(`not a set of fields: ${JSON.stringify(fields)}`);
   for (const element in fields) {
     if (element !== self && canonicalElement(element) !== element) return false;
@@ -234,26 +237,5 @@ function canonicalSet(fields: unknown): FieldSet {
     const set = canonicalSet(node);
     result[canonical] = (known === undefined ? set : unionNode(known, set)) as FieldSetBuilder;
   }
-  return result;
-}
-
-/** The set with its elements in canonical order; the set itself where they already are. */
-export function encodeFieldSet(set: FieldSet): FieldSet {
-  const elements = Object.keys(set);
-  if (elements.length === 0) return set;
-  const sorted = sortElements(elements.filter((element) => element !== self));
-  if (sorted.length < elements.length) sorted.unshift(self);
-  let changed = sorted.some((element, i) => element !== elements[i]);
-  const nodes = sorted.map((element) => {
-    const node = set[element] as FieldSet;
-    const encoded = encodeFieldSet(node);
-    changed ||= encoded !== node;
-    return encoded;
-  });
-  if (!changed) return set;
-  const result: FieldSetBuilder = {};
-  sorted.forEach((element, i) => {
-    result[element] = nodes[i] as FieldSetBuilder;
-  });
   return result;
 }

@@ -1,4 +1,5 @@
-import { decodeFieldSet, encodeFieldSet, type FieldSet } from "./field-set.ts";
+import { encodeFieldSet } from "./canonical-sets.ts";
+import { decodeFieldSet, type FieldSet } from "./field-set.ts";
 import { fieldOf, isEmpty, isObject, type JsonObject, withField, withoutField } from "./json.ts";
 
 /** An entry of metadata.managedFields: which fields one writer owns. */

@@ -1,4 +1,4 @@
-import { below, type FieldSet, type FieldSetBuilder, leaf } from "./field-set.ts";
+import { below, canonicalSets, type FieldSet, type FieldSetBuilder, leaf } from "./field-set.ts";
 import { type Managed, withFields } from "./managed-fields.ts";
 import { anyValue, type ObjectType, type TypeSchema } from "./type-schema.ts";
 
@@ -16,7 +16,11 @@ export function reconcile(managed: Managed, type: ObjectType): Managed {
   return result;
 }
 
+/** Sets of many objects that have been looked at, and by which schema. */
+const fitting = new WeakMap<FieldSet, TypeSchema>();
+
 function wholeWhereAtomic(set: FieldSet, schema: TypeSchema): FieldSet {
+  if (fitting.get(set) === schema) return set;
   let result: FieldSetBuilder | undefined;
   for (const element in set) {
     const inner = below(set, element);
@@ -28,6 +32,7 @@ function wholeWhereAtomic(set: FieldSet, schema: TypeSchema): FieldSet {
     result ??= { ...set } as FieldSetBuilder;
     result[element] = node as FieldSetBuilder;
   }
+  if (result === undefined && canonicalSets.has(set)) fitting.set(set, schema);
   return result ?? set;
 }
 

@@ -34,7 +34,7 @@ export interface TrackUpdateOptions<T extends object = JsonObject> {
 /**
  * Brings metadata.managedFields up to date after a create, update or patch that is no apply: the manager owns what
  * changed, others lose it. Returns `updated`, or a copy with new managedFields; shares all else. Never throws for
- * what the objects hold: where their lists cannot be told apart, the live entries stay.
+ * what the objects hold: where the elements of their lists cannot be told apart, no entries are left.
  *
  * A client may write managedFields itself, but not through a subresource; `[]` and `[{}]` stop the tracking until
  * the next apply, none at all keeps the live ones.
@@ -90,7 +90,8 @@ export function tracked(
   try {
     taken = takeOver(write, reconcile(managed, type), undefined);
   } catch (error) {
-    if (error instanceof UnkeyedElementError) return managed;
+    // Upstream then drops all entries rather than keep wrong ones (UpdateNoErrors).
+    if (error instanceof UnkeyedElementError) return new Map();
     throw error;
   }
   const { modified, added } = taken.comparison;

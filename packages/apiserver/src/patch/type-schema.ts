@@ -45,6 +45,12 @@ export interface FieldSchema {
   readonly patchMergeKey?: string;
 }
 
+/** The type of a field; undefined where nobody owns it: one that is not declared was written under another schema. */
+export function trackedType({ fields, element }: MapSchema, key: string): TypeSchema | undefined {
+  const field = fields?.get(key);
+  return field?.untracked ? undefined : (field?.type ?? element);
+}
+
 /** A type as patches meet it: its schema and what an object holds before anyone has written it. */
 export interface ObjectType {
   /** `v1`, `apps/v1` */

@@ -31,15 +31,17 @@ export function rowOf(kind: ModelledKind): KindRow {
 }
 
 const models = new Map<string, BuiltInModel>();
+/** The same by those who ask, which are mostly the same objects. */
+const known = new WeakMap<ModelledKind, BuiltInModel>();
 
 /** The model of a kind of the schema table. Throws a TypeError for one that it lacks. */
 export function builtInModel(kind: ModelledKind): ResourceModel {
+  let model = known.get(kind);
+  if (model !== undefined) return model;
   const key = `${apiVersionOf(kind)}/${kind.kind}`;
-  let model = models.get(key);
-  if (model === undefined) {
-    model = new BuiltInModel(rowOf(kind));
-    models.set(key, model);
-  }
+  model = models.get(key) ?? new BuiltInModel(rowOf(kind));
+  models.set(key, model);
+  known.set(kind, model);
   return model;
 }
 

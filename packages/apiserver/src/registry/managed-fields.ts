@@ -1,4 +1,4 @@
-import { apiVersionOf, type KubeObject } from "@dray/api";
+import { apiVersionOf, cameEmpty, type KubeObject, withEmpty } from "@dray/api";
 import { type ObjectType, trackUpdate } from "../patch/index.ts";
 import { convert } from "./conversion/index.ts";
 import type { ServedResource } from "./kinds.ts";
@@ -6,14 +6,15 @@ import { type ModelledKind, modelOf } from "./model.ts";
 
 type Plain = { readonly [key: string]: unknown };
 
-/** The type of a served version, with the way to the other versions of its kind. */
-export function objectType(served: ModelledKind, versions: readonly ModelledKind[] = []): ObjectType {
-  const own = modelOf(served).objectType;
-  if (versions.length < 2) return own;
+/** The type of a version, with the way to the other versions of its kind, which `find` knows. */
+export function objectType(
+  served: ModelledKind,
+  find: (apiVersion: string) => ModelledKind | undefined = () => undefined,
+): ObjectType {
   return {
-    ...own,
+    ...modelOf(served).objectType,
     inVersion(apiVersion) {
-      const other = versions.find((version) => apiVersionOf(version) === apiVersion);
+      const other = find(apiVersion);
       if (other === undefined) return undefined;
       const way = (from: ModelledKind, to: ModelledKind) => (object: Plain) =>
         convert(object as unknown as KubeObject, from, to) as unknown as Plain;
@@ -25,6 +26,7 @@ export function objectType(served: ModelledKind, versions: readonly ModelledKind
 /** Keeps metadata.managedFields: who last set which field. Drafts are changed in place. */
 export class ManagedFields {
   readonly #resources: readonly ServedResource[];
+  readonly #types = new WeakMap<ServedResource, ObjectType>();
 
   /** `resources` may change: the list is looked at anew each time. */
   constructor(resources: readonly ServedResource[]) {
@@ -32,11 +34,19 @@ export class ManagedFields {
   }
 
   type(served: ServedResource): ObjectType {
+    const known = this.#types.get(served);
+    if (known !== undefined) return known;
     const { group, resource } = served.stored;
-    return objectType(
-      served,
-      this.#resources.filter(({ stored }) => stored.resource === resource && stored.group === group),
+    const type = objectType(served, (apiVersion) =>
+      this.#resources.find(
+        (other) =>
+          other.stored.resource === resource &&
+          other.stored.group === group &&
+          apiVersionOf(other) === apiVersion,
+      ),
     );
+    this.#types.set(served, type);
+    return type;
   }
 
   /** For a new object; `draft` is in the served version. */
@@ -49,7 +59,7 @@ export class ManagedFields {
   ): void {
     const updated = trackUpdate({
       live: undefined,
-      updated: draft,
+      updated: withEmpty(draft),
       manager,
       type: this.type(served),
       subresource,
@@ -69,7 +79,7 @@ export class ManagedFields {
   ): void {
     const updated = trackUpdate({
       live: convert(old, served.stored, served),
-      updated: convert(object, served.stored, served),
+      updated: asSent(withEmpty(convert(object, served.stored, served)), object),
       manager,
       type: this.type(served),
       subresource,
@@ -77,6 +87,13 @@ export class ManagedFields {
     });
     take(object, updated);
   }
+}
+
+/** An empty list ends the tracking where no list at all does not: what decoding has left out counts here. */
+function asSent(shown: KubeObject, object: KubeObject): KubeObject {
+  if (object.metadata.managedFields !== undefined || !cameEmpty(object.metadata, "managedFields"))
+    return shown;
+  return { ...shown, metadata: { ...shown.metadata, managedFields: [] } };
 }
 
 function take(target: KubeObject, source: KubeObject): void {

@@ -1,5 +1,7 @@
 import type { KubeObject } from "@dray/api";
 
+export { thaw } from "@dray/api/codec";
+
 /** A run of digits that a double may not hold. */
 const longDigits = /\d{16}/;
 
@@ -26,24 +28,6 @@ export function deepFreeze<T>(value: T): T {
   return value;
 }
 
-/** A copy to change. Frozen strings, numbers and bytes are shared. */
-export function thaw<T>(value: T): T {
-  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
-  if (Array.isArray(value)) return value.map(thaw) as T;
-  const copy: Record<string, unknown> = {};
-  for (const [key, item] of Object.entries(value)) setOwn(copy, key, thaw(item));
-  return copy as T;
-}
-
-/** `__proto__` is a legal key of a label map. */
-function setOwn(target: Record<string, unknown>, key: string, value: unknown): void {
-  if (key === "__proto__") {
-    Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
-  } else {
-    target[key] = value;
-  }
-}
-
 /** Structural equality of JSON values; a key whose value is undefined counts as absent. */
 export function deepEqual(left: unknown, right: unknown): boolean {
   if (left === right) return true;
@@ -62,7 +46,7 @@ export function deepEqual(left: unknown, right: unknown): boolean {
     if (a[key] !== undefined && (!Object.hasOwn(b, key) || !deepEqual(a[key], b[key]))) return false;
   }
   for (const key of Object.keys(b)) {
-    if (b[key] !== undefined && !Object.hasOwn(a, key)) return false;
+    if (b[key] !== undefined && (!Object.hasOwn(a, key) || a[key] === undefined)) return false;
   }
   return true;
 }

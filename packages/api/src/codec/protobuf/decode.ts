@@ -1,7 +1,8 @@
 import { canonicalQuantity } from "../../quantity.ts";
-import { DecodeError, finish, served, zeroOf } from "../decode.ts";
+import { DecodeError } from "../decode.ts";
 import { parseJSON, setKey } from "../json.ts";
 import type { Field, FieldType, ScalarName, StructType } from "../types.ts";
+import { finish, served, zeroOf } from "../written.ts";
 import { messageOf } from "./message.ts";
 import { Reader } from "./reader.ts";
 import { times, zeroTime } from "./time.ts";
@@ -29,19 +30,19 @@ export class MessageReader {
   #message(reader: Reader, end: number, struct: StructType, values: Map<string, unknown>): void {
     if (++this.#depth > deepest)
       reader.fail(`${struct.name}: more than ${deepest} messages within each other`);
-    const parts = new Parts();
+    const parts: Part[] = [];
     this.#fields(reader, end, struct, values, parts);
-    for (const [field, ends] of parts.byField) {
-      const { type } = field;
-      if (type.form !== "struct") continue;
-      const [whole, from, to] = parts.joined(reader, ends);
-      whole.at = from;
-      values.set(field.name, this.#nested(whole, to, type.struct));
-    }
+    for (const part of parts) values.set(part.field.name, this.#whole(reader, part));
     this.#depth--;
   }
 
-  #fields(reader: Reader, end: number, struct: StructType, values: Map<string, unknown>, parts: Parts): void {
+  #fields(
+    reader: Reader,
+    end: number,
+    struct: StructType,
+    values: Map<string, unknown>,
+    parts: Part[],
+  ): void {
     const { byNumber } = messageOf(struct);
     while (reader.at < end) {
       const tag = reader.tag(end);
@@ -58,7 +59,7 @@ export class MessageReader {
           if (marks.inline) this.#fields(reader, to, type.struct, values, parts);
           else {
             // Read when all is there: a message that comes in parts is one message.
-            parts.add(field, reader.at, to);
+            addPart(parts, values, name, { field, struct: type.struct, from: reader.at, to });
             reader.at = to;
           }
           break;
@@ -86,6 +87,18 @@ export class MessageReader {
     }
   }
 
+  /** Reads a message of which all parts are known. */
+  #whole(reader: Reader, first: Part): unknown {
+    const { struct, from, to, more } = first;
+    if (more === undefined) {
+      reader.at = from;
+      return this.#nested(reader, to, struct);
+    }
+    const bytes = [first, ...more].map(({ from, to }) => reader.bytes.subarray(from, to));
+    const whole = new Reader(Buffer.concat(bytes));
+    return this.#nested(whole, whole.bytes.length, struct);
+  }
+
   #nested(reader: Reader, end: number, struct: StructType): unknown {
     if (struct.anyJSON) return rawJSON(reader, end, struct.name);
     if (struct.alternatives !== undefined) return this.#union(reader, end, struct, struct.alternatives);
@@ -97,7 +110,7 @@ export class MessageReader {
     const values = new Map<Field, unknown>();
     if (++this.#depth > deepest)
       reader.fail(`${struct.name}: more than ${deepest} messages within each other`);
-    const parts = new Parts();
+    const parts: Part[] = [];
     const { byNumber } = messageOf(struct);
     while (reader.at < end) {
       const tag = reader.tag(end);
@@ -110,7 +123,7 @@ export class MessageReader {
       } else if (field.type.form === "struct") {
         expect(reader, tag, wire.block, struct, field);
         const to = reader.block(end);
-        parts.add(field, reader.at, to);
+        addPart(parts, values, field, { field, struct: field.type.struct, from: reader.at, to });
         reader.at = to;
       } else {
         expect(reader, tag, wire.varint, struct, field);
@@ -120,14 +133,9 @@ export class MessageReader {
     let result: unknown = null;
     const strength = (form: FieldType["form"]): number => ["scalar", "struct", "list"].indexOf(form);
     for (const field of alternatives.toSorted((a, b) => strength(a.type.form) - strength(b.type.form))) {
-      const ends = parts.byField.get(field);
       if (field.type.form === "scalar") result = values.get(field) ?? false;
       else if (field.type.form === "list") result = values.get(field) ?? result;
-      else if (field.type.form === "struct" && ends !== undefined) {
-        const [whole, from, to] = parts.joined(reader, ends);
-        whole.at = from;
-        result = this.#nested(whole, to, field.type.struct);
-      }
+      else if (values.has(field)) result = this.#whole(reader, values.get(field) as Part);
     }
     this.#depth--;
     return result;
@@ -237,23 +245,24 @@ export class MessageReader {
   }
 }
 
-/** Where the parts of messages lie that stand once in their parent, however often they come. */
-class Parts {
-  readonly byField = new Map<Field, number[]>();
+/** Where a message lies that stands once in its parent, and the further parts of it. */
+interface Part {
+  readonly field: Field;
+  readonly struct: StructType;
+  readonly from: number;
+  readonly to: number;
+  more?: Part[];
+}
 
-  add(field: Field, from: number, to: number): void {
-    const ends = this.byField.get(field);
-    if (ends === undefined) this.byField.set(field, [from, to]);
-    else ends.push(from, to);
-  }
-
-  /** A reader in which the message lies in one piece, and where. */
-  joined(reader: Reader, ends: readonly number[]): [reader: Reader, from: number, to: number] {
-    if (ends.length === 2) return [reader, ends[0]!, ends[1]!];
-    const pieces: Buffer[] = [];
-    for (let i = 0; i < ends.length; i += 2) pieces.push(reader.bytes.subarray(ends[i], ends[i + 1]));
-    const bytes = Buffer.concat(pieces);
-    return [new Reader(bytes), 0, bytes.length];
+/** Notes a message, or a part more of one. Its first part stands for it among the values until it is read. */
+function addPart<K>(parts: Part[], values: Map<K, unknown>, key: K, part: Part): void {
+  const first = values.get(key) as Part | undefined;
+  if (first === undefined) {
+    values.set(key, part);
+    parts.push(part);
+  } else {
+    first.more ??= [];
+    first.more.push(part);
   }
 }
 

@@ -1,19 +1,20 @@
 import { encodeJSON } from "../json.ts";
 import { rememberedText } from "../text.ts";
 import type { Field, FieldType, ScalarName, StructType } from "../types.ts";
-import { type Message, messageOf } from "./message.ts";
+import { messageOf } from "./message.ts";
 import { zeroTime } from "./time.ts";
-import { BackwardWriter, wire } from "./writer.ts";
+import { BackwardWriter } from "./writer.ts";
 
-type Tree = Readonly<Record<string, unknown>>;
-
-/** Writes one value, with its tag if it has one. Made once for each field, of what the schema says of it. */
+/** Writes a value, without a tag. */
 type Write = (writer: BackwardWriter, value: unknown) => void;
 
 const structWriters = new Map<StructType, Write>();
 
-/** Writes an object's fields as Go does: the last first, because the writer goes backwards. */
-export function writeStruct(writer: BackwardWriter, object: Tree, { struct }: Message): void {
+/**
+ * Writes an object's fields as Go does: the last first, because the writer goes backwards. Throws a TypeError for what has
+ * no protobuf form.
+ */
+export function writeStruct(writer: BackwardWriter, object: object, struct: StructType): void {
   structWriter(struct)(writer, object);
 }
 
@@ -30,6 +31,30 @@ function structWriter(struct: StructType): Write {
   return made;
 }
 
+/**
+ * The source of a function that writes one type, with every field of it spelled out: in a loop over fields V8 knows neither
+ * the shapes of objects nor what it calls, which costs several times as much.
+ */
+class Source {
+  readonly #values: unknown[] = [];
+  #variables = 0;
+
+  /** A name by which the source calls a value of ours. */
+  name(value: unknown): string {
+    return `own${this.#values.push(value) - 1}`;
+  }
+
+  /** A name that is used nowhere else in the source. */
+  variable(): string {
+    return `v${this.#variables++}`;
+  }
+
+  function(statements: string): Write {
+    const names = this.#values.map((_, i) => `own${i}`);
+    return new Function(...names, `return (writer, value) => { ${statements} };`)(...this.#values) as Write;
+  }
+}
+
 function fieldsWriter(struct: StructType): Write {
   const { fields } = messageOf(struct);
   if (fields.length === 0 && struct.ownFields.length > 0) {
@@ -37,64 +62,68 @@ function fieldsWriter(struct: StructType): Write {
       throw new TypeError(`${struct.name} has no protobuf form`);
     };
   }
-  const names = fields.map(({ name }) => name);
-  // An inlined struct's fields stand among the parent's own in JSON.
-  const inlined = fields.map(({ marks }) => marks.inline === true);
-  const writers: Write[] = [];
-  return (writer, value) => {
-    const object = (value ?? {}) as Tree;
-    for (let i = names.length - 1; i >= 0; i--) {
-      writers[i] ??= fieldWriter(fields[i]!);
-      writers[i]!(writer, inlined[i] ? object : object[names[i]!]);
-    }
-  };
+  const source = new Source();
+  const statements = fields.toReversed().map((field) => fieldSource(source, field));
+  return source.function(`const object = value ?? {};\n${statements.join("\n")}`);
 }
 
-function fieldWriter({ number, type, marks }: Field): Write {
-  if (type.form === "list" && !marks.wrapped) {
-    const element = valueWriter(number, type.element);
-    return (writer, value) => {
-      const list = (value ?? []) as readonly unknown[];
-      for (let i = list.length - 1; i >= 0; i--) element(writer, list[i]);
-    };
-  }
-  if (type.form === "map") return mapWriter(number, type.value);
-  const write = valueWriter(number, type);
+function fieldSource(source: Source, field: Field): string {
+  const { number, type, marks, name } = field;
+  const value = source.variable();
+  // An inlined struct's fields stand among the parent's own in JSON.
+  const given = marks.inline === true ? "object" : `object[${JSON.stringify(name)}]`;
+  const there = `const ${value} = ${given}; if (${value} !== undefined && ${value} !== null)`;
+  if (type.form === "list" && !marks.wrapped)
+    return `${there} ${eachSource(source, number, type.element, value)}`;
+  if (type.form === "map") return `${there} ${mapSource(source, number, type.value, value)}`;
   // Go writes what is no pointer, zero or not; what a release has dropped it does not know.
   const left =
     marks.pointer || marks.until !== undefined || (type.form === "scalar" && type.name === "bytes");
+  const written = `${there} { ${valueSource(source, number, type, value)} }`;
+  return left ? written : `${written} else ${source.name(zeroWriter(number, type))}(writer);`;
+}
+
+/** Writes what stands for a field that is not there. */
+function zeroWriter(number: number, type: FieldType): (writer: BackwardWriter) => void {
   let zero: Uint8Array | undefined;
-  return (writer, value) => {
-    if (value !== undefined && value !== null) write(writer, value);
-    else if (!left) {
-      zero ??= bytesOf((scratch) => write(scratch, undefined));
-      writer.raw(zero);
+  return (writer) => {
+    if (zero === undefined) {
+      const source = new Source();
+      const scratch = new BackwardWriter(1024);
+      source.function(valueSource(source, number, type, "value"))(scratch, undefined);
+      zero = scratch.finish();
     }
+    writer.raw(zero);
   };
 }
 
-function bytesOf(write: (writer: BackwardWriter) => void): Uint8Array {
-  const writer = new BackwardWriter();
-  write(writer);
-  return writer.finish();
+/** The elements of a list, each with the tag. */
+function eachSource(source: Source, number: number, element: FieldType, list: string): string {
+  const at = source.variable();
+  const write = valueSource(source, number, element, `${list}[${at}]`);
+  return `for (let ${at} = ${list}.length - 1; ${at} >= 0; ${at}--) { ${write} }`;
 }
 
-function mapWriter(number: number, type: FieldType): Write {
-  const write = valueWriter(2, type);
+function mapSource(source: Source, number: number, type: FieldType, map: string): string {
+  const [keys, at, key, item, before] = Array.from({ length: 5 }, () => source.variable());
   const isBytes = type.form === "scalar" && type.name === "bytes";
-  return (writer, value) => {
-    if (value === undefined || value === null) return;
-    const map = value as Tree;
-    const keys = Object.keys(map).sort(byBytes);
-    for (let i = keys.length - 1; i >= 0; i--) {
-      const key = keys[i]!;
-      const before = writer.written;
-      const item = map[key] ?? undefined;
-      if (item !== undefined || !isBytes) write(writer, item);
-      writer.textField(1, key);
-      writer.block(number, before);
+  const write = valueSource(source, 2, type, item!);
+  return `{
+    const ${keys} = ${source.name(sortedKeys)}(${map});
+    for (let ${at} = ${keys}.length - 1; ${at} >= 0; ${at}--) {
+      const ${key} = ${keys}[${at}], ${item} = ${map}[${key}], ${before} = writer.written;
+      ${isBytes ? `if (${item} !== undefined && ${item} !== null) { ${write} }` : write}
+      writer.textField(1, ${key});
+      writer.block(${number}, ${before});
     }
-  };
+  }`;
+}
+
+/** The keys in the order of their bytes: Go's for maps. */
+function sortedKeys(map: object): string[] {
+  const keys = Object.keys(map);
+  for (let i = 1; i < keys.length; i++) if (byBytes(keys[i - 1]!, keys[i]!) > 0) return keys.sort(byBytes);
+  return keys;
 }
 
 /** The order of the UTF-8 bytes, which is not that of UTF-16 beyond the basic plane. */
@@ -109,34 +138,71 @@ function byBytes(one: string, other: string): number {
   return one.length - other.length;
 }
 
-/** Writes a value of that type with its tag. */
-function valueWriter(number: number, type: FieldType): Write {
+/** A value of that type with its tag. `value` is an expression without side effects. */
+function valueSource(source: Source, number: number, type: FieldType, value: string): string {
   switch (type.form) {
     case "scalar":
-      return scalarWriter(number, type.name);
+      return scalarSource(source, number, type.name, value);
     case "struct": {
-      let write: Write | undefined;
-      return (writer, value) => {
-        const before = writer.written;
-        write ??= structWriter(type.struct);
-        write(writer, value);
-        writer.block(number, before);
+      let made: Write | undefined;
+      const write: Write = (writer, object) => {
+        made ??= structWriter(type.struct);
+        made(writer, object);
       };
+      return blockSource(source, number, `${source.name(write)}(writer, ${value});`);
     }
     case "list": {
       // A message of its own, as the value of a map too (ExtraValue of authentication/v1).
-      const element = valueWriter(1, type.element);
-      return (writer, value) => {
-        const before = writer.written;
-        const list = (value ?? []) as readonly unknown[];
-        for (let i = list.length - 1; i >= 0; i--) element(writer, list[i]);
-        writer.block(number, before);
-      };
+      const list = source.variable();
+      return blockSource(
+        source,
+        number,
+        `const ${list} = ${value} ?? []; ${eachSource(source, 1, type.element, list)}`,
+      );
     }
     case "map":
-      return () => {
-        throw new TypeError("a map of maps has no protobuf form");
-      };
+      return throwSource("a map of maps");
+  }
+}
+
+function blockSource(source: Source, number: number, statements: string): string {
+  const before = source.variable();
+  return `{ const ${before} = writer.written; ${statements} writer.block(${number}, ${before}); }`;
+}
+
+function throwSource(what: string): string {
+  return `throw new TypeError(${JSON.stringify(`${what} has no protobuf form`)});`;
+}
+
+function scalarSource(source: Source, number: number, name: ScalarName, value: string): string {
+  const block = (write: Write): string =>
+    blockSource(source, number, `${source.name(write)}(writer, ${value});`);
+  switch (name) {
+    case "string":
+      return `writer.textField(${number}, ${value} ?? "");`;
+    case "bool":
+      return `writer.integerField(${number}, ${value} === true ? 1 : 0);`;
+    case "int32":
+    case "int64":
+      return `writer.integerField(${number}, ${value} ?? 0);`;
+    case "double":
+      return `writer.doubleField(${number}, ${value} ?? 0);`;
+    case "any":
+    case "Duration":
+      return throwSource(name);
+    case "bytes":
+      return block((writer, text) => writer.raw(Buffer.from((text as string | undefined) ?? "", "base64")));
+    case "Quantity":
+      return blockSource(source, number, `writer.textField(1, ${value} ?? "0");`);
+    case "Time":
+      return block((writer, text) => writeTime(writer, text, 0));
+    case "MicroTime":
+      return block((writer, text) => writeTime(writer, text, microseconds(text)));
+    case "IntOrString":
+      return block(writeIntOrString);
+    case "RawExtension":
+    case "FieldsV1":
+      return block(writeJSON);
   }
 }
 
@@ -148,98 +214,38 @@ function writeJSON(writer: BackwardWriter, value: unknown): void {
 
 /** The alternative that the value is of. Beside a schema JSONSchemaPropsOrBool says that it allows something. */
 function unionWriter(alternatives: readonly Field[]): Write {
-  const writers = alternatives.toReversed().map(({ number, type }): Write => {
+  const source = new Source();
+  const statements = alternatives.toReversed().map(({ number, type }) => {
     if (type.form === "list") {
-      const element = valueWriter(number, type.element);
-      return (writer, value) => {
-        if (Array.isArray(value)) for (const item of value.toReversed()) element(writer, item);
-      };
+      return `if (Array.isArray(value)) ${eachSource(source, number, type.element, "value")}`;
     }
-    const write = valueWriter(number, type);
-    if (type.form !== "struct") {
-      return (writer, value) => write(writer, value !== undefined && value !== null && value !== false);
+    if (type.form === "struct") {
+      const write = valueSource(source, number, type, "value");
+      return `if (typeof value === "object" && value !== null && !Array.isArray(value)) { ${write} }`;
     }
-    return (writer, value) => {
-      if (typeof value === "object" && value !== null && !Array.isArray(value)) write(writer, value);
-    };
+    return valueSource(source, number, type, "(value !== undefined && value !== null && value !== false)");
   });
-  return (writer, value) => {
-    for (const write of writers) write(writer, value);
-  };
-}
-
-function scalarWriter(number: number, name: ScalarName): Write {
-  switch (name) {
-    case "string":
-      return (writer, value) => writer.textField(number, (value as string | null | undefined) ?? "");
-    case "bool":
-      return (writer, value) => {
-        writer.varint(value === true ? 1 : 0);
-        writer.tag(number, wire.varint);
-      };
-    case "int32":
-    case "int64":
-      return (writer, value) => {
-        writer.varint((value as number | bigint | null | undefined) ?? 0);
-        writer.tag(number, wire.varint);
-      };
-    case "double":
-      return (writer, value) => {
-        writer.double((value as number | null | undefined) ?? 0);
-        writer.tag(number, wire.fixed64);
-      };
-    case "any":
-    case "Duration":
-      return () => {
-        throw new TypeError(`${name} has no protobuf form`);
-      };
-    case "bytes":
-      return blockWriter(number, (writer, value) => {
-        writer.raw(Buffer.from((value as string | null | undefined) ?? "", "base64"));
-      });
-    case "Quantity":
-      return blockWriter(number, (writer, value) => {
-        writer.textField(1, (value as string | null | undefined) ?? "0");
-      });
-    case "Time":
-    case "MicroTime":
-      return blockWriter(number, (writer, value) => {
-        if (value !== undefined && value !== null) writeTime(writer, name, value as string);
-      });
-    case "IntOrString":
-      return blockWriter(number, writeIntOrString);
-    case "RawExtension":
-    case "FieldsV1":
-      return blockWriter(number, writeJSON);
-  }
-}
-
-function blockWriter(number: number, write: Write): Write {
-  return (writer, value) => {
-    const before = writer.written;
-    write(writer, value);
-    writer.block(number, before);
-  };
+  return source.function(statements.join("\n"));
 }
 
 function writeIntOrString(writer: BackwardWriter, value: unknown): void {
   const text = typeof value === "string";
   writer.textField(3, text ? value : "");
-  writer.varint(text ? 0 : ((value as number | null | undefined) ?? 0));
-  writer.tag(2, wire.varint);
-  writer.varint(text ? 1 : 0);
-  writer.tag(1, wire.varint);
+  writer.integerField(2, text ? 0 : ((value as number | null | undefined) ?? 0));
+  writer.integerField(1, text ? 1 : 0);
 }
 
 /** Go keeps whole seconds of a Time, and microseconds of a MicroTime; a zero time is an empty message. */
-function writeTime(writer: BackwardWriter, name: "Time" | "MicroTime", text: string): void {
-  const seconds = Math.floor(Date.parse(text) / 1000);
-  if (Number.isNaN(seconds)) throw new TypeError(`${JSON.stringify(text)} is no time of RFC 3339`);
-  const fraction = name === "Time" ? "" : (/\.(\d+)/.exec(text)?.[1] ?? "");
-  const microseconds = Number(fraction.padEnd(6, "0").slice(0, 6));
+function writeTime(writer: BackwardWriter, value: unknown, microseconds: number): void {
+  if (value === undefined || value === null) return;
+  const seconds = Math.floor(Date.parse(value as string) / 1000);
+  if (Number.isNaN(seconds)) throw new TypeError(`${JSON.stringify(value)} is no time of RFC 3339`);
   if (seconds === zeroTime && microseconds === 0) return;
-  writer.varint(microseconds * 1000);
-  writer.tag(2, wire.varint);
-  writer.varint(seconds);
-  writer.tag(1, wire.varint);
+  writer.integerField(2, microseconds * 1000);
+  writer.integerField(1, seconds);
+}
+
+function microseconds(text: unknown): number {
+  const fraction = /\.(\d+)/.exec((text as string | null | undefined) ?? "")?.[1] ?? "";
+  return Number(fraction.padEnd(6, "0").slice(0, 6));
 }

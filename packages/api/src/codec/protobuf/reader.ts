@@ -1,4 +1,5 @@
 import { DecodeError } from "../decode.ts";
+import { sharedText } from "./shared-text.ts";
 import { wire } from "./writer.ts";
 
 /** Reads protobuf from bytes that nobody vouches for. Throws DecodeError, which names the byte. */
@@ -126,7 +127,7 @@ export class Reader {
   text(end: number): string {
     const start = this.at;
     this.at = end;
-    return this.bytes.toString("utf8", start, end);
+    return sharedText(this.bytes, start, end) ?? this.bytes.toString("utf8", start, end);
   }
 
   base64(end: number): string {

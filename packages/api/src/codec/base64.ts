@@ -1,0 +1,37 @@
+/** The byte at which Go's decoder finds that a text is no base64; undefined if it is. */
+export function wrongBase64(text: string): number | undefined {
+  const compact = text.replace(/[\r\n]/g, "");
+  const good = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+  if (good.test(compact)) return undefined;
+  const bytes = Buffer.from(text);
+  /** Characters of the group of four at hand, and the end of the last padding. */
+  let group = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const character = String.fromCharCode(bytes[at] ?? 0);
+    if (character === "\r" || character === "\n") continue;
+    if (/[A-Za-z0-9+/]/.test(character)) {
+      group = (group + 1) % 4;
+      continue;
+    }
+    if (character !== "=" || group < 2) return at;
+    let next = at + 1;
+    const skip = (): void => {
+      while (bytes[next] === 0x0d || bytes[next] === 0x0a) next++;
+    };
+    skip();
+    if (group === 2) {
+      if (next >= bytes.length) return bytes.length;
+      if (bytes[next] !== 0x3d) return next;
+      next++;
+      skip();
+    }
+    return next;
+  }
+  // The text ends within a group: Go names the first byte of it.
+  let back = bytes.length;
+  for (let left = group; left > 0 && back > 0; ) {
+    back--;
+    if (bytes[back] !== 0x0d && bytes[back] !== 0x0a) left--;
+  }
+  return back;
+}

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { decodeProtobuf, encodeProtobuf } from "../protobuf.ts";
+
+const configMap = (name: string, text: string): object => ({
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name },
+  data: { text },
+});
+
+test("what is larger than any buffer comes back whole, and small objects after it", () => {
+  const texts = [
+    "a".repeat(3_000_000),
+    "ü".repeat(40_000),
+    "",
+    ...Array.from({ length: 3000 }, (_, i) => `é${i}`),
+  ];
+  for (const text of texts) {
+    const { data } = decodeProtobuf(encodeProtobuf(configMap("a", text)));
+    assert.deepEqual(data, { text });
+  }
+  const items = texts.map((text, i) => configMap(`n${i}`, text));
+  const list = decodeProtobuf(
+    encodeProtobuf({ apiVersion: "v1", kind: "ConfigMapList", metadata: {}, items }),
+  );
+  assert.deepEqual(
+    (list["items"] as { data: object }[]).map(({ data }) => data),
+    texts.map((text) => ({ text })),
+  );
+});
+
+test("an object that cannot be written leaves nothing for the next", () => {
+  const whole = encodeProtobuf(configMap("a", "b"));
+  const wrong = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", creationTimestamp: "never" } };
+  assert.throws(() => encodeProtobuf(wrong), /"never" is no time of RFC 3339/);
+  assert.deepEqual(encodeProtobuf(configMap("a", "b")), whole);
+});

@@ -1,0 +1,109 @@
+import { noteEmpty } from "./empty.ts";
+import type { Field, FieldType, ScalarName, StructType } from "./types.ts";
+
+/** Whether that release has the field; all have it if none is named. */
+export function served(field: Field, version: string | undefined): boolean {
+  if (version === undefined) return true;
+  const { since, until } = field.marks;
+  if (since === undefined && until === undefined) return true;
+  const minor = (text: string): number => Number(text.split(".")[1]);
+  return (
+    (since === undefined || minor(version) >= minor(since)) &&
+    (until === undefined || minor(version) <= minor(until))
+  );
+}
+
+/** The value of a type that nobody has set, as Go writes it. */
+export function zeroOf(type: FieldType, version?: string): unknown {
+  switch (type.form) {
+    case "list":
+    case "map":
+      return null;
+    case "struct":
+      return isFree(type.struct) ? null : finish(type.struct, new Map(), version);
+    case "scalar":
+      switch (type.name) {
+        case "string":
+          return "";
+        case "bool":
+          return false;
+        case "int32":
+        case "int64":
+        case "double":
+        case "IntOrString":
+          return 0;
+        case "Quantity":
+          return "0";
+        case "Duration":
+          return "0s";
+        default:
+          return null;
+      }
+  }
+}
+
+function isZero(value: unknown, type: FieldType): boolean {
+  if (value === undefined || value === null) return true;
+  if (type.form === "list") return (value as unknown[]).length === 0;
+  if (type.form === "map") return Object.keys(value as object).length === 0;
+  return value === "" || value === 0 || value === false || value === 0n;
+}
+
+const isEmptyObject = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && Object.keys(value).length === 0;
+
+/** An object with the fields that are set, and those that Go writes all the same, in the order of the schema. */
+export function finish(
+  struct: StructType,
+  values: ReadonlyMap<string, unknown>,
+  version?: string,
+  stored = false,
+): Record<string, unknown> {
+  const object: Record<string, unknown> = {};
+  for (const field of struct.fields.values()) {
+    const { name } = field;
+    const value = values.get(name);
+    if (value === undefined) {
+      if (!isAlwaysWritten(field) || !served(field, version)) continue;
+      object[name] = field.marks.pointer ? null : zeroOf(field.type, version);
+      continue;
+    }
+    const written = writtenValue(field, value, stored);
+    if (written !== undefined) object[name] = written;
+    if (written !== value && isEmptyObject(value)) noteEmpty(object, name, value);
+  }
+  return object;
+}
+
+/** Whether Go writes a field that nobody has set. */
+function isAlwaysWritten({ marks, type }: Field): boolean {
+  if (marks.omit === "never") return marks.pointer || type.form !== "struct" || !isFree(type.struct);
+  if (marks.pointer || marks.omit === "zero") return false;
+  // To Go these are structs, which `omitempty` does not leave out.
+  return type.form === "struct" ? !isFree(type.struct) : type.form === "scalar" && structLike.has(type.name);
+}
+
+/** Whether JSON has something else in place of the struct. */
+function isFree({ anyJSON, alternatives }: StructType): boolean {
+  return anyJSON || alternatives !== undefined;
+}
+
+function writtenValue({ marks, type }: Field, value: unknown, stored: boolean): unknown {
+  // Storing loses the difference between an empty list and none.
+  if (stored && marks.omit === "never" && !marks.pointer && (type.form === "list" || type.form === "map")) {
+    return isZero(value, type) ? null : value;
+  }
+  if (marks.pointer || marks.omit === "never") return value;
+  if (type.form === "struct") return marks.omit === "zero" && isEmptyObject(value) ? undefined : value;
+  if (type.form === "scalar" && structLike.has(type.name)) return value;
+  return isZero(value, type) ? undefined : value;
+}
+
+/** Scalars of JSON that are structs in Go: `omitempty` does not leave them out. */
+const structLike: ReadonlySet<ScalarName> = new Set([
+  "Quantity",
+  "Time",
+  "MicroTime",
+  "Duration",
+  "IntOrString",
+]);

@@ -1,0 +1,10 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { deepEqual } from "./json.ts";
+
+test("a field without a value is like one that is not there, on either side", () => {
+  assert.equal(deepEqual({ a: 1, b: undefined }, { a: 1 }), true);
+  assert.equal(deepEqual({ a: 1 }, { a: 1, b: undefined }), true);
+  assert.equal(deepEqual({ a: 1, b: undefined }, { a: 1, b: 2 }), false);
+  assert.equal(deepEqual({ a: 1, b: 2 }, { a: 1, b: undefined }), false);
+});
