@@ -179,12 +179,12 @@ class Draft {
   }
 }
 
-/** The segments of a JSON pointer. */
+/** The segments of a JSON pointer; upstream's library takes no notice of what stands before the first slash. */
 type Path = readonly [string, ...string[]];
 
 function pointer(path: unknown): Path {
-  if (typeof path !== "string" || !path.startsWith("/")) throw rejected();
-  const segments = path.slice(1).split("/");
+  if (typeof path !== "string" || !path.includes("/")) throw rejected();
+  const segments = path.split("/").slice(1);
   return segments.map((segment) => segment.replaceAll("~1", "/").replaceAll("~0", "~")) as unknown as Path;
 }
 

@@ -33,6 +33,18 @@ export function listElement(list: ListSchema, item: unknown): PathElement {
   return `${text}}`;
 }
 
+/** The items of a list by their path elements: more than one where an element occurs again. Throws UnkeyedElementError. */
+export function itemsByElement(list: ListSchema, items: readonly unknown[]): Map<PathElement, unknown[]> {
+  const found = new Map<PathElement, unknown[]>();
+  for (const item of items) {
+    const element = listElement(list, item);
+    const known = found.get(element);
+    if (known === undefined) found.set(element, [item]);
+    else known.push(item);
+  }
+  return found;
+}
+
 function setElement(item: unknown): PathElement {
   if (item === null) {
     throw new UnkeyedElementError("associative list without keys has an element that's an explicit null");
@@ -104,8 +116,14 @@ export function elementText(element: PathElement): string {
   }
 }
 
+/** A value as structured-merge-diff prints it; only wrong keys are lists or objects. */
 function valueText(value: unknown): string {
-  return typeof value === "string" || value === null ? JSON.stringify(value) : String(value);
+  if (Array.isArray(value)) return `[${value.map(valueText).join(",")}]`;
+  if (!isObject(value)) return typeof value === "string" ? JSON.stringify(value) : String(value);
+  return Object.keys(value)
+    .sort()
+    .map((key) => `${key}=${valueText(value[key])}`)
+    .join("");
 }
 
 const rank: Readonly<Record<string, number>> = { f: 0, k: 1, v: 2, i: 3 };

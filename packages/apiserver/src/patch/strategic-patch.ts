@@ -1,6 +1,6 @@
 import { StatusError } from "@dray/api";
 import { plainError } from "./errors.ts";
-import { goText, goType } from "./go-text.ts";
+import { goType } from "./go-text.ts";
 import {
   copyOf,
   emptyLike,
@@ -12,12 +12,10 @@ import {
   type MutableObject,
   setField,
 } from "./json.ts";
+import { deleteFrom, directive, elementOrder, retainKeys, unknownDirective } from "./strategic-directives.ts";
+import { elementSort, mergeList, sortOf } from "./strategic-lists.ts";
+import { arranged, checkOrder, orderLeftBehind } from "./strategic-order.ts";
 import type { FieldSchema, MapSchema, ObjectType } from "./type-schema.ts";
-
-const directive = "$patch";
-const retainKeys = "$retainKeys";
-const deleteFrom = "$deleteFromPrimitiveList";
-const elementOrder = "$setElementOrder";
 
 const badPrimitiveList = "invalid patch format of primitive list";
 const badRetainKeys = "invalid patch format of retainKeys";
@@ -72,10 +70,6 @@ function replaceMap(patch: JsonObject): JsonObject {
   return copy;
 }
 
-function unknownDirective(how: unknown, patch: JsonObject): StatusError {
-  return plainError(`unknown patch type: ${goText(how)} in map: ${goText(patch)}`);
-}
-
 /** A copy of the original, without the fields that `$retainKeys` does not list. */
 function retained(original: JsonObject, patch: JsonObject): MutableObject {
   const keep = fieldOf(patch, retainKeys);
@@ -108,7 +102,11 @@ function mergeField(
     setField(result, key, merged);
   } else if (Array.isArray(current) && Array.isArray(change)) {
     const field = lookUp(schema, key);
-    setField(result, key, strategyOf(field) === "merge" ? mergeList(current, change, field) : change);
+    setField(
+      result,
+      key,
+      strategyOf(field) === "merge" ? mergeList(current, change, field, mergeMap) : change,
+    );
   } else {
     // Nothing to merge with: nulls in what is added stand for fields that are unset.
     const added = withoutDirectives(
@@ -117,10 +115,6 @@ function mergeField(
     if (added === undefined) delete result[key];
     else setField(result, key, added);
   }
-}
-
-function sortOf(value: unknown): string {
-  return value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
 }
 
 /** The field of a struct. Errors where the value is merged but its type is no struct or lacks the field. */
@@ -184,7 +178,8 @@ function deleteFromList(
   if (!Array.isArray(current) || !Array.isArray(change)) return;
   const field = lookUp(schema, name);
   if (current.length === 0 && change.length === 0) return;
-  if (elementSort([current, change]) === "object") setField(result, name, mergeList(current, change, field));
+  if (elementSort([current, change]) === "object")
+    setField(result, name, mergeList(current, change, field, mergeMap));
   else
     setField(
       result,
@@ -218,7 +213,7 @@ function mergeOrdered(
   else if (current === undefined) merged = withoutDirectives(change) as unknown[];
   else if (strategyOf(field) !== "merge") merged = change;
   else {
-    merged = mergeList(current, change, field);
+    merged = mergeList(current, change, field, mergeMap);
     live = orderLeftBehind(current, change, mergeKey);
   }
   const sort = elementSort([current ?? [], change ?? []]);
@@ -227,182 +222,9 @@ function mergeOrdered(
   done.add(name);
 }
 
-/**
- * The order of the live list against which a list with `$setElementOrder` is arranged. Upstream deletes from that list
- * in place and lets the first additions fill the gap, so that elements that only the server has come before them.
- */
-function orderLeftBehind(
-  live: readonly unknown[],
-  change: readonly unknown[],
-  mergeKey: string,
-): readonly unknown[] {
-  const order = [...live];
-  let length = order.length;
-  const placeOf = (item: unknown): number => {
-    const at = order.findIndex((other) => jsonEqual(identity(other, mergeKey), identity(item, mergeKey)));
-    return at < length ? at : -1;
-  };
-  for (const item of change) {
-    if (directiveOf(item) !== "delete") continue;
-    for (let at = placeOf(item); at >= 0; at = placeOf(item)) {
-      order.copyWithin(at, at + 1, length);
-      length--;
-    }
-  }
-  if (change.some((item) => directiveOf(item) === "replace")) return order;
-  for (const item of change) {
-    if (length === live.length) break;
-    if (directiveOf(item) === undefined && placeOf(item) < 0) order[length++] = item;
-  }
-  return order;
-}
-
 function listField(object: JsonObject, name: string): readonly unknown[] | undefined {
   const value = fieldOf(object, name);
   if (value === undefined) return undefined;
   if (!Array.isArray(value)) throw plainError(`expected a []interface {}, but received a ${goType(value)}`);
   return value;
-}
-
-/** The elements of the patch must stand in the order that `$setElementOrder` gives, and be part of it. */
-function checkOrder(change: readonly unknown[], order: readonly unknown[], mergeKey: string): void {
-  if (order.length === 0) return;
-  // Elements to delete need no place; others with a directive need no place of their own.
-  const rest = mergeKey === "" ? change : change.filter((item) => directiveOf(item) !== "delete");
-  let next = 0;
-  for (const place of order) {
-    while (next < rest.length && directiveOf(rest[next]) !== undefined) next++;
-    if (next === rest.length) return;
-    if (jsonEqual(identity(rest[next], mergeKey), identity(place, mergeKey))) next++;
-  }
-  if (next === rest.length) return;
-  throw plainError(
-    `The order in patch list:\n${goText(change)}\n doesn't match ${elementOrder} list:\n${goText(order)}\n`,
-  );
-}
-
-function directiveOf(item: unknown): unknown {
-  return isObject(item) ? fieldOf(item, directive) : undefined;
-}
-
-/** What tells an element of a merged list apart: its merge key, or the element itself. */
-function identity(item: unknown, mergeKey: string): unknown {
-  if (mergeKey === "") return item;
-  if (!isObject(item)) throw plainError(`expected a map[string]interface {}, but received a ${goType(item)}`);
-  return mergeKeyOf(item, mergeKey);
-}
-
-function mergeKeyOf(item: JsonObject, mergeKey: string): unknown {
-  if (Object.hasOwn(item, mergeKey)) return item[mergeKey];
-  throw plainError(`map: ${goText(item)} does not contain declared merge key: ${mergeKey}`);
-}
-
-function mergeList(
-  original: readonly unknown[],
-  patch: readonly unknown[],
-  field: FieldSchema,
-): readonly unknown[] {
-  const sort = elementSort([original, patch]);
-  if (sort === undefined) return original;
-  const mergeKey = field.patchMergeKey ?? "";
-  if (sort !== "object") {
-    const merged = [...original, ...patch].filter(
-      (item, i, all) => all.findIndex((x) => jsonEqual(x, item)) === i,
-    );
-    return arranged(merged, patch, original, "", sort);
-  }
-  const element = field.type.list?.element ?? {};
-  if (mergeKey === "") {
-    throw plainError(`cannot merge lists without merge key for ${element.map?.name ?? ""}`);
-  }
-  const { kept, changes } = directed(original as JsonObject[], patch as JsonObject[], mergeKey);
-  const merged = [...kept];
-  for (const change of changes) {
-    const key = mergeKeyOf(change, mergeKey);
-    const at = merged.findIndex((item) => Object.hasOwn(item, mergeKey) && jsonEqual(item[mergeKey], key));
-    if (at < 0) merged.push(change);
-    else merged[at] = mergeMap(merged[at] as JsonObject, change, element.map);
-  }
-  return arranged(merged, changes, kept, mergeKey, sort);
-}
-
-/** Carries out the elements of the patch that hold a `$patch`; what is left is merged. */
-function directed(
-  original: readonly JsonObject[],
-  patch: readonly JsonObject[],
-  mergeKey: string,
-): { kept: readonly JsonObject[]; changes: readonly JsonObject[] } {
-  let kept = original;
-  let replaced = false;
-  const changes: JsonObject[] = [];
-  for (const item of patch) {
-    if (!Object.hasOwn(item, directive)) {
-      changes.push(item);
-      continue;
-    }
-    const how = item[directive];
-    if (how === "delete") {
-      const key = mergeKeyOf(item, mergeKey);
-      kept = kept.filter((other) => !(Object.hasOwn(other, mergeKey) && jsonEqual(other[mergeKey], key)));
-    } else if (how === "replace") {
-      replaced = true;
-    } else if (how === "merge") {
-      throw plainError("merging lists cannot yet be specified in the patch");
-    } else {
-      throw unknownDirective(how, item);
-    }
-  }
-  return replaced ? { kept: changes, changes: [] } : { kept, changes };
-}
-
-/** The sort that all elements share; undefined where there are none. Errors where they differ. */
-function elementSort(lists: readonly (readonly unknown[])[]): string | undefined {
-  let sort: string | undefined;
-  for (const item of lists.flat()) {
-    const own = sortOf(item);
-    sort ??= own;
-    if (sort === "array") {
-      throw new StatusError({ ...unprocessable, message: "lists of lists are not supported" });
-    }
-    if (own !== sort) throw plainError(`list element types are not identical: ${goText(lists)}`);
-  }
-  return sort;
-}
-
-const unprocessable = { status: "Failure", reason: "Invalid", code: 422 } as const;
-
-/**
- * The order of a merged list: elements named by `order` stand in that order, those that only the server has in
- * theirs; both are interleaved by the places they had in the live list.
- */
-function arranged(
-  merged: readonly unknown[],
-  order: readonly unknown[],
-  live: readonly unknown[],
-  mergeKey: string,
-  sort: string,
-): readonly unknown[] {
-  const key = sort === "object" ? mergeKey : "";
-  const orderKeys = order.map((item) => identity(item, key));
-  const liveKeys = live.map((item) => identity(item, key));
-  const place = (keys: readonly unknown[], item: unknown): number => {
-    const own = identity(item, key);
-    return keys.findIndex((other) => jsonEqual(other, own));
-  };
-  const named = merged
-    .filter((item) => place(orderKeys, item) >= 0)
-    .sort((a, b) => place(orderKeys, a) - place(orderKeys, b));
-  const serverOnly = merged.filter((item) => place(orderKeys, item) < 0);
-  const result: unknown[] = [];
-  let next = 0;
-  for (const item of serverOnly) {
-    const own = place(liveKeys, item);
-    while (next < named.length) {
-      const other = place(liveKeys, named[next]);
-      if (own >= 0 && other >= 0 && own < other) break;
-      result.push(named[next++]);
-    }
-    result.push(item);
-  }
-  return [...result, ...named.slice(next)];
 }

@@ -1,0 +1,98 @@
+import { StatusError } from "@dray/api";
+import { plainError } from "./errors.ts";
+import { goText } from "./go-text.ts";
+import { type JsonObject, jsonEqual } from "./json.ts";
+import { directive, unknownDirective } from "./strategic-directives.ts";
+import { arranged, mergeKeyOf, Places } from "./strategic-order.ts";
+import type { FieldSchema, MapSchema } from "./type-schema.ts";
+
+/** The sort of a JSON value, in the words of JavaScript. */
+export function sortOf(value: unknown): string {
+  return value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
+}
+
+/** Merges an element into that with the same merge key. */
+export type MergeElement = (
+  element: JsonObject,
+  change: JsonObject,
+  schema: MapSchema | undefined,
+) => JsonObject;
+
+/** A list marked `merge`, with that of a patch: by merge key, or as a set. Throws StatusError. */
+export function mergeList(
+  original: readonly unknown[],
+  patch: readonly unknown[],
+  field: FieldSchema,
+  mergeElement: MergeElement,
+): readonly unknown[] {
+  const sort = elementSort([original, patch]);
+  if (sort === undefined) return original;
+  const mergeKey = field.patchMergeKey ?? "";
+  if (sort !== "object") {
+    const all = [...original, ...patch];
+    const places = new Places(all, "");
+    const merged = all.filter((item, i) => places.of(item) === i);
+    return arranged(merged, patch, original, "", sort);
+  }
+  const element = field.type.list?.element ?? {};
+  if (mergeKey === "") {
+    throw plainError(`cannot merge lists without merge key for ${element.map?.name ?? ""}`);
+  }
+  const { kept, changes } = directed(original as JsonObject[], patch as JsonObject[], mergeKey);
+  const merged = [...kept];
+  const places = new Places([], mergeKey);
+  merged.forEach((item, index) => {
+    if (Object.hasOwn(item, mergeKey)) places.add(item, index);
+  });
+  for (const change of changes) {
+    const at = places.of(change);
+    if (at < 0) places.add(change, merged.push(change) - 1);
+    else merged[at] = mergeElement(merged[at] as JsonObject, change, element.map);
+  }
+  return arranged(merged, changes, kept, mergeKey, sort);
+}
+
+/** Carries out the elements of the patch that hold a `$patch`; what is left is merged. */
+function directed(
+  original: readonly JsonObject[],
+  patch: readonly JsonObject[],
+  mergeKey: string,
+): { kept: readonly JsonObject[]; changes: readonly JsonObject[] } {
+  let kept = original;
+  let replaced = false;
+  const changes: JsonObject[] = [];
+  for (const item of patch) {
+    if (!Object.hasOwn(item, directive)) {
+      changes.push(item);
+      continue;
+    }
+    const how = item[directive];
+    if (how === "delete") {
+      const key = mergeKeyOf(item, mergeKey);
+      kept = kept.filter((other) => !(Object.hasOwn(other, mergeKey) && jsonEqual(other[mergeKey], key)));
+    } else if (how === "replace") {
+      replaced = true;
+    } else if (how === "merge") {
+      throw plainError("merging lists cannot yet be specified in the patch");
+    } else {
+      throw unknownDirective(how, item);
+    }
+  }
+  return replaced ? { kept: changes, changes: [] } : { kept, changes };
+}
+
+/** The sort that all elements share; undefined where there are none. Errors where they differ. */
+export function elementSort(lists: readonly (readonly unknown[])[]): string | undefined {
+  let sort: string | undefined;
+  for (const item of lists.flat()) {
+    const own = sortOf(item);
+    sort ??= own;
+    if (sort === "array") {
+      throw new StatusError({ ...unprocessable, message: "lists of lists are not supported" });
+    }
+    if (own !== sort) throw plainError(`list element types are not identical: ${goText(lists)}`);
+  }
+  return sort;
+}
+
+const unprocessable = { status: "Failure", reason: "Invalid", code: 422 } as const;

@@ -1,0 +1,127 @@
+import { plainError } from "./errors.ts";
+import { goText, goType } from "./go-text.ts";
+import { isObject, type JsonObject, jsonEqual } from "./json.ts";
+import { directiveOf, elementOrder } from "./strategic-directives.ts";
+
+/** What tells an element of a merged list apart: its merge key, or the element itself. */
+export function identity(item: unknown, mergeKey: string): unknown {
+  if (mergeKey === "") return item;
+  if (!isObject(item)) throw plainError(`expected a map[string]interface {}, but received a ${goType(item)}`);
+  return mergeKeyOf(item, mergeKey);
+}
+
+/** The merge key of an element; 500 where it has none. */
+export function mergeKeyOf(item: JsonObject, mergeKey: string): unknown {
+  if (Object.hasOwn(item, mergeKey)) return item[mergeKey];
+  throw plainError(`map: ${goText(item)} does not contain declared merge key: ${mergeKey}`);
+}
+
+/** The places of the elements of a list by what tells them apart: of equal ones the first. Throws StatusError. */
+export class Places {
+  readonly #places = new Map<string, number>();
+  readonly #mergeKey: string;
+
+  constructor(items: readonly unknown[], mergeKey: string) {
+    this.#mergeKey = mergeKey;
+    items.forEach((item, index) => {
+      this.add(item, index);
+    });
+  }
+
+  add(item: unknown, index: number): void {
+    const text = identityText(identity(item, this.#mergeKey));
+    if (!this.#places.has(text)) this.#places.set(text, index);
+  }
+
+  /** -1 where there is no such element. */
+  of(item: unknown): number {
+    return this.#places.get(identityText(identity(item, this.#mergeKey))) ?? -1;
+  }
+}
+
+/** The same text for equal values: a bigint equals the number of the same value. */
+function identityText(value: unknown): string {
+  if (typeof value === "number" && Number.isInteger(value)) return String(BigInt(value));
+  return typeof value === "bigint" ? String(value) : JSON.stringify(value);
+}
+
+/** The elements of the patch must stand in the order that `$setElementOrder` gives, and be part of it. */
+export function checkOrder(change: readonly unknown[], order: readonly unknown[], mergeKey: string): void {
+  if (order.length === 0) return;
+  // Elements to delete need no place; others with a directive need no place of their own.
+  const rest = mergeKey === "" ? change : change.filter((item) => directiveOf(item) !== "delete");
+  let next = 0;
+  for (const place of order) {
+    while (next < rest.length && directiveOf(rest[next]) !== undefined) next++;
+    if (next === rest.length) return;
+    if (jsonEqual(identity(rest[next], mergeKey), identity(place, mergeKey))) next++;
+  }
+  if (next === rest.length) return;
+  throw plainError(
+    `The order in patch list:\n${goText(change)}\n doesn't match ${elementOrder} list:\n${goText(order)}\n`,
+  );
+}
+
+/**
+ * The order of the live list against which a list with `$setElementOrder` is arranged. Upstream deletes from that list
+ * in place and lets the first additions fill the gap, so that elements that only the server has come before them.
+ */
+export function orderLeftBehind(
+  live: readonly unknown[],
+  change: readonly unknown[],
+  mergeKey: string,
+): readonly unknown[] {
+  const order = [...live];
+  let length = order.length;
+  const placeOf = (item: unknown): number => {
+    const at = order.findIndex((other) => jsonEqual(identity(other, mergeKey), identity(item, mergeKey)));
+    return at < length ? at : -1;
+  };
+  for (const item of change) {
+    if (directiveOf(item) !== "delete") continue;
+    for (let at = placeOf(item); at >= 0; at = placeOf(item)) {
+      order.copyWithin(at, at + 1, length);
+      length--;
+    }
+  }
+  if (change.some((item) => directiveOf(item) === "replace")) return order;
+  for (const item of change) {
+    if (length === live.length) break;
+    if (directiveOf(item) === undefined && placeOf(item) < 0) order[length++] = item;
+  }
+  return order;
+}
+
+/**
+ * The order of a merged list: elements named by `order` stand in that order, those that only the server has in
+ * theirs; both are interleaved by the places they had in the live list.
+ */
+export function arranged(
+  merged: readonly unknown[],
+  order: readonly unknown[],
+  live: readonly unknown[],
+  mergeKey: string,
+  sort: string,
+): readonly unknown[] {
+  const key = sort === "object" ? mergeKey : "";
+  const ordered = new Places(order, key);
+  const before = new Places(live, key);
+  const named = merged
+    .map((item) => ({ item, at: ordered.of(item) }))
+    .filter(({ at }) => at >= 0)
+    .sort((a, b) => a.at - b.at)
+    .map(({ item }) => item);
+  const serverOnly = merged.filter((item) => ordered.of(item) < 0);
+  const result: unknown[] = [];
+  let next = 0;
+  for (const item of serverOnly) {
+    const own = before.of(item);
+    while (next < named.length) {
+      const other = before.of(named[next]);
+      if (own >= 0 && other >= 0 && own < other) break;
+      result.push(named[next++]);
+    }
+    result.push(item);
+  }
+  return [...result, ...named.slice(next)];
+}
