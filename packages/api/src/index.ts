@@ -1,4 +1,4 @@
-export { cameEmpty, keepEmpty, noteEmpty } from "./codec/empty.ts";
+export { cameEmpty, keepEmpty, noteEmpty, withEmpty } from "./codec/empty.ts";
 export * from "./errors.ts";
 export * from "./features.ts";
 export * from "./names.ts";

@@ -69,7 +69,7 @@ export const dnsSubdomain: NameRule = (value) => {
 
 /** As `dnsSubdomain`, in either case (k8s-long-name-caseless of declarative validation). */
 export const dnsSubdomainCaseless: NameRule = (value) => {
-  const problems = tooLong(value, 253);
+  const problems = tooLong(value, 253, "bytes");
   if (subdomainForm.test(value.toLowerCase())) return problems;
   const rule = `an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', and ${ends}`;
   return [...problems, examples(rule, subdomain, "Example.com")];

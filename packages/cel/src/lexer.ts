@@ -70,8 +70,10 @@ export function tokenize(source: Source, problems: Problem[]): Token[] {
     } else {
       const symbol = symbolsByFirst.get(c)?.find((s) => s.length === 1 || points[at + 1] === s[1]);
       if (symbol === undefined) {
-        problems.push(unrecognized(points, at, at + 1));
-        at++;
+        // Half of a symbol of two characters is noticed at the second, which goes with it.
+        const end = "&|=".includes(c) ? at + 2 : at + 1;
+        problems.push(unrecognized(points, at, end));
+        at = end;
       } else push("symbol", at + symbol.length);
     }
   }
@@ -81,11 +83,7 @@ export function tokenize(source: Source, problems: Problem[]): Token[] {
 
 function unrecognized(points: readonly string[], at: number, end: number): Problem {
   const text = points.slice(at, Math.max(end, at + 1)).join("");
-  const what =
-    text[0] === '"' || text[0] === "'"
-      ? "a string that has no end, or an escape that there is not"
-      : "nothing that an expression may have";
-  return { at, message: `Syntax error: ${what}: ${text}` };
+  return { at, message: `Syntax error: token recognition error at: '${text}'` };
 }
 
 function scanWord(points: readonly string[], at: number): number {

@@ -1,3 +1,4 @@
+import { cameEmpty } from "../codec/empty.ts";
 import type { HorizontalPodAutoscaler as OldAutoscaler } from "../generated/autoscaling/v1.ts";
 import type { HorizontalPodAutoscaler, HPAScalingRules } from "../generated/autoscaling/v2.ts";
 
@@ -52,6 +53,8 @@ function defaultMetric(): NonNullable<NonNullable<HorizontalPodAutoscaler["spec"
   };
 }
 
+/** What is set of the rules; policies that came as an empty list are none, which validation then tells. */
 function set(rules: HPAScalingRules | undefined): HPAScalingRules {
-  return Object.fromEntries(Object.entries(rules ?? {}).filter(([, value]) => value !== undefined));
+  const given = Object.fromEntries(Object.entries(rules ?? {}).filter(([, value]) => value !== undefined));
+  return cameEmpty(rules, "policies") ? { policies: [], ...given } : given;
 }

@@ -1,21 +1,19 @@
 /** Kinds of the core group beside pods, and leases and priority classes. */
+
 import type { Lease } from "../generated/coordination/v1.ts";
-import type { ConfigMap, Namespace, Node, Secret, ServiceAccount } from "../generated/core/v1.ts";
+import type { Namespace, Node, ServiceAccount } from "../generated/core/v1.ts";
 import type { PriorityClass } from "../generated/scheduling/v1.ts";
-import {
-  byteLength,
-  dnsLabel,
-  dnsSubdomain,
-  isConfigMapKey,
-  type NameRule,
-  qualifiedName,
-} from "../names.ts";
+import { byteLength, dnsLabel, dnsSubdomain, type NameRule, qualifiedName } from "../names.ts";
 import type { KubeObject } from "../object.ts";
+import { Quantity } from "../quantity.ts";
+import { quoted } from "../quoted.ts";
+import { canonicalInterfaceAddress } from "./address.ts";
 import type { ValidationContext } from "./context.ts";
-import { checkImmutable, type FieldErrors, goJson, sameValue } from "./field.ts";
+import { asTyped, checkImmutable, type FieldErrors, goJson, seenBefore } from "./field.ts";
 import { internalForm } from "./internal.ts";
 import { checkFinalizerNames, checkLabels, checkMetadata, checkMetadataUpdate } from "./metadata.ts";
 import { checkNetwork } from "./networking/common.ts";
+import { checkQuantity } from "./pod/resources.ts";
 
 function checkObject(errors: FieldErrors, object: KubeObject, rule: NameRule, namespaced: boolean): void {
   checkMetadata(errors, "metadata", object.metadata, rule, namespaced);
@@ -41,6 +39,7 @@ export const namespace = {
     }
   },
   update(errors: FieldErrors, object: Namespace, old: Namespace): void {
+    this.create(errors, object);
     checkObjectUpdate(errors, object, old);
   },
   status(errors: FieldErrors, object: Namespace, old: Namespace): void {
@@ -50,7 +49,11 @@ export const namespace = {
       ? ["Terminating", "not empty"]
       : ["Active", "empty"];
     if (phase === wanted) return;
-    errors.invalid("status.Phase", phase, `may only be '${wanted}' if \`deletionTimestamp\` is ${empty}`);
+    errors.invalid(
+      "status.Phase",
+      asTyped(phase),
+      `may only be '${wanted}' if \`deletionTimestamp\` is ${empty}`,
+    );
   },
 };
 
@@ -76,6 +79,38 @@ function checkTaints(errors: FieldErrors, { spec }: Node, version: string): void
   });
 }
 
+const featureForm = /^([A-Z][a-zA-Z0-9]*)(\/[a-zA-Z][a-zA-Z0-9]*)*$/;
+
+/** Features that a node declares (KEP-5328): names in order, none twice. */
+function checkDeclaredFeatures(errors: FieldErrors, { status }: Node): void {
+  const list = status?.declaredFeatures ?? [];
+  list.forEach((name, index) => {
+    const path = (at: number): string => `status.declaredFeatures[${at}]`;
+    const what = `invalid feature name ${quoted(name)}`;
+    if (byteLength(name) > 253)
+      errors.invalid(path(index), name, `${what}: must be no more than 253 characters`);
+    else if (!featureForm.test(name)) {
+      errors.invalid(
+        path(index),
+        name,
+        `${what}: must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes`,
+      );
+    }
+    const next = list[index + 1];
+    if (next === undefined) return;
+    if (next === name) errors.duplicate(path(index + 1), next);
+    else if (name > next) errors.invalid(path(index + 1), next, "list must be sorted alphabetically");
+  });
+}
+
+/** Upstream's paths have a dot before the names of resources. */
+function checkNodeResources(errors: FieldErrors, { status }: Node): void {
+  for (const field of ["capacity", "allocatable"] as const) {
+    for (const [name, quantity] of Object.entries(status?.[field] ?? {}))
+      checkQuantity(errors, `status.${field}.${name}`, name, Quantity.parse(quantity));
+  }
+}
+
 /** Networks of a node's pods: one of each family. */
 function checkPodNetworks(errors: FieldErrors, { spec }: Node): void {
   const networks = spec?.podCIDRs ?? [];
@@ -83,8 +118,13 @@ function checkPodNetworks(errors: FieldErrors, { spec }: Node): void {
     checkNetwork(errors, `spec.podCIDRs[${index}]`, network);
   });
   if (networks.length < 2) return;
+  const wrong = networks.findIndex((network) => canonicalInterfaceAddress(network) === undefined);
+  if (wrong >= 0) {
+    const why = `invalid CIDR[${wrong}]: <nil> (invalid CIDR address: ${networks[wrong]})`;
+    errors.internal("spec.podCIDRs", `invalid PodCIDRs. failed to check with dual stack with error:${why}`);
+  }
   const families = new Set(networks.map((network) => network.includes(":")));
-  if (networks.length > 2 || families.size < 2) {
+  if (wrong >= 0 || networks.length > 2 || families.size < 2) {
     errors.invalid("spec.podCIDRs", networks, "may specify no more than one CIDR for each IP family");
   }
 }
@@ -93,15 +133,23 @@ export const node = {
   create(errors: FieldErrors, object: Node, context: ValidationContext): void {
     checkObject(errors, object, dnsSubdomain, false);
     checkTaints(errors, object, context.features.version);
+    checkNodeResources(errors, object);
+    checkDeclaredFeatures(errors, object);
     checkPodNetworks(errors, object);
   },
   update(errors: FieldErrors, object: Node, old: Node, context: ValidationContext): void {
     this.create(errors, object, context);
+    this.status(errors, object, old, context);
+  },
+  status(errors: FieldErrors, object: Node, old: Node, context: ValidationContext): void {
     checkObjectUpdate(errors, object, old);
+    checkNodeResources(errors, object);
+    checkDeclaredFeatures(errors, object);
     const addresses = object.status?.addresses ?? [];
+    const repeated = seenBefore();
     addresses.forEach(({ type, address }, index) => {
-      const first = addresses.findIndex((other) => other.type === type && other.address === address);
-      if (first < index) errors.duplicate(`status.addresses[${index}]`, { Type: type, Address: address });
+      if (repeated(JSON.stringify([type, address])))
+        errors.duplicate(`status.addresses[${index}]`, { Type: type, Address: address });
     });
     const [networks, before] = [object.spec?.podCIDRs ?? [], old.spec?.podCIDRs ?? []];
     const changed = before.filter((network, index) => network !== networks[index]).length;
@@ -115,99 +163,6 @@ export const node = {
     checkTaints(errors, object, context.features.version);
     if ((object.spec?.externalID ?? "") !== (old.spec?.externalID ?? ""))
       errors.forbidden("spec.externalID", "may not be updated");
-  },
-};
-
-/** Data of a ConfigMap or Secret, in bytes. */
-const dataLimit = 1024 * 1024;
-
-/** Bytes that a base64 text stands for; none for the null that Go reads as no bytes. */
-function decodedLength(text: string | null): number {
-  if (text === null) return 0;
-  const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
-  return Math.floor(((text.length - padding) * 3) / 4);
-}
-
-function checkConfigData(errors: FieldErrors, object: ConfigMap): void {
-  let size = 0;
-  for (const [key, value] of Object.entries(object.data ?? {})) {
-    errors.check(isConfigMapKey, `data[${key}]`, key);
-    if (Object.hasOwn(object.binaryData ?? {}, key)) {
-      errors.invalid(`data[${key}]`, key, `duplicate of key present in binaryData`);
-    }
-    size += byteLength(value);
-  }
-  for (const [key, value] of Object.entries(object.binaryData ?? {})) {
-    errors.check(isConfigMapKey, `binaryData[${key}]`, key);
-    size += decodedLength(value);
-  }
-  // Upstream has no name for the whole.
-  if (size > dataLimit) errors.tooLong("[]", dataLimit);
-}
-
-interface Frozen {
-  readonly immutable?: boolean;
-  readonly data?: unknown;
-  readonly binaryData?: unknown;
-}
-
-/** An object that was declared immutable stays as it is (KEP-1412). */
-function checkFrozen(errors: FieldErrors, object: Frozen, old: Frozen): void {
-  if (!old.immutable) return;
-  const detail = "field is immutable when `immutable` is set";
-  if (!object.immutable) errors.forbidden("immutable", detail);
-  for (const name of ["data", "binaryData"] as const) {
-    if (!sameValue(object[name], old[name])) errors.forbidden(name, detail);
-  }
-}
-
-export const configMap = {
-  create(errors: FieldErrors, object: ConfigMap): void {
-    checkObject(errors, object, dnsSubdomain, true);
-    checkConfigData(errors, object);
-  },
-  update(errors: FieldErrors, object: ConfigMap, old: ConfigMap): void {
-    checkObjectUpdate(errors, object, old);
-    checkFrozen(errors, object, old);
-    checkObject(errors, object, dnsSubdomain, true);
-    checkConfigData(errors, object);
-  },
-};
-
-function checkSecretData(errors: FieldErrors, { data, type }: Secret): void {
-  let size = 0;
-  for (const [key, value] of Object.entries(data ?? {})) {
-    errors.check(isConfigMapKey, `data[${key}]`, key);
-    size += decodedLength(value);
-  }
-  if (size > dataLimit) errors.tooLong("data", dataLimit);
-  if (type === "kubernetes.io/tls") {
-    for (const name of ["tls.crt", "tls.key"])
-      if (!Object.hasOwn(data ?? {}, name)) errors.required(`data[${name}]`);
-  }
-  if (type === "kubernetes.io/dockerconfigjson" && !Object.hasOwn(data ?? {}, ".dockerconfigjson")) {
-    errors.required("data[.dockerconfigjson]");
-  }
-}
-
-const accountAnnotation = "kubernetes.io/service-account.name";
-
-export const secret = {
-  create(errors: FieldErrors, object: Secret): void {
-    checkObject(errors, object, dnsSubdomain, true);
-    if (
-      object.type === "kubernetes.io/service-account-token" &&
-      !object.metadata.annotations?.[accountAnnotation]
-    ) {
-      errors.required(`metadata.annotations[${accountAnnotation}]`);
-    }
-    checkSecretData(errors, object);
-  },
-  update(errors: FieldErrors, object: Secret, old: Secret): void {
-    checkObjectUpdate(errors, object, old);
-    checkImmutable(errors, "type", object.type, old.type);
-    checkFrozen(errors, object, old);
-    this.create(errors, object);
   },
 };
 

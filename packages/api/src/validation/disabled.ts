@@ -1,12 +1,15 @@
+import { cameEmpty, forgetEmpty } from "../codec/empty.ts";
+import { kindOf } from "../codec/types.ts";
 import { type Features, isFeatureGate } from "../features.ts";
 import type { KubeObject } from "../object.ts";
-import { type FieldRow, kindRows, typeRows } from "../schema/table.ts";
+import { type FieldRow, typeRows } from "../schema/table.ts";
 
 /** Gates of fields that Dray does nothing with, and that are off in all releases that it knows. */
 const alwaysOff: ReadonlySet<string> = new Set([
   "ClusterTrustBundleProjection",
   "ContainerStopSignals",
   "CoordinatedLeaderElection",
+  "ImageVolumeWithDigest",
   "MaxUnavailableStatefulSet",
   "PodCertificateProjection",
   "VolumeLimitScaling",
@@ -64,7 +67,7 @@ function makeWalk(type: string): Walk | undefined {
         below?.(above, at, visit);
         continue;
       }
-      if (owner[name] === undefined || owner[name] === null) continue;
+      if ((owner[name] === undefined || owner[name] === null) && !cameEmpty(owner, name)) continue;
       if (gates.length > 0) visit(above, at, name, gates);
       below?.(owner, name, visit);
     }
@@ -81,9 +84,7 @@ export function dropDisabledFields(
   old: KubeObject | undefined,
   features: Features,
 ): void {
-  const type = kindRows.find(
-    (row) => row.kind === kind.kind && row.version === kind.version && row.group === kind.group,
-  )?.type;
+  const type = kindOf(kind.group, kind.version, kind.kind)?.type;
   const walk = type === undefined ? undefined : walkOf(type);
   if (walk === undefined) return;
   const off = (gate: string): boolean => !isFeatureGate(gate) || !features.enabled(gate);
@@ -95,6 +96,7 @@ export function dropDisabledFields(
     if (!gates.some((gate) => off(gate) && !used.has(gate))) return;
     const owner = above[at] as Tree;
     delete owner[name];
+    forgetEmpty(owner, name);
     if (at === "lifecycle" && Object.keys(owner).length === 0) delete above[at];
   });
 }

@@ -1,5 +1,6 @@
+import { cameEmpty } from "../codec/empty.ts";
 import { looseText } from "../codec/json.ts";
-import type { FieldError } from "../errors.ts";
+import { type FieldError, mostErrorText } from "../errors.ts";
 import type { NameRule } from "../names.ts";
 import { quoted } from "../quoted.ts";
 
@@ -20,6 +21,23 @@ export function goJson(value: unknown, indent?: number): string {
   );
 }
 
+/** A text that messages print as JSON: in Go it is behind a pointer, or of a type of its own. */
+export function asTyped(value: string | undefined): unknown {
+  return value === undefined ? null : { toJSON: () => value };
+}
+
+/** A list as messages print it: `[]` for one that came empty, null for none. */
+export function printedList<T extends object>(owner: T | undefined, name: keyof T & string): unknown {
+  return owner?.[name] ?? (cameEmpty(owner, name) ? [] : null);
+}
+
+/** A map as messages print it: by its keys in order, `{}` for one that came empty, null for none. */
+export function printedMap<T extends object>(owner: T | undefined, name: keyof T & string): unknown {
+  const map = owner?.[name];
+  if (!map) return cameEmpty(owner, name) ? {} : null;
+  return Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
 function shown(value: unknown): string {
   if (typeof value === "string") return quoted(value);
   if (typeof value === "number" || typeof value === "bigint" || typeof value === "boolean")
@@ -29,27 +47,51 @@ function shown(value: unknown): string {
 
 /**
  * Field errors in the order they are found. Paths are texts, `spec.devices.requests[0].name`; a method adds one error
- * of the type it is named after.
+ * of the type it is named after. What comes after `mostErrorText` is dropped, and costs nothing.
  */
 export class FieldErrors {
   readonly list: FieldError[] = [];
+  #text = 0;
+
+  /** `value` and `detail` are asked for their text only where the error is kept. */
+  #add(
+    type: FieldError["type"],
+    path: string,
+    value: (() => string) | undefined,
+    detail: () => string,
+  ): void {
+    if (this.#text > mostErrorText) return;
+    const error = { type, path, ...(value === undefined ? {} : { value: value() }), detail: detail() };
+    this.#text += path.length + (error.value?.length ?? 0) + error.detail.length;
+    this.list.push(error);
+  }
 
   required(path: string, detail = ""): void {
-    this.list.push({ type: "Required", path, detail });
+    this.#add("Required", path, undefined, () => detail);
   }
 
   invalid(path: string, value: unknown, detail: string): void {
-    this.list.push({ type: "Invalid", path, value: shown(value), detail });
+    this.#add(
+      "Invalid",
+      path,
+      () => shown(value),
+      () => detail,
+    );
   }
 
   /** A value of another type than the schema of a custom resource says. */
   typeInvalid(path: string, value: unknown, detail: string): void {
-    this.list.push({ type: "TypeInvalid", path, value: shown(value), detail });
+    this.#add(
+      "TypeInvalid",
+      path,
+      () => shown(value),
+      () => detail,
+    );
   }
 
   /** Invalid without the value in the message. */
   wrong(path: string, detail: string): void {
-    this.list.push({ type: "Invalid", path, detail });
+    this.#add("Invalid", path, undefined, () => detail);
   }
 
   /** Invalid unless absent or at least 0. */
@@ -59,37 +101,57 @@ export class FieldErrors {
   }
 
   duplicate(path: string, value: unknown): void {
-    this.list.push({ type: "Duplicate", path, value: shown(value), detail: "" });
+    this.#add(
+      "Duplicate",
+      path,
+      () => shown(value),
+      () => "",
+    );
   }
 
   notFound(path: string, value: unknown, detail = ""): void {
-    this.list.push({ type: "NotFound", path, value: shown(value), detail });
+    this.#add(
+      "NotFound",
+      path,
+      () => shown(value),
+      () => detail,
+    );
   }
 
   notSupported(path: string, value: unknown, supported: readonly string[]): void {
-    const detail = `supported values: ${supported.map(quoted).join(", ")}`;
-    this.list.push({ type: "NotSupported", path, value: shown(value), detail });
+    // Go has types of their own for such values, and prints those as JSON.
+    this.#add(
+      "NotSupported",
+      path,
+      () => goJson(value === undefined ? "" : value),
+      () => `supported values: ${supported.map(quoted).join(", ")}`,
+    );
   }
 
   forbidden(path: string, detail: string): void {
-    this.list.push({ type: "Forbidden", path, detail });
+    this.#add("Forbidden", path, undefined, () => detail);
   }
 
   tooLong(path: string, limit: number): void {
-    this.list.push({
-      type: "TooLong",
+    this.#add(
+      "TooLong",
       path,
-      detail: `may not be more than ${limit} byte${limit === 1 ? "" : "s"}`,
-    });
+      undefined,
+      () => `may not be more than ${limit} byte${limit === 1 ? "" : "s"}`,
+    );
   }
 
   tooMany(path: string, count: number, limit: number): void {
-    const detail = `must have at most ${limit} item${limit === 1 ? "" : "s"}`;
-    this.list.push({ type: "TooMany", path, value: String(count), detail });
+    this.#add(
+      "TooMany",
+      path,
+      () => String(count),
+      () => `must have at most ${limit} item${limit === 1 ? "" : "s"}`,
+    );
   }
 
   internal(path: string, detail: string): void {
-    this.list.push({ type: "InternalError", path, detail });
+    this.#add("InternalError", path, undefined, () => detail);
   }
 
   /** One Invalid for each thing that the rule finds wrong. */
@@ -144,6 +206,16 @@ export class FieldErrors {
       seen.add(text);
     });
   }
+}
+
+/** Asks of one value after the other whether it was there before: lists may have 100,000 of them. */
+export function seenBefore(): (value: unknown) => boolean {
+  const seen = new Set<unknown>();
+  return (value) => {
+    if (seen.has(value)) return true;
+    seen.add(value);
+    return false;
+  };
 }
 
 /** No limit on the length of a list. */

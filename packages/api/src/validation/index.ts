@@ -3,7 +3,7 @@
  * Objects of resource.k8s.io are judged in the form of v1, whatever version they were written in.
  */
 import type { FieldError } from "../errors.ts";
-import type { Node, Pod } from "../generated/core/v1.ts";
+import type { Pod } from "../generated/core/v1.ts";
 import type { NameRule } from "../names.ts";
 import { dnsSubdomain } from "../names.ts";
 import type { KubeObject } from "../object.ts";
@@ -37,6 +37,7 @@ import * as rule from "./resource/rule.ts";
 import * as slice from "./resource/slice.ts";
 import { checkClaimStatus } from "./resource/status.ts";
 import * as reviews from "./reviews.ts";
+import * as secret from "./secret.ts";
 import { persistentVolumeClaim } from "./storage/claim.ts";
 import * as storage from "./storage/classes.ts";
 import { persistentVolume } from "./storage/volume.ts";
@@ -79,16 +80,13 @@ interface Rules {
 /** By `Kind.group`, as messages name a kind. */
 const rules = new Map<string, Rules>(
   Object.entries<Rules>({
-    ConfigMap: core.configMap,
+    ConfigMap: secret.configMap,
     Event: event,
     LimitRange: limitRange,
     Namespace: core.namespace,
-    Node: {
-      ...core.node,
-      status: (errors, object: Node, old: Node, context) => core.node.update(errors, object, old, context),
-    },
+    Node: core.node,
     ResourceQuota: resourceQuota,
-    Secret: core.secret,
+    Secret: secret.secret,
     Service: service,
     ServiceAccount: core.serviceAccount,
     "TokenRequest.authentication.k8s.io": { create: reviews.checkTokenRequest },

@@ -1,4 +1,4 @@
-import { cameEmpty } from "../codec/empty.ts";
+import { cameEmpty, keepEmpty } from "../codec/empty.ts";
 import { type FieldRow, typeRows } from "../schema/table.ts";
 import forms from "./internal-forms.json" with { type: "json" };
 
@@ -65,7 +65,9 @@ const podFields = ["hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace",
 /** The server's own pods have what concerns the host's namespaces in the security context. */
 function withHostFields(spec: Tree): Tree {
   const moved = podFields.filter((name) => spec[name] !== undefined).map((name) => [name, spec[name]]);
-  return { ...spec, securityContext: { ...(spec["securityContext"] as Tree), ...Object.fromEntries(moved) } };
+  const context = (spec["securityContext"] ?? {}) as Tree;
+  const securityContext = keepEmpty({ ...context, ...Object.fromEntries(moved) }, context);
+  return keepEmpty({ ...spec, securityContext }, spec);
 }
 
 /**
@@ -83,7 +85,8 @@ export function internalForm(type: string, value: unknown, version: string): unk
     return Object.fromEntries(entries.map(([key, each]) => [key, internalForm(item, each, version)]));
   }
   // The shared types are those of the API: they keep their JSON names, and leave out what is unset.
-  if (!typeRows.has(type) || type.startsWith("meta/")) return value;
+  if (!typeRows.has(type)) return value;
+  if (type.startsWith("meta/")) return sharedForm(type, value as Tree, version);
   const source = value as Tree;
   const object = type === "core/v1.PodSpec" ? withHostFields(source) : source;
   const result: Record<string, unknown> = {};
@@ -97,7 +100,8 @@ export function internalForm(type: string, value: unknown, version: string): unk
     if (marks.until !== undefined && marks.until < version) continue;
     if (fieldType === "meta/v1.ObjectMeta") {
       const { creationTimestamp, ...metadata } = (object[name] ?? {}) as Tree;
-      Object.assign(result, creationTimestamp ? object[name] : metadata);
+      const shown = creationTimestamp ? { creationTimestamp, ...metadata } : metadata;
+      Object.assign(result, sharedForm(fieldType, shown, version));
       continue;
     }
     // Where the server's own field is no pointer, what is unset has a value.
@@ -106,6 +110,16 @@ export function internalForm(type: string, value: unknown, version: string): unk
     if (result[key] === null && cameEmpty(source, name)) result[key] = fieldType.startsWith("[]") ? [] : {};
   }
   return result;
+}
+
+/** A struct that is the same inside the server, its fields in order and its maps sorted, as Go writes them. */
+function sharedForm(type: string, value: Tree, version: string): Tree {
+  if (typeof value !== "object") return value;
+  return Object.fromEntries(
+    flatRows(type)
+      .filter(([name]) => value[name] !== undefined)
+      .map(([name, , fieldType]) => [name, internalForm(fieldType, value[name], version)]),
+  );
 }
 
 function internalField(value: unknown, type: string, pointer: boolean, version: string): unknown {

@@ -1,3 +1,4 @@
+import { cameEmpty } from "../codec/empty.ts";
 import type { ObjectMeta, OwnerReference } from "../generated/meta/v1.ts";
 import { byteLength, dnsLabel, isLabelValue, type NameRule, pathSegment, qualifiedName } from "../names.ts";
 import { quoted } from "../quoted.ts";
@@ -110,6 +111,41 @@ export function checkFinalizerNames(errors: FieldErrors, path: string, metadata:
       errors.invalid(`${path}.finalizers[${index}]`, finalizer, detail);
     }
   });
+}
+
+/** Metadata of what a template makes has labels and annotations; nothing else can be set there. */
+const templateForbids = [
+  "name",
+  "generateName",
+  "namespace",
+  "selfLink",
+  "uid",
+  "resourceVersion",
+  "generation",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "ownerReferences",
+  "finalizers",
+  "managedFields",
+] as const;
+
+export function checkTemplateMetadata(
+  errors: FieldErrors,
+  path: string,
+  metadata: ObjectMeta | undefined,
+): void {
+  checkLabels(errors, `${path}.labels`, metadata?.labels);
+  checkAnnotations(errors, `${path}.annotations`, metadata?.annotations);
+  for (const name of templateForbids) {
+    const value: unknown = metadata?.[name];
+    // An int64 that is 0 is not set; the grace period is a pointer.
+    const zero = value === "" || (value === 0 && name === "generation");
+    const unset = value === undefined || value === null || zero;
+    if (unset && !cameEmpty(metadata, name)) continue;
+    // Upstream writes this one name so.
+    errors.forbidden(`${path}.${name === "uid" ? "uID" : name}`, "cannot be set");
+  }
 }
 
 /** What may not change in metadata. */

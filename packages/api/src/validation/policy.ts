@@ -4,7 +4,7 @@ import type { PodDisruptionBudget } from "../generated/policy/v1.ts";
 import { dnsLabel, dnsSubdomain } from "../names.ts";
 import { checkConditions } from "./conditions.ts";
 import type { ValidationContext } from "./context.ts";
-import { checkImmutable, type FieldErrors, sameValue } from "./field.ts";
+import { checkImmutable, type FieldErrors, seenBefore } from "./field.ts";
 import { internalForm } from "./internal.ts";
 import { checkFinalizerNames, checkLabels, checkMetadata, checkMetadataUpdate } from "./metadata.ts";
 import { checkLabelSelector } from "./nodeselector.ts";
@@ -48,13 +48,13 @@ export const podDisruptionBudget = {
     checkObject(errors, object);
     checkBudget(errors, object, context);
   },
+  // Of the metadata upstream checks no more than what all kinds have in common.
   update(
     errors: FieldErrors,
     object: PodDisruptionBudget,
-    old: PodDisruptionBudget,
+    _old: PodDisruptionBudget,
     context: ValidationContext,
   ): void {
-    checkObjectUpdate(errors, object, old);
     checkBudget(errors, object, context);
   },
   status(errors: FieldErrors, object: PodDisruptionBudget, old: PodDisruptionBudget): void {
@@ -77,12 +77,10 @@ function checkRuntime(errors: FieldErrors, object: RuntimeClass, { features }: V
   checkLabels(errors, "scheduling.nodeSelector", object.scheduling?.nodeSelector);
   const tolerations = object.scheduling?.tolerations ?? [];
   checkTolerations(errors, "scheduling.tolerations", { containers: [], tolerations });
+  const repeated = seenBefore();
   tolerations.forEach((toleration, index) => {
-    const { tolerationSeconds: _seconds, ...key } = toleration;
-    const same = tolerations
-      .slice(0, index)
-      .some(({ tolerationSeconds: _other, ...other }) => sameValue(key, other));
-    if (same) {
+    const { key = "", operator = "", value = "", effect = "" } = toleration;
+    if (repeated(JSON.stringify([key, operator, value, effect]))) {
       errors.duplicate(
         `scheduling.tolerations[${index}]`,
         internalForm("core/v1.Toleration", toleration, features.version),

@@ -41,7 +41,9 @@ function checkRules(errors: FieldErrors, role: Role | ClusterRole, namespaced: b
   if (selectors.length === 0)
     errors.required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil");
   selectors.forEach((selector, index) => {
+    const count = errors.list.length;
     checkLabelSelector(errors, `${path}[${index}]`, selector);
+    if (errors.list.length > count) errors.invalid(`${path}[${index}]`, null, "invalid label selector.");
   });
 }
 

@@ -12,8 +12,11 @@ import type { Strategy } from "./strategy.ts";
 
 /** Names that follow from others, in place (apiextensions.k8s.io/v1 defaults). */
 export function withDefaultNames(object: KubeObject): void {
-  const { spec } = object as Partial<Definition>;
+  const { spec, status } = object as Partial<Definition>;
   if (spec === undefined) return;
+  const storage = spec.versions?.find((version) => version.storage)?.name;
+  // A status that names no stored version at all would have the definition refused for ever.
+  if (status && !status.storedVersions?.length && storage !== undefined) status.storedVersions = [storage];
   const { names } = spec;
   if (names?.kind) {
     names.singular ||= names.kind.toLowerCase();

@@ -16,9 +16,12 @@ export interface ResourceFacts {
   readonly scale?: true;
   /**
    * metadata.generation counts changes of what is not metadata or status; `sent`: also those of fields that a feature
-   * gate then drops; `changed`: new objects have none yet.
+   * gate then drops; `changed`: new objects have none yet; `annotated`: also those of annotations, which the
+   * revisions of a deployment are told by.
    */
-  readonly generation?: true | "sent" | "changed";
+  readonly generation?: true | "sent" | "changed" | "annotated";
+  /** A new object keeps the status that it is sent with: a kubelet registers its node so. */
+  readonly bringsStatus?: true;
   /** DELETE of something that is gone at once answers with the object, else with a Status. */
   readonly answersDeleted?: true;
   /** PUT creates what is not there. */
@@ -32,6 +35,8 @@ export interface ResourceFacts {
   readonly readOnly?: true;
   /** There are no protobuf bodies of it and no strategic merge patches. */
   readonly schemaless?: true;
+  /** What messages call the Go type of what is answered, where it is not that of the kind. */
+  readonly goType?: string;
   /** Field selectors besides metadata.name and metadata.namespace. */
   readonly fields?: readonly string[];
   readonly fieldsSince?: Readonly<Record<string, readonly string[]>>;

@@ -36,7 +36,6 @@ export function prepareMetadata(
     metadata.deletionTimestamp = old.metadata.deletionTimestamp;
     copyField(metadata, old.metadata, "deletionGracePeriodSeconds");
   }
-  delete metadata.selfLink;
   if (!served.facts.status) return;
   // A binding writes the node and the condition PodScheduled in one, an approval conditions of the status.
   if (subresource === "binding" || subresource === "approval") return;
@@ -63,14 +62,24 @@ export function resetStatus(object: KubeObject, zero: { readonly [field: string]
 }
 
 /** Counts metadata.generation up where more than metadata and status has changed. */
-export function countGeneration(served: ServedResource, object: KubeObject, old: KubeObject): void {
+export function countGeneration(
+  served: ServedResource,
+  object: KubeObject,
+  old: KubeObject,
+  subresource: string,
+): void {
   const plain = (source: KubeObject): object => {
     const { metadata: _metadata, status, ...rest } = source as KubeObject & { status?: unknown };
     // Where status is no subresource it is a field like the others.
     return served.facts.status === undefined ? { ...rest, status } : rest;
   };
   const count = Number(old.metadata.generation ?? 0);
-  const changed = !deepEqual(plain(object), plain(old));
+  const annotations = (source: KubeObject): object => source.metadata.annotations ?? {};
+  const annotated =
+    served.facts.generation === "annotated" &&
+    subresource === "" &&
+    !deepEqual(annotations(object), annotations(old));
+  const changed = annotated || !deepEqual(plain(object), plain(old));
   if (changed || old.metadata.generation !== undefined)
     object.metadata.generation = count + (changed ? 1 : 0);
 }

@@ -20,8 +20,11 @@ export interface ModelledKind {
  * schema table (`built-in.ts`), custom ones from their definition (`customresources/model.ts`).
  */
 export interface ResourceModel {
-  /** The fields of a body, and those that are not known. Throws 400 and 422. `release`: whose fields are known. */
-  decode(raw: RawBody, release: string | undefined): DecodedBody;
+  /**
+   * The fields of a body, and those that are not known. Throws 400 and 422. `release`: whose fields are known.
+   * `keepsNulls`: nulls where none may be stay, for validation to refuse them.
+   */
+  decode(raw: RawBody, release: string | undefined, keepsNulls?: boolean): DecodedBody;
   /** Why what a patch has made, of another kind or version, is not taken; without it that is judged as a body is. */
   otherKind?(tree: Readonly<Record<string, unknown>>): StatusError;
   /** Fills in defaults, in place; `now` in RFC 3339. */

@@ -1,6 +1,7 @@
 import type { KubeObject } from "@dray/api";
 import type { Container, Pod } from "@dray/api/core/v1";
 import { podQosClass } from "@dray/api/defaults";
+import { mergeLabelKeys, takeAppArmorAnnotations } from "./pod-preparation.ts";
 import type { Strategy } from "./strategy.ts";
 
 export const pods: Strategy = {
@@ -20,6 +21,8 @@ export const pods: Strategy = {
         },
       ];
     }
+    mergeLabelKeys(pod);
+    takeAppArmorAnnotations(pod, context.warn);
   },
 
   prepareForUpdate(object, old, context) {

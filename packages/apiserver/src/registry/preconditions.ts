@@ -22,6 +22,7 @@ export function checkVersion(
   replaces: boolean,
   object: KubeObject,
   current: Stored,
+  dryRun: boolean,
 ): void {
   const old = current.object;
   const { name } = old.metadata;
@@ -30,7 +31,7 @@ export function checkVersion(
     throw conflict(
       served,
       name,
-      `StorageError: invalid object, Code: 4, Key: ${current.key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`,
+      `StorageError: invalid object, Code: 4, Key: ${shownKey(served, current.key, dryRun)}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`,
     );
   }
   if (resourceVersion && resourceVersion !== "0") {
@@ -38,7 +39,7 @@ export function checkVersion(
       throw serverError(`strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`);
     }
     if (Number(resourceVersion) !== current.revision) throw modified(served, name);
-  } else if (replaces && served.facts.needsVersion) {
+  } else if ((replaces || resourceVersion !== undefined) && served.facts.needsVersion) {
     throw invalid({ group: served.group, kind: served.resource }, name, [
       {
         type: "Invalid",
@@ -48,6 +49,12 @@ export function checkVersion(
       },
     ]);
   }
+}
+
+/** A key as upstream has it: of custom resources the group stands first, and a dry run knows no prefix. */
+function shownKey({ group, resource, facts }: ServedResource, key: string, dryRun: boolean): string {
+  const shown = facts.schemaless ? key.replace(`/${resource}.${group}/`, `/${group}/${resource}/`) : key;
+  return dryRun ? shown.replace("/registry/", "/") : shown;
 }
 
 /** The preconditions of a DELETE. Throws 409. */

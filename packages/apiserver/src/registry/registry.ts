@@ -95,6 +95,8 @@ export class Registry {
   readonly managers: ManagedFields;
   readonly checks: Checks;
   readonly #turns = new Turns();
+  /** The last time that somebody has asked for: a request asks several times. */
+  #told = { second: Number.NaN, text: "" };
   readonly #authorize: (attributes: Attributes) => Decision;
 
   constructor(
@@ -153,12 +155,17 @@ export class Registry {
       now: this.now(),
       newId: this.#newId,
       storage: this.storage,
+      warn: write.warn ?? (() => {}),
     };
   }
 
   /** RFC 3339, whole seconds. */
   now(seconds = 0): string {
-    return `${new Date(this.#clock.now() + seconds * 1000).toISOString().slice(0, 19)}Z`;
+    const second = Math.floor(this.#clock.now() / 1000) + seconds;
+    if (second !== this.#told.second) {
+      this.#told = { second, text: `${new Date(second * 1000).toISOString().slice(0, 19)}Z` };
+    }
+    return this.#told.text;
   }
 
   /** How bodies and patches are decoded here and now. */
@@ -216,8 +223,6 @@ export class Registry {
 
   /** Creates an object; `draft` is in the served version and may be changed. Throws StatusError. */
   async create(write: Write, draft: KubeObject, ownManagers = false): Promise<KubeObject> {
-    if (draft.metadata.resourceVersion)
-      throw serverError("resourceVersion should not be set on objects to be created");
     const generated = !draft.metadata.name && !!draft.metadata.generateName;
     for (let attempt = 1; ; attempt++) {
       const copy = generated ? thaw(draft) : draft;
@@ -234,12 +239,17 @@ export class Registry {
     const { served, options } = write;
     const strategy = this.strategy(served);
     const context = this.context(write);
+    delete draft.metadata.deletionTimestamp;
+    delete draft.metadata.deletionGracePeriodSeconds;
+    delete draft.metadata.selfLink;
     if (!ownManagers)
       this.managers.created(served, draft, options.fieldManager, write.subresource, context.now);
     const object = convert(draft, served, served.stored);
     ensureNamespace(served, write.namespace, object);
     const admitted = this.#admissionRequest(write, "CREATE", { object });
     await this.#admission.mutate(admitted);
+    // A webhook may have moved it.
+    ensureNamespace(served, write.namespace, object);
     const { metadata } = object;
     if (!metadata.name && metadata.generateName) {
       metadata.name = `${metadata.generateName.slice(0, 58)}${nameSuffix(this.#newId)}`;
@@ -248,9 +258,9 @@ export class Registry {
     metadata.creationTimestamp = context.now;
     delete metadata.deletionTimestamp;
     delete metadata.deletionGracePeriodSeconds;
-    delete metadata.selfLink;
     if (served.facts.generation && served.facts.generation !== "changed") metadata.generation = 1;
-    if (served.facts.status) resetStatus(object, modelOf(served.stored).objectType.zero);
+    if (served.facts.status && !served.facts.bringsStatus)
+      resetStatus(object, modelOf(served.stored).objectType.zero);
     dropDisabledFields(served.stored, object, undefined, this.features);
     strategy.prepareForCreate?.(object, context);
     this.#refuse(served, object, [
@@ -261,13 +271,13 @@ export class Registry {
     await this.#admission.validate(this.#admissionRequest(write, "CREATE", { object }));
     strategy.complete?.(object);
     const key = this.key(served, write.namespace, metadata.name);
+    // Only the store looks at it (etcd3 Create), and takes what is no number for none.
+    if (!options.dryRun && /^0*[1-9]\d*$/.test(metadata.resourceVersion ?? ""))
+      throw serverError("resourceVersion should not be set on objects to be created");
     const present = this.cache(served).get(key);
     if (present) throw this.#taken(served, present.object);
-    if (options.dryRun) {
-      const shown = thaw(object) as { metadata: { resourceVersion?: string } } & KubeObject;
-      delete (shown.metadata as { resourceVersion?: string }).resourceVersion;
-      return deepFreeze(convert(shown, served.stored, served));
-    }
+    if (options.dryRun) return deepFreeze(convert(thaw(object), served.stored, served));
+    delete metadata.selfLink;
     const stored = await this.storage.put(key, object, 0, strategy.ttl?.(object));
     if (stored === undefined) throw this.#taken(served, this.cache(served).get(key)?.object ?? object);
     return deepFreeze(convert(stored.object, served.stored, served));
@@ -340,15 +350,16 @@ export class Registry {
     }
     if (!rules.unchecked) await this.#admission.mutate(admitted);
     view?.take(object, seen.object);
-    checkVersion(served, rules.replaces === true, object, current);
+    ensureNamespace(served, write.namespace, object);
+    checkVersion(served, rules.replaces === true, object, current, options.dryRun);
     prepareMetadata(served, object, old, write.subresource);
     const { generation } = served.facts;
-    if (generation === "sent") countGeneration(served, object, old);
+    if (generation === "sent") countGeneration(served, object, old, write.subresource);
     dropDisabledFields(served.stored, object, old, this.features);
     strategy.prepareForUpdate?.(object, old, context);
     // The scheduler's choice is no change of what the user wants (KEP-5067: generation counts from 1).
     if (generation && generation !== "sent" && write.subresource !== "binding")
-      countGeneration(served, object, old);
+      countGeneration(served, object, old, write.subresource);
     if (!rules.unchecked) {
       const problems = [
         ...(strategy.authorizeUpdate?.(object, old, context) ?? []),
@@ -367,12 +378,16 @@ export class Registry {
       (object.metadata.finalizers ?? []).length === 0 &&
       (object.metadata.deletionGracePeriodSeconds ?? 0) === 0 &&
       !strategy.heldBack?.(object);
-    if (options.dryRun) return object;
+    if (options.dryRun) {
+      object.metadata.resourceVersion = old.metadata.resourceVersion ?? "";
+      return object;
+    }
     if (goes) {
       const deleted = await this.storage.delete(key, current.revision);
       if (deleted === undefined) return undefined;
       return { ...object, metadata: { ...object.metadata, resourceVersion: old.metadata.resourceVersion } };
     }
+    delete object.metadata.selfLink;
     const stored = await this.storage.put(key, object, current.revision, strategy.ttl?.(object));
     if (stored) return stored.object;
     if (rules.expectedVersion !== undefined) throw modified(served, write.name);

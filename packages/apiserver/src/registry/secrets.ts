@@ -1,6 +1,8 @@
 import type { KubeObject } from "@dray/api";
 import { setKey } from "@dray/api/codec";
 import type { Secret } from "@dray/api/core/v1";
+import { keyPairProblem } from "./key-pair.ts";
+import type { Strategy } from "./strategy.ts";
 
 /** `stringData` is only for writing: its texts become `data`. */
 export function foldStringData(object: KubeObject): void {
@@ -13,3 +15,14 @@ export function foldStringData(object: KubeObject): void {
   secret.data = data;
   delete secret.stringData;
 }
+
+export const secrets: Strategy = {
+  /** A pair of key and certificate that does not fit is stored all the same. */
+  warnings(object) {
+    const { type, data } = object as Secret;
+    if (type !== "kubernetes.io/tls") return [];
+    const text = (name: string): string => Buffer.from(data?.[name] ?? "", "base64").toString("latin1");
+    const problem = keyPairProblem(text("tls.crt"), text("tls.key"));
+    return problem === undefined ? [] : [problem];
+  },
+};

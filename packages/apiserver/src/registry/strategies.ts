@@ -2,6 +2,7 @@ import { certificatesigningrequests } from "./certificatesigningrequests.ts";
 import { customresourcedefinitions } from "./customresourcedefinitions.ts";
 import { daemonsets } from "./daemonsets.ts";
 import { devicetaintrules } from "./devicetaintrules.ts";
+import { endpointslices } from "./endpointslices.ts";
 import { events } from "./events.ts";
 import { jobs } from "./jobs.ts";
 import { limitranges } from "./limitranges.ts";
@@ -16,6 +17,7 @@ import {
 import { priorityclasses } from "./priorityclasses.ts";
 import { replicationcontrollers } from "./replicationcontrollers.ts";
 import { resourceclaims } from "./resourceclaims.ts";
+import { secrets } from "./secrets.ts";
 import { serviceaccounts } from "./serviceaccounts.ts";
 import { services } from "./services.ts";
 import type { Strategy } from "./strategy.ts";
@@ -27,6 +29,7 @@ export const strategies: Readonly<Record<string, Strategy | undefined>> = {
   customresourcedefinitions,
   daemonsets,
   devicetaintrules,
+  endpointslices,
   events,
   jobs,
   limitranges,
@@ -40,6 +43,7 @@ export const strategies: Readonly<Record<string, Strategy | undefined>> = {
   priorityclasses,
   replicationcontrollers,
   resourceclaims,
+  secrets,
   serviceaccounts,
   services,
   validatingadmissionpolicies: admissionPolicies,

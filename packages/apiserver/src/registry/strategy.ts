@@ -21,6 +21,8 @@ export interface StrategyContext {
   readonly now: string;
   readonly newId: () => string;
   readonly storage: Storage;
+  /** Adds a text to the Warning headers of the answer. */
+  readonly warn: (text: string) => void;
 }
 
 /**

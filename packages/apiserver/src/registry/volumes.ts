@@ -17,14 +17,18 @@ export const persistentvolumes: Strategy = {
   },
 };
 
-/** Drops sources that nobody serves: the older field knows claims and snapshots only, the newer no other namespace. */
+/**
+ * Drops sources that nobody serves: the newer field has no other namespace, the older, where it stands alone, knows
+ * claims and snapshots only (EnforceDataSourceBackwardsCompatibility).
+ */
 function dropUnknownSources(spec: PersistentVolumeClaimSpec): void {
+  if (spec.dataSourceRef?.namespace) delete spec.dataSourceRef;
   const { dataSource } = spec;
+  if (spec.dataSourceRef) return;
   const isClaim = dataSource?.kind === "PersistentVolumeClaim" && !dataSource.apiGroup;
   const isSnapshot =
     dataSource?.kind === "VolumeSnapshot" && dataSource.apiGroup === "snapshot.storage.k8s.io";
   if (!isClaim && !isSnapshot) delete spec.dataSource;
-  if (spec.dataSourceRef?.namespace) delete spec.dataSourceRef;
 }
 
 /** Both fields say the same. */

@@ -1,5 +1,6 @@
-import { dnsSubdomain, pathSegment } from "../../names.ts";
+import { dns1035Label, dnsLabel, dnsSubdomain, type NameRule, pathSegment } from "../../names.ts";
 import { canonicalAddress, canonicalInterfaceAddress } from "../address.ts";
+import type { ValidationContext } from "../context.ts";
 import type { FieldErrors } from "../field.ts";
 
 /** `10.9.8.0/24`; bits beyond the prefix do not matter. */
@@ -82,3 +83,7 @@ export function checkEndpointAddress(errors: FieldErrors, path: string, address:
     errors.invalid(path, address, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)");
   }
 }
+
+/** Names of services; from 1.36 they may begin with a digit (KEP-5311). */
+export const serviceNameRule = ({ features }: ValidationContext): NameRule =>
+  features.version >= "1.36" ? dnsLabel : dns1035Label;

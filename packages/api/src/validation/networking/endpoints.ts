@@ -3,7 +3,7 @@ import type { EndpointAddress, Endpoints } from "../../generated/core/v1.ts";
 import type { Endpoint, EndpointPort, EndpointSlice } from "../../generated/discovery/v1.ts";
 import { dnsLabel, dnsSubdomain, isLabelValue, qualifiedName } from "../../names.ts";
 import { canonicalAddress } from "../address.ts";
-import { checkImmutable, FieldErrors, sameValue } from "../field.ts";
+import { asTyped, checkImmutable, FieldErrors, sameValue, seenBefore } from "../field.ts";
 import { checkLabels } from "../metadata.ts";
 import { checkAddress } from "../pod/dns.ts";
 import { checkPort } from "../pod/probes.ts";
@@ -30,11 +30,18 @@ function checkName(errors: FieldErrors, path: string, name: string): void {
     return;
   }
   const plain = name.replace(/\.$/, "");
-  errors.check(dnsSubdomain, path, plain);
+  const problems = dnsSubdomain(plain);
+  if (problems.length > 0) {
+    errors.invalid(path, plain, problems.join(","));
+    return;
+  }
   const labels = plain.split(".");
-  if (labels.length < 2)
+  if (labels.length < 2) {
     errors.invalid(path, plain, "should be a domain with at least two segments separated by dots");
-  for (const label of labels) errors.check(dnsLabel, path, label);
+    return;
+  }
+  const wrong = labels.find((label) => dnsLabel(label).length > 0);
+  if (wrong !== undefined) errors.invalid(path, wrong, dnsLabel(wrong).join(","));
 }
 
 function checkHints(errors: FieldErrors, path: string, { hints }: Endpoint): void {
@@ -47,9 +54,10 @@ function checkHints(errors: FieldErrors, path: string, { hints }: Endpoint): voi
       errors.tooMany(`${path}.${field}`, list.length, limits.hints);
       continue;
     }
+    const repeated = seenBefore();
     list.forEach(({ name = "" }, index) => {
       const at = `${path}.${field}[${index}].name`;
-      if (list.findIndex((other) => other.name === name) < index) errors.duplicate(at, name);
+      if (repeated(name)) errors.duplicate(at, name);
       errors.check(rule, at, name);
     });
   }
@@ -79,10 +87,11 @@ function checkPorts(errors: FieldErrors, ports: readonly EndpointPort[]): void {
     errors.tooMany("ports", ports.length, limits.ports);
     return;
   }
+  const repeated = seenBefore();
   ports.forEach(({ name = "", protocol, appProtocol }, index) => {
     const at = `ports[${index}]`;
     if (name !== "") errors.check(dnsLabel, `${at}.name`, name);
-    if (ports.findIndex((other) => (other.name ?? "") === name) < index) errors.duplicate(`${at}.name`, name);
+    if (repeated(name)) errors.duplicate(`${at}.name`, name);
     if (protocol === undefined || protocol === null) errors.required(`${at}.protocol`);
     else if (!protocols.includes(protocol)) errors.notSupported(`${at}.protocol`, protocol, protocols);
     if (appProtocol !== undefined && appProtocol !== null)
@@ -90,14 +99,17 @@ function checkPorts(errors: FieldErrors, ports: readonly EndpointPort[]): void {
   });
 }
 
-function checkSlice(errors: FieldErrors, slice: EndpointSlice): void {
+function checkSlice(errors: FieldErrors, slice: EndpointSlice, old?: EndpointSlice): void {
   checkObject(errors, slice);
   const type = slice.addressType ?? "";
   if (type === "") errors.required("addressType");
   else if (!types.includes(type)) errors.notSupported("addressType", type, types);
   const endpoints = slice.endpoints ?? [];
-  if (endpoints.length > limits.endpoints) errors.tooMany("endpoints", endpoints.length, limits.endpoints);
-  else {
+  if (old !== undefined && sameValue(endpoints, old.endpoints ?? [])) {
+    // What was once stored may stay.
+  } else if (endpoints.length > limits.endpoints) {
+    errors.tooMany("endpoints", endpoints.length, limits.endpoints);
+  } else {
     endpoints.forEach((endpoint, index) => {
       checkEndpoint(errors, `endpoints[${index}]`, endpoint, type);
     });
@@ -106,11 +118,11 @@ function checkSlice(errors: FieldErrors, slice: EndpointSlice): void {
 }
 
 export const endpointSlice = {
-  create: checkSlice,
+  create: (errors: FieldErrors, slice: EndpointSlice): void => checkSlice(errors, slice),
   update(errors: FieldErrors, slice: EndpointSlice, old: EndpointSlice): void {
-    checkObjectUpdate(errors, slice, old);
-    checkSlice(errors, slice);
-    checkImmutable(errors, "addressType", slice.addressType ?? "", old.addressType);
+    checkSlice(errors, slice, old);
+    const type = slice.addressType ?? "";
+    checkImmutable(errors, "addressType", type, old.addressType, () => asTyped(type));
   },
 };
 

@@ -6,17 +6,17 @@ import type {
   IngressClass,
   IngressRule,
 } from "../../generated/networking/v1.ts";
-import { byteLength, dns1035Label, dnsLabel, dnsSubdomain, isPortName, type NameRule } from "../../names.ts";
+import { byteLength, dnsLabel, dnsSubdomain, isPortName, type NameRule } from "../../names.ts";
 import { canonicalAddress } from "../address.ts";
 import type { ValidationContext } from "../context.ts";
-import { checkImmutable, type FieldErrors } from "../field.ts";
+import { checkImmutable, type FieldErrors, printedList } from "../field.ts";
 import { internalForm } from "../internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../metadata.ts";
 import { checkAddress } from "../pod/dns.ts";
 import { checkPort } from "../pod/probes.ts";
 import { checkDomainPath } from "../resource/names.ts";
 import { checkObject, checkObjectUpdate } from "../workloads/common.ts";
-import { checkHost, checkReference } from "./common.ts";
+import { checkHost, checkReference, serviceNameRule } from "./common.ts";
 
 const wildcardForm = "\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
 const wildcardPattern = new RegExp(`^${wildcardForm}$`);
@@ -34,12 +34,17 @@ const wildcardSubdomain: NameRule = (value) => {
 
 const hostRule = (host: string): NameRule => (host.includes("*") ? wildcardSubdomain : dnsSubdomain);
 
-function checkBackend(errors: FieldErrors, path: string, backend: IngressBackend): void {
+function checkBackend(
+  errors: FieldErrors,
+  path: string,
+  backend: IngressBackend,
+  context: ValidationContext,
+): void {
   const { resource, service } = backend;
   if (resource && service) errors.invalid(path, "", "cannot set both resource and service backends");
   else if (resource) checkReference(errors, `${path}.resource`, resource);
   else if (service) {
-    errors.checkRequired(dns1035Label, `${path}.service.name`, service.name);
+    errors.checkRequired(serviceNameRule(context), `${path}.service.name`, service.name);
     const { name, number } = service.port ?? {};
     if (name && number) errors.invalid(path, "", "cannot set both port name & port number");
     else if (name) errors.check(isPortName, `${path}.service.port.name`, name);
@@ -51,7 +56,12 @@ function checkBackend(errors: FieldErrors, path: string, backend: IngressBackend
 const badSequences = ["//", "/./", "/../", "%2f", "%2F"];
 const badEnds = ["/..", "/."];
 
-function checkPath(errors: FieldErrors, at: string, { path = "", pathType, backend }: HTTPIngressPath): void {
+function checkPath(
+  errors: FieldErrors,
+  at: string,
+  { path = "", pathType, backend }: HTTPIngressPath,
+  context: ValidationContext,
+): void {
   if (pathType === undefined || pathType === null) {
     errors.required(`${at}.pathType`, "pathType must be specified");
     return;
@@ -66,10 +76,15 @@ function checkPath(errors: FieldErrors, at: string, { path = "", pathType, backe
   } else if (pathType === "ImplementationSpecific") {
     if (path !== "" && !absolute) errors.invalid(`${at}.path`, path, "must be an absolute path");
   } else errors.notSupported(`${at}.pathType`, pathType, ["Exact", "ImplementationSpecific", "Prefix"]);
-  checkBackend(errors, `${at}.backend`, backend ?? {});
+  checkBackend(errors, `${at}.backend`, backend ?? {}, context);
 }
 
-function checkRule(errors: FieldErrors, at: string, { host, http }: IngressRule): void {
+function checkRule(
+  errors: FieldErrors,
+  at: string,
+  { host, http }: IngressRule,
+  context: ValidationContext,
+): void {
   if (host) {
     if (canonicalAddress(host) !== undefined)
       errors.invalid(`${at}.host`, host, "must be a DNS name, not an IP address");
@@ -79,18 +94,22 @@ function checkRule(errors: FieldErrors, at: string, { host, http }: IngressRule)
   const paths = http.paths ?? [];
   if (paths.length === 0) errors.required(`${at}.http.paths`);
   paths.forEach((path, index) => {
-    checkPath(errors, `${at}.http.paths[${index}]`, path);
+    checkPath(errors, `${at}.http.paths[${index}]`, path, context);
   });
 }
 
-function checkSpec(errors: FieldErrors, { spec }: Ingress): void {
+function checkSpec(errors: FieldErrors, { spec }: Ingress, context: ValidationContext): void {
   const rules = spec?.rules ?? [];
   if (rules.length === 0 && !spec?.defaultBackend) {
-    errors.invalid("spec", spec?.rules ?? null, "either `defaultBackend` or `rules` must be specified");
+    errors.invalid(
+      "spec",
+      printedList(spec, "rules"),
+      "either `defaultBackend` or `rules` must be specified",
+    );
   }
-  if (spec?.defaultBackend) checkBackend(errors, "spec.defaultBackend", spec.defaultBackend);
+  if (spec?.defaultBackend) checkBackend(errors, "spec.defaultBackend", spec.defaultBackend, context);
   rules.forEach((rule, index) => {
-    checkRule(errors, `spec.rules[${index}]`, rule);
+    checkRule(errors, `spec.rules[${index}]`, rule, context);
   });
   (spec?.tls ?? []).forEach(({ hosts, secretName }, index) => {
     const at = `spec.tls[${index}]`;
@@ -106,9 +125,9 @@ function checkSpec(errors: FieldErrors, { spec }: Ingress): void {
 const classAnnotation = "kubernetes.io/ingress.class";
 
 export const ingress = {
-  create(errors: FieldErrors, object: Ingress): void {
+  create(errors: FieldErrors, object: Ingress, context: ValidationContext): void {
     checkObject(errors, object);
-    checkSpec(errors, object);
+    checkSpec(errors, object, context);
     const annotation = object.metadata.annotations?.[classAnnotation];
     const name = object.spec?.ingressClassName;
     if (annotation !== undefined && name !== undefined && annotation !== name) {
@@ -116,10 +135,10 @@ export const ingress = {
       errors.invalid(`annotations.${classAnnotation}`, annotation, detail);
     }
   },
-  update(errors: FieldErrors, object: Ingress, old: Ingress): void {
+  update(errors: FieldErrors, object: Ingress, old: Ingress, context: ValidationContext): void {
     checkObjectUpdate(errors, object, old);
     checkObject(errors, object);
-    checkSpec(errors, object);
+    checkSpec(errors, object, context);
   },
   status(errors: FieldErrors, object: Ingress, old: Ingress): void {
     checkObjectUpdate(errors, object, old);
@@ -165,6 +184,7 @@ export const ingressClass = {
   create: checkClass,
   update(errors: FieldErrors, object: IngressClass, old: IngressClass, context: ValidationContext): void {
     checkMetadataUpdate(errors, "metadata", object.metadata, old.metadata);
+    checkFinalizerNames(errors, "metadata", object.metadata);
     const shown = (): unknown =>
       internalForm("string", object.spec?.controller ?? "", context.features.version);
     checkImmutable(errors, "spec.controller", object.spec?.controller, old.spec?.controller, shown);

@@ -1,20 +1,20 @@
 /** Service. */
 import type { Service, ServicePort, ServiceSpec } from "../../generated/core/v1.ts";
-import { dns1035Label, dnsLabel, dnsSubdomain, qualifiedName } from "../../names.ts";
+import { dnsLabel, dnsSubdomain, qualifiedName } from "../../names.ts";
 import { canonicalAddress } from "../address.ts";
 import type { ValidationContext } from "../context.ts";
-import { FieldErrors } from "../field.ts";
+import { FieldErrors, seenBefore } from "../field.ts";
 import { internalForm } from "../internal.ts";
 import { checkLabels } from "../metadata.ts";
 import { checkAddress } from "../pod/dns.ts";
 import { checkPort, checkPortReference } from "../pod/probes.ts";
 import { checkObject, checkObjectUpdate } from "../workloads/common.ts";
-import { checkEndpointAddress, checkHost, checkNetwork } from "./common.ts";
+import { checkEndpointAddress, checkHost, checkNetwork, serviceNameRule } from "./common.ts";
 
 const emptySpec: ServiceSpec = {};
 const isSet = <T>(value: T | undefined | null): value is T => value !== undefined && value !== null;
-const isHeadless = ({ type, clusterIP }: ServiceSpec): boolean =>
-  type === "ClusterIP" && clusterIP === "None";
+const isHeadless = ({ clusterIPs }: ServiceSpec): boolean =>
+  clusterIPs?.length === 1 && clusterIPs[0] === "None";
 const forBalancers = "may only be used when `type` is 'LoadBalancer'";
 
 function checkClusterAddresses(errors: FieldErrors, spec: ServiceSpec): void {
@@ -60,10 +60,11 @@ function checkFamilies(errors: FieldErrors, spec: ServiceSpec): void {
     errors.invalid("spec.clusterIPs", addresses, "must be empty when `clusterIP` is not specified");
   }
   const families = spec.ipFamilies ?? [];
+  const repeated = seenBefore();
   families.forEach((family, index) => {
     const at = `spec.ipFamilies[${index}]`;
     if (!["IPv4", "IPv6"].includes(family)) errors.notSupported(at, family, ["IPv4", "IPv6"]);
-    if (families.indexOf(family) < index) errors.duplicate(at, family);
+    if (repeated(family)) errors.duplicate(at, family);
   });
   const policies = ["PreferDualStack", "RequireDualStack", "SingleStack"];
   const policy = spec.ipFamilyPolicy;
@@ -87,12 +88,12 @@ function checkType(errors: FieldErrors, spec: ServiceSpec): void {
 const protocols = ["SCTP", "TCP", "UDP"];
 
 function checkServicePorts(errors: FieldErrors, ports: readonly ServicePort[]): void {
+  const repeated = seenBefore();
   ports.forEach((port, index) => {
     const at = `spec.ports[${index}]`;
     if (port.name) {
       errors.check(dnsLabel, `${at}.name`, port.name);
-      if (ports.findIndex(({ name }) => name === port.name) < index)
-        errors.duplicate(`${at}.name`, port.name);
+      if (repeated(port.name)) errors.duplicate(`${at}.name`, port.name);
     } else if (ports.length > 1) errors.required(`${at}.name`);
     checkPort(errors, `${at}.port`, port.port ?? 0);
     errors.oneOf(`${at}.protocol`, port.protocol, protocols);
@@ -110,14 +111,13 @@ function checkTwice(errors: FieldErrors, spec: ServiceSpec, version: string): vo
         errors.forbidden(`spec.ports[${index}].nodePort`, "may not be used when `type` is 'ClusterIP'");
     });
   }
+  const [onNodes, onService] = [seenBefore(), seenBefore()];
   ports.forEach(({ protocol, nodePort }, index) => {
     if (!nodePort) return;
-    const first = ports.findIndex((other) => other.protocol === protocol && other.nodePort === nodePort);
-    if (first < index) errors.duplicate(`spec.ports[${index}].nodePort`, nodePort);
+    if (onNodes(`${protocol} ${nodePort}`)) errors.duplicate(`spec.ports[${index}].nodePort`, nodePort);
   });
   ports.forEach(({ protocol, port }, index) => {
-    const first = ports.findIndex((other) => other.protocol === protocol && other.port === port);
-    if (first === index) return;
+    if (!onService(`${protocol} ${port}`)) return;
     const shown = { ...(protocol === undefined ? {} : { protocol }), port };
     errors.duplicate(`spec.ports[${index}]`, internalForm("core/v1.ServicePort", shown, version));
   });
@@ -257,7 +257,7 @@ function checkAddressChange(errors: FieldErrors, spec: ServiceSpec, old: Service
 export const service = {
   create(errors: FieldErrors, object: Service, context: ValidationContext): void {
     if (refusedFamilies(errors, object)) return;
-    checkObject(errors, object, dns1035Label);
+    checkObject(errors, object, serviceNameRule(context));
     checkSpec(errors, object, context);
   },
   update(errors: FieldErrors, object: Service, old: Service, context: ValidationContext): void {
@@ -274,7 +274,6 @@ export const service = {
       if (local && spec.healthCheckNodePort !== before.healthCheckNodePort)
         errors.forbidden("spec.healthCheckNodePort", "field is immutable");
     }
-    checkObject(errors, object, dns1035Label);
     checkSpec(errors, object, context);
   },
   status(errors: FieldErrors, object: Service, old: Service): void {

@@ -1,3 +1,4 @@
+import { cameEmpty } from "../../codec/empty.ts";
 import type { Container, PodSpec, Volume } from "../../generated/core/v1.ts";
 import { dnsLabel, isPortName } from "../../names.ts";
 import type { ValidationContext } from "../context.ts";
@@ -139,8 +140,9 @@ function checkEphemeralContainers(errors: FieldErrors, path: string, around: Sur
     if (target && !others.includes(target)) errors.notFound(`${at}.targetContainerName`, target);
     for (const name of notEphemeral) {
       const value: unknown = container[name];
-      if (value === undefined || value === null) continue;
-      if (typeof value === "object" && Object.keys(value).length === 0) continue;
+      if ((value === undefined || value === null) && !cameEmpty(container, name)) continue;
+      // Resources are no pointer: empty ones are none.
+      if (name === "resources" && Object.keys(value ?? {}).length === 0) continue;
       errors.forbidden(`${at}.${name}`, "cannot be set for an Ephemeral Container");
     }
     (container.volumeMounts ?? []).forEach((mount, place) => {

@@ -4,9 +4,9 @@ import { type FieldErrors, goJson, sameValue } from "../field.ts";
 import { internalForm } from "../internal.ts";
 import { checkMetadataUpdate } from "../metadata.ts";
 import { unifiedDiff } from "../unified-diff.ts";
+import { checkPodAnnotationsUpdate, mirrorAnnotation } from "./annotations.ts";
 import { checkPod } from "./pod.ts";
 
-const mirror = "kubernetes.io/config.mirror";
 const path = "spec.ephemeralContainers";
 
 function printed(container: EphemeralContainer, context: ValidationContext): string {
@@ -20,12 +20,13 @@ export function checkEphemeralContainers(
   old: Pod,
   context: ValidationContext,
 ): void {
-  if (old.metadata.annotations?.[mirror] !== undefined) {
+  if (old.metadata.annotations?.[mirrorAnnotation] !== undefined) {
     errors.forbidden("[]", "static pods do not support ephemeral containers");
     return;
   }
   checkMetadataUpdate(errors, "metadata", pod.metadata, old.metadata);
   checkPod(errors, pod, context);
+  checkPodAnnotationsUpdate(errors, "metadata.annotations", pod, old);
   const now = new Map((pod.spec?.ephemeralContainers ?? []).map((container) => [container.name, container]));
   for (const container of old.spec?.ephemeralContainers ?? []) {
     const kept = now.get(container.name);

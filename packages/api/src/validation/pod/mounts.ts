@@ -72,7 +72,8 @@ function checkDevice(
   const { name = "", devicePath = "" } = device;
   const volume = volumes.find((each) => each.name === name);
   if (name === "") errors.required(`${at}.name`);
-  if (before.some((other) => other.name === name)) errors.invalid(`${at}.name`, name, "must be unique");
+  if (name !== "" && before.some((other) => other.name === name))
+    errors.invalid(`${at}.name`, name, "must be unique");
   if (volume && !volume.persistentVolumeClaim && !volume.ephemeral) {
     const detail = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode";
     errors.invalid(`${at}.name`, name, detail);

@@ -1,11 +1,17 @@
-import { keepEmpty } from "../../codec/empty.ts";
+import { forgetEmpty, keepEmpty } from "../../codec/empty.ts";
 import type { Container, NodeAffinity, Pod, PodSpec, Toleration } from "../../generated/core/v1.ts";
 import { dnsSubdomain } from "../../names.ts";
 import type { ValidationContext } from "../context.ts";
-import { type FieldErrors, goJson, sameValue } from "../field.ts";
+import { type FieldErrors, goJson, printedList, sameValue } from "../field.ts";
 import { internalForm } from "../internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../metadata.ts";
 import { unifiedDiff } from "../unified-diff.ts";
+import {
+  checkAppArmorMatch,
+  checkPodAnnotations,
+  checkPodAnnotationsUpdate,
+  mirrorAnnotation,
+} from "./annotations.ts";
 import { checkTolerations } from "./scheduling.ts";
 import { checkPodSpec } from "./spec.ts";
 
@@ -16,6 +22,11 @@ export function checkPod(errors: FieldErrors, pod: Pod, context: ValidationConte
   checkMetadata(errors, "metadata", pod.metadata, dnsSubdomain, true);
   checkFinalizerNames(errors, "metadata", pod.metadata);
   const spec = pod.spec ?? emptySpec;
+  checkPodAnnotations(errors, "metadata.annotations", pod.metadata.annotations, spec);
+  if (pod.metadata.annotations?.[mirrorAnnotation] !== undefined) {
+    for (const _ of spec.resourceClaims ?? [])
+      errors.forbidden("[]", "static pods do not support resource claims");
+  }
   checkPodSpec(errors, "spec", spec, pod.metadata.name ?? "", context, true);
   checkOnlyPod(errors, spec);
 }
@@ -48,15 +59,15 @@ export function checkPodCreate(errors: FieldErrors, pod: Pod, context: Validatio
   if (spec?.nodeName && (spec.schedulingGates ?? []).length > 0) {
     errors.forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared");
   }
+  checkAppArmorMatch(errors, pod);
 }
 
 /** Gates may go and none may come (KEP-3521). */
 function checkGatesUpdate(errors: FieldErrors, spec: PodSpec, old: PodSpec): void {
-  const before = (old.schedulingGates ?? []).map(({ name }) => name);
-  const gates = (spec.schedulingGates ?? []).map(({ name }) => name);
-  const added = new Set(gates.filter((name) => !before.includes(name)));
-  for (const gate of added) {
-    const index = (spec.schedulingGates ?? []).findLastIndex(({ name }) => name === gate);
+  const before = new Set((old.schedulingGates ?? []).map(({ name }) => name));
+  const last = new Map((spec.schedulingGates ?? []).map(({ name }, index) => [name, index]));
+  for (const [gate, index] of last) {
+    if (before.has(gate)) continue;
     const detail = `only deletion is allowed, but found new scheduling gate '${gate}'`;
     errors.forbidden(`spec.schedulingGates[${index}].name`, detail);
   }
@@ -64,10 +75,10 @@ function checkGatesUpdate(errors: FieldErrors, spec: PodSpec, old: PodSpec): voi
 
 /** Tolerations may be added, and nothing else but the seconds of one changed. */
 function checkTolerationsUpdate(errors: FieldErrors, spec: PodSpec, old: PodSpec): void {
-  const plain = ({ tolerationSeconds: _changes, ...rest }: Toleration): unknown => rest;
-  const kept = (old.tolerations ?? []).every((toleration) =>
-    (spec.tolerations ?? []).some((now) => sameValue(plain(now), plain(toleration))),
-  );
+  const fixed = ({ key, operator, value, effect }: Toleration): string =>
+    JSON.stringify([key ?? null, operator ?? null, value ?? null, effect ?? null]);
+  const now = new Set((spec.tolerations ?? []).map(fixed));
+  const kept = (old.tolerations ?? []).every((toleration) => now.has(fixed(toleration)));
   if (!kept) {
     errors.forbidden(
       "spec.tolerations",
@@ -110,13 +121,15 @@ function withOldChangeables(spec: PodSpec, old: PodSpec): PodSpec {
     );
   let munged: PodSpec = { ...spec, containers: images("containers") };
   if (spec.initContainers) munged.initContainers = images("initContainers");
+  munged = keepEmpty(munged, spec);
   for (const name of ["activeDeadlineSeconds", "schedulingGates", "tolerations"] as const) {
-    munged = withField(munged, name, old[name]);
+    munged = keepEmpty(withField(munged, name, old[name]), munged);
+    forgetEmpty(munged, name);
   }
   if (grace !== undefined && grace < 0 && spec.terminationGracePeriodSeconds === 1) {
     munged.terminationGracePeriodSeconds = grace;
   }
-  return keepEmpty(munged, spec);
+  return munged;
 }
 
 function withField<T extends object, K extends keyof T>(object: T, name: K, value: T[K] | undefined): T {
@@ -165,7 +178,7 @@ function checkNarrowedAffinity(
   if (terms.length !== old.length) {
     errors.invalid(
       `${path}.nodeSelectorTerms`,
-      internalForm(`[]${type}`, given, version),
+      internalForm(`[]${type}`, given, version) ?? printedList(now?.[required], "nodeSelectorTerms"),
       "no additions/deletions to non-empty NodeSelectorTerms list are allowed",
     );
     return;
@@ -199,6 +212,7 @@ function checkNarrowedAffinity(
 export function checkPodUpdate(errors: FieldErrors, pod: Pod, old: Pod, context: ValidationContext): void {
   checkMetadataUpdate(errors, "metadata", pod.metadata, old.metadata);
   checkPod(errors, pod, context);
+  checkPodAnnotationsUpdate(errors, "metadata.annotations", pod, old);
   const [spec, before] = [pod.spec ?? emptySpec, old.spec ?? emptySpec];
   for (const name of ["containers", "initContainers"] as const) {
     const containers = spec[name] ?? [];

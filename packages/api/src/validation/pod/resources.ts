@@ -69,10 +69,25 @@ const checkPodName: NameCheck = (errors, path, name) => {
   errors.notSupported(path, name, ["cpu", "hugepages-", "memory"]);
 };
 
-function checkQuantity(errors: FieldErrors, path: string, name: string, quantity: Quantity): void {
+/** What is counted in whole things (IsIntegerResourceName). */
+const counted: ReadonlySet<string> = new Set([
+  "pods",
+  "resourcequotas",
+  "services",
+  "replicationcontrollers",
+  "secrets",
+  "configmaps",
+  "persistentvolumeclaims",
+  "services.nodeports",
+  "services.loadbalancers",
+]);
+
+/** The quantity of a resource: not below 0, and whole where it is counted (ValidateResourceQuantityValue). */
+export function checkQuantity(errors: FieldErrors, path: string, name: string, quantity: Quantity): void {
   const text = quantity.toString();
   if (quantity.sign < 0) errors.invalid(path, text, "must be greater than or equal to 0");
-  if (isExact(name) && !quantity.isInteger()) errors.invalid(path, text, "must be an integer");
+  if ((isExact(name) || counted.has(name)) && !quantity.isInteger())
+    errors.invalid(path, text, "must be an integer");
 }
 
 /** A claim is taken whole, or request by request, and nothing of it twice. */

@@ -2,7 +2,7 @@
 import type { PodAffinityTerm, PodSpec, Toleration } from "../../generated/core/v1.ts";
 import type { LabelSelector } from "../../generated/meta/v1.ts";
 import { dnsLabel, isLabelValue, qualifiedName } from "../../names.ts";
-import type { FieldErrors } from "../field.ts";
+import { type FieldErrors, seenBefore } from "../field.ts";
 import { checkLabelSelector, checkNodeSelector, checkNodeSelectorTerm } from "../nodeselector.ts";
 
 const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
@@ -149,9 +149,9 @@ export function checkTolerations(errors: FieldErrors, path: string, spec: PodSpe
 /** Names of scheduling gates (KEP-3521). */
 export function checkGates(errors: FieldErrors, path: string, spec: PodSpec): void {
   const gates = spec.schedulingGates ?? [];
+  const repeated = seenBefore();
   gates.forEach(({ name }, index) => {
     errors.check(qualifiedName, `${path}[${index}]`, name ?? "");
-    if (gates.findIndex((gate) => gate.name === name) < index)
-      errors.duplicate(`${path}[${index}]`, name ?? "");
+    if (repeated(name ?? "")) errors.duplicate(`${path}[${index}]`, name ?? "");
   });
 }

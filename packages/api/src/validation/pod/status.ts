@@ -1,8 +1,10 @@
 import type { Pod } from "../../generated/core/v1.ts";
 import { dnsLabel, dnsSubdomain, qualifiedName } from "../../names.ts";
 import { canonicalAddress } from "../address.ts";
-import { checkImmutable, type FieldErrors } from "../field.ts";
+import { asTyped, checkImmutable, type FieldErrors } from "../field.ts";
 import { checkMetadataUpdate } from "../metadata.ts";
+import { checkPodAnnotationsUpdate } from "./annotations.ts";
+import { checkContainerStatuses } from "./container-status.ts";
 
 /** Names in the claim statuses are entries of the spec; what the scheduler made for extended resources is whole. */
 function checkClaimStatuses(errors: FieldErrors, { spec, status }: Pod): void {
@@ -108,6 +110,7 @@ function checkTransitions(errors: FieldErrors, pod: Pod, old: Pod): void {
 
 export function checkPodStatus(errors: FieldErrors, pod: Pod, old: Pod): void {
   checkMetadataUpdate(errors, "metadata", pod.metadata, old.metadata);
+  checkPodAnnotationsUpdate(errors, "metadata.annotations", pod, old);
   checkConditions(errors, pod);
   const nominated = pod.status?.nominatedNodeName;
   if (nominated && nominated !== old.status?.nominatedNodeName) {
@@ -118,14 +121,16 @@ export function checkPodStatus(errors: FieldErrors, pod: Pod, old: Pod): void {
   }
   const observed = pod.status?.observedGeneration ?? 0;
   if (observed < 0) errors.invalid("status.observedGeneration", observed, "must be a non-negative integer");
-  checkImmutable(errors, "status.qosClass", pod.status?.qosClass ?? "", old.status?.qosClass ?? "");
+  const quality = pod.status?.qosClass ?? "";
+  checkImmutable(errors, "status.qosClass", quality, old.status?.qosClass ?? "", () => asTyped(quality));
   checkTransitions(errors, pod, old);
   checkClaimStatuses(errors, pod);
   checkExtendedClaim(errors, pod);
   checkAddresses(errors, "status.podIPs", pod.status?.podIPs ?? []);
   const hosts = pod.status?.hostIPs ?? [];
   const [first] = hosts;
-  if (first && first.ip !== pod.status?.hostIP)
-    errors.invalid("status.hostIPs[0].ip", first.ip, "must be equal to `hostIP`");
+  if (first && (first.ip ?? "") !== (pod.status?.hostIP ?? ""))
+    errors.invalid("status.hostIPs[0].ip", first.ip ?? "", "must be equal to `hostIP`");
   checkAddresses(errors, "status.hostIPs", hosts);
+  checkContainerStatuses(errors, pod);
 }

@@ -3,6 +3,8 @@ import { dnsLabel, dnsSubdomain } from "../../names.ts";
 import { Quantity } from "../../quantity.ts";
 import { quoted } from "../../quoted.ts";
 import { FieldErrors } from "../field.ts";
+import { checkTemplateMetadata } from "../metadata.ts";
+import { checkClaimSpec } from "../storage/claim.ts";
 import { checkMode } from "./paths.ts";
 import { checkDownwardFile, checkProjected } from "./projected.ts";
 import * as sources from "./volume-sources.ts";
@@ -39,7 +41,14 @@ const checkClaim: Check = (errors, path, source: Volume["persistentVolumeClaim"]
 };
 
 const checkEphemeral: Check = (errors, path, source: Volume["ephemeral"] & object) => {
-  if (!source.volumeClaimTemplate) errors.required(`${path}.volumeClaimTemplate`);
+  const template = source.volumeClaimTemplate;
+  const at = `${path}.volumeClaimTemplate`;
+  if (!template) {
+    errors.required(at);
+    return;
+  }
+  checkTemplateMetadata(errors, `${at}.metadata`, template.metadata);
+  checkClaimSpec(errors, `${at}.spec`, template.spec);
 };
 
 /** The types in the order in which the server looks at them: the first that a volume has is taken. */

@@ -1,5 +1,6 @@
+import { cameEmpty } from "../../codec/empty.ts";
 import { qualifiedName } from "../../names.ts";
-import type { FieldErrors } from "../field.ts";
+import { type FieldErrors, seenBefore } from "../field.ts";
 import { limits } from "./names.ts";
 
 interface BindingParameters {
@@ -17,25 +18,28 @@ export function checkBindingConditions(
   const wanted = bindingConditions ?? [];
   const failures = bindingFailureConditions ?? [];
   const [wantedPath, failurePath] = [`${path}.bindingConditions`, `${path}.bindingFailureConditions`];
+  const printed = (name: keyof BindingParameters): unknown =>
+    parameters[name] ?? (cameEmpty(parameters, name) ? [] : null);
   const check = (name: string, at: string): void => errors.check(qualifiedName, at, name);
   errors.items(wantedPath, wanted, limits.bindingConditions, check);
   errors.items(failurePath, failures, limits.bindingConditions, check);
+  const [ofWanted, ofFailures, all] = [seenBefore(), seenBefore(), new Set(wanted)];
   wanted.forEach((name, index) => {
-    if (wanted.indexOf(name) < index) errors.duplicate(`${wantedPath}[${index}]`, name);
+    if (ofWanted(name)) errors.duplicate(`${wantedPath}[${index}]`, name);
   });
   failures.forEach((name, index) => {
     const at = `${failurePath}[${index}]`;
-    if (failures.indexOf(name) < index) errors.duplicate(at, name);
-    if (wanted.includes(name)) {
+    if (ofFailures(name)) errors.duplicate(at, name);
+    if (all.has(name)) {
       errors.invalid(at, name, "bindingFailureConditions must not overlap with bindingConditions");
     }
   });
   if (wanted.length === 0 && failures.length > 0) {
     const detail = "bindingConditions are required to use bindingFailureConditions";
-    errors.invalid(wantedPath, bindingConditions ?? null, detail);
+    errors.invalid(wantedPath, printed("bindingConditions"), detail);
   }
   if (failures.length === 0 && wanted.length > 0) {
     const detail = "bindingFailureConditions are required to use bindingConditions";
-    errors.invalid(failurePath, bindingFailureConditions ?? null, detail);
+    errors.invalid(failurePath, printed("bindingFailureConditions"), detail);
   }
 }

@@ -37,9 +37,15 @@ function checkValidValues(
   }
 }
 
-/** True for a value that whole steps from the minimum reach; each of the three counts as the next whole number. */
+/** The next whole number, in 64 bits; upstream takes 0 for one that is too large (Quantity.Value). */
+function whole(quantity: Quantity): bigint {
+  const value = quantity.value();
+  return BigInt.asIntN(64, value) === value ? value : 0n;
+}
+
+/** True for a value that whole steps from the minimum reach, counted in 64 bits. */
 function onStep(value: Quantity, min: Quantity, step: Quantity): boolean {
-  return (value.value() - min.value()) % step.value() === 0n;
+  return BigInt.asIntN(64, whole(value) - whole(min)) % whole(step) === 0n;
 }
 
 function checkStep(
@@ -52,7 +58,7 @@ function checkStep(
 ): void {
   const { min, max, step } = range;
   // Releases before 1.37 take negative steps, and fall over a step of zero; nobody can want that one.
-  if (step.sign === 0 || (strict && step.sign < 0)) {
+  if (whole(step) === 0n || (strict && step.sign < 0)) {
     errors.invalid(`${path}.step`, step.toString(), "must be greater than zero");
     return;
   }

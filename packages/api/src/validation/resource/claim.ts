@@ -1,5 +1,4 @@
 /** ResourceClaim and ResourceClaimTemplate (KEP-4381, KEP-4816). */
-import { cameEmpty } from "../../codec/empty.ts";
 import type {
   DeviceClaim,
   DeviceConfiguration,
@@ -13,14 +12,13 @@ import type {
 } from "../../generated/resource/v1.ts";
 import { dnsLabel, dnsSubdomain } from "../../names.ts";
 import type { ValidationContext } from "../context.ts";
-import { checkImmutable, type FieldErrors, sameValue } from "../field.ts";
+import { checkImmutable, type FieldErrors } from "../field.ts";
 import { internalForm } from "../internal.ts";
 import {
-  checkAnnotations,
   checkFinalizerNames,
-  checkLabels,
   checkMetadata,
   checkMetadataUpdate,
+  checkTemplateMetadata,
 } from "../metadata.ts";
 import { checkDriverName, checkFullyQualifiedName, checkRawData, limits } from "./names.ts";
 import { checkSelectors } from "./selectors.ts";
@@ -38,10 +36,11 @@ export function mayUseAdminAccess({ namespaceLabels }: ValidationContext): boole
 /** The references that name a request of the claim: `request`, and `request/alternative`. */
 export function requestReferences(claim: DeviceClaim | undefined): ReadonlySet<string> {
   const names = new Set<string>();
-  for (const request of claim?.requests ?? []) {
-    names.add(request.name ?? "");
-    for (const alternative of request.firstAvailable ?? [])
-      names.add(`${request.name}/${alternative.name ?? ""}`);
+  // Of several requests with one name the last counts.
+  const requests = new Map((claim?.requests ?? []).map((request) => [request.name ?? "", request]));
+  for (const [name, request] of requests) {
+    names.add(name);
+    for (const alternative of request.firstAvailable ?? []) names.add(`${name}/${alternative.name ?? ""}`);
   }
   return names;
 }
@@ -218,47 +217,23 @@ export function checkClaimUpdate(
   checkImmutable(errors, "spec", claim.spec, old.spec, printed);
 }
 
-/** Metadata of a template's objects: labels and annotations; nothing else can be set there. */
-const templateForbids = [
-  "name",
-  "generateName",
-  "namespace",
-  "selfLink",
-  "uid",
-  "resourceVersion",
-  "generation",
-  "creationTimestamp",
-  "deletionTimestamp",
-  "deletionGracePeriodSeconds",
-  "ownerReferences",
-  "finalizers",
-  "managedFields",
-] as const;
-
-function checkTemplateMetadata(errors: FieldErrors, template: ResourceClaimTemplate): void {
-  const metadata = template.spec?.metadata;
-  checkLabels(errors, "spec.metadata.labels", metadata?.labels);
-  checkAnnotations(errors, "spec.metadata.annotations", metadata?.annotations);
-  for (const name of templateForbids) {
-    const value: unknown = metadata?.[name];
-    // An int64 that is 0 is not set; the grace period is a pointer.
-    const zero = value === "" || (value === 0 && name === "generation");
-    const unset = value === undefined || value === null || zero;
-    if (unset && !cameEmpty(metadata, name)) continue;
-    // Upstream writes this one name so.
-    errors.forbidden(`spec.metadata.${name === "uid" ? "uID" : name}`, "cannot be set");
-  }
-}
-
 export function checkTemplate(
   errors: FieldErrors,
   template: ResourceClaimTemplate,
   context: ValidationContext,
 ): void {
   checkAdminAccess(errors, template.spec?.spec, context);
+  checkWholeTemplate(errors, template, context);
+}
+
+function checkWholeTemplate(
+  errors: FieldErrors,
+  template: ResourceClaimTemplate,
+  context: ValidationContext,
+): void {
   checkMetadata(errors, "metadata", template.metadata, dnsSubdomain, true);
   checkFinalizerNames(errors, "metadata", template.metadata);
-  checkTemplateMetadata(errors, template);
+  checkTemplateMetadata(errors, "spec.metadata", template.spec?.metadata);
   checkSpec(errors, "spec.spec", template.spec?.spec, context);
 }
 
@@ -268,12 +243,10 @@ export function checkTemplateUpdate(
   old: ResourceClaimTemplate,
   context: ValidationContext,
 ): void {
+  // Both the rules of new ones and those of updates, as the strategy of upstream has it.
+  checkWholeTemplate(errors, template, context);
   checkMetadataUpdate(errors, "metadata", template.metadata, old.metadata);
   checkFinalizerNames(errors, "metadata", template.metadata);
-  if (!sameValue(template.spec, old.spec)) {
-    checkTemplateMetadata(errors, template);
-    checkSpec(errors, "spec.spec", template.spec?.spec, context);
-  }
   const type = "resource/v1.ResourceClaimTemplateSpec";
   const printed = (): unknown => internalForm(type, template.spec ?? {}, context.features.version);
   checkImmutable(errors, "spec", template.spec, old.spec, printed);

@@ -1,5 +1,5 @@
 import { byteLength, dnsLabel, dnsSubdomain, isCIdentifier } from "../../names.ts";
-import type { FieldErrors } from "../field.ts";
+import { asTyped, type FieldErrors } from "../field.ts";
 
 /** Limits of resource.k8s.io, in bytes, items or units of cost. */
 export const limits = {
@@ -82,7 +82,11 @@ export function checkQualifiedName(errors: FieldErrors, path: string, name: stri
 export function checkFullyQualifiedName(errors: FieldErrors, path: string, name: string): void {
   checkQualifiedName(errors, path, name);
   if (!name.includes("/")) {
-    errors.invalid(path, name, "a fully qualified name must be a domain and a name separated by a slash");
+    errors.invalid(
+      path,
+      asTyped(name),
+      "a fully qualified name must be a domain and a name separated by a slash",
+    );
   }
 }
 

@@ -11,7 +11,7 @@ import type {
 import { byteLength, dnsLabel, dnsSubdomain } from "../../names.ts";
 import { isSemanticVersion } from "../../semver.ts";
 import type { ValidationContext } from "../context.ts";
-import { checkImmutable, type FieldErrors, sameValue } from "../field.ts";
+import { asTyped, checkImmutable, type FieldErrors, sameValue, seenBefore } from "../field.ts";
 import { internalForm } from "../internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../metadata.ts";
 import { checkNodeSelector } from "../nodeselector.ts";
@@ -275,10 +275,11 @@ function checkSkippedOperations(
   operations: readonly string[] | undefined,
 ): void {
   const skipped = operations ?? [];
+  const repeated = seenBefore();
   skipped.forEach((operation, index) => {
     if (!nodeOperations.includes(operation))
       errors.notSupported(`${path}[${index}]`, operation, nodeOperations);
-    if (skipped.indexOf(operation) < index) errors.duplicate(`${path}[${index}]`, operation);
+    if (repeated(operation)) errors.duplicate(`${path}[${index}]`, operation);
   });
   const [prepare = "", unprepare = "", all = ""] = nodeOperations;
   if (skipped.includes(prepare) && !skipped.includes(unprepare) && !skipped.includes(all)) {
@@ -316,7 +317,7 @@ function checkSpec(
   if (old !== undefined) {
     checkImmutable(errors, "spec.pool.name", spec.pool?.name, old.pool?.name);
     checkImmutable(errors, "spec.driver", spec.driver, old.driver);
-    checkImmutable(errors, "spec.nodeName", spec.nodeName, old.nodeName);
+    checkImmutable(errors, "spec.nodeName", spec.nodeName, old.nodeName, () => asTyped(spec.nodeName));
   }
   checkNodes(errors, spec);
   const given = (name: "sharedCounters" | "devices"): boolean => !!spec[name] || cameEmpty(spec, name);

@@ -135,17 +135,18 @@ function checkAllocation(
   if (nodeSelector) checkNodeSelector(errors, `${path}.nodeSelector`, nodeSelector);
 }
 
-/** A result with admin access that the stored allocation does not have yet. */
+/** A result with admin access where the stored allocation has none yet (AuthorizedForAdminStatus). */
 function checkNewAdminAccess(
   errors: FieldErrors,
   claim: ResourceClaim,
   old: ResourceClaim,
   context: ValidationContext,
 ): void {
-  if (old.status?.allocation || mayUseAdminAccess(context)) return;
-  const results = claim.status?.allocation?.devices?.results ?? [];
-  const index = results.findIndex((result) => result.adminAccess === true);
-  if (index < 0) return;
+  if (mayUseAdminAccess(context)) return;
+  const first = ({ status }: ResourceClaim): number =>
+    (status?.allocation?.devices?.results ?? []).findIndex((result) => result.adminAccess === true);
+  const index = first(claim);
+  if (index < 0 || first(old) >= 0) return;
   errors.forbidden(`status.allocation.devices.results[${index}].adminAccess`, adminAccessDetail);
 }
 

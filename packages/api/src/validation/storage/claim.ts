@@ -1,4 +1,5 @@
 /** PersistentVolumeClaim. */
+import { keepEmpty } from "../../codec/empty.ts";
 import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from "../../generated/core/v1.ts";
 import { dnsLabel, dnsSubdomain, qualifiedName } from "../../names.ts";
 import { Quantity } from "../../quantity.ts";
@@ -37,7 +38,7 @@ interface Source {
   readonly namespace?: string;
 }
 
-function checkSource(errors: FieldErrors, path: string, source: Source | undefined): void {
+function checkSource(errors: FieldErrors, path: string, source: Source | undefined, anyGroup: boolean): void {
   if (!source) return;
   if (!source.name) errors.required(`${path}.name`);
   if (!source.kind) errors.required(`${path}.kind`);
@@ -45,7 +46,7 @@ function checkSource(errors: FieldErrors, path: string, source: Source | undefin
     const detail = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
     errors.invalid(path, source.kind ?? "", detail);
   }
-  if (source.apiGroup) errors.check(dnsSubdomain, `${path}.apiGroup`, source.apiGroup);
+  if (source.apiGroup && !anyGroup) errors.check(dnsSubdomain, `${path}.apiGroup`, source.apiGroup);
   if (source.namespace) errors.check(dnsLabel, `${path}.namespace`, source.namespace);
 }
 
@@ -64,7 +65,7 @@ export function checkClaimSpec(
   errors: FieldErrors,
   path: string,
   given: PersistentVolumeClaimSpec | undefined,
-  _context: ValidationContext,
+  anyGroup = false,
 ): void {
   const spec = given ?? {};
   if ((spec.accessModes ?? []).length === 0)
@@ -75,11 +76,11 @@ export function checkClaimSpec(
   if (spec.storageClassName) errors.check(dnsSubdomain, `${path}.storageClassName`, spec.storageClassName);
   checkVolumeMode(errors, `${path}.volumeMode`, spec.volumeMode);
   const { dataSource, dataSourceRef } = spec;
-  checkSource(errors, `${path}.dataSource`, dataSource);
-  checkSource(errors, `${path}.dataSourceRef`, dataSourceRef);
+  checkSource(errors, `${path}.dataSource`, dataSource, anyGroup);
+  checkSource(errors, `${path}.dataSourceRef`, dataSourceRef, anyGroup);
   if (dataSource && dataSourceRef) {
-    // Upstream prints the path in place of the value.
-    const shown = `${path}.dataSource`;
+    // Upstream prints the path in place of the value, and a path has nothing that JSON shows.
+    const shown = "{}";
     const same = (["apiGroup", "kind", "name"] as const).every(
       (name) => dataSource[name] === dataSourceRef[name],
     );
@@ -104,7 +105,7 @@ type Spec = PersistentVolumeClaimSpec;
 
 function withField<K extends keyof Spec>(spec: Spec, name: K, value: Spec[K] | undefined): Spec {
   const { [name]: _old, ...rest } = spec;
-  return (value === undefined ? rest : { ...spec, [name]: value }) as Spec;
+  return keepEmpty((value === undefined ? rest : { ...spec, [name]: value }) as Spec, spec);
 }
 
 /** The new spec with what may change as it was before: a class that was not set, and the size of a bound claim. */
@@ -119,10 +120,11 @@ function munged(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): Spec 
   if (claim.status?.phase !== "Bound") return spec;
   const size = before.resources?.requests?.["storage"];
   if (spec.resources?.requests && size !== undefined) {
-    spec = {
-      ...spec,
-      resources: { ...spec.resources, requests: { ...spec.resources.requests, storage: size } },
-    };
+    const requests = { ...spec.resources.requests, storage: size };
+    spec = keepEmpty(
+      { ...spec, resources: keepEmpty({ ...spec.resources, requests }, spec.resources) },
+      spec,
+    );
   }
   return withField(spec, "volumeAttributesClassName", before.volumeAttributesClassName);
 }
@@ -191,9 +193,9 @@ function checkResourceKey(errors: FieldErrors, path: string, name: string): bool
 }
 
 export const persistentVolumeClaim = {
-  create(errors: FieldErrors, claim: PersistentVolumeClaim, context: ValidationContext): void {
+  create(errors: FieldErrors, claim: PersistentVolumeClaim): void {
     checkObject(errors, claim);
-    checkClaimSpec(errors, "spec", claim.spec, context);
+    checkClaimSpec(errors, "spec", claim.spec);
   },
   update(
     errors: FieldErrors,
@@ -202,7 +204,10 @@ export const persistentVolumeClaim = {
     context: ValidationContext,
   ): void {
     checkObjectUpdate(errors, claim, old);
-    checkClaimSpec(errors, "spec", claim.spec, context);
+    // A claim that had a source of some group may be given one of any, wrong ones too.
+    const { dataSource, dataSourceRef } = old.spec ?? {};
+    const anyGroup = dataSource?.apiGroup !== undefined || dataSourceRef?.apiGroup !== undefined;
+    checkClaimSpec(errors, "spec", claim.spec, anyGroup);
     checkUpdate(errors, claim, old, context);
   },
   status(errors: FieldErrors, claim: PersistentVolumeClaim, old: PersistentVolumeClaim): void {

@@ -1,4 +1,5 @@
 /** The kinds of storage.k8s.io. */
+import { keepEmpty } from "../../codec/empty.ts";
 import type { TopologySelectorTerm } from "../../generated/core/v1.ts";
 import type {
   CSIDriver,
@@ -12,12 +13,13 @@ import { byteLength, dnsSubdomain, qualifiedName } from "../../names.ts";
 import type { KubeObject } from "../../object.ts";
 import { Quantity } from "../../quantity.ts";
 import type { ValidationContext } from "../context.ts";
-import { checkImmutable, type FieldErrors, sameValue } from "../field.ts";
+import { checkImmutable, type FieldErrors, printedMap, sameValue, seenBefore } from "../field.ts";
 import { internalForm } from "../internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../metadata.ts";
 import { checkLabelSelector } from "../nodeselector.ts";
 import { checkDriver } from "../pod/volume-sources.ts";
 import { checkObject, checkObjectUpdate } from "../workloads/common.ts";
+import { checkInlineVolume } from "./volume.ts";
 
 const limits = { parameters: 512, bytes: 256 * 1024, nodeId: 192, error: 1024 } as const;
 
@@ -56,27 +58,28 @@ function checkParameters(
 }
 
 function checkTopologies(errors: FieldErrors, terms: readonly TopologySelectorTerm[]): void {
+  const before = new Map<string, number>();
   terms.forEach(({ matchLabelExpressions }, index) => {
     const path = `allowedTopologies[${index}].matchLabelExpressions`;
     const expressions = matchLabelExpressions ?? [];
+    const repeatedKey = seenBefore();
     expressions.forEach(({ key = "", values: given }, place) => {
       const values = given ?? [];
       const at = `${path}[${place}]`;
       if (values.length === 0) errors.required(`${at}.values`);
+      const repeated = seenBefore();
       values.forEach((value, position) => {
-        if (values.indexOf(value) < position) errors.duplicate(`${at}.values[${position}]`, value);
+        if (repeated(value)) errors.duplicate(`${at}.values[${position}]`, value);
       });
       errors.check(qualifiedName, `${at}.key`, key);
-      if (expressions.findIndex((other) => (other.key ?? "") === key) < place)
-        errors.duplicate(`${at}.key`, key);
+      if (repeatedKey(key)) errors.duplicate(`${at}.key`, key);
     });
-    const plain = (term: TopologySelectorTerm): unknown =>
-      Object.fromEntries(
-        (term.matchLabelExpressions ?? []).map(({ key, values }) => [key, [...(values ?? [])].sort()]),
-      );
-    const same = terms.slice(0, index).filter((other) => sameValue(plain(other), plain(terms[index]!)));
+    const plain = new Map(expressions.map(({ key = "", values }) => [key, [...(values ?? [])].sort()]));
+    const text = JSON.stringify([...plain].sort(([a], [b]) => (a < b ? -1 : 1)));
+    const same = before.get(text) ?? 0;
+    before.set(text, same + 1);
     // Upstream's list of those before starts with as many empty terms as there are terms.
-    const times = same.length + (expressions.length === 0 ? terms.length : 0);
+    const times = same + (expressions.length === 0 ? terms.length : 0);
     for (let time = 0; time < times; time++) errors.duplicate(path, "");
   });
 }
@@ -98,7 +101,9 @@ export const storageClass = {
   update(errors: FieldErrors, object: StorageClass, old: StorageClass): void {
     checkClusterUpdate(errors, object, old);
     this.create(errors, object);
-    checkImmutable(errors, "parameters", object.parameters, old.parameters);
+    checkImmutable(errors, "parameters", object.parameters, old.parameters, () =>
+      printedMap(object, "parameters"),
+    );
     for (const name of ["provisioner", "reclaimPolicy", "volumeBindingMode"] as const) {
       checkImmutable(errors, name, object[name], old[name]);
     }
@@ -114,9 +119,10 @@ function checkDriverSpec(errors: FieldErrors, { spec }: CSIDriver): void {
     errors.notSupported("spec.fsGroupPolicy", policy, groupPolicies);
   }
   const requests = spec?.tokenRequests ?? [];
+  const repeated = seenBefore();
   requests.forEach(({ audience = "", expirationSeconds: seconds }, index) => {
     const at = `spec.tokenRequests[${index}]`;
-    if (requests.findIndex((other) => (other.audience ?? "") === audience) < index) {
+    if (repeated(audience)) {
       errors.duplicate(`${at}.audience`, audience);
       return;
     }
@@ -159,6 +165,7 @@ export const csiDriver = {
 
 function checkDrivers(errors: FieldErrors, { spec }: CSINode): void {
   const drivers = spec?.drivers ?? [];
+  const repeated = seenBefore();
   drivers.forEach((driver, index) => {
     const at = `spec.drivers[${index}]`;
     checkDriver(errors, `${at}.name`, driver.name);
@@ -168,13 +175,13 @@ function checkDrivers(errors: FieldErrors, { spec }: CSINode): void {
       errors.invalid(`${at}.nodeID`, id, `must be ${limits.nodeId} characters or less`);
     }
     errors.notNegative(`${at}.allocatable.count`, driver.allocatable?.count);
-    if (drivers.findIndex(({ name }) => name === driver.name) < index)
-      errors.duplicate(`${at}.name`, driver.name);
+    if (repeated(driver.name)) errors.duplicate(`${at}.name`, driver.name);
     // Upstream's paths end with the driver here.
     const keys = driver.topologyKeys ?? [];
-    keys.forEach((key, place) => {
+    const repeatedKey = seenBefore();
+    keys.forEach((key) => {
       if (key === "") errors.required(at);
-      if (keys.indexOf(key) < place) errors.duplicate(at, key);
+      if (repeatedKey(key)) errors.duplicate(at, key);
       errors.check(qualifiedName, at, key);
     });
   });
@@ -192,7 +199,8 @@ export const csiNode = {
       for (const driver of object.spec?.drivers ?? []) {
         if (driver.name !== before.name) continue;
         const [{ allocatable: _now, ...now }, { allocatable: _then, ...then }] = [driver, before];
-        const printed = (): unknown => internalForm("storage/v1.CSINodeDriver", now, features.version);
+        const printed = (): unknown =>
+          internalForm("storage/v1.CSINodeDriver", keepEmpty(now, driver), features.version);
         checkImmutable(errors, "spec.drivers", now, then, printed);
       }
     }
@@ -211,7 +219,9 @@ export const csiStorageCapacity = {
   update(errors: FieldErrors, object: CSIStorageCapacity, old: CSIStorageCapacity): void {
     checkObjectUpdate(errors, object, old);
     this.create(errors, object);
-    checkImmutable(errors, "nodeTopology", object.nodeTopology ?? null, old.nodeTopology);
+    checkImmutable(errors, "nodeTopology", object.nodeTopology ?? null, old.nodeTopology, () =>
+      internalForm("meta/v1.LabelSelector", object.nodeTopology, ""),
+    );
     checkImmutable(errors, "storageClassName", object.storageClassName ?? "", old.storageClassName);
   },
 };
@@ -226,7 +236,7 @@ function checkAttachment(errors: FieldErrors, { spec, status }: VolumeAttachment
   else if (inlineVolumeSpec && named) errors.forbidden("spec.source", one);
   else if (name === "") {
     errors.required("spec.source.persistentVolumeName", "must specify non empty persistentVolumeName");
-  }
+  } else if (inlineVolumeSpec) checkInlineVolume(errors, "spec.source.inlineVolumeSpec", inlineVolumeSpec);
   errors.check(dnsSubdomain, "spec.nodeName", spec?.nodeName ?? "");
   let size = 0;
   for (const [key, value] of Object.entries(status?.attachmentMetadata ?? {}))

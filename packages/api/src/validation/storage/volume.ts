@@ -1,12 +1,11 @@
 /** PersistentVolume. */
 import { posix } from "node:path";
-import { cameEmpty } from "../../codec/empty.ts";
 import type { PersistentVolume, PersistentVolumeSpec, SecretReference } from "../../generated/core/v1.ts";
 import { dnsLabel, dnsSubdomain } from "../../names.ts";
 import { Quantity } from "../../quantity.ts";
 import { typeRows } from "../../schema/table.ts";
 import type { ValidationContext } from "../context.ts";
-import { checkImmutable, type FieldErrors, goJson, sameValue } from "../field.ts";
+import { checkImmutable, type FieldErrors, goJson, printedMap, sameValue } from "../field.ts";
 import { internalForm } from "../internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../metadata.ts";
 import { checkNodeSelector } from "../nodeselector.ts";
@@ -15,7 +14,14 @@ import * as sources from "../pod/volume-sources.ts";
 import { unifiedDiff } from "../unified-diff.ts";
 import { checkAccessModes, checkBasicQuantity, checkVolumeMode } from "./claim.ts";
 
-type Check = (errors: FieldErrors, path: string, source: never, volume: PersistentVolume) => void;
+type Check = (errors: FieldErrors, path: string, source: never, volume: Volume) => void;
+/** A spec, where it stands, and the name of its volume; `inline`: in a VolumeAttachment. */
+interface Volume {
+  readonly spec: PersistentVolumeSpec;
+  readonly path: string;
+  readonly name: string;
+  readonly inline: boolean;
+}
 type Source<K extends keyof PersistentVolumeSpec> = PersistentVolumeSpec[K] & object;
 
 function checkSecret(errors: FieldErrors, path: string, secret: SecretReference | undefined): void {
@@ -37,11 +43,11 @@ const checkCsi: Check = (errors, path, source: Source<"csi">) => {
   for (const name of secrets) checkSecret(errors, `${path}.${name}`, source[name]);
 };
 
-const checkLocal: Check = (errors, path, source: Source<"local">, { spec }) => {
+const checkLocal: Check = (errors, path, source: Source<"local">, { spec, path: root }) => {
   if (source.path) checkBackSteps(errors, `${path}.path`, source.path);
   else errors.required(`${path}.path`);
-  if ((spec?.nodeAffinity?.required?.nodeSelectorTerms ?? []).length === 0) {
-    errors.required("spec.nodeAffinity", "Local volume requires node affinity");
+  if ((spec.nodeAffinity?.required?.nodeSelectorTerms ?? []).length === 0) {
+    errors.required(`${root}.nodeAffinity`, "Local volume requires node affinity");
   }
 };
 
@@ -73,8 +79,7 @@ const types: readonly (readonly [name: keyof PersistentVolumeSpec, check: Check,
   ["cephfs", sources.checkCeph as Check],
   [
     "iscsi",
-    (errors, path, source: Source<"iscsi">, { metadata }) =>
-      sources.checkIscsi(errors, path, source, metadata.name),
+    (errors, path, source: Source<"iscsi">, { name }) => sources.checkIscsi(errors, path, source, name),
   ],
   ["cinder", (errors, path, source: Source<"cinder">) => sources.checkCinder(errors, path, source, true)],
   ["fc", sources.checkFibre as Check],
@@ -93,62 +98,100 @@ const types: readonly (readonly [name: keyof PersistentVolumeSpec, check: Check,
   ["csi", checkCsi],
 ];
 
-function checkSource(errors: FieldErrors, volume: PersistentVolume): void {
+function checkSource(errors: FieldErrors, volume: Volume): void {
+  const { path } = volume;
   let count = 0;
   for (const [name, check, shownAs = name] of types) {
-    const source = volume.spec?.[name];
+    const source = volume.spec[name];
     if (source === undefined || source === null) continue;
     // A flex volume is looked at whatever else there is.
     if (count > 0 && name !== "flexVolume") {
       const shown = name === "cephfs" ? "cephFS" : name;
-      errors.forbidden(`spec.${shown}`, "may not specify more than 1 volume type");
+      errors.forbidden(`${path}.${shown}`, "may not specify more than 1 volume type");
       continue;
     }
     count++;
-    check(errors, `spec.${shownAs}`, source as never, volume);
+    check(errors, `${path}.${shownAs}`, source as never, volume);
   }
-  if (count === 0) errors.required("spec", "must specify a volume type");
+  if (count === 0) errors.required(path, "must specify a volume type");
 }
 
 const policies = ["Delete", "Recycle", "Retain"];
 
-function checkSpec(errors: FieldErrors, volume: PersistentVolume): void {
-  const spec: PersistentVolumeSpec = volume.spec ?? {};
-  if ((spec.accessModes ?? []).length === 0) errors.required("spec.accessModes");
-  checkAccessModes(errors, "spec.accessModes", spec.accessModes);
-  const capacity = spec.capacity ?? {};
-  const names = Object.keys(capacity);
-  if (names.length === 0) errors.required("spec.capacity");
+function checkInline(errors: FieldErrors, { spec, path }: Volume): void {
+  const detail = "may not be specified in the context of inline volumes";
+  if (spec.claimRef) errors.forbidden(`${path}.claimRef`, detail);
+  if (Object.keys(spec.capacity ?? {}).length > 0) errors.forbidden(`${path}.capacity`, detail);
+  if (!spec.csi) errors.required(`${path}.csi`, "has to be specified in the context of inline volumes");
+}
+
+function checkCapacity(errors: FieldErrors, { spec, path }: Volume): void {
+  const at = `${path}.capacity`;
+  const names = Object.keys(spec.capacity ?? {});
+  if (names.length === 0) errors.required(at);
   if (names.length !== 1 || names[0] !== "storage") {
-    const printed = spec.capacity ?? (cameEmpty(spec, "capacity") ? {} : null);
-    errors.notSupported("spec.capacity", printed, ["storage"]);
+    errors.notSupported(at, printedMap(spec, "capacity"), ["storage"]);
   }
-  for (const [name, size] of Object.entries(capacity)) {
-    const path = `spec.capacity[${name}]`;
-    checkBasicQuantity(errors, path, size);
-    if (Quantity.parse(size).sign <= 0) errors.invalid(path, size, "must be greater than zero");
+  for (const [name, size] of Object.entries(spec.capacity ?? {})) {
+    checkBasicQuantity(errors, `${at}[${name}]`, size);
+    if (Quantity.parse(size).sign <= 0) errors.invalid(`${at}[${name}]`, size, "must be greater than zero");
   }
+}
+
+function checkPolicy(errors: FieldErrors, { spec, path, inline }: Volume): void {
   const policy = spec.persistentVolumeReclaimPolicy;
-  if (policy && !policies.includes(policy)) {
-    errors.notSupported("spec.persistentVolumeReclaimPolicy", policy, policies);
-  }
-  if (spec.nodeAffinity) {
-    if (spec.nodeAffinity.required)
-      checkNodeSelector(errors, "spec.nodeAffinity.required", spec.nodeAffinity.required);
-    else errors.required("spec.nodeAffinity.required", "must specify required node constraints");
-  }
+  if (!policy) return;
+  const at = `${path}.persistentVolumeReclaimPolicy`;
+  if (!inline) {
+    if (!policies.includes(policy)) errors.notSupported(at, policy, policies);
+  } else if (policy !== "Retain") errors.forbidden(at, "may only be Retain in the context of inline volumes");
+}
+
+function checkAffinity(errors: FieldErrors, { spec, path, inline }: Volume): void {
+  const at = `${path}.nodeAffinity`;
+  if (!spec.nodeAffinity) return;
+  if (inline) errors.forbidden(at, "may not be specified in the context of inline volumes");
+  else if (spec.nodeAffinity.required)
+    checkNodeSelector(errors, `${at}.required`, spec.nodeAffinity.required);
+  else errors.required(`${at}.required`, "must specify required node constraints");
+}
+
+function checkSpec(errors: FieldErrors, volume: Volume): void {
+  const { spec, path, inline } = volume;
+  if (inline) checkInline(errors, volume);
+  if ((spec.accessModes ?? []).length === 0) errors.required(`${path}.accessModes`);
+  checkAccessModes(errors, `${path}.accessModes`, spec.accessModes);
+  if (!inline) checkCapacity(errors, volume);
+  checkPolicy(errors, volume);
+  checkAffinity(errors, volume);
   checkSource(errors, volume);
-  if (spec.hostPath && policy === "Recycle" && /^\/\/*$/.test(posix.normalize(spec.hostPath.path || "."))) {
+  const recycled = spec.persistentVolumeReclaimPolicy === "Recycle";
+  if (spec.hostPath && recycled && /^\/\/*$/.test(posix.normalize(spec.hostPath.path || "."))) {
     const detail = "may not be 'recycle' for a hostPath mount of '/'";
-    errors.forbidden("spec.persistentVolumeReclaimPolicy", detail);
+    errors.forbidden(`${path}.persistentVolumeReclaimPolicy`, detail);
   }
-  if (spec.storageClassName) errors.check(dnsSubdomain, "spec.storageClassName", spec.storageClassName);
-  checkVolumeMode(errors, "spec.volumeMode", spec.volumeMode);
+  if (spec.storageClassName) {
+    const at = `${path}.storageClassName`;
+    if (inline) errors.forbidden(at, "may not be specified in the context of inline volumes");
+    else errors.check(dnsSubdomain, at, spec.storageClassName);
+  }
+  if (inline && spec.volumeMode && spec.volumeMode !== "Filesystem") {
+    errors.forbidden(
+      `${path}.volumeMode`,
+      "may not specify volumeMode other than Filesystem in the context of inline volumes",
+    );
+  } else checkVolumeMode(errors, `${path}.volumeMode`, spec.volumeMode);
   const attributes = spec.volumeAttributesClassName;
-  if (attributes === undefined || attributes === null) return;
-  if (attributes === "") errors.required("spec.volumeAttributesClassName", "an empty string is disallowed");
-  else errors.check(dnsSubdomain, "spec.volumeAttributesClassName", attributes);
-  if (!spec.csi) errors.required("spec.csi", "has to be specified when using volumeAttributesClassName");
+  if (inline || attributes === undefined || attributes === null) return;
+  const at = `${path}.volumeAttributesClassName`;
+  if (attributes === "") errors.required(at, "an empty string is disallowed");
+  else errors.check(dnsSubdomain, at, attributes);
+  if (!spec.csi) errors.required(`${path}.csi`, "has to be specified when using volumeAttributesClassName");
+}
+
+/** The spec of a volume in a VolumeAttachment: one of a CSI driver, and nothing that a claim would be about. */
+export function checkInlineVolume(errors: FieldErrors, path: string, spec: PersistentVolumeSpec): void {
+  checkSpec(errors, { spec, path, name: "", inline: true });
 }
 
 /** The volume's type alone, as the server's own struct has it. */
@@ -198,7 +241,8 @@ function checkUpdate(
 function checkAll(errors: FieldErrors, volume: PersistentVolume): void {
   checkMetadata(errors, "metadata", volume.metadata, dnsSubdomain, false);
   checkFinalizerNames(errors, "metadata", volume.metadata);
-  checkSpec(errors, volume);
+  const { name = "" } = volume.metadata;
+  checkSpec(errors, { spec: volume.spec ?? {}, path: "spec", name, inline: false });
 }
 
 export const persistentVolume = {

@@ -20,6 +20,7 @@ import type { CSIDriver, CSIStorageCapacity, StorageClass } from "../../generate
 import { dnsLabel } from "../../names.ts";
 import type { KubeObject } from "../../object.ts";
 import { quoted } from "../../quoted.ts";
+import { sameValue } from "../field.ts";
 import type { GroupKind } from "../index.ts";
 import { labelDeprecation, termWarnings } from "./node-labels.ts";
 import { fractionWarnings, podWarnings } from "./pod.ts";
@@ -189,9 +190,12 @@ const warnings: Readonly<Record<string, Warn | undefined>> = {
     old === undefined ? [...nameWarnings(pod, "the Pod's hostname"), ...podWarnings("", pod)] : [],
   PodTemplate: (object: PodTemplate, old) =>
     changed(object, old) ? podWarnings("template.", object.template) : [],
-  ReplicationController: makesPods<ReplicationController>(({ spec }) =>
-    podWarnings("spec.template.", spec?.template),
-  ),
+  // Of an update upstream is warned of the template that there was.
+  ReplicationController: (object: ReplicationController, old) =>
+    makesPods(() => podWarnings("spec.template.", ((old ?? object) as ReplicationController).spec?.template))(
+      object as never,
+      old,
+    ),
   "ReplicaSet.apps": makesPods<ReplicaSet>(({ spec }) => podWarnings("spec.template.", spec?.template)),
   "Deployment.apps": makesPods<Deployment>(({ spec }) => podWarnings("spec.template.", spec?.template)),
   "DaemonSet.apps": (object: DaemonSet, old) =>
@@ -229,8 +233,10 @@ const warnings: Readonly<Record<string, Warn | undefined>> = {
       const why = labelDeprecation(key);
       return why === undefined ? [] : [`scheduling.nodeSelector: ${why}`];
     }),
-  "CSIDriver.storage.k8s.io": ({ spec }: CSIDriver) =>
-    (spec?.tokenRequests ?? []).length > 0 && spec.serviceAccountTokenInSecrets === undefined
+  "CSIDriver.storage.k8s.io": ({ spec }: CSIDriver, old) =>
+    (spec?.tokenRequests ?? []).length > 0 &&
+    spec.serviceAccountTokenInSecrets === undefined &&
+    !sameValue(spec.tokenRequests, (old as CSIDriver | undefined)?.spec?.tokenRequests)
       ? [
           "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes",
         ]

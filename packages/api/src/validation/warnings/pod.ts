@@ -1,5 +1,6 @@
 /** What a pod, or a template of pods, is warned of though it is valid. */
 import type {
+  AppArmorProfile,
   Container,
   ContainerPort,
   PodAffinityTerm,
@@ -135,17 +136,25 @@ function portText(port: ContainerPort): string {
   return `{Name:${port.name ?? ""} HostPort:${port.hostPort ?? 0} ContainerPort:${port.containerPort} Protocol:${port.protocol ?? ""} HostIP:${port.hostIP ?? ""}}`;
 }
 
+/** Of one sort; the headers of an answer have 4096 characters for all of them. */
+const mostWarnings = 1000;
+
 function portWarnings(containers: readonly Placed[]): string[] {
   const warnings: string[] = [];
   const ports = containers.flatMap(({ container, path }) =>
     (container.ports ?? []).map((port, index) => ({ port, path: `${path}.ports[${index}]` })),
   );
-  ports.forEach(({ port, path }, position) => {
+  const before = new Map<string, typeof ports>();
+  for (const placed of ports) {
+    // Answers have room for a few: each of many equal ports overlaps all those before it.
+    if (warnings.length > mostWarnings) break;
+    const { port, path } = placed;
+    const key = `${port.containerPort}/${port.protocol}`;
+    const others = before.get(key) ?? [];
     const { hostIP = "", hostPort = 0 } = port;
     if (hostIP !== "" && hostPort === 0)
       warnings.push(`${path}: hostIP set without hostPort: ${portText(port)}`);
-    for (const { port: other, path: otherPath } of ports.slice(0, position)) {
-      if (other.containerPort !== port.containerPort || other.protocol !== port.protocol) continue;
+    for (const { port: other, path: otherPath } of others) {
       const [ip, number] = [other.hostIP ?? "", other.hostPort ?? 0];
       if (hostIP === ip && hostPort === number)
         warnings.push(`${path}: duplicate port definition with ${otherPath}`);
@@ -154,7 +163,9 @@ function portWarnings(containers: readonly Placed[]): string[] {
       else if (hostPort === number && (hostIP === "") !== (ip === ""))
         warnings.push(`${path}: dangerously ambiguous port definition with ${otherPath}`);
     }
-  });
+    if (others.length === 0) before.set(key, others);
+    others.push(placed);
+  }
   const names = new Map<string, string>();
   for (const { port, path } of ports) {
     if (!port.name) continue;
@@ -169,6 +180,13 @@ function portWarnings(containers: readonly Placed[]): string[] {
   return warnings;
 }
 
+/** Whether an AppArmor annotation says what the profile of the pod says already. */
+function meansProfile(annotation: string, profile: AppArmorProfile | undefined): boolean {
+  if (profile?.type === "Localhost") return annotation === `localhost/${profile.localhostProfile}`;
+  if (profile?.type === "Unconfined") return annotation === "unconfined";
+  return profile?.type === "RuntimeDefault" && annotation === "runtime/default";
+}
+
 function containerWarnings(root: string, placed: Placed, spec: PodSpec, metadata: ObjectMeta): string[] {
   const { container, path } = placed;
   const annotations = metadata.annotations ?? {};
@@ -179,10 +197,11 @@ function containerWarnings(root: string, placed: Placed, spec: PodSpec, metadata
     ...(Object.hasOwn(annotations, seccomp) && !container.securityContext?.seccompProfile
       ? [`${note}[${seccomp}]: non-functional in v1.27+; use the "seccompProfile" field instead`]
       : []),
+    // For a pod itself its annotation becomes a field, which is when it is warned of.
     ...(root !== "" &&
     Object.hasOwn(annotations, armor) &&
     !container.securityContext?.appArmorProfile &&
-    !spec.securityContext?.appArmorProfile
+    !meansProfile(annotations[armor]!, spec.securityContext?.appArmorProfile)
       ? [`${note}[${armor}]: deprecated since v1.30; use the "appArmorProfile" field instead`]
       : []),
     ...fractionWarnings(`${path}.resources.limits`, container.resources?.limits),

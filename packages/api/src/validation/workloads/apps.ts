@@ -48,7 +48,7 @@ function checkReplicaSpec(
       errors.invalid("spec.selector", selector, "empty selector is invalid for deployment");
   }
   if (selects(selector, {}) === undefined) {
-    errors.invalid("spec.selector", selector ?? null, "invalid label selector");
+    errors.invalid("spec.selector", shownSelector(selector), "invalid label selector");
     return;
   }
   // No selector at all selects nothing; an empty one is not compared.

@@ -5,7 +5,8 @@ import { dnsSubdomain, isPercent, type NameRule } from "../../names.ts";
 import type { IntOrString, KubeObject } from "../../object.ts";
 import { labelSelectorOf, SelectorError } from "../../selectors/index.ts";
 import type { ValidationContext } from "../context.ts";
-import type { FieldErrors } from "../field.ts";
+import { type FieldErrors, printedMap } from "../field.ts";
+import { internalForm } from "../internal.ts";
 import {
   checkAnnotations,
   checkFinalizerNames,
@@ -13,6 +14,7 @@ import {
   checkMetadata,
   checkMetadataUpdate,
 } from "../metadata.ts";
+import { checkPodAnnotations } from "../pod/annotations.ts";
 import { checkPodSpec } from "../pod/spec.ts";
 
 export function checkObject(errors: FieldErrors, object: KubeObject, rule: NameRule = dnsSubdomain): void {
@@ -70,8 +72,19 @@ export function shownLabels(labels: Readonly<Record<string, string>> | undefined
 
 /** A selector as messages show it. */
 export function shownSelector(selector: LabelSelector | undefined): unknown {
-  if (!selector?.matchLabels) return selector ?? null;
-  return { ...selector, matchLabels: shownLabels(selector.matchLabels) };
+  return internalForm("meta/v1.LabelSelector", selector, "");
+}
+
+/** Labels and annotations of a template of pods; upstream's paths leave the metadata out. */
+export function checkTemplateMetadata(
+  errors: FieldErrors,
+  path: string,
+  template: PodTemplateSpec | undefined,
+): void {
+  const { labels, annotations } = template?.metadata ?? {};
+  checkLabels(errors, `${path}.labels`, labels);
+  checkAnnotations(errors, `${path}.annotations`, annotations);
+  checkPodAnnotations(errors, `${path}.annotations`, annotations, template?.spec ?? { containers: [] });
 }
 
 /** A template of pods, wherever it stands. */
@@ -81,8 +94,7 @@ export function checkTemplate(
   template: PodTemplateSpec | undefined,
   context: ValidationContext,
 ): void {
-  checkLabels(errors, `${path}.labels`, template?.metadata?.labels);
-  checkAnnotations(errors, `${path}.annotations`, template?.metadata?.annotations);
+  checkTemplateMetadata(errors, path, template);
   checkPodSpec(errors, `${path}.spec`, template?.spec ?? { containers: [] }, "", context);
   if ((template?.spec?.ephemeralContainers ?? []).length > 0) {
     errors.forbidden(`${path}.spec.ephemeralContainers`, "ephemeral containers not allowed in pod template");
@@ -114,7 +126,7 @@ export function checkMatch(
   if (selects(selector, labels) !== false) return;
   errors.invalid(
     `${path}.metadata.labels`,
-    shownLabels(labels),
+    printedMap(template?.metadata, "labels"),
     "`selector` does not match template `labels`",
   );
 }

@@ -1,15 +1,8 @@
 /** ReplicationController and PodTemplate. */
 import type { PodTemplate, ReplicationController } from "../../generated/core/v1.ts";
 import type { ValidationContext } from "../context.ts";
-import type { FieldErrors } from "../field.ts";
-import {
-  checkCounts,
-  checkEndless,
-  checkMatch,
-  checkObject,
-  checkObjectUpdate,
-  checkTemplate,
-} from "./common.ts";
+import { type FieldErrors, printedMap } from "../field.ts";
+import { checkCounts, checkEndless, checkObject, checkObjectUpdate, checkTemplate } from "./common.ts";
 
 function checkSpec(errors: FieldErrors, { spec }: ReplicationController, context: ValidationContext): void {
   errors.notNegative("spec.minReadySeconds", spec?.minReadySeconds);
@@ -21,7 +14,12 @@ function checkSpec(errors: FieldErrors, { spec }: ReplicationController, context
     errors.required("spec.template");
     return;
   }
-  if (!empty) checkMatch(errors, "spec.template", { matchLabels: selector }, spec.template);
+  // This selector may have any values: it is not looked at, but must be that of the template.
+  const labels = spec.template.metadata?.labels ?? {};
+  if (Object.entries(selector).some(([key, value]) => labels[key] !== value)) {
+    const detail = "`selector` does not match template `labels`";
+    errors.invalid("spec.template.metadata.labels", printedMap(spec.template.metadata, "labels"), detail);
+  }
   checkTemplate(errors, "spec.template", spec.template, context);
   checkEndless(errors, "spec.template", spec.template, "ReplicationController");
 }

@@ -2,7 +2,7 @@
 import type { CronJob, CronJobSpec, JobSpec } from "../../generated/batch/v1.ts";
 import type { ValidationContext } from "../context.ts";
 import type { FieldErrors } from "../field.ts";
-import { checkObject, checkObjectUpdate } from "./common.ts";
+import { checkObject, checkObjectUpdate, shownSelector } from "./common.ts";
 import { checkJobTemplate } from "./job.ts";
 import { scheduleProblem } from "./schedule.ts";
 
@@ -66,7 +66,11 @@ function checkSpec(errors: FieldErrors, object: CronJob, context: ValidationCont
   const template = spec.jobTemplate?.spec ?? emptySpec;
   checkJobTemplate(errors, "spec.jobTemplate.spec", template, context);
   if (template.selector) {
-    errors.invalid("spec.jobTemplate.spec.selector", template.selector, "`selector` will be auto-generated");
+    errors.invalid(
+      "spec.jobTemplate.spec.selector",
+      shownSelector(template.selector),
+      "`selector` will be auto-generated",
+    );
   }
   if (template.manualSelector) {
     errors.notSupported("spec.jobTemplate.spec.manualSelector", true, ["nil", "false"]);

@@ -2,7 +2,7 @@
 import type { JobSpec, PodFailurePolicyRule } from "../../generated/batch/v1.ts";
 import { byteLength, qualifiedName } from "../../names.ts";
 import { quoted } from "../../quoted.ts";
-import type { FieldErrors } from "../field.ts";
+import { type FieldErrors, printedList, seenBefore } from "../field.ts";
 import { indexProblem, parseIndexes } from "./indexes.ts";
 
 const mostRules = 20;
@@ -41,13 +41,14 @@ function checkExitCodes(
   }
   const values = codes.values ?? [];
   if (values.length === 0)
-    errors.invalid(`${path}.values`, codes.values ?? null, "at least one value is required");
+    errors.invalid(`${path}.values`, printedList(codes, "values"), "at least one value is required");
   else if (values.length > mostValues) errors.tooMany(`${path}.values`, values.length, mostValues);
+  const repeated = seenBefore();
   values.forEach((value, index) => {
     const at = `${path}.values[${index}]`;
     if (codes.operator === "In" && value === 0)
       errors.invalid(at, value, "must not be 0 for the In operator");
-    if (values.indexOf(value) < index) errors.duplicate(at, value);
+    if (repeated(value)) errors.duplicate(at, value);
   });
   if (values.some((value, index) => index > 0 && values[index - 1]! > value)) {
     errors.invalid(`${path}.values`, values, "must be ordered");

@@ -1,6 +1,7 @@
 /** What the controller of a job may say of it: a job that has ended stays so, and its numbers agree. */
 import type { Job, JobStatus } from "../../generated/batch/v1.ts";
 import { type FieldErrors, sameValue } from "../field.ts";
+import { internalForm } from "../internal.ts";
 import { checkCounts, checkObjectUpdate } from "./common.ts";
 import { commonIndex, indexProblem, parseIndexes } from "./indexes.ts";
 
@@ -78,7 +79,11 @@ function checkFinished(errors: FieldErrors, job: Job, old: Job): void {
     errors.required(`${path}.startTime`, "startTime is required for finished job");
   const left = (uncounted?.failed ?? []).length + (uncounted?.succeeded ?? []).length;
   if (left > 0 && (now || differ(job, old, ["uncountedTerminatedPods"])))
-    errors.invalid(`${path}.uncountedTerminatedPods`, uncounted, "must be empty for finished job");
+    errors.invalid(
+      `${path}.uncountedTerminatedPods`,
+      internalForm("batch/v1.UncountedTerminatedPods", uncounted, ""),
+      "must be empty for finished job",
+    );
 }
 
 function checkIndexes(errors: FieldErrors, job: Job, old: Job): void {

@@ -1,6 +1,6 @@
 /** Job. */
 import type { Job, JobSpec } from "../../generated/batch/v1.ts";
-import type { PodSpec, PodTemplateSpec } from "../../generated/core/v1.ts";
+import type { Container, PodSpec, PodTemplateSpec } from "../../generated/core/v1.ts";
 import { byteLength, dnsLabel } from "../../names.ts";
 import type { ValidationContext } from "../context.ts";
 import { checkImmutable, type FieldErrors, sameValue } from "../field.ts";
@@ -152,10 +152,10 @@ function checkJob(errors: FieldErrors, job: Job, context: ValidationContext, old
   checkGenerated(errors, job, old === undefined || prefixed);
   checkSpec(errors, spec, context);
   if (spec.completionMode !== "Indexed" || !isSet(spec.completions) || spec.completions <= 0) return;
-  const last = `${job.metadata.name}-${spec.completions - 1}`;
+  const last = `${job.metadata.name ?? ""}-${spec.completions - 1}`;
   if (dnsLabel(last).length > 0) {
     const detail = `will not able to create pod with invalid DNS label: ${last}`;
-    errors.invalid("metadata.name", job.metadata.name, detail);
+    errors.invalid("metadata.name", job.metadata.name ?? "", detail);
   }
 }
 
@@ -184,10 +184,39 @@ function withSchedulingOf(old: PodTemplateSpec, now: PodTemplateSpec): PodTempla
   };
 }
 
+/** The old spec of the pods with the resources that its containers have now, as far as they are the same ones. */
+function withResourcesOf(old: PodSpec, now: PodSpec | undefined): PodSpec {
+  const merged = (before: readonly Container[], after: readonly Container[] | undefined): Container[] =>
+    before.map((container, index) => {
+      const other = after?.length === before.length ? after[index] : undefined;
+      if (other?.name !== container.name) return container;
+      const { resources: _, ...rest } = container;
+      return other.resources === undefined ? rest : { ...rest, resources: other.resources };
+    });
+  const { initContainers } = old;
+  return {
+    ...old,
+    containers: merged(old.containers ?? [], now?.containers),
+    ...(initContainers ? { initContainers: merged(initContainers, now?.initContainers) } : {}),
+  };
+}
+
+/** A suspended job may change where its pods run, and from 1.36 what they ask for (KEP-2926, KEP-5440). */
 function checkTemplateUpdate(errors: FieldErrors, spec: JobSpec, old: Job, version: string): void {
   const before = old.spec ?? emptySpec;
-  const mutable = before.suspend === true && !old.status?.startTime;
+  const { startTime, active, conditions } = old.status ?? {};
+  const resources = version >= "1.36";
+  const stopped = (conditions ?? []).some(({ type, status }) => type === "Suspended" && status === "True");
+  const still = !startTime || (resources && stopped);
+  const mutable = before.suspend === true && still && !(resources && active);
   const template = mutable ? withSchedulingOf(before.template, spec.template) : before.template;
+  if (mutable && resources) {
+    const pods = withResourcesOf(template.spec ?? { containers: [] }, spec.template?.spec);
+    if (sameValue(spec.template?.spec, pods)) return;
+    const printed = internalForm("core/v1.PodSpec", spec.template?.spec, version);
+    errors.invalid("spec.template.spec", printed, "field is immutable");
+    return;
+  }
   if (sameValue(spec.template, template)) return;
   const printed = internalForm("core/v1.PodTemplateSpec", spec.template, version);
   errors.invalid("spec.template", printed, "field is immutable");

@@ -17,8 +17,10 @@ import {
   checkObjectUpdate,
   checkShare,
   checkTemplate,
+  checkTemplateMetadata,
   isEmptySelector,
   selects,
+  shownSelector,
 } from "./common.ts";
 
 function checkStrategy(errors: FieldErrors, spec: StatefulSetSpec | undefined, version: string): void {
@@ -88,7 +90,7 @@ function checkSpec(
   }
   if (old === undefined) {
     (spec.volumeClaimTemplates ?? []).forEach((claim, index) => {
-      checkClaimSpec(errors, `spec.volumeClaimTemplates[${index}].spec`, claim.spec, context);
+      checkClaimSpec(errors, `spec.volumeClaimTemplates[${index}].spec`, claim.spec);
     });
   }
   errors.notNegative("spec.replicas", spec.replicas);
@@ -100,13 +102,15 @@ function checkSpec(
   else {
     checkLabelSelector(errors, "spec.selector", selector);
     if (isEmptySelector(selector))
-      errors.invalid("spec.selector", selector, "empty selector is invalid for statefulset");
+      errors.invalid("spec.selector", shownSelector(selector), "empty selector is invalid for statefulset");
   }
-  if (selects(selector, {}) === undefined) errors.invalid("spec.selector", selector ?? null, "");
+  if (selects(selector, {}) === undefined) errors.invalid("spec.selector", shownSelector(selector), "");
   else {
     if (!selector || !isEmptySelector(selector)) checkMatch(errors, "spec.template", selector, spec.template);
     if (old === undefined || isSound(old, context))
       checkTemplate(errors, "spec.template", filledTemplate(spec), context);
+    // Upstream looks at the metadata of this template twice.
+    checkTemplateMetadata(errors, "spec.template", spec.template);
   }
   checkEndless(errors, "spec.template", spec.template, "StatefulSet");
 }

@@ -173,9 +173,13 @@ export class NodePorts {
       if (chosen?.has(port)) return draft.next("nodePort");
       throw refused(service, index, port, "provided port is already allocated");
     };
-    for (const [index, port] of (spec.ports ?? []).entries())
-      if (port.nodePort) port.nodePort = sound(port.nodePort, index);
-    if (spec.healthCheckNodePort) spec.healthCheckNodePort = sound(spec.healthCheckNodePort, 0);
+    // A write of the status has the stored spec, which is frozen and keeps its ports.
+    for (const [index, port] of (spec.ports ?? []).entries()) {
+      const now = port.nodePort && sound(port.nodePort, index);
+      if (now !== port.nodePort) port.nodePort = now!;
+    }
+    const health = spec.healthCheckNodePort && sound(spec.healthCheckNodePort, 0);
+    if (health !== spec.healthCheckNodePort) spec.healthCheckNodePort = health!;
     const claimed = [...heldPorts(spec)].filter((port) => !before.has(port));
     for (const port of claimed) this.#pending.set(port, service.metadata.uid);
     return () => {
@@ -215,7 +219,7 @@ function changedPorts(spec: ServiceSpec, before: ReadonlySet<number>, draft: Dra
 }
 
 function refused(service: Service, index: number, port: number, detail: string): StatusError {
-  return invalid({ group: "", kind: "Service" }, service.metadata.name, [
+  return invalid({ group: "", kind: "Service" }, service.metadata.name ?? "", [
     { type: "Invalid", path: `spec.ports[${index}].nodePort`, value: String(port), detail },
   ]);
 }

@@ -1,0 +1,146 @@
+/** ConfigMap and Secret: their data, and what secrets of the known types have. */
+import { cameEmpty } from "../codec/empty.ts";
+import { JSONError, parseJSON } from "../codec/json.ts";
+import type { ConfigMap, Secret } from "../generated/core/v1.ts";
+import { byteLength, isConfigMapKey } from "../names.ts";
+import { asTyped, checkImmutable, type FieldErrors, sameValue } from "./field.ts";
+import { checkObject, checkObjectUpdate } from "./workloads/common.ts";
+
+/** What a secret must have to be of one of the known types. */
+function checkSecretType(errors: FieldErrors, type: string, data: NonNullable<Secret["data"]>): void {
+  const has = (name: string): boolean => Object.hasOwn(data, name);
+  const need = (...names: string[]): void => {
+    for (const name of names) if (!has(name)) errors.required(`data[${name}]`);
+  };
+  switch (type) {
+    case "kubernetes.io/tls":
+      need("tls.crt", "tls.key");
+      break;
+    case "kubernetes.io/dockercfg":
+      checkSecretJson(errors, data, ".dockercfg");
+      break;
+    case "kubernetes.io/dockerconfigjson":
+      checkSecretJson(errors, data, ".dockerconfigjson");
+      break;
+    case "kubernetes.io/basic-auth":
+      if (!has("username") && !has("password")) need("username", "password");
+      break;
+    case "kubernetes.io/ssh-auth":
+      if (!data["ssh-privatekey"]) errors.required("data[ssh-privatekey]");
+      break;
+  }
+}
+
+/** Credentials for registries are a JSON object; the message does not show them. */
+function checkSecretJson(errors: FieldErrors, data: NonNullable<Secret["data"]>, name: string): void {
+  const path = `data[${name}]`;
+  if (!Object.hasOwn(data, name)) {
+    errors.required(path);
+    return;
+  }
+  const problem = objectProblem(Buffer.from(data[name] ?? "", "base64").toString());
+  if (problem !== undefined) errors.invalid(path, "<secret contents redacted>", problem);
+}
+
+/** Why Go does not read a text as a JSON object; undefined if it does. */
+function objectProblem(text: string): string | undefined {
+  let value: unknown;
+  try {
+    value = parseJSON(text);
+  } catch (error) {
+    if (error instanceof JSONError) return error.message;
+    throw error;
+  }
+  if (typeof value === "object" && !Array.isArray(value)) return undefined;
+  const sort = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
+  return `json: cannot unmarshal ${sort === "bigint" ? "number" : sort} into Go value of type map[string]interface {}`;
+}
+
+/** Data of a ConfigMap or Secret, in bytes. */
+const dataLimit = 1024 * 1024;
+
+/** Bytes that a base64 text stands for; none for the null that Go reads as no bytes. */
+function decodedLength(text: string | null): number {
+  if (text === null) return 0;
+  const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
+  return Math.floor(((text.length - padding) * 3) / 4);
+}
+
+function checkConfigData(errors: FieldErrors, object: ConfigMap): void {
+  let size = 0;
+  for (const [key, value] of Object.entries(object.data ?? {})) {
+    errors.check(isConfigMapKey, `data[${key}]`, key);
+    if (Object.hasOwn(object.binaryData ?? {}, key)) {
+      errors.invalid(`data[${key}]`, key, `duplicate of key present in binaryData`);
+    }
+    size += byteLength(value);
+  }
+  for (const [key, value] of Object.entries(object.binaryData ?? {})) {
+    errors.check(isConfigMapKey, `binaryData[${key}]`, key);
+    size += decodedLength(value);
+  }
+  // Upstream has no name for the whole.
+  if (size > dataLimit) errors.tooLong("[]", dataLimit);
+}
+
+interface Frozen {
+  readonly immutable?: boolean;
+  readonly data?: unknown;
+  readonly binaryData?: unknown;
+}
+
+/** An object that was declared immutable stays as it is (KEP-1412). */
+function checkFrozen(errors: FieldErrors, object: Frozen, old: Frozen): void {
+  if (!old.immutable) return;
+  const detail = "field is immutable when `immutable` is set";
+  if (!object.immutable) errors.forbidden("immutable", detail);
+  for (const name of ["data", "binaryData"] as const) {
+    // An empty map is another than none.
+    const emptied = cameEmpty(object, name) && old[name] === undefined;
+    if (emptied || !sameValue(object[name], old[name])) errors.forbidden(name, detail);
+  }
+}
+
+export const configMap = {
+  create(errors: FieldErrors, object: ConfigMap): void {
+    checkObject(errors, object);
+    checkConfigData(errors, object);
+  },
+  update(errors: FieldErrors, object: ConfigMap, old: ConfigMap): void {
+    checkObjectUpdate(errors, object, old);
+    checkFrozen(errors, object, old);
+    checkObject(errors, object);
+    checkConfigData(errors, object);
+  },
+};
+
+function checkSecretData(errors: FieldErrors, { data, type }: Secret): void {
+  let size = 0;
+  for (const [key, value] of Object.entries(data ?? {})) {
+    errors.check(isConfigMapKey, `data[${key}]`, key);
+    size += decodedLength(value);
+  }
+  if (size > dataLimit) errors.tooLong("data", dataLimit);
+  checkSecretType(errors, type ?? "", data ?? {});
+}
+
+const accountAnnotation = "kubernetes.io/service-account.name";
+
+export const secret = {
+  create(errors: FieldErrors, object: Secret): void {
+    checkObject(errors, object);
+    if (
+      object.type === "kubernetes.io/service-account-token" &&
+      !object.metadata.annotations?.[accountAnnotation]
+    ) {
+      errors.required(`metadata.annotations[${accountAnnotation}]`);
+    }
+    checkSecretData(errors, object);
+  },
+  update(errors: FieldErrors, object: Secret, old: Secret): void {
+    checkObjectUpdate(errors, object, old);
+    checkImmutable(errors, "type", object.type, old.type, () => asTyped(object.type));
+    checkFrozen(errors, object, old);
+    this.create(errors, object);
+  },
+};
