@@ -46,5 +46,44 @@ export function healthResponse(
 function oneCheck(check: HealthCheck | undefined): ApiResponse {
   if (check === undefined) return textResponse(404, "404 page not found\n");
   if (!check.passes()) return textResponse(500, "internal server error: reason withheld\n");
-  return bodyResponse(200, { "content-type": "text/plain; charset=utf-8" }, () => "ok");
+  const headers = { "cache-control": "no-cache, private", "content-type": "text/plain; charset=utf-8" };
+  return bodyResponse(200, headers, () => "ok");
+}
+
+/** Steps of starting, under the names of kube-apiserver. */
+const afterStart = [
+  "start-apiserver-admission-initializer",
+  "generic-apiserver-start-informers",
+  "start-system-namespaces-controller",
+  "rbac/bootstrap-roles",
+  "scheduling/bootstrap-system-priority-classes",
+  "bootstrap-controller",
+];
+
+/** The checks of a server on this storage, which has ended when `ended` says so. */
+export function healthChecks(
+  storage: { readonly healthy: boolean },
+  ended: () => boolean,
+): readonly HealthCheck[] {
+  return [
+    { name: "ping", passes: () => true },
+    { name: "log", passes: () => true },
+    { name: "etcd", passes: () => storage.healthy },
+    { name: "etcd-readiness", readiness: true, passes: () => storage.healthy },
+    { name: "informer-sync", readiness: true, passes: () => true },
+    // What follows has been done before the server answers anything.
+    ...afterStart.map((name) => ({ name: `poststarthook/${name}`, passes: () => true })),
+    { name: "shutdown", readiness: true, passes: () => !ended() },
+  ];
+}
+
+/** The checks as the metric that objectives are measured by (`/metrics/slis`, KEP-3466). */
+export function healthText(checks: readonly HealthCheck[]): string {
+  const lines = ["# TYPE kubernetes_healthcheck gauge"];
+  for (const { name, readiness, passes } of checks) {
+    for (const type of readiness ? ["readyz"] : ["healthz", "livez", "readyz"]) {
+      lines.push(`kubernetes_healthcheck{name="${name}",type="${type}"} ${passes() ? 1 : 0}`);
+    }
+  }
+  return `${lines.join("\n")}\n`;
 }

@@ -1,7 +1,7 @@
 import type { ApiRequest, ApiResponse } from "@dray/client";
 import type { TokenSigner } from "./authentication/token.ts";
-import { acceptClauses } from "./request/accept.ts";
-import { bodyResponse, genericError } from "./response.ts";
+import { checkProduced } from "./request/accept.ts";
+import { bodyResponse, methodNotAllowed } from "./response.ts";
 
 const configurationPath = "/.well-known/openid-configuration";
 const keysPath = "/openid/v1/jwks";
@@ -9,7 +9,7 @@ const cacheControl = "public, max-age=3600";
 
 /**
  * How others check service-account tokens without asking this server (OpenID Connect discovery): its issuer and its
- * public keys. `address` is where the server can be reached, `host:port`. Undefined for other paths; throws 406.
+ * public keys. `address` is where the server can be reached, `host:port`. Undefined for other paths; throws 405 and 406.
  */
 export function openIdResponse(
   request: ApiRequest,
@@ -19,13 +19,12 @@ export function openIdResponse(
   address: string,
 ): ApiResponse | undefined {
   const answer = (type: string, body: object): ApiResponse => {
-    const wanted = [type, `${type.split("/")[0]}/*`, "*/*"];
-    if (!acceptClauses(request.headers["accept"]).some((clause) => wanted.includes(clause.type)))
-      throw genericError("NotAcceptable", `406: Not Acceptable\n\nAvailable representations: ${type}`);
+    if (request.method !== "GET") throw methodNotAllowed();
+    checkProduced(request, [type]);
     const headers = { "content-type": type, "cache-control": cacheControl };
     return bodyResponse(200, headers, () => JSON.stringify(body));
   };
-  switch (path) {
+  switch (path.replace(/\/+$/, "")) {
     case configurationPath:
       return answer("application/json", {
         issuer,

@@ -6,7 +6,7 @@ import { indentedJSON } from "./indent.ts";
 import { internalMetadata } from "./registry/daemonsets.ts";
 import type { ServedResource } from "./registry/kinds.ts";
 import type { Accepted, Forms } from "./request/accept.ts";
-import { bodyResponse } from "./response.ts";
+import { bodyResponse, serverError } from "./response.ts";
 import { type TableOptions, tableOf } from "./table.ts";
 import { encodeYAML } from "./yaml/emit.ts";
 
@@ -54,6 +54,8 @@ function transformed(
     return tableOf([object], metadata, served, options, tableVersion(accepted));
   }
   if (accepted.as!.kind === "PartialObjectMetadataList") {
+    // Of an object that is only known as a tree upstream finds out late that it is no list.
+    if (served.facts.schemaless) throw serverError("content is not a list");
     throw notAcceptable(
       `you requested PartialObjectMetadataList, but the requested object is not a list (*${internalType(served)})`,
     );
@@ -62,7 +64,9 @@ function transformed(
 }
 
 /** The Go type of a kind, which some messages name: `core.Pod`. */
-function internalType({ group, kind }: ServedResource): string {
+function internalType({ group, kind, facts }: ServedResource): string {
+  if (facts.goType !== undefined) return facts.goType;
+  if (facts.schemaless) return "unstructured.Unstructured";
   const name = group === "" || group === "events.k8s.io" ? "core" : group.split(".")[0];
   return `${name}.${kind}`;
 }
@@ -92,6 +96,10 @@ export function listResponse(
       { kind: "PartialObjectMetadataList", apiVersion, metadata: list.metadata, items },
       accepted,
       headers,
+      // Upstream adds the items one by one, and so sends no list where there are none.
+      items.length > 0
+        ? undefined
+        : () => ({ ...list, kind: "PartialObjectMetadataList", apiVersion, items: null }),
     );
   }
   // In process the items stay whole: caches of clients and server share the same objects. On the wire items of a
@@ -122,7 +130,10 @@ export function partial(object: KubeObject, apiVersion = "meta.k8s.io/v1"): obje
   return { kind: "PartialObjectMetadata", apiVersion, metadata: internalMetadata(object) };
 }
 
-/** Any answer that is an object. `wire` makes what is sent where that differs from what is handed over in process. */
+/**
+ * Any answer that is an object. `wire` makes what is sent as JSON and YAML where that differs from what is handed over in
+ * process.
+ */
 export function encoded(
   code: number,
   object: object,
@@ -144,7 +155,8 @@ export function encoded(
         case "application/yaml":
           return encodeYAML(wire());
         case "application/vnd.kubernetes.protobuf":
-          return encodeProtobuf(wire());
+          // It has neither kind nor apiVersion of anything but the whole.
+          return encodeProtobuf(object);
         default:
           return accepted.pretty ? indentedJSON(encodeObject(wire())) : `${encodeObject(wire())}\n`;
       }

@@ -1,4 +1,4 @@
-import { StatusError, type StatusReason } from "@dray/api";
+import { quoted, StatusError, type StatusReason } from "@dray/api";
 import type { Status, StatusDetails } from "@dray/api/meta/v1";
 import type { BodyResponse } from "@dray/client";
 
@@ -86,7 +86,7 @@ export const methodNotAllowed = (): StatusError =>
   genericError("MethodNotAllowed", "the server does not allow this method on the requested resource");
 
 export function notFound(resource: { group: string; resource: string }, name: string): StatusError {
-  return StatusError.of("NotFound", `${qualified(resource)} "${name}" not found`, {
+  return StatusError.of("NotFound", `${qualified(resource)} ${quoted(name)} not found`, {
     name,
     ...groupOf(resource),
     kind: resource.resource,
@@ -94,7 +94,7 @@ export function notFound(resource: { group: string; resource: string }, name: st
 }
 
 export function alreadyExists(resource: { group: string; resource: string }, name: string): StatusError {
-  return StatusError.of("AlreadyExists", `${qualified(resource)} "${name}" already exists`, {
+  return StatusError.of("AlreadyExists", `${qualified(resource)} ${quoted(name)} already exists`, {
     name,
     ...groupOf(resource),
     kind: resource.resource,
@@ -108,7 +108,7 @@ export function conflict(
 ): StatusError {
   return StatusError.of(
     "Conflict",
-    `Operation cannot be fulfilled on ${qualified(resource)} "${name}": ${why}`,
+    `Operation cannot be fulfilled on ${qualified(resource)} ${quoted(name)}: ${why}`,
     {
       name,
       ...groupOf(resource),
@@ -124,7 +124,7 @@ export function forbidden(
   why: string,
   details: object = {},
 ): StatusError {
-  const subject = name === "" ? qualified(resource) : `${qualified(resource)} "${name}"`;
+  const subject = name === "" ? qualified(resource) : `${qualified(resource)} ${quoted(name)}`;
   return StatusError.of("Forbidden", `${subject} is forbidden: ${why}`, {
     ...(name === "" ? {} : { name }),
     ...groupOf(resource),

@@ -1,10 +1,5 @@
-import {
-  type Features,
-  featuresOf,
-  newestKubernetesVersion,
-  parseKubernetesVersion,
-  StatusError,
-} from "@dray/api";
+import { randomUUID } from "node:crypto";
+import { type Features, featuresOf, newestKubernetesVersion, parseKubernetesVersion } from "@dray/api";
 import type { ApiRequest, ApiResponse, Clock, Log, Transport, UserInfo } from "@dray/client";
 import { silentLog, systemClock } from "@dray/client";
 import type { Store } from "@dray/store";
@@ -21,23 +16,21 @@ import { createAuthorizer } from "./authorization/authorizer.ts";
 import { Rbac } from "./authorization/rbac.ts";
 import { aggregateRoles } from "./bootstrap/aggregation.ts";
 import { bootstrap } from "./bootstrap/bootstrap.ts";
-import { encodeJSON, encodeObject } from "./codec.ts";
+import { encodeObject } from "./codec.ts";
 import { CustomResources } from "./customresources/controller.ts";
 import { answeredWithin, timeLimit } from "./deadline.ts";
 import { Discovery } from "./discovery/documents.ts";
-import { discoveryResponse } from "./discovery/handler.ts";
-import { OpenAPI } from "./discovery/openapi.ts";
+import { failureResponse } from "./failure.ts";
 import type { Context } from "./handlers/context.ts";
-import { headersOf } from "./handlers/context.ts";
 import { route } from "./handlers/route.ts";
-import { type HealthCheck, healthResponse } from "./health.ts";
+import { healthChecks } from "./health.ts";
 import type { KubeletClient } from "./kubelet.ts";
 import { LargeAnswers } from "./large-answers.ts";
 import { type Listener, type ListenOptions, listen } from "./listener.ts";
 import { Metrics } from "./metrics.ts";
-import { openIdResponse } from "./openid.ts";
 import { Overload, tooManyRequests } from "./overload.ts";
 import { createSigningKey } from "./pki.ts";
+import { PlainPaths } from "./plain-paths.ts";
 import { Checks } from "./registry/checks.ts";
 import { servedResources } from "./registry/kinds.ts";
 import { ManagedFields } from "./registry/managed-fields.ts";
@@ -49,13 +42,10 @@ import { type Endpoint, KubernetesService } from "./registry/service/defaults.ts
 import { defaultPortRange, type PortRange } from "./registry/service/ports.ts";
 import { parseRange } from "./registry/service/ranges.ts";
 import { ServiceStorage } from "./registry/service/storage.ts";
-import { encoded } from "./representation.ts";
-import { negotiate, noForms } from "./request/accept.ts";
-import { BadPath, type RequestInfo, requestInfo } from "./request/info.ts";
+import { type RequestInfo, requestInfo } from "./request/info.ts";
 import { isLongRunning } from "./request/long-running.ts";
-import { bodyResponse, methodNotAllowed, noPage, notServed, statusObject, textResponse } from "./response.ts";
+import { noPage, notServed } from "./response.ts";
 import { inProcessTransport } from "./transport.ts";
-import { versionInfo } from "./version.ts";
 
 export interface ServerOptions {
   /** Where the objects are; `close` of the server leaves it open. */
@@ -114,6 +104,8 @@ export interface ApiServer {
 
 const defaultLimits = { readOnly: 400, mutating: 200 };
 const defaultTimeout = 60_000;
+/** Characters of an `Audit-ID` that are kept. */
+const longestAuditId = 64;
 const defaultPort = 6443;
 const defaultServiceRanges = ["10.0.0.0/24"];
 const defaultIssuer = "https://kubernetes.default.svc";
@@ -144,16 +136,6 @@ export async function createServer(options: ServerOptions): Promise<ApiServer> {
   return server;
 }
 
-/** Steps of starting, under the names of kube-apiserver. */
-const afterStart = [
-  "start-apiserver-admission-initializer",
-  "generic-apiserver-start-informers",
-  "start-system-namespaces-controller",
-  "rbac/bootstrap-roles",
-  "scheduling/bootstrap-system-priority-classes",
-  "bootstrap-controller",
-];
-
 class Server implements ApiServer {
   readonly #options: ServerOptions;
   readonly #features: Features;
@@ -169,7 +151,7 @@ class Server implements ApiServer {
   readonly #resources: ResourceSet;
   readonly #customResources: CustomResources;
   readonly #discovery: Discovery;
-  readonly #openAPI: OpenAPI;
+  readonly #plainPaths: PlainPaths;
   readonly #metrics = new Metrics();
   readonly #overload: Overload;
   readonly #largeAnswers = new LargeAnswers();
@@ -236,7 +218,15 @@ class Server implements ApiServer {
       );
     };
     this.#discovery = new Discovery(this.#resources);
-    this.#openAPI = new OpenAPI(this.#discovery, features.version);
+    this.#plainPaths = new PlainPaths({
+      discovery: this.#discovery,
+      release: features.version,
+      clock,
+      health: healthChecks(storage, () => this.#stop.signal.aborted),
+      tokens,
+      metrics: () => this.#metrics.text(storage, this.#overload),
+      address: hostPort(options.advertisedAddress ?? "127.0.0.1", options.advertisedPort ?? defaultPort),
+    });
   }
 
   async bootstrap(endpoint: Endpoint): Promise<void> {
@@ -244,8 +234,11 @@ class Server implements ApiServer {
     await this.#customResources.start();
     const own = new OwnObjects(this.#registry, servedResources(this.#features));
     const service = new KubernetesService(own, this.#storage, endpoint);
-    await service.prepare();
-    await bootstrap(this.#registry, this.#resources.list, this.#options.serving?.clientAuthority);
+    // Writes of one turn share one durable commit.
+    await Promise.all([
+      service.prepare(),
+      bootstrap(this.#registry, this.#resources.list, this.#options.serving?.clientAuthority),
+    ]);
     await service.start();
     this.#storage.bootstrapped();
     service.keep(this.#clock, this.#log, this.#stop.signal);
@@ -290,10 +283,17 @@ class Server implements ApiServer {
       info = requestInfo(request.method, request.url);
       response = await this.#limited(request, info, warnings);
     } catch (error) {
-      response = this.#failure(request, error, warnings);
+      response = failureResponse(request, error, warnings, this.#log);
     }
     this.#metrics.count(request.method, info, response.status, this.#clock.now() - began);
-    return response;
+    return this.#audited(request, response);
+  }
+
+  /** Every answer names its request, as the client does that gives it a name (`Audit-ID`). */
+  #audited(request: ApiRequest, response: ApiResponse): ApiResponse {
+    if (request.credential.type === "user") return response;
+    const id = request.headers["audit-id"]?.slice(0, longestAuditId) || randomUUID();
+    return { ...response, headers: { "audit-id": id, ...response.headers } };
   }
 
   #limited(request: ApiRequest, info: RequestInfo, warnings: string[]): Promise<ApiResponse> {
@@ -335,7 +335,7 @@ class Server implements ApiServer {
       this.#checkAuthorized(head, this.#userOf(head, info), info);
       return undefined;
     } catch (error) {
-      return this.#failure(head, error, []);
+      return failureResponse(head, error, [], this.#log);
     }
   }
 
@@ -346,7 +346,9 @@ class Server implements ApiServer {
     warnings: string[],
   ): Promise<ApiResponse> {
     this.#checkAuthorized(request, user, info);
-    if (!info.isResource) return this.#plainPath(request, info);
+    // The router takes a path as it came.
+    if (info.path.startsWith("//")) return noPage();
+    if (!info.isResource) return this.#plainPaths.response(request, info);
     const served = this.#resources.byPath.get(`${info.group}/${info.version}/${info.resource}`);
     if (served === undefined) {
       // What is in no group of the server's own is no path at all.
@@ -381,108 +383,6 @@ class Server implements ApiServer {
     this.#log.debug({ user: user.name, method: request.method, url: request.url }, "forbidden");
     throw forbiddenError(attributes, decision.reason);
   }
-
-  async #plainPath(request: ApiRequest, info: RequestInfo): Promise<ApiResponse> {
-    const path = info.path.length > 1 ? info.path.replace(/\/$/, "") : info.path;
-    const health = healthResponse(info.path, info.query, this.#checks);
-    if (health) return health;
-    if (path === "/version") {
-      if (request.method !== "GET") throw methodNotAllowed();
-      return encoded(200, versionInfo(this.#features.version), {
-        mediaType: "application/json",
-        pretty: false,
-      });
-    }
-    const discovered = discoveryResponse(request, path, this.#discovery);
-    if (discovered) return discovered;
-    const openAPI = await this.#openAPI.response(request, path);
-    if (openAPI) return openAPI;
-    const openId = openIdResponse(
-      request,
-      path,
-      this.#tokens.signer,
-      this.#tokens.issuer,
-      `127.0.0.1:${this.#options.advertisedPort ?? defaultPort}`,
-    );
-    if (openId) return openId;
-    if (path === "/metrics") return textResponse(200, this.#metrics.text(this.#storage, this.#overload));
-    if (path === "/" || path === "/index.html") {
-      return encoded(200, { paths: this.#paths() }, { mediaType: "application/json", pretty: false });
-    }
-    if (path.startsWith("/apis/") || path.startsWith("/api/")) throw notServed();
-    return noPage();
-  }
-
-  #paths(): string[] {
-    const groups = [...this.#discovery.groups].flatMap(([group, versions]) =>
-      group === ""
-        ? ["/api", ...versions.map(({ version }) => `/api/${version}`)]
-        : [`/apis/${group}`, ...versions.map(({ version }) => `/apis/${group}/${version}`)],
-    );
-    return [
-      ...groups,
-      "/.well-known/openid-configuration",
-      "/apis",
-      "/healthz",
-      "/livez",
-      "/metrics",
-      "/openapi/v3",
-      "/openid/v1/jwks",
-      "/readyz",
-      "/version",
-    ].sort();
-  }
-
-  readonly #checks: readonly HealthCheck[] = [
-    { name: "ping", passes: () => true },
-    { name: "log", passes: () => true },
-    { name: "etcd", passes: () => this.#storage.healthy },
-    { name: "etcd-readiness", readiness: true, passes: () => this.#storage.healthy },
-    { name: "informer-sync", readiness: true, passes: () => true },
-    // What follows has been done before the server answers anything.
-    ...afterStart.map((name) => ({ name: `poststarthook/${name}`, passes: () => true })),
-    { name: "shutdown", readiness: true, passes: () => !this.#stop.signal.aborted },
-  ];
-
-  /** A Status for whatever went wrong. What is no StatusError is a fault of ours: it is logged. */
-  #failure(request: ApiRequest, error: unknown, warnings: string[]): ApiResponse {
-    let status =
-      error instanceof StatusError
-        ? error.status
-        : error instanceof BadPath
-          ? StatusError.of("BadRequest", error.message).status
-          : isTooDeep(error)
-            ? StatusError.of("BadRequest", "exceeded max depth").status
-            : undefined;
-    if (status === undefined) {
-      this.#log.error({ error, method: request.method, url: request.url }, "a request has failed");
-      status = {
-        status: "Failure",
-        reason: "InternalError",
-        message: `Internal error occurred: ${error instanceof Error ? error.message : String(error)}`,
-        code: 500,
-      };
-    }
-    const object = Object.freeze(statusObject(status));
-    const accepted =
-      negotiate(request, noForms) ?? ({ mediaType: "application/json", pretty: true } as const);
-    const retry = status.details?.retryAfterSeconds;
-    const headers = {
-      ...(retry ? { "retry-after": String(retry) } : {}),
-      ...headersOf({ warnings }),
-    };
-    try {
-      return encoded(status.code ?? 500, object, accepted, headers);
-    } catch (second) {
-      this.#log.error({ error: second }, "a Status could not be encoded");
-      return bodyResponse(
-        500,
-        { "content-type": "application/json" },
-        () => `${encodeJSON(object)}\n`,
-        object,
-      );
-    }
-  }
 }
 
 /** What a request asks to be allowed. */
@@ -504,15 +404,14 @@ function attributesOf(user: UserInfo, info: RequestInfo): Attributes {
   };
 }
 
+/** An IPv6 address stands in brackets before a port. */
+const hostPort = (address: string, port: number): string =>
+  `${address.includes(":") ? `[${address}]` : address}:${port}`;
+
 /** 36 of `1.36`. */
 const releaseOf = (version: string): number => Number(version.split(".")[1]);
 
 /** A request that also ends with something else. */
 function endsWith(request: ApiRequest, end: AbortSignal): ApiRequest {
   return { ...request, signal: AbortSignal.any([request.signal, end]) };
-}
-
-/** Whether the stack could not hold the nesting of what was sent: a mistake of the client. */
-function isTooDeep(error: unknown): boolean {
-  return error instanceof RangeError && error.message === "Maximum call stack size exceeded";
 }

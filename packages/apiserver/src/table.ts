@@ -1,19 +1,19 @@
-import type { KubeObject } from "@dray/api";
+import { type KubeObject, quoted, StatusError } from "@dray/api";
 import type { ListMeta } from "@dray/api/meta/v1";
 import { convert } from "./registry/conversion/index.ts";
 import type { ServedResource } from "./registry/kinds.ts";
 import { type IncludeObject, makeTable } from "./tables/index.ts";
 
 export interface TableOptions {
-  /** How much of each object a row carries: `Metadata` if absent. */
-  readonly includeObject?: IncludeObject;
+  /** How much of each object a row carries: `None`, `Metadata` or `Object`. */
+  readonly includeObject: string;
   /** Milliseconds since the epoch, for ages. */
   readonly now: number;
   /** For the events of a watch after the first. */
   readonly omitColumns?: boolean;
 }
 
-/** Objects in their served version as a Table (meta/v1): what kubectl prints. */
+/** Objects in their served version as a Table (meta/v1): what kubectl prints. Throws 400 for odd options. */
 export function tableOf(
   objects: readonly KubeObject[],
   metadata: ListMeta,
@@ -21,7 +21,8 @@ export function tableOf(
   options: TableOptions,
   version: "v1" | "v1beta1",
 ): object {
-  const { includeObject = "Metadata", now, omitColumns = false } = options;
+  const { now, omitColumns = false } = options;
+  const includeObject = includedOf(options);
   const table = makeTable({
     // Columns do not depend on the version: cells are read from the stored one.
     kind: served.stored,
@@ -41,4 +42,15 @@ export function tableOf(
     });
   }
   return table;
+}
+
+const included: readonly string[] = ["None", "Metadata", "Object"];
+
+/** What the rows of a table hold of their objects. Throws 400 for what no table has. */
+export function includedOf({ includeObject }: TableOptions): IncludeObject {
+  if (included.includes(includeObject)) return includeObject as IncludeObject;
+  throw StatusError.of(
+    "BadRequest",
+    `Unable to convert to Table as requested: includeObject: Invalid value: ${quoted(includeObject)}: must be 'Metadata', 'Object', 'None', or empty`,
+  );
 }

@@ -16,6 +16,7 @@ export function versionInfo(version: string): object {
     buildDate: "1970-01-01T00:00:00Z",
     goVersion: "",
     compiler: "node",
-    platform: `${platform}/${arch}`,
+    // As Go names it.
+    platform: `${platform}/${arch === "x64" ? "amd64" : arch}`,
   };
 }

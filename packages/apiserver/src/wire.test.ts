@@ -115,8 +115,8 @@ test("discovery names every resource, in both forms, and has not changed for who
 
 test("OpenAPI says that a patch knows fieldValidation, as kubectl asks before it applies", async () => {
   const { server, call } = await testServer();
-  const index = await call("GET", "/openapi/v3");
-  const { body } = await call("GET", index.body.paths["apis/resource.k8s.io/v1"].serverRelativeURL);
+  const index = JSON.parse((await call("GET", "/openapi/v3")).body);
+  const { body } = await call("GET", index.paths["apis/resource.k8s.io/v1"].serverRelativeURL);
   const { patch } = body.paths["/apis/resource.k8s.io/v1/namespaces/{namespace}/resourceclaims/{name}"];
   assert.equal(patch["x-kubernetes-group-version-kind"].kind, "ResourceClaim");
   assert.ok(patch.parameters.some(({ name }: { name: string }) => name === "fieldValidation"));
@@ -140,6 +140,19 @@ test("an older version of a claim is another view of the same object", async () 
   assert.equal(
     (await call("GET", `${path("v1beta1")}/c`)).body.spec.devices.requests[0].deviceClassName,
     "gpu",
+  );
+  await server.close();
+});
+
+test("a watch as a table with an option that no table has is refused before it begins", async () => {
+  const { server, call } = await testServer();
+  const headers = { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" };
+  await call("POST", maps, { body: { metadata: { name: "t" } } });
+  const refused = await call("GET", `${maps}?watch=true&includeObject=x`, { headers });
+  assert.equal(refused.status, 400);
+  assert.match(
+    refused.body.message,
+    /^Unable to convert to Table as requested: includeObject: Invalid value: "x"/,
   );
   await server.close();
 });

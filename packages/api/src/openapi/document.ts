@@ -2,6 +2,7 @@ import type { KindRow } from "../schema/table.ts";
 import type { JSONObject } from "./json.ts";
 import { PathSet } from "./operations.ts";
 import { type CustomSchema, SchemaSet } from "./schemas.ts";
+import { securitySchemes } from "./security.ts";
 
 export interface OpenAPISubresource {
   readonly name: string;
@@ -35,7 +36,7 @@ export interface OpenAPIDocument extends JSONObject {
   readonly openapi: string;
   readonly info: JSONObject;
   readonly paths: JSONObject;
-  readonly components: { readonly schemas: JSONObject };
+  readonly components: { readonly schemas: JSONObject; readonly securitySchemes?: JSONObject };
 }
 
 /**
@@ -53,9 +54,9 @@ export function openAPIDocument(request: OpenAPIRequest): OpenAPIDocument {
   return {
     openapi: "3.0.0",
     info: builtIn
-      ? { title: "Kubernetes", version: `v${kubernetesVersion}` }
+      ? { title: "Kubernetes", version: kubernetesVersion }
       : { title: "Kubernetes CRD Swagger", version: "v0.1.0" },
     paths: paths.all(),
-    components: { schemas: schemas.all() },
+    components: { schemas: schemas.all(), ...(builtIn ? { securitySchemes } : {}) },
   };
 }

@@ -38,7 +38,14 @@ const sharedSchemas: Readonly<Record<SharedName, () => JSONObject>> = {
 };
 
 /** Types that have kind and apiVersion but no paths of their own. */
-const typedMeta: ReadonlySet<string> = new Set(["meta/v1.Status", "meta/v1.DeleteOptions"]);
+const typedMeta: ReadonlySet<string> = new Set([
+  "meta/v1.APIGroup",
+  "meta/v1.APIGroupList",
+  "meta/v1.APIResourceList",
+  "meta/v1.APIVersions",
+  "meta/v1.DeleteOptions",
+  "meta/v1.Status",
+]);
 
 /** The schema of a kind that the table lacks: a custom resource. */
 export interface CustomSchema {
@@ -208,8 +215,8 @@ export class SchemaSet {
     if (row !== undefined) return { group: row.group, version: row.version, kind: row.kind };
     if (!typedMeta.has(type)) return undefined;
     const kind = type.slice(type.lastIndexOf(".") + 1);
-    // A Status is of v1 everywhere, options are of the group that they are sent to.
-    return kind === "Status" ? { group: "", version: "v1", kind } : { ...this.#groupVersion, kind };
+    // Options are of the group that they are sent to, all else is of v1 everywhere.
+    return kind === "DeleteOptions" ? { ...this.#groupVersion, kind } : { group: "", version: "v1", kind };
   }
 
   #property(type: string, field: Field): JSONObject {

@@ -50,11 +50,12 @@ export class Discovery {
     return this.#groups;
   }
 
-  versions(): object {
+  /** Of the core group; every client finds the server at the same `address`. */
+  versions(address: string): object {
     return {
       kind: "APIVersions",
       versions: (this.groups.get("") ?? []).map(({ version }) => version),
-      serverAddressByClientCIDRs: [],
+      serverAddressByClientCIDRs: [{ clientCIDR: "0.0.0.0/0", serverAddress: address }],
     };
   }
 

@@ -3,79 +3,88 @@ import type { ApiRequest, ApiResponse } from "@dray/client";
 import { encodeJSON } from "../codec.ts";
 import { accepted } from "../handlers/context.ts";
 import { encoded } from "../representation.ts";
-import { type Accepted, acceptClauses, checkTypes, noForms } from "../request/accept.ts";
-import { bodyResponse, methodNotAllowed, notServed, textResponse } from "../response.ts";
+import { acceptClauses, checkTypes, noForms } from "../request/accept.ts";
+import { bodyResponse, methodNotAllowed, noPage, notServed } from "../response.ts";
+import { encodeYAML } from "../yaml/emit.ts";
 import type { Discovery } from "./documents.ts";
 
-const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+const aggregatedForm = "g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+const aggregatedTypes = ["application/json", "application/yaml"] as const;
+type AggregatedType = (typeof aggregatedTypes)[number];
 
-/** `/api`, `/apis`, `/apis/G`, `/api/v1`, `/apis/G/V`; undefined for other paths. */
+/**
+ * `/api`, `/apis`, `/apis/G`, `/api/v1`, `/apis/G/V`; undefined for other paths. `address` is where clients find the
+ * server. Throws 404, 405 and 406.
+ */
 export function discoveryResponse(
   request: ApiRequest,
   path: string,
   discovery: Discovery,
+  address: string,
 ): ApiResponse | undefined {
-  const parts = path.replace(/^\/|\/$/g, "").split("/");
-  const [api, group, version] = parts;
-  if (api === "api" && parts.length <= 2) {
-    if (parts.length === 1) return root(request, discovery, true);
-    return document(request, discovery.resourceList("", group!));
+  if (path === "/apis" || path === "/apis/") {
+    return root(request, discovery.aggregated(false), () => discovery.groupList());
   }
-  if (api === "apis" && parts.length <= 3) {
-    if (parts.length === 1) return root(request, discovery, false);
-    if (!discovery.groups.has(group!)) return textResponse(404, "404 page not found\n");
-    if (parts.length === 2) return document(request, discovery.group(group!), true);
-    return document(request, discovery.resourceList(group!, version!));
+  const parts = path.replace(/^\/|\/+$/g, "").split("/");
+  const [api, group = "", version = ""] = parts;
+  if (api === "api" && parts.length === 1) {
+    if (request.method !== "GET") throw methodNotAllowed();
+    checkTypes(request);
+    return root(request, discovery.aggregated(true), () => discovery.versions(address));
   }
-  return undefined;
+  if (api === "api" && parts.length === 2) return routed(request, discovery.resourceList("", group));
+  if (api !== "apis" || parts.length === 1 || parts.length > 3) return undefined;
+  const versions = discovery.groups.get(group);
+  if (versions === undefined) return noPage();
+  if (parts.length === 2) {
+    // The router below it knows the path with more slashes, too.
+    return path.endsWith("//")
+      ? routed(request, discovery.group(group))
+      : document(request, discovery.group(group)!);
+  }
+  const list = discovery.resourceList(group, version);
+  const custom = versions.every(({ resources }) => resources.every(({ model }) => model !== undefined));
+  if (!custom) return routed(request, list);
+  return list === undefined ? noPage() : document(request, list);
 }
 
-/** The two roots: all at once where the client accepts that, else the old list. PUT is answered like GET. */
-function root(request: ApiRequest, discovery: Discovery, core: boolean): ApiResponse {
-  const mediaType = wantsAggregated(request.headers["accept"]);
-  if (mediaType === undefined) {
-    return encoded(200, core ? discovery.versions() : discovery.groupList(), acceptedPlain(request, !core));
-  }
-  const object = discovery.aggregated(core);
-  const text = `${encodeJSON(object)}\n`;
-  const etag = `"${createHash("sha256").update(text).digest("hex").toUpperCase()}"`;
-  const headers = {
-    "content-type": aggregatedType,
-    "cache-control": "public",
-    etag,
-    vary: "Accept",
-  };
-  if (request.headers["if-none-match"] === etag) {
-    return bodyResponse(304, { etag, vary: "Accept", "cache-control": "public" }, () => "");
-  }
-  return bodyResponse(200, headers, () => text, object);
+/** The two roots: all at once where the client accepts that, else the old list. */
+function root(request: ApiRequest, aggregated: object, plain: () => object): ApiResponse {
+  const mediaType = aggregatedWanted(request.headers["accept"]);
+  if (mediaType === undefined) return document(request, plain());
+  const json = `${encodeJSON(aggregated)}\n`;
+  const etag = `"${createHash("sha256").update(json).digest("hex").toUpperCase()}"`;
+  const caching = { "cache-control": "public", etag, vary: "Accept" };
+  if (request.headers["if-none-match"] === etag) return bodyResponse(304, caching, () => "");
+  const headers = { "content-type": `${mediaType};${aggregatedForm}`, ...caching };
+  const text = (): string => (mediaType === "application/json" ? json : encodeYAML(aggregated));
+  return bodyResponse(200, headers, text, aggregated);
 }
 
-/** The aggregated form is taken if it is asked for before plain JSON. */
-function wantsAggregated(header: string | undefined): string | undefined {
+/** The media type of the first clause that asks for all groups at once; clauses that ask for anything else do not count. */
+function aggregatedWanted(header: string | undefined): AggregatedType | undefined {
   for (const { type, parameters } of acceptClauses(header)) {
-    if (type !== "application/json") {
-      if (type === "*/*") return undefined;
-      continue;
-    }
-    if (parameters.get("as") === undefined) return undefined;
-    const right =
-      parameters.get("g") === "apidiscovery.k8s.io" &&
-      parameters.get("v") === "v2" &&
-      parameters.get("as") === "APIGroupDiscoveryList";
-    if (right) return aggregatedType;
+    const form = ["g", "v", "as"].map((name) => `${name}=${parameters.get(name)}`).join(";");
+    if (form !== aggregatedForm || parameters.get("sv")) continue;
+    const stream = parameters.get("stream") ?? "";
+    const fits = (one: AggregatedType): boolean =>
+      (type === one || type === "*/*" || type === "application/*") &&
+      (stream === "" || (stream === "watch" && one === "application/json"));
+    const found = aggregatedTypes.find(fits);
+    if (found !== undefined) return found;
   }
   return undefined;
 }
 
-/** The list of groups, and each group, are the aggregator's, before which there is no router. */
-function acceptedPlain(request: ApiRequest, unrouted = false): Accepted {
-  if (!unrouted) checkTypes(request);
-  return accepted({ request }, noForms);
-}
-
-function document(request: ApiRequest, object: object | undefined, unrouted = false): ApiResponse {
+/** What the router knows: it looks at method and types itself. */
+function routed(request: ApiRequest, object: object | undefined): ApiResponse {
   if (object === undefined) throw notServed();
   if (request.method !== "GET") throw methodNotAllowed();
-  return encoded(200, object, acceptedPlain(request, unrouted));
+  checkTypes(request);
+  return document(request, object);
+}
+
+/** The list of groups, each group, and the versions of custom resources are behind no router: the method does not count. */
+function document(request: ApiRequest, object: object): ApiResponse {
+  return encoded(200, object, accepted({ request }, noForms));
 }

@@ -1,80 +1,140 @@
 import { createHash } from "node:crypto";
 import { kindOf } from "@dray/api/codec";
+import type { OpenAPIDocument } from "@dray/api/openapi";
 import type { KindRow } from "@dray/api/schema";
-import type { ApiRequest, ApiResponse } from "@dray/client";
+import type { ApiRequest, ApiResponse, Clock } from "@dray/client";
 import atomicTypes from "../patch/atomic-types.json" with { type: "json" };
 import type { ServedResource } from "../registry/kinds.ts";
 import { acceptClauses } from "../request/accept.ts";
-import { bodyResponse, methodNotAllowed, textResponse } from "../response.ts";
+import { bodyResponse } from "../response.ts";
+import { acceptedType, type Content, contentResponse } from "./content.ts";
 import type { Discovery, GroupVersion } from "./documents.ts";
 
 const root = "/openapi/v3";
+const json = "application/json";
+
+/** What one document is about: a group and version, or a path that belongs to none. */
+type Subject = GroupVersion | string;
+
+interface Encoded {
+  readonly bytes: Buffer;
+  readonly hash: string;
+  /** Milliseconds since the epoch. */
+  readonly modified: number;
+}
 
 /**
  * The OpenAPI v3 documents: kubectl validates, applies and explains by them. Each is made when it is first asked for,
  * and kept.
  */
 export class OpenAPI {
+  readonly release: string;
   readonly #discovery: Discovery;
-  readonly #release: string;
+  readonly #clock: Clock;
   /** Kept as long as what they describe. */
-  readonly #documents = new WeakMap<GroupVersion, Promise<Encoded>>();
+  readonly #ofVersions = new WeakMap<GroupVersion, Promise<Encoded>>();
+  readonly #ofPaths = new Map<string, Promise<Encoded>>();
 
-  constructor(discovery: Discovery, release: string) {
+  constructor(discovery: Discovery, release: string, clock: Clock) {
     this.#discovery = discovery;
-    this.#release = release;
+    this.release = release;
+    this.#clock = clock;
+  }
+
+  /** What is described; another object when that has changed. */
+  get groups(): ReadonlyMap<string, readonly GroupVersion[]> {
+    return this.#discovery.groups;
+  }
+
+  now(): number {
+    return this.#clock.now();
+  }
+
+  /** All documents, made anew. */
+  async documents(): Promise<OpenAPIDocument[]> {
+    const documents: OpenAPIDocument[] = [];
+    for (const subject of (await this.#subjects()).values()) {
+      documents.push(await this.#make(subject));
+      // Other requests are served between two documents.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    return documents;
   }
 
   /** Answers `/openapi/v3` and what is below; undefined for other paths. */
   async response(request: ApiRequest, path: string): Promise<ApiResponse | undefined> {
-    if (path !== root && !path.startsWith(`${root}/`)) return undefined;
-    if (request.method !== "GET") throw methodNotAllowed();
-    const found = path === root ? undefined : this.#find(path.slice(root.length + 1));
-    if (path !== root && found === undefined) return bodyResponse(404, {}, () => "");
-    if (!acceptsJSON(request.headers["accept"])) {
-      return textResponse(406, "406 not acceptable: OpenAPI documents are answered as application/json\n");
+    if (path === root) return contentResponse(request, await this.#index(), {});
+    if (!path.startsWith(`${root}/`)) return undefined;
+    const headers = { "cache-control": "no-cache, private", vary: "Accept" };
+    // Who asks for nothing that can be read gets nothing.
+    if (acceptClauses(request.headers["accept"]).length === 0) {
+      return bodyResponse(200, { "cache-control": headers["cache-control"] }, () => "");
     }
-    if (found === undefined) return answer(request, await this.#index(), {});
+    if (acceptedType(request, [json]) === undefined) return bodyResponse(406, headers, () => "");
+    const name = path.slice(root.length + 1);
+    const found = (await this.#subjects()).get(name);
+    if (found === undefined) return bodyResponse(404, { "cache-control": "no-cache, private" }, () => "");
     const document = await this.#document(found);
     const asked = new URL(request.url, "https://localhost").searchParams.get("hash");
-    if (asked !== null && asked !== document.hash) {
-      return bodyResponse(301, { location: documentURL(found, document.hash) }, () => "");
+    if (asked && asked !== document.hash) {
+      return bodyResponse(301, { ...headers, location: documentURL(name, document.hash) }, () => "");
     }
     // What the hash names never changes, so it need not be asked for again.
-    const caching = asked === null ? "no-cache, private" : "public, immutable";
-    return answer(request, document, { "cache-control": caching });
+    const caching = asked ? { "cache-control": "public, immutable" } : {};
+    return contentResponse(request, { ...document, mediaType: json }, { vary: "Accept", ...caching });
   }
 
-  async #index(): Promise<Encoded> {
+  async #index(): Promise<Content> {
     const paths: Record<string, { serverRelativeURL: string }> = {};
-    for (const version of [...this.#discovery.groups.values()].flat()) {
-      const { hash } = await this.#document(version);
-      paths[pathOf(version)] = { serverRelativeURL: documentURL(version, hash) };
-      // Other requests are served between two documents.
+    let modified = 0;
+    for (const [name, subject] of await this.#subjects()) {
+      const document = await this.#document(subject);
+      paths[name] = { serverRelativeURL: documentURL(name, document.hash) };
+      modified = Math.max(modified, document.modified);
       await new Promise((resolve) => setImmediate(resolve));
     }
-    return encode({ paths });
+    // As upstream, which does not say that this is JSON.
+    return {
+      bytes: Buffer.from(JSON.stringify({ paths })),
+      mediaType: "text/plain; charset=utf-8",
+      modified,
+    };
   }
 
-  #find(path: string): GroupVersion | undefined {
-    return [...this.#discovery.groups.values()].flat().find((version) => pathOf(version) === path);
-  }
-
-  #document(version: GroupVersion): Promise<Encoded> {
-    let document = this.#documents.get(version);
-    if (document === undefined) {
-      document = this.#make(version);
-      this.#documents.set(version, document);
+  /** What there are documents of, by their paths below `/openapi/v3`. */
+  async #subjects(): Promise<Map<string, Subject>> {
+    const { fixedDocuments } = await import("@dray/api/openapi");
+    const subjects = new Map<string, Subject>(fixedDocuments.map((name) => [name, name]));
+    for (const [group, versions] of this.groups) {
+      const builtIn = versions.some(({ resources }) => resources.some(({ model }) => model === undefined));
+      if (group !== "" && builtIn) subjects.set(`apis/${group}`, `apis/${group}`);
+      for (const version of versions) subjects.set(pathOf(version), version);
     }
+    return subjects;
+  }
+
+  #document(subject: Subject): Promise<Encoded> {
+    const known = typeof subject === "string" ? this.#ofPaths.get(subject) : this.#ofVersions.get(subject);
+    if (known !== undefined) return known;
+    const document = this.#make(subject).then((made) => this.#encoded(made));
+    if (typeof subject === "string") this.#ofPaths.set(subject, document);
+    else this.#ofVersions.set(subject, document);
     return document;
   }
 
-  async #make(version: GroupVersion): Promise<Encoded> {
-    const { openAPIDocument } = await import("@dray/api/openapi");
-    const document = openAPIDocument({
+  #encoded(document: OpenAPIDocument): Encoded {
+    const bytes = Buffer.from(JSON.stringify(document));
+    const hash = createHash("sha512").update(bytes).digest("hex").toUpperCase();
+    return { bytes, hash, modified: this.now() };
+  }
+
+  async #make(version: Subject): Promise<OpenAPIDocument> {
+    const { openAPIDocument, rootDocument } = await import("@dray/api/openapi");
+    if (typeof version === "string") return rootDocument(version, this.release);
+    return openAPIDocument({
       group: version.group,
       version: version.version,
-      kubernetesVersion: this.#release,
+      kubernetesVersion: this.release,
       atomicTypes: new Set(atomicTypes),
       resources: version.resources.map((resource) => ({
         row: resource,
@@ -87,40 +147,11 @@ export class OpenAPI {
         })),
       })),
     });
-    return encode(document);
   }
 }
 
-interface Encoded {
-  readonly bytes: Buffer;
-  readonly hash: string;
-}
-
-function encode(document: object): Encoded {
-  const bytes = Buffer.from(JSON.stringify(document));
-  return { bytes, hash: createHash("sha256").update(bytes).digest("hex").toUpperCase() };
-}
-
-function answer(
-  request: ApiRequest,
-  { bytes, hash }: Encoded,
-  more: Readonly<Record<string, string>>,
-): ApiResponse {
-  const headers = { ...more, etag: `"${hash}"`, vary: "Accept" };
-  if (request.headers["if-none-match"] === headers.etag) return bodyResponse(304, headers, () => "");
-  return bodyResponse(200, { ...headers, "content-type": "application/json" }, () => bytes);
-}
-
-/** The binary form is not made here; who asks for it alone is told so, who takes JSON too gets that. */
-function acceptsJSON(header: string | undefined): boolean {
-  const accepted = ["application/json", "application/*", "*/*"];
-  return acceptClauses(header?.trim() || undefined).some(
-    ({ type, quality }) => quality > 0 && accepted.includes(type),
-  );
-}
-
-function documentURL(version: GroupVersion, hash: string): string {
-  return `${root}/${pathOf(version)}?hash=${hash}`;
+function documentURL(name: string, hash: string): string {
+  return `${root}/${name}?hash=${hash}`;
 }
 
 function pathOf({ group, version }: GroupVersion): string {

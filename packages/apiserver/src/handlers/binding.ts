@@ -1,4 +1,4 @@
-import type { StatusError } from "@dray/api";
+import { StatusError } from "@dray/api";
 import type { Binding, Pod } from "@dray/api/core/v1";
 import type { ApiResponse } from "@dray/client";
 import { ensureNamespace } from "../registry/metadata.ts";
@@ -8,12 +8,14 @@ import { conflict, serverError, statusObject } from "../response.ts";
 import { thaw } from "../storage/json.ts";
 import { readObject } from "./body.ts";
 import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
-import { checkName, writeOf } from "./write.ts";
+import { writeOf } from "./write.ts";
 
 const bindingKind = { group: "", version: "v1", kind: "Binding" };
 
-/** What a binding binds to must be a node. Throws 500, as upstream. */
-function checkTarget({ target }: Binding): void {
+/** A binding names its pod, and a node. Throws 400, and 500 for the node, as upstream. */
+function checkBinding({ metadata, target }: Binding, pod: string): void {
+  if (metadata.name !== pod)
+    throw StatusError.of("BadRequest", "name in URL does not match name in Binding object");
   const kind = target?.kind;
   if (kind && kind !== "Node") {
     throw serverError(
@@ -29,10 +31,9 @@ export async function bindPod(context: Context): Promise<ApiResponse> {
   const wanted = accepted(context, resourceForms);
   const options = writeOptions(info.query, "CreateOptions", context.request.headers["user-agent"]);
   const binding = (await readObject(context, bindingKind, options.fieldValidation)) as unknown as Binding;
-  if (binding.metadata.name) checkName(info.name, binding);
   ensureNamespace(served, info.namespace, binding);
   const write = writeOf(context, options);
-  await registry.admit(write, "CREATE", binding, bindingKind, () => checkTarget(binding));
+  await registry.admit(write, "CREATE", binding, bindingKind, () => checkBinding(binding, info.name));
   await registry.update(write, {
     unchecked: true,
     change(current) {

@@ -1,4 +1,3 @@
-import { quoted, StatusError } from "@dray/api";
 import type { ApiRequest, Clock, Log, UserInfo } from "@dray/client";
 import type { Authenticator } from "../authentication/authenticate.ts";
 import type { ServiceAccountTokens } from "../authentication/service-account.ts";
@@ -11,6 +10,7 @@ import { metadataForms, notAcceptable } from "../representation.ts";
 import { type Accepted, endpointTypes, type Forms, negotiate, streamTypes } from "../request/accept.ts";
 import type { RequestInfo } from "../request/info.ts";
 import type { TableOptions } from "../table.ts";
+import { warningHeaders } from "./warnings.ts";
 
 /** A request on its way through the handlers: who wants what. */
 export interface Context {
@@ -73,31 +73,11 @@ export function accepted({ request, info, served }: Asked, forms: Forms, stream 
 
 /** The headers that every answer of a resource has. */
 export function headersOf(context: Pick<Context, "warnings">): Record<string, string | readonly string[]> {
-  if (context.warnings.length === 0) return {};
-  return { warning: context.warnings.map(warningHeader) };
+  const warning = warningHeaders(context.warnings);
+  return warning.length === 0 ? {} : { warning };
 }
 
-/** `299 - "text"` (RFC 9111): quotes and backslashes escaped, no control characters. */
-export function warningHeader(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not get into a header.
-  const safe = text.replace(/[\u0000-\u001f\u007f]/g, "").replace(/(["\\])/g, "\\$1");
-  return `299 - "${safe}"`;
-}
-
-export function tableOptions(context: Context): TableOptions {
-  const include = context.info.query.get("includeObject") ?? "";
-  const now = context.clock.now();
-  switch (include) {
-    case "None":
-    case "Object":
-    case "Metadata":
-      return { includeObject: include, now };
-    case "":
-      return { now };
-    default:
-      throw StatusError.of(
-        "BadRequest",
-        `Unable to convert to Table as requested: includeObject: Invalid value: ${quoted(include)}: must be 'Metadata', 'Object', 'None', or empty`,
-      );
-  }
+/** What the query says of Tables; whether that makes sense is seen where there is one. */
+export function tableOptions({ info, clock }: Pick<Context, "info" | "clock">): TableOptions {
+  return { includeObject: info.query.get("includeObject") || "Metadata", now: clock.now() };
 }

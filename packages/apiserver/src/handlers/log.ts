@@ -2,15 +2,18 @@ import { type FieldError, invalid, StatusError } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import type { ApiResponse } from "@dray/client";
 import { containerLogs } from "../kubelet.ts";
+import { resourceForms } from "../representation.ts";
 import { queryBoolean } from "../request/info.ts";
 import { integerOption, timeOption } from "../request/values.ts";
 import { bodyResponse } from "../response.ts";
 import { chosenContainer, nodeOf } from "./container.ts";
-import type { Context } from "./context.ts";
+import { accepted, type Context } from "./context.ts";
 
 /** GET on `pods/log`: bytes from the kubelet of the pod's node. */
 export async function podLog(context: Context): Promise<ApiResponse> {
   const { info, served, registry, kubelet } = context;
+  // Upstream chooses a form for the answer before it knows that there will be none of these.
+  accepted(context, resourceForms);
   const query = checkedOptions(info);
   const pod = registry.need(served, info.namespace, info.name).object as Pod;
   const container = chosenContainer(pod, info.query.get("container") ?? "");

@@ -21,7 +21,6 @@ import type { UpdateRules } from "../registry/registry.ts";
 import { objectResponse, resourceForms } from "../representation.ts";
 import { type WriteOptions, writeOptions } from "../request/options.ts";
 import { genericError } from "../response.ts";
-import { thaw } from "../storage/json.ts";
 import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
 import { readPatchBody } from "./patch-body.ts";
 import { checkName, writeOf } from "./write.ts";
@@ -40,7 +39,7 @@ export type Plain = { readonly [key: string]: unknown };
 /** Which of the four kinds of patches the body is. Throws 415. */
 export function patchKind(context: Context): PatchKind {
   const header = context.request.headers["content-type"] ?? "";
-  const kind = patchTypes[header.split(";", 1)[0]!.trim().toLowerCase()];
+  const kind = patchTypes[header.split(";", 1)[0]!.trim()];
   // A strategic merge needs to know more of a type than a schema of OpenAPI says.
   const { schemaless } = context.served.facts;
   if (kind !== undefined && !(schemaless && kind === "strategic")) return kind;
@@ -67,21 +66,21 @@ export async function patchObject(context: Context): Promise<ApiResponse> {
     kind === "apply",
   );
   const { value, warnings } = await readPatchBody(context, kind);
-  warn(context, warnings);
   const type = registry.managers.type(served);
   const rules: UpdateRules = {
     mayCreate: kind === "apply" && info.subresource === "",
     ownManagers: kind === "apply",
     async change(current) {
       const body = value();
-      if (current === undefined) return create(context, type, body, options);
-      const live = thaw(convert(current, served.stored, served)) as unknown as Plain;
+      if (current === undefined) return create(context, type, body, options, warnings);
+      const live = convert(current, served.stored, served) as unknown as Plain;
       const raw = ofLiveKind(patched(context, kind, type, live, body, options), live, kind);
+      judgeRepeated(context, options, warnings);
       const object = decodeOutcome(raw, live, {
         kind,
         body,
         served,
-        decoding: registry.decoding(options.fieldValidation),
+        decoding: { ...registry.decoding(options.fieldValidation), keepsNulls: kind === "apply" },
         problems: patchProblems(kind, body),
       });
       warn(context, object.warnings);
@@ -129,7 +128,7 @@ const fromJSON = "error decoding from json: ";
 function decodeOutcome(raw: Plain, live: Plain, patching: Patching): Decoded {
   const { kind, body, served, decoding, problems } = patching;
   try {
-    return decodePatched(raw, ofSentKind(raw, served, decoding), decoding, problems);
+    return decodePatched(raw, ofSentKind(raw, served, decoding), { ...decoding, live }, problems);
   } catch (error) {
     if (!StatusError.is(error, "Invalid")) throw error;
     // A kind that is not in the schema table has no order of fields.
@@ -217,12 +216,23 @@ export function patched(
   }
 }
 
+/** Keys that an applied body has twice, which are looked for once it has been applied. Throws 400. */
+function judgeRepeated(context: Context, options: WriteOptions, repeated: readonly string[]): void {
+  if (options.fieldValidation === "Warn") warn(context, repeated);
+  if (options.fieldValidation !== "Strict" || repeated.length === 0) return;
+  throw StatusError.of(
+    "BadRequest",
+    `error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  ${repeated.join("\n  ")}`,
+  );
+}
+
 /** Server-side apply of what is not there yet. */
 async function create(
   context: Context,
   type: ObjectType,
   body: unknown,
   options: WriteOptions,
+  repeated: readonly string[],
 ): Promise<KubeObject> {
   const { info, served, registry } = context;
   const raw = apply({
@@ -234,7 +244,9 @@ async function create(
     subresource: info.subresource,
     now: registry.now(),
   });
-  const { object, warnings } = decodePatched(raw, served, registry.decoding(options.fieldValidation));
+  judgeRepeated(context, options, repeated);
+  const decoding = { ...registry.decoding(options.fieldValidation), keepsNulls: true };
+  const { object, warnings } = decodePatched(raw, served, decoding);
   warn(context, warnings);
   checkName(info.name, object);
   checkIdentity(context, object);

@@ -1,15 +1,25 @@
+import { StatusError } from "@dray/api";
 import type { ApiResponse } from "@dray/client";
 import { convert } from "../registry/conversion/index.ts";
 import { objectResponse, resourceForms } from "../representation.ts";
+import { queryBoolean, type RequestInfo } from "../request/info.ts";
 import { versionProblem } from "../request/version.ts";
 import { serverError } from "../response.ts";
 import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
 import { reach } from "./freshness.ts";
 
+/** Older clients asked for an object without what the server has added. Throws 400. */
+export function checkExport({ query }: Pick<RequestInfo, "query">): void {
+  if (!query.has("export") || !queryBoolean(query, "export")) return;
+  const message = "the export parameter, deprecated since v1.14, is no longer supported";
+  throw StatusError.of("BadRequest", message);
+}
+
 /** GET of one object, or of its status. */
 export async function getObject(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
   const wanted = accepted(context, resourceForms);
+  checkExport(info);
   const version = info.query.get("resourceVersion") ?? "";
   const problem = versionProblem(version);
   if (problem !== undefined) throw serverError(problem);

@@ -25,7 +25,6 @@ import { nodeNameOf } from "../authorization/node.ts";
 import { ensureNamespace } from "../registry/metadata.ts";
 import { objectResponse, resourceForms } from "../representation.ts";
 import { writeOptions } from "../request/options.ts";
-import { genericError } from "../response.ts";
 import { bindPod } from "./binding.ts";
 import { readObject } from "./body.ts";
 import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
@@ -85,7 +84,7 @@ async function bindByBody(context: Context): Promise<ApiResponse> {
   const options = writeOptions(context.info.query, "CreateOptions", context.request.headers["user-agent"]);
   const binding = (await readObject(context, context.served, options.fieldValidation)) as unknown as Binding;
   const name = binding.metadata?.name;
-  if (!name) throw genericError("BadRequest", "name must be provided");
+  if (!name) throw StatusError.of("BadRequest", "Name parameter required.");
   const pods = context.resources.get("/v1/pods")!;
   const info = {
     ...context.info,

@@ -1,7 +1,8 @@
+import { pathSegment, quoted, StatusError } from "@dray/api";
 import type { ApiResponse } from "@dray/client";
 import type { ServedResource } from "../registry/kinds.ts";
 import { checkTypes } from "../request/accept.ts";
-import { methodNotAllowed, notServed } from "../response.ts";
+import { methodNotAllowed, notServed, serverError } from "../response.ts";
 import { componentStatuses } from "./component-status.ts";
 import type { Context } from "./context.ts";
 import { deleteCollection, deleteObject } from "./delete.ts";
@@ -45,9 +46,29 @@ export function route(context: Context): Promise<ApiResponse> {
   const { schemaless } = context.served.facts;
   const handler = schemaless ? schemalessHandler(context) : handlerOf(context);
   if (!schemaless) checkAccept(context);
+  checkNames(context);
   const { deprecation } = context.served;
   if (deprecation !== undefined) context.warnings.push(deprecation);
   return handler(context);
+}
+
+/**
+ * Names that no key of the storage may have are refused before anything is looked for (as upstream's keys of objects
+ * and those of etcd are made). Throws 400, and 500 for a namespace.
+ */
+function checkNames({ info, served, request }: Context): void {
+  if (served.facts.createOnly) return;
+  const { namespace, inNamespace } = info;
+  const [, name = ""] = info.parts;
+  const problems = name === "" ? [] : pathSegment(name);
+  if (problems.length > 0) {
+    const message = `Name parameter invalid: ${quoted(name)}: ${problems.join(";")}`;
+    throw StatusError.of("BadRequest", message);
+  }
+  if (request.method !== "GET" || !inNamespace || (namespace !== "." && namespace !== "..")) return;
+  const resource = served.facts.schemaless ? `${served.group}/${served.resource}` : served.resource;
+  const key = ["", resource, namespace, ...(name === "" ? [] : [name])].join("/");
+  throw serverError(`invalid key: ${quoted(key)}`);
 }
 
 /** Connections answer with whatever is at their other end. */
@@ -65,7 +86,8 @@ function handlerOf(context: Context): Handler {
   const [, name, sub, ...rest] = info.parts;
   const scoped = served.namespaced ? info.inNamespace || name === undefined : !info.inNamespace;
   if (!scoped || info.verb === "proxy") throw notServed();
-  if (info.legacyWatch) return chosen(ofWatch, served, method);
+  if (info.legacyWatch && sub === undefined) return chosen(ofWatch, served, method);
+  if (info.legacyWatch) throw notServed();
   if (name === undefined) {
     const own = chosen(
       served.namespaced && !info.inNamespace ? ofAllNamespaces : ofCollection,

@@ -8,10 +8,13 @@ import { builtInModel, printedAs } from "../registry/built-in.ts";
 import { objectType } from "../registry/managed-fields.ts";
 import { objectResponse, resourceForms } from "../representation.ts";
 import { type WriteOptions, writeOptions } from "../request/options.ts";
+import { versionProblem } from "../request/version.ts";
+import { serverError } from "../response.ts";
 import { thaw } from "../storage/json.ts";
 import { readObject } from "./body.ts";
 import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
 import { type Plain, patched, patchKind, patchProblems, readPatch } from "./patch.ts";
+import { checkExport } from "./read.ts";
 import { ScaledParts } from "./scaled.ts";
 import { checkName, writeOf } from "./write.ts";
 
@@ -23,7 +26,10 @@ export async function scale(context: Context): Promise<ApiResponse> {
   const wanted = accepted(context, resourceForms);
   const model =
     served.scalePaths === undefined ? builtInModel(scaleKind) : printedAs(scaleKind, scalePrinter);
-  const shown = { ...served, stored: { ...served.stored, ...scaleKind, model } };
+  const { schemaless, ...facts } = served.facts;
+  // Of a custom resource upstream has the scale in its public type, of the others in its internal one.
+  const goType = schemaless ? "v1.Scale" : "autoscaling.Scale";
+  const shown = { ...served, facts: { ...facts, goType }, stored: { ...served.stored, ...scaleKind, model } };
   const answer = (object: KubeObject): ApiResponse => {
     const found = scaleOf(context, object);
     // Who owns the number is known of the object; its scale is not told.
@@ -33,6 +39,10 @@ export async function scale(context: Context): Promise<ApiResponse> {
   const { method } = context.request;
   const parts = new ScaledParts(served);
   if (method === "GET") {
+    checkExport(info);
+    const version = info.query.get("resourceVersion") ?? "";
+    const problem = versionProblem(version);
+    if (problem !== undefined) throw serverError(problem);
     const { object } = registry.need(served, info.namespace, info.name);
     parts.checkSet(object);
     return answer(object);

@@ -4,6 +4,8 @@ import type { Node, Pod, Secret, ServiceAccount } from "@dray/api/core/v1";
 import type { ApiResponse } from "@dray/client";
 import { checkNodeToken } from "../admission/node-token.ts";
 import type { BoundTo } from "../authentication/service-account.ts";
+import { builtInType, trackUpdate } from "../patch/index.ts";
+import { ensureNamespace } from "../registry/metadata.ts";
 import { objectResponse, resourceForms } from "../representation.ts";
 import { writeOptions } from "../request/options.ts";
 import { conflict, notFound } from "../response.ts";
@@ -24,13 +26,15 @@ export async function createToken(context: Context): Promise<ApiResponse> {
   const request = (await readObject(context, tokenKind, options.fieldValidation)) as unknown as TokenRequest;
   // A token is no stored object, so that no admission sees it on its way: this rule is asked here.
   checkNodeToken(registry.storage, context.user, info.namespace, info.name, request, context.authorize);
+  ensureNamespace(served, info.namespace, request as unknown as KubeObject);
+  checkMetaName(request, info.name);
   const account = registry.need(served, info.namespace, info.name).object as ServiceAccount;
-  checkMeta(request, info.name, info.namespace);
+  const seconds = Number(request.spec?.expirationSeconds ?? defaultSeconds);
+  const managed = withManager(request, seconds, options.fieldManager, registry.now());
   request.metadata = { ...request.metadata, name: info.name, namespace: info.namespace };
   const object = request as unknown as KubeObject;
   await registry.admit(writeOf(context, options), "CREATE", object, tokenKind);
   const spec = request.spec;
-  const seconds = Number(spec?.expirationSeconds ?? defaultSeconds);
   checkSeconds(seconds);
   const audiences = spec?.audiences?.length ? spec.audiences : [tokens.issuer];
   const bound = boundTo(context, account, spec?.boundObjectRef);
@@ -40,6 +44,7 @@ export async function createToken(context: Context): Promise<ApiResponse> {
     kind: "TokenRequest",
     apiVersion: apiVersionOf(tokenKind),
     metadata: {
+      ...managed,
       name: account.metadata.name,
       namespace: account.metadata.namespace!,
       uid: account.metadata.uid,
@@ -51,28 +56,27 @@ export async function createToken(context: Context): Promise<ApiResponse> {
   return objectResponse(201, answer, served, wanted, tableOptions(context), headersOf(context));
 }
 
+/** What a client has written in the metadata, and that it was he: a request for a token is an object like others. */
+function withManager(request: TokenRequest, seconds: number, manager: string, now: string): object {
+  const { name: _name, namespace: _namespace, ...metadata } = request.metadata ?? {};
+  const updated = { ...request, metadata, spec: { ...request.spec, expirationSeconds: seconds } };
+  const type = builtInType(apiVersionOf(tokenKind), tokenKind.kind)!;
+  const part = { subresource: "token", live: undefined };
+  return trackUpdate({ ...part, updated, manager, type, now }).metadata;
+}
+
 function refuse(name: string, error: FieldError): never {
   throw invalid(tokenKind, name, [error]);
 }
 
-function checkMeta(request: TokenRequest, name: string, namespace: string): void {
-  const own = request.metadata;
-  if (own?.name && own.name !== name) {
-    refuse(name, {
-      type: "Invalid",
-      path: "metadata.name",
-      value: JSON.stringify(own.name),
-      detail: "must match the service account name if specified",
-    });
-  }
-  if (own?.namespace && own.namespace !== namespace) {
-    refuse(name, {
-      type: "Invalid",
-      path: "metadata.namespace",
-      value: JSON.stringify(own.namespace),
-      detail: "must match the service account namespace if specified",
-    });
-  }
+function checkMetaName({ metadata }: TokenRequest, name: string): void {
+  if (!metadata?.name || metadata.name === name) return;
+  refuse(name, {
+    type: "Invalid",
+    path: "metadata.name",
+    value: JSON.stringify(metadata.name),
+    detail: "must match the service account name if specified",
+  });
 }
 
 function checkSeconds(seconds: number): void {

@@ -44,8 +44,8 @@ export async function replaceObject(context: Context): Promise<ApiResponse> {
   const wanted = accepted(context, resourceForms);
   const options = writeOptions(info.query, "UpdateOptions", context.request.headers["user-agent"]);
   const draft = await readObject(context, served, options.fieldValidation);
-  checkName(info.name, draft);
   ensureNamespace(served, info.namespace, draft);
+  checkName(info.name, draft);
   const { resourceVersion } = draft.metadata;
   let first: KubeObject | undefined = draft;
   const written = await registry.update(writeOf(context, options), {

@@ -111,10 +111,19 @@ export const streamTypes = "application/json;stream=watch, application/vnd.kuber
  */
 export function checkTypes(request: Asking, streams = false, more: readonly string[] = []): void {
   const known: readonly string[] = [...more, ...mediaTypes];
-  const parts = (request.headers["accept"] || "*/*").split(",").map((part) => part.split(";", 1)[0]!.trim());
-  if (parts.some((type) => type === "*/*" || known.includes(type))) return;
-  const types = [...known, ...(streams ? [streamTypes] : [])].join(", ");
-  throw genericError("NotAcceptable", `406: Not Acceptable\n\nAvailable representations: ${types}`);
+  checkProduced(request, known, streams ? [...known, streamTypes] : known);
+}
+
+/** The same where only such types are answered; `shown` are those that the refusal names. Throws 406. */
+export function checkProduced(
+  { headers }: Pick<Asking, "headers">,
+  types: readonly string[],
+  shown = types,
+): void {
+  const parts = (headers["accept"] || "*/*").split(",").map((part) => part.split(";", 1)[0]!.trim());
+  if (parts.some((type) => type === "*/*" || types.includes(type))) return;
+  const available = shown.join(", ");
+  throw genericError("NotAcceptable", `406: Not Acceptable\n\nAvailable representations: ${available}`);
 }
 
 const humans = ["curl", "Wget", "Mozilla/5.0"];

@@ -22,28 +22,26 @@ export interface RequestInfo {
   readonly legacyWatch: boolean;
 }
 
-/** A path that cannot be decoded, or that a client would have cleaned. */
+/** A path that cannot be decoded. */
 export class BadPath extends Error {}
+/** A path that names nothing to watch, or to pass a request on to. */
+export class UnknownPath extends Error {}
 
 /** Subresources of a namespace; other things behind its name are resources in it. */
 const namespaceSubresources = new Set(["status", "finalize"]);
 
-/** Splits a URL as Kubernetes does. Throws `BadPath` where it cannot be decoded. */
+/** Splits a URL as Kubernetes does. Throws `BadPath` and `UnknownPath`. */
 export function requestInfo(method: string, url: string): RequestInfo {
   const mark = url.indexOf("?");
   const rawPath = mark < 0 ? url : url.slice(0, mark);
   const query = parseQuery(mark < 0 ? "" : url.slice(mark + 1));
   let path: string;
-  let segments: string[];
   try {
     path = decodeURIComponent(rawPath);
-    segments = path.replace(/^\/+|\/+$/g, "").split("/");
   } catch {
-    throw new BadPath(`invalid URL escape in ${JSON.stringify(rawPath)}`);
+    path = decodedBytes(rawPath);
   }
-  if (segments.length > 3 && (segments.at(-1) === "." || segments.at(-1) === "..")) {
-    throw new BadPath(`invalid name ${JSON.stringify(segments.at(-1))} in the path`);
-  }
+  const segments = path.replace(/^\/+|\/+$/g, "").split("/");
   const none: RequestInfo = {
     isResource: false,
     verb: method.toLowerCase(),
@@ -69,7 +67,9 @@ export function requestInfo(method: string, url: string): RequestInfo {
   let verb = verbs[method] ?? "";
   let legacyWatch = false;
   if (parts[0] === "watch" || parts[0] === "proxy") {
-    if (parts.length === 1) return none;
+    if (parts.length === 1) {
+      throw new UnknownPath(`unable to determine kind and namespace from url, ${url}`);
+    }
     verb = parts[0];
     legacyWatch = verb === "watch";
     parts = parts.slice(1);
@@ -104,6 +104,13 @@ export function requestInfo(method: string, url: string): RequestInfo {
     query,
     legacyWatch,
   };
+}
+
+/** What is no UTF-8 is kept as well as can be; what is no escape is not. */
+function decodedBytes(text: string): string {
+  if (/%(?![0-9A-Fa-f]{2})/.test(text)) throw new BadPath(`invalid URL escape in ${JSON.stringify(text)}`);
+  const bytes = text.replace(/%(..)/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return Buffer.from(bytes, "latin1").toString();
 }
 
 const verbs: Readonly<Record<string, string>> = {

@@ -248,16 +248,16 @@ function watchErrors(options: ListOptions): FieldError[] {
   if (sendInitialEvents !== undefined) {
     if (match !== "NotOlderThan")
       forbid("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
-    if (match !== "" && match !== "NotOlderThan") {
-      errors.push({
-        type: "NotSupported",
-        path: matchPath,
-        value: quote(match),
-        detail: `supported values: "NotOlderThan"`,
-      });
-    }
   } else if (match !== "") {
     forbid("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+  }
+  if (match !== "" && match !== "NotOlderThan") {
+    errors.push({
+      type: "NotSupported",
+      path: matchPath,
+      value: quote(match),
+      detail: `supported values: "NotOlderThan"`,
+    });
   }
   if (options.continue !== "") forbid("resourceVersionMatch is forbidden when continue is provided");
   return errors;

@@ -1,0 +1,61 @@
+import { createHash } from "node:crypto";
+import type { ApiRequest, ApiResponse } from "@dray/client";
+import { bodyResponse } from "../response.ts";
+import { acceptedType, contentResponse } from "./content.ts";
+import type { OpenAPI } from "./openapi.ts";
+
+const path = "/openapi/v2";
+const json = "application/json";
+const protobuf = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+/** As clients ask for it; it has an `@` that no media type may have. */
+const deprecatedProtobuf = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+
+interface Made {
+  readonly json: Buffer;
+  readonly hash: string;
+  readonly modified: number;
+}
+
+/**
+ * All that is served as one Swagger 2.0 document, for clients that do not read OpenAPI v3. It is made when it is asked
+ * for, and kept until something else is served.
+ */
+export class Swagger {
+  readonly #openAPI: OpenAPI;
+  #made: { readonly of: unknown; readonly document: Promise<Made> } | undefined;
+
+  constructor(openAPI: OpenAPI) {
+    this.#openAPI = openAPI;
+  }
+
+  /** Answers `/openapi/v2`; undefined for other paths. */
+  async response(request: ApiRequest, asked: string): Promise<ApiResponse | undefined> {
+    if (asked !== path) return undefined;
+    const type = acceptedType(request, [json, deprecatedProtobuf, protobuf]);
+    const headers = { "cache-control": "no-cache, private", vary: "Accept" };
+    if (type === undefined) return bodyResponse(406, headers, () => "");
+    const { json: bytes, hash, modified } = await this.#document();
+    const content =
+      type === json ? { bytes, mediaType: json } : { bytes: await binary(bytes), mediaType: protobuf };
+    return contentResponse(request, { ...content, hash, modified }, headers);
+  }
+
+  #document(): Promise<Made> {
+    const { groups } = this.#openAPI;
+    if (this.#made?.of !== groups) this.#made = { of: groups, document: this.#make() };
+    return this.#made.document;
+  }
+
+  async #make(): Promise<Made> {
+    const { swaggerDocument } = await import("@dray/api/openapi");
+    const document = swaggerDocument(await this.#openAPI.documents(), this.#openAPI.release);
+    const bytes = Buffer.from(JSON.stringify(document));
+    const hash = createHash("sha512").update(bytes).digest("hex").toUpperCase();
+    return { json: bytes, hash, modified: this.#openAPI.now() };
+  }
+}
+
+async function binary(json: Buffer): Promise<Uint8Array> {
+  const { swaggerProtobuf } = await import("@dray/api/openapi");
+  return swaggerProtobuf(JSON.parse(json.toString()));
+}
