@@ -62,7 +62,7 @@ function equalMaps(a: MapValue, b: MapValue): boolean {
     const other = b.has(key) ? b.find(key) : undefined;
     if (other === undefined || equal(a.find(key)!, other) === false) return false;
   }
-  return true;
+  return a.equalUnseen(b);
 }
 
 /**

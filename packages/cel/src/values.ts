@@ -124,6 +124,11 @@ export abstract class MapValue {
   abstract has(key: Value): boolean;
   abstract keys(): Iterable<Value>;
   abstract readonly size: number;
+
+  /** Whether what `keys` does not name is equal in another map, for maps that hold more than expressions see. */
+  equalUnseen(_other: MapValue): boolean {
+    return true;
+  }
 }
 
 const maxInt = 2n ** 63n - 1n;

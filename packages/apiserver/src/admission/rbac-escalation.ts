@@ -1,4 +1,4 @@
-import type { KubeObject } from "@dray/api";
+import { type KubeObject, StatusError } from "@dray/api";
 import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding } from "@dray/api/rbac/v1";
 import { resourceAttributes } from "../authorization/attributes.ts";
 import { compactText, uncovered } from "../authorization/rules.ts";
@@ -55,6 +55,8 @@ export function rbacEscalation(context: AdmissionContext): AdmissionPlugin {
       if (isOnlyForCollection(object, old)) return;
       const resource = binding.roleRef.kind === "ClusterRole" ? "clusterroles" : "roles";
       if (may(request, "bind", resource, binding.roleRef.name)) return;
+      if (resource === "roles" && request.namespace === "")
+        throw StatusError.of("BadRequest", "Namespace parameter required.");
       const rules = context.rbac.rulesOfRef(binding.roleRef, request.namespace);
       if (rules === undefined) throw notFound(served, binding.roleRef.name);
       check(request, rules);

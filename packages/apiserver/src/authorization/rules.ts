@@ -84,15 +84,17 @@ function covers(rule: PolicyRule, part: PolicyRule): boolean {
   return name !== undefined && names.includes(name);
 }
 
-/** Rules as an escalation error prints them: alike ones joined by verb, sorted. */
+/** Rules as an escalation error prints them: those of one resource joined by verb, sorted. */
 export function compactText(rules: readonly PolicyRule[]): string {
   const joined = new Map<string, PolicyRule>();
+  const paths = rules.filter((rule) => rule.nonResourceURLs !== undefined);
   for (const rule of rules) {
-    const key = JSON.stringify([rule.apiGroups, rule.resources, rule.resourceNames, rule.nonResourceURLs]);
+    if (rule.nonResourceURLs !== undefined) continue;
+    const key = JSON.stringify([rule.apiGroups, rule.resources, rule.resourceNames]);
     const present = joined.get(key);
     joined.set(key, present ? { ...present, verbs: [...present.verbs, ...rule.verbs] } : rule);
   }
-  return [...joined.values()].map(ruleText).sort().join("\n");
+  return [...paths, ...joined.values()].map(ruleText).sort().join("\n");
 }
 
 function ruleText(rule: PolicyRule): string {

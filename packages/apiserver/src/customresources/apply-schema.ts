@@ -2,7 +2,6 @@ import { anyValue, atomicValue, builtInType, type FieldSchema, type TypeSchema }
 import { additionalOf, isEmbedded, isIntOrString, itemsOf, preserves, type Schema } from "./schema/schema.ts";
 
 const scalars: Readonly<Record<string, TypeSchema>> = {
-  string: { scalar: "string" },
   integer: { scalar: "number" },
   number: { scalar: "number" },
   boolean: { scalar: "boolean" },
@@ -43,6 +42,9 @@ function typeOf(schema: Schema, keepsUnknown: boolean): TypeSchema {
         list: schema.items === undefined ? untypedList : listOf(schema, keeps),
         map: mapOf(schema, keeps),
       };
+    case "string":
+      // structured-merge-diff takes text with a format for any scalar, but for bytes.
+      return { scalar: schema.format && schema.format !== "byte" ? "any" : "string" };
     default:
       return scalars[schema.type!] ?? { scalar: "any" };
   }

@@ -2,7 +2,8 @@ import type { KubeObject } from "@dray/api";
 import type { CustomResourceColumnDefinition } from "@dray/api/apiextensions/v1";
 import { ageText } from "../tables/age.ts";
 import type { Cell, Column, Printer } from "../tables/column.ts";
-import { findAll, parseJsonPath } from "./json-path.ts";
+import { parseJsonPath } from "./json-path.ts";
+import { findAll } from "./json-path-find.ts";
 import { canonical } from "./schema/list-types.ts";
 
 /** What tables show without columns of a definition: when the object was made. */
@@ -71,15 +72,36 @@ function cellOf(type: string, value: unknown, now: number): Cell | null {
     case "boolean":
       return typeof value === "boolean" ? value : null;
     case "date":
-      if (typeof value !== "string") return null;
-      return Number.isNaN(Date.parse(value)) ? "<invalid>" : ageText(value, now);
+      return typeof value === "string" ? dateCell(value, now) : null;
     default:
       return text(value);
   }
 }
 
-/** Objects and lists as JSON. */
+const timestamp = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
+
+/** How long ago a time was, as the API server reads times of old clients: nothing is one that is not known. */
+function dateCell(value: string, now: number): string {
+  if (value === "" || value === "null") return "<unknown>";
+  const valid = timestamp.test(value) && !Number.isNaN(Date.parse(value));
+  return valid ? ageText(value, now) : "<invalid>";
+}
+
+/** Objects and lists as Go writes JSON, other values as Go's `%v` prints them. */
 function text(value: unknown): string {
-  if (value === null) return "";
-  return typeof value === "object" ? canonical(value) : String(value);
+  if (value === null) return "<no value>";
+  if (typeof value === "number" && !Number.isSafeInteger(value)) return realText(value);
+  if (typeof value !== "object") return String(value);
+  return canonical(value).replace(
+    /[<>&\u2028\u2029]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** A floating-point number in its shortest form, with an exponent below -4 and from 6 on. */
+function realText(value: number): string {
+  const [mantissa = "", power = ""] = value.toExponential().split("e");
+  const exponent = Number(power);
+  if (exponent >= -4 && exponent < 6) return String(value);
+  return `${mantissa}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
 }

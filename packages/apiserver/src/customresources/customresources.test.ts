@@ -231,6 +231,11 @@ suite("custom resources", () => {
     const scaled = await call("PATCH", `${path}/a/scale`, { body: { spec: { replicas: 3 } } });
     assert.equal(scaled.body.kind, "Scale");
     assert.deepEqual([scaled.body.spec, scaled.body.status], [{ replicas: 3 }, { replicas: 2 }]);
+    const partial = await call("GET", `${path}/a/scale`, {
+      headers: { accept: "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io" },
+    });
+    assert.equal(partial.status, 406);
+    assert.match(partial.body.message, /is not a list \(\*v1\.Scale\)$/);
     const read = await call("GET", `${path}/a`);
     assert.deepEqual([read.body.spec.replicas, read.body.metadata.generation], [3, 2]);
   });

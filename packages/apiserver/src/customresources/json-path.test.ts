@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { findAll, parseJsonPath } from "./json-path.ts";
+import { parseJsonPath } from "./json-path.ts";
+import { findAll } from "./json-path-find.ts";
 
 const object = {
-  a: { "b.c": 1, d: null },
+  a: { "b.c": 1, b: { c: 5 }, d: null },
   list: [
     { type: "Ready", status: "True", n: 1 },
     { type: "Other", status: "False", n: 2 },
@@ -11,7 +12,18 @@ const object = {
 };
 
 const cases: readonly (readonly [string, readonly unknown[] | undefined])[] = [
-  [".a['b.c']", [1]],
+  [".a['b.c']", [5]],
+  [".a['b\\.c']", [1]],
+  [".a['d','b']", [null, { c: 5 }]],
+  [".list[0:3].n", undefined],
+  [".list[:1].n", [1]],
+  [".list[0:2:2].n", [1]],
+  ["..c", [5]],
+  [".a.*", [1, { c: 5 }, null]],
+  [".list[?(@.none)].n", []],
+  [".list[?(@.none==1)].n", []],
+  ['.list[?(@.n>"1")].type', undefined],
+  [".list[?(@.n>=1.0)].type", undefined],
   [".a.b\\.c", [1]],
   [".a.none.more", []],
   [".list[0].type", ["Ready"]],
@@ -21,7 +33,7 @@ const cases: readonly (readonly [string, readonly unknown[] | undefined])[] = [
   [".list[0:1].n", [1]],
   ['.list[?(@.type=="Ready")].status', ["True"]],
   [".list[?(@.n>1)].type", ["Other"]],
-  [".list.type", undefined],
+  [".list.type", []],
 ];
 
 test("a path leads to what is there, to nothing, or does not fit", () => {
@@ -29,5 +41,6 @@ test("a path leads to what is there, to nothing, or does not fit", () => {
 });
 
 test("a text that is no path is known as such", () => {
-  for (const text of ["a", ".a[", ".a[x]", ".a[?(x)]"]) assert.equal(parseJsonPath(text), undefined, text);
+  for (const text of ["a", ".a[", ".a[x]", '.a["x"]', ".a[?(x)]", "....a"])
+    assert.equal(parseJsonPath(text), undefined, text);
 });

@@ -1,124 +1,132 @@
-import { isPlain } from "./schema/schema.ts";
+/** One end of a slice; `derived`: it follows from an index, so that 0 is the end of the list there. */
+interface Bound {
+  readonly value: number;
+  readonly derived?: boolean;
+}
 
-type Step =
+export type Step =
   | { readonly sort: "field"; readonly name: string }
-  | { readonly sort: "index"; readonly index: number }
-  | { readonly sort: "slice"; readonly from: number; readonly to: number | undefined }
-  | { readonly sort: "all" }
+  | { readonly sort: "wildcard" }
+  | { readonly sort: "descent" }
+  | { readonly sort: "slice"; readonly from: number; readonly to?: Bound; readonly step?: number }
+  | { readonly sort: "union"; readonly paths: readonly Path[] }
   | {
       readonly sort: "filter";
-      readonly path: readonly Step[];
-      readonly operator: string;
-      readonly value: unknown;
-    };
+      readonly left: Path;
+      readonly comparison?: { readonly operator: string; readonly right: Path };
+    }
+  /** What an expression in a filter compares with. */
+  | { readonly sort: "literal"; readonly value: string | number | boolean; readonly real?: boolean };
+
+/** A JSON path of client-go (client-go/util/jsonpath), as printer columns use it. */
+export type Path = readonly Step[];
 
 /**
- * A JSON path of client-go, as printer columns use it: names, indexes, `[*]`, and `[?(@.type=="Ready")].status`.
- * Undefined for a text that is none.
+ * Reads names, `[0]`, `[1:3]`, `[*]`, `['a','b']`, `..name`, and `[?(@.type=="Ready")].status`. A name in brackets is
+ * split at its dots, unless they are escaped. Undefined for a text that is no path.
  */
-export function parseJsonPath(text: string): readonly Step[] | undefined {
+export function parseJsonPath(text: string): Path | undefined {
   const steps: Step[] = [];
   let rest = text;
   while (rest !== "") {
     const found = next(rest);
     if (found === undefined) return undefined;
-    if (found.step !== undefined) steps.push(found.step);
+    if (found.steps.some(isDescent) && isDescent(steps.at(-1))) return undefined;
+    steps.push(...found.steps);
     rest = rest.slice(found.length);
   }
   return steps;
 }
 
-function next(rest: string): { readonly step?: Step; readonly length: number } | undefined {
-  const name = /^\.((?:\\.|[^.[\]\\])+)/.exec(rest);
-  if (name !== null) {
-    const plain = name[1]!.replace(/\\(.)/g, "$1");
-    return { step: plain === "*" ? { sort: "all" } : { sort: "field", name: plain }, length: name[0].length };
+interface Found {
+  readonly steps: Path;
+  readonly length: number;
+}
+
+const isDescent = (step: Step | undefined): boolean => step?.sort === "descent";
+/** What ends a name: blanks and `. , [ ] $ @ { }`; a backslash takes the next one into it. */
+const nameEnd = String.raw`(?:\\.|[^\s.,[\]$@{}\\])`;
+const field = new RegExp(`^\\.(${nameEnd}*)`, "s");
+const descent = new RegExp(`^\\.\\.(${nameEnd}*)`, "s");
+
+function next(rest: string): Found | undefined {
+  const [first] = rest;
+  if (first === " " || first === "@" || first === "$") return { steps: [], length: 1 };
+  if (rest.startsWith("[?(")) return filterOf(rest);
+  const below = descent.exec(rest);
+  if (below !== null) {
+    const name = below[1] === "" ? [] : [fieldStep(below[1]!)];
+    return { steps: [{ sort: "descent" }, ...name], length: below[0].length };
   }
-  const quoted = /^\[(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\]/.exec(rest);
+  const name = field.exec(rest);
+  if (name !== null) return { steps: [fieldStep(name[1]!)], length: name[0].length };
+  if (first === "[") return bracketsOf(rest);
+  return literalOf(rest);
+}
+
+const fieldStep = (text: string): Step =>
+  text === "*" ? { sort: "wildcard" } : { sort: "field", name: text.replaceAll("\\", "") };
+
+function bracketsOf(rest: string): Found | undefined {
+  const end = rest.indexOf("]");
+  if (end < 0) return undefined;
+  const text = rest.slice(1, end);
+  const length = end + 1;
+  const parts = text.split(",");
+  if (parts.length > 1) {
+    const paths = parts.map((part) => parseJsonPath(`[${part.trim()}]`));
+    if (!paths.every((path) => path !== undefined)) return undefined;
+    return { steps: [{ sort: "union", paths }], length };
+  }
+  const key = /^'([^']*)'$/.exec(text);
+  if (key !== null) {
+    const steps = parseJsonPath(`.${key[1]}`);
+    return steps === undefined ? undefined : { steps, length };
+  }
+  const slice = sliceOf(text === "*" ? ":" : text);
+  return slice === undefined ? undefined : { steps: [slice], length };
+}
+
+function sliceOf(text: string): Step | undefined {
+  const match = /^(-?\d*)(?::(-?\d*))?(?::(-?\d*))?$/.exec(text);
+  if (match === null || match.slice(1).includes("-")) return undefined;
+  const [, start = "", end, step = ""] = match;
+  const from = Number(start);
+  const to = end === undefined ? { value: from + 1, derived: true } : end === "" ? undefined : end;
+  return {
+    sort: "slice",
+    from,
+    ...(to === undefined ? {} : { to: typeof to === "string" ? { value: Number(to) } : to }),
+    ...(step === "" ? {} : { step: Number(step) }),
+  };
+}
+
+function filterOf(rest: string): Found | undefined {
+  const match = /^\[\?\(((?:[^"')]|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')*)\)\]/s.exec(rest);
+  if (match === null) return undefined;
+  const length = match[0].length;
+  const parts = /^([^!<>=]+)([!<>=]+)(.+)$/s.exec(match[1]!);
+  if (parts === null) {
+    const left = parseJsonPath(match[1]!);
+    return left === undefined ? undefined : { steps: [{ sort: "filter", left }], length };
+  }
+  const [left, right] = [parseJsonPath(parts[1]!), parseJsonPath(parts[3]!)];
+  if (left === undefined || right === undefined) return undefined;
+  return { steps: [{ sort: "filter", left, comparison: { operator: parts[2]!, right } }], length };
+}
+
+function literalOf(rest: string): Found | undefined {
+  const quoted = /^(?:"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)')/s.exec(rest);
   if (quoted !== null) {
-    const plain = (quoted[1] ?? quoted[2] ?? "").replace(/\\(.)/g, "$1");
-    return { step: { sort: "field", name: plain }, length: quoted[0].length };
+    const value = (quoted[1] ?? quoted[2] ?? "").replace(/\\(.)/g, "$1");
+    return { steps: [{ sort: "literal", value }], length: quoted[0].length };
   }
-  const all = /^\[\*\]/.exec(rest);
-  if (all !== null) return { step: { sort: "all" }, length: all[0].length };
-  const index = /^\[(-?\d+)\]/.exec(rest);
-  if (index !== null) return { step: { sort: "index", index: Number(index[1]) }, length: index[0].length };
-  const slice = /^\[(-?\d*):(-?\d*)\]/.exec(rest);
-  if (slice !== null) {
-    const to = slice[2] === "" ? undefined : Number(slice[2]);
-    return { step: { sort: "slice", from: Number(slice[1] || 0), to }, length: slice[0].length };
+  const number = /^[+-]?\d+(\.\d*)?(?![\w.])/.exec(rest);
+  if (number !== null) {
+    const real = number[1] !== undefined;
+    return { steps: [{ sort: "literal", value: Number(number[0]), real }], length: number[0].length };
   }
-  const filter =
-    /^\[\?\(\s*@((?:\.[^\s=!<>)]+)*)\s*(?:(==|!=|<=|>=|<|>)\s*("[^"]*"|'[^']*'|[^)\s]+))?\s*\)\]/.exec(rest);
-  if (filter !== null) {
-    const path = parseJsonPath(filter[1]!);
-    if (path === undefined) return undefined;
-    const value = filter[3] === undefined ? undefined : literal(filter[3]);
-    return { step: { sort: "filter", path, operator: filter[2] ?? "", value }, length: filter[0].length };
-  }
-  return rest === "." ? { length: 1 } : undefined;
-}
-
-function literal(text: string): unknown {
-  if (/^["']/.test(text)) return text.slice(1, -1);
-  if (text === "true" || text === "false") return text === "true";
-  return Number.isNaN(Number(text)) ? text : Number(text);
-}
-
-/** What is found at a path, in order; undefined where the path meets a value that it does not fit. */
-export function findAll(path: readonly Step[], value: unknown): readonly unknown[] | undefined {
-  let found: unknown[] = [value];
-  for (const step of path) {
-    const after: unknown[] = [];
-    for (const one of found) {
-      const below = follow(step, one);
-      if (below === undefined) return undefined;
-      after.push(...below);
-    }
-    found = after;
-  }
-  return found;
-}
-
-function follow(step: Step, value: unknown): readonly unknown[] | undefined {
-  switch (step.sort) {
-    case "field":
-      if (value === null || value === undefined) return [];
-      if (!isPlain(value)) return undefined;
-      return Object.hasOwn(value, step.name) ? [value[step.name]] : [];
-    case "all":
-      if (Array.isArray(value)) return value;
-      return isPlain(value) ? Object.values(value) : [];
-    case "index": {
-      if (!Array.isArray(value)) return undefined;
-      const index = step.index < 0 ? step.index + value.length : step.index;
-      return index >= 0 && index < value.length ? [value[index]] : undefined;
-    }
-    case "slice":
-      return Array.isArray(value) ? value.slice(step.from, step.to) : undefined;
-    case "filter":
-      if (!Array.isArray(value)) return undefined;
-      return value.filter((item) => holds(step, item));
-  }
-}
-
-function holds({ path, operator, value }: Step & { sort: "filter" }, item: unknown): boolean {
-  const found = findAll(path, item)?.[0];
-  if (operator === "") return found !== undefined;
-  if (found === undefined) return false;
-  const [left, right] = [found as string | number, value as string | number];
-  switch (operator) {
-    case "==":
-      return left === right;
-    case "!=":
-      return left !== right;
-    case "<":
-      return left < right;
-    case "<=":
-      return left <= right;
-    case ">":
-      return left > right;
-    default:
-      return left >= right;
-  }
+  const truth = /^(true|false)(?!\w)/.exec(rest);
+  if (truth === null) return undefined;
+  return { steps: [{ sort: "literal", value: truth[1] === "true" }], length: truth[0].length };
 }

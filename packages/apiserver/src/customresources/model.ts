@@ -7,9 +7,10 @@ import {
   StatusError,
 } from "@dray/api";
 import type { JSONSchemaProps } from "@dray/api/apiextensions/v1";
-import { type DecodedBody, decodeBody, type RawBody } from "@dray/api/codec";
+import { type DecodedBody, decodeBody, type RawBody, unrecognized } from "@dray/api/codec";
 import type { CustomSchema } from "@dray/api/openapi";
 import { checkCommonUpdate, checkMetadata, checkMetadataUpdate, FieldErrors } from "@dray/api/validation";
+import { encodeJSON } from "../codec.ts";
 import { duplicateFields } from "../nesting.ts";
 import type { ObjectType } from "../patch/index.ts";
 import type { ModelledKind, ResourceModel } from "../registry/model.ts";
@@ -47,6 +48,12 @@ export interface CustomVersion {
   readonly openAPI: CustomSchema;
 }
 
+interface Coercion {
+  /** The object comes from the store: what is malformed goes. */
+  readonly stored: boolean;
+  readonly keepsNulls?: boolean;
+}
+
 /** The custom resources of one version: pruned, defaulted and judged by the schema of that version. */
 export class CustomModel implements ResourceModel {
   readonly #version: CustomVersion;
@@ -79,18 +86,19 @@ export class CustomModel implements ResourceModel {
     return this.#version.schema;
   }
 
-  decode(raw: RawBody): DecodedBody {
+  decode(raw: RawBody, _release?: string, keepsNulls = false): DecodedBody {
     const { tree, duplicates, bytes } = raw;
     const { kind, version } = this.#version;
     const apiVersion = apiVersionOf(this.#version);
-    const shown = bytes === undefined ? "" : new TextDecoder().decode(bytes);
-    if (tree === null) throw unrecognized(kind, shown, `Object 'Kind' is missing in '${shown}'`);
+    const lacking = (): StatusError => {
+      const shown = bytes === undefined ? "" : new TextDecoder().decode(bytes);
+      return unrecognized(kind, `Object 'Kind' is missing in '${shown}'`, bytes ?? new Uint8Array());
+    };
+    if (tree === null) throw lacking();
     // What is no object at all is refused in the words that all kinds share.
     if (!isPlain(tree)) return decodeBody(raw, { ...this.#version, type: "" });
     const sent = tree["kind"];
-    if (typeof sent !== "string" || sent === "") {
-      throw unrecognized(kind, shown, `Object 'Kind' is missing in '${shown}'`);
-    }
+    if (typeof sent !== "string" || sent === "") throw lacking();
     if (tree["apiVersion"] !== apiVersion) {
       const found = typeof tree["apiVersion"] === "string" ? tree["apiVersion"] : "";
       throw StatusError.of(
@@ -104,11 +112,11 @@ export class CustomModel implements ResourceModel {
     const object = thaw(tree);
     let unknown: string[];
     try {
-      unknown = this.#coerce(object, false);
+      unknown = this.#coerce(object, { stored: false, keepsNulls });
     } catch (error) {
       if (!(error instanceof MetadataError)) throw error;
       const where =
-        error.path === "metadata" ? "" : `${error.path}: Invalid value: ${JSON.stringify(error.value)}: `;
+        error.path === "metadata" ? "" : `${error.path}: Invalid value: ${encodeJSON(error.value)}: `;
       throw StatusError.of(
         "BadRequest",
         `${kind} in version "${version}" cannot be handled as a ${kind}: ${where}${error.message}`,
@@ -133,14 +141,14 @@ export class CustomModel implements ResourceModel {
   }
 
   /** Takes out what the schema lacks, in place; answers the paths of that. Throws MetadataError. */
-  #coerce(object: Plain, stored: boolean, schema = this.#schema): string[] {
+  #coerce(object: Plain, { stored, keepsNulls = false }: Coercion, schema = this.#schema): string[] {
     const options = { dropMalformed: stored };
     const unknown: string[] = [];
     unknown.push(...coerceMetadata(object, "", options));
     object["metadata"] ??= {};
     if (!this.#version.preserves) {
       unknown.push(...prune(object, schema, true));
-      dropNulls(object, schema);
+      if (!keepsNulls) dropNulls(object, schema);
     }
     unknown.push(...coerceEmbedded(object, schema, "", options));
     return unknown;
@@ -175,7 +183,7 @@ export class CustomModel implements ResourceModel {
     if (object.apiVersion === apiVersion) return object;
     const renamed = thaw({ ...object, apiVersion, kind: to.kind });
     const { resourceVersion } = object.metadata;
-    this.#coerce(renamed as unknown as Plain, true, this.#schemas.get(to.version));
+    this.#coerce(renamed as unknown as Plain, { stored: true }, this.#schemas.get(to.version));
     if (resourceVersion !== undefined) renamed.metadata.resourceVersion = resourceVersion;
     return renamed;
   }
@@ -185,7 +193,7 @@ export class CustomModel implements ResourceModel {
     const draft = thaw(object);
     const plain = draft as unknown as Plain;
     const { resourceVersion } = object.metadata;
-    this.#coerce(plain, true, schema);
+    this.#coerce(plain, { stored: true }, schema);
     if (!draft.metadata.generation) draft.metadata.generation = 1;
     draft.metadata.resourceVersion = resourceVersion;
     setDefaults(plain, schema);
@@ -294,11 +302,3 @@ const blocking = new Set<FieldError["type"]>([
 ]);
 const unchecked =
   "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
-
-function unrecognized(kind: string, text: string, why: string): StatusError {
-  const summary = text === "" ? "<empty>" : text.length > 30 ? `${text.slice(0, 30)} ...` : text;
-  return StatusError.of(
-    "BadRequest",
-    `the object provided is unrecognized (must be of type ${kind}): ${why} (${summary})`,
-  );
-}

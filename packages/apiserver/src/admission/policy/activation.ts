@@ -47,6 +47,8 @@ export interface ActivationInput {
   readonly namespace?: KubeObject | undefined;
   readonly variables?: ReadonlyMap<string, Expression>;
   readonly authorize: (attributes: Attributes) => Decision;
+  /** There is no `authorizer`, though expressions that name one compile: so it is for audit annotations upstream. */
+  readonly withoutAuthorizer?: boolean;
 }
 
 /** What the expressions of a policy see of one request, and what they have spent of their budget. */
@@ -59,21 +61,13 @@ export class Activation {
   constructor(input: ActivationInput, budget: number) {
     this.#budget = budget;
     const { request, objects, matched } = input;
-    const authorizer = new AuthorizerValue((check) => decide(input, check));
     const bindings: Record<string, Value> = {
       object: jsonValue(objects.object),
       oldObject: jsonValue(objects.old),
       params: jsonValue(input.params),
       namespaceObject: jsonValue(shownNamespace(input.namespace)),
       request: jsonValue(requestObject(request, matched)),
-      authorizer,
-      "authorizer.requestResource": new ResourceCheckValue(authorizer, {
-        group: request.served.group,
-        resource: request.served.resource,
-        subresource: request.subresource,
-        namespace: namespaceOf(request),
-        name: request.objectName,
-      }),
+      ...(input.withoutAuthorizer ? {} : authorizerBindings(input)),
     };
     const variables = new Map<string, () => Value>();
     for (const [name, expression] of input.variables ?? []) {
@@ -113,6 +107,19 @@ export class Activation {
     if (result.error === undefined) return result.value;
     return new CelError(`composited variable ${JSON.stringify(name)} fails to evaluate: ${result.error}`);
   }
+}
+
+function authorizerBindings(input: ActivationInput): Record<string, Value> {
+  const { request } = input;
+  const authorizer = new AuthorizerValue((check) => decide(input, check));
+  const requested = new ResourceCheckValue(authorizer, {
+    group: request.served.group,
+    resource: request.served.resource,
+    subresource: request.subresource,
+    namespace: namespaceOf(request),
+    name: request.objectName,
+  });
+  return { authorizer, "authorizer.requestResource": requested };
 }
 
 function decide({ request, authorize }: ActivationInput, check: AuthorizationCheck): Decision {

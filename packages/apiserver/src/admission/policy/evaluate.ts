@@ -42,7 +42,8 @@ export function evaluatePolicy(policy: ValidatingAdmissionPolicy, input: Activat
         denials.push({ message: messageOf(validation, messages.texts[i]), reason: validation.reason });
       }
     });
-    const annotations = new Activation({ ...input, variables }, validationBudget);
+    const annotated = { ...input, variables, withoutAuthorizer: true };
+    const annotations = new Activation(annotated, validationBudget);
     for (const annotation of auditAnnotations) denials.push(...annotate(annotation, annotations, fails));
   } catch (error) {
     if (!(error instanceof OutOfBudget)) throw error;

@@ -4,7 +4,8 @@ import type { AdmissionRequest } from "../admission.ts";
 import type { AdmissionContext } from "../plugins.ts";
 import { CallFailure, failed, rejected, requestTimeout } from "./errors.ts";
 import type { Call } from "./hooks.ts";
-import { reviewOf, verdictOf } from "./review.ts";
+import { reviewOf } from "./review.ts";
+import { verdictOf, type WebhookPatch } from "./verdict.ts";
 
 /** Where webhooks do not say how long they may take. */
 const defaultTimeoutSeconds = 10;
@@ -18,7 +19,7 @@ export async function ask(
   request: AdmissionRequest,
   context: AdmissionContext,
   mutating: boolean,
-  use: (patch: string) => void = () => {},
+  use: (patch: WebhookPatch) => void = () => {},
 ): Promise<void> {
   const { webhook } = hook;
   // Whoever has effects beside its answer is not asked what would happen if.

@@ -103,17 +103,23 @@ export class WebhookClient {
           response.on("end", () => {
             const text = Buffer.concat(chunks).toString();
             const code = response.statusCode ?? 0;
-            if (code >= 200 && code <= 206) resolve(text);
+            const type = response.headers["content-type"];
+            const fail = (why: string): void => reject(new CallFailure(`failed to call webhook: ${why}`));
+            if (code < 200 || code > 206) fail(statusText(code, text, type));
+            else if (text !== "") resolve(text);
             else
-              reject(
-                new CallFailure(
-                  `failed to call webhook: ${statusText(code, text, response.headers["content-type"])}`,
-                ),
+              fail(
+                `0-length response with status code: ${code} and content type: ${type ?? "application/json"}`,
               );
           });
         },
       );
-      sent.on("error", reject);
+      sent.on("error", (error: NodeJS.ErrnoException) => {
+        // The other end has closed a connection that was kept: it has not read the question.
+        if (sent.reusedSocket && error.code === "ECONNRESET" && !signal.aborted) {
+          resolve(this.#send({ url, address, serverName }, caBundle, body, signal));
+        } else reject(error);
+      });
       sent.end(body);
     });
   }

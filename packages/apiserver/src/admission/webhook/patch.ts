@@ -8,6 +8,7 @@ import { deepEqual, thaw } from "../../storage/json.ts";
 import type { AdmissionRequest } from "../admission.ts";
 import { objectsIn, type VersionedResource } from "../versions.ts";
 import { CallFailure, internalError } from "./errors.ts";
+import type { WebhookPatch } from "./verdict.ts";
 
 type Tree = { readonly [key: string]: unknown };
 
@@ -17,7 +18,7 @@ type Tree = { readonly [key: string]: unknown };
  * fit.
  */
 export function applyPatch(
-  text: string,
+  { type, text }: WebhookPatch,
   request: AdmissionRequest,
   version: VersionedResource,
   webhook: string,
@@ -25,6 +26,7 @@ export function applyPatch(
 ): boolean {
   const operations = readOperations(text);
   if (operations.length === 0) return false;
+  if (type !== "JSONPatch") throw new CallFailure(`unsupported patch type ${JSON.stringify(type)}`);
   const { object } = objectsIn(request, version);
   if (object === undefined || request.object === undefined) {
     const what = "attempted to modify the object, which is not supported for this operation";
@@ -34,7 +36,7 @@ export function applyPatch(
   const kind = request.kind === undefined ? version.served : version.kind;
   let decoded: KubeObject;
   try {
-    decoded = decodePatched(patched, kind, registry.decoding("Ignore")).object;
+    decoded = decodePatched(patched, kind, { ...registry.decoding("Ignore"), keepsNulls: true }).object;
   } catch (error) {
     // Of the message that a client is told of its own patch only what is wrong.
     throw internalError((error as Error).message.split(`${quoted(encodeJSON(patched))}: `).at(-1)!);
@@ -48,15 +50,21 @@ export function applyPatch(
 function readOperations(text: string): readonly Tree[] {
   try {
     const operations = parseJSON(text);
-    if (Array.isArray(operations)) return operations as readonly Tree[];
-    throw new JSONError(
-      `json: cannot unmarshal ${typeof operations} into Go value of type jsonpatch.Patch`,
-      0,
-    );
+    if (!Array.isArray(operations)) throw undecodable(operations, "Patch");
+    // Null decodes: as an operation without anything in it.
+    return operations.map((operation: unknown) => {
+      if (typeof operation === "object" && !Array.isArray(operation)) return (operation ?? {}) as Tree;
+      throw undecodable(operation, "Operation");
+    });
   } catch (error) {
     if (!(error instanceof JSONError)) throw error;
     throw new CallFailure(`received undecodable patch in webhook response: ${error.message}`);
   }
+}
+
+function undecodable(value: unknown, type: string): JSONError {
+  const form = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
+  return new JSONError(`json: cannot unmarshal ${form} into Go value of type jsonpatch.${type}`, 0);
 }
 
 /** Operation by operation, so that the one that does not fit can be named. */
@@ -77,7 +85,7 @@ function patchProblem(tree: Tree, { op, path, from }: Tree): string {
   const text = String(path ?? "");
   const segments = text.split("/").slice(1);
   const key = segments.at(-1) ?? "";
-  const hasParent = exists(tree, segments.slice(0, -1));
+  const hasParent = segments.length > 0 && exists(tree, segments.slice(0, -1));
   switch (op) {
     case "add":
       return `add operation does not apply: doc is missing path: "${text}": missing value`;

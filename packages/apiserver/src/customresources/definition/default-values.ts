@@ -3,7 +3,15 @@ import { deepEqual, thaw } from "../../storage/json.ts";
 import { RuleSet } from "../rules/evaluate.ts";
 import { checkEmbedded, coerceEmbedded, MetadataError } from "../schema/embedded.ts";
 import { prune } from "../schema/pruning.ts";
-import { isEmbedded, isPlain, itemsOf, metaFields, type Plain, type Schema } from "../schema/schema.ts";
+import {
+  additionalOf,
+  isEmbedded,
+  isPlain,
+  itemsOf,
+  metaFields,
+  type Plain,
+  type Schema,
+} from "../schema/schema.ts";
 import { checkValue } from "../schema/validate.ts";
 
 /** All rules that judge defaults may cost together what those of one object may. */
@@ -77,7 +85,7 @@ function checkDefault(
     }
   }
   const own = new FieldErrors();
-  checkValue(own, path, schema, value);
+  checkValue(own, path, structuralForm(schema), value);
   if (own.list.length > 0) {
     errors.list.push(...own.list);
     return;
@@ -90,4 +98,28 @@ function checkDefault(
     own.list.length === 0 ? rules.check(own, path, value, undefined, { budget: budget.left }) : before;
   budget.left = Math.min(before, after);
   errors.list.push(...own.list);
+}
+
+/**
+ * The schema as upstream judges defaults by it: in the structural form `x-kubernetes-int-or-string` stands for no type,
+ * and alternatives do not say whether there may be further fields.
+ */
+function structuralForm(schema: Schema, nested = false): Schema {
+  const { "x-kubernetes-int-or-string": _, additionalProperties, ...rest } = schema;
+  const form: Schema = { ...rest };
+  const [items, additional] = [itemsOf(schema), additionalOf(schema)];
+  if (items !== undefined) form.items = structuralForm(items, nested);
+  if (additional !== undefined) form.additionalProperties = structuralForm(additional, nested);
+  else if (additionalProperties !== undefined && !nested) form.additionalProperties = additionalProperties;
+  if (schema.properties !== undefined) {
+    form.properties = Object.fromEntries(
+      Object.entries(schema.properties).map(([name, property]) => [name, structuralForm(property, nested)]),
+    );
+  }
+  for (const junctor of ["allOf", "anyOf", "oneOf"] as const) {
+    const alternatives = schema[junctor];
+    if (alternatives !== undefined) form[junctor] = alternatives.map((one) => structuralForm(one, true));
+  }
+  if (schema.not !== undefined) form.not = structuralForm(schema.not, true);
+  return form;
 }

@@ -7,6 +7,7 @@ import { additionalOf, isEmbedded, itemsOf, metaFields, type Schema } from "../s
 import { goRule } from "./go-form.ts";
 import { checkLists } from "./lists.ts";
 import { type Cardinality, cardinalityBelow, costOver, RuleCosts } from "./rule-costs.ts";
+import { hasUnsupported } from "./structural.ts";
 
 /** What is let through because the stored definition has it already. */
 export interface Leniency {
@@ -190,7 +191,8 @@ class Walk {
         errors.invalid(at("fieldPath"), where, "must be non-empty if specified");
       }
       if (lines.test(where)) errors.invalid(at("fieldPath"), where, "must not contain line breaks");
-      if (where !== "" && typeof fieldPath(where, schema) === "string") {
+      // Without a structural schema there is nothing to look the path up in.
+      if (where !== "" && !hasUnsupported(schema) && typeof fieldPath(where, schema) === "string") {
         errors.invalid(at("fieldPath"), where, "must be a valid path");
       }
     });

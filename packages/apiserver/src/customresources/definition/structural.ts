@@ -10,9 +10,25 @@ import {
   preserves,
   propertyOf,
   type Schema,
+  someSchema,
 } from "../schema/schema.ts";
 
 type Level = "root" | "item" | "field";
+
+/** What has no meaning in a structural schema at all; it is refused with a text of its own. */
+export function hasUnsupported(schema: Schema): boolean {
+  return someSchema(
+    schema,
+    (one) =>
+      Boolean(one.id ?? one.$schema ?? one.$ref) ||
+      one.patternProperties !== undefined ||
+      one.dependencies !== undefined ||
+      one.additionalItems !== undefined ||
+      one["x-kubernetes-preserve-unknown-fields"] === false ||
+      one.definitions !== undefined ||
+      Array.isArray(one.items),
+  );
+}
 
 /**
  * What makes a schema structural: every part that is checked has a type of its own outside of allOf, anyOf, oneOf and

@@ -6,7 +6,7 @@ import { checkDefaults } from "./default-values.ts";
 import { goSchema } from "./go-form.ts";
 import { breaksLists } from "./lists.ts";
 import { checkSchema, type Leniency } from "./schema-rules.ts";
-import { structuralErrors } from "./structural.ts";
+import { hasUnsupported, structuralErrors } from "./structural.ts";
 import type { Definition, Version } from "./types.ts";
 
 /** Judges the schemas of one definition, and what must be in them. */
@@ -108,20 +108,6 @@ function checkVersionSchema(
     sound = own.list.length === 0;
   }
   checkSchema(errors, path, schema, sound, leniency);
-}
-
-/** What has no meaning in a structural schema at all; it is refused with a text of its own. */
-function hasUnsupported(schema: Schema): boolean {
-  return someSchema(
-    schema,
-    (one) =>
-      Boolean(one.id ?? one.$schema ?? one.$ref) ||
-      one.patternProperties !== undefined ||
-      one.dependencies !== undefined ||
-      one.additionalItems !== undefined ||
-      one.definitions !== undefined ||
-      Array.isArray(one.items),
-  );
 }
 
 const mostSelectable = 8;

@@ -1,4 +1,5 @@
 import { CelError, calendarDay, Duration, MapValue, parseTimestamp, Timestamp, type Value } from "@dray/cel";
+import { deepEqual } from "../../storage/json.ts";
 import { durationOf } from "../schema/formats.ts";
 import {
   additionalOf,
@@ -98,6 +99,8 @@ function textOf(text: string, format: string | undefined): Value {
 class ObjectValue extends MapValue {
   readonly #object: Plain;
   readonly #schema: Schema;
+  /** It has fields; else it is a map. */
+  readonly #named: boolean;
   /** By the names that expressions use. */
   #values: Map<string, Value> | undefined;
 
@@ -105,16 +108,19 @@ class ObjectValue extends MapValue {
     super();
     this.#object = object;
     this.#schema = schema;
+    this.#named = schema.properties !== undefined || isEmbedded(schema);
   }
 
   #entries(): Map<string, Value> {
     if (this.#values !== undefined) return this.#values;
     const values = new Map<string, Value>();
-    const named = this.#schema.properties !== undefined || isEmbedded(this.#schema);
+    const named = this.#named;
     const additional = named ? undefined : additionalOf(this.#schema);
     for (const [key, value] of Object.entries(this.#object)) {
       const schema = named ? propertyOf(this.#schema, key) : additional;
       const name = named ? escapeName(key) : key;
+      // A named field that is null is one that is not there: `has` tells no difference.
+      if (named && value === null) continue;
       if (schema !== undefined && name !== undefined) values.set(name, celValue(value, schema));
     }
     this.#values = values;
@@ -133,7 +139,20 @@ class ObjectValue extends MapValue {
     return this.#entries().keys();
   }
 
+  /** Nulls must be absent or null there; of what the schema lacks, values that are in both are compared. */
+  override equalUnseen(other: MapValue): boolean {
+    if (!this.#named || !(other instanceof ObjectValue)) return true;
+    const [seen, others] = [this.#entries(), other.#object];
+    return Object.entries(this.#object).every(([key, value]) => {
+      const name = escapeName(key) ?? "";
+      if (seen.has(name) || !Object.hasOwn(others, key)) return true;
+      const known = value === null && propertyOf(this.#schema, key) !== undefined;
+      return known ? !other.has(name) : deepEqual(value, others[key]);
+    });
+  }
+
+  /** Fields that are null, and those that the schema lacks, count: two objects that differ in these are not equal. */
   get size(): number {
-    return this.#entries().size;
+    return Object.keys(this.#object).length;
   }
 }

@@ -1,9 +1,11 @@
 import { quoted } from "@dray/api";
 import type { FieldErrors } from "@dray/api/validation";
 import { patternMatches } from "@dray/cel";
-import { deepEqual } from "../../storage/json.ts";
 import { Correlation } from "./correlation.ts";
+import { isAmong } from "./enumeration.ts";
 import { hasFormat, knownFormat } from "./formats.ts";
+import { checkNumber, typesOf } from "./numbers.ts";
+import { Outcome, report } from "./outcome.ts";
 import {
   additionalOf,
   child,
@@ -16,44 +18,6 @@ import {
   type Schema,
 } from "./schema.ts";
 
-/** Which form of field error one becomes. */
-type Sort = "required" | "enum" | "long" | "many" | "type" | "other" | "general";
-
-interface Problem {
-  readonly sort: Sort;
-  /** The path of the value, as messages have it. */
-  readonly path: string;
-  readonly value?: unknown;
-  readonly message: string;
-  readonly limit?: number;
-  readonly allowed?: readonly unknown[];
-}
-
-/** What is wrong with a value, and how many checks it passed: of alternatives the nearest one is reported. */
-class Outcome {
-  /** By their messages: what is said once is not said again. Most values have none. */
-  #problems: Map<string, Problem> | undefined;
-  matches = 0;
-
-  get problems(): Iterable<Problem> {
-    return this.#problems?.values() ?? [];
-  }
-
-  add(problem: Problem): void {
-    this.#problems ??= new Map();
-    if (!this.#problems.has(problem.message)) this.#problems.set(problem.message, problem);
-  }
-
-  merge(other: Outcome): void {
-    for (const problem of other.problems) this.add(problem);
-    this.matches += other.matches;
-  }
-
-  get valid(): boolean {
-    return this.#problems === undefined;
-  }
-}
-
 /** Checks a value against a schema, in the words of kube-openapi. Unchanged parts of an update are not refused. */
 export function checkValue(
   errors: FieldErrors,
@@ -64,39 +28,6 @@ export function checkValue(
 ): void {
   if (schema === undefined) return;
   for (const problem of validate(schema, "", value, correlation).problems) report(errors, path, problem);
-}
-
-function report(errors: FieldErrors, base: string, problem: Problem): void {
-  const own = problem.path.replace(/^\./, "");
-  const path = own === "" ? base : child(base, own);
-  const { sort, value, message, limit = -1 } = problem;
-  switch (sort) {
-    case "required":
-      errors.required(path);
-      break;
-    case "enum":
-      errors.notSupported(
-        path,
-        value,
-        (problem.allowed ?? []).map((one) => (typeof one === "string" ? one : JSON.stringify(one))),
-      );
-      break;
-    case "long":
-      errors.tooLong(path, limit);
-      break;
-    case "many":
-      errors.tooMany(path, Number(value), limit);
-      break;
-    case "type":
-      errors.typeInvalid(path, value ?? "", message);
-      break;
-    case "other":
-      errors.invalid(path, value ?? "", message);
-      break;
-    case "general":
-      // Upstream knows no path here.
-      errors.invalid(base === "" ? "<nil>" : base, "", message);
-  }
 }
 
 /** `correlation` is undefined where there is no old value, or where what is below is checked as new. */
@@ -126,13 +57,6 @@ function ratcheted(outcome: Outcome, correlation: Correlation | undefined): Outc
   return passed;
 }
 
-const typesOf = (schema: Schema): readonly string[] =>
-  schema["x-kubernetes-int-or-string"]
-    ? ["integer", "string"]
-    : schema.type === undefined || schema.type === ""
-      ? []
-      : [schema.type];
-
 function checkType(outcome: Outcome, schema: Schema, path: string, form: Form): void {
   const types = typesOf(schema);
   const format = knownFormat(schema);
@@ -160,11 +84,7 @@ function checkType(outcome: Outcome, schema: Schema, path: string, form: Form): 
 
 function checkEnum(outcome: Outcome, schema: Schema, path: string, value: unknown): void {
   const allowed = schema.enum;
-  if (
-    allowed !== undefined &&
-    allowed.length > 0 &&
-    !allowed.some((one) => one !== null && deepEqual(one, value))
-  ) {
+  if (allowed !== undefined && allowed.length > 0 && !isAmong(allowed, value)) {
     outcome.add({ sort: "enum", path, value, message: `${path} in body should be one of`, allowed });
   } else if (value !== null) outcome.matches++;
 }
@@ -193,60 +113,6 @@ function checkText(outcome: Outcome, schema: Schema, path: string, value: string
     outcome.add({ sort: "type", path, value, message });
   }
   outcome.matches++;
-}
-
-const isWhole = (value: number | bigint): boolean => typeof value === "bigint" || Number.isInteger(value);
-
-const ranges: Readonly<Record<string, (value: number | bigint) => boolean>> = {
-  int32: (value) => isWhole(value) && value >= -(2 ** 31) && value < 2 ** 31,
-  int64: (value) => isWhole(value) && BigInt(value) >= -(2n ** 63n) && BigInt(value) < 2n ** 63n,
-  float: (value) => Math.abs(Number(value)) <= 3.4028234663852886e38,
-};
-
-function checkNumber(outcome: Outcome, schema: Schema, path: string, value: number | bigint): void {
-  const { multipleOf, maximum, minimum, exclusiveMaximum, exclusiveMinimum, type = "" } = schema;
-  const format = knownFormat(schema);
-  const other = (message: string): void =>
-    outcome.add({ sort: "other", path, value, message: `${path} in body ${message}` });
-  const whole = typeof value === "bigint" || Number.isInteger(value);
-  const fits = ranges[format ?? (typesOf(schema).join() === "integer" ? "int64" : "")] ?? (() => true);
-  /** Whether a number is one of the type; if not, that is said. */
-  const inRange = (number: number | bigint, what: string): boolean => {
-    if (fits(number)) return true;
-    const of = format === undefined ? "(default format)" : `with format ${format}`;
-    outcome.add({ sort: "general", path, message: `${what} value must be of type ${type} ${of} in ${path}` });
-    return false;
-  };
-  inRange(value, "Checked");
-  // Whole numbers are compared with the whole part of a bound that is one of the type.
-  const bound = (limit: number, what: string): number =>
-    inRange(limit, what) && whole ? Math.trunc(limit) : limit;
-  if (multipleOf !== undefined) {
-    const factor = bound(multipleOf, "MultipleOf");
-    if (factor <= 0) {
-      const message = `factor MultipleOf declared for ${path} must be positive: ${factor}`;
-      outcome.add({ sort: "other", path, value: factor, message });
-    } else if (!isMultiple(value, factor, whole)) other(`should be a multiple of ${factor}`);
-  }
-  if (minimum !== undefined) {
-    const limit = bound(minimum, "Minimum boundary");
-    if (exclusiveMinimum ? value <= limit : value < limit) {
-      other(`should be greater than ${exclusiveMinimum ? "" : "or equal to "}${limit}`);
-    }
-  }
-  if (maximum !== undefined) {
-    const limit = bound(maximum, "Maximum boundary");
-    if (exclusiveMaximum ? value >= limit : value > limit) {
-      other(`should be less than ${exclusiveMaximum ? "" : "or equal to "}${limit}`);
-    }
-  }
-  outcome.matches++;
-}
-
-function isMultiple(value: number | bigint, factor: number, whole: boolean): boolean {
-  if (whole && Number.isInteger(factor)) return BigInt(value) % BigInt(factor) === 0n;
-  const quotient = factor < 1 ? (1 / factor) * Number(value) : Number(value) / factor;
-  return Math.abs(quotient - Math.round(quotient)) < 1e-9;
 }
 
 function checkList(

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type Answer, testServer } from "../../test-server.ts";
+import { Hooks } from "./test-hooks.ts";
+
+const hooks = new Hooks();
+before(() => hooks.start());
+after(() => hooks.stop());
+
+const configurations = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
+
+/** What comes of a config map when a webhook answers so, and whether there is one then. */
+async function createdWith(response: {
+  readonly operations: unknown;
+  readonly patchType?: string;
+}): Promise<{ readonly answer: Answer; readonly stored: boolean }> {
+  const tested = await testServer();
+  await tested.namespace("n");
+  const { operations, patchType = "JSONPatch" } = response;
+  const patch = Buffer.from(JSON.stringify(operations)).toString("base64");
+  const body = { metadata: { name: "hooks" }, webhooks: [hooks.hook("patch", () => ({ patchType, patch }))] };
+  assert.equal((await tested.call("POST", configurations, { body })).status, 201);
+  const answer = await tested.call("POST", "/api/v1/namespaces/n/configmaps", {
+    body: { metadata: { name: "c" } },
+  });
+  const list = await tested.call("GET", "/api/v1/configmaps");
+  const names = list.body.items.map(({ metadata }: { metadata: { name: string } }) => metadata.name);
+  await tested.server.close();
+  return { answer, stored: names.includes("c") };
+}
+
+test("an object cannot be moved into another namespace", async () => {
+  const { answer, stored } = await createdWith({
+    operations: [{ op: "replace", path: "/metadata/namespace", value: "other" }],
+  });
+  assert.equal(answer.status, 400);
+  assert.equal(
+    answer.body.message,
+    "the namespace of the provided object does not match the namespace sent on the request",
+  );
+  assert.equal(stored, false);
+});
+
+test("what is no operation is an error of the webhook", async () => {
+  assert.equal(
+    (await createdWith({ operations: [null] })).answer.body.message,
+    "Internal error occurred: Unexpected kind: unknown",
+  );
+  assert.equal(
+    (await createdWith({ operations: [5] })).answer.body.message,
+    'Internal error occurred: failed calling webhook "patch.webhooks.example.com": received undecodable patch in webhook response: json: cannot unmarshal number into Go value of type jsonpatch.Operation',
+  );
+});
+
+test("another type of patch is refused where it has operations", async () => {
+  assert.equal((await createdWith({ operations: [], patchType: "Merge" })).answer.status, 201);
+  const { answer } = await createdWith({ operations: [{}], patchType: "Merge" });
+  assert.equal(
+    answer.body.message,
+    'Internal error occurred: failed calling webhook "patch.webhooks.example.com": unsupported patch type "Merge"',
+  );
+});

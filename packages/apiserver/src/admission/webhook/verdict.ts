@@ -1,0 +1,171 @@
+import type { Status } from "@dray/api/meta/v1";
+import { CallFailure } from "./errors.ts";
+import type { Review } from "./review.ts";
+
+/** What a webhook has answered. */
+export interface Verdict {
+  readonly allowed: boolean;
+  readonly result?: Partial<Status>;
+  readonly warnings: readonly string[];
+  /** Only of mutating webhooks. */
+  readonly patch?: WebhookPatch;
+}
+
+/** What a webhook wants to be changed: operations of a JSON patch, as text, if that is the type. */
+export interface WebhookPatch {
+  readonly type: string;
+  readonly text: string;
+}
+
+interface Answer {
+  readonly kind?: unknown;
+  readonly apiVersion?: unknown;
+  readonly response?: {
+    readonly uid?: string;
+    readonly allowed?: boolean;
+    readonly status?: Partial<Status>;
+    readonly patch?: string;
+    readonly patchType?: string;
+    readonly warnings?: readonly string[];
+  } | null;
+}
+
+const apiGroup = "admission.k8s.io";
+
+/** Reads an answer. Throws CallFailure where it is none to the question. */
+export function verdictOf(text: string, review: Review, mutating: boolean): Verdict {
+  const answer = readAnswer(text, review);
+  const problem = answerProblem(answer, review, mutating);
+  if (problem !== undefined) throw new CallFailure(`received invalid webhook response: ${problem}`);
+  const { allowed = false, status, patch = "", patchType, warnings = [] } = answer.response!;
+  return {
+    allowed,
+    ...(status ? { result: status } : {}),
+    warnings,
+    ...(mutating && patch !== ""
+      ? { patch: { type: patchType ?? "JSONPatch", text: Buffer.from(patch, "base64").toString() } }
+      : {}),
+  };
+}
+
+/** An AdmissionReview, whatever is in it; the errors are those of Go's decoder. */
+function readAnswer(text: string, { version }: Review): Answer {
+  const unreadable = (why: string): CallFailure => new CallFailure(`failed to call webhook: ${why}`);
+  let answer: unknown;
+  try {
+    answer = JSON.parse(text);
+  } catch {
+    // Upstream takes what is no JSON for YAML, and so for a string.
+    answer = text;
+  }
+  answer ??= {};
+  if (typeof answer !== "object" || Array.isArray(answer)) {
+    const type = Array.isArray(answer) ? "array" : typeof answer;
+    const target =
+      'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+    throw unreadable(
+      `couldn't get version/kind; json parse error: json: cannot unmarshal ${type} into Go value of type ${target}`,
+    );
+  }
+  for (const field of ["apiVersion", "kind"] as const) {
+    const wrong = unfit((answer as Answer)[field], "string");
+    if (wrong === undefined) continue;
+    throw unreadable(
+      `couldn't get version/kind; json parse error: json: cannot unmarshal ${wrong} into Go struct field .${field} of type string`,
+    );
+  }
+  const { kind = "", apiVersion = "" } = answer as Answer;
+  const other = version === "v1" ? "v1beta1" : "v1";
+  if (kind === "AdmissionReview" && apiVersion === `${apiGroup}/${other}`) {
+    throw unreadable(
+      `converting (${other}.AdmissionReview) to (${version}.AdmissionReview): unknown conversion`,
+    );
+  }
+  const known = [`${apiGroup}/${version}`, ""].includes(String(apiVersion));
+  if ((kind !== "AdmissionReview" && kind !== "") || !known) {
+    throw unreadable(
+      `no kind ${JSON.stringify(kind || "AdmissionReview")} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`,
+    );
+  }
+  const problem = responseProblem((answer as Answer).response);
+  if (problem !== undefined) throw unreadable(problem);
+  return answer as Answer;
+}
+
+/** The fields of an AdmissionResponse: the form that each must have in JSON, and its type in Go. */
+const responseFields = {
+  uid: ["string", "types.UID"],
+  allowed: ["bool", "bool"],
+  status: ["object", "v1.Status"],
+  patch: ["string", "[]uint8"],
+  patchType: ["string", "v1.PatchType"],
+  auditAnnotations: ["object", "map[string]string"],
+  warnings: ["array", "[]string"],
+} as const;
+
+const statusFields = {
+  status: ["string", "string"],
+  message: ["string", "string"],
+  reason: ["string", "v1.StatusReason"],
+  details: ["object", "v1.StatusDetails"],
+  code: ["number", "int32"],
+} as const;
+
+/** What Go's decoder would say of the fields of a response; undefined where they fit. */
+function responseProblem(response: unknown): string | undefined {
+  if (response === undefined || response === null) return undefined;
+  const cannot = (form: string, field: string, type: string): string =>
+    `json: cannot unmarshal ${form} into Go struct field ${field} of type ${type}`;
+  const form = unfit(response, "object");
+  if (form !== undefined) return cannot(form, "AdmissionReview.response", "v1.AdmissionResponse");
+  const wrong = (
+    fields: Readonly<Record<string, readonly [string, string]>>,
+    object: object,
+    path: string,
+  ): string | undefined => {
+    for (const [name, [wanted, type]] of Object.entries(fields)) {
+      const found = unfit((object as Readonly<Record<string, unknown>>)[name], wanted);
+      if (found !== undefined) return cannot(found, `${path}.${name}`, type);
+    }
+    return undefined;
+  };
+  const own = response as { readonly status?: object | null; readonly patch?: string };
+  const problem =
+    wrong(responseFields, own, "AdmissionResponse.response") ??
+    wrong(statusFields, own.status ?? {}, "Status.response.status");
+  if (problem !== undefined) return problem;
+  const garbage = /[^A-Za-z0-9+/=\r\n]/.exec(own.patch ?? "");
+  return garbage === null ? undefined : `illegal base64 data at input byte ${garbage.index}`;
+}
+
+/** The form of a value in the words of Go's decoder, where it is not the wanted one; absent and null fit everywhere. */
+function unfit(value: unknown, wanted: string): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  const form = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
+  return form === wanted ? undefined : form;
+}
+
+/** What keeps it from being an answer to the question; v1beta1 never asked for so much. */
+function answerProblem(
+  { kind = "", apiVersion = "", response }: Answer,
+  review: Review,
+  mutating: boolean,
+): string | undefined {
+  if (!response) return "webhook response was absent";
+  if (review.version === "v1beta1") return undefined;
+  const { uid = "", patch = "", patchType } = response;
+  if (uid !== review.uid)
+    return `expected response.uid=${JSON.stringify(review.uid)}, got ${JSON.stringify(uid)}`;
+  const wanted = `${apiGroup}/v1, Kind=AdmissionReview`;
+  const got = `${apiVersion || "/"}, Kind=${kind}`;
+  if (got !== wanted) return `expected webhook response of ${wanted}, got ${got}`;
+  if (!mutating) {
+    if (patch !== "") return "validating webhook may not return response.patch";
+    return patchType === undefined ? undefined : "validating webhook may not return response.patchType";
+  }
+  if (patch !== "" && patchType === undefined)
+    return "webhook returned response.patch but not response.patchType";
+  if (patch === "" && patchType !== undefined)
+    return "webhook returned response.patchType but not response.patch";
+  return patchType === "" ? 'webhook returned invalid response.patchType of ""' : undefined;
+}
