@@ -5,8 +5,8 @@ import { bundled } from "./bundle.js";
 
 const repository = fileURLToPath(new URL("..", import.meta.url));
 
-// With V8's own limits a third of the API server's memory is garbage; these cost a few percent of its time.
-const serverFlags = ["--max-semi-space-size=8", "--heap-growing-percent=100"];
+// With V8's own limits a good part of the API server's memory is garbage; the other is set when it has started.
+const serverFlags = ["--max-semi-space-size=8"];
 
 /** The arguments of Node for `dray` with these arguments: flags, and the bundle of the sources. */
 export async function program(args) {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Certificate, createAuthority, createSigningKey, issueCertificate } from "@dray/apiserver/pki";
 import { writeKubeconfig } from "@dray/client";
-import { writeFileAtomic } from "./files.ts";
+import { type NewFile, writeFilesAtomic } from "./files.ts";
 import type { Layout } from "./layout.ts";
 
 /** What the components of one cluster prove themselves with; kept in `pki/` of the data directory. */
@@ -27,16 +27,16 @@ export async function ensureCredentials(
   now: number,
 ): Promise<Credentials> {
   const file = (name: string): string => join(layout.pki, name);
+  const made: NewFile[] = [];
   const pair = async (name: string, make: () => Promise<Certificate>): Promise<Certificate> => {
     const [certificate, key] = [file(`${name}.crt`), file(`${name}.key`)];
     if (existsSync(certificate) && existsSync(key)) {
       return { certificate: readFileSync(certificate, "utf8"), key: readFileSync(key, "utf8") };
     }
-    const made = await make();
+    const issued = await make();
     // The key first: a certificate alone would look complete.
-    writeFileAtomic(key, made.key);
-    writeFileAtomic(certificate, made.certificate, 0o644);
-    return made;
+    made.push({ path: key, text: issued.key }, { path: certificate, text: issued.certificate, mode: 0o644 });
+    return issued;
   };
 
   const authority = await pair("ca", () => createAuthority("dray-ca", now));
@@ -65,7 +65,9 @@ export async function ensureCredentials(
     }),
   );
   const keyFile = file("service-account.key");
-  if (!existsSync(keyFile)) writeFileAtomic(keyFile, await createSigningKey());
+  const known = existsSync(keyFile);
+  const serviceAccountKey = known ? readFileSync(keyFile, "utf8") : await createSigningKey();
+  if (!known) made.push({ path: keyFile, text: serviceAccountKey });
   const nodePairs = new Map<string, { client: Certificate; server: Certificate }>();
   for (const node of nodes) {
     const commonName = `system:node:${node}`;
@@ -86,14 +88,8 @@ export async function ensureCredentials(
       ),
     });
   }
-  return {
-    authority,
-    server,
-    admin,
-    kubeletClient,
-    serviceAccountKey: readFileSync(keyFile, "utf8"),
-    nodes: nodePairs,
-  };
+  writeFilesAtomic(made);
+  return { authority, server, admin, kubeletClient, serviceAccountKey, nodes: nodePairs };
 }
 
 /** Writes the kubeconfigs of the administrator and of the nodes for a server at `url`. */

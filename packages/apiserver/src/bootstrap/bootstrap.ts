@@ -45,7 +45,7 @@ export async function bootstrap(
           verb: "create",
           options,
         },
-        structuredClone(object),
+        thaw(object),
       );
     } catch (error) {
       if (!StatusError.is(error, "AlreadyExists")) throw error;
