@@ -215,9 +215,14 @@ export async function startDeploymentController(context: ControllerContext): Pro
   async function recordRevision(deployment: Deployment, set: ReplicaSet): Promise<void> {
     const revision = String(revisionOf(set));
     if (deployment.metadata.annotations?.[revisionAnnotation] === revision) return;
-    const changed = await client.resource(Deployment).patch(refTo(deployment), "merge", {
-      metadata: { uid: deployment.metadata.uid, annotations: { [revisionAnnotation]: revision } },
-    });
+    const annotations = { ...deployment.metadata.annotations, [revisionAnnotation]: revision };
+    // With the status, as upstream's controller does: there annotations do not count in the generation.
+    const changed = await client
+      .resource(Deployment)
+      .update(
+        { ...deployment, metadata: { ...deployment.metadata, annotations } },
+        { subresource: "status" },
+      );
     await deployments.until(() => hasReached(deployments, changed));
   }
 
