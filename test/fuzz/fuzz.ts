@@ -3,12 +3,21 @@ import { runInNewContext } from "node:vm";
 import type { Scenario } from "./corpus.ts";
 import type { Generator } from "./generators.ts";
 import { Random } from "./random.ts";
-import { type Sent, Target } from "./target.ts";
+import { type Answered, type Sent, Target } from "./target.ts";
+
+/** A request and its answer, for those who look at the slowest and the largest. */
+export interface Notable extends Answered {
+  readonly seed: number;
+  readonly sent: Sent;
+}
 
 export interface Report {
   readonly requests: number;
   /** How often each status was answered. */
   readonly statuses: ReadonlyMap<number, number>;
+  /** The slowest answers, one of each round, the slowest first. */
+  readonly slowest: readonly Notable[];
+  readonly largest: Notable | undefined;
   /** Bytes that the heap has grown by since the first server was closed; undefined if there was but one. */
   readonly growth?: number;
 }
@@ -31,6 +40,12 @@ export class Finding extends Error {
 const roundsOfServer = 300;
 /** Caches that live as long as the process (compiled expressions, tables) are allowed to grow by so many bytes. */
 const mostGrowth = 64 * 1024 * 1024;
+/** Milliseconds of processor time that an answer may take, on a slow and busy machine. */
+const longest = 1000;
+/** Bytes that an answer may have: a few times what a request may. */
+const mostBytes = 32 * 1024 * 1024;
+/** How many of the slowest answers are reported. */
+const reported = 5;
 
 /**
  * Sends what a generator makes for so long; each round has a seed of its own, counted up from `seed`, and finds the
@@ -44,19 +59,20 @@ export async function fuzz(
 ): Promise<Report> {
   const until = Date.now() + milliseconds;
   const statuses = new Map<number, number>();
+  let slowest: readonly Notable[] = [];
   let requests = 0;
+  let largest: Notable | undefined;
   let base: number | undefined;
   let growth: number | undefined;
   for (let round = 0; Date.now() < until; ) {
     const target = await Target.start();
     try {
       for (let ofServer = 0; ofServer < roundsOfServer && Date.now() < until; ofServer++, round++) {
-        const random = new Random(seed + round);
-        for (const sent of generator(random, random.pick(corpus))) {
-          const status = await ask(target, sent, seed + round);
-          statuses.set(status, (statuses.get(status) ?? 0) + 1);
-          requests++;
-        }
+        const answers = await runRound(target, generator, corpus, seed + round);
+        for (const { status } of answers) statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        requests += answers.length;
+        slowest = slowestOf([...slowest, ...slowestOf(answers, 1)], reported);
+        for (const each of answers) if (each.bytes > (largest?.bytes ?? 0)) largest = each;
       }
     } finally {
       await target.close();
@@ -67,10 +83,56 @@ export async function fuzz(
     if ((growth ?? 0) > mostGrowth)
       throw new Error(`the heap has grown by ${growth} bytes over ${round} rounds`);
   }
-  return { requests, statuses, ...(growth === undefined ? {} : { growth }) };
+  return { requests, statuses, slowest, largest, ...(growth === undefined ? {} : { growth }) };
 }
 
-async function ask(target: Target, sent: Sent, seed: number): Promise<number> {
+async function runRound(
+  target: Target,
+  generator: Generator,
+  corpus: readonly Scenario[],
+  seed: number,
+): Promise<Notable[]> {
+  const random = new Random(seed);
+  const all = generator(random, random.pick(corpus));
+  const answers: Notable[] = [];
+  for (const [index, sent] of all.entries()) {
+    const answered = await ask(target, sent, seed);
+    const milliseconds =
+      answered.milliseconds > longest
+        ? await leastTime(all.slice(0, index + 1), answered.milliseconds, seed)
+        : answered.milliseconds;
+    if (milliseconds > longest)
+      throw new Finding(seed, sent, `the answer takes ${milliseconds} ms of processor time`);
+    if (answered.bytes > mostBytes) throw new Finding(seed, sent, `the answer has ${answered.bytes} bytes`);
+    answers.push({ ...answered, milliseconds, seed, sent });
+  }
+  return answers;
+}
+
+/**
+ * The least time that the last of these requests takes. Processor time is that of the whole process: what earlier
+ * requests have left to collect and to compile is in it too, so that a slow answer is asked for again on new servers.
+ */
+async function leastTime(sent: readonly Sent[], first: number, seed: number): Promise<number> {
+  let least = first;
+  for (let again = 0; again < 2 && least > longest; again++) {
+    const target = await Target.start();
+    try {
+      usedHeap();
+      let last = 0;
+      for (const each of sent) last = (await ask(target, each, seed)).milliseconds;
+      least = Math.min(least, last);
+    } finally {
+      await target.close();
+    }
+  }
+  return least;
+}
+
+const slowestOf = (answers: readonly Notable[], count: number): readonly Notable[] =>
+  [...answers].sort((a, b) => b.milliseconds - a.milliseconds).slice(0, count);
+
+async function ask(target: Target, sent: Sent, seed: number): Promise<Answered> {
   try {
     return await target.ask(sent);
   } catch (error) {

@@ -3,6 +3,7 @@ import { encodeYAML } from "../../packages/apiserver/src/yaml/emit.ts";
 import { bombs } from "./bombs.ts";
 import type { Scenario, Step } from "./corpus.ts";
 import { customResources } from "./custom.ts";
+import { largeRequests } from "./large.ts";
 import { changedBytes, changedText, mutated } from "./mutate.ts";
 import type { Random } from "./random.ts";
 import type { Sent } from "./target.ts";
@@ -68,6 +69,8 @@ export const generators: Readonly<Record<string, Generator>> = {
   customresources: customResources,
 
   bombs,
+
+  large: largeRequests,
 
   json: (random, scenario) =>
     steps(random, scenario, (step) => {

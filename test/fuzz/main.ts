@@ -1,10 +1,11 @@
 /**
  * `npm run fuzz -- [--seconds N] [--seed N] [NAME...]`: sends broken and odd requests to an API server in this
- * process, each fuzzer for that long (10 seconds), and exits with 1 at the first answer that breaks a rule.
+ * process, each fuzzer for that long (10 seconds), says which answers were the slowest and the largest, and exits with
+ * 1 at the first answer that breaks a rule.
  */
 import { parseArgs } from "node:util";
 import { readCorpus } from "./corpus.ts";
-import { fuzz } from "./fuzz.ts";
+import { fuzz, type Notable, type Report } from "./fuzz.ts";
 import { generators } from "./generators.ts";
 
 const { values, positionals } = parseArgs({
@@ -16,6 +17,22 @@ const seconds = Number(values.seconds);
 const names = positionals.length > 0 ? positionals : Object.keys(generators);
 const unknown = names.find((name) => !Object.hasOwn(generators, name));
 
+function print(name: string, { requests, statuses, growth, slowest, largest }: Report): void {
+  const counts = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`);
+  const heap = growth === undefined ? "" : `, heap ${growth > 0 ? "+" : ""}${Math.round(growth / 1024)} KiB`;
+  const notable = [
+    ...slowest.map((each) => `${Math.round(each.milliseconds)} ms, ${nameOf(each)}`),
+    ...(largest === undefined ? [] : [`${Math.ceil(largest.bytes / 1024)} KiB, ${nameOf(largest)}`]),
+  ];
+  process.stdout.write(`${name}: ${requests} requests (${counts.join(", ")})${heap}\n`);
+  process.stdout.write(notable.map((line) => `  ${line}\n`).join(""));
+}
+
+function nameOf({ seed, status, sent }: Notable): string {
+  const size = `${Math.ceil((sent.body?.length ?? 0) / 1024)} KiB`;
+  return `seed ${seed}: ${status} for ${sent.method} ${sent.url.slice(0, 150)} of ${size}, ${sent.headers["content-type"] ?? ""}`;
+}
+
 if (unknown !== undefined || !Number.isInteger(seed) || !(seconds > 0)) {
   const list = Object.keys(generators).join(", ");
   process.stderr.write(`fuzz: --seconds N, --seed N, and names of fuzzers: ${list}\n`);
@@ -25,11 +42,7 @@ if (unknown !== undefined || !Number.isInteger(seed) || !(seconds > 0)) {
   for (const name of names) {
     process.stdout.write(`${name}: seed ${seed}\n`);
     try {
-      const { requests, statuses, growth } = await fuzz(generators[name]!, corpus, seed, seconds * 1000);
-      const counts = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`);
-      const heap =
-        growth === undefined ? "" : `, heap ${growth > 0 ? "+" : ""}${Math.round(growth / 1024)} KiB`;
-      process.stdout.write(`${name}: ${requests} requests (${counts.join(", ")})${heap}\n`);
+      print(name, await fuzz(generators[name]!, corpus, seed, seconds * 1000));
     } catch (error) {
       process.stdout.write(`${name}: ${error instanceof Error ? error.message : String(error)}\n`);
       process.exitCode = 1;
