@@ -2,36 +2,36 @@
  * Dray's API server beside kube-apiserver on etcd: the same load, written in Go, on both, in alternating rounds. Needs the
  * peers that `interop/build` makes, and Go.
  */
-import { execFile } from "node:child_process";
+import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { promisify } from "node:util";
 import { Users } from "../interop/credentials.ts";
 import { buildClients } from "../interop/go-clients.ts";
 import { missingPeers, peerVersion } from "../interop/peers.ts";
 import { type Server, type Side, startServer } from "../interop/server.ts";
 import { machine, markdown, median } from "./allocator/clock.ts";
 
-const execute = promisify(execFile);
-
 /** What the load program does, one after the other. */
 interface Stage {
   readonly name: string;
   readonly title: string;
-  /** Requests; pods of the run where absent. */
+  /** Requests that count; so many that all pods of the run are there where absent. */
   readonly count?: number;
+  /** Requests before them, for a server that has been running for a while; none if absent. */
+  readonly warm?: number;
   /** At a time; 16 if absent. */
   readonly workers?: number;
 }
 
 const stages: readonly Stage[] = [
-  { name: "create", title: "create" },
-  { name: "get", title: "get", count: 3000 },
-  { name: "update", title: "update", count: 3000 },
-  { name: "patch", title: "strategic merge patch", count: 3000 },
-  { name: "apply", title: "server-side apply", count: 3000 },
+  { name: "create", title: "create", warm: 2000 },
+  { name: "get", title: "get", count: 3000, warm: 1000 },
+  { name: "update", title: "update", count: 3000, warm: 1000 },
+  { name: "patch", title: "strategic merge patch", count: 3000, warm: 1000 },
+  { name: "apply", title: "server-side apply", count: 3000, warm: 1000 },
   { name: "list", title: "list of all pods, protobuf", count: 5, workers: 1 },
   { name: "list-json", title: "list of all pods, JSON", count: 5, workers: 1 },
   { name: "watch", title: "event to one of 1,000 watchers" },
@@ -96,12 +96,7 @@ async function measure(side: Side, load: string, pods: string): Promise<Round> {
       const rates = new Map<string, Rate>();
       let [memory, memoryWithStore] = [0, 0];
       for (const stage of stages) {
-        const count = Math.min(stage.count ?? Number(pods), Number(pods));
-        const before = cpuTime(server);
-        const args = [`--stage=${stage.name}`, `--count=${count}`, `--workers=${stage.workers ?? 16}`];
-        const { stdout } = await execute(load, args, { env: { ...process.env, KUBECONFIG: kubeconfig } });
-        const done = stage.name === "watch" ? watchEvents : count;
-        rates.set(stage.name, { perSecond: Number(stdout), cpu: (cpuTime(server) - before) / done });
+        rates.set(stage.name, await play(stage, Number(pods), load, kubeconfig, () => cpuTime(server)));
         if (stage.name !== "create") continue;
         memory = resident(api.pid);
         memoryWithStore = server.programs.reduce((sum, { pid }) => sum + resident(pid), 0);
@@ -113,6 +108,32 @@ async function measure(side: Side, load: string, pods: string): Promise<Round> {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Plays one stage; `cpu` reads the milliseconds that the servers have used so far. */
+async function play(
+  { name, count, warm = 0, workers = 16 }: Stage,
+  pods: number,
+  load: string,
+  kubeconfig: string,
+  cpu: () => number,
+): Promise<Rate> {
+  const first = Math.min(warm, Math.floor(pods / 5));
+  const counted = Math.min(count ?? pods, pods - first);
+  const args = [`--stage=${name}`, `--count=${counted}`, `--warm=${first}`, `--workers=${workers}`];
+  let before = cpu();
+  const env = { ...process.env, KUBECONFIG: kubeconfig };
+  const child = spawn(load, args, { env, stdio: ["pipe", "pipe", "inherit"] });
+  let last = "";
+  for await (const line of createInterface({ input: child.stdout })) {
+    last = line;
+    if (line !== "warm") continue;
+    before = cpu();
+    child.stdin.write("\n");
+  }
+  const perSecond = Number(last);
+  if (!(perSecond > 0)) throw new Error(`the load program has failed at ${name}`);
+  return { perSecond, cpu: (cpu() - before) / (name === "watch" ? watchEvents : counted) };
 }
 
 /** Resident set size in MiB (VmRSS of proc(5)). */

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"flag"
 	"fmt"
@@ -27,6 +28,7 @@ import (
 
 var (
 	count    = flag.Int("count", 10_000, "requests; the create stage comes first, with the most")
+	warm     = flag.Int("warm", 0, "requests before them that are not counted in the rate")
 	workers  = flag.Int("workers", 16, "requests at a time")
 	watchers = flag.Int("watchers", 1000, "watches of the same objects")
 	changes  = flag.Int("changes", 20, "changes that each watcher is told")
@@ -62,41 +64,41 @@ func main() {
 		_, err := request.DoRaw(ctx)
 		return err
 	}
-	var rate float64
+	var perSecond float64
 	switch *stage {
 	case "create":
 		prepare(ctx, client)
-		rate = measure(func(i int) error {
+		perSecond = measure(func(i int) error {
 			return send(core.Post().Namespace(namespace).Resource("pods").SetHeader("Content-Type", protobufs).Body(encoded(i, "created")))
 		})
 	case "get":
-		rate = measure(func(i int) error { return send(pod(core.Get(), i)) })
+		perSecond = measure(func(i int) error { return send(pod(core.Get(), i)) })
 	case "update":
-		rate = measure(func(i int) error {
+		perSecond = measure(func(i int) error {
 			return send(pod(core.Put(), i).SetHeader("Content-Type", protobufs).Body(encoded(i, "updated")))
 		})
 	case "patch":
-		rate = measure(func(i int) error {
+		perSecond = measure(func(i int) error {
 			return send(pod(core.Patch(types.StrategicMergePatchType), i).
 				Body(fmt.Appendf(nil, `{"metadata":{"annotations":{"patched":"%d"}}}`, i)))
 		})
 	case "apply":
-		rate = measure(func(i int) error {
+		perSecond = measure(func(i int) error {
 			return send(pod(core.Patch(types.ApplyYAMLPatchType), i).Param("fieldManager", "load").Body(fmt.Appendf(nil,
 				`{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"namespace":%q,"labels":{"applied":"%d"}}}`, name(i), namespace, i)))
 		})
 	case "list":
-		rate = measure(func(int) error { return send(core.Get().Namespace(namespace).Resource("pods")) })
+		perSecond = measure(func(int) error { return send(core.Get().Namespace(namespace).Resource("pods")) })
 	case "list-json":
-		rate = measure(func(int) error {
+		perSecond = measure(func(int) error {
 			return send(core.Get().Namespace(namespace).Resource("pods").SetHeader("Accept", "application/json"))
 		})
 	case "watch":
-		rate = watch(ctx, config, client)
+		perSecond = watch(ctx, config, client)
 	default:
 		check(fmt.Errorf("no such stage: %q", *stage))
 	}
-	fmt.Println(rate)
+	fmt.Println(perSecond)
 }
 
 func prepare(ctx context.Context, client kubernetes.Interface) {
@@ -108,20 +110,31 @@ func prepare(ctx context.Context, client kubernetes.Interface) {
 	check(err)
 }
 
-// measure calls f for 0 to count-1 from all workers, and answers calls per second.
+// measure calls f from all workers, for 0 to warm-1 and then for the count numbers that follow, and answers how many calls a
+// second the latter were. Servers' CPU clocks are read in between, so it says when the warm-up is over and waits for a line.
 func measure(f func(i int) error) float64 {
+	if *warm > 0 {
+		rate(0, *warm, f)
+		fmt.Println("warm")
+		_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+	}
+	return rate(*warm, *count, f)
+}
+
+func rate(first, count int, f func(i int) error) float64 {
 	var next atomic.Int64
+	next.Store(int64(first))
 	var group sync.WaitGroup
 	start := time.Now()
 	for range *workers {
 		group.Go(func() {
-			for i := int(next.Add(1)) - 1; i < *count; i = int(next.Add(1)) - 1 {
+			for i := int(next.Add(1)) - 1; i < first+count; i = int(next.Add(1)) - 1 {
 				check(f(i))
 			}
 		})
 	}
 	group.Wait()
-	return float64(*count) / time.Since(start).Seconds()
+	return float64(count) / time.Since(start).Seconds()
 }
 
 func name(i int) string { return fmt.Sprintf("pod-%05d", i) }
