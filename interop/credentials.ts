@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Certificate, issueCertificate } from "@dray/apiserver";
 import { type Client, createClient, httpsTransport, loadKubeconfig, writeKubeconfig } from "@dray/client";
@@ -30,6 +31,27 @@ export class Users {
       key,
     });
     return file;
+  }
+
+  /** Paths of a certificate and its key with which the node `name` serves on the loopback address. */
+  async serving(name: string): Promise<{ readonly certificate: string; readonly key: string }> {
+    const issued = await issueCertificate(
+      this.#authority,
+      {
+        commonName: `system:node:${name}`,
+        organizations: ["system:nodes"],
+        dnsNames: [name],
+        ipAddresses: ["127.0.0.1"],
+        usages: ["server"],
+      },
+      Date.now(),
+    );
+    const write = (suffix: string, text: string): string => {
+      const file = join(this.#folder, `${name}-serving.${suffix}`);
+      writeFileSync(file, text, { mode: 0o600 });
+      return file;
+    };
+    return { certificate: write("crt", issued.certificate), key: write("key", issued.key) };
   }
 
   /** A client that is the user `name` in `groups`. */

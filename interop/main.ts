@@ -5,6 +5,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { startAgent } from "./agent.ts";
 import { startControlPlane } from "./control-plane.ts";
 import { buildClients, runClients } from "./go-clients.ts";
 import { failures, type LineCounts } from "./log-lines.ts";
@@ -39,7 +40,7 @@ async function run(side: Side, clients: string | undefined): Promise<SideResult>
   const chosen = scenarios.filter(({ name }) => options.only?.test(name) ?? true);
   const outcomes: Outcome[] = [];
   let rounds = 0;
-  let trouble: readonly string[] = [];
+  const trouble: string[] = [];
   const started = performance.now();
   const plane = await startControlPlane(side, folder);
   try {
@@ -51,11 +52,17 @@ async function run(side: Side, clients: string | undefined): Promise<SideResult>
         for (const outcome of played) merge(outcomes, outcome);
       } while (performance.now() - started < options.minutes * 60_000);
       if (clients !== undefined) {
-        outcomes.push(...(await runClients(clients, plane.kubeconfig, told)));
+        const agent = await startAgent(plane, folder);
+        try {
+          outcomes.push(...(await runClients(clients, plane.kubeconfig, told)));
+        } finally {
+          await agent.stop();
+          trouble.push(...agent.failures);
+        }
       }
     } finally {
       for (const node of nodes) await node.stop();
-      trouble = nodes.flatMap((node) => node.failures);
+      trouble.push(...nodes.flatMap((node) => node.failures));
     }
     for (const { name, ended } of plane.programs)
       if (ended !== undefined) outcomes.push({ name: `${name} keeps running`, seconds: 0, failure: ended });

@@ -14,7 +14,7 @@ export interface SideResult {
   readonly seconds: number;
   /** By component. */
   readonly lines: ReadonlyMap<string, LineCounts>;
-  /** What the hollow nodes could not do. */
+  /** What the nodes could not do. */
   readonly trouble: readonly string[];
 }
 
@@ -105,7 +105,7 @@ function markdown(results: readonly SideResult[], known: ReadonlyMap<string, rea
 
 Written by \`npm run interop -- --write\` (see \`interop/README.md\`). Dray's API server at commit ${commit}, beside
 kube-apiserver ${peerVersion("kube-apiserver")} on etcd ${peerVersion("etcd")}; on both run kube-controller-manager ${peerVersion("kube-controller-manager")},
-kube-scheduler ${peerVersion("kube-scheduler")}, and hollow nodes (${rounds.join("; ")}).
+kube-scheduler ${peerVersion("kube-scheduler")}, hollow nodes, and a node agent for the clients (${rounds.join("; ")}).
 
 | scenario | Dray | kube-apiserver |
 | --- | --- | --- |

@@ -82,6 +82,15 @@ async function startPeer(folder: string): Promise<Server> {
     { commonName: "kube-apiserver", dnsNames: ["localhost"], ipAddresses: ["127.0.0.1"], usages: ["server"] },
     now,
   );
+  const kubeletClient = await issueCertificate(
+    authority,
+    {
+      commonName: "kube-apiserver-kubelet-client",
+      organizations: ["system:masters"],
+      usages: ["client"],
+    },
+    now,
+  );
   const write = (name: string, content: string): string => {
     const file = join(folder, name);
     writeFileSync(file, content, { mode: 0o600 });
@@ -117,6 +126,10 @@ async function startPeer(folder: string): Promise<Server> {
       `--tls-cert-file=${write("server.crt", serving.certificate)}`,
       `--tls-private-key-file=${write("server.key", serving.key)}`,
       `--client-ca-file=${files.ca}`,
+      `--kubelet-client-certificate=${write("kubelet-client.crt", kubeletClient.certificate)}`,
+      `--kubelet-client-key=${write("kubelet-client.key", kubeletClient.key)}`,
+      `--kubelet-certificate-authority=${files.ca}`,
+      "--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname",
       "--authorization-mode=Node,RBAC",
       "--enable-admission-plugins=NodeRestriction",
       "--allow-privileged=true",

@@ -2,11 +2,18 @@
 package main
 
 import (
+	"fmt"
+	"os"
+
 	"dray.test/interop/clients/steps"
 	"k8s.io/client-go/rest"
 )
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == "serve" {
+		fmt.Fprintln(os.Stderr, serve())
+		os.Exit(1)
+	}
 	steps.Run(
 		steps.Step{Name: "discovery and RESTMapper", Run: discover},
 		steps.Step{Name: "OpenAPI v3", Run: openAPI},
@@ -24,6 +31,9 @@ func main() {
 		steps.Step{Name: "TokenRequest and TokenReview", Run: tokens},
 		steps.Step{Name: "SubjectAccessReview", Run: accessReviews},
 		steps.Step{Name: "CertificateSigningRequest approved and signed", Run: signing},
+		steps.Step{Name: "exec", Run: execute},
+		steps.Step{Name: "attach", Run: attach},
+		steps.Step{Name: "port-forward", Run: forward},
 	)
 }
 

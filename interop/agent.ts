@@ -1,0 +1,77 @@
+/** A node with containers, for the clients that need more than hollow nodes have: `dray kubelet`, beside any API server. */
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Node, Pod } from "@dray/api/core/v1";
+import { program as drayProgram } from "../bin/program.js";
+import type { ControlPlane } from "./control-plane.ts";
+import { eventually } from "./eventually.ts";
+import { start } from "./processes.ts";
+
+/** Of its Node; the clients ask for it by this name. */
+const name = "interop-agent";
+/** Keeps the pods away that do not mean this node. */
+const taint = { key: "interop", value: "agent", effect: "NoSchedule" };
+
+export interface Agent {
+  /** That it had ended too early, or kept a pod: there should be none. */
+  readonly failures: readonly string[];
+  /** Deletes its pods, so that no container goes on, and stops it. */
+  stop(): Promise<void>;
+}
+
+/** Starts it with its files in `folder`; resolves when the node is ready, and rejects if it is not within a minute. */
+export async function startAgent({ admin, users }: ControlPlane, folder: string): Promise<Agent> {
+  const root = join(folder, "agent");
+  mkdirSync(root);
+  const serving = await users.serving(name);
+  const nodes = admin.resource(Node);
+  // The agent takes the Node that is there: so its taint is older than its readiness.
+  await nodes.create({ metadata: { name }, spec: { taints: [taint] } });
+  const flags = [
+    `--node-name=${name}`,
+    `--kubeconfig=${await users.kubeconfig(`system:node:${name}`, ["system:nodes"])}`,
+    `--root-dir=${root}`,
+    `--tls-cert-file=${serving.certificate}`,
+    `--tls-private-key-file=${serving.key}`,
+    "--kubernetes-version=1.36",
+  ];
+  const program = start(
+    "dray kubelet",
+    process.execPath,
+    [...process.execArgv, ...(await drayProgram(["kubelet", ...flags]))],
+    join(folder, "kubelet.log"),
+  );
+  const assertRuns = (): void => {
+    if (program.ended !== undefined)
+      throw new Error(`${program.name} ${program.ended}:\n${readFileSync(program.log, "utf8").slice(-2000)}`);
+  };
+  const pods = admin.resource(Pod);
+  const ownPods = { fieldSelector: `spec.nodeName=${name}` };
+  const emptied = async (): Promise<boolean> => {
+    assertRuns();
+    return (await pods.list(ownPods)).items.length === 0;
+  };
+  const failures: string[] = [];
+  const stop = async (): Promise<void> => {
+    try {
+      for (const { metadata } of (await pods.list(ownPods)).items)
+        await pods.delete({ namespace: metadata.namespace, name: metadata.name });
+      await eventually(`${name} has no pods`, emptied);
+    } catch (error) {
+      failures.push((error as Error).message);
+    }
+    await program.stop();
+  };
+  try {
+    await eventually(`${name} is ready`, async () => {
+      assertRuns();
+      const { spec, status } = await nodes.get({ name });
+      const ready = status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True");
+      return ready === true && spec.taints?.length === 1;
+    });
+    return { failures, stop };
+  } catch (error) {
+    await program.stop();
+    throw error;
+  }
+}
