@@ -16,7 +16,7 @@ type Failed = Pick<ApiRequest, "method" | "url" | "headers">;
 export function failureResponse(
   request: Failed,
   error: unknown,
-  warnings: readonly string[],
+  warnings: ReadonlySet<string>,
   log: Log,
 ): ApiResponse {
   const unread = unreadPath(request, error);
@@ -27,7 +27,7 @@ export function failureResponse(
   const retry = status.details?.retryAfterSeconds;
   const headers = {
     ...(retry ? { "retry-after": String(retry) } : {}),
-    ...headersOf({ warnings: [...warnings] }),
+    ...headersOf({ warnings }),
   };
   try {
     return encoded(status.code ?? 500, object, accepted, headers);

@@ -276,7 +276,7 @@ class Server implements ApiServer {
 
   async handle(request: ApiRequest): Promise<ApiResponse> {
     const began = this.#clock.now();
-    const warnings: string[] = [];
+    const warnings = new Set<string>();
     let info: RequestInfo | undefined;
     let response: ApiResponse;
     try {
@@ -296,7 +296,7 @@ class Server implements ApiServer {
     return { ...response, headers: { "audit-id": id, ...response.headers } };
   }
 
-  #limited(request: ApiRequest, info: RequestInfo, warnings: string[]): Promise<ApiResponse> {
+  #limited(request: ApiRequest, info: RequestInfo, warnings: Set<string>): Promise<ApiResponse> {
     if (isLongRunning(info)) return this.#answer(this.#joined(request), info, warnings);
     const limit = timeLimit(info.query, this.#options.requestTimeout ?? defaultTimeout);
     return answeredWithin(this.#clock, limit, request, (timed) => this.#answer(timed, info, warnings));
@@ -307,7 +307,7 @@ class Server implements ApiServer {
     return endsWith(request, this.#stop.signal);
   }
 
-  async #answer(request: ApiRequest, info: RequestInfo, warnings: string[]): Promise<ApiResponse> {
+  async #answer(request: ApiRequest, info: RequestInfo, warnings: Set<string>): Promise<ApiResponse> {
     const user = this.#userOf(request, info);
     if (isLongRunning(info)) return this.#serve(request, info, user, warnings);
     const leave = this.#overload.enter(info, user);
@@ -335,7 +335,7 @@ class Server implements ApiServer {
       this.#checkAuthorized(head, this.#userOf(head, info), info);
       return undefined;
     } catch (error) {
-      return failureResponse(head, error, [], this.#log);
+      return failureResponse(head, error, new Set(), this.#log);
     }
   }
 
@@ -343,7 +343,7 @@ class Server implements ApiServer {
     request: ApiRequest,
     info: RequestInfo,
     user: UserInfo,
-    warnings: string[],
+    warnings: Set<string>,
   ): Promise<ApiResponse> {
     this.#checkAuthorized(request, user, info);
     // The router takes a path as it came.

@@ -44,7 +44,7 @@ function each<T>(items: readonly T[], find: (item: T) => Found | undefined): Fou
   for (const item of items) {
     const found = find(item);
     if (found === undefined) return undefined;
-    all.push(...found);
+    for (const value of found) all.push(value);
   }
   return all;
 }

@@ -143,15 +143,11 @@ export class CustomModel implements ResourceModel {
   /** Takes out what the schema lacks, in place; answers the paths of that. Throws MetadataError. */
   #coerce(object: Plain, { stored, keepsNulls = false }: Coercion, schema = this.#schema): string[] {
     const options = { dropMalformed: stored };
-    const unknown: string[] = [];
-    unknown.push(...coerceMetadata(object, "", options));
+    const ofMetadata = coerceMetadata(object, "", options);
     object["metadata"] ??= {};
-    if (!this.#version.preserves) {
-      unknown.push(...prune(object, schema, true));
-      if (!keepsNulls) dropNulls(object, schema);
-    }
-    unknown.push(...coerceEmbedded(object, schema, "", options));
-    return unknown;
+    const pruned = this.#version.preserves ? [] : prune(object, schema, true);
+    if (!this.#version.preserves && !keepsNulls) dropNulls(object, schema);
+    return [...ofMetadata, ...pruned, ...coerceEmbedded(object, schema, "", options)];
   }
 
   setDefaults(object: KubeObject): void {

@@ -45,7 +45,7 @@ export class StatusPage {
     const deprecated = "This version of the statusz endpoint is deprecated. Please use a newer version.";
     const headers = {
       "content-type": `${mediaType};g=${group};v=${version};as=${kind}`,
-      ...headersOf({ warnings: version === "v1alpha1" ? [deprecated] : [] }),
+      ...headersOf({ warnings: new Set(version === "v1alpha1" ? [deprecated] : []) }),
     };
     return encoded(200, object, { mediaType, pretty: true }, headers);
   }

@@ -2,7 +2,7 @@ import { type KubeObject, StatusError } from "@dray/api";
 import { decode } from "../codec.ts";
 import type { FieldValidation } from "../request/options.ts";
 import { bodyLimit } from "../serve.ts";
-import type { Context } from "./context.ts";
+import { type Context, warn } from "./context.ts";
 
 const bodyTypes = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 export type BodyType = "application/json" | "application/yaml" | "application/vnd.kubernetes.protobuf";
@@ -43,6 +43,6 @@ export async function readObject(
 ): Promise<KubeObject> {
   const { registry } = context;
   const decoded = await decode(bodyOf(context), bodyType(context), kind, registry.decoding(validation));
-  context.warnings.push(...decoded.warnings);
+  warn(context, decoded.warnings);
   return decoded.object;
 }

@@ -29,7 +29,7 @@ export interface Context {
   readonly resources: ReadonlyMap<string, ServedResource>;
   readonly kubelet?: KubeletClient;
   /** Texts of Warning headers; handlers add to it. */
-  readonly warnings: string[];
+  readonly warnings: Set<string>;
 }
 
 /** Subresources that upstream shows in no Table, and resources whose `status` it does not. */
@@ -71,8 +71,15 @@ export function accepted({ request, info, served }: Asked, forms: Forms, stream 
   return answer;
 }
 
+/** Adds warnings to the answer, of which each is given once: also of a patch that is tried again. */
+export function warn({ warnings }: Pick<Context, "warnings">, texts: readonly string[]): void {
+  for (const text of texts) warnings.add(text);
+}
+
 /** The headers that every answer of a resource has. */
-export function headersOf(context: Pick<Context, "warnings">): Record<string, string | readonly string[]> {
+export function headersOf(context: {
+  readonly warnings: ReadonlySet<string>;
+}): Record<string, string | readonly string[]> {
   const warning = warningHeaders(context.warnings);
   return warning.length === 0 ? {} : { warning };
 }

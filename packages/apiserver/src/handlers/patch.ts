@@ -21,30 +21,30 @@ import type { UpdateRules } from "../registry/registry.ts";
 import { objectResponse, resourceForms } from "../representation.ts";
 import { type WriteOptions, writeOptions } from "../request/options.ts";
 import { genericError } from "../response.ts";
-import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
+import { accepted, type Context, headersOf, tableOptions, warn } from "./context.ts";
 import { readPatchBody } from "./patch-body.ts";
 import { checkName, writeOf } from "./write.ts";
 
 export type PatchKind = "json" | "merge" | "strategic" | "apply";
 
-const patchTypes: Readonly<Record<string, PatchKind>> = {
-  "application/json-patch+json": "json",
-  "application/merge-patch+json": "merge",
-  "application/strategic-merge-patch+json": "strategic",
-  "application/apply-patch+yaml": "apply",
-};
+const patchTypes: ReadonlyMap<string, PatchKind> = new Map([
+  ["application/json-patch+json", "json"],
+  ["application/merge-patch+json", "merge"],
+  ["application/strategic-merge-patch+json", "strategic"],
+  ["application/apply-patch+yaml", "apply"],
+]);
 
 export type Plain = { readonly [key: string]: unknown };
 
 /** Which of the four kinds of patches the body is. Throws 415. */
 export function patchKind(context: Context): PatchKind {
   const header = context.request.headers["content-type"] ?? "";
-  const kind = patchTypes[header.split(";", 1)[0]!.trim()];
+  const kind = patchTypes.get(header.split(";", 1)[0]!.trim());
   // A strategic merge needs to know more of a type than a schema of OpenAPI says.
   const { schemaless } = context.served.facts;
   if (kind !== undefined && !(schemaless && kind === "strategic")) return kind;
-  const types = Object.keys(patchTypes)
-    .filter((type) => !schemaless || patchTypes[type] !== "strategic")
+  const types = [...patchTypes.keys()]
+    .filter((type) => !schemaless || patchTypes.get(type) !== "strategic")
     .join(", ");
   // What no resource takes the router refuses, in its own words.
   if (kind === undefined) throw genericError("UnsupportedMediaType", "415: Unsupported Media Type");
@@ -173,12 +173,6 @@ function ofSentKind(raw: Plain, served: ServedResource, decoding: DecodeOptions)
   const other = kindOf(served.group, served.version, kind);
   if (other !== undefined) decodePatched(raw, other, decoding);
   return served;
-}
-
-/** A patch may be tried again: its warnings are given once. */
-function warn(context: Context, warnings: readonly string[]): void {
-  const known = new Set(context.warnings);
-  for (const text of new Set(warnings)) if (!known.has(text)) context.warnings.push(text);
 }
 
 export async function readPatch(context: Context, kind: PatchKind): Promise<unknown> {

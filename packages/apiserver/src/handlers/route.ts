@@ -48,7 +48,7 @@ export function route(context: Context): Promise<ApiResponse> {
   if (!schemaless) checkAccept(context);
   checkNames(context);
   const { deprecation } = context.served;
-  if (deprecation !== undefined) context.warnings.push(deprecation);
+  if (deprecation !== undefined) context.warnings.add(deprecation);
   return handler(context);
 }
 

@@ -12,7 +12,7 @@ import { versionProblem } from "../request/version.ts";
 import { serverError } from "../response.ts";
 import { thaw } from "../storage/json.ts";
 import { readObject } from "./body.ts";
-import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
+import { accepted, type Context, headersOf, tableOptions, warn } from "./context.ts";
 import { type Plain, patched, patchKind, patchProblems, readPatch } from "./patch.ts";
 import { checkExport } from "./read.ts";
 import { ScaledParts } from "./scaled.ts";
@@ -71,8 +71,7 @@ export async function scale(context: Context): Promise<ApiResponse> {
         const raw = patched(context, kind, objectType(scaleKind), live as unknown as Plain, body, options);
         const decoding = registry.decoding(options.fieldValidation);
         const decoded = decodePatched(raw, scaleKind, decoding, patchProblems(kind, body));
-        for (const text of decoded.warnings)
-          if (!context.warnings.includes(text)) context.warnings.push(text);
+        warn(context, decoded.warnings);
         next = decoded.object as unknown as Scale;
       } else next = thaw(sent!);
       return withScale(context, object, live, next, options, kind === "apply");

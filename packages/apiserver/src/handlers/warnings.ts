@@ -3,11 +3,10 @@ const totalLimit = 4 * 1024;
 const textLimit = 256;
 
 /**
- * The Warning headers of an answer, in their order: each text once; none for empty texts and for those with control
- * characters. Where all of them together are too long, each is cut, and the last ones are left out.
+ * The Warning headers of an answer, in their order; none for empty texts and for those with control characters. Where all of them together are too long, each is cut, and the last ones are left out.
  */
-export function warningHeaders(texts: readonly string[]): string[] {
-  const distinct = [...new Set(texts)].filter((text) => text !== "");
+export function warningHeaders(texts: ReadonlySet<string>): string[] {
+  const distinct = [...texts].filter((text) => text !== "");
   const lengths = distinct.map((text) => (isSendable(text) ? charactersOf(text).length : 0));
   let total = 0;
   const overflow = lengths.findIndex((length) => {

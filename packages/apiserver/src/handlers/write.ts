@@ -20,9 +20,7 @@ export function writeOf(context: Context, options: WriteOptions): Write {
     verb: info.verb,
     options,
     given: givenOptions(info),
-    warn: (text) => {
-      if (!context.warnings.includes(text)) context.warnings.push(text);
-    },
+    warn: (text) => context.warnings.add(text),
     signal: context.request.signal,
   };
 }

@@ -9,18 +9,21 @@ import { isScalar, sortFor } from "./typed-walk.ts";
  * Fields that are not declared, values of another sort, elements of lists that occur twice.
  */
 export function typedProblem(schema: TypeSchema, object: unknown): string | undefined {
-  const problems = check(schema, object, "");
+  const problems: string[] = [];
+  check(problems, schema, object, "");
   if (problems.length <= 1) return problems[0];
   return ["errors:", ...problems.map((problem) => `  ${problem}`)].join("\n");
 }
 
-function check(schema: TypeSchema, value: unknown, path: string): string[] {
+function check(problems: string[], schema: TypeSchema, value: unknown, path: string): void {
   const sort = sortFor(schema, value);
-  if (value === null) return [];
-  if (sort === "map") return checkMap(schema.map as MapSchema, value, path);
-  if (sort === "list") return checkList(schema.list as ListSchema, value, path);
-  const problem = scalarProblem(schema.scalar ?? "any", value);
-  return problem === undefined ? [] : [at(path, problem)];
+  if (value === null) return;
+  if (sort === "map") checkMap(problems, schema.map as MapSchema, value, path);
+  else if (sort === "list") checkList(problems, schema.list as ListSchema, value, path);
+  else {
+    const problem = scalarProblem(schema.scalar ?? "any", value);
+    if (problem !== undefined) problems.push(at(path, problem));
+  }
 }
 
 function at(path: string, problem: string): string {
@@ -41,23 +44,26 @@ function scalarProblem(sort: ScalarSort, value: unknown): string | undefined {
   }
 }
 
-function checkMap(schema: MapSchema, value: unknown, path: string): string[] {
-  if (!isObject(value)) return [at(path, `expected map, got &{${goText(value)}}`)];
-  const problems: string[] = [];
+function checkMap(problems: string[], schema: MapSchema, value: unknown, path: string): void {
+  if (!isObject(value)) {
+    problems.push(at(path, `expected map, got &{${goText(value)}}`));
+    return;
+  }
   for (const key of Object.keys(value)) {
     const type = schema.fields?.get(key)?.type ?? schema.element;
     if (type === undefined) {
       problems.push(at(`${path}.${key}`, "field not declared in schema"));
-      break;
+      return;
     }
-    problems.push(...check(type, (value as JsonObject)[key], `${path}.${key}`));
+    check(problems, type, (value as JsonObject)[key], `${path}.${key}`);
   }
-  return problems;
 }
 
-function checkList(schema: ListSchema, value: unknown, path: string): string[] {
-  if (!Array.isArray(value)) return [at(path, `expected list, got &{${goText(value)}}`)];
-  const problems: string[] = [];
+function checkList(problems: string[], schema: ListSchema, value: unknown, path: string): void {
+  if (!Array.isArray(value)) {
+    problems.push(at(path, `expected list, got &{${goText(value)}}`));
+    return;
+  }
   const seen = new Set<string>();
   for (const [i, item] of value.entries()) {
     let element = `i:${i}`;
@@ -67,12 +73,11 @@ function checkList(schema: ListSchema, value: unknown, path: string): string[] {
       } catch (error) {
         if (!(error instanceof UnkeyedElementError)) throw error;
         problems.push(at(path, `element ${i}: ${error.message}`));
-        return problems;
+        return;
       }
       if (seen.has(element)) problems.push(at(path, `duplicate entries for key ${elementText(element)}`));
       seen.add(element);
     }
-    problems.push(...check(schema.element, item, `${path}${elementText(element)}`));
+    check(problems, schema.element, item, `${path}${elementText(element)}`);
   }
-  return problems;
 }

@@ -83,7 +83,7 @@ export function coerceEmbedded(
   }
   for (const key of Object.keys(value)) {
     const where = propertyOf(schema, key) === undefined ? keyed(path, key) : child(path, key);
-    unknown.push(...coerceEmbedded(value[key], fieldOf(schema, key), where, options));
+    for (const each of coerceEmbedded(value[key], fieldOf(schema, key), where, options)) unknown.push(each);
   }
   return unknown;
 }
