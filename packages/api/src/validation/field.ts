@@ -7,18 +7,31 @@ import { quoted } from "../quoted.ts";
 /** JSON as Go writes it into messages: no bigint is lost, and `<`, `>`, `&` are escaped; `indent` is in blanks. */
 export function goJson(value: unknown, indent?: number): string {
   if (value === undefined) return "null";
-  // JSON has no word for a bigint: its digits go through as a marked text and lose the mark below.
+  const text = withoutBigints(value, indent) ?? withBigints(value, indent);
+  return text.replace(
+    /[<>&\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** Undefined for what holds a bigint. A function that looks for one takes most of the time of a long text. */
+function withoutBigints(value: unknown, indent: number | undefined): string | undefined {
+  try {
+    return JSON.stringify(value, undefined, indent);
+  } catch {
+    return undefined;
+  }
+}
+
+/** JSON has no word for a bigint: its digits go through as a marked text and lose the mark after. */
+function withBigints(value: unknown, indent: number | undefined): string {
   const mark = "\u0000";
   const marked = JSON.stringify(
     value,
     (_key, item: unknown) => (typeof item === "bigint" ? mark + item : item),
     indent,
   );
-  const text = marked.replace(/"\\u0000(-?[0-9]+)"/g, "$1");
-  return text.replace(
-    /[<>&\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  return marked.replace(/"\\u0000(-?[0-9]+)"/g, "$1");
 }
 
 /** A text that messages print as JSON: in Go it is behind a pointer, or of a type of its own. */
@@ -53,6 +66,11 @@ export class FieldErrors {
   readonly list: FieldError[] = [];
   #text = 0;
 
+  /** Whether all further errors are dropped: then those who check long lists may stop. */
+  get full(): boolean {
+    return this.#text > mostErrorText;
+  }
+
   /** `value` and `detail` are asked for their text only where the error is kept. */
   #add(
     type: FieldError["type"],
@@ -60,7 +78,7 @@ export class FieldErrors {
     value: (() => string) | undefined,
     detail: () => string,
   ): void {
-    if (this.#text > mostErrorText) return;
+    if (this.full) return;
     const error = { type, path, ...(value === undefined ? {} : { value: value() }), detail: detail() };
     this.#text += path.length + (error.value?.length ?? 0) + error.detail.length;
     this.list.push(error);
@@ -255,4 +273,11 @@ export function checkImmutable(
   shownAs: () => unknown = () => value,
 ): void {
   if (!sameValue(value, old)) errors.invalid(path, shownAs(), "field is immutable");
+}
+
+/** Items by name; of those of one name the first. */
+export function byName<T extends { readonly name?: string | undefined }>(
+  items: readonly T[],
+): ReadonlyMap<string | undefined, T> {
+  return new Map(items.toReversed().map((item) => [item.name, item]));
 }

@@ -22,3 +22,12 @@ test("what is added to nothing begins at line 0, and equal texts differ in nothi
   assert.equal(unifiedDiff("a", "a\nb"), "@@ -1 +1,2 @@\n a\n+b\n");
   assert.equal(unifiedDiff("same", "same"), "");
 });
+
+test("of texts that differ everywhere as much is shown as an answer has", () => {
+  const text = (version: string): string =>
+    Array.from({ length: 40_000 }, (_, index) => `name ${index}\nvalue ${version} of ${index}`).join("\n");
+  const diff = unifiedDiff(text("old"), text("new"));
+  assert.ok(diff.startsWith("@@ -1,80000 +1,80000 @@\n name 0\n-value old of 0\n+value new of 0\n name 1\n"));
+  assert.ok(diff.endsWith("\n...\n"));
+  assert.ok(diff.length < 2 ** 20 + 100);
+});

@@ -1,3 +1,5 @@
+import { mostErrorText } from "../errors.ts";
+
 /** Lines of the one text that are lines of the other: from `a` and `b` on, so many. */
 interface Match {
   readonly a: number;
@@ -7,6 +9,11 @@ interface Match {
 
 /** In texts of so many lines, those that occur often are not looked for. */
 const manyLines = 200;
+/**
+ * Lines that are compared before all that is left counts as different. Upstream goes on, and takes a minute for texts of
+ * a few hundred kilobytes; texts that people write take some thousands.
+ */
+const mostCompared = 3_000_000;
 
 /** Where each line of `b` stands; frequent ones are left out of long texts. */
 function placesOf(b: readonly string[]): Map<string, number[]> {
@@ -23,27 +30,43 @@ function placesOf(b: readonly string[]): Map<string, number[]> {
   return places;
 }
 
+const none: readonly number[] = [];
+
 class Matcher {
   readonly #a: readonly string[];
   readonly #b: readonly string[];
-  readonly #places: ReadonlyMap<string, readonly number[]>;
+  /** Where in `b` each line of `a` stands. */
+  readonly #places: readonly (readonly number[])[];
+  /** The lines of `a` that stand in `b`. */
+  readonly #shared: readonly number[];
+  /** How many lines before a line of `b` and with it are those before the line of `a` that is looked at. */
+  #lengths: Int32Array;
+  #next: Int32Array;
+  #compared = 0;
 
   constructor(a: readonly string[], b: readonly string[]) {
     this.#a = a;
     this.#b = b;
-    this.#places = placesOf(b);
+    const places = placesOf(b);
+    this.#places = a.map((line) => places.get(line) ?? none);
+    this.#shared = [...a.keys()].filter((index) => this.#places[index] !== none);
+    this.#lengths = new Int32Array(b.length + 1);
+    this.#next = new Int32Array(b.length + 1);
   }
 
   /** All matches in order, the longest first found, then what lies before and behind it. */
   matches(): Match[] {
     const found: Match[] = [];
     const look = (aLow: number, aHigh: number, bLow: number, bHigh: number): void => {
-      const longest = this.#longest(aLow, aHigh, bLow, bHigh);
-      if (longest.size === 0) return;
-      if (aLow < longest.a && bLow < longest.b) look(aLow, longest.a, bLow, longest.b);
-      found.push(longest);
-      const [aEnd, bEnd] = [longest.a + longest.size, longest.b + longest.size];
-      if (aEnd < aHigh && bEnd < bHigh) look(aEnd, aHigh, bEnd, bHigh);
+      let [aFrom, bFrom] = [aLow, bLow];
+      while (aFrom < aHigh && bFrom < bHigh && this.#compared < mostCompared) {
+        const longest = this.#longest(aFrom, aHigh, bFrom, bHigh);
+        if (longest.size === 0) return;
+        if (aFrom < longest.a && bFrom < longest.b) look(aFrom, longest.a, bFrom, longest.b);
+        found.push(longest);
+        aFrom = longest.a + longest.size;
+        bFrom = longest.b + longest.size;
+      }
     };
     look(0, this.#a.length, 0, this.#b.length);
     return found;
@@ -51,18 +74,25 @@ class Matcher {
 
   #longest(aLow: number, aHigh: number, bLow: number, bHigh: number): Match {
     let best: Match = { a: aLow, b: bLow, size: 0 };
-    let lengths = new Map<number, number>();
-    for (let i = aLow; i < aHigh; i++) {
-      const next = new Map<number, number>();
-      for (const j of this.#places.get(this.#a[i] ?? "") ?? []) {
+    let before: readonly number[] = none;
+    const shared = this.#shared;
+    for (let place = firstFrom(shared, aLow); place < shared.length && shared[place]! < aHigh; place++) {
+      const i = shared[place]!;
+      if (shared[place - 1] !== i - 1) before = this.#forget(before);
+      const places = this.#places[i]!;
+      this.#compared += 1 + places.length;
+      for (const j of places) {
         if (j < bLow) continue;
         if (j >= bHigh) break;
-        const size = (lengths.get(j - 1) ?? 0) + 1;
-        next.set(j, size);
+        const size = j > bLow ? this.#lengths[j]! + 1 : 1;
+        this.#next[j + 1] = size;
         if (size > best.size) best = { a: i - size + 1, b: j - size + 1, size };
       }
-      lengths = next;
+      this.#forget(before);
+      [this.#lengths, this.#next] = [this.#next, this.#lengths];
+      before = places;
     }
+    this.#forget(before);
     let { a, b, size } = best;
     while (a > aLow && b > bLow && this.#a[a - 1] === this.#b[b - 1]) {
       a--;
@@ -72,6 +102,23 @@ class Matcher {
     while (a + size < aHigh && b + size < bHigh && this.#a[a + size] === this.#b[b + size]) size++;
     return { a, b, size };
   }
+
+  /** Takes the lengths of a line of `a` back. */
+  #forget(places: readonly number[]): readonly number[] {
+    for (const j of places) this.#lengths[j + 1] = 0;
+    return none;
+  }
+}
+
+/** Where the first number that is not below `least` stands, in numbers that rise. */
+function firstFrom(numbers: readonly number[], least: number): number {
+  let [low, high] = [0, numbers.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (numbers[middle]! < least) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** A run of lines that are equal in both texts, or not. */
@@ -130,21 +177,35 @@ function range([from, to]: readonly [number, number]): string {
   return `${length === 0 ? from : from + 1},${length}`;
 }
 
-/** How one text becomes another, line by line, as `diff -u` shows it but without the names of files. */
+/** Characters of a text that are looked at: no answer shows more. */
+const mostText = 4 * mostErrorText;
+
+/**
+ * How one text becomes another, line by line, as `diff -u` shows it but without the names of files. What is longer than
+ * an answer may be ends with a line of dots.
+ */
 export function unifiedDiff(from: string, to: string): string {
-  const [a, b] = [from.split("\n"), to.split("\n")];
+  const [a, b] = [from, to].map((text) => text.slice(0, mostText).split("\n")) as [string[], string[]];
   const runs = runsOf(new Matcher(a, b).matches(), a.length, b.length);
   let text = "";
-  for (const group of groupsOf(runs, 3)) {
-    const [first, last] = [group[0]!, group.at(-1)!];
-    text += `@@ -${range([first.a[0], last.a[1]])} +${range([first.b[0], last.b[1]])} @@\n`;
-    for (const run of group) {
-      if (run.equal) for (const line of a.slice(...run.a)) text += ` ${line}\n`;
-      else {
-        for (const line of a.slice(...run.a)) text += `-${line}\n`;
-        for (const line of b.slice(...run.b)) text += `+${line}\n`;
-      }
-    }
+  for (const line of linesOf(groupsOf(runs, 3), a, b)) {
+    if (text.length > mostErrorText) return `${text}...\n`;
+    text += `${line}\n`;
   }
   return text;
+}
+
+function* linesOf(
+  groups: readonly (readonly Run[])[],
+  a: readonly string[],
+  b: readonly string[],
+): Generator<string> {
+  for (const group of groups) {
+    const [first, last] = [group[0]!, group.at(-1)!];
+    yield `@@ -${range([first.a[0], last.a[1]])} +${range([first.b[0], last.b[1]])} @@`;
+    for (const run of group) {
+      for (const line of a.slice(...run.a)) yield `${run.equal ? " " : "-"}${line}`;
+      if (!run.equal) for (const line of b.slice(...run.b)) yield `+${line}`;
+    }
+  }
 }
