@@ -116,12 +116,13 @@ function withinLimit(errors: readonly FieldError[]): readonly FieldError[] {
   return end < 0 ? errors : errors.slice(0, end + 1);
 }
 
-/** 422 `<Kind> "<name>" is invalid: ...`, one cause for each field error. */
+/** 422 `<Kind> "<name>" is invalid: ...`, one cause for each field error. `given`: undefined where none is given yet. */
 export function invalid(
   kind: { readonly group: string; readonly kind: string },
-  name: string,
+  given: string | undefined,
   all: readonly FieldError[],
 ): StatusError {
+  const name = given ?? "";
   const errors = withinLimit(all);
   const causes: StatusCause[] = errors.map((error) => ({
     reason: error.type === "InternalError" ? error.type : `FieldValue${error.type}`,

@@ -293,6 +293,35 @@ test("scale changes the replicas of a deployment and nothing else", async () => 
   await server.close();
 });
 
+test("names that every object of JavaScript has are names like others", async () => {
+  const { server, call } = await testServer();
+  const inDefault = "/api/v1/namespaces/default";
+  const quota = { metadata: { name: "q" }, spec: { hard: { pods: "1" }, scopes: ["constructor"] } };
+  const refused = await call("POST", `${inDefault}/resourcequotas`, { body: quota });
+  assert.match(refused.body.message, /spec\.scopes: Invalid value: \["constructor"\]: unsupported scope$/);
+  await call("POST", `${inDefault}/configmaps`, { body: { metadata: { name: "c" } } });
+  const headers = { "content-type": "constructor" };
+  assert.equal((await call("PATCH", `${inDefault}/configmaps/c`, { headers, body: {} })).status, 415);
+  assert.equal((await call("GET", `${inDefault}/configmaps?timeout=1constructor`)).status, 400);
+  await server.close();
+});
+
+test("a patch that makes no text of the apiVersion is refused as such a body is", async () => {
+  const { server, call } = await testServer();
+  const url = "/api/v1/namespaces/default/configmaps";
+  assert.equal((await call("POST", url, { body: { metadata: { name: "c" } } })).status, 201);
+  const refused = await call("PATCH", `${url}/c`, {
+    headers: { "content-type": "application/json-patch+json" },
+    body: [{ op: "add", path: "/apiVersion", value: { toString: null } }],
+  });
+  assert.equal(refused.status, 422);
+  assert.match(
+    refused.body.message,
+    /cannot unmarshal object into Go struct field \.apiVersion of type string$/,
+  );
+  await server.close();
+});
+
 test("a claim whose selector does not compile is refused with the path of the expression", async () => {
   const { server, call } = await testServer();
   const body = claim("bad");

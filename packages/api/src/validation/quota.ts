@@ -27,15 +27,15 @@ const ofQuotas = new Set([
 ]);
 const podAmounts = ["cpu", "memory"].flatMap((name) => [name, `limits.${name}`, `requests.${name}`]);
 /** Which names of a quota make sense in a scope. */
-const inScope: Readonly<Record<string, readonly string[] | undefined>> = {
-  Terminating: ["pods", ...podAmounts],
-  NotTerminating: ["pods", ...podAmounts],
-  NotBestEffort: ["pods", ...podAmounts],
-  PriorityClass: ["pods", ...podAmounts],
-  CrossNamespacePodAffinity: ["pods", ...podAmounts],
-  BestEffort: ["pods"],
-  VolumeAttributesClass: ["persistentvolumeclaims", "requests.storage"],
-};
+const inScope: ReadonlyMap<string, readonly string[]> = new Map([
+  ["Terminating", ["pods", ...podAmounts]],
+  ["NotTerminating", ["pods", ...podAmounts]],
+  ["NotBestEffort", ["pods", ...podAmounts]],
+  ["PriorityClass", ["pods", ...podAmounts]],
+  ["CrossNamespacePodAffinity", ["pods", ...podAmounts]],
+  ["BestEffort", ["pods"]],
+  ["VolumeAttributesClass", ["persistentvolumeclaims", "requests.storage"]],
+]);
 /** Scopes that an object is in or not: there is nothing to choose from. */
 const plainScopes = [
   "BestEffort",
@@ -84,14 +84,16 @@ function checkSpec(errors: FieldErrors, spec: ResourceQuotaSpec | undefined): vo
   const restricted = Object.keys(spec?.hard ?? {})
     .filter(isOfQuotas)
     .sort();
-  const misfits = (scope: string): number => {
-    const allowed = inScope[scope];
-    return allowed === undefined ? 0 : restricted.filter((name) => !allowed.includes(name)).length;
-  };
+  const misfits = new Map(
+    [...inScope].map(([scope, allowed]) => [
+      scope,
+      restricted.filter((name) => !allowed.includes(name)).length,
+    ]),
+  );
   const { scopes = [], scopeSelector } = spec ?? {};
   for (const scope of scopes) {
-    if (inScope[scope] === undefined) errors.invalid("spec.scopes", scopes, "unsupported scope");
-    for (let count = misfits(scope); count > 0; count--)
+    if (!inScope.has(scope)) errors.invalid("spec.scopes", scopes, "unsupported scope");
+    for (let count = misfits.get(scope) ?? 0; count > 0 && !errors.full; count--)
       errors.invalid("spec.scopes", scopes, "unsupported scope applied to resource");
   }
   checkOpposites(errors, "spec.scopes", scopes, scopes);
@@ -106,8 +108,8 @@ function checkSpec(errors: FieldErrors, spec: ResourceQuotaSpec | undefined): vo
     })),
   };
   for (const { scopeName, operator, values = [] } of requirements) {
-    if (inScope[scopeName] === undefined) errors.invalid(`${path}.scopeName`, scopeName, "unsupported scope");
-    for (let count = misfits(scopeName); count > 0; count--)
+    if (!inScope.has(scopeName)) errors.invalid(`${path}.scopeName`, scopeName, "unsupported scope");
+    for (let count = misfits.get(scopeName) ?? 0; count > 0 && !errors.full; count--)
       errors.invalid(path, printed, "unsupported scope applied to resource");
     if (plainScopes.includes(scopeName) && operator !== "Exists") {
       const detail =

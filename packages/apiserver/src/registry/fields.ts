@@ -1,21 +1,22 @@
 import type { FieldSelection, KubeObject } from "@dray/api";
 import { apiVersionOf, StatusError } from "@dray/api";
+import { fieldOf, isObject } from "../patch/json.ts";
 import type { ServedResource } from "./kinds.ts";
 
 /** Values that an unset field has where that is not "". */
-const unset: Readonly<Record<string, string>> = {
-  "spec.hostNetwork": "false",
-  "spec.unschedulable": "false",
-  "status.replicas": "0",
-  "status.successful": "0",
-};
+const unset: ReadonlyMap<string, string> = new Map([
+  ["spec.hostNetwork", "false"],
+  ["spec.unschedulable", "false"],
+  ["status.replicas", "0"],
+  ["status.successful", "0"],
+]);
 
 /** The text of a selectable field of an object in its served version. */
 export function fieldText(served: ServedResource, object: KubeObject, field: string): string {
   if (served.resource === "events" && field === "source") return eventSource(object);
   let value: unknown = object;
-  for (const part of field.split(".")) value = (value as Record<string, unknown> | undefined)?.[part];
-  if (value === undefined || value === null || value === "") return unset[field] ?? "";
+  for (const part of field.split(".")) value = isObject(value) ? fieldOf(value, part) : undefined;
+  if (value === undefined || value === null || value === "") return unset.get(field) ?? "";
   if (Array.isArray(value)) return value.map((item) => (item as { ip?: string }).ip ?? "").join(",");
   return String(value);
 }

@@ -400,7 +400,7 @@ export class Registry {
 
   #refuse(served: ServedResource, object: KubeObject, errors: readonly FieldError[]): void {
     // Messages name the kind as it is stored: an event is one of the core group.
-    if (errors.length > 0) throw invalid(served.stored, object.metadata.name ?? "", errors);
+    if (errors.length > 0) throw invalid(served.stored, object.metadata.name, errors);
   }
 
   /** Deletes an object, or begins to. Throws StatusError. */

@@ -1,16 +1,16 @@
 import { quoted } from "@dray/api";
 
 /** Milliseconds. */
-const units: Readonly<Record<string, number | undefined>> = {
-  ns: 1e-6,
-  us: 1e-3,
-  µs: 1e-3,
-  μs: 1e-3,
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-};
+const units: ReadonlyMap<string, number> = new Map([
+  ["ns", 1e-6],
+  ["us", 1e-3],
+  ["µs", 1e-3],
+  ["μs", 1e-3],
+  ["ms", 1],
+  ["s", 1000],
+  ["m", 60_000],
+  ["h", 3_600_000],
+]);
 /** A duration is a number of nanoseconds in 64 bits. */
 const longest = 2 ** 63 / 1e6;
 
@@ -33,7 +33,7 @@ export function parseDuration(text: string): number {
     const [whole, number = "", unit = ""] = /^(\d*(?:\.\d*)?)([^.\d]*)/.exec(rest)!;
     if (!/\d/.test(number) || Number.parseInt(number, 10) > 2 ** 63) refuse("invalid duration ");
     if (unit === "") refuse("missing unit in duration ");
-    const size = units[unit];
+    const size = units.get(unit);
     if (size === undefined) return refuse(`unknown unit ${quoted(unit)} in duration `);
     total += Number(number) * size;
     if (total >= longest) refuse("invalid duration ");

@@ -64,7 +64,7 @@ export function requestInfo(method: string, url: string): RequestInfo {
   const group = api === "api" ? "" : segments[1]!;
   const version = segments[head - 1]!;
   let parts = segments.slice(head);
-  let verb = verbs[method] ?? "";
+  let verb = verbs.get(method) ?? "";
   let legacyWatch = false;
   if (parts[0] === "watch" || parts[0] === "proxy") {
     if (parts.length === 1) {
@@ -113,14 +113,14 @@ function decodedBytes(text: string): string {
   return Buffer.from(bytes, "latin1").toString();
 }
 
-const verbs: Readonly<Record<string, string>> = {
-  POST: "create",
-  GET: "get",
-  HEAD: "get",
-  PUT: "update",
-  PATCH: "patch",
-  DELETE: "delete",
-};
+const verbs: ReadonlyMap<string, string> = new Map([
+  ["POST", "create"],
+  ["GET", "get"],
+  ["HEAD", "get"],
+  ["PUT", "update"],
+  ["PATCH", "patch"],
+  ["DELETE", "delete"],
+]);
 
 /** `watch=maybe` watches too: only `false` and `0` do not (as the options of Kubernetes are decoded). */
 function isWatch(query: URLSearchParams): boolean {

@@ -20,9 +20,9 @@ export async function kubectl(args: readonly string[]): Promise<void> {
   const kubeconfig = parsed.flags.get("--kubeconfig");
   const context = parsed.flags.get("--context");
   const flags = { ...(kubeconfig && { kubeconfig }), ...(context && { context }) };
-  const verb = verbs[parsed.verb];
+  const verb = verbs.get(parsed.verb);
   if (verb === undefined) {
-    throw new UsageError(`unknown verb ${parsed.verb}: must be one of ${Object.keys(verbs).join(", ")}`);
+    throw new UsageError(`unknown verb ${parsed.verb}: must be one of ${[...verbs.keys()].join(", ")}`);
   }
   const { client, namespace } = await connect(flags, "dray-kubectl");
   try {
@@ -34,7 +34,9 @@ export async function kubectl(args: readonly string[]): Promise<void> {
 
 type Verb = (client: Client, args: Arguments, namespace: string) => Promise<void>;
 
-const verbs: Readonly<Record<string, Verb>> = { get, apply, create, delete: remove, logs };
+const verbs: ReadonlyMap<string, Verb> = new Map(
+  Object.entries({ get, apply, create, delete: remove, logs }),
+);
 
 const print = (text: string): void => void process.stdout.write(text);
 

@@ -99,8 +99,9 @@ function matchesTerm(
 ): boolean {
   if (matchExpressions.length === 0 && matchFields.length === 0) return false;
   return (
-    matchExpressions.every((one) => matches(one, labels[one.key])) &&
-    matchFields.every((one) => matches(one, one.key === "metadata.name" ? name : undefined))
+    matchExpressions.every((one) =>
+      matches(one, Object.hasOwn(labels, one.key) ? labels[one.key] : undefined),
+    ) && matchFields.every((one) => matches(one, one.key === "metadata.name" ? name : undefined))
   );
 }
 

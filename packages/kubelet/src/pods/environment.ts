@@ -76,16 +76,16 @@ async function fromSource(
   if (configMapKeyRef !== undefined) {
     const { name = "", optional } = configMapKeyRef;
     const data = await sources.configMap(name, optional);
-    if (data?.[key] === undefined && !optional)
-      throw configError(`couldn't find key ${key} in ConfigMap ${pod.metadata.namespace}/${name}`);
-    return data?.[key];
+    if (data !== undefined && Object.hasOwn(data, key)) return data[key];
+    if (optional) return undefined;
+    throw configError(`couldn't find key ${key} in ConfigMap ${pod.metadata.namespace}/${name}`);
   }
   if (secretKeyRef !== undefined) {
     const { name = "", optional } = secretKeyRef;
     const data = await sources.secret(name, optional);
-    if (data?.[key] === undefined && !optional)
-      throw configError(`couldn't find key ${key} in Secret ${pod.metadata.namespace}/${name}`);
-    return data?.[key];
+    if (data !== undefined && Object.hasOwn(data, key)) return data[key];
+    if (optional) return undefined;
+    throw configError(`couldn't find key ${key} in Secret ${pod.metadata.namespace}/${name}`);
   }
   throw configError("env valueFrom names no source that this node knows");
 }

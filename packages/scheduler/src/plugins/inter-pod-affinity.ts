@@ -77,8 +77,7 @@ export function interPodAffinity(labelsOf: NamespaceLabels): Plugin {
         if (indifferent && guarding.size === 0) continue;
         const labels = node.metadata.labels ?? {};
         const note = (set: Set<string>, key: string): void => {
-          const value = labels[key];
-          if (value !== undefined) set.add(domain(key, value));
+          if (Object.hasOwn(labels, key)) set.add(domain(key, labels[key]!));
         };
         for (const other of indifferent ? guarding : pods.values()) {
           for (const term of anti) if (term.matches(other)) note(found.avoided, term.topologyKey);
@@ -98,14 +97,14 @@ export function interPodAffinity(labelsOf: NamespaceLabels): Plugin {
       const { avoided, guarded, attracted } = state.get(name) as State;
       const labels = node.metadata.labels ?? {};
       const stands = (set: Set<string>, key: string): boolean =>
-        labels[key] !== undefined && set.has(domain(key, labels[key]));
+        Object.hasOwn(labels, key) && set.has(domain(key, labels[key]!));
       const { affinity, anti } = termsOf(pod);
       const attractedHere = affinity.every((term, i) => stands(attracted[i]!, term.topologyKey));
       if (!attractedHere) {
         // The first pod of a group that wants its own kind may go anywhere that has the topology.
         const first =
           attracted.every((set) => set.size === 0) &&
-          affinity.every((term) => term.matches(pod) && labels[term.topologyKey] !== undefined);
+          affinity.every((term) => term.matches(pod) && Object.hasOwn(labels, term.topologyKey));
         if (!first) return reject("node(s) didn't match pod affinity rules", false);
       }
       if (anti.some((term) => stands(avoided, term.topologyKey)))

@@ -251,7 +251,9 @@ function checkPartitionType(errors: FieldErrors, spec: ResourceSliceSpec, contex
   devices.forEach((device, index) => {
     if ((device.consumesCounters ?? []).length === 0) return;
     const at = `spec.devices[${index}].attributes[${name}]`;
-    const attribute = device.attributes?.[name] ?? device.attributes?.[bare];
+    const { attributes = {} } = device;
+    const key = Object.hasOwn(attributes, name) ? name : bare;
+    const attribute = Object.hasOwn(attributes, key) ? attributes[key] : undefined;
     if (attribute === undefined) {
       const detail =
         "device consumes counters and `partitionTypeAttribute` names this attribute, so it must be set";

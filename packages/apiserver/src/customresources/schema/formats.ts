@@ -39,10 +39,10 @@ function matches(pattern: RegExp): (text: string) => boolean {
 }
 
 /** Formats of numbers, by type. */
-const numbers: Readonly<Record<string, readonly string[]>> = {
-  integer: ["int32", "int64"],
-  number: ["float", "double"],
-};
+const numbers: ReadonlyMap<string, readonly string[]> = new Map([
+  ["integer", ["int32", "int64"]],
+  ["number", ["float", "double"]],
+]);
 
 /** The format that counts, without dashes; undefined for none and for those that are not known for the type. */
 export function knownFormat({ type = "", format = "", ...rest }: Schema): string | undefined {
@@ -52,7 +52,7 @@ export function knownFormat({ type = "", format = "", ...rest }: Schema): string
     const name = format.replaceAll("-", "");
     return Object.hasOwn(formats, name) ? name : undefined;
   }
-  return numbers[type]?.includes(format) ? format : undefined;
+  return numbers.get(type)?.includes(format) ? format : undefined;
 }
 
 /** Whether the format means something for the type; so does none. */

@@ -136,7 +136,7 @@ export function internalError(message: string): StatusError {
 }
 
 function refused(service: Service, address: string | undefined, why: string): StatusError {
-  return invalid(kind, service.metadata.name ?? "", [
+  return invalid(kind, service.metadata.name, [
     {
       type: "Invalid",
       path: "spec.clusterIPs",

@@ -69,6 +69,18 @@ test("addresses that cannot be had are refused", async () => {
   await server.close();
 });
 
+test("a service without a name whose address has a family that the cluster has not is refused by that", async () => {
+  const { server, call } = await cluster();
+  const { body } = await call("POST", path, {
+    body: { metadata: {}, spec: { clusterIP: "fd00::1", ports: [{}] } },
+  });
+  assert.equal(
+    body.message,
+    'Service "" is invalid: spec.clusterIPs[0]: Invalid value: ["fd00::1"]: IPv6 is not configured on this cluster',
+  );
+  await server.close();
+});
+
 test("no two services get the same address or port, however many are made at once", async () => {
   const { server, create, addresses } = await cluster({ serviceRanges: ["10.0.0.0/28"] });
   const answers = await Promise.all(
