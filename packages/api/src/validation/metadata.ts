@@ -156,10 +156,8 @@ export function checkMetadataUpdate(
   old: ObjectMeta,
 ): void {
   if (old.deletionTimestamp) {
-    const known = old.finalizers ?? [];
-    const added = [...new Set(metadata.finalizers ?? [])]
-      .filter((finalizer) => !known.includes(finalizer))
-      .sort();
+    const known = new Set(old.finalizers);
+    const added = [...new Set(metadata.finalizers ?? [])].filter((finalizer) => !known.has(finalizer)).sort();
     if (added.length > 0) {
       errors.forbidden(
         `${path}.finalizers`,

@@ -73,7 +73,7 @@ function checkRuntime(errors: FieldErrors, object: RuntimeClass, { features }: V
   checkMetadata(errors, "metadata", object.metadata, dnsSubdomain, false);
   checkFinalizerNames(errors, "metadata", object.metadata);
   errors.checkRequired(dnsLabel, "handler", object.handler);
-  if (object.overhead) checkResources(errors, "overhead", { limits: object.overhead.podFixed ?? {} }, []);
+  if (object.overhead) checkResources(errors, "overhead", { limits: object.overhead.podFixed ?? {} });
   checkLabels(errors, "scheduling.nodeSelector", object.scheduling?.nodeSelector);
   const tolerations = object.scheduling?.tolerations ?? [];
   checkTolerations(errors, "scheduling.tolerations", { containers: [], tolerations });

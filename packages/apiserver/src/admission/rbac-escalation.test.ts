@@ -92,3 +92,21 @@ test("a binding is checked whatever of it is changed, and a role that is not the
   assert.equal(missing.body.message, `clusterrolebindings.rbac.authorization.k8s.io "none" not found`);
   await server.close();
 });
+
+test("a rule of millions of parts is held by who holds it as a whole, and nobody waits for that", async () => {
+  const names = Array.from({ length: 1000 }, (_, index) => `n${index}`);
+  const rule = { verbs: names, apiGroups: names, resources: names };
+  const { server, call } = await withEve({ verbs: ["*"], apiGroups: names, resources: ["*"] });
+  const granted = await call("POST", roles, {
+    user: "eve",
+    body: { metadata: { name: "a" }, rules: [rule] },
+  });
+  assert.equal(granted.status, 201);
+  const more = { ...rule, apiGroups: [...names, "another"] };
+  const refused = await call("POST", roles, {
+    user: "eve",
+    body: { metadata: { name: "b" }, rules: [more] },
+  });
+  assert.equal(refused.status, 403);
+  await server.close();
+});

@@ -46,7 +46,7 @@ export function runtimeClass({ storage }: AdmissionContext): AdmissionPlugin {
       if (scheduling === undefined) return;
       const selector = spec.nodeSelector ?? {};
       for (const [key, value] of Object.entries(scheduling.nodeSelector ?? {})) {
-        if (selector[key] !== undefined && selector[key] !== value) {
+        if (Object.hasOwn(selector, key) && selector[key] !== value) {
           refuse(
             `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${value}; pod.spec.nodeSelector[${key}] = ${selector[key]}`,
           );
@@ -86,15 +86,33 @@ function sameAmounts(left: List = {}, right: List = {}): boolean {
 function mergeTolerations(spec: PodSpec, more: readonly Toleration[]): void {
   const all = [...(spec.tolerations ?? []), ...more];
   if (all.length === 0) return;
-  const merged: Toleration[] = [];
-  all.forEach((toleration, index) => {
-    if (merged.some((other) => includes(other, toleration))) return;
-    const later = all.slice(index + 1);
-    if (later.some((other) => !deepEqual(other, toleration) && includes(other, toleration))) return;
-    merged.push(toleration);
+  const merged = new Map<string, Toleration[]>();
+  // The next one stands last.
+  const later = Map.groupBy(all.toReversed(), (each) => kindOf(each));
+  spec.tolerations = all.filter((toleration) => {
+    const kind = kindOf(toleration);
+    later.get(kind)!.pop();
+    const rivals = new Set([kind, kindOf({ ...toleration, operator: "Exists" }), keyless]);
+    for (const rival of rivals) {
+      if (merged.get(rival)?.some((other) => includes(other, toleration))) return false;
+      const needless = later
+        .get(rival)
+        ?.some((other) => !deepEqual(other, toleration) && includes(other, toleration));
+      if (needless) return false;
+    }
+    const same = merged.get(kind);
+    if (same === undefined) merged.set(kind, [toleration]);
+    else same.push(toleration);
+    return true;
   });
-  spec.tolerations = merged;
 }
+
+/** Only tolerations of a kind can make each other needless, and those of all values of a key, or of all keys, others. */
+function kindOf({ key = "", operator, value = "" }: Toleration): string {
+  return JSON.stringify(operator === "Exists" ? [operator, key] : [operator || "Equal", key, value]);
+}
+
+const keyless = kindOf({ operator: "Exists" });
 
 /** Whether the one tolerates all that the other tolerates. */
 function includes(one: Toleration, other: Toleration): boolean {

@@ -53,35 +53,51 @@ export function breakdown(rule: PolicyRule): PolicyRule[] {
   return parts;
 }
 
+/** Where rules consist of more parts, each is looked at as a whole: to go through all of these may take hours. */
+const mostParts = 100_000;
+
 /** The parts of `wanted` that no rule of `held` covers. */
 export function uncovered(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): PolicyRule[] {
-  return wanted.flatMap(breakdown).filter((part) => !held.some((rule) => covers(rule, part)));
+  const parts = wanted.reduce((sum, rule) => sum + partCount(rule), 0);
+  const each = parts > mostParts ? wanted : wanted.flatMap(breakdown);
+  return each.filter((part) => !held.some((rule) => covers(rule, part)));
 }
 
-function covers(rule: PolicyRule, part: PolicyRule): boolean {
-  const all = (list: readonly string[] | undefined, value: string): boolean => hasOrAll(list, value);
-  if (!all(rule.verbs, part.verbs[0]!)) return false;
-  const url = part.nonResourceURLs?.[0];
-  if (url !== undefined) {
-    return (rule.nonResourceURLs ?? []).some(
-      (own) => own === "*" || own === url || (own.endsWith("*") && url.startsWith(own.replace(/\*+$/, ""))),
-    );
-  }
-  if (!all(rule.apiGroups, part.apiGroups![0]!)) return false;
-  const wanted = part.resources![0]!;
-  const [resource, subresource = ""] = wanted.split("/");
-  const matches =
-    rule.resources?.some(
-      (own) =>
-        own === "*" ||
-        own === wanted ||
-        (subresource !== "" && resource !== "" && own === `*/${subresource}`),
-    ) ?? false;
-  if (!matches) return false;
+function partCount({ apiGroups, resources, resourceNames, nonResourceURLs, verbs }: PolicyRule): number {
+  const count = (list: readonly string[] | undefined): number => list?.length ?? 0;
+  const ofResources = count(apiGroups) * count(resources) * Math.max(1, count(resourceNames));
+  return (ofResources + count(nonResourceURLs)) * count(verbs);
+}
+
+/** Whether a rule grants all that another one grants. */
+function covers(rule: PolicyRule, wanted: PolicyRule): boolean {
+  const all = (own: readonly string[] | undefined, list: readonly string[] | undefined): boolean =>
+    (list ?? []).every((value) => hasOrAll(own, value));
+  if (!all(rule.verbs, wanted.verbs)) return false;
+  const urls = wanted.nonResourceURLs ?? [];
+  if (!urls.every((url) => coversURL(rule, url))) return false;
+  const resources = wanted.resources ?? [];
+  if (resources.length === 0) return true;
+  if (!all(rule.apiGroups, wanted.apiGroups)) return false;
+  if (!resources.every((resource) => coversResource(rule, resource))) return false;
   const names = rule.resourceNames ?? [];
   if (names.length === 0) return true;
-  const name = part.resourceNames?.[0];
-  return name !== undefined && names.includes(name);
+  const wantedNames = wanted.resourceNames ?? [];
+  return wantedNames.length > 0 && wantedNames.every((name) => names.includes(name));
+}
+
+function coversURL(rule: PolicyRule, url: string): boolean {
+  return (rule.nonResourceURLs ?? []).some(
+    (own) => own === "*" || own === url || (own.endsWith("*") && url.startsWith(own.replace(/\*+$/, ""))),
+  );
+}
+
+function coversResource(rule: PolicyRule, wanted: string): boolean {
+  const [resource, subresource = ""] = wanted.split("/");
+  return (rule.resources ?? []).some(
+    (own) =>
+      own === "*" || own === wanted || (subresource !== "" && resource !== "" && own === `*/${subresource}`),
+  );
 }
 
 /** Rules as an escalation error prints them: those of one resource joined by verb, sorted. */

@@ -1,9 +1,9 @@
 import { StatusError } from "@dray/api";
 import { plainError } from "./errors.ts";
 import { goText } from "./go-text.ts";
-import { type JsonObject, jsonEqual } from "./json.ts";
+import type { JsonObject } from "./json.ts";
 import { directive, unknownDirective } from "./strategic-directives.ts";
-import { arranged, mergeKeyOf, Places } from "./strategic-order.ts";
+import { arranged, Places } from "./strategic-order.ts";
 import type { FieldSchema, MapSchema } from "./type-schema.ts";
 
 /** The sort of a JSON value, in the words of JavaScript. */
@@ -58,7 +58,8 @@ function directed(
   patch: readonly JsonObject[],
   mergeKey: string,
 ): { kept: readonly JsonObject[]; changes: readonly JsonObject[] } {
-  let kept = original;
+  const deleted = new Places([], mergeKey);
+  let deletes = false;
   let replaced = false;
   const changes: JsonObject[] = [];
   for (const item of patch) {
@@ -68,8 +69,8 @@ function directed(
     }
     const how = item[directive];
     if (how === "delete") {
-      const key = mergeKeyOf(item, mergeKey);
-      kept = kept.filter((other) => !(Object.hasOwn(other, mergeKey) && jsonEqual(other[mergeKey], key)));
+      deleted.add(item, 0);
+      deletes = true;
     } else if (how === "replace") {
       replaced = true;
     } else if (how === "merge") {
@@ -78,6 +79,9 @@ function directed(
       throw unknownDirective(how, item);
     }
   }
+  const kept = deletes
+    ? original.filter((other) => !Object.hasOwn(other, mergeKey) || deleted.of(other) < 0)
+    : original;
   return replaced ? { kept: changes, changes: [] } : { kept, changes };
 }
 

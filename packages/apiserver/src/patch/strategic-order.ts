@@ -73,21 +73,26 @@ export function orderLeftBehind(
 ): readonly unknown[] {
   const order = [...live];
   let length = order.length;
+  const textOf = (item: unknown): string => identityText(identity(item, mergeKey));
+  const texts = order.map((item) => textOf(item));
   const placeOf = (item: unknown): number => {
-    const at = order.findIndex((other) => jsonEqual(identity(other, mergeKey), identity(item, mergeKey)));
+    const at = texts.indexOf(textOf(item));
     return at < length ? at : -1;
   };
   for (const item of change) {
     if (directiveOf(item) !== "delete") continue;
     for (let at = placeOf(item); at >= 0; at = placeOf(item)) {
       order.copyWithin(at, at + 1, length);
+      texts.copyWithin(at, at + 1, length);
       length--;
     }
   }
   if (change.some((item) => directiveOf(item) === "replace")) return order;
   for (const item of change) {
     if (length === live.length) break;
-    if (directiveOf(item) === undefined && placeOf(item) < 0) order[length++] = item;
+    if (directiveOf(item) !== undefined || placeOf(item) >= 0) continue;
+    order[length] = item;
+    texts[length++] = textOf(item);
   }
   return order;
 }

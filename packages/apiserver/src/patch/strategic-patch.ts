@@ -8,13 +8,12 @@ import {
   isNumeric,
   isObject,
   type JsonObject,
-  jsonEqual,
   type MutableObject,
   setField,
 } from "./json.ts";
 import { deleteFrom, directive, elementOrder, retainKeys, unknownDirective } from "./strategic-directives.ts";
 import { elementSort, mergeList, sortOf } from "./strategic-lists.ts";
-import { arranged, checkOrder, orderLeftBehind } from "./strategic-order.ts";
+import { arranged, checkOrder, orderLeftBehind, Places } from "./strategic-order.ts";
 import type { FieldSchema, MapSchema, ObjectType } from "./type-schema.ts";
 
 const badPrimitiveList = "invalid patch format of primitive list";
@@ -75,13 +74,14 @@ function retained(original: JsonObject, patch: JsonObject): MutableObject {
   const keep = fieldOf(patch, retainKeys);
   if (keep === undefined) return copyOf(original);
   if (!Array.isArray(keep)) throw badRequest(badRetainKeys);
+  const kept = new Set<unknown>(keep);
   for (const [key, value] of Object.entries(patch)) {
     if (key === retainKeys || value === null || key.startsWith(deleteFrom) || key.startsWith(elementOrder))
       continue;
-    if (!keep.includes(key)) throw badRequest(badRetainKeys);
+    if (!kept.has(key)) throw badRequest(badRetainKeys);
   }
   const result = emptyLike(original);
-  for (const key of Object.keys(original)) if (keep.includes(key)) setField(result, key, original[key]);
+  for (const key of Object.keys(original)) if (kept.has(key)) setField(result, key, original[key]);
   return result;
 }
 
@@ -180,12 +180,14 @@ function deleteFromList(
   if (current.length === 0 && change.length === 0) return;
   if (elementSort([current, change]) === "object")
     setField(result, name, mergeList(current, change, field, mergeMap));
-  else
+  else {
+    const gone = new Places(change, "");
     setField(
       result,
       name,
-      current.filter((item) => !change.some((gone) => jsonEqual(gone, item))),
+      current.filter((item) => gone.of(item) < 0),
     );
+  }
 }
 
 /** Merges a list together with its `$setElementOrder`. */

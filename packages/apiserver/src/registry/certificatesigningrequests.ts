@@ -103,12 +103,12 @@ function keepApproval({ status }: CertificateSigningRequest, old: CertificateSig
 }
 
 function setTimes({ status }: CertificateSigningRequest, old: CertificateSigningRequest, now: string): void {
+  const state = ({ type, status }: Condition): string => JSON.stringify([type, status]);
+  // Of equal ones the first counts.
+  const before = new Map((old.status?.conditions ?? []).toReversed().map((each) => [state(each), each]));
   for (const condition of status?.conditions ?? []) {
     condition.lastUpdateTime ??= now;
-    condition.lastTransitionTime ??=
-      old.status?.conditions?.find(
-        (other) => other.type === condition.type && other.status === condition.status,
-      )?.lastTransitionTime ?? now;
+    condition.lastTransitionTime ??= before.get(state(condition))?.lastTransitionTime ?? now;
   }
 }
 
@@ -125,14 +125,21 @@ function problems({ spec, status }: CertificateSigningRequest): FieldError[] {
   }
   const wanted = spec.usages ?? [];
   if (wanted.length === 0) errors.push({ type: "Required", path: "spec.usages", detail: "" });
+  const supported = `supported values: ${usages.map(quoted).join(", ")}`;
   wanted.forEach((usage, index) => {
     if (usages.includes(usage)) return;
-    const detail = `supported values: ${usages.map(quoted).join(", ")}`;
-    errors.push({ type: "NotSupported", path: `spec.usages[${index}]`, value: quoted(usage), detail });
+    errors.push({
+      type: "NotSupported",
+      path: `spec.usages[${index}]`,
+      value: quoted(usage),
+      detail: supported,
+    });
   });
+  const seen = new Set<string>();
   wanted.forEach((usage, index) => {
-    if (wanted.indexOf(usage) < index)
+    if (seen.has(usage))
       errors.push({ type: "Duplicate", path: `spec.usages[${index}]`, value: quoted(usage), detail: "" });
+    seen.add(usage);
   });
   errors.push(...signerProblems(spec.signerName ?? ""));
   if (spec.expirationSeconds !== undefined && spec.expirationSeconds < 600) {
@@ -212,18 +219,40 @@ function conditionProblems(conditions: readonly Condition[]): FieldError[] {
 function certificateProblem(base64: string): string | undefined {
   if (base64 === "") return undefined;
   const pem = Buffer.from(base64, "base64").toString("latin1");
-  const blocks = [...pem.matchAll(/-----BEGIN ([^-]*)-----\n([\s\S]*?)-----END \1-----/g)];
-  if (blocks.length === 0) return "must contain at least one CERTIFICATE PEM block";
-  for (const [block, type, body] of blocks) {
-    if (type !== "CERTIFICATE") return `only CERTIFICATE PEM blocks are allowed, found ${quoted(type!)}`;
-    if (/^[^\n]*:/.test(body!)) return "no PEM block headers are permitted";
+  let found = false;
+  for (const { type, body, block } of pemBlocks(pem)) {
+    found = true;
+    if (type !== "CERTIFICATE") return `only CERTIFICATE PEM blocks are allowed, found ${quoted(type)}`;
+    if (/^[^\n]*:/.test(body)) return "no PEM block headers are permitted";
     try {
       new X509Certificate(block);
     } catch {
       return "x509: malformed certificate";
     }
   }
-  return undefined;
+  return found ? undefined : "must contain at least one CERTIFICATE PEM block";
+}
+
+function* pemBlocks(pem: string): Generator<{ type: string; body: string; block: string }> {
+  const ends = new Map<string, number[]>();
+  for (const { index, 1: type } of pem.matchAll(/-----END ([^-]*)-----/g)) {
+    const known = ends.get(type!);
+    if (known === undefined) ends.set(type!, [index]);
+    else known.push(index);
+  }
+  for (const known of ends.values()) known.reverse();
+  let from = 0;
+  for (const begin of pem.matchAll(/-----BEGIN ([^-]*)-----\n/g)) {
+    if (begin.index < from) continue;
+    const type = begin[1]!;
+    const start = begin.index + begin[0].length;
+    const ahead = ends.get(type) ?? [];
+    while (ahead.length > 0 && ahead.at(-1)! < start) ahead.pop();
+    const end = ahead.pop();
+    if (end === undefined) continue;
+    from = end + `-----END ${type}-----`.length;
+    yield { type, body: pem.slice(start, end), block: pem.slice(begin.index, from) };
+  }
 }
 
 function changes(

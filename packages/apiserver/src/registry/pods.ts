@@ -56,11 +56,9 @@ function keepObservedGenerations({ status }: Pod, { status: old }: Pod): void {
   if (!status.observedGeneration && old?.observedGeneration)
     status.observedGeneration = old.observedGeneration;
   // A type may be there more than once: then they go in order.
-  const known = [...(old?.conditions ?? [])];
+  const known = Map.groupBy((old?.conditions ?? []).toReversed(), ({ type }) => type);
   for (const condition of status.conditions ?? []) {
-    const at = known.findIndex(({ type }) => type === condition.type);
-    if (at < 0) continue;
-    const [before] = known.splice(at, 1);
+    const before = known.get(condition.type)?.pop();
     if (!condition.observedGeneration && before?.observedGeneration)
       condition.observedGeneration = before.observedGeneration;
   }

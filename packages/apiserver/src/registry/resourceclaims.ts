@@ -1,6 +1,6 @@
 import type { FieldError } from "@dray/api";
 import type { NodeSelector } from "@dray/api/core/v1";
-import type { ResourceClaim } from "@dray/api/resource/v1";
+import type { AllocatedDeviceStatus, ResourceClaim } from "@dray/api/resource/v1";
 import { dropDeallocatedDevices } from "@dray/api/validation";
 import { serviceAccountPrefix } from "../authentication/service-account.ts";
 import { denialText, resourceAttributes } from "../authorization/attributes.ts";
@@ -76,17 +76,11 @@ function checkDevices(claim: ResourceClaim, old: ResourceClaim, context: Strateg
 
 /** The drivers any of whose entries this write changes. */
 function changedDrivers(claim: ResourceClaim, old: ResourceClaim): string[] {
-  const devices = claim.status?.devices ?? [];
-  const before = old.status?.devices ?? [];
-  const drivers = new Set([...devices, ...before].map(({ driver }) => driver));
-  return [...drivers]
-    .filter(
-      (name) =>
-        !deepEqual(
-          devices.filter(({ driver }) => driver === name),
-          before.filter(({ driver }) => driver === name),
-        ),
-    )
+  const byDriver = ({ status }: ResourceClaim): Map<string, AllocatedDeviceStatus[]> =>
+    Map.groupBy(status?.devices ?? [], ({ driver }) => driver);
+  const [now, before] = [byDriver(claim), byDriver(old)];
+  return [...new Set([...now.keys(), ...before.keys()])]
+    .filter((driver) => !deepEqual(now.get(driver), before.get(driver)))
     .sort();
 }
 

@@ -32,9 +32,9 @@ function endText(ended: {
   return ended.signal ? `Signal:${ended.signal}` : `ExitCode:${ended.exitCode ?? 0}`;
 }
 
-function hasCondition(pod: Pod, type: string): boolean {
-  return (pod.status?.conditions ?? []).some(
-    (condition) => condition.type === type && condition.status === "True",
+function trueConditions(pod: Pod): ReadonlySet<string> {
+  return new Set(
+    (pod.status?.conditions ?? []).filter(({ status }) => status === "True").map(({ type }) => type),
   );
 }
 
@@ -42,8 +42,8 @@ function hasCondition(pod: Pod, type: string): boolean {
 function summary(pod: Pod): { ready: number; total: number; reason: string; restarts: Restarts } {
   const { spec, status } = pod;
   const initContainers = spec?.initContainers ?? [];
-  const sidecars = initContainers.filter(isSidecar);
-  const total = (spec?.containers ?? []).length + sidecars.length;
+  const sidecars = new Set(initContainers.filter(isSidecar).map(({ name }) => name));
+  const total = (spec?.containers ?? []).length + initContainers.filter(isSidecar).length;
   let reason = status?.reason || status?.phase || "";
   if (
     (status?.conditions ?? []).some(
@@ -58,7 +58,7 @@ function summary(pod: Pod): { ready: number; total: number; reason: string; rest
   let waiting: string | undefined;
   const statuses = status?.initContainerStatuses ?? [];
   for (const [index, container] of statuses.entries()) {
-    const sidecar = sidecars.some(({ name }) => name === container.name);
+    const sidecar = sidecars.has(container.name);
     restarts.add(container);
     if (sidecar) sidecarRestarts.add(container);
     const ended = container.state?.terminated;
@@ -74,7 +74,7 @@ function summary(pod: Pod): { ready: number; total: number; reason: string; rest
     break;
   }
   if (waiting !== undefined) reason = waiting;
-  if (waiting === undefined || hasCondition(pod, "Initialized")) {
+  if (waiting === undefined || trueConditions(pod).has("Initialized")) {
     // Once the pod is initialized, what its ordinary init containers went through no longer counts.
     restarts = sidecarRestarts;
     let running = false;
@@ -88,7 +88,7 @@ function summary(pod: Pod): { ready: number; total: number; reason: string; rest
         ready++;
       }
     }
-    if (reason === "Completed" && running) reason = hasCondition(pod, "Ready") ? "Running" : "NotReady";
+    if (reason === "Completed" && running) reason = trueConditions(pod).has("Ready") ? "Running" : "NotReady";
   }
   const ended = status?.phase === "Succeeded" || status?.phase === "Failed";
   if (pod.metadata.deletionTimestamp) {
@@ -101,7 +101,8 @@ function summary(pod: Pod): { ready: number; total: number; reason: string; rest
 function readinessGates(pod: Pod): string {
   const gates = pod.spec?.readinessGates ?? [];
   if (gates.length === 0) return none;
-  return `${gates.filter(({ conditionType }) => hasCondition(pod, conditionType)).length}/${gates.length}`;
+  const holds = trueConditions(pod);
+  return `${gates.filter(({ conditionType }) => holds.has(conditionType)).length}/${gates.length}`;
 }
 
 export const pods: Printer<Pod> = {

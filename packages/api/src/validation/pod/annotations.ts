@@ -19,6 +19,12 @@ export function checkPodAnnotations(
   annotations: Annotations,
   spec: PodSpec,
 ): void {
+  const { containers, initContainers, ephemeralContainers } = spec;
+  const names = new Set(
+    [...(initContainers ?? []), ...(containers ?? []), ...(ephemeralContainers ?? [])].map(
+      ({ name }) => name,
+    ),
+  );
   for (const [key, value] of Object.entries(annotations ?? {})) {
     const at = `${path}[${key}]`;
     if (key === mirrorAnnotation && !spec.nodeName) {
@@ -28,7 +34,7 @@ export function checkPodAnnotations(
     // Here upstream's path has no brackets.
     if (key === seccompPod || key.startsWith(seccompPrefix)) checkSeccomp(errors, `${path}.${key}`, value);
     if (key.startsWith(appArmorPrefix))
-      checkAppArmor(errors, at, key.slice(appArmorPrefix.length), value, spec);
+      checkAppArmor(errors, at, key.slice(appArmorPrefix.length), value, names);
   }
 }
 
@@ -48,10 +54,9 @@ function checkAppArmor(
   path: string,
   container: string,
   profile: string,
-  { containers, initContainers, ephemeralContainers }: PodSpec,
+  names: ReadonlySet<string>,
 ): void {
-  const all = [...(initContainers ?? []), ...(containers ?? []), ...(ephemeralContainers ?? [])];
-  if (!all.some(({ name }) => name === container)) errors.invalid(path, container, "container not found");
+  if (!names.has(container)) errors.invalid(path, container, "container not found");
   const known = ["", "runtime/default", "unconfined"].includes(profile) || profile.startsWith("localhost/");
   if (!known) errors.invalid(path, profile, `invalid AppArmor profile name: ${quoted(profile)}`);
 }

@@ -2,7 +2,7 @@
 import type { Container, ContainerStatus, Pod, ResourceStatus } from "../../generated/core/v1.ts";
 import { byteLength } from "../../names.ts";
 import type { FieldErrors } from "../field.ts";
-import { asTyped } from "../field.ts";
+import { asTyped, byName } from "../field.ts";
 
 /** In bytes. */
 const longestMessage = 2048;
@@ -70,8 +70,9 @@ export function checkContainerStatuses(errors: FieldErrors, { spec, status }: Po
     ["containerStatuses", spec?.containers],
     ["initContainerStatuses", spec?.initContainers],
   ] as const) {
+    const named = byName(containers ?? []);
     (status?.[list] ?? []).forEach(({ name, allocatedResourcesStatus }, index) => {
-      const container = containers?.find((other) => other.name === name);
+      const container = named.get(name);
       (allocatedResourcesStatus ?? []).forEach((resource, place) => {
         const path = `status.${list}[${index}].allocatedResourcesStatus[${place}]`;
         checkResourceName(errors, `${path}.name`, resource.name ?? "", container);

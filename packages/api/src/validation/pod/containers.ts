@@ -1,10 +1,10 @@
 import { cameEmpty } from "../../codec/empty.ts";
-import type { Container, PodSpec, Volume } from "../../generated/core/v1.ts";
+import type { Container, PodSpec } from "../../generated/core/v1.ts";
 import { dnsLabel, isPortName } from "../../names.ts";
 import type { ValidationContext } from "../context.ts";
 import type { FieldErrors } from "../field.ts";
 import { checkEnvironment } from "./environment.ts";
-import { checkDevices, checkMounts } from "./mounts.ts";
+import { checkDevices, checkMounts, type Volumes } from "./mounts.ts";
 import { checkPort, checkProbes } from "./probes.ts";
 import { checkResources } from "./resources.ts";
 import { checkInitRestart, checkResizePolicy, checkRestart } from "./restarts.ts";
@@ -45,13 +45,14 @@ function checkHostPorts(errors: FieldErrors, path: string, containers: readonly 
 /** What the checks of a container know of its pod. */
 export interface Surroundings {
   readonly spec: PodSpec;
-  /** Those that are sound. */
-  readonly volumes: readonly Volume[];
+  readonly volumes: Volumes;
+  /** The names of its claims. */
+  readonly claims: ReadonlySet<string>;
   readonly context: ValidationContext;
 }
 
 function checkContainer(errors: FieldErrors, path: string, container: Container, around: Surroundings): void {
-  const { spec, volumes, context } = around;
+  const { spec, volumes, claims, context } = around;
   errors.checkRequired(dnsLabel, `${path}.name`, container.name);
   if (!container.image) errors.required(`${path}.image`);
   errors.oneOf(`${path}.terminationMessagePolicy`, container.terminationMessagePolicy, [
@@ -63,7 +64,7 @@ function checkContainer(errors: FieldErrors, path: string, container: Container,
   checkMounts(errors, `${path}.volumeMounts`, container, volumes);
   checkDevices(errors, `${path}.volumeDevices`, container, volumes);
   errors.oneOf(`${path}.imagePullPolicy`, container.imagePullPolicy, ["Always", "IfNotPresent", "Never"]);
-  checkResources(errors, `${path}.resources`, container.resources, spec.resourceClaims ?? []);
+  checkResources(errors, `${path}.resources`, container.resources, claims);
   checkResizePolicy(errors, `${path}.resizePolicy`, container, spec);
   const hostUsers = spec.hostUsers !== false;
   checkContainerSecurity(errors, `${path}.securityContext`, container, hostUsers, context.features.version);
@@ -76,14 +77,15 @@ function checkMainContainers(errors: FieldErrors, path: string, around: Surround
     return;
   }
   const names = new Set<string>();
-  containers.forEach((container, index) => {
+  for (const [index, container] of containers.entries()) {
+    if (errors.full) return;
     const at = `${path}[${index}]`;
     checkContainer(errors, at, container, around);
     if (names.has(container.name)) errors.duplicate(`${at}.name`, container.name);
     names.add(container.name);
     checkProbes(errors, at, container, around.spec);
     checkRestart(errors, at, container, around.context);
-  });
+  }
   checkHostPorts(errors, path, containers);
 }
 
@@ -129,7 +131,9 @@ const notEphemeral = [
 
 function checkEphemeralContainers(errors: FieldErrors, path: string, around: Surroundings): void {
   const { spec } = around;
-  const others = [...(spec.containers ?? []), ...(spec.initContainers ?? [])].map(({ name }) => name);
+  const others = new Set(
+    [...(spec.containers ?? []), ...(spec.initContainers ?? [])].map(({ name }) => name),
+  );
   const names = new Set(others);
   (spec.ephemeralContainers ?? []).forEach((container, index) => {
     const at = `${path}[${index}]`;
@@ -137,7 +141,7 @@ function checkEphemeralContainers(errors: FieldErrors, path: string, around: Sur
     if (names.has(container.name)) errors.duplicate(`${at}.name`, container.name);
     names.add(container.name);
     const target = container.targetContainerName;
-    if (target && !others.includes(target)) errors.notFound(`${at}.targetContainerName`, target);
+    if (target && !others.has(target)) errors.notFound(`${at}.targetContainerName`, target);
     for (const name of notEphemeral) {
       const value: unknown = container[name];
       if ((value === undefined || value === null) && !cameEmpty(container, name)) continue;

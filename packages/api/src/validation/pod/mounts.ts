@@ -24,27 +24,26 @@ function checkRecursive(errors: FieldErrors, path: string, mount: VolumeMount): 
   }
 }
 
-/** `volumes`: those of the pod that are sound. */
-export function checkMounts(
-  errors: FieldErrors,
-  path: string,
-  container: Container,
-  volumes: readonly Volume[],
-): void {
+/** Volumes of a pod that are sound, by name. */
+export type Volumes = ReadonlyMap<string, Volume>;
+
+export function checkMounts(errors: FieldErrors, path: string, container: Container, volumes: Volumes): void {
   const paths = new Set<string>();
   const devices = container.volumeDevices ?? [];
+  const deviceNames = new Set(devices.map((device) => device.name));
+  const devicePaths = new Set(devices.map((device) => device.devicePath));
   (container.volumeMounts ?? []).forEach((mount, index) => {
     const at = `${path}[${index}]`;
     const { name = "", mountPath = "", subPath, subPathExpr } = mount;
     if (name === "") errors.required(`${at}.name`);
-    if (!volumes.some((volume) => volume.name === name)) errors.notFound(`${at}.name`, name);
+    if (!volumes.has(name)) errors.notFound(`${at}.name`, name);
     if (mountPath === "") errors.required(`${at}.mountPath`);
     if (paths.has(mountPath)) errors.invalid(`${at}.mountPath`, mountPath, "must be unique");
     paths.add(mountPath);
-    if (devices.some((device) => device.name === name)) {
+    if (deviceNames.has(name)) {
       errors.invalid(`${at}.name`, name, "must not already exist in volumeDevices");
     }
-    if (devices.some((device) => device.devicePath === mountPath)) {
+    if (devicePaths.has(mountPath)) {
       errors.invalid(`${at}.mountPath`, mountPath, "must not already exist as a path in volumeDevices");
     }
     // Upstream's paths have no index from here on.
@@ -65,22 +64,20 @@ export function checkMounts(
 function checkDevice(
   errors: FieldErrors,
   at: string,
-  device: VolumeDevice,
-  before: readonly VolumeDevice[],
-  volumes: readonly Volume[],
+  { name = "", devicePath = "" }: VolumeDevice,
+  before: { readonly names: ReadonlySet<string>; readonly paths: ReadonlySet<string> },
+  volumes: Volumes,
 ): void {
-  const { name = "", devicePath = "" } = device;
-  const volume = volumes.find((each) => each.name === name);
+  const volume = volumes.get(name);
   if (name === "") errors.required(`${at}.name`);
-  if (name !== "" && before.some((other) => other.name === name))
-    errors.invalid(`${at}.name`, name, "must be unique");
+  if (name !== "" && before.names.has(name)) errors.invalid(`${at}.name`, name, "must be unique");
   if (volume && !volume.persistentVolumeClaim && !volume.ephemeral) {
     const detail = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode";
     errors.invalid(`${at}.name`, name, detail);
   }
   if (!volume) errors.notFound(`${at}.name`, name);
   if (devicePath === "") errors.required(`${at}.devicePath`);
-  if (before.some((other) => other.devicePath === devicePath)) {
+  if (before.paths.has(devicePath)) {
     errors.invalid(`${at}.devicePath`, devicePath, "must be unique");
   }
   if (devicePath.split("/").includes("..")) {
@@ -92,17 +89,21 @@ export function checkDevices(
   errors: FieldErrors,
   path: string,
   container: Container,
-  volumes: readonly Volume[],
+  volumes: Volumes,
 ): void {
-  const devices = container.volumeDevices ?? [];
   const mounts = container.volumeMounts ?? [];
-  devices.forEach((device, index) => {
+  const mountNames = new Set(mounts.map(({ name }) => name));
+  const mountPaths = new Set(mounts.map(({ mountPath }) => mountPath));
+  const before = { names: new Set<string>(), paths: new Set<string>() };
+  (container.volumeDevices ?? []).forEach((device, index) => {
     const at = `${path}[${index}]`;
-    checkDevice(errors, at, device, devices.slice(0, index), volumes);
-    if (mounts.some(({ name }) => name === device.name)) {
+    checkDevice(errors, at, device, before, volumes);
+    before.names.add(device.name ?? "");
+    before.paths.add(device.devicePath ?? "");
+    if (mountNames.has(device.name)) {
       errors.invalid(`${at}.name`, device.name, "must not already exist in volumeMounts");
     }
-    if (mounts.some(({ mountPath }) => mountPath === device.devicePath)) {
+    if (mountPaths.has(device.devicePath)) {
       errors.invalid(
         `${at}.devicePath`,
         device.devicePath,

@@ -1,11 +1,6 @@
 /** Requests, limits and claims of containers. */
 import { cameEmpty } from "../../codec/empty.ts";
-import type {
-  PodResourceClaim,
-  PodSpec,
-  ResourceClaim,
-  ResourceRequirements,
-} from "../../generated/core/v1.ts";
+import type { PodSpec, ResourceClaim, ResourceRequirements } from "../../generated/core/v1.ts";
 import { dnsLabel, qualifiedName } from "../../names.ts";
 import { Quantity, QuantityError } from "../../quantity.ts";
 import { ofContainers } from "../../quota/pod-resources.ts";
@@ -90,20 +85,29 @@ export function checkQuantity(errors: FieldErrors, path: string, name: string, q
     errors.invalid(path, text, "must be an integer");
 }
 
+export function claimNames({ resourceClaims }: PodSpec): ReadonlySet<string> {
+  return new Set((resourceClaims ?? []).map(({ name }) => name));
+}
+
+/** No claim has so long a name: what begins so need not be counted. */
+const longestClaim = 256;
+
 /** A claim is taken whole, or request by request, and nothing of it twice. */
 function checkClaims(
   errors: FieldErrors,
   path: string,
   claims: readonly ResourceClaim[],
-  podClaims: readonly PodResourceClaim[],
+  known: ReadonlySet<string>,
 ): void {
-  const known = podClaims.map(({ name }) => name);
   const seen = new Set<string>();
-  claims.forEach(({ name, request }, index) => {
+  /** How many of those begin so, up to a slash. */
+  const below = new Map<string, number>();
+  for (const [index, { name, request }] of claims.entries()) {
+    if (errors.full) return;
     const at = `${path}[${index}]`;
     if (!name) {
       errors.required(at);
-      return;
+      continue;
     }
     if (seen.has(name)) errors.duplicate(at, name);
     else {
@@ -111,14 +115,18 @@ function checkClaims(
       const key = request ? `${name}/${request}` : name;
       if (seen.has(key)) errors.duplicate(at, key);
       else if (!request) {
-        for (const other of seen) if (other.startsWith(`${name}/`)) errors.duplicate(at, name);
+        for (let count = below.get(name) ?? 0; count > 0 && !errors.full; count--) errors.duplicate(at, name);
+      }
+      if (!seen.has(key)) {
+        for (let end = key.indexOf("/"); end >= 0 && end < longestClaim; end = key.indexOf("/", end + 1))
+          below.set(key.slice(0, end), (below.get(key.slice(0, end)) ?? 0) + 1);
       }
       seen.add(key);
     }
-    if (known.includes(name)) return;
-    const list = known.length === 0 ? " which is empty" : `: ${[...known].sort().join(", ")}`;
+    if (known.has(name)) continue;
+    const list = known.size === 0 ? " which is empty" : `: ${[...known].sort().join(", ")}`;
     errors.notFound(at, name, `must be one of the names in pod.spec.resourceClaims${list}`);
-  });
+  }
 }
 
 /** Huge pages are asked for page by page, and never without CPU or memory. */
@@ -145,7 +153,7 @@ export function checkResources(
   errors: FieldErrors,
   path: string,
   resources: ResourceRequirements | undefined,
-  podClaims: readonly PodResourceClaim[],
+  podClaims: ReadonlySet<string> = new Set(),
   checkName: NameCheck = checkContainerName,
 ): void {
   const limits = new Map<string, Quantity>();
@@ -210,7 +218,7 @@ export function checkPodResources(errors: FieldErrors, path: string, spec: PodSp
   if (resources.claims || cameEmpty(resources, "claims")) {
     errors.forbidden(`${path}.claims`, "claims may not be set for Resources at pod-level");
   }
-  checkResources(errors, path, resources, spec.resourceClaims ?? [], checkPodName);
+  checkResources(errors, path, resources, claimNames(spec), checkPodName);
   checkAggregate(errors, `${path}.requests`, resources.requests, spec, "requests");
   const pages = Object.entries(resources.limits ?? {}).filter(([name]) => name.startsWith(hugePages));
   checkAggregate(errors, `${path}.limits`, Object.fromEntries(pages), spec, "limits");

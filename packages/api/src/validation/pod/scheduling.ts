@@ -1,5 +1,10 @@
 /** Where a pod may run: selectors, affinity, tolerations, spreading, gates. */
-import type { PodAffinityTerm, PodSpec, Toleration } from "../../generated/core/v1.ts";
+import type {
+  PodAffinityTerm,
+  PodSpec,
+  Toleration,
+  TopologySpreadConstraint,
+} from "../../generated/core/v1.ts";
 import type { LabelSelector } from "../../generated/meta/v1.ts";
 import { dnsLabel, isLabelValue, qualifiedName } from "../../names.ts";
 import { type FieldErrors, seenBefore } from "../field.ts";
@@ -54,15 +59,17 @@ function checkLabelKeys(
   }
   const matched = lists.matchLabelKeys ?? [];
   const known = new Set(Object.keys(selector?.matchLabels ?? {}));
+  const places = new Map(matched.map((key, index) => [key, index]));
   for (const { key } of selector?.matchExpressions ?? []) {
-    const index = matched.lastIndexOf(key);
-    if (index >= 0 && known.has(key)) {
+    const index = places.get(key);
+    if (index !== undefined && known.has(key)) {
       errors.invalid(`${path}[${index}]`, key, "exists in both matchLabelKeys and labelSelector");
     }
     known.add(key);
   }
+  const mismatched = new Set(lists.mismatchLabelKeys);
   matched.forEach((key, index) => {
-    if (!lists.mismatchLabelKeys?.includes(key)) return;
+    if (!mismatched.has(key)) return;
     const detail = "exists in both matchLabelKeys and mismatchLabelKeys";
     errors.invalid(`${path}.matchLabelKeys[${index}]`, key, detail);
   });
@@ -108,6 +115,9 @@ export function checkAffinity(errors: FieldErrors, path: string, { affinity }: P
 
 export function checkSpreading(errors: FieldErrors, path: string, spec: PodSpec): void {
   const constraints = spec.topologySpreadConstraints ?? [];
+  const pair = ({ topologyKey = "", whenUnsatisfiable = "" }: TopologySpreadConstraint): string =>
+    JSON.stringify([topologyKey, whenUnsatisfiable]);
+  const last = new Map(constraints.map((constraint, index) => [pair(constraint), index]));
   constraints.forEach((constraint, index) => {
     const at = `${path}[${index}]`;
     const { maxSkew = 0, topologyKey = "", whenUnsatisfiable: action = "", minDomains } = constraint;
@@ -115,10 +125,7 @@ export function checkSpreading(errors: FieldErrors, path: string, spec: PodSpec)
     if (topologyKey === "") errors.required(`${at}.topologyKey`, "can not be empty");
     const actions = ["DoNotSchedule", "ScheduleAnyway"];
     if (!actions.includes(action)) errors.notSupported(`${at}.whenUnsatisfiable`, action, actions);
-    const repeats = constraints
-      .slice(index + 1)
-      .some((other) => other.topologyKey === topologyKey && other.whenUnsatisfiable === action);
-    if (repeats) {
+    if (last.get(pair(constraint)) !== index) {
       errors.duplicate(`${at}.{topologyKey, whenUnsatisfiable}`, `{${topologyKey}, ${action}}`);
     }
     if (minDomains !== undefined && minDomains !== null) {

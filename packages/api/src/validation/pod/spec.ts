@@ -2,11 +2,11 @@ import type { PodResourceClaim, PodSpec } from "../../generated/core/v1.ts";
 import { dnsLabel, dnsSubdomain, qualifiedName, rangeProblem } from "../../names.ts";
 import { quoted } from "../../quoted.ts";
 import type { ValidationContext } from "../context.ts";
-import type { FieldErrors } from "../field.ts";
+import { byName, type FieldErrors } from "../field.ts";
 import { checkLabels } from "../metadata.ts";
 import { checkContainers } from "./containers.ts";
 import { checkDns, checkHostAliases } from "./dns.ts";
-import { checkPodResources, checkResources } from "./resources.ts";
+import { checkPodResources, checkResources, claimNames } from "./resources.ts";
 import { checkAffinity, checkGates, checkSpreading, checkTolerations } from "./scheduling.ts";
 import { checkPodSecurity } from "./security.ts";
 import { checkSystem } from "./system.ts";
@@ -116,7 +116,7 @@ export function checkPodSpec(
   if (grace === undefined || grace === null) errors.required(`${path}.terminationGracePeriodSeconds`);
   const volumes = checkVolumes(errors, `${path}.volumes`, spec.volumes, podName);
   checkClaims(errors, `${path}.resourceClaims`, spec.resourceClaims ?? [], podName);
-  checkContainers(errors, path, { spec, volumes, context });
+  checkContainers(errors, path, { spec, volumes, claims: claimNames(spec), context });
   checkPodResources(errors, `${path}.resources`, spec);
   checkHostPorts(errors, `${path}.containers`, spec, isPod);
   errors.oneOf(`${path}.restartPolicy`, spec.restartPolicy, ["Always", "OnFailure", "Never"]);
@@ -150,7 +150,7 @@ export function checkPodSpec(
   if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== null) {
     errors.oneOf(`${path}.preemptionPolicy`, spec.preemptionPolicy, ["PreemptLowerPriority", "Never"]);
   }
-  if (spec.overhead) checkResources(errors, `${path}.overhead`, { limits: spec.overhead }, []);
+  if (spec.overhead) checkResources(errors, `${path}.overhead`, { limits: spec.overhead });
   checkSystem(errors, path, spec);
   checkFileVolumes(errors, path, spec);
 }
@@ -159,13 +159,14 @@ const dnsPolicies = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None
 
 /** Variables are read from files of volumes that are empty at first. */
 function checkFileVolumes(errors: FieldErrors, path: string, spec: PodSpec): void {
+  const volumes = byName(spec.volumes ?? []);
   for (const name of ["initContainers", "containers", "ephemeralContainers"] as const) {
     (spec[name] ?? []).forEach(({ env }, index) => {
       (env ?? []).forEach(({ valueFrom }, place) => {
         const volumeName = valueFrom?.fileKeyRef?.volumeName;
         if (volumeName === undefined) return;
         const at = `${path}.${name}[${index}].env[${place}].valueFrom.fileKeyRef.volumeName`;
-        const volume = (spec.volumes ?? []).find((each) => each.name === volumeName);
+        const volume = volumes.get(volumeName);
         if (!volume) errors.notFound(at, volumeName);
         else if (!volume.emptyDir) {
           errors.invalid(at, volumeName, "referenced volume must be of type emptyDir");

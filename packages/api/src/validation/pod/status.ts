@@ -1,18 +1,18 @@
 import type { Pod } from "../../generated/core/v1.ts";
 import { dnsLabel, dnsSubdomain, qualifiedName } from "../../names.ts";
 import { canonicalAddress } from "../address.ts";
-import { asTyped, checkImmutable, type FieldErrors } from "../field.ts";
+import { asTyped, byName, checkImmutable, type FieldErrors } from "../field.ts";
 import { checkMetadataUpdate } from "../metadata.ts";
 import { checkPodAnnotationsUpdate } from "./annotations.ts";
 import { checkContainerStatuses } from "./container-status.ts";
 
 /** Names in the claim statuses are entries of the spec; what the scheduler made for extended resources is whole. */
 function checkClaimStatuses(errors: FieldErrors, { spec, status }: Pod): void {
-  const known = (spec?.resourceClaims ?? []).map(({ name }) => name);
+  const known = new Set((spec?.resourceClaims ?? []).map(({ name }) => name));
   const seen = new Set<string>();
   (status?.resourceClaimStatuses ?? []).forEach(({ name = "", resourceClaimName }, index) => {
     const path = `status.resourceClaimStatuses[${index}]`;
-    if (!known.includes(name)) {
+    if (!known.has(name)) {
       errors.invalid(`${path}.name`, name, "must match the name of an entry in `spec.resourceClaims`");
     }
     if (resourceClaimName !== undefined) {
@@ -30,12 +30,12 @@ function checkExtendedClaim(errors: FieldErrors, { spec, status }: Pod): void {
   const mappings = extended.requestMappings ?? [];
   if (mappings.length === 0)
     errors.required(`${path}.requestMappings`, "at least one request mapping is required");
-  const containers = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
+  const containers = byName([...(spec?.initContainers ?? []), ...(spec?.containers ?? [])]);
   const seen = new Set<string>();
   mappings.forEach((mapping, index) => {
     const at = `${path}.requestMappings[${index}]`;
     const { containerName = "", resourceName = "", requestName = "" } = mapping;
-    const container = containers.find(({ name }) => name === containerName);
+    const container = containers.get(containerName);
     if (container === undefined) {
       const detail = "must match the name of an entry in spec.initContainers.name or spec.containers.name";
       errors.invalid(`${at}.containerName`, containerName, detail);
@@ -97,10 +97,11 @@ function checkAddresses(errors: FieldErrors, path: string, list: readonly { ip?:
 function checkTransitions(errors: FieldErrors, pod: Pod, old: Pod): void {
   const restart = old.spec?.restartPolicy;
   if (restart === "Always") return;
+  const statuses = byName(pod.status?.containerStatuses ?? []);
   (old.status?.containerStatuses ?? []).forEach(({ name, state }, index) => {
     const ended = state?.terminated;
     if (!ended || (restart === "OnFailure" && ended.exitCode !== 0)) return;
-    const now = pod.status?.containerStatuses?.find((status) => status.name === name);
+    const now = statuses.get(name);
     if (now && !now.state?.terminated) {
       const path = `status.containerStatuses[${index}].state`;
       errors.forbidden(path, "may not be transitioned to non-terminated state");

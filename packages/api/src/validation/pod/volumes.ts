@@ -108,15 +108,14 @@ function checkSource(errors: FieldErrors, path: string, volume: Volume, podName:
   if (count === 0) errors.required(path, "must specify a volume type");
 }
 
-/** Volumes of a pod: each named once, each of one type. Answers those that are sound. */
+/** Volumes of a pod: each named once, each of one type. Answers those that are sound, by name. */
 export function checkVolumes(
   errors: FieldErrors,
   path: string,
   volumes: readonly Volume[] | undefined,
   podName: string,
-): readonly Volume[] {
-  const seen = new Set<string>();
-  const sound: Volume[] = [];
+): ReadonlyMap<string, Volume> {
+  const sound = new Map<string, Volume>();
   const ephemeral = new Set(
     (volumes ?? []).filter((volume) => volume.ephemeral && podName).map(({ name }) => `${podName}-${name}`),
   );
@@ -125,11 +124,8 @@ export function checkVolumes(
     const own = new FieldErrors();
     checkSource(own, at, volume, podName);
     own.checkRequired(dnsLabel, `${at}.name`, volume.name);
-    if (seen.has(volume.name)) own.duplicate(`${at}.name`, volume.name);
-    if (own.list.length === 0) {
-      seen.add(volume.name);
-      sound.push(volume);
-    }
+    if (sound.has(volume.name)) own.duplicate(`${at}.name`, volume.name);
+    if (own.list.length === 0) sound.set(volume.name, volume);
     errors.list.push(...own.list);
     const claim = volume.persistentVolumeClaim?.claimName;
     if (claim !== undefined && ephemeral.has(claim)) {

@@ -51,9 +51,11 @@ export function indexProblem(text: string, completions: number): string | undefi
 
 /** The first index that both have; undefined where there is none. */
 export function commonIndex(left: Indexes, right: Indexes): number | undefined {
+  let next = 0;
   for (const [from, to] of left.intervals) {
-    const other = right.intervals.find(([first, last]) => first <= to && from <= last);
-    if (other) return Math.max(from, other[0]);
+    while (next < right.intervals.length && right.intervals[next]![1] < from) next++;
+    const other = right.intervals[next];
+    if (other !== undefined && other[0] <= to) return Math.max(from, other[0]);
   }
   return undefined;
 }

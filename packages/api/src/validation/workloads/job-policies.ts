@@ -30,12 +30,10 @@ function checkExitCodes(
   errors: FieldErrors,
   path: string,
   codes: PodFailurePolicyRule["onExitCodes"] & object,
-  spec: JobSpec,
+  names: ReadonlySet<string>,
 ): void {
   checkChoice(errors, `${path}.operator`, codes.operator, operators);
-  const pod = spec.template?.spec;
-  const names = [...(pod?.containers ?? []), ...(pod?.initContainers ?? [])].map(({ name }) => name);
-  if (isSet(codes.containerName) && !names.includes(codes.containerName)) {
+  if (isSet(codes.containerName) && !names.has(codes.containerName)) {
     const detail = "must be one of the container or initContainer names in the pod template";
     errors.invalid(`${path}.containerName`, codes.containerName, detail);
   }
@@ -60,6 +58,7 @@ function checkFailureRule(
   path: string,
   rule: PodFailurePolicyRule,
   spec: JobSpec,
+  names: ReadonlySet<string>,
 ): void {
   if (rule.action === "FailIndex") {
     if (!isSet(spec.backoffLimitPerIndex)) {
@@ -67,7 +66,7 @@ function checkFailureRule(
     }
   } else checkChoice(errors, `${path}.action`, rule.action, actions);
   const conditions = rule.onPodConditions ?? [];
-  if (rule.onExitCodes) checkExitCodes(errors, `${path}.onExitCodes`, rule.onExitCodes, spec);
+  if (rule.onExitCodes) checkExitCodes(errors, `${path}.onExitCodes`, rule.onExitCodes, names);
   if (conditions.length > mostRules) errors.tooMany(`${path}.onPodConditions`, conditions.length, mostRules);
   conditions.forEach(({ type, status }, index) => {
     const at = `${path}.onPodConditions[${index}]`;
@@ -85,8 +84,10 @@ function checkFailureRule(
 export function checkFailurePolicy(errors: FieldErrors, path: string, spec: JobSpec): void {
   const rules = spec.podFailurePolicy?.rules ?? [];
   if (rules.length > mostRules) errors.tooMany(`${path}.rules`, rules.length, mostRules);
+  const pod = spec.template?.spec;
+  const names = new Set([...(pod?.containers ?? []), ...(pod?.initContainers ?? [])].map(({ name }) => name));
   rules.forEach((rule, index) => {
-    checkFailureRule(errors, `${path}.rules[${index}]`, rule, spec);
+    checkFailureRule(errors, `${path}.rules[${index}]`, rule, spec, names);
   });
 }
 

@@ -147,6 +147,7 @@ function checkStatus(errors: FieldErrors, definition: Definition): void {
     return;
   }
   const versions = definition.spec.versions ?? [];
+  const names = new Set(versions.map(({ name }) => name));
   const unmatched = new Set(stored);
   for (const { name, storage } of versions) {
     if (!unmatched.delete(name) && storage) {
@@ -154,7 +155,7 @@ function checkStatus(errors: FieldErrors, definition: Definition): void {
     }
   }
   stored.forEach((name, index) => {
-    if (versions.some((version) => version.name === name)) return;
+    if (names.has(name)) return;
     errors.invalid(
       `${path}[${index}]`,
       name,

@@ -50,8 +50,22 @@ export function itemWithKeys(
 ): unknown {
   const keys = schema?.["x-kubernetes-list-map-keys"];
   if (schema?.["x-kubernetes-list-type"] !== "map" || keys === undefined || !isPlain(item)) return undefined;
-  const identity = (of: unknown): string =>
-    isPlain(of) ? canonical(keys.map((key) => (Object.hasOwn(of, key) ? of[key] : null))) : "";
-  const wanted = identity(item);
-  return list?.find((other) => identity(other) === wanted);
+  return list === undefined ? undefined : byKeys(list, keys).get(identity(item, keys));
 }
+
+const known = new WeakMap<
+  readonly unknown[],
+  { readonly keys: readonly string[]; readonly items: ReadonlyMap<string, unknown> }
+>();
+
+/** The items of a list that does not change any more, by their keys; of those with the same ones the first. */
+function byKeys(list: readonly unknown[], keys: readonly string[]): ReadonlyMap<string, unknown> {
+  const before = known.get(list);
+  if (before?.keys === keys) return before.items;
+  const items = new Map(list.toReversed().map((item) => [isPlain(item) ? identity(item, keys) : "", item]));
+  known.set(list, { keys, items });
+  return items;
+}
+
+const identity = (item: Readonly<Record<string, unknown>>, keys: readonly string[]): string =>
+  canonical(keys.map((key) => (Object.hasOwn(item, key) ? item[key] : null)));

@@ -88,6 +88,7 @@ class Draft {
 class DryDraft extends Draft {
   readonly #others: ReadonlySet<number>;
   readonly #own = new Set<number>();
+  #last = firstPretended;
 
   constructor(service: Service, taken: Set<number>, range: PortRange, random: () => number) {
     super(service, taken, range, random);
@@ -96,14 +97,15 @@ class DryDraft extends Draft {
 
   override take(port: number): string | undefined {
     if (this.#others.has(port) || this.#own.has(port)) return "provided port is already allocated";
+    this.#last = this.#own.size === 0 ? port : Math.max(this.#last, port);
     this.#own.add(port);
     return undefined;
   }
 
   override next(): number {
-    const port = Math.max(...(this.#own.size === 0 ? [firstPretended] : this.#own)) + 1;
-    this.#own.add(port);
-    return port;
+    this.#last++;
+    this.#own.add(this.#last);
+    return this.#last;
   }
 }
 
@@ -192,12 +194,14 @@ export class NodePorts {
 function newPorts(spec: ServiceSpec, draft: Draft): void {
   const ports = spec.ports ?? [];
   const shared = new Map<number, number>();
+  const asked = new Map<number, number>();
+  for (const { port, nodePort } of ports) if (nodePort && !asked.has(port)) asked.set(port, nodePort);
   for (const [index, port] of ports.entries()) {
     if (!port.nodePort && !getsNodePorts(spec)) continue;
     const common = shared.get(port.port);
     if (common === undefined) {
-      const asked = ports.find((other) => other.port === port.port && other.nodePort)?.nodePort;
-      port.nodePort = asked ? draft.need(asked, index) : draft.next("nodePort");
+      const wanted = asked.get(port.port);
+      port.nodePort = wanted ? draft.need(wanted, index) : draft.next("nodePort");
       shared.set(port.port, port.nodePort);
     } else if (!port.nodePort) port.nodePort = common;
     else if (port.nodePort !== common) draft.need(port.nodePort, index);
@@ -219,7 +223,7 @@ function changedPorts(spec: ServiceSpec, before: ReadonlySet<number>, draft: Dra
 }
 
 function refused(service: Service, index: number, port: number, detail: string): StatusError {
-  return invalid({ group: "", kind: "Service" }, service.metadata.name ?? "", [
+  return invalid({ group: "", kind: "Service" }, service.metadata.name, [
     { type: "Invalid", path: `spec.ports[${index}].nodePort`, value: String(port), detail },
   ]);
 }
