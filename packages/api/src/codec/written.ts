@@ -60,12 +60,12 @@ export function finish(
   stored = false,
 ): Record<string, unknown> {
   const object: Record<string, unknown> = {};
-  for (const field of struct.fields.values()) {
+  const always = alwaysWritten(struct, version);
+  for (const field of values.size === 0 ? always : struct.fields.values()) {
     const { name } = field;
     const value = values.get(name);
     if (value === undefined) {
-      if (!isAlwaysWritten(field) || !served(field, version)) continue;
-      object[name] = field.marks.pointer ? null : zeroOf(field.type, version);
+      if (always.has(field)) object[name] = field.marks.pointer ? null : zeroOf(field.type, version);
       continue;
     }
     const written = writtenValue(field, value, stored);
@@ -73,6 +73,25 @@ export function finish(
     if (written !== value && isEmptyObject(value)) noteEmpty(object, name, value);
   }
   return object;
+}
+
+const known = new WeakMap<StructType, Map<string | undefined, ReadonlySet<Field>>>();
+
+/** The fields that Go writes even if nobody has set them, of those that the release has. */
+function alwaysWritten(struct: StructType, version: string | undefined): ReadonlySet<Field> {
+  let byVersion = known.get(struct);
+  if (byVersion === undefined) {
+    byVersion = new Map();
+    known.set(struct, byVersion);
+  }
+  let fields = byVersion.get(version);
+  if (fields === undefined) {
+    fields = new Set(
+      [...struct.fields.values()].filter((field) => isAlwaysWritten(field) && served(field, version)),
+    );
+    byVersion.set(version, fields);
+  }
+  return fields;
 }
 
 /** Whether Go writes a field that nobody has set. */

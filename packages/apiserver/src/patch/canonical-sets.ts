@@ -1,19 +1,18 @@
 import { canonicalSets, type FieldSet, type FieldSetBuilder, leaf } from "./field-set.ts";
 import { type PathElement, sortElements } from "./path-element.ts";
 
-/** A node of a set and the way on from it, by one element more and what is below that. */
-export interface Step {
-  /** Undefined at the beginning. */
-  readonly from: Step | undefined;
-  readonly name: string;
-  readonly below: FieldSet;
+/** A node of a set and the ways on from it, by one element more and what is below that. */
+interface Step {
   readonly ways: Map<string, Map<FieldSet, Step>>;
   /** The node itself, once somebody has asked for it. */
   set: FieldSet | undefined;
 }
 
-/** So many steps are kept, so that what clients make up does not stay. */
+/** So many steps are kept, so that what clients make up does not stay; what is long counts for several. */
 const mostSteps = 4096;
+const usualLength = 64;
+/** Nodes of more elements are too rarely the same to be worth their steps. */
+const longestWay = 256;
 
 /**
  * Nodes in canonical order and frozen, by how they were put together: objects that are made alike, as the pods of a
@@ -23,7 +22,7 @@ export class Nodes {
   readonly #prefix: string;
   readonly #member: boolean;
   #count = 0;
-  #start = first();
+  #start = stepTo(leaf);
 
   /** `prefix`: what stands before the names of elements. `member`: the node belongs to the set itself. */
   constructor(prefix: string, member: boolean) {
@@ -31,12 +30,19 @@ export class Nodes {
     this.#member = member;
   }
 
-  /** The node without any elements. */
-  get start(): Step {
-    return this.#start;
+  /** The node of the elements of those names, each with what is below it. */
+  of(names: readonly string[], below: readonly FieldSet[]): FieldSet {
+    if (names.length > longestWay) return this.#build(names, below);
+    let step = this.#start;
+    for (const [i, name] of names.entries()) step = this.#next(step, name, below[i]!);
+    if (step.set === undefined) {
+      step.set = this.#build(names, below);
+      this.#count += Math.floor(names.length / usualLength);
+    }
+    return step.set;
   }
 
-  next(from: Step, name: string, below: FieldSet): Step {
+  #next(from: Step, name: string, below: FieldSet): Step {
     let byBelow = from.ways.get(name);
     if (byBelow === undefined) {
       byBelow = new Map();
@@ -44,25 +50,19 @@ export class Nodes {
     }
     const known = byBelow.get(below);
     if (known !== undefined) return known;
-    const step = { from, name, below, ways: new Map(), set: undefined };
+    const step = stepTo(undefined);
     byBelow.set(below, step);
-    if (++this.#count > mostSteps) {
-      this.#start = first();
+    this.#count += 1 + Math.floor(name.length / usualLength);
+    if (this.#count > mostSteps) {
+      this.#start = stepTo(leaf);
       this.#count = 0;
     }
     return step;
   }
 
-  setOf(last: Step): FieldSet {
-    last.set ??= this.#build(last);
-    return last.set;
-  }
-
-  #build(last: Step): FieldSet {
+  #build(names: readonly string[], below: readonly FieldSet[]): FieldSet {
     const parts = new Map<PathElement, FieldSet>();
-    for (let step = last; step.from !== undefined; step = step.from) {
-      parts.set(`${this.#prefix}${step.name}`, step.below);
-    }
+    for (const [i, name] of names.entries()) parts.set(`${this.#prefix}${name}`, below[i]!);
     const node: FieldSetBuilder = this.#member ? { ".": leaf } : {};
     for (const element of sortElements([...parts.keys()])) {
       node[element] = parts.get(element) as FieldSetBuilder;
@@ -72,7 +72,7 @@ export class Nodes {
   }
 }
 
-const first = (): Step => ({ from: undefined, name: "", below: leaf, ways: new Map(), set: leaf });
+const stepTo = (set: FieldSet | undefined): Step => ({ ways: new Map(), set });
 
 const members = new Nodes("", true);
 const others = new Nodes("", false);
@@ -80,10 +80,12 @@ const others = new Nodes("", false);
 /** The set with its elements in canonical order, all the way down; equal sets are mostly the same object. */
 export function encodeFieldSet(set: FieldSet): FieldSet {
   if (set === leaf || canonicalSets.has(set)) return set;
-  const nodes = "." in set ? members : others;
-  let step = nodes.start;
+  const names: string[] = [];
+  const below: FieldSet[] = [];
   for (const element in set) {
-    if (element !== ".") step = nodes.next(step, element, encodeFieldSet(set[element] as FieldSet));
+    if (element === ".") continue;
+    names.push(element);
+    below.push(encodeFieldSet(set[element] as FieldSet));
   }
-  return nodes.setOf(step);
+  return ("." in set ? members : others).of(names, below);
 }

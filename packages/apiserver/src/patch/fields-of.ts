@@ -1,4 +1,4 @@
-import type { FieldSet, FieldSetBuilder } from "./field-set.ts";
+import { type FieldSet, type FieldSetBuilder, leaf } from "./field-set.ts";
 import { isEmpty, isObject } from "./json.ts";
 import { listElement, type PathElement } from "./path-element.ts";
 import type { TypeSchema } from "./type-schema.ts";
@@ -28,7 +28,7 @@ function collect(schema: TypeSchema, value: unknown, node: FieldSetBuilder): boo
       const below: FieldSetBuilder = {};
       // Elements that occur twice are owned without what is below them.
       if (seen.get(element) === 1) collect(list.element, item, below);
-      attach(node, element, below, true);
+      attach(node, element, below, true, item);
     }
     return false;
   }
@@ -42,20 +42,19 @@ function collect(schema: TypeSchema, value: unknown, node: FieldSetBuilder): boo
     const item = value[key];
     const below: FieldSetBuilder = {};
     const owned = collect(type, item, below);
-    attach(
-      node,
-      `f:${key}`,
-      below,
-      owned || field === undefined || item === null || (isObject(item) && isEmpty(item)),
-    );
+    attach(node, `f:${key}`, below, owned || field === undefined || item === null, item);
   }
   return false;
 }
 
-function attach(node: FieldSetBuilder, element: PathElement, below: FieldSetBuilder, owned: boolean): void {
-  if (isEmpty(below)) {
-    if (owned) node[element] = {};
-  } else {
-    node[element] = owned ? { ".": {}, ...below } : below;
-  }
+/** `owned`: also where something is below it. */
+function attach(
+  node: FieldSetBuilder,
+  element: PathElement,
+  below: FieldSetBuilder,
+  owned: boolean,
+  item: unknown,
+): void {
+  if (!isEmpty(below)) node[element] = owned ? { ".": leaf, ...below } : below;
+  else if (owned || (isObject(item) && isEmpty(item))) node[element] = leaf;
 }

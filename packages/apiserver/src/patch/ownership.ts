@@ -40,14 +40,15 @@ function inVersion({ type, object }: Versioned, apiVersion: string): Versioned |
 
 /**
  * Takes from all managers but one the fields that a write changed or removed.
- * Returns the new entries, what was changed (in the version of the request), and which entries lost changed fields.
+ * Returns the new entries, what was changed (in the version of the request; for those who ask, as an apply to what
+ * nobody else owns does not), and which entries lost changed fields.
  * Entries of versions that are not served any more are dropped.
  */
 export function takeOver(
   write: Write,
   managed: Managed,
   except: string | undefined,
-): { managed: Managed; comparison: Comparison; conflicts: ReadonlyMap<string, Conflict> } {
+): { managed: Managed; comparison: () => Comparison; conflicts: ReadonlyMap<string, Conflict> } {
   const comparisons = new Map<string, Comparison | undefined>();
   const comparisonIn = (apiVersion: string): Comparison | undefined => {
     if (comparisons.has(apiVersion)) return comparisons.get(apiVersion);
@@ -79,7 +80,7 @@ export function takeOver(
     }
     if (!isEmptySet(left.fields)) result.set(key, left);
   }
-  const comparison = comparisonIn(write.type.apiVersion) as Comparison;
+  const comparison = (): Comparison => comparisonIn(write.type.apiVersion) as Comparison;
   return { managed: result, comparison, conflicts };
 }
 
@@ -109,20 +110,38 @@ export function mergeApplied(
   return type.inVersion?.(last.apiVersion)?.from(pruned) ?? merged;
 }
 
+/** The fields that objects set, with the named ones on the way; those of each object are found once. */
+type FieldsOf = (type: ObjectType, object: JsonObject) => FieldSet;
+
+function namedFields(): FieldsOf {
+  const known = new Map<JsonObject, FieldSet>();
+  return ({ schema }, object) => {
+    const fields = known.get(object) ?? withNamedFields(fieldsOf(schema, object), schema);
+    known.set(object, fields);
+    return fields;
+  };
+}
+
 function prune(merged: Versioned, managed: Managed, last: ManagedEntry): JsonObject {
-  const { schema } = merged.type;
-  const named = (fields: FieldSet): FieldSet => withNamedFields(fields, schema);
-  const lastFields = named(last.fields);
-  let pruned = removeFields(schema, merged.object, lastFields) as JsonObject | null;
-  if (pruned === merged.object) return merged.object;
-  pruned = restoreOwned(merged, pruned ?? {}, managed);
+  const { type, object } = merged;
+  const { schema } = type;
+  const fieldsIn = namedFields();
+  const lastFields = withNamedFields(last.fields, schema);
+  const without = removeFields(schema, object, lastFields) as JsonObject | null;
+  if (without === object) return object;
+  const pruned = restoreOwned(merged, without ?? {}, managed, fieldsIn);
   // What was removed along with its parent but was never this manager's comes back.
-  const removed = difference(named(fieldsOf(schema, merged.object)), named(fieldsOf(schema, pruned)));
-  return (removeFields(schema, merged.object, intersection(removed, lastFields)) as JsonObject | null) ?? {};
+  const removed = difference(fieldsIn(type, object), fieldsIn(type, pruned));
+  return (removeFields(schema, object, intersection(removed, lastFields)) as JsonObject | null) ?? {};
 }
 
 /** Puts back what any manager owns, version by version; the version of `merged` first. */
-function restoreOwned(merged: Versioned, pruned: JsonObject, managed: Managed): JsonObject {
+function restoreOwned(
+  merged: Versioned,
+  pruned: JsonObject,
+  managed: Managed,
+  fieldsIn: FieldsOf,
+): JsonObject {
   const own = merged.type.apiVersion;
   const owned = new Map<string, FieldSet>([[own, {}]]);
   for (const { apiVersion, fields } of managed.values()) {
@@ -134,11 +153,8 @@ function restoreOwned(merged: Versioned, pruned: JsonObject, managed: Managed): 
     const part = inVersion({ type: merged.type, object: result }, apiVersion);
     if (whole === undefined || part === undefined) continue;
     const { schema } = whole.type;
-    const keep = union(
-      withNamedFields(fieldsOf(schema, part.object), schema),
-      withNamedFields(fields, schema),
-    );
-    const gone = difference(withNamedFields(fieldsOf(schema, whole.object), schema), keep);
+    const keep = union(fieldsIn(whole.type, part.object), withNamedFields(fields, schema));
+    const gone = difference(fieldsIn(whole.type, whole.object), keep);
     const restored = (removeFields(schema, whole.object, gone) as JsonObject | null) ?? {};
     result = apiVersion === own ? restored : (merged.type.inVersion?.(apiVersion)?.from(restored) ?? result);
   }

@@ -135,6 +135,7 @@ export function sortElements(elements: PathElement[]): PathElement[] {
     ordered = fieldsInOrder(elements[i - 1] as string, elements[i] as string);
   }
   if (ordered) return elements;
+  if (elements.every((element) => element[0] === "f")) return elements.sort();
   const decoded = new Map(elements.map((element) => [element, decode(element)]));
   return elements.sort((a, b) => compareDecoded(a, b, decoded));
 }

@@ -1,4 +1,5 @@
 import { capManagers } from "./cap-managers.ts";
+import type { Comparison } from "./compare.ts";
 import { difference, type FieldSet, isEmptySet, union } from "./field-set.ts";
 import { serverFields } from "./ignored-fields.ts";
 import { fieldOf, isObject, type JsonObject } from "./json.ts";
@@ -87,15 +88,16 @@ export function tracked(
   const entry = { manager, operation: "Update", apiVersion: type.apiVersion, subresource } as const;
   const write = { type, subresource, before: live, after: updated };
   let taken: ReturnType<typeof takeOver>;
+  let comparison: Comparison;
   try {
     taken = takeOver(write, reconcile(managed, type), undefined);
+    comparison = taken.comparison();
   } catch (error) {
     // Upstream then drops all entries rather than keep wrong ones (UpdateNoErrors).
     if (error instanceof UnkeyedElementError) return new Map();
     throw error;
   }
-  const { modified, added } = taken.comparison;
-  const own = strip(ownable(type, subresource, union(modified, added)));
+  const own = strip(ownable(type, subresource, union(comparison.modified, comparison.added)));
   if (!isEmptySet(own)) {
     const key = entryKey(entry);
     const previous = taken.managed.get(key);

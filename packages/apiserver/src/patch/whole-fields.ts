@@ -14,22 +14,24 @@ const itemNodes = new Nodes("", true);
  */
 export function wholeFields(schema: TypeSchema, value: unknown): FieldSet {
   const sort = sortFor(schema, value);
+  const names: string[] = [];
+  const below: FieldSet[] = [];
   if (sort === "map" && !schema.map!.atomic && isObject(value)) {
-    let step = fieldNodes.start;
     for (const key in value) {
       const part = value[key];
       const type = part === undefined ? undefined : trackedType(schema.map!, key);
-      if (type !== undefined) step = fieldNodes.next(step, key, wholeFields(type, part));
+      if (type === undefined) continue;
+      names.push(key);
+      below.push(wholeFields(type, part));
     }
-    return fieldNodes.setOf(step);
+    return fieldNodes.of(names, below);
   }
   if (sort === "list" && schema.list!.relation !== "atomic") {
-    let step = itemNodes.start;
     for (const [element, items] of itemsByElement(schema.list!, asList(value) ?? [])) {
-      const below = items.length > 1 ? leaf : wholeFields(schema.list!.element, items[0]);
-      step = itemNodes.next(step, element, below);
+      names.push(element);
+      below.push(items.length > 1 ? leaf : wholeFields(schema.list!.element, items[0]));
     }
-    return itemNodes.setOf(step);
+    return itemNodes.of(names, below);
   }
   return leaf;
 }
