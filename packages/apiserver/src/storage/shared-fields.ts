@@ -2,9 +2,12 @@ import type { KubeObject } from "@dray/api";
 import { encodeJSON, rememberedText, rememberText } from "@dray/api/codec";
 import { deepFreeze } from "./json.ts";
 
-/** Field sets by their text. When there are too many of them it begins anew; objects keep what they have. */
+/** Field sets by their text. When that is too much it begins anew; objects keep what they have. */
 const sets = new Map<string, object>();
-const most = 4096;
+/** Characters of all texts, and of one. A set takes several times as many bytes. */
+const mostText = 4 * 2 ** 20;
+const longestText = 2 ** 16;
+let kept = 0;
 
 /**
  * The object with the field sets of its managedFields that other objects have already: what is made alike, as the
@@ -29,8 +32,13 @@ function shared(set: object): object {
   const text = encodeJSON(set);
   const known = sets.get(text);
   if (known !== undefined) return known;
-  if (sets.size >= most) sets.clear();
   rememberText(deepFreeze(set), text);
+  if (text.length > longestText) return set;
+  kept += text.length;
+  if (kept > mostText) {
+    sets.clear();
+    kept = text.length;
+  }
   sets.set(text, set);
   return set;
 }

@@ -7,13 +7,20 @@ import { search } from "./regex-search.ts";
 
 /** Patterns that were compiled lately: most are constants of an expression that runs again and again. */
 const compiled = new Map<string, RE2JS | string>();
-const kept = 256;
+/** Patterns that are kept, and their characters: each takes a hundred bytes and more. */
+const most = 256;
+const mostText = 2 ** 18;
+let kept = 0;
 
 /** The pattern, or why it is none, in the words of Go's regexp. */
 function compilePattern(pattern: string): RE2JS | string {
   const known = compiled.get(pattern);
   if (known !== undefined) return known;
-  if (compiled.size >= kept) compiled.clear();
+  kept += pattern.length;
+  if (compiled.size >= most || kept > mostText) {
+    compiled.clear();
+    kept = pattern.length;
+  }
   const result = compile(pattern);
   compiled.set(pattern, result);
   return result;
