@@ -3,6 +3,7 @@ import { encodeYAML } from "../../packages/apiserver/src/yaml/emit.ts";
 import { bombs } from "./bombs.ts";
 import type { Scenario, Step } from "./corpus.ts";
 import { customResources } from "./custom.ts";
+import { grown, growthsOf } from "./grown.ts";
 import { largeRequests } from "./large.ts";
 import { changedBytes, changedText, mutated } from "./mutate.ts";
 import type { Random } from "./random.ts";
@@ -65,12 +66,41 @@ const query = (random: Random): string =>
 const withQuery = (random: Random, step: Step): string =>
   step.path.includes("?") ? filled(step.path) : `${filled(step.path)}${query(random)}`;
 
+/** An object with a long list or map, made and changed in all ways. */
+function grownWrites(random: Random, step: Step): Sent[] {
+  const growths = growthsOf(random, step.body);
+  const [first, second] = [0, 1].map((turn) => Buffer.from(JSON.stringify(grown(step.body, growths, turn))));
+  const { name } = (step.body as { metadata?: { name?: unknown } }).metadata ?? {};
+  const made = sent(step, { body: first!, url: withQuery(random, step), contentType: json });
+  if (typeof name !== "string") return [made];
+  const url = `${filled(step.path).split("?")[0]}/${encodeURIComponent(name)}`;
+  const change = (method: string, contentType: string, body = second!, suffix = ""): Sent =>
+    sent(step, { method, url: `${url}${suffix}`, contentType, body });
+  return [
+    made,
+    change("PUT", json),
+    change("PUT", json, first, random.pick(["/status", "/resize", "/ephemeralcontainers", ""])),
+    change("PATCH", patches[random.below(2)]!),
+    change("PATCH", patches[3]!, first, "?fieldManager=f&force=true"),
+    change("PATCH", patches[3]!, second, "?fieldManager=f&force=true"),
+    sent(step, { method: "GET", url, headers: { accept: random.pick(accepts) } }),
+  ];
+}
+
 export const generators: Readonly<Record<string, Generator>> = {
   customresources: customResources,
 
   bombs,
 
   large: largeRequests,
+
+  grown: (random, scenario) => {
+    const posts = scenario.steps.filter(
+      (step) => step.method === "POST" && growthsOf(random, step.body).length > 0,
+    );
+    const chosen = posts.length === 0 ? undefined : random.pick(posts);
+    return scenario.steps.flatMap((step) => (step === chosen ? grownWrites(random, step) : [sent(step)]));
+  },
 
   json: (random, scenario) =>
     steps(random, scenario, (step) => {

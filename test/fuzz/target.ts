@@ -1,5 +1,5 @@
 import type { ApiRequest, ApiResponse, Clock, Log } from "@dray/client";
-import { memoryStore } from "@dray/store";
+import { memoryStore, type Store } from "@dray/store";
 import { type ApiServer, createServer } from "../../packages/apiserver/src/index.ts";
 
 /** A request that fuzzers make; the rest is the same for all. */
@@ -10,7 +10,7 @@ export interface Sent {
   readonly body?: Uint8Array;
 }
 
-/** What was answered, and what it took: milliseconds of processor time of the whole process, and bytes of the answer. */
+/** What was answered, and what it took: milliseconds for which nobody else was answered, and bytes of the answer. */
 export interface Answered {
   readonly status: number;
   readonly milliseconds: number;
@@ -66,29 +66,33 @@ const upstreamFaults: readonly RegExp[] = [
 /** A server of its own on a memory store, and every rule that must hold for each of its answers. */
 export class Target {
   readonly #server: ApiServer;
+  readonly #store: Store;
   readonly #logged: unknown[];
 
-  private constructor(server: ApiServer, logged: unknown[]) {
+  private constructor(server: ApiServer, store: Store, logged: unknown[]) {
     this.#server = server;
+    this.#store = store;
     this.#logged = logged;
   }
 
   static async start(): Promise<Target> {
     const clock = fastClock();
     const logged: unknown[] = [];
+    const store = memoryStore(clock);
     const server = await createServer({
-      store: memoryStore(clock),
+      store,
       clock,
       log: logOf(logged),
       kubernetesVersion: "1.36",
       runtimeConfig: { "api/all": true },
       disabledAdmissionPlugins: ["ServiceAccount"],
     });
-    return new Target(server, logged);
+    return new Target(server, store, logged);
   }
 
-  close(): Promise<void> {
-    return this.#server.close();
+  async close(): Promise<void> {
+    await this.#server.close();
+    await this.#store.close();
   }
 
   /** Sends a request. Throws an Error that says which rule its answer breaks, whatever time it took. */
@@ -102,13 +106,13 @@ export class Target {
       },
       signal: gone.signal,
     };
-    const before = process.cpuUsage();
+    const before = process.threadCpuUsage();
     const { response, bytes } = await soon(
       this.#server
         .handle(request)
         .then(async (response) => ({ response, bytes: await bytesOf(response, gone) })),
     );
-    const used = process.cpuUsage(before);
+    const used = process.threadCpuUsage(before);
     const milliseconds = (used.user + used.system) / 1000;
     const [first] = this.#logged.splice(0);
     if (first !== undefined) throw new Error(`the server has logged an error: ${String(first)}`);
