@@ -97,6 +97,8 @@ export const dns1035Label: NameRule = (value) => {
 
 /** Key of a label, an annotation or a taint: a name with an optional DNS subdomain and a slash before it. */
 export const qualifiedName: NameRule = (value) => {
+  // Nearly all are plain, and objects have many.
+  if (value.length <= 63 && labelKeyForm.test(value)) return [];
   const rule = `must consist of alphanumeric characters, '-', '_' or '.', and ${ends}`;
   const sample = ["MyName", "my.name", "123-abc"];
   const parts = value.split("/");
@@ -120,6 +122,7 @@ export const qualifiedName: NameRule = (value) => {
 
 /** Value of a label: may be empty, at most 63 bytes. */
 export const isLabelValue: NameRule = (value) => {
+  if (value.length <= 63 && labelValueForm.test(value)) return [];
   const problems = tooLong(value, 63, "bytes");
   if (labelValueForm.test(value)) return problems;
   const rule = `a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and ${ends}`;

@@ -29,7 +29,7 @@ export function isEmptySet(set: FieldSet): boolean {
 
 /** Whether the element that holds this node belongs to the set itself. */
 function isMember(node: FieldSet | undefined): boolean {
-  return node !== undefined && (self in node || isEmpty(node));
+  return node === leaf || (node !== undefined && (self in node || isEmpty(node)));
 }
 
 function hasBelow(node: FieldSet): boolean {
@@ -123,6 +123,17 @@ function withSelf(node: FieldSet, member: boolean): FieldSet {
 function nodeOf(below: FieldSet, member: boolean): FieldSet | undefined {
   if (hasBelow(below)) return withSelf(below, member);
   return member ? leaf : undefined;
+}
+
+/** Whether all that belongs to the one set belongs to the other. */
+export function isSubset(set: FieldSet, other: FieldSet): boolean {
+  if (set === other) return true;
+  for (const element in set) {
+    if (element === self) continue;
+    const [node, its] = [set[element] as FieldSet, other[element]];
+    if (its === undefined || (isMember(node) && !isMember(its)) || !isSubset(node, its)) return false;
+  }
+  return true;
 }
 
 /** What belongs to both. */

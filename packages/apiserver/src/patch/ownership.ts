@@ -5,6 +5,7 @@ import {
   type FieldSet,
   intersection,
   isEmptySet,
+  isSubset,
   recursiveDifference,
   union,
   withNamedFields,
@@ -125,6 +126,9 @@ function namedFields(): FieldsOf {
 function prune(merged: Versioned, managed: Managed, last: ManagedEntry): JsonObject {
   const { type, object } = merged;
   const { schema } = type;
+  // All that would be removed would come back: so it is where nothing is left out.
+  for (const { apiVersion, fields } of managed.values())
+    if (apiVersion === type.apiVersion && isSubset(last.fields, fields)) return object;
   const fieldsIn = namedFields();
   const lastFields = withNamedFields(last.fields, schema);
   const without = removeFields(schema, object, lastFields) as JsonObject | null;
