@@ -78,11 +78,16 @@ export function writeReport(results: readonly SideResult[]): void {
   writeFileSync(report, markdown(results, merged));
 }
 
+/** The commit that has run; what this run itself writes does not count as a change. */
+function commitText(): string {
+  const git = (...args: string[]): string =>
+    spawnSync("git", args, { cwd: repository, encoding: "utf8" }).stdout.trim();
+  const changed = git("status", "--porcelain", "--", "packages") === "" ? "" : "-dirty";
+  return `${git("rev-parse", "--short", "HEAD")}${changed}`;
+}
+
 function markdown(results: readonly SideResult[], known: ReadonlyMap<string, readonly string[]>): string {
-  const commit = spawnSync("git", ["describe", "--always", "--dirty"], {
-    cwd: repository,
-    encoding: "utf8",
-  }).stdout.trim();
+  const commit = commitText();
   const ours = results.find(({ side }) => side === "dray");
   const theirs = results.find(({ side }) => side === "peer");
   const cell = (outcome: Outcome | undefined): string =>
