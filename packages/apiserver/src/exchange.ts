@@ -1,9 +1,16 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { Readable, Writable } from "node:stream";
+import { finished } from "node:stream/promises";
 import type { TLSSocket } from "node:tls";
 import type { ApiRequest, UpgradeResponse } from "@dray/client";
 import { headersOf } from "./request/headers.ts";
+
+/**
+ * Milliseconds for which the rest of a body is still read after the answer. A connection that is closed on what has come
+ * and was not read is reset, and its client may lose the answer (RFC 9112, 9.6).
+ */
+const lingering = 5_000;
 
 /** Names in lower case. */
 export type AnswerHeaders = Readonly<Record<string, string | readonly string[]>>;
@@ -23,6 +30,8 @@ export interface Exchange extends Pick<ApiRequest, "method" | "url" | "headers" 
   beginStream(status: number, headers: AnswerHeaders): void;
   /** The whole of an answer without a body. */
   only(status: number, headers: AnswerHeaders): void;
+  /** Ends the answer, with these bytes if any. */
+  end(bytes?: Uint8Array | string): void;
   /** Throws away what is still to come of the request: it is answered without. Before the answer begins. */
   leaveBody(): void;
   /** Hands the connection over to an answer that goes on in another protocol, where there is one to hand over. */
@@ -70,6 +79,10 @@ export class Http2Exchange implements Exchange {
     this.answer.respond({ ...headers, ":status": status }, { endStream: true });
   }
 
+  end(bytes?: Uint8Array | string): void {
+    this.answer.end(bytes);
+  }
+
   leaveBody(): void {
     this.answer.resume();
   }
@@ -92,6 +105,7 @@ export class Http1Exchange implements Exchange {
   readonly socket: TLSSocket;
   readonly body: IncomingMessage | undefined;
   readonly answer: ServerResponse;
+  #left: IncomingMessage | undefined;
 
   constructor(request: IncomingMessage, response: ServerResponse) {
     this.answer = response;
@@ -121,12 +135,24 @@ export class Http1Exchange implements Exchange {
 
   only(status: number, headers: AnswerHeaders): void {
     this.begin(status, headers);
-    this.answer.end();
+    this.end();
+  }
+
+  end(bytes?: Uint8Array | string): void {
+    if (this.#left === undefined) {
+      this.answer.end(bytes);
+      return;
+    }
+    if (bytes === undefined) this.answer.flushHeaders();
+    else this.answer.write(bytes);
+    // Its length is known to the client, who need not wait; the connection closes with the end.
+    const rest = finished(this.#left, { signal: AbortSignal.timeout(lingering) });
+    rest.catch(() => {}).then(() => this.answer.end());
   }
 
   leaveBody(): void {
     this.answer.setHeader("connection", "close");
-    this.body?.resume();
+    this.#left = this.body?.resume();
   }
 
   takeOver(response: UpgradeResponse): void {

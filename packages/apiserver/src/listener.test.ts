@@ -113,6 +113,47 @@ test("a watcher that goes away leaves nothing behind, and a body over the limit 
   await server.close();
 });
 
+test("who writes the whole of a body that is too large still reads its 413, by HTTP/1.1", async (t) => {
+  const { server } = await testServer({ serving });
+  t.after(() => server.close());
+  const listener = await server.listen();
+  const socket = tlsConnect({ port: listener.port, host: "127.0.0.1", ca: authority.certificate });
+  const pieces = 160;
+  const piece = Buffer.alloc(65_536, "x");
+  const head = [
+    "POST /api/v1/namespaces/default/configmaps HTTP/1.1",
+    "Host: x",
+    "Authorization: Bearer admin-token",
+    "Content-Type: application/json",
+    `Content-Length: ${pieces * piece.length}`,
+  ];
+  socket.write(`${head.join("\r\n")}\r\n\r\n`);
+  // A client that is slow: the answer has long been given when it has come to the end.
+  for (let at = 0; at < pieces; at++) {
+    await new Promise<void>((resolve, reject) =>
+      socket.write(piece, (error) => (error ? reject(error) : resolve())),
+    );
+    await sleep(systemClock, 2);
+  }
+  const answer = (await socket.toArray()).join("");
+  assert.match(answer, /^HTTP\/1\.1 413 /);
+  assert.match(answer, /"reason":"RequestEntityTooLarge"/);
+});
+
+test("who owes a body is answered at once, and left after a while, by HTTP/1.1", async (t) => {
+  const { server } = await testServer({ serving });
+  t.after(() => server.close());
+  const listener = await server.listen();
+  const socket = tlsConnect({ port: listener.port, host: "127.0.0.1", ca: authority.certificate });
+  const head = ["POST /api/v1/namespaces/default/configmaps HTTP/1.1", "Host: x", "Content-Length: 1000000"];
+  socket.write(`${head.join("\r\n")}\r\n\r\nx`);
+  const answered = once(socket, "data");
+  const closed = once(socket, "close");
+  assert.equal(await Promise.race([answered.then(() => "answer"), closed]), "answer");
+  assert.match(String((await answered)[0]), /^HTTP\/1\.1 403 .*"reason":"Forbidden"/s);
+  await closed;
+});
+
 test("in process an object crosses as it is, frozen, for the user that was named", async () => {
   const { server, call } = await testServer();
   await call("POST", "/api/v1/namespaces/default/configmaps", { body: { metadata: { name: "a" } } });

@@ -97,7 +97,7 @@ export class Service {
     const encodings = large ? (exchange.headers["accept-encoding"] ?? "").split(",") : [];
     if (!encodings.some((encoding) => encoding.trim() === "gzip")) {
       exchange.begin(status, { ...headers, "content-length": String(bytes.length) });
-      answer.end(bytes);
+      exchange.end(bytes);
       return;
     }
     const { gzip } = await import("node:zlib");
@@ -109,7 +109,7 @@ export class Service {
       vary: [headers["vary"] ?? [], "Accept-Encoding"].flat(),
       "content-length": String(packed.length),
     });
-    answer.end(packed);
+    exchange.end(packed);
   }
 
   async #stream(
@@ -129,7 +129,7 @@ export class Service {
       exchange.cutOff();
       return;
     }
-    answer.end();
+    exchange.end();
   }
 }
 
@@ -225,6 +225,8 @@ function fail(
   message: string,
   headers: AnswerHeaders = {},
 ): void {
-  exchange.begin(code, { ...headers, "content-type": "application/json" });
-  exchange.answer.end(`${encodeJSON(statusObject({ status: "Failure", message, reason, code }))}\n`);
+  const text = `${encodeJSON(statusObject({ status: "Failure", message, reason, code }))}\n`;
+  const length = String(Buffer.byteLength(text));
+  exchange.begin(code, { ...headers, "content-type": "application/json", "content-length": length });
+  exchange.end(text);
 }
