@@ -4,22 +4,11 @@ import { dnsSubdomain, qualifiedName } from "../names.ts";
 import { Quantity } from "../quantity.ts";
 import { type FieldErrors, sameValue } from "./field.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "./metadata.ts";
+import { counted } from "./pod/resources.ts";
 
 type List = Readonly<Record<string, string>>;
 
 const computed = ["cpu", "memory", "ephemeral-storage"];
-/** Counted resources: whole numbers. */
-const counted = [
-  "pods",
-  "resourcequotas",
-  "services",
-  "replicationcontrollers",
-  "secrets",
-  "configmaps",
-  "persistentvolumeclaims",
-  "services.nodeports",
-  "services.loadbalancers",
-];
 const ofQuotas = new Set([
   ...computed.flatMap((name) => [name, `requests.${name}`, `limits.${name}`]),
   ...counted,
@@ -73,7 +62,7 @@ function checkAmounts(errors: FieldErrors, path: string, list: List | undefined)
       errors.invalid(at, name, "must be a standard resource for quota");
     const quantity = Quantity.parse(text);
     if (quantity.sign < 0) errors.invalid(at, quantity.toString(), "must be greater than or equal to 0");
-    const whole = counted.includes(name) || isExtended(name);
+    const whole = counted.has(name) || isExtended(name);
     if (whole && quantity.milliValue() % 1000n !== 0n)
       errors.invalid(at, quantity.toString(), "must be an integer");
   }

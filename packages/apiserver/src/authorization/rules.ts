@@ -75,7 +75,8 @@ function covers(rule: PolicyRule, wanted: PolicyRule): boolean {
     (list ?? []).every((value) => hasOrAll(own, value));
   if (!all(rule.verbs, wanted.verbs)) return false;
   const urls = wanted.nonResourceURLs ?? [];
-  if (!urls.every((url) => coversURL(rule, url))) return false;
+  const granted = rule.nonResourceURLs ?? [];
+  if (!urls.every((url) => granted.some((own) => pathMatches(own, url)))) return false;
   const resources = wanted.resources ?? [];
   if (resources.length === 0) return true;
   if (!all(rule.apiGroups, wanted.apiGroups)) return false;
@@ -84,12 +85,6 @@ function covers(rule: PolicyRule, wanted: PolicyRule): boolean {
   if (names.length === 0) return true;
   const wantedNames = wanted.resourceNames ?? [];
   return wantedNames.length > 0 && wantedNames.every((name) => names.includes(name));
-}
-
-function coversURL(rule: PolicyRule, url: string): boolean {
-  return (rule.nonResourceURLs ?? []).some(
-    (own) => own === "*" || own === url || (own.endsWith("*") && url.startsWith(own.replace(/\*+$/, ""))),
-  );
 }
 
 function coversResource(rule: PolicyRule, wanted: string): boolean {

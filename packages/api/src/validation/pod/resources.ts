@@ -65,7 +65,7 @@ const checkPodName: NameCheck = (errors, path, name) => {
 };
 
 /** What is counted in whole things (IsIntegerResourceName). */
-const counted: ReadonlySet<string> = new Set([
+export const counted: ReadonlySet<string> = new Set([
   "pods",
   "resourcequotas",
   "services",
