@@ -1,3 +1,4 @@
+import { zeroScalars } from "../schema/table.ts";
 import { noteEmpty } from "./empty.ts";
 import type { Field, FieldType, ScalarName, StructType } from "./types.ts";
 
@@ -22,23 +23,7 @@ export function zeroOf(type: FieldType, version?: string): unknown {
     case "struct":
       return isFree(type.struct) ? null : finish(type.struct, new Map(), version);
     case "scalar":
-      switch (type.name) {
-        case "string":
-          return "";
-        case "bool":
-          return false;
-        case "int32":
-        case "int64":
-        case "double":
-        case "IntOrString":
-          return 0;
-        case "Quantity":
-          return "0";
-        case "Duration":
-          return "0s";
-        default:
-          return null;
-      }
+      return zeroScalars.get(type.name) ?? null;
   }
 }
 

@@ -52,6 +52,21 @@ export interface FieldMarks {
 /** A field as the data files have it: JSON name, protobuf number (0: not in protobuf), type, marks. */
 export type FieldRow = readonly [name: string, number: number, type: string, marks?: FieldMarks];
 
+/** How Go writes a scalar that nobody has set: null for those that are not here. */
+export const zeroScalars: ReadonlyMap<string, string | number | boolean> = new Map<
+  string,
+  string | number | boolean
+>([
+  ["string", ""],
+  ["bool", false],
+  ["int32", 0],
+  ["int64", 0],
+  ["double", 0],
+  ["IntOrString", 0],
+  ["Quantity", "0"],
+  ["Duration", "0s"],
+]);
+
 /** A kind and how it is addressed. */
 export interface KindRow {
   readonly group: string;

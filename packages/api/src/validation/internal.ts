@@ -1,5 +1,5 @@
 import { cameEmpty, keepEmpty } from "../codec/empty.ts";
-import { type FieldRow, typeRows } from "../schema/table.ts";
+import { type FieldRow, typeRows, zeroScalars } from "../schema/table.ts";
 import forms from "./internal-forms.json" with { type: "json" };
 
 const capitals: Readonly<Record<string, string | undefined>> = forms.capitals;
@@ -41,21 +41,7 @@ function internalFields(type: string): readonly InternalField[] {
 
 function zeroOf(type: string, version: string): unknown {
   if (type.startsWith("[]") || type.startsWith("map<")) return null;
-  switch (type) {
-    case "string":
-      return "";
-    case "bool":
-      return false;
-    case "int32":
-    case "int64":
-    case "double":
-    case "IntOrString":
-      return 0;
-    case "Quantity":
-      return "0";
-    default:
-      return typeRows.has(type) ? internalForm(type, {}, version) : null;
-  }
+  return zeroScalars.get(type) ?? (typeRows.has(type) ? internalForm(type, {}, version) : null);
 }
 
 type Tree = Readonly<Record<string, unknown>>;

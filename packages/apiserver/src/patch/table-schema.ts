@@ -1,5 +1,5 @@
 import { apiVersionOf } from "@dray/api";
-import { type FieldMarks, type FieldRow, kindRows, typeRows } from "@dray/api/schema";
+import { type FieldMarks, type FieldRow, kindRows, typeRows, zeroScalars } from "@dray/api/schema";
 import atomicTypes from "./atomic-types.json" with { type: "json" };
 import type { JsonObject, MutableObject } from "./json.ts";
 import {
@@ -31,16 +31,6 @@ const scalars: Readonly<Record<string, ScalarSort>> = {
 };
 /** Any JSON value. */
 const freeForm = new Set(["any", "RawExtension", "FieldsV1", "apiextensions/v1.JSON"]);
-const zeroScalars: Readonly<Record<string, unknown>> = {
-  string: "",
-  bool: false,
-  int32: 0,
-  int64: 0,
-  double: 0,
-  Quantity: "0",
-  IntOrString: 0,
-  Duration: "0s",
-};
 
 const schemas = new Map<string, TypeSchema>();
 const zeros = new Map<string, JsonObject>();
@@ -150,7 +140,7 @@ function defaultOf(type: string, marks: FieldMarks): unknown {
     // `ref(Name)` names a constant of Kubernetes; none of those fields is a key of a list.
     return marks.default.startsWith("ref(") ? undefined : JSON.parse(marks.default);
   }
-  return marks.omit === "never" && marks.pointer === undefined ? zeroScalars[type] : undefined;
+  return marks.omit === "never" && marks.pointer === undefined ? zeroScalars.get(type) : undefined;
 }
 
 /** What JSON shows of a struct that nobody has filled in. */
@@ -174,5 +164,5 @@ function zeroField(type: string, marks: FieldMarks): unknown {
   if (type === "Time" || type === "MicroTime") return null;
   if (typeRows.has(type)) return zeroOf(type);
   if (marks.omit !== "never") return undefined;
-  return zeroScalars[type] ?? null;
+  return zeroScalars.get(type) ?? null;
 }
