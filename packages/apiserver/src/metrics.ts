@@ -1,4 +1,5 @@
 import type { Overload } from "./overload.ts";
+import type { ServedResource } from "./registry/kinds.ts";
 import type { RequestInfo } from "./request/info.ts";
 import type { Storage } from "./storage/storage.ts";
 
@@ -11,6 +12,9 @@ const verbs: Readonly<Record<string, string | undefined>> = {
   create: "POST",
   update: "PUT",
 };
+
+/** Methods that have a metric of their own; all others share one (OtherRequestMethod). */
+const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
 /** The requests of one kind. */
 interface Counted {
@@ -26,9 +30,18 @@ export class Metrics {
   /** By their labels. */
   readonly #requests = new Map<string, Counted>();
 
-  /** One request has been answered; `milliseconds` up to the beginning of the answer. */
-  count(method: string, info: RequestInfo | undefined, code: number, milliseconds: number): void {
-    const labels = labelsOf(method, info);
+  /**
+   * One request has been answered; `milliseconds` up to the beginning of the answer. `served` is the resource that it is
+   * about, where there is one: what clients make up has no labels, of which there must not be more and more.
+   */
+  count(
+    method: string,
+    info: RequestInfo | undefined,
+    served: ServedResource | undefined,
+    code: number,
+    milliseconds: number,
+  ): void {
+    const labels = labelsOf(method, info, served);
     let counted = this.#requests.get(labels);
     if (counted === undefined) {
       const durations = new Array<number>(bounds.length + 1).fill(0);
@@ -80,17 +93,15 @@ function histogramLines(name: string, labels: string, { durations, sum }: Counte
   return lines;
 }
 
-function labelsOf(method: string, info: RequestInfo | undefined): string {
-  if (!info?.isResource) {
-    return `component="",dry_run="",group="",resource="",scope="",subresource="",verb="${safe(method)}",version=""`;
+function labelsOf(method: string, info: RequestInfo | undefined, served: ServedResource | undefined): string {
+  if (info === undefined || served === undefined) {
+    const verb = methods.has(method) ? method : "other";
+    return `component="",dry_run="",group="",resource="",scope="",subresource="",verb="${verb}",version=""`;
   }
+  const { group, version, resource } = info;
   const verb = verbs[info.verb] ?? info.verb.toUpperCase();
   const dryRun = info.query.getAll("dryRun").includes("All") ? "All" : "";
   const scope = info.name !== "" ? "resource" : info.namespace !== "" ? "namespace" : "cluster";
-  return `component="apiserver",dry_run="${dryRun}",group="${safe(info.group)}",resource="${safe(info.resource)}",scope="${scope}",subresource="${safe(info.subresource)}",verb="${safe(verb)}",version="${safe(info.version)}"`;
-}
-
-/** A label must not grow with what clients send. */
-function safe(text: string): string {
-  return /^[A-Za-z0-9./_-]{0,63}$/.test(text) ? text : "";
+  const subresource = served.subresources.has(info.subresource) ? info.subresource : "";
+  return `component="apiserver",dry_run="${dryRun}",group="${group}",resource="${resource}",scope="${scope}",subresource="${subresource}",verb="${verb}",version="${version}"`;
 }

@@ -32,7 +32,7 @@ import { Overload, tooManyRequests } from "./overload.ts";
 import { createSigningKey } from "./pki.ts";
 import { PlainPaths } from "./plain-paths.ts";
 import { Checks } from "./registry/checks.ts";
-import { servedResources } from "./registry/kinds.ts";
+import { type ServedResource, servedResources } from "./registry/kinds.ts";
 import { ManagedFields } from "./registry/managed-fields.ts";
 import { OwnObjects } from "./registry/own-objects.ts";
 import { Registry } from "./registry/registry.ts";
@@ -285,7 +285,8 @@ class Server implements ApiServer {
     } catch (error) {
       response = failureResponse(request, error, warnings, this.#log);
     }
-    this.#metrics.count(request.method, info, response.status, this.#clock.now() - began);
+    const served = info && this.#servedBy(info);
+    this.#metrics.count(request.method, info, served, response.status, this.#clock.now() - began);
     return this.#audited(request, response);
   }
 
@@ -349,7 +350,7 @@ class Server implements ApiServer {
     // The router takes a path as it came.
     if (info.path.startsWith("//")) return noPage();
     if (!info.isResource) return this.#plainPaths.response(request, info);
-    const served = this.#resources.byPath.get(`${info.group}/${info.version}/${info.resource}`);
+    const served = this.#servedBy(info);
     if (served === undefined) {
       // What is in no group of the server's own is no path at all.
       const versions = this.#discovery.groups.get(info.group) ?? [];
@@ -374,6 +375,10 @@ class Server implements ApiServer {
       warnings,
     };
     return route(context);
+  }
+
+  #servedBy({ group, version, resource }: RequestInfo): ServedResource | undefined {
+    return this.#resources.byPath.get(`${group}/${version}/${resource}`);
   }
 
   #checkAuthorized(request: ApiRequest, user: UserInfo, info: RequestInfo): void {
