@@ -22,32 +22,41 @@ function context(before: number, after: number): number {
   return word | begin | end;
 }
 
-const isWord = (point: number): boolean => point >= 0 && /\w/.test(String.fromCodePoint(point));
+const isWord = (point: number): boolean =>
+  (point >= 0x61 && point <= 0x7a) ||
+  (point >= 0x41 && point <= 0x5a) ||
+  (point >= 0x30 && point <= 0x39) ||
+  point === 0x5f;
 
 /** The places that a search has come to, the best first. */
 class Threads {
   readonly #program: Program;
-  readonly #seen: Set<number> = new Set();
+  /** For each instruction the last turn in which it was reached. */
+  readonly #reached: Uint32Array;
+  #turn = 1;
+  readonly #left: number[] = [];
   readonly places: Instruction[] = [];
   /** Where in the text each began. */
   readonly starts: number[] = [];
 
   constructor(program: Program) {
     this.#program = program;
+    this.#reached = new Uint32Array(program.numInst());
   }
 
   clear(): void {
-    this.#seen.clear();
+    this.#turn++;
     this.places.length = 0;
     this.starts.length = 0;
   }
 
   /** Follows all that needs no character, what is tried first before what is tried second. */
   add(place: number, start: number, context: number): void {
-    const left = [place];
+    const left = this.#left;
+    left.push(place);
     for (let next = left.pop(); next !== undefined; next = left.pop()) {
-      if (this.#seen.has(next)) continue;
-      this.#seen.add(next);
+      if (this.#reached[next] === this.#turn) continue;
+      this.#reached[next] = this.#turn;
       const instruction = this.#program.getInst(next);
       const { op, out, arg } = instruction;
       if (op === alternative || op === alternativeMatch) left.push(arg, out);
@@ -75,16 +84,19 @@ export interface Match {
  * says whether there is a match.
  */
 export function search(pattern: RE2JS, text: string, from: number): Match | undefined {
+  // Most of what does not match it knows much sooner.
+  if (from === 0 && !pattern.test(text)) return undefined;
   const program = pattern.re2().prog;
   let current = new Threads(program);
   let next = new Threads(program);
   let found: { start: number; end: number } | undefined;
-  let before = from === 0 ? -1 : pointBefore(text, from);
+  let point = text.codePointAt(from) ?? -1;
+  let here = context(from === 0 ? -1 : pointBefore(text, from), point);
   for (let at = from; ; ) {
-    const point = text.codePointAt(at) ?? -1;
-    if (found === undefined) current.add(program.start, at, context(before, point));
+    if (found === undefined) current.add(program.start, at, here);
     const after = point < 0 ? at : at + (point > 0xffff ? 2 : 1);
-    const following = context(point, text.codePointAt(after) ?? -1);
+    const follower = text.codePointAt(after) ?? -1;
+    const following = context(point, follower);
     next.clear();
     for (let i = 0; i < current.places.length; i++) {
       const place = current.places[i]!;
@@ -100,8 +112,9 @@ export function search(pattern: RE2JS, text: string, from: number): Match | unde
       return found && { ...found, looked: at };
     }
     [current, next] = [next, current];
-    before = point;
     at = after;
+    point = follower;
+    here = following;
   }
 }
 

@@ -81,7 +81,7 @@ function find(input: Value, pattern: Value): Value {
 }
 
 /**
- * What one call may look at besides ten times its text: a pattern like `a*b|a` looks at all of the rest before it is
+ * What one call may look at besides twice its text: a pattern like `a*b|a` looks at all of the rest before it is
  * sure of one letter, and upstream has no bound but its time limit.
  */
 const mostWork = 1_000_000;
@@ -103,7 +103,7 @@ function findAll(input: Value, pattern: Value, most: Value): Value {
     if (found === undefined) break;
     const { start, end, looked } = found;
     work += looked - from;
-    if (work > mostWork + 10 * text.length) return tooMuchWork;
+    if (work > mostWork + 2 * text.length) return tooMuchWork;
     if (end > from || start !== last) all.push(text.slice(start, end));
     last = end;
     from = end > from ? end : from + ((text.codePointAt(from) ?? 0) > 0xffff ? 2 : 1);
