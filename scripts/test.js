@@ -24,4 +24,6 @@ const reporters = ["spec", join(repository, "scripts", "reporter.js")].flatMap((
   `--test-reporter=${reporter}`,
   "--test-reporter-destination=stdout",
 ]);
-run(["--test", ...reporters, ...files]);
+// A test that hangs is one that failed, and says so.
+const limits = ["--test-timeout=300000", "--import", join(repository, "scripts", "test-end.js")];
+run([...limits, "--test", ...reporters, ...files]);

@@ -1,0 +1,15 @@
+// In the process of a test file: what its tests leave behind (one that failed, mostly) must not hold up the others.
+import { isMainThread } from "node:worker_threads";
+
+const patience = 30_000;
+
+if (isMainThread && process.env.NODE_TEST_CONTEXT !== undefined && process.argv[1]?.endsWith(".test.ts")) {
+  const { after } = await import("node:test");
+  after(() => {
+    setTimeout(() => {
+      const left = process.getActiveResourcesInfo().join(", ");
+      process.stderr.write(`${process.argv[1]}: the tests have ended, but not their process, for: ${left}\n`);
+      process.exit(1);
+    }, patience).unref();
+  });
+}
