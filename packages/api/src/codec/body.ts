@@ -21,6 +21,9 @@ export interface RawBody {
   readonly bytes?: Uint8Array;
 }
 
+let protobuf: typeof import("./protobuf.ts") | undefined;
+let yaml: typeof import("./yaml.ts") | undefined;
+
 /**
  * Reads bytes of that media type into a tree; `version` is the release whose fields are known, `apiVersion` and
  * `kind` are what is expected: protobuf need not say it. Throws 400 BadRequest.
@@ -36,9 +39,10 @@ export async function readBody(
   const refuse = (why: string): StatusError =>
     bare ? StatusError.of("BadRequest", why) : unrecognized(kind, why, bytes);
   if (mediaType === "application/vnd.kubernetes.protobuf") {
-    const { decodeProtobuf } = await import("./protobuf.ts");
+    // Loaded when it is first needed, and remembered: each `import()` costs as much as a small object.
+    protobuf ??= await import("./protobuf.ts");
     try {
-      const tree = decodeProtobuf(bytes, version, { apiVersion, kind });
+      const tree = protobuf.decodeProtobuf(bytes, version, { apiVersion, kind });
       return { tree, duplicates: [], typed: true, bytes };
     } catch (error) {
       if (error instanceof UnknownKindError)
@@ -51,12 +55,12 @@ export async function readBody(
   }
   const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
   if (mediaType === "application/yaml") {
-    const { parseYAML, YAMLError } = await import("./yaml.ts");
+    yaml ??= await import("./yaml.ts");
     try {
-      const { value, duplicates } = parseYAML(text);
+      const { value, duplicates } = yaml.parseYAML(text);
       return { tree: value, duplicates, typed: false, bytes };
     } catch (error) {
-      if (error instanceof YAMLError) throw refuse(error.message);
+      if (error instanceof yaml.YAMLError) throw refuse(error.message);
       throw error;
     }
   }
