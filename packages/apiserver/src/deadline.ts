@@ -56,7 +56,8 @@ class TimedRequest implements ApiRequest {
   readonly body?: NonNullable<ApiRequest["body"]>;
   readonly credential: ApiRequest["credential"];
   readonly #request: ApiRequest;
-  readonly #over = new AbortController();
+  #isOver = false;
+  #over: AbortController | undefined;
   #signal: AbortSignal | undefined;
 
   constructor(request: ApiRequest) {
@@ -71,11 +72,16 @@ class TimedRequest implements ApiRequest {
 
   /** Most requests never look at their signal, and joining two is not free. */
   get signal(): AbortSignal {
-    this.#signal ??= AbortSignal.any([this.#request.signal, this.#over.signal]);
+    if (this.#signal === undefined) {
+      this.#over = new AbortController();
+      if (this.#isOver) this.#over.abort();
+      this.#signal = AbortSignal.any([this.#request.signal, this.#over.signal]);
+    }
     return this.#signal;
   }
 
   end(): void {
-    this.#over.abort();
+    this.#isOver = true;
+    this.#over?.abort();
   }
 }

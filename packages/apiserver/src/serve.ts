@@ -207,13 +207,15 @@ function readBody(
       if (size > bodyLimit) resolve(undefined);
       else chunks.push(chunk);
     });
-    body.once("end", () => {
-      clearTimeout(late);
-      resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
-    });
-    body.once("close", () => {
+    const gone = (): void => {
       clearTimeout(late);
       reject(new Error("the client went away before its request was complete"));
+    };
+    body.once("close", gone);
+    body.once("end", () => {
+      clearTimeout(late);
+      body.off("close", gone);
+      resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
     });
   });
 }

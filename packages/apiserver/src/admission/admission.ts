@@ -1,5 +1,5 @@
 import type { KubeObject } from "@dray/api";
-import type { UserInfo } from "@dray/client";
+import type { ApiRequest, UserInfo } from "@dray/client";
 import type { Kind } from "../codec.ts";
 import type { ServedResource } from "../registry/kinds.ts";
 import { forbidden } from "../response.ts";
@@ -31,8 +31,8 @@ export interface AdmissionRequest {
   readonly options?: object;
   /** Adds a text to the Warning headers of the answer. */
   readonly warn: (text: string) => void;
-  /** Ends when the client has gone or the time for the request is over. */
-  readonly signal?: AbortSignal;
+  /** The request behind it. Its signal ends when the client has gone or the time is over, and is made when it is asked for. */
+  readonly sent?: Pick<ApiRequest, "signal">;
 }
 
 /** What the two rounds of mutation of one request share. */

@@ -21,7 +21,7 @@ export function writeOf(context: Context, options: WriteOptions): Write {
     options,
     given: givenOptions(info),
     warn: (text) => context.warnings.add(text),
-    signal: context.request.signal,
+    sent: context.request,
   };
 }
 

@@ -1,6 +1,6 @@
 import { type Features, type FieldError, invalid, type KubeObject, StatusError } from "@dray/api";
 import { dropDisabledFields } from "@dray/api/validation";
-import type { Clock, UserInfo } from "@dray/client";
+import type { ApiRequest, Clock, UserInfo } from "@dray/client";
 import { type Admission, type AdmissionRequest, shownName } from "../admission/admission.ts";
 import type { Attributes, Decision } from "../authorization/attributes.ts";
 import type { DecodeOptions, Kind } from "../codec.ts";
@@ -42,8 +42,8 @@ export interface Write {
   readonly given?: object;
   /** Adds a text to the Warning headers of the answer. */
   readonly warn?: (text: string) => void;
-  /** Ends when the client has gone. */
-  readonly signal?: AbortSignal;
+  /** The request behind it. Its signal ends when the client has gone or the time is over, and is made when it is asked for. */
+  readonly sent?: Pick<ApiRequest, "signal">;
 }
 
 export interface UpdateRules {
@@ -182,7 +182,7 @@ export class Registry {
     operation: AdmissionRequest["operation"],
     objects: Pick<AdmissionRequest, "object" | "old" | "kind">,
   ): AdmissionRequest {
-    const { served, subresource, namespace, user, options, given, signal } = write;
+    const { served, subresource, namespace, user, options, given, sent } = write;
     const objectName = write.collection ? "" : write.name || objects.object?.metadata.name || "";
     return {
       operation,
@@ -197,7 +197,7 @@ export class Registry {
       dryRun: options.dryRun,
       warn: write.warn ?? (() => {}),
       ...(given === undefined || operation === "CONNECT" ? {} : { options: optionsFor(operation, given) }),
-      ...(signal === undefined ? {} : { signal }),
+      ...(sent === undefined ? {} : { sent }),
     };
   }
 

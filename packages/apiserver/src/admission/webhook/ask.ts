@@ -27,11 +27,16 @@ export async function ask(
     const message = `admission webhook ${JSON.stringify(webhook.name)} does not support dry run`;
     throw StatusError.of("BadRequest", message);
   }
-  if (request.signal?.aborted) throw requestTimeout();
+  if (request.sent?.signal.aborted) throw requestTimeout();
   try {
     const review = reviewOf(webhook, request, version, context.newId());
     const { timeoutSeconds = defaultTimeoutSeconds, clientConfig } = webhook;
-    const answer = await context.webhooks.post(clientConfig, review.body, timeoutSeconds, request.signal);
+    const answer = await context.webhooks.post(
+      clientConfig,
+      review.body,
+      timeoutSeconds,
+      request.sent?.signal,
+    );
     const verdict = verdictOf(answer, review, mutating);
     for (const warning of verdict.warnings) request.warn(warning);
     if (!verdict.allowed) throw rejected(webhook.name, verdict.result);
@@ -39,6 +44,6 @@ export async function ask(
   } catch (error) {
     if (!(error instanceof CallFailure)) throw error;
     if (webhook.failurePolicy !== "Ignore") throw failed(webhook.name, error);
-    if (request.signal?.aborted) throw requestTimeout();
+    if (request.sent?.signal.aborted) throw requestTimeout();
   }
 }
