@@ -6,7 +6,7 @@ import { PersistentVolume, PersistentVolumeClaim, Pod } from "@dray/api/core/v1"
 import { StorageClass } from "@dray/api/storage/v1";
 import { eventually } from "../eventually.ts";
 import type { Scenario, Stage } from "../scenario.ts";
-import { livePods, podTemplate } from "./pods.ts";
+import { isReady, livePods, podDraft, podTemplate } from "./pods.ts";
 
 const name = "interop-app";
 const selector = { matchLabels: { app: name } };
@@ -204,6 +204,44 @@ const statefulSet: Scenario = {
   },
 };
 
+/** The scheduler logs an error for it, which one that loses the race between a claim and its pod logs too. */
+const lateVolume: Scenario = {
+  name: "PersistentVolumeClaim: a pod waits for it",
+  async run({ admin, namespace, unique }) {
+    const claimName = "interop-late";
+    const volumes = [{ name: "data", persistentVolumeClaim: { claimName } }];
+    const pods = admin.resource(Pod);
+    await pods.create(podDraft(namespace, name, { volumes }));
+    await eventually("the pod says what it waits for", async () => {
+      const { conditions } = (await pods.get({ namespace, name })).status ?? {};
+      return conditions?.some(
+        ({ type, message }) =>
+          type === "PodScheduled" && message?.includes(`persistentvolumeclaim "${claimName}" not found`),
+      );
+    });
+    const spec = {
+      accessModes: ["ReadWriteOnce"],
+      storageClassName: "",
+      volumeName: unique,
+      resources: { requests: { storage: "1Gi" } },
+    };
+    await admin.resource(PersistentVolume).create({
+      metadata: { name: unique },
+      spec: {
+        capacity: { storage: "1Gi" },
+        accessModes: ["ReadWriteOnce"],
+        claimRef: { namespace, name: claimName },
+        hostPath: { path: `/tmp/${unique}` },
+      },
+    });
+    await admin.resource(PersistentVolumeClaim).create({ metadata: { namespace, name: claimName }, spec });
+    await eventually("the pod is ready", async () => isReady(await pods.get({ namespace, name })));
+    await pods.delete({ namespace, name });
+    await admin.resource(PersistentVolumeClaim).delete({ namespace, name: claimName });
+    await admin.resource(PersistentVolume).delete({ name: unique });
+  },
+};
+
 const cronJob: Scenario = {
   name: "CronJob: starts a job on the minute",
   async run({ admin, namespace }) {
@@ -228,4 +266,4 @@ const cronJob: Scenario = {
   },
 };
 
-export const workloads: readonly Scenario[] = [cronJob, rollout, job, daemonSet, statefulSet];
+export const workloads: readonly Scenario[] = [cronJob, rollout, job, daemonSet, statefulSet, lateVolume];
