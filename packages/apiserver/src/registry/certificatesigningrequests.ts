@@ -6,6 +6,7 @@ import type {
 } from "@dray/api/certificates/v1";
 import { signatureProblem } from "../authentication/certificate-request.ts";
 import { deepEqual } from "../storage/json.ts";
+import { pemBlocks } from "./pem.ts";
 import type { Strategy } from "./strategy.ts";
 
 type Condition = CertificateSigningRequestCondition;
@@ -231,28 +232,6 @@ function certificateProblem(base64: string): string | undefined {
     }
   }
   return found ? undefined : "must contain at least one CERTIFICATE PEM block";
-}
-
-function* pemBlocks(pem: string): Generator<{ type: string; body: string; block: string }> {
-  const ends = new Map<string, number[]>();
-  for (const { index, 1: type } of pem.matchAll(/-----END ([^-]*)-----/g)) {
-    const known = ends.get(type!);
-    if (known === undefined) ends.set(type!, [index]);
-    else known.push(index);
-  }
-  for (const known of ends.values()) known.reverse();
-  let from = 0;
-  for (const begin of pem.matchAll(/-----BEGIN ([^-]*)-----\n/g)) {
-    if (begin.index < from) continue;
-    const type = begin[1]!;
-    const start = begin.index + begin[0].length;
-    const ahead = ends.get(type) ?? [];
-    while (ahead.length > 0 && ahead.at(-1)! < start) ahead.pop();
-    const end = ahead.pop();
-    if (end === undefined) continue;
-    from = end + `-----END ${type}-----`.length;
-    yield { type, body: pem.slice(start, end), block: pem.slice(begin.index, from) };
-  }
 }
 
 function changes(

@@ -1,31 +1,26 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
-
-/** The PEM blocks of a text, by their types. */
-function blocksOf(text: string): { readonly type: string; readonly pem: string }[] {
-  const form = /-----BEGIN ([^-\n]+)-----\r?\n[\s\S]*?-----END \1-----/g;
-  return [...text.matchAll(form)].map(([pem, type = ""]) => ({ type, pem }));
-}
+import { pemBlocks } from "./pem.ts";
 
 /**
  * Why a certificate and a key, both PEM, cannot serve TLS together; undefined if they can. The words are those of Go's
  * `tls.X509KeyPair`, which the API server repeats.
  */
 export function keyPairProblem(certificate: string, key: string): string | undefined {
-  const blocks = blocksOf(certificate);
+  const blocks = [...pemBlocks(certificate)];
   const own = blocks.find(({ type }) => type === "CERTIFICATE");
   if (own === undefined) return noCertificate(blocks.map(({ type }) => type));
-  const keys = blocksOf(key);
+  const keys = [...pemBlocks(key)];
   const secret = keys.find(({ type }) => type.endsWith("PRIVATE KEY"));
   if (secret === undefined) return noKey(keys.map(({ type }) => type));
   let parsed: X509Certificate;
   try {
-    parsed = new X509Certificate(own.pem);
+    parsed = new X509Certificate(own.block);
   } catch {
     return "x509: malformed certificate";
   }
   let privateKey: KeyObject;
   try {
-    privateKey = createPrivateKey(secret.pem);
+    privateKey = createPrivateKey(secret.block);
   } catch {
     return "tls: failed to parse private key";
   }

@@ -1,0 +1,31 @@
+/** One block of a text in PEM (RFC 7468). */
+export interface PemBlock {
+  readonly type: string;
+  /** Between its first and its last line. */
+  readonly body: string;
+  /** All of it. */
+  readonly block: string;
+}
+
+/** The PEM blocks of a text, each up to the first end of its type, in a time that grows with the text alone. */
+export function* pemBlocks(pem: string): Generator<PemBlock> {
+  const ends = new Map<string, number[]>();
+  for (const { index, 1: type } of pem.matchAll(/-----END ([^-\n]*)-----/g)) {
+    const known = ends.get(type!);
+    if (known === undefined) ends.set(type!, [index]);
+    else known.push(index);
+  }
+  for (const known of ends.values()) known.reverse();
+  let from = 0;
+  for (const begin of pem.matchAll(/-----BEGIN ([^-\n]*)-----\r?\n/g)) {
+    if (begin.index < from) continue;
+    const type = begin[1]!;
+    const start = begin.index + begin[0].length;
+    const ahead = ends.get(type) ?? [];
+    while (ahead.length > 0 && ahead.at(-1)! < start) ahead.pop();
+    const end = ahead.pop();
+    if (end === undefined) continue;
+    from = end + `-----END ${type}-----`.length;
+    yield { type, body: pem.slice(start, end), block: pem.slice(begin.index, from) };
+  }
+}
