@@ -1,12 +1,9 @@
 import { type Field, type FieldType, type StructType, structType } from "../codec/types.ts";
 import { type KindRow, kindRows } from "../schema/table.ts";
-import descriptionTable from "./descriptions.json" with { type: "json" };
+import { describeField, describeType } from "./descriptions.ts";
 import type { JSONObject, JSONValue } from "./json.ts";
 import { type SharedName, schemaName, sharedNames } from "./names.ts";
 import { inRelease } from "./release.ts";
-
-/** By type, then by field; `""` is the type itself. `*`: fields of that name anywhere. */
-const descriptions = descriptionTable as Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 const builtins: Readonly<Record<string, { readonly schema: JSONObject; readonly zero?: JSONValue }>> = {
   string: { schema: { type: "string" }, zero: "" },
@@ -126,7 +123,7 @@ export class SchemaSet {
           items: custom === undefined ? { allOf: [this.type(row.type)], default: {} } : this.type(row.type),
         },
         metadata: {
-          description: describe("", "metadata")!,
+          description: describeField("", "metadata")!,
           allOf: [this.type("meta/v1.ListMeta")],
           ...(custom === undefined ? { default: {} } : {}),
         },
@@ -145,7 +142,10 @@ export class SchemaSet {
   }
 
   #withObjectFields(schema: JSONObject): JSONObject {
-    const metadata = { description: describe("", "metadata")!, allOf: [this.type("meta/v1.ObjectMeta")] };
+    const metadata = {
+      description: describeField("", "metadata")!,
+      allOf: [this.type("meta/v1.ObjectMeta")],
+    };
     const properties = { ...(schema["properties"] as JSONObject | undefined), ...typeProperties(), metadata };
     return { ...schema, properties };
   }
@@ -186,7 +186,7 @@ export class SchemaSet {
   }
 
   #struct(struct: StructType): JSONObject {
-    const description = descriptions[struct.name]?.[""];
+    const description = describeType(struct.name);
     const described = description === undefined ? {} : { description };
     // One of several JSON types, or any JSON at all: upstream leaves the schema open too.
     if (struct.anyJSON || struct.alternatives !== undefined) return described;
@@ -221,7 +221,7 @@ export class SchemaSet {
 
   #property(type: string, field: Field): JSONObject {
     const { marks } = field;
-    const description = describe(type, field.name);
+    const description = describeField(type, field.name);
     const base = this.#schema(field.type);
     const fallback = defaultOf(field);
     return {
@@ -277,16 +277,10 @@ function reference(name: string): string {
 
 function typeProperties(): JSONObject {
   return {
-    apiVersion: { description: describe("", "apiVersion")!, type: "string" },
-    kind: { description: describe("", "kind")!, type: "string" },
+    apiVersion: { description: describeField("", "apiVersion")!, type: "string" },
+    kind: { description: describeField("", "kind")!, type: "string" },
   };
 }
-
-function describe(type: string, field: string): string | undefined {
-  return descriptions[type]?.[field] ?? (general.has(field) ? descriptions["*"]?.[field] : undefined);
-}
-
-const general: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata", "spec", "status"]);
 
 function selectable(custom: CustomSchema | undefined): JSONObject {
   const fields = custom?.selectableFields ?? [];
