@@ -15,10 +15,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import {
+  checkClusterName,
   checkOwnFolder,
   choosePort,
   claimProcessFile,
-  defaultDataDir,
+  clusterNames,
+  dataDirOf,
   deleteData,
   formatStore,
   isAlive,
@@ -36,6 +38,16 @@ import {
 
 const folder = mkdtempSync(join(tmpdir(), "dray-cluster-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
+
+const config = {
+  name: "c",
+  kubernetesVersion: "1.36",
+  featureGates: "",
+  nodes: nodeNames(2),
+  port: 1,
+  store: "memory",
+  images: [],
+};
 
 /** Longest path of a unix socket on Linux, in bytes (sun_path of unix(7), less the final zero). */
 const longestSocket = 107;
@@ -55,9 +67,32 @@ test("links to a data directory lead to the same cluster, before and after it is
   assert.equal(layoutOf(join(folder, "link/data")).runDir, layoutOf(join(folder, "real/data")).runDir);
 });
 
-test("the data directory without a name follows XDG_DATA_HOME", () => {
-  assert.equal(defaultDataDir({ XDG_DATA_HOME: "/x" }), "/x/dray/default");
-  assert.match(defaultDataDir({}), /\/\.local\/share\/dray\/default$/);
+test("a cluster's data directory has its name, below XDG_DATA_HOME or the home directory", () => {
+  assert.equal(dataDirOf("a", { XDG_DATA_HOME: "/x", HOME: "/h" }), "/x/dray/a");
+  for (const unset of [undefined, "", "relative"])
+    assert.equal(dataDirOf("a", { XDG_DATA_HOME: unset, HOME: "/h" }), "/h/.local/share/dray/a");
+  assert.throws(
+    () => dataDirOf("a", { HOME: "x" }),
+    /no home directory .*--data-dir, or set \$XDG_DATA_HOME/,
+  );
+});
+
+test("names of clusters are names of folders and of contexts", () => {
+  for (const name of ["a", "dray", "ci-1.36", "a".repeat(63)]) checkClusterName(name);
+  for (const name of ["", ".", "..", "a/b", "A", "-a", "a-", "a b", "a\n", "a".repeat(64)])
+    assert.throws(() => checkClusterName(name), /must be at most 63 lower-case/, name);
+});
+
+test("the clusters of a user are the folders that hold one", () => {
+  const env = { XDG_DATA_HOME: join(folder, "share") };
+  assert.deepEqual(clusterNames(env), []);
+  for (const name of ["two", "one"]) {
+    const layout = layoutOf(dataDirOf(name, env));
+    prepareDataDir(layout);
+    writeConfig(layout, { ...config, name });
+  }
+  mkdirSync(join(dataDirOf("none", env)));
+  assert.deepEqual(clusterNames(env), ["one", "two"]);
 });
 
 test("a process file counts only while that very process lives", async () => {
@@ -169,7 +204,6 @@ test("deleteData deletes a cluster's files, wherever its store is, and nothing e
   const layout = layoutOf(join(folder, "cluster"));
   prepareDataDir(layout);
   const store = join(folder, "elsewhere.db");
-  const config = { kubernetesVersion: "1.36", featureGates: "", nodes: nodeNames(2), port: 1, images: [] };
   writeConfig(layout, { ...config, store: `sqlite:${store}` });
   for (const path of [store, `${store}-wal`, layout.kubeconfig, join(layout.dataDir, "notes")])
     writeFileSync(path, "mine");

@@ -1,9 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { writeFileAtomic } from "./files.ts";
-import type { Layout } from "./layout.ts";
+import { defaultName, type Layout } from "./layout.ts";
 
 /** What a cluster is, remembered from one start to the next. */
 export interface ClusterConfig {
+  readonly name: string;
   readonly kubernetesVersion: string;
   /** As `--feature-gates` has them: `A=true,B=false`. */
   readonly featureGates: string;
@@ -20,7 +21,8 @@ export interface ClusterConfig {
 export function readConfig(layout: Layout): ClusterConfig | undefined {
   if (!existsSync(layout.configFile)) return undefined;
   try {
-    return JSON.parse(readFileSync(layout.configFile, "utf8")) as ClusterConfig;
+    const config = JSON.parse(readFileSync(layout.configFile, "utf8")) as ClusterConfig;
+    return { ...config, name: config.name ?? defaultName };
   } catch (error) {
     throw new Error(
       `${layout.configFile} cannot be read: ${(error as Error).message}; delete it to start with defaults`,

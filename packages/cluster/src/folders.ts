@@ -1,7 +1,6 @@
 import { accessSync, constants, lstatSync, mkdirSync } from "node:fs";
-import { userInfo } from "node:os";
 import { dirname } from "node:path";
-import type { Layout } from "./layout.ts";
+import { type Layout, userId } from "./layout.ts";
 
 /** Makes the data directory, for its owner alone. Throws an error that a person can act on if it cannot be written. */
 export function prepareDataDir(layout: Layout): void {
@@ -21,7 +20,7 @@ export function prepareDataDir(layout: Layout): void {
 export function prepareRunDir(layout: Layout): void {
   const base = dirname(layout.runDir);
   // Containers of the superuser may run as another user, who has to get in.
-  const mode = userInfo().uid === 0 ? 0o755 : 0o700;
+  const mode = userId() === 0 ? 0o755 : 0o700;
   mkdirSync(base, { recursive: true, mode });
   checkOwnFolder(base);
   mkdirSync(layout.runDir, { recursive: true, mode });
@@ -31,7 +30,7 @@ export function prepareRunDir(layout: Layout): void {
 /** Throws unless `path` is a folder, no link, that belongs to this user and that nobody else can write: below /tmp anyone makes folders. */
 export function checkOwnFolder(path: string): void {
   const found = lstatSync(path);
-  const { uid } = userInfo();
+  const uid = userId();
   // On Windows there are neither owners nor modes, and uid is -1.
   const wrong = !found.isDirectory()
     ? "is no folder"

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { accessSync, constants, realpathSync } from "node:fs";
-import { homedir, userInfo } from "node:os";
-import { basename, dirname, join, resolve } from "node:path";
+import { accessSync, constants, existsSync, readdirSync, realpathSync } from "node:fs";
+import { homedir } from "node:os";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 
 /** Where everything of one cluster lies. */
 export interface Layout {
@@ -23,9 +23,53 @@ export interface Layout {
   nodeKubeconfig(node: string): string;
 }
 
-/** The data directory of a cluster for which none is named. */
-export function defaultDataDir(env: NodeJS.ProcessEnv = process.env): string {
-  return join(env["XDG_DATA_HOME"] ?? join(homedir(), ".local", "share"), "dray", "default");
+/** The name of a cluster that nobody has named. */
+export const defaultName = "dray";
+const maxNameLength = 63;
+
+/** Throws an error that says what is accepted unless `name` can name a cluster, its folder and its kubeconfig context. */
+export function checkClusterName(name: string): void {
+  if (/^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/.test(name) && name.length <= maxNameLength) return;
+  throw new Error(
+    `must be at most ${maxNameLength} lower-case letters, digits, "-" and ".", and begin and end with a letter or digit`,
+  );
+}
+
+/** The data directory of the cluster with this name, unless another is given for it. */
+export function dataDirOf(name: string, env: NodeJS.ProcessEnv = process.env): string {
+  return join(dataHome(env), name);
+}
+
+/** The names that have a data directory, sorted. A cluster whose directory is elsewhere is not among them. */
+export function clusterNames(env: NodeJS.ProcessEnv = process.env): string[] {
+  const home = dataHome(env);
+  if (!existsSync(home)) return [];
+  return readdirSync(home)
+    .filter((name) => existsSync(layoutOf(join(home, name)).configFile))
+    .sort();
+}
+
+/** XDG Base Directory Specification: an empty or relative $XDG_DATA_HOME counts as unset. */
+function dataHome(env: NodeJS.ProcessEnv): string {
+  const shared = env["XDG_DATA_HOME"] ?? "";
+  return join(isAbsolute(shared) ? shared : join(homeOf(env), ".local", "share"), "dray");
+}
+
+function homeOf(env: NodeJS.ProcessEnv): string {
+  const home = env["HOME"] || systemHome();
+  if (home !== undefined && isAbsolute(home)) return home;
+  throw new Error(
+    "there is no home directory to keep the data in: name a folder with --data-dir, or set $XDG_DATA_HOME or $HOME",
+  );
+}
+
+function systemHome(): string | undefined {
+  try {
+    return homedir();
+  } catch {
+    // A user without an entry in the system's list of users has none.
+    return undefined;
+  }
 }
 
 /** The layout below a data directory; creates nothing. */
@@ -59,8 +103,13 @@ function canonical(path: string): string {
   }
 }
 
+/** -1 where the system has no such numbers. Not `userInfo()`: that fails for a user without a name, as in containers. */
+export function userId(): number {
+  return process.getuid?.() ?? -1;
+}
+
 function runBase(): string {
-  const { uid } = userInfo();
+  const uid = userId();
   if (uid === 0 && isWritable("/run")) return "/run/dray";
   // Not tmpdir(): on some systems its path alone is half of what a socket may have.
   return `/tmp/dray-${uid}`;

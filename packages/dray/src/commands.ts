@@ -10,11 +10,17 @@ const repeated = (flags: string, description: string, otherwise?: string): Optio
   return otherwise === undefined ? option.makeOptionMandatory() : option.default([] as string[], otherwise);
 };
 
+const clusterName = (): Option =>
+  new Option(
+    "--name <name>",
+    'name of the cluster (default: "dray", or that of the cluster in the data directory)',
+  );
+
 const dataDir = (): Option =>
   new Option(
     "--data-dir <dir>",
-    "where the cluster keeps its data (default: $XDG_DATA_HOME/dray/default, else ~/.local/share/dray/default)",
-  ).env("DRAY_DATA_DIR");
+    "where the cluster keeps its data (default: $DRAY_DATA_DIR, or the folder dray/NAME of $XDG_DATA_HOME or ~/.local/share)",
+  );
 
 const kubeconfig = (): Option =>
   new Option("--kubeconfig <file>", "kubeconfig to connect with (default: $KUBECONFIG, ~/.kube/config)");
@@ -60,6 +66,7 @@ export function commandLine(): Command {
   program
     .command("up")
     .description("start a cluster, or continue the one in the data directory")
+    .addOption(clusterName())
     .addOption(dataDir())
     .option("--nodes <count>", "number of worker nodes (default: 2, or what the cluster has)")
     .option("--port <port>", "port of the API server on 127.0.0.1 (default: a free one, then the same again)")
@@ -79,6 +86,7 @@ export function commandLine(): Command {
   program
     .command("down")
     .description("stop the cluster; its data stays, so that `dray up` continues")
+    .addOption(clusterName())
     .addOption(dataDir())
     .option("--delete-data", "delete the data directory too")
     .addHelpText("after", example("dray down"))
@@ -87,6 +95,7 @@ export function commandLine(): Command {
   program
     .command("status")
     .description("say whether the cluster runs, and how to use it; exit code 1 if it does not run")
+    .addOption(clusterName())
     .addOption(dataDir())
     .addOption(new Option("-o, --output <format>", "output format").choices(["json", "yaml", "kubeconfig"]))
     .addHelpText("after", example("dray status"))
@@ -171,6 +180,7 @@ Exit codes: 0 every pod has a node (whatever the warnings say), 1 one does not f
   program
     .command("apiserver")
     .description("run the API server alone")
+    .addOption(clusterName())
     .addOption(dataDir())
     .option("--port <port>", "port to listen on; 0: a free one", "6443")
     .option("--bind-address <address>", "address to listen on", "127.0.0.1")

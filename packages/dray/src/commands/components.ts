@@ -10,9 +10,7 @@ import {
   type AgentsOrder,
   type AgentsReady,
   choosePort,
-  defaultDataDir,
   ensureCredentials,
-  layoutOf,
   openStore,
   prepareDataDir,
   reachableAddress,
@@ -25,6 +23,7 @@ import { UsageError } from "../failure.ts";
 import { builtInImages, parseImageMapping } from "../images.ts";
 import { createLog } from "../logging.ts";
 import { featuresOption, runtimeConfigOption, storeOption, wholeNumber } from "../options.ts";
+import { type TargetFlags, target } from "../target.ts";
 
 interface ComponentOptions {
   readonly kubeconfig?: string;
@@ -47,8 +46,7 @@ function endRequested(): Promise<NodeJS.Signals> {
   });
 }
 
-export interface ApiServerOptions extends UpstreamFlags {
-  readonly dataDir?: string;
+export interface ApiServerOptions extends UpstreamFlags, TargetFlags {
   readonly port: string;
   readonly bindAddress: string;
   readonly kubeconfig?: string;
@@ -60,7 +58,7 @@ export interface ApiServerOptions extends UpstreamFlags {
 
 export async function apiserver(options: ApiServerOptions): Promise<void> {
   const { createServer } = await import("@dray/apiserver");
-  const layout = layoutOf(options.dataDir ?? defaultDataDir());
+  const { layout } = target(options);
   const wanted = wholeNumber("--port", options.port, 0, 65535);
   const storeAt = storeOption(options.store ?? `sqlite:${layout.database}`);
   const { version: kubernetesVersion } = featuresOption(options);

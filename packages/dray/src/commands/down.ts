@@ -2,21 +2,20 @@ import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   cleanUpRun,
-  defaultDataDir,
   deleteData,
   isAlive,
-  layoutOf,
   readConfig,
   removeProcessFile,
   runningProcess,
 } from "@dray/cluster";
+import { listOfOthers, type TargetFlags, target } from "../target.ts";
 
 /** How long a cluster may take to end its pods before it is killed; pods have 30 seconds unless they say otherwise. */
 const patience = 60_000;
 
 /** Stops the cluster if it runs, and removes what a crashed one left: processes, sockets, mounts, CDI files. */
-export async function down(options: { dataDir?: string; deleteData?: boolean }): Promise<void> {
-  const layout = layoutOf(options.dataDir ?? defaultDataDir());
+export async function down(options: TargetFlags & { deleteData?: boolean }): Promise<void> {
+  const { layout } = target(options);
   const crashed = existsSync(layout.processFile);
   const running = runningProcess(layout.processFile);
   if (running !== undefined) {
@@ -41,4 +40,5 @@ export async function down(options: { dataDir?: string; deleteData?: boolean }):
           : "does not exist";
   const data = options.deleteData ? "its data is deleted" : "its data stays";
   process.stdout.write(`the cluster in ${layout.dataDir} ${what}${known ? `; ${data}` : ""}\n`);
+  if (!known) process.stdout.write(listOfOthers(options));
 }

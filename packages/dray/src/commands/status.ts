@@ -1,16 +1,16 @@
 import { existsSync } from "node:fs";
 import { Node } from "@dray/api/core/v1";
-import { defaultDataDir, layoutOf, readConfig, runningProcess } from "@dray/cluster";
+import { readConfig, runningProcess } from "@dray/cluster";
 import { connect } from "../connect.ts";
 import { printData } from "../output.ts";
 import { clusterSummary } from "../summary.ts";
+import { listOfOthers, type TargetFlags, target } from "../target.ts";
 
 /** Prints how the cluster is. Its exit code is 0 only if it runs and all its nodes are ready. */
-export async function status(options: {
-  dataDir?: string;
-  output?: "json" | "yaml" | "kubeconfig";
-}): Promise<void> {
-  const layout = layoutOf(options.dataDir ?? defaultDataDir());
+export async function status(
+  options: TargetFlags & { output?: "json" | "yaml" | "kubeconfig" },
+): Promise<void> {
+  const { name, layout } = target(options);
   const config = readConfig(layout);
   if (options.output === "kubeconfig") {
     if (!existsSync(layout.kubeconfig))
@@ -23,10 +23,10 @@ export async function status(options: {
     process.exitCode = 1;
     const state = config === undefined ? "there is no cluster" : "the cluster is stopped";
     if (options.output !== undefined)
-      await printData({ running: false, dataDir: layout.dataDir }, options.output);
+      await printData({ name, running: false, dataDir: layout.dataDir }, options.output);
     else
       process.stdout.write(
-        `${state} in ${layout.dataDir}: \`dray up\` ${config ? "continues it" : "makes one"}\n`,
+        `${state} in ${layout.dataDir}: \`dray up\` ${config ? "continues it" : "makes one"}\n${listOfOthers(options)}`,
       );
     return;
   }
@@ -40,6 +40,7 @@ export async function status(options: {
     if (nodes.some((node) => !node.ready)) process.exitCode = 1;
     if (options.output !== undefined) {
       const facts = {
+        name,
         running: true,
         pid: running.pid,
         server,
@@ -53,6 +54,7 @@ export async function status(options: {
     process.stdout.write(clusterSummary(layout, config, server));
     for (const node of nodes.filter((node) => !node.ready))
       process.stdout.write(`\nnode ${node.name} is not ready\n`);
+    process.stdout.write(listOfOthers(options));
   } finally {
     client.close();
   }

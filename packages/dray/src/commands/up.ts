@@ -4,10 +4,8 @@ import { join, resolve } from "node:path";
 import {
   type ClusterConfig,
   claimProcessFile,
-  defaultDataDir,
   formatStore,
   type Layout,
-  layoutOf,
   nodeNames,
   prepareDataDir,
   readConfig,
@@ -20,9 +18,9 @@ import { createLog } from "../logging.ts";
 import { featuresOption, storeOption, wholeNumber } from "../options.ts";
 import { agentsCommand, ourselves } from "../ourselves.ts";
 import { clusterSummary } from "../summary.ts";
+import { type Target, type TargetFlags, target } from "../target.ts";
 
-export interface UpOptions {
-  readonly dataDir?: string;
+export interface UpOptions extends TargetFlags {
   readonly nodes?: string;
   readonly port?: string;
   readonly kubeconfig?: string;
@@ -37,7 +35,7 @@ export interface UpOptions {
 type Report = { readonly ready: string } | { readonly failed: string };
 
 /** What the flags ask for, on top of what the cluster already is. */
-function configure(layout: Layout, options: UpOptions): ClusterConfig {
+function configure({ name, layout }: Target, options: UpOptions): ClusterConfig {
   const before = readConfig(layout);
   const featureGates = options.featureGates ?? before?.featureGates ?? "";
   const { version: kubernetesVersion } = featuresOption({
@@ -49,6 +47,7 @@ function configure(layout: Layout, options: UpOptions): ClusterConfig {
   const port = options.port === undefined ? before?.port : wholeNumber("--port", options.port, 0, 65535);
   for (const image of options.image) parseImageMapping(image);
   return {
+    name,
     kubernetesVersion,
     featureGates,
     nodes: nodes ?? before?.nodes ?? nodeNames(2),
@@ -59,8 +58,9 @@ function configure(layout: Layout, options: UpOptions): ClusterConfig {
 }
 
 export async function up(options: UpOptions): Promise<void> {
-  const layout = layoutOf(options.dataDir ?? defaultDataDir());
-  const config = configure(layout, options);
+  const chosen = target(options);
+  const { layout } = chosen;
+  const config = configure(chosen, options);
   refuseSecond(layout, runningProcess(layout.processFile)?.pid);
   prepareDataDir(layout);
   if (options.detach) return detach(layout, config, options);
@@ -130,7 +130,15 @@ async function run(
 async function detach(layout: Layout, config: ClusterConfig, options: UpOptions): Promise<void> {
   const logFile = join(layout.logs, "up.log");
   const output = openSync(logFile, "a", 0o600);
-  const flags = ["up", "--data-dir", layout.dataDir, "--nodes", `${config.nodes.length}`];
+  const flags = [
+    "up",
+    "--name",
+    config.name,
+    "--data-dir",
+    layout.dataDir,
+    "--nodes",
+    `${config.nodes.length}`,
+  ];
   flags.push("--port", `${config.port}`, "--store", config.store);
   flags.push("--kubernetes-version", config.kubernetesVersion, "--feature-gates", config.featureGates);
   for (const image of config.images) flags.push("--image", image);

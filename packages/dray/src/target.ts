@@ -1,0 +1,62 @@
+import {
+  checkClusterName,
+  clusterNames,
+  dataDirOf,
+  defaultName,
+  type Layout,
+  layoutOf,
+  readConfig,
+  runningProcess,
+} from "@dray/cluster";
+import { UsageError } from "./failure.ts";
+
+/** The flags that say which cluster a command is about. */
+export interface TargetFlags {
+  readonly name?: string;
+  readonly dataDir?: string;
+}
+
+export interface Target {
+  readonly name: string;
+  readonly layout: Layout;
+}
+
+/**
+ * The cluster that the flags name: by its data directory, by its name, by $DRAY_DATA_DIR, or the default one. A name
+ * for a data directory that has another one is refused.
+ */
+export function target(flags: TargetFlags, env: NodeJS.ProcessEnv = process.env): Target {
+  const { name } = flags;
+  if (name !== undefined) checkName(name);
+  // A flag is more explicit than the environment.
+  const inherited = name === undefined ? env["DRAY_DATA_DIR"] || undefined : undefined;
+  const layout = layoutOf(flags.dataDir ?? inherited ?? dataDirOf(name ?? defaultName, env));
+  const known = readConfig(layout)?.name;
+  if (name !== undefined && known !== undefined && known !== name) {
+    throw new UsageError(`--name ${name}: the cluster in ${layout.dataDir} is named ${known}`);
+  }
+  return { name: known ?? name ?? defaultName, layout };
+}
+
+function checkName(name: string): void {
+  try {
+    checkClusterName(name);
+  } catch (error) {
+    throw new UsageError(`--name ${name}: ${(error as Error).message}`);
+  }
+}
+
+/**
+ * Lines that name the user's other clusters, for a command that was told of none by flags or environment; else "".
+ */
+export function listOfOthers(flags: TargetFlags, env: NodeJS.ProcessEnv = process.env): string {
+  if (flags.name !== undefined || flags.dataDir !== undefined || env["DRAY_DATA_DIR"]) return "";
+  const others = clusterNames(env).filter((name) => name !== defaultName);
+  if (others.length === 0) return "";
+  const width = Math.max(...others.map((name) => name.length));
+  const lines = others.map((name) => {
+    const running = runningProcess(layoutOf(dataDirOf(name, env)).processFile) !== undefined;
+    return `  ${name.padEnd(width)}  ${running ? "running" : "stopped"}\n`;
+  });
+  return `\nOther clusters, for --name:\n${lines.join("")}`;
+}
