@@ -1,5 +1,6 @@
-import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { writeFileAtomically } from "@dray/files";
 import { CdiError, type Spec } from "./spec.ts";
 import { validateSpec } from "./validate.ts";
 import { minimumVersion } from "./version.ts";
@@ -30,20 +31,7 @@ export async function writeSpec(
 ): Promise<string> {
   const spec = validateSpec({ cdiVersion: minimumVersion(content), ...content });
   const path = join(directory, specFileName(spec.kind, transientID));
-  await mkdir(directory, { recursive: true, mode: 0o755 });
-  const [file, temporary] = await openTemporary(directory);
-  try {
-    try {
-      await file.writeFile(`${JSON.stringify(spec, null, 2)}\n`);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(temporary, path);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
+  await writeFileAtomically(path, `${JSON.stringify(spec, null, 2)}\n`, { mode: 0o644, folderMode: 0o755 });
   return path;
 }
 
@@ -62,16 +50,4 @@ export async function transientIDs(directory: string, kind: string): Promise<str
   return names
     .filter((name) => name.startsWith(prefix) && name.endsWith(".json"))
     .map((name) => name.slice(prefix.length, -".json".length));
-}
-
-/** A file that no other process has, under a name that readers of CDI pass over. */
-async function openTemporary(directory: string) {
-  for (let n = 0; ; n++) {
-    const path = join(directory, `spec.${process.pid}.${n}.tmp`);
-    try {
-      return [await open(path, "wx", 0o644), path] as const;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    }
-  }
 }

@@ -1,7 +1,7 @@
-import { randomBytes } from "node:crypto";
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, dirname, isAbsolute, join, resolve } from "node:path";
+import { writeFileAtomically } from "@dray/files";
 import { type Clock, systemClock } from "./clock.ts";
 import { type ExecPlugin, execSource } from "./exec-plugin.ts";
 import type { ConnectionOptions } from "./transport.ts";
@@ -187,15 +187,8 @@ export async function writeKubeconfig(file: string, config: NewKubeconfig): Prom
     users: [{ name, user }],
     contexts: [{ name, context }],
   };
-  await mkdir(dirname(resolve(file)), { recursive: true });
-  const temporary = `${file}.${randomBytes(6).toString("hex")}`;
-  try {
-    await writeFile(temporary, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600, flag: "wx" });
-    await rename(temporary, file);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
+  const text = `${JSON.stringify(content, null, 2)}\n`;
+  await writeFileAtomically(file, text, { folderMode: 0o777, followLink: true });
 }
 
 async function readKubeconfig(name: string, required: boolean): Promise<KubeconfigFile | undefined> {

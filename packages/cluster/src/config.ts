@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { writeFileAtomic } from "./files.ts";
+import { writeFileAtomicallySync } from "@dray/files";
 import { defaultName, type Layout } from "./layout.ts";
 
 /** What a cluster is, remembered from one start to the next. */
@@ -31,7 +31,8 @@ export function readConfig(layout: Layout): ClusterConfig | undefined {
 }
 
 export function writeConfig(layout: Layout, config: ClusterConfig): void {
-  writeFileAtomic(layout.configFile, `${JSON.stringify(config, null, 2)}\n`);
+  const text = `${JSON.stringify(config, null, 2)}\n`;
+  writeFileAtomicallySync(layout.configFile, text, { folderMode: 0o700 });
 }
 
 /** `worker-1` to `worker-<count>`. */

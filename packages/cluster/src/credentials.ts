@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Certificate, createAuthority, createSigningKey, issueCertificate } from "@dray/apiserver/pki";
 import { writeKubeconfig } from "@dray/client";
-import { type NewFile, writeFilesAtomic } from "./files.ts";
+import { type NewFile, writeFilesAtomicallySync } from "@dray/files";
 import type { Layout } from "./layout.ts";
 
 /** What the components of one cluster prove themselves with; kept in `pki/` of the data directory. */
@@ -35,7 +35,10 @@ export async function ensureCredentials(
     }
     const issued = await make();
     // The key first: a certificate alone would look complete.
-    made.push({ path: key, text: issued.key }, { path: certificate, text: issued.certificate, mode: 0o644 });
+    made.push(
+      { path: key, data: issued.key, folderMode: 0o700 },
+      { path: certificate, data: issued.certificate, mode: 0o644, folderMode: 0o700 },
+    );
     return issued;
   };
 
@@ -67,7 +70,7 @@ export async function ensureCredentials(
   const keyFile = file("service-account.key");
   const known = existsSync(keyFile);
   const serviceAccountKey = known ? readFileSync(keyFile, "utf8") : await createSigningKey();
-  if (!known) made.push({ path: keyFile, text: serviceAccountKey });
+  if (!known) made.push({ path: keyFile, data: serviceAccountKey, folderMode: 0o700 });
   const nodePairs = new Map<string, { client: Certificate; server: Certificate }>();
   for (const node of nodes) {
     const commonName = `system:node:${node}`;
@@ -88,7 +91,7 @@ export async function ensureCredentials(
       ),
     });
   }
-  writeFilesAtomic(made);
+  writeFilesAtomicallySync(made);
   return { authority, server, admin, kubeletClient, serviceAccountKey, nodes: nodePairs };
 }
 

@@ -4,7 +4,6 @@ export * from "./config.ts";
 export * from "./controlplane.ts";
 export * from "./credentials.ts";
 export { deleteData } from "./delete.ts";
-export { writeFileAtomic } from "./files.ts";
 export { checkOwnFolder, prepareDataDir, prepareRunDir } from "./folders.ts";
 export * from "./layout.ts";
 export * from "./local.ts";

@@ -1,5 +1,5 @@
 import { existsSync, linkSync, readFileSync, rmSync } from "node:fs";
-import { writeFileAtomic } from "./files.ts";
+import { writeFileAtomicallySync } from "@dray/files";
 
 /** A process, told apart from a later one that got the same number. */
 export interface ProcessId {
@@ -42,7 +42,7 @@ export function isAlive({ pid, startTime }: ProcessId): boolean {
 }
 
 export function writeProcessFile(path: string, id: ProcessId): void {
-  writeFileAtomic(path, JSON.stringify(id));
+  writeFileAtomicallySync(path, JSON.stringify(id), { folderMode: 0o700 });
 }
 
 /**

@@ -1,6 +1,7 @@
-import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ContainerEdits } from "@dray/cdi";
+import { writeFileAtomically } from "@dray/files";
 import type { AllocatedDevice, PreparedClaim } from "./driver.ts";
 
 /** A device of a claim as it was answered to the kubelet. */
@@ -68,18 +69,8 @@ export function checkpoints(directory: string): Checkpoints {
       return found.filter((one) => one !== undefined);
     },
     async write(checkpoint) {
-      const target = path(checkpoint.uid);
-      await mkdir(directory, { recursive: true, mode: 0o750 });
-      const temporary = `${target}.tmp`;
-      const file = await open(temporary, "w", 0o600);
-      try {
-        await file.writeFile(JSON.stringify(checkpoint, keepDigits));
-        await file.sync();
-      } finally {
-        await file.close();
-      }
-      await rename(temporary, target);
-      await syncDirectory(directory);
+      const text = JSON.stringify(checkpoint, keepDigits);
+      await writeFileAtomically(path(checkpoint.uid), text, { folderMode: 0o750 });
     },
     async remove(uid) {
       await rm(path(uid), { force: true });
@@ -93,14 +84,4 @@ const json = JSON as typeof JSON & { rawJSON(text: string): unknown };
 /** Numbers of parameters that do not fit a double are bigints. */
 function keepDigits(_key: string, value: unknown): unknown {
   return typeof value === "bigint" ? json.rawJSON(String(value)) : value;
-}
-
-/** Makes a rename durable. */
-async function syncDirectory(directory: string): Promise<void> {
-  const handle = await open(directory, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

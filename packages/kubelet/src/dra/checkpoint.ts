@@ -1,5 +1,6 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
+import { writeFileAtomicallySync } from "@dray/files";
 
 /** A device as a driver prepared it. */
 export interface PreparedDevice {
@@ -63,13 +64,5 @@ export function readCheckpoint(path: string): readonly ClaimInfoState[] {
 
 /** Replaces the checkpoint; when this returns it is on disk. */
 export function writeCheckpoint(path: string, claims: readonly ClaimInfoState[]): void {
-  const temporary = `${path}.tmp`;
-  const file = openSync(temporary, "w", 0o600);
-  try {
-    writeSync(file, formatCheckpoint(claims));
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(temporary, path);
+  writeFileAtomicallySync(path, formatCheckpoint(claims));
 }

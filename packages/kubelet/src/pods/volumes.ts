@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  // biome-ignore lint/style/noRestrictedImports: it exchanges a symbolic link, not a file.
   renameSync,
   rmSync,
   statSync,

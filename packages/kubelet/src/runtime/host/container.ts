@@ -17,7 +17,7 @@ import {
   readRecord,
   readTraces,
   type Traces,
-  writeAtomically,
+  writeRecord,
 } from "./records.ts";
 
 /** Tells the processes of a container, whatever they did to their session. Numbers of name spaces would not do: they
@@ -122,7 +122,7 @@ export class HostContainer {
     if (known !== undefined) return known;
     // As if by SIGKILL, which is what leaves no word.
     const loss: Loss = { at: this.#clock.now(), exitCode: 137 };
-    writeAtomically(join(this.directory, "lost"), JSON.stringify(loss));
+    writeRecord(join(this.directory, "lost"), JSON.stringify(loss));
     return loss;
   }
 

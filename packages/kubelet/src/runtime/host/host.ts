@@ -37,7 +37,7 @@ import { detectIsolation, type Isolation } from "./isolation.ts";
 import { carry, joinContainer } from "./join.ts";
 import { LogReader } from "./logs.ts";
 import { bootId } from "./processes.ts";
-import { type ContainerRecord, readRecord, type SandboxRecord, writeAtomically } from "./records.ts";
+import { type ContainerRecord, readRecord, type SandboxRecord, writeRecord } from "./records.ts";
 import { rewriter } from "./rewrite.ts";
 import { planRoot, removeRoot, writeRoot } from "./root-plan.ts";
 import { startCommand, startScript, terminalName, wrapperScript } from "./scripts.ts";
@@ -101,11 +101,11 @@ export class HostRuntime implements RuntimeService {
     }
     // Renamed into place: shells that read the scripts of an older agent are not disturbed.
     const start = join(directory, startName);
-    writeAtomically(start, startScript(this.#isolation));
-    writeAtomically(join(directory, wrapperName), wrapperScript(this.#isolation, start));
+    writeRecord(start, startScript(this.#isolation));
+    writeRecord(join(directory, wrapperName), wrapperScript(this.#isolation, start));
     const pool = readRecord<{ prefix: string }>(directory, "addresses.json");
     this.#addresses = await AddressPool.claim(rootDir, pool?.prefix);
-    writeAtomically(join(directory, "addresses.json"), JSON.stringify({ prefix: this.#addresses.prefix }));
+    writeRecord(join(directory, "addresses.json"), JSON.stringify({ prefix: this.#addresses.prefix }));
     this.#adopt();
     this.#scheduleCheck();
   }
@@ -185,7 +185,7 @@ export class HostRuntime implements RuntimeService {
   #saveSandbox(record: SandboxRecord): void {
     const directory = join(this.#options.directory, "sandboxes", record.id);
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    writeAtomically(join(directory, "sandbox.json"), JSON.stringify(record));
+    writeRecord(join(directory, "sandbox.json"), JSON.stringify(record));
     this.#sandboxes.set(record.id, record);
   }
 
@@ -238,7 +238,7 @@ export class HostRuntime implements RuntimeService {
   }
 
   #save(container: HostContainer): void {
-    writeAtomically(join(container.directory, "container.json"), JSON.stringify(container.record));
+    writeRecord(join(container.directory, "container.json"), JSON.stringify(container.record));
   }
 
   #get(id: string): HostContainer {

@@ -1,5 +1,6 @@
-import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { writeFileAtomicallySync } from "@dray/files";
 import type { ContainerConfig, SandboxConfig } from "../service.ts";
 import { type ProcessIdentity, parseStat } from "./processes.ts";
 
@@ -31,16 +32,29 @@ export interface ContainerRecord {
   };
 }
 
-/** Writes so that a reader sees the old or the new text, never a part. */
-export function writeAtomically(path: string, text: string): void {
-  const temporary = `${path}.tmp`;
-  writeFileSync(temporary, text, { mode: 0o600 });
-  renameSync(temporary, path);
+/**
+ * Replaces a record. It does not wait for the disk: with the machine ends what a record tells of, and every start of a
+ * container would wait.
+ */
+export function writeRecord(path: string, text: string): void {
+  writeFileAtomicallySync(path, text, { durable: false });
 }
 
+/** Undefined also for a file that a power failure left empty or filled with zeros. Other damage is an error. */
 export function readRecord<T>(directory: string, name: string): T | undefined {
-  const text = readIfThere(join(directory, name));
-  return text === undefined ? undefined : (JSON.parse(text) as T);
+  const path = join(directory, name);
+  const text = readIfThere(path);
+  if (text === undefined || /^\0*$/.test(text)) return undefined;
+  try {
+    return JSON.parse(text) as T;
+  } catch (error) {
+    throw new Error(
+      `${path} is damaged: ${(error as Error).message}; remove it, with the processes it tells of`,
+      {
+        cause: error,
+      },
+    );
+  }
 }
 
 /** When a container was found to have ended without a word, and the exit code that is told of it. */

@@ -1,0 +1,8 @@
+export { NotRegularFileError, type ReadOptions, readRegularFile, readRegularFileSync } from "./read.ts";
+export {
+  type NewFile,
+  type WriteOptions,
+  writeFileAtomically,
+  writeFileAtomicallySync,
+  writeFilesAtomicallySync,
+} from "./write.ts";

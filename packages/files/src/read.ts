@@ -1,0 +1,134 @@
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readSync,
+  type Stats,
+  statSync,
+} from "node:fs";
+import { lstat, open, stat } from "node:fs/promises";
+import { withPath } from "./error.ts";
+
+export interface ReadOptions {
+  /** A larger file is refused. */
+  readonly maxBytes: number;
+  /** False: a symbolic link is refused (the last part of the path only); the default is to follow it. */
+  readonly followLink?: boolean;
+}
+
+/** Something else than a regular file stands at the path, or the file is too large. Nothing of it was read. */
+export class NotRegularFileError extends Error {
+  override readonly name = "NotRegularFileError";
+  readonly path: string;
+  constructor(path: string, problem: string) {
+    super(`${path} ${problem}`);
+    this.path = path;
+  }
+}
+
+/**
+ * Reads a file in a folder that others write to. A named pipe, a socket or a device is neither opened nor waited for,
+ * and no more than `maxBytes` of memory is used. Throws NotRegularFileError; errors of the system keep their `code`
+ * (`ENOENT` if there is no such file).
+ */
+export async function readRegularFile(path: string, options: ReadOptions): Promise<Buffer> {
+  try {
+    // Before it is opened: opening alone makes some devices act.
+    check(path, await (options.followLink === false ? lstat(path) : stat(path)), options);
+    const file = await open(path, flags(options));
+    try {
+      // Again: it may have been exchanged in between.
+      const parts = new Parts(path, check(path, await file.stat(), options), options);
+      for (;;) {
+        const { bytesRead } = await file.read(parts.free());
+        if (bytesRead === 0) return parts.end();
+        parts.add(bytesRead);
+      }
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    throw error instanceof NotRegularFileError ? error : withPath(`cannot read ${path}`, error);
+  }
+}
+
+/** `readRegularFile`, for callers that must not yield. */
+export function readRegularFileSync(path: string, options: ReadOptions): Buffer {
+  try {
+    check(path, options.followLink === false ? lstatSync(path) : statSync(path), options);
+    const file = openSync(path, flags(options));
+    try {
+      const parts = new Parts(path, check(path, fstatSync(file), options), options);
+      for (;;) {
+        const bytes = readSync(file, parts.free());
+        if (bytes === 0) return parts.end();
+        parts.add(bytes);
+      }
+    } finally {
+      closeSync(file);
+    }
+  } catch (error) {
+    throw error instanceof NotRegularFileError ? error : withPath(`cannot read ${path}`, error);
+  }
+}
+
+/** Zero where the platform lacks one. */
+function flags({ followLink = true }: ReadOptions): number {
+  const { O_RDONLY, O_NONBLOCK, O_NOCTTY, O_NOFOLLOW } = constants;
+  return O_RDONLY | O_NONBLOCK | O_NOCTTY | (followLink ? 0 : O_NOFOLLOW);
+}
+
+/** Returns the size. */
+function check(path: string, stats: Stats, { maxBytes }: ReadOptions): number {
+  if (!stats.isFile()) throw new NotRegularFileError(path, `is ${kind(stats)}; only a regular file is read`);
+  if (stats.size > maxBytes) throw tooLarge(path, `has ${stats.size} bytes`, maxBytes);
+  return stats.size;
+}
+
+function tooLarge(path: string, has: string, maxBytes: number): NotRegularFileError {
+  return new NotRegularFileError(path, `${has}; at most ${maxBytes} bytes are read`);
+}
+
+function kind(stats: Stats): string {
+  if (stats.isDirectory()) return "a folder";
+  if (stats.isSymbolicLink()) return "a symbolic link";
+  if (stats.isFIFO()) return "a named pipe";
+  if (stats.isSocket()) return "a socket";
+  return stats.isBlockDevice() ? "a block device" : "a character device";
+}
+
+/** What has been read. The size that a file tells is a hint: it may grow, and files of procfs tell 0. */
+class Parts {
+  readonly #path: string;
+  readonly #maxBytes: number;
+  #buffer: Buffer;
+  #length = 0;
+
+  constructor(path: string, size: number, { maxBytes }: ReadOptions) {
+    this.#path = path;
+    this.#maxBytes = maxBytes;
+    // One more than is told, so that the end is seen without a second buffer.
+    this.#buffer = Buffer.allocUnsafe(size + 1);
+  }
+
+  free(): Buffer {
+    if (this.#length === this.#buffer.length) {
+      const larger = Buffer.allocUnsafe(Math.min(Math.max(this.#length * 2, 4096), this.#maxBytes + 1));
+      this.#buffer.copy(larger);
+      this.#buffer = larger;
+    }
+    return this.#buffer.subarray(this.#length);
+  }
+
+  add(bytes: number): void {
+    this.#length += bytes;
+    if (this.#length > this.#maxBytes)
+      throw tooLarge(this.#path, `grew beyond ${this.#maxBytes} bytes while it was read`, this.#maxBytes);
+  }
+
+  end(): Buffer {
+    return this.#buffer.subarray(0, this.#length);
+  }
+}

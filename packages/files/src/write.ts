@@ -1,0 +1,232 @@
+import { randomBytes } from "node:crypto";
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { mkdir, open, readlink, rename, rm } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { withPath } from "./error.ts";
+
+export interface WriteOptions {
+  /** Permission bits, from which the umask takes some; 0o600 if absent. */
+  readonly mode?: number;
+  /** If set, missing folders are created with these permission bits, as `mkdir -p` does (the umask applies). */
+  readonly folderMode?: number;
+  /** If `path` is a symbolic link, replaces the file that it points to. If absent, replaces the link itself. */
+  readonly followLink?: boolean;
+  /**
+   * False: does not wait for the disk. Readers still see the old or the new file, but after a power failure the file
+   * may be missing or empty. For what has no meaning after a reboot.
+   */
+  readonly durable?: boolean;
+}
+
+export interface NewFile extends WriteOptions {
+  readonly path: string;
+  readonly data: string | Uint8Array;
+}
+
+/**
+ * Replaces a file in one step: whoever opens `path` reads the old content or the new one, never a part. Once it
+ * resolves, the content survives a power failure. If it rejects, no temporary file is left, and the old file stands
+ * unless the very last step, the sync of the folder, failed. Two writers of the same path do not disturb each other:
+ * the last one wins.
+ *
+ * The error names the path and keeps the `code` of the system's error.
+ */
+export async function writeFileAtomically(
+  path: string,
+  data: string | Uint8Array,
+  options: WriteOptions = {},
+): Promise<void> {
+  try {
+    const target = options.followLink ? await followLinks(path) : path;
+    const folder = dirname(resolve(target));
+    if (options.folderMode !== undefined) {
+      const first = await mkdir(folder, { recursive: true, mode: options.folderMode });
+      if (options.durable !== false) for (const made of parentsToSync(first, folder)) await syncFolder(made);
+    }
+    const temporary = temporaryName(folder);
+    try {
+      const file = await open(temporary, "wx", options.mode ?? 0o600);
+      try {
+        await file.writeFile(data);
+        if (options.durable !== false) await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rename(temporary, target);
+    } catch (error) {
+      await rm(temporary, { force: true });
+      throw error;
+    }
+    if (options.durable !== false) await syncFolder(folder);
+  } catch (error) {
+    throw withPath(`cannot write ${path}`, error);
+  }
+}
+
+/** `writeFileAtomically`, for callers that must not yield. */
+export function writeFileAtomicallySync(
+  path: string,
+  data: string | Uint8Array,
+  options: WriteOptions = {},
+): void {
+  writeFilesAtomicallySync([{ ...options, path, data }]);
+}
+
+/** Maximum number of files that are open at a time. */
+const maxOpen = 64;
+
+/**
+ * Replaces files, each in one step and in this order, so that no file is there without those before it. The files
+ * share their waits for the disk.
+ */
+export function writeFilesAtomicallySync(files: readonly NewFile[]): void {
+  for (let start = 0; start < files.length; start += maxOpen) writeRound(files.slice(start, start + maxOpen));
+}
+
+interface Draft {
+  readonly descriptor: number;
+  readonly temporary: string;
+  readonly target: string;
+  readonly folder: string;
+  readonly durable: boolean;
+}
+
+function writeRound(files: readonly NewFile[]): void {
+  const drafts: Draft[] = [];
+  let current = files[0]?.path;
+  try {
+    try {
+      for (const file of files) {
+        current = file.path;
+        openDraft(file, drafts);
+      }
+      // The first sync waits for the disk, which then has most of the other files, too.
+      for (const [i, { descriptor, durable }] of drafts.entries()) {
+        current = files[i]?.path;
+        if (durable) fsyncSync(descriptor);
+      }
+    } finally {
+      for (const { descriptor } of drafts) closeSync(descriptor);
+    }
+    let unsynced: string | undefined;
+    for (const [i, { temporary, target, folder, durable }] of drafts.entries()) {
+      current = files[i]?.path;
+      if (unsynced !== undefined && unsynced !== folder) syncFolderSync(unsynced);
+      renameSync(temporary, target);
+      unsynced = durable ? folder : undefined;
+    }
+    if (unsynced !== undefined) syncFolderSync(unsynced);
+  } catch (error) {
+    for (const { temporary } of drafts) rmSync(temporary, { force: true });
+    throw withPath(`cannot write ${current}`, error);
+  }
+}
+
+/** Adds to `drafts` as soon as there is something to clean up. */
+function openDraft(file: NewFile, drafts: Draft[]): void {
+  const { path, data, mode = 0o600, folderMode, followLink, durable = true } = file;
+  const target = followLink ? followLinksSync(path) : path;
+  const folder = dirname(resolve(target));
+  if (folderMode !== undefined) {
+    const first = mkdirSync(folder, { recursive: true, mode: folderMode });
+    if (durable) for (const made of parentsToSync(first, folder)) syncFolderSync(made);
+  }
+  const temporary = temporaryName(folder);
+  const descriptor = openSync(temporary, "wx", mode);
+  drafts.push({ descriptor, temporary, target, folder, durable });
+  // Unlike writeSync, it goes on after a short write, so that a disk that fills up is an error.
+  writeFileSync(descriptor, data);
+}
+
+/** Ends in `.tmp`, which readers of CDI specs and of checkpoints skip; short, whatever the length of the file's name. */
+function temporaryName(folder: string): string {
+  return join(folder, `.${randomBytes(8).toString("hex")}.tmp`);
+}
+
+/** The folders whose entries changed when `first` and everything below it down to `last` was created. */
+function parentsToSync(first: string | undefined, last: string): string[] {
+  const folders: string[] = [];
+  if (first === undefined) return folders;
+  const top = dirname(resolve(first));
+  for (let folder = last; folder !== top && folder !== dirname(folder); ) {
+    folder = dirname(folder);
+    folders.push(folder);
+  }
+  return folders;
+}
+
+/** As many as Linux follows. */
+const maxLinks = 40;
+
+/** Unlike realpath, also where the file that a link points to does not exist yet. */
+async function followLinks(path: string): Promise<string> {
+  let target = path;
+  for (let n = 0; n < maxLinks; n++) {
+    try {
+      target = resolve(dirname(target), await readlink(target));
+    } catch (error) {
+      if (isNoLink(error)) return target;
+      throw error;
+    }
+  }
+  throw new Error("too many symbolic links");
+}
+
+function followLinksSync(path: string): string {
+  let target = path;
+  for (let n = 0; n < maxLinks; n++) {
+    try {
+      target = resolve(dirname(target), readlinkSync(target));
+    } catch (error) {
+      if (isNoLink(error)) return target;
+      throw error;
+    }
+  }
+  throw new Error("too many symbolic links");
+}
+
+/** A file that is not a link (UNKNOWN on Windows), or none at all. */
+function isNoLink(error: unknown): boolean {
+  return ["EINVAL", "ENOENT", "UNKNOWN"].includes((error as NodeJS.ErrnoException).code ?? "");
+}
+
+/**
+ * Where a folder cannot be synced, its file system does not need it or does not offer it: Windows opens no folders,
+ * some network file systems answer EINVAL, and a folder without read permission cannot be opened.
+ */
+const cannotSync = new Set(["EINVAL", "ENOTSUP", "EISDIR", "EPERM", "EACCES", "EBADF"]);
+
+async function syncFolder(folder: string): Promise<void> {
+  try {
+    const handle = await open(folder, "r");
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if (!cannotSync.has((error as NodeJS.ErrnoException).code ?? "")) throw error;
+  }
+}
+
+function syncFolderSync(folder: string): void {
+  try {
+    const descriptor = openSync(folder, "r");
+    try {
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    if (!cannotSync.has((error as NodeJS.ErrnoException).code ?? "")) throw error;
+  }
+}

@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { readRecord, writeRecord } from "./records.ts";
+
+test("a record is read as it was written; what a power failure leaves of one reads as no record", (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "dray-records-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, "sandbox.json");
+  assert.equal(readRecord(folder, "sandbox.json"), undefined);
+  writeRecord(path, JSON.stringify({ id: "a" }));
+  assert.deepEqual(readRecord(folder, "sandbox.json"), { id: "a" });
+  for (const left of ["", "\0".repeat(100)]) {
+    writeFileSync(path, left);
+    assert.equal(readRecord(folder, "sandbox.json"), undefined);
+  }
+  writeFileSync(path, '{"id":');
+  assert.throws(
+    () => readRecord(folder, "sandbox.json"),
+    new RegExp(`^Error: ${path} is damaged: .*; remove it`),
+  );
+});
