@@ -438,6 +438,50 @@ describe("explain", () => {
     });
   });
 
+  test("a device that class or request would not take is not in use to it, and a selector that fails there is no reason", () => {
+    const nic = slice("nics", [{ name: "nic", attributes: { big: { bool: true } } }]);
+    const allocator = allocatorWith(
+      { ...nic, spec: { ...nic.spec, driver: "nic.example.com" } },
+      slice("p", [
+        { name: "small", attributes: { big: { bool: false } } },
+        { name: "big", attributes: { big: { bool: true } } },
+        { name: "unlabelled" },
+      ]),
+    );
+    const held = [
+      ["nic.example.com", "nics", "nic"],
+      ["gpu.example.com", "p", "small"],
+      ["gpu.example.com", "p", "big"],
+      ["gpu.example.com", "p", "unlabelled"],
+    ].map(([driver = "", pool = "", device = ""]) => ({ request: "r", driver, pool, device }));
+    see(allocator, stored(claim("other"), 1, { devices: { results: held } }));
+    const expression = 'device.attributes["gpu.example.com"].big';
+    const { outcome, claims } = allocator.explain(node, [claim("c", 1, expression)]);
+    // The search never asked the selector about the device on which it fails.
+    assert.equal(outcome, "refused");
+    assert.deepEqual(
+      claims[0]!.requests[0]!.refused.map(({ check, devices }) => [check, devices]),
+      [
+        ["in-use", ["gpu.example.com/p/big", "gpu.example.com/p/unlabelled"]],
+        ["request-selector", ["gpu.example.com/p/small"]],
+        ["class-selector", ["nic.example.com/nics/nic"]],
+      ],
+    );
+  });
+
+  test("a claim without a namespace is called by its name alone", () => {
+    const allocator = allocatorWith(one);
+    const { namespace: _, ...metadata } = meta("mine");
+    const mine = { ...claim("mine", 40), metadata } as ResourceClaim;
+    const nowhere = { ...mine, metadata: { ...metadata, namespace: "" } };
+    for (const object of [mine, nowhere]) {
+      const result = allocator.allocate(node, [object]);
+      assert.equal(result.type, "error");
+      assert.match(result.type === "error" ? result.message : "", /^claim mine, request r: /);
+      assert.equal(allocator.explain(node, [object]).claims[0]!.claim, "mine");
+    }
+  });
+
   test("a constraint is told with the values that differ, as the deepest partial solution met it", () => {
     const numa = (name: string, value: number): Device => ({ name, attributes: { numa: { int: value } } });
     const allocator = allocatorWith(slice("p", [numa("a", 0), numa("b", 0), numa("c", 1)]));

@@ -104,7 +104,7 @@ export interface Explanation {
 
 /** What became of each request of a claim. */
 export interface ClaimExplanation {
-  /** `namespace/name` */
+  /** `namespace/name`, or `name` of a claim without a namespace. */
   readonly claim: string;
   readonly requests: readonly RequestExplanation[];
 }
@@ -130,16 +130,17 @@ export interface RequestExplanation {
 }
 
 /**
- * In the order in which they are made. Mode All asks selectors of devices in use too; gates of counters and of node
- * operations come after the capacity.
+ * In the order in which a device is explained: what a device is comes before who has it, so that a device of another
+ * class never counts as in use. (The search passes over devices in use first.) Gates of counters and of node operations
+ * come after the capacity; in mode All `in-use` does too.
  */
 export type Check =
   | "pool"
-  | "in-use"
   | "gate"
   | "class-selector"
   | "request-selector"
   | "node"
+  | "in-use"
   | "capacity"
   | "compatibility-group"
   | "counter"

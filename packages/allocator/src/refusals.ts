@@ -62,10 +62,15 @@ export function staticRefusal(
           holder: record.state.holder!,
         }
       : undefined;
+  const selection = selectionRefusal(problem, option, record);
+  if (held !== undefined && option.all === undefined) {
+    // A device of another class is not "in use" to this request. The search passes over a device in use before it asks
+    // the selectors, so an error of theirs is not the reason.
+    return selection === undefined || selection.check === "error" ? held : selection;
+  }
   // Mode All evaluates every device, also those in use: it wants them all.
-  if (held !== undefined && option.all === undefined) return held;
   return (
-    selectionRefusal(problem, option, record) ??
+    selection ??
     capacityRefusal(problem, option, position, taken, option.all !== undefined) ??
     held ??
     usageRefusal(problem, option, position, taken)

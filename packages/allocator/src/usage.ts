@@ -310,6 +310,7 @@ function versionOf(claim: ResourceClaim): bigint | undefined {
   return /^[0-9]+$/.test(text) ? BigInt(text) : undefined;
 }
 
-export function claimName(claim: ResourceClaim): string {
-  return `${claim.metadata.namespace}/${claim.metadata.name}`;
+/** `namespace/name`; of a claim without a namespace the name alone, as klog.KObj prints it. */
+export function claimName({ metadata: { namespace, name } }: ResourceClaim): string {
+  return namespace ? `${namespace}/${name}` : name;
 }

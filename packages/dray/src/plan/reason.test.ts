@@ -61,7 +61,12 @@ default/h100: 0/2 nodes are available: 2 cannot allocate all claims.
   2 nodes (n1, n2) [DynamicResources]
       claim default/h100, request gpu: wants 1 device of class gpu; the nodes can reach 3 devices, none of them is suitable
           2 on 2 nodes: ruled out by a selector of the request: device.attributes["gpu.example.com"].model == "h100" [gpu.example.com/model = a100] (gpu.example.com/n1/a, gpu.example.com/n2/a)
-          1 on 1 node: in use: allocated to claim default/holder (gpu.example.com/n1/b)`,
+          1 on 1 node: ruled out by a selector of the request: device.attributes["gpu.example.com"].model == "h100" [gpu.example.com/model = l4] (gpu.example.com/n1/b)`,
+  );
+  // A device that is in use to one is of the wrong kind to another.
+  assert.match(
+    of("unlike"),
+    /1 on 1 node: in use: allocated to claim default\/holder \(gpu.example.com\/n1\/b\)/,
   );
   assert.match(
     of("unlike"),
