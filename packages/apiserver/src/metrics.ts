@@ -1,3 +1,4 @@
+import type { Log } from "@dray/client";
 import type { Overload } from "./overload.ts";
 import type { ServedResource } from "./registry/kinds.ts";
 import type { RequestInfo } from "./request/info.ts";
@@ -56,7 +57,7 @@ export class Metrics {
   }
 
   /** The text exposition format of Prometheus. */
-  text(storage: Storage, overload: Overload): string {
+  text(storage: Storage, overload: Overload, log: Log): string {
     const lines = ["# TYPE apiserver_request_total counter"];
     for (const [labels, { byCode }] of this.#requests) {
       for (const [code, count] of byCode) {
@@ -78,6 +79,10 @@ export class Metrics {
         `apiserver_longrunning_requests{component="apiserver",resource="${resource}",verb="WATCH"} ${cache.watchers}`,
       );
     }
+    lines.push(
+      "# TYPE dray_log_lines_dropped_total counter",
+      `dray_log_lines_dropped_total ${log.droppedLines ?? 0}`,
+    );
     return `${lines.join("\n")}\n`;
   }
 }

@@ -224,7 +224,7 @@ class Server implements ApiServer {
       clock,
       health: healthChecks(storage, () => this.#stop.signal.aborted),
       tokens,
-      metrics: () => this.#metrics.text(storage, this.#overload),
+      metrics: () => this.#metrics.text(storage, this.#overload, log),
       address: hostPort(options.advertisedAddress ?? "127.0.0.1", options.advertisedPort ?? defaultPort),
     });
   }

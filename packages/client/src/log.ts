@@ -4,6 +4,8 @@ export interface Log {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
+  /** Lines that could not be written so far, such as on a full disk; absent where nobody counts. */
+  readonly droppedLines?: number;
 }
 
 const nothing = (): void => {};

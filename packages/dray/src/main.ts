@@ -1,11 +1,8 @@
 import { commandLine } from "./commands.ts";
 import { reportFailure } from "./failure.ts";
+import { guardOutput } from "./guard-output.ts";
 
-// Who reads our output may have had enough (`dray --help | head -1`): that is no failure.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code !== "EPIPE") throw error;
-  process.exit();
-});
+guardOutput(process);
 
 try {
   await commandLine().parseAsync(process.argv);

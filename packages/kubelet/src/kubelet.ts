@@ -195,7 +195,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     address: nodeAddress,
     serving: options.serving,
     pods: () => pods.list(),
-    metrics: () => metrics(runtime, dra),
+    metrics: () => metrics(runtime, dra, log),
   });
   const port = await server.listen(options.port ?? 0);
   const registration = new Registration({
@@ -294,7 +294,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
 }
 
 /** The metrics of the node, in the text format of Prometheus. */
-function metrics(runtime: HostRuntime, dra: DraManager): string {
+function metrics(runtime: HostRuntime, dra: DraManager, log: Log): string {
   const running = runtime.listContainers().filter(({ state }) => state === "running").length;
   const pods = runtime.listPodSandboxes().filter(({ ready }) => ready).length;
   const gauge = (name: string, help: string, value: number): string =>
@@ -307,5 +307,8 @@ function metrics(runtime: HostRuntime, dra: DraManager): string {
       "The number of ResourceClaims that are currently in use on the node",
       dra.claimsInUse,
     ),
+    "# HELP dray_log_lines_dropped_total Log lines that could not be written, such as on a full disk\n",
+    "# TYPE dray_log_lines_dropped_total counter\n",
+    `dray_log_lines_dropped_total ${log.droppedLines ?? 0}\n`,
   ].join("");
 }

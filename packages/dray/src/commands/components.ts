@@ -20,8 +20,9 @@ import type { Serving } from "@dray/kubelet";
 import { type UpstreamFlags, upstreamOptions } from "../apiserver/options.ts";
 import { connect } from "../connect.ts";
 import { UsageError } from "../failure.ts";
+import { outliveReader } from "../guard-output.ts";
 import { builtInImages, parseImageMapping } from "../images.ts";
-import { createLog } from "../logging.ts";
+import { createLog } from "../log/create.ts";
 import { featuresOption, runtimeConfigOption, storeOption, wholeNumber } from "../options.ts";
 import { type TargetFlags, target } from "../target.ts";
 
@@ -35,6 +36,7 @@ interface ComponentOptions {
 
 /** Resolves with the signal that asks this process to end, and keeps it alive until then. */
 function endRequested(): Promise<NodeJS.Signals> {
+  outliveReader();
   return new Promise((resolve) => {
     const alive = setInterval(() => {}, 2 ** 30);
     for (const signal of ["SIGINT", "SIGTERM"] as const) {

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { join, resolve } from "node:path";
+import type { Log } from "@dray/client";
 import {
   type ClusterConfig,
   claimProcessFile,
@@ -13,8 +14,10 @@ import {
   runningProcess,
   startLocalCluster,
 } from "@dray/cluster";
+import { outliveReader } from "../guard-output.ts";
 import { parseImageMapping } from "../images.ts";
-import { createLog } from "../logging.ts";
+import { createLog } from "../log/create.ts";
+import { rotateInPlace } from "../log/rotate.ts";
 import { featuresOption, storeOption, wholeNumber } from "../options.ts";
 import { agentsCommand, ourselves } from "../ourselves.ts";
 import { clusterSummary } from "../summary.ts";
@@ -30,6 +33,9 @@ export interface UpOptions extends TargetFlags {
   readonly image: readonly string[];
   readonly detach?: boolean;
 }
+
+/** Milliseconds between two looks at the size of what a detached cluster and its agents print. */
+const outputCheckInterval = 10_000;
 
 /** What a detached cluster tells the process that started it. */
 type Report = { readonly ready: string } | { readonly failed: string };
@@ -100,9 +106,11 @@ async function run(
 ): Promise<void> {
   const log = createLog("control-plane", join(layout.logs, "control-plane.log"));
   refuseSecond(layout, claimProcessFile(layout.processFile)?.pid);
+  outliveReader();
   const stop = new AbortController();
   // A terminal, npm and the launcher may each pass the same Ctrl-C on: one is enough, and the rest must not kill us.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stop.abort(asked));
+  if (report !== undefined) boundOutput(join(layout.logs, outputLog), log);
   try {
     const cluster = await startLocalCluster({
       layout,
@@ -126,9 +134,25 @@ async function run(
   }
 }
 
+/** What a detached cluster and its agents print beside their logs: how a process failed. */
+const outputLog = "up.log";
+
+/** Keeps the file of the standard output within its limit. All processes append to it. */
+function boundOutput(path: string, log: Log): void {
+  const look = (): void => {
+    try {
+      rotateInPlace(path);
+    } catch (error) {
+      log.debug({ error, path }, "the file of the output could not be rotated");
+    }
+  };
+  look();
+  setInterval(look, outputCheckInterval).unref();
+}
+
 /** Starts the cluster in a process of its own, and returns once that says it is ready. */
 async function detach(layout: Layout, config: ClusterConfig, options: UpOptions): Promise<void> {
-  const logFile = join(layout.logs, "up.log");
+  const logFile = join(layout.logs, outputLog);
   const output = openSync(logFile, "a", 0o600);
   const flags = [
     "up",

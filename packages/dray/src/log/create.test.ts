@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { StatusError } from "@dray/api";
 import { deepFreeze } from "@dray/client";
-import { createLog } from "./logging.ts";
+import { createLog } from "./create.ts";
 
 test("a log shows frozen errors of the API, and does not change them", () => {
   const folder = mkdtempSync(join(tmpdir(), "dray-log-"));

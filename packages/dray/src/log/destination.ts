@@ -1,0 +1,118 @@
+import { closeSync, fstatSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import { defaultLimits, type LogLimits, shiftFiles } from "./rotate.ts";
+
+/** Takes whole lines. Never throws: a log that cannot be written must not end the program that logs. */
+export interface Destination {
+  write(line: string): void;
+  /** Lines that could not be written. */
+  readonly dropped: number;
+}
+
+/** Makes the line that says how many lines are missing where it stands, and why. */
+export type DroppedLine = (count: number, reason: string) => string;
+
+/** Milliseconds that a pipe which nobody reads may hold up its writer, for each line. */
+const pipeTimeout = 10;
+
+/** Writes to an open descriptor, and counts the lines that cannot be written, until it takes one again. */
+class Writer {
+  readonly #droppedLine: DroppedLine;
+  /** Dropped since the last line that was written. */
+  #missing = 0;
+  #reason = "";
+  /** The last line was written in part: the next one begins behind a line end. */
+  #torn = false;
+  dropped = 0;
+
+  constructor(droppedLine: DroppedLine) {
+    this.#droppedLine = droppedLine;
+  }
+
+  /** The number of bytes that were written. */
+  write(descriptor: number, line: string): number {
+    const note = this.#missing === 0 ? "" : this.#droppedLine(this.#missing, this.#reason);
+    const bytes = Buffer.from(`${this.#torn ? "\n" : ""}${note}${line}`);
+    let written = 0;
+    try {
+      while (written < bytes.length) written += writeWaiting(descriptor, bytes, written);
+      this.#missing = 0;
+      this.#torn = false;
+    } catch (error) {
+      if (written > 0) this.#torn = true;
+      this.drop(error);
+    }
+    return written;
+  }
+
+  /** Counts a line that there is nowhere to write to. */
+  drop(error: unknown): void {
+    this.#missing++;
+    this.dropped++;
+    this.#reason = (error as Error).message;
+  }
+}
+
+/** A pipe whose reader is slow has room again in a moment, or nobody reads it. */
+function writeWaiting(descriptor: number, bytes: Buffer, from: number): number {
+  for (let waited = 0; ; waited++) {
+    try {
+      return writeSync(descriptor, bytes, from);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN" || waited === pipeTimeout) throw error;
+      Atomics.wait(clock, 0, 0, 1);
+    }
+  }
+}
+
+const clock = new Int32Array(new SharedArrayBuffer(4));
+
+/** Standard error. */
+export function errorOutput(droppedLine: DroppedLine): Destination {
+  const writer = new Writer(droppedLine);
+  return {
+    write: (line) => void writer.write(2, line),
+    get dropped() {
+      return writer.dropped;
+    },
+  };
+}
+
+/**
+ * A file that is always called `path`; when it is full it becomes `path.1`. Throws if it cannot be opened. While the
+ * disk is full lines are dropped; when there is room again it says how many.
+ */
+export function logFile(
+  path: string,
+  droppedLine: DroppedLine,
+  limits: LogLimits = defaultLimits,
+): Destination {
+  const writer = new Writer(droppedLine);
+  let descriptor: number | undefined;
+  let size = 0;
+  const open = (): number => {
+    descriptor = openSync(path, "a", 0o600);
+    ({ size } = fstatSync(descriptor));
+    return descriptor;
+  };
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  open();
+  const rotate = (): void => {
+    shiftFiles(path, limits);
+    if (descriptor !== undefined) closeSync(descriptor);
+    descriptor = undefined;
+  };
+  return {
+    write(line) {
+      try {
+        if (size > 0 && size + Buffer.byteLength(line) > limits.maxSize) rotate();
+        size += writer.write(descriptor ?? open(), line);
+      } catch (error) {
+        writer.drop(error);
+      }
+    },
+    get dropped() {
+      return writer.dropped;
+    },
+  };
+}
