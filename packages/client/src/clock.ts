@@ -6,11 +6,19 @@ export interface Clock {
   after(milliseconds: number, run: () => void): () => void;
 }
 
+/** Maximum delay of a timer in milliseconds: Node runs one with a longer delay at once. */
+const maxTimerDelay = 2 ** 31 - 1;
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(milliseconds, run) {
-    const timer = setTimeout(run, milliseconds);
-    timer.unref();
+    let timer: NodeJS.Timeout;
+    const wait = (left: number): void => {
+      const delay = Math.min(left, maxTimerDelay);
+      timer = setTimeout(() => (left > delay ? wait(left - delay) : run()), delay);
+      timer.unref();
+    };
+    wait(milliseconds);
     return () => clearTimeout(timer);
   },
 };

@@ -114,3 +114,77 @@ test("of two delays the earlier stands; concurrency is kept; closing waits for t
   await closing;
   assert.deepEqual([running.size, most], [0, 2], "what only waited is not begun any more");
 });
+
+for (const [what, keys] of [
+  ["itself", ["a"]],
+  ["another, which adds it", ["a", "b"]],
+] as const)
+  test(`a key whose work adds ${what} lets I/O through, and is slowed down`, async () => {
+    const clock = handClock();
+    const warnings: unknown[] = [];
+    let rounds = 0;
+    const queue = createWorkQueue({
+      name: "t",
+      clock,
+      log: { ...silentLog, warn: (fields) => warnings.push(fields) },
+      async reconcile(key) {
+        // Without a limit a queue that never yields would hang this process.
+        if (++rounds < 100_000) queue.add(keys[(keys.indexOf(key as never) + 1) % keys.length] ?? "");
+      },
+    });
+    queue.add("a");
+    for (let turns = 1; turns <= 10; turns++) {
+      await turn();
+      assert.ok(rounds <= (turns + 1) * keys.length, `${rounds} rounds in ${turns} turns`);
+    }
+    for (let turns = 0; turns < 500; turns++) await turn();
+    const before = rounds;
+    assert.ok(before < 200, `${before} rounds while no time passed`);
+    for (let seconds = 0; seconds < 100; seconds++) await clock.pass(1000);
+    assert.ok(rounds > before, "it goes on");
+    assert.ok(rounds <= before + 101 * keys.length, `${rounds - before} rounds in 100 s`);
+    assert.equal(warnings.length, 1, "said once");
+    await queue.close();
+  });
+
+test("a key that comes to rest in between is not slowed down", async () => {
+  const clock = handClock();
+  let rounds = 0;
+  let release: (() => void) | undefined;
+  const queue = createWorkQueue({
+    name: "t",
+    clock,
+    log: silentLog,
+    async reconcile() {
+      rounds++;
+      if (rounds % 2 === 0) await new Promise<void>((resolve) => (release = resolve));
+    },
+  });
+  for (let i = 1; i <= 500; i++) {
+    queue.add("k");
+    await turn();
+    release?.();
+    await turn();
+    assert.equal(rounds, i);
+  }
+  await queue.close();
+});
+
+test("many keys that need no I/O are worked on in several turns", async () => {
+  let done = 0;
+  const queue = createWorkQueue({
+    name: "t",
+    clock: handClock(),
+    log: silentLog,
+    concurrency: Number.POSITIVE_INFINITY,
+    async reconcile() {
+      done++;
+    },
+  });
+  for (let i = 0; i < 1000; i++) queue.add(String(i));
+  await turn();
+  assert.ok(done > 0 && done < 1000, `${done} in one turn`);
+  for (let i = 0; i < 20; i++) await turn();
+  assert.equal(done, 1000);
+  await queue.close();
+});

@@ -24,9 +24,17 @@ export interface WorkQueueOptions {
   readonly rateLimiter?: RateLimiter;
 }
 
+/** Maximum number of keys begun in one turn of the event loop. */
+const maxKeysPerTurn = 128;
+/** Maximum number of rounds in a row, each asked for before the last had ended, that follow without a delay. */
+const maxRoundsInRow = 64;
+/** Milliseconds before the next round of such a key, doubled with each, and their maximum. */
+const roundDelays = { first: 1, max: 1000 };
+
 /**
  * Keys to reconcile. A key that is added again while it waits is worked on once; while it is worked on, once
- * more afterwards.
+ * more afterwards. Two rounds of one key never follow in one turn of the event loop, and a key whose rounds ask for
+ * the next one without end is delayed: a reconcile that makes no progress must not keep the process from its I/O.
  */
 export interface WorkQueue {
   add(key: string): void;
@@ -49,13 +57,21 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   const again = new Set<string>();
   /** Keys whose work itself has asked for a repetition: their back-off goes on. */
   const repeated = new Set<string>();
-  const delayed = new Map<string, { readonly due: number; readonly cancel: () => void }>();
+  const delayed = new Map<string, { readonly time: number; readonly cancel: () => void }>();
+  /** Keys begun in this turn of the event loop. */
+  const begun = new Set<string>();
+  /** How many rounds a key has had in a row; absent for one that came to rest. */
+  const rounds = new Map<string, number>();
+  /** Keys whose next round is delayed because they had too many in a row. */
+  const slowed = new Set<string>();
+  /** Keys whose delay of that kind is over. */
+  const due = new Set<string>();
   let closed = false;
   let scheduled = false;
   let drained: (() => void) | undefined;
 
   function add(key: string): void {
-    if (closed) return;
+    if (closed || slowed.has(key)) return;
     if (working.has(key)) again.add(key);
     else waiting.add(key);
     wake();
@@ -63,17 +79,22 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
 
   function addAfter(key: string, milliseconds: number): void {
     if (closed) return;
-    const due = clock.now() + milliseconds;
+    if (milliseconds <= 0) {
+      add(key);
+      return;
+    }
+    const time = clock.now() + milliseconds;
     const set = delayed.get(key);
     if (set !== undefined) {
-      if (set.due <= due) return;
+      if (set.time <= time) return;
       set.cancel();
     }
-    const cancel = clock.after(Math.max(0, milliseconds), () => {
+    const cancel = clock.after(milliseconds, () => {
       delayed.delete(key);
+      if (slowed.delete(key)) due.add(key);
       add(key);
     });
-    delayed.set(key, { due, cancel });
+    delayed.set(key, { time, cancel });
   }
 
   function addRateLimited(key: string): void {
@@ -88,12 +109,38 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     queueMicrotask(() => {
       scheduled = false;
       for (const key of waiting) {
-        if (working.size >= concurrency) break;
+        if (working.size >= concurrency || begun.size >= maxKeysPerTurn) break;
+        if (begun.has(key)) continue;
         waiting.delete(key);
+        if (!due.delete(key) && isSlowed(key)) continue;
+        if (begun.size === 0) setImmediate(endTurn);
+        begun.add(key);
         working.add(key);
         void work(key);
       }
     });
+  }
+
+  function endTurn(): void {
+    begun.clear();
+    for (const key of rounds.keys())
+      if (!waiting.has(key) && !working.has(key) && !slowed.has(key) && !due.has(key)) rounds.delete(key);
+    if (waiting.size > 0) wake();
+  }
+
+  /** Counts a round of the key; true if it has had too many in a row, and is delayed instead. */
+  function isSlowed(key: string): boolean {
+    const count = (rounds.get(key) ?? 0) + 1;
+    rounds.set(key, count);
+    if (count <= maxRoundsInRow) return false;
+    const doubled = roundDelays.first * 2 ** (count - maxRoundsInRow - 1);
+    const delay = Math.min(doubled, roundDelays.max);
+    // Once in a row: a log must not grow with it.
+    if (doubled >= roundDelays.max && doubled < 2 * roundDelays.max)
+      log.warn({ queue: name, key, rounds: count, delay }, "every round asks for another at once");
+    slowed.add(key);
+    addAfter(key, delay);
+    return true;
   }
 
   async function work(key: string): Promise<void> {
@@ -113,6 +160,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     repeated.delete(key);
     working.delete(key);
     if (again.delete(key) && !closed) waiting.add(key);
+    else if (!begun.has(key)) rounds.delete(key);
     if (closed && working.size === 0) drained?.();
     wake();
   }

@@ -50,6 +50,9 @@ const setUpBackOff = [1000, 60_000] as const;
 /** Times between restarts of a container that ends (CrashLoopBackOff). */
 const crashBackOff = [10_000, 300_000] as const;
 
+/** Time until a container that was stopped, and still runs, is stopped again. */
+const stopRetryMilliseconds = 1000;
+
 /**
  * Brings one pod from what is to what should be. `sync` is called whenever something has changed, never twice at a
  * time; it looks at everything anew and waits for nothing that takes long but drivers and images.
@@ -468,9 +471,9 @@ export class PodWorker {
   /** Stops what runs, main containers before sidecars; then lets go of the claims. */
   async #end(pod: Pod, graceSeconds: number): Promise<void> {
     if (this.#ended) return;
-    const containers = this.#containers();
+    const containers = await this.#withoutUnstarted();
     const running = (spec: ContainerSpec): boolean =>
-      (containers.get(spec.name) ?? []).some(({ state }) => state !== "exited");
+      (containers.get(spec.name) ?? []).some(({ state }) => state === "running");
     const sidecars = (pod.spec.initContainers ?? []).filter(isSidecar).reverse();
     const first = [
       ...pod.spec.containers,
@@ -480,11 +483,23 @@ export class PodWorker {
     const now = first.length > 0 ? first : sidecars.filter(running).slice(0, 1);
     for (const spec of now)
       for (const container of containers.get(spec.name) ?? [])
-        if (container.state !== "exited") this.#stop(pod, spec, container, graceSeconds, true);
+        if (container.state === "running") this.#stop(pod, spec, container, graceSeconds, true);
     if (now.length > 0) return;
     for (const all of containers.values()) for (const { id } of all) this.#context.probes.forget(id);
     await this.#cleanUp(pod);
     this.#ended = true;
+  }
+
+  /**
+   * Removes containers that were created and not started: an agent was killed in between. Nothing of them can be
+   * stopped, and in a pod that ends nothing will start them.
+   */
+  async #withoutUnstarted(): Promise<Map<string, Container[]>> {
+    const containers = this.#containers();
+    const unstarted = [...containers.values()].flat().filter(({ state }) => state === "created");
+    if (unstarted.length === 0) return containers;
+    for (const { id } of unstarted) await this.#context.runtime.removeContainer(id);
+    return this.#containers();
   }
 
   /** Nothing runs: claims are let go before anyone is told that the pod has ended. */
@@ -536,7 +551,11 @@ export class PodWorker {
       )
       .finally(() => {
         this.#stopping.delete(container.id);
-        this.#context.requeue(this.uid);
+        const left = runtime.listContainers().find(({ id }) => id === container.id);
+        if (left?.state === "running") {
+          log.warn({ container: container.id }, "a container still runs after it was stopped");
+          this.#context.requeueAfter(this.uid, stopRetryMilliseconds);
+        } else this.#context.requeue(this.uid);
       });
   }
 

@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { test } from "node:test";
+import { Pod, ServiceAccount } from "@dray/api/core/v1";
+import { testRuntime } from "./testing/agent.ts";
+import { podBecomes, podOn, testCluster } from "./testing/cluster.ts";
+import { eventually } from "./testing/eventually.ts";
+
+test("a container that a killed agent created and did not start goes with its pod", async () => {
+  const cluster = await testCluster();
+  const { admin } = cluster;
+  try {
+    await admin.resource(ServiceAccount).create({ metadata: { namespace: "default", name: "default" } });
+    const root = cluster.rootDir("n1");
+    mkdirSync(root);
+    const start = () => cluster.node("n1", { stateDir: `${root}/runtime`, isolation: "plain" });
+    let node = await start();
+    for (const name of ["deleted", "late"]) {
+      const containers = [{ name: "main", command: ["sleep", "1000"] }];
+      const deadline = name === "late" ? { activeDeadlineSeconds: 1 } : {};
+      await admin.resource(Pod).create(podOn("n1", name, { containers, ...deadline }));
+      const ref = { namespace: "default", name };
+      await podBecomes(admin, ref, ({ status }) => status?.phase === "Running");
+    }
+    await node.stop({ leavePods: true });
+    const runtime = testRuntime(root, "plain");
+    await runtime.start();
+    for (const { id, sandboxId, config } of runtime.listContainers()) {
+      await runtime.removeContainer(id);
+      await runtime.createContainer(sandboxId, config);
+    }
+    assert.deepEqual(
+      runtime.listContainers().map(({ state }) => state),
+      ["created", "created"],
+    );
+    await runtime.close();
+    await admin.resource(Pod).delete({ namespace: "default", name: "deleted" });
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    node = await start();
+    await eventually(async () => {
+      const { items } = await admin.resource(Pod).list({ namespace: "default" });
+      assert.deepEqual(
+        items.map(({ metadata, status }) => [metadata.name, status?.phase, status?.reason]),
+        [["late", "Failed", "DeadlineExceeded"]],
+      );
+    });
+  } finally {
+    await cluster.close();
+  }
+});
