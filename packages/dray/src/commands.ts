@@ -1,5 +1,7 @@
-import { Command, Option } from "commander";
-import { UsageError } from "./failure.ts";
+import { type Command, CommanderError, Option } from "commander";
+import { DrayCommand } from "./dray-command.ts";
+import { drayVersion } from "./dray-version.ts";
+import { applyVerbosity, type VerbosityFlags } from "./verbosity.ts";
 
 /** An option that may be given several times. `otherwise` says in the help what counts without it; absent: it is needed. */
 const repeated = (flags: string, description: string, otherwise?: string): Option => {
@@ -46,22 +48,23 @@ const image = (): Option =>
 const example = (text: string): string => `\nExample:\n${text.replace(/^/gm, "  ")}\n`;
 
 /** The commands; the code of each is loaded only when it runs, so that all of them start fast. */
-export function commandLine(): Command {
-  const program = new Command("dray")
+export function commandLine(): DrayCommand {
+  const program = new DrayCommand("dray");
+  program
     .description("Kubernetes Dynamic Resource Allocation: clusters, drivers, answers")
-    .exitOverride()
-    .showHelpAfterError("(--help shows what is accepted)")
+    .option("-V, --version", "print the version, and end")
+    .addOption(
+      new Option("-v, --verbose", "say more: details, debug lines in logs; -vv: stacks of errors, too")
+        .argParser((_, count: number) => count + 1)
+        .default(0, "no"),
+    )
+    .addOption(new Option("-q, --quiet", "print data and errors only").conflicts("verbose"))
     .addHelpText("after", example("dray up --detach\ndray status\ndray down"))
-    // The code of an error at this level; the rest is the command's own.
-    .on("command:*", ([name]: string[]) => {
-      throw new UsageError(
-        `unknown command ${name}: must be one of ${program
-          .createHelp()
-          .visibleCommands(program)
-          .map((known) => known.name())
-          .join(", ")}`,
-      );
-    });
+    .on("option:version", () => {
+      process.stdout.write(`dray ${drayVersion()}\n`);
+      throw new CommanderError(0, "commander.version", "");
+    })
+    .hook("preAction", (_, command) => applyVerbosity(program.opts<VerbosityFlags>(), command.name()));
 
   program
     .command("up")

@@ -1,17 +1,28 @@
 import { StatusError } from "@dray/api";
 import { CommanderError } from "commander";
+import { verbosity } from "./verbosity.ts";
 
 /** A mistake in how the command was called: exit code 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
+  /** The command whose help says what is accepted: `dray cel check`; undefined: the one that runs. */
+  readonly command: string | undefined;
+
+  constructor(message: string, command?: string) {
+    super(message);
+    this.command = command;
+  }
 }
 
-/** Says on `out` what went wrong, for a person, and answers the exit code: 1 failed, 2 usage. */
-export function reportFailure(error: unknown, out: NodeJS.WritableStream): number {
-  // Commander has printed what it had to say.
+/**
+ * Reports on `out` what went wrong, for a person, and returns the exit code: 1 failed, 2 usage. `command` is the one
+ * that ran: `dray cel check`.
+ */
+export function reportFailure(error: unknown, out: NodeJS.WritableStream, command: string): number {
+  // Commander has printed the help, or the version.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   if (error instanceof UsageError) {
-    out.write(`error: ${error.message}\n`);
+    out.write(`error: ${error.message}\nSee \`${error.command ?? command} --help\`.\n`);
     return 2;
   }
   if (error instanceof StatusError) {
@@ -22,6 +33,20 @@ export function reportFailure(error: unknown, out: NodeJS.WritableStream): numbe
   }
   const message = error instanceof Error ? error.message : String(error);
   out.write(`error: ${message}\n`);
-  if (process.env["DRAY_DEBUG"] !== undefined && error instanceof Error) out.write(`${error.stack}\n`);
+  if (verbosity() > 0) for (const cause of causes(error)) out.write(`  because of: ${cause.message}\n`);
+  if (verbosity() > 1 && error instanceof Error) out.write(`${error.stack}\n`);
   return 1;
+}
+
+/** Most causes that are shown, should they form a ring. */
+const maxCauses = 10;
+
+function causes(error: unknown): Error[] {
+  const found: Error[] = [];
+  let cause = (error as { cause?: unknown } | undefined)?.cause;
+  while (cause instanceof Error && found.length < maxCauses) {
+    found.push(cause);
+    cause = cause.cause;
+  }
+  return found;
 }

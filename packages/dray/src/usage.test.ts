@@ -26,10 +26,24 @@ test("--help prints to standard output and exits with 0", async () => {
 });
 
 const mistakes: [args: string, message: RegExp][] = [
-  ["frob", /unknown command frob: must be one of up, down, status, .*version, help\n/],
-  ["up --frob", /unknown option '--frob'\n\(--help/],
+  [
+    "frob",
+    /^error: unknown command 'frob': must be one of up, down, status, .*version, help\nSee `dray --help`\.\n$/,
+  ],
+  ["stauts", /^error: unknown command 'stauts': did you mean status\?\nSee `dray --help`\.\n$/],
+  ["cel chek x", /^error: unknown command 'chek': did you mean check\?\nSee `dray cel --help`\.\n$/],
+  ["cel frob", /unknown command 'frob': must be one of check, eval, help\n/],
+  ["up --frob", /^error: unknown option '--frob'\nSee `dray up --help`\.\n$/],
+  ["up --ndoes=3", /unknown option '--ndoes=3': did you mean --nodes\?\n/],
+  ["up --qiuet", /did you mean --quiet\?/],
+  ["up --detach=yes", /option '--detach' takes no value\n/],
+  [
+    "cel check true --kubernetes-verson 1.36",
+    /did you mean --kubernetes-version\?\nSee `dray cel check --help`/,
+  ],
+  ["status -q -v", /'-q, --quiet' cannot be used with option '-v, --verbose'/],
   ["up more", /too many arguments for 'up'/],
-  ["up --nodes many", /--nodes many: must be a whole number from 0 to 100/],
+  ["up --nodes many", /--nodes many: must be a whole number from 0 to 100\nSee `dray up --help`\.\n$/],
   ["up --port 65536", /--port 65536: must be a whole number from 0 to 65535/],
   ["up --store redis", /--store redis: must be sqlite:PATH, etcd:URL or memory/],
   ["up --image nginx", /--image nginx: must be PATTERN=COMMAND, as in/],
@@ -38,7 +52,9 @@ const mistakes: [args: string, message: RegExp][] = [
   ["up --kubernetes-version 1.20", /--kubernetes-version: .*"1.20".* 1\.34, 1\.35/],
   ["apiserver --disable-admission-plugins Frob", /--disable-admission-plugins Frob: must be among .*PodSec/],
   ["apiserver --tls-cert-file a", /--tls-cert-file and --tls-private-key-file must be given together/],
-  ["status -o table", /Allowed choices are json, yaml, kubeconfig/],
+  ["status -o table", /^error: --output table: must be one of json, yaml, kubeconfig\n/],
+  ["status -o jsno", /must be one of json, yaml, kubeconfig \(did you mean json\?\)\n/],
+  ["driver exmaple", /unknown driver exmaple: did you mean example\?/],
   ["driver frob", /unknown driver frob: must be one of example/],
   ["kubelet", /required option '--node-name <name>' not specified/],
   ["kubelet --node-name a --kubeconfig b --root-dir c", /--root-dir c: must be an absolute path/],
@@ -57,6 +73,34 @@ test("a mistake in the usage exits with 2, says what is accepted and writes noth
       assert.doesNotMatch(stderr, /\n +at /);
     }
     assert.deepEqual(readdirSync(folder), []);
+  });
+});
+
+test("--version and -V print the version, wherever they are", async () => {
+  const runs = await Promise.all(
+    [["--version"], ["-V"], ["up", "--nodes", "many", "-V"]].map((args) => dray(args)),
+  );
+  for (const { code, stdout, stderr } of runs) {
+    assert.deepEqual([code, stderr], [0, ""]);
+    assert.match(stdout, /^dray \d+\.\d+\.\d+\n$/);
+  }
+});
+
+test("-q leaves data and errors, -v adds causes and -vv the stack", async () => {
+  await inFolder(async (folder) => {
+    const data = ["--data-dir", join(folder, "none")];
+    const [down, status, ok, causes, stack] = await Promise.all([
+      dray(["down", "-q", ...data]),
+      dray(["status", "-q", "-o", "json", ...data]),
+      dray(["plan", "-f", join(folder, "missing")]),
+      dray(["-v", "plan", "-f", join(folder, "missing")]),
+      dray(["plan", "-vv", "-f", join(folder, "missing")]),
+    ]);
+    assert.deepEqual([down.code, down.stdout, down.stderr], [0, "", ""]);
+    assert.deepEqual([status.code, JSON.parse(status.stdout).running], [1, false]);
+    assert.doesNotMatch(ok.stderr, /\n +at /);
+    assert.doesNotMatch(causes.stderr, /\n +at /);
+    assert.match(stack.stderr, /\n +at /);
   });
 });
 
@@ -89,7 +133,11 @@ test("without a cluster status exits with 1, down with 0, and both say so", asyn
     assert.equal(text.code, 1);
     assert.match(text.stdout, /there is no cluster in .*none: `dray up` makes one/);
     assert.equal(json.code, 1);
-    assert.deepEqual(JSON.parse(json.stdout), { running: false, dataDir: join(folder, "none") });
+    assert.deepEqual(JSON.parse(json.stdout), {
+      name: "dray",
+      running: false,
+      dataDir: join(folder, "none"),
+    });
     assert.equal(kubeconfig.code, 1);
     assert.match(kubeconfig.stderr, /there is no cluster/);
     assert.equal(down.code, 0);

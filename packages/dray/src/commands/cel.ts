@@ -7,6 +7,7 @@ import { columns } from "../plan/columns.ts";
 import { readSources } from "../plan/files.ts";
 import { Selectors } from "../plan/selectors.ts";
 import { readObjects } from "../plan/world.ts";
+import { remark } from "../verbosity.ts";
 
 export interface CelFlags {
   readonly new?: boolean;
@@ -73,7 +74,7 @@ export async function celCheck(expression: string, flags: CelFlags): Promise<voi
   const { type, maxCost, reads } = selector;
   if (flags.output !== undefined)
     return printData({ expression, valid: true, type, maxCost, costLimit, reads, warnings }, flags.output);
-  for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
+  for (const warning of warnings) remark(`warning: ${warning}\n`);
   process.stdout.write(
     columns([
       ["type", type],
@@ -152,8 +153,8 @@ export async function celEval(expression: string, flags: CelEvalFlags): Promise<
   if (failed > 0) process.exitCode = 1;
   if (flags.output !== undefined)
     return printData({ expression, type: selector.type, devices, summary, warnings }, flags.output);
-  for (const note of notes) process.stderr.write(`note: ${note}\n`);
-  for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
+  for (const note of notes) remark(`note: ${note}\n`);
+  for (const warning of warnings) remark(`warning: ${warning}\n`);
   process.stdout.write(columns([["DEVICE", "MATCHES", "COST", "ERROR"], ...rowsOf(devices)]));
   const errors =
     failed === 0 ? "" : `, ${failed} in error: a claim with this selector would not be allocated`;

@@ -25,6 +25,7 @@ import { builtInImages, parseImageMapping } from "../images.ts";
 import { createLog } from "../log/create.ts";
 import { featuresOption, runtimeConfigOption, storeOption, wholeNumber } from "../options.ts";
 import { type TargetFlags, target } from "../target.ts";
+import { say } from "../verbosity.ts";
 
 interface ComponentOptions {
   readonly kubeconfig?: string;
@@ -94,9 +95,7 @@ export async function apiserver(options: ApiServerOptions): Promise<void> {
   const certificate = [credentials.authority.certificate, upstream.serving?.certificate].join("\n");
   const authority = { ...credentials.authority, certificate };
   await writeKubeconfigs(layout, { ...credentials, authority }, listener.url, file);
-  process.stdout.write(
-    `the API server is ready at ${listener.url}\n  kubeconfig  ${file[0] ?? layout.kubeconfig}\n`,
-  );
+  say(`the API server is ready at ${listener.url}\n  kubeconfig  ${file[0] ?? layout.kubeconfig}\n`);
   keepHeapSmall();
   await endRequested();
   await server.close();

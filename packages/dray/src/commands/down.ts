@@ -9,6 +9,7 @@ import {
   runningProcess,
 } from "@dray/cluster";
 import { listOfOthers, type TargetFlags, target } from "../target.ts";
+import { say } from "../verbosity.ts";
 
 /** How long a cluster may take to end its pods before it is killed; pods have 30 seconds unless they say otherwise. */
 const patience = 60_000;
@@ -39,6 +40,6 @@ export async function down(options: TargetFlags & { deleteData?: boolean }): Pro
           ? "was not running"
           : "does not exist";
   const data = options.deleteData ? "its data is deleted" : "its data stays";
-  process.stdout.write(`the cluster in ${layout.dataDir} ${what}${known ? `; ${data}` : ""}\n`);
-  if (!known) process.stdout.write(listOfOthers(options));
+  say(`the cluster in ${layout.dataDir} ${what}${known ? `; ${data}` : ""}\n`);
+  if (!known) say(listOfOthers(options));
 }

@@ -13,6 +13,7 @@ import { Selectors } from "../plan/selectors.ts";
 import { type Summary, summarize } from "../plan/summary.ts";
 import { podWarnings } from "../plan/warnings.ts";
 import { readWorld, type World } from "../plan/world.ts";
+import { remark } from "../verbosity.ts";
 
 export interface PlanFlags {
   readonly filename: readonly string[];
@@ -63,20 +64,20 @@ export async function plan(flags: PlanFlags): Promise<void> {
     warnings,
     ...(addedNodes && { addedNodes }),
   });
-  remark("note", notes);
-  remark("warning", warnings);
+  remarks("note", notes);
+  remarks("warning", warnings);
   if (summary.unplaced > 0) process.exitCode = 1;
   if (flags.output === undefined) process.stdout.write(planText(plan.pods, summary));
   else await printData({ pods: plan.pods.map(podData), summary }, flags.output);
 }
 
-/** Tells people the first of them. */
-function remark(what: "note" | "warning", texts: readonly string[]): void {
-  for (const text of texts.slice(0, mostRemarks)) process.stderr.write(`${what}: ${text}\n`);
+/** Prints the first of them, unless the user wants data only. */
+function remarks(what: "note" | "warning", texts: readonly string[]): void {
+  for (const text of texts.slice(0, mostRemarks)) remark(`${what}: ${text}\n`);
   const rest = texts.length - mostRemarks;
   if (rest <= 0) return;
   const all = what === "warning" ? " (-o json has them all)" : "";
-  process.stderr.write(`${what}: and ${counted(rest, `more ${what}`)}${all}\n`);
+  remark(`${what}: and ${counted(rest, `more ${what}`)}${all}\n`);
 }
 
 function podData({ pod, node, claims, reason, explanation }: PlannedPod): object {

@@ -22,6 +22,7 @@ import { featuresOption, storeOption, wholeNumber } from "../options.ts";
 import { agentsCommand, ourselves } from "../ourselves.ts";
 import { clusterSummary } from "../summary.ts";
 import { type Target, type TargetFlags, target } from "../target.ts";
+import { say } from "../verbosity.ts";
 
 export interface UpOptions extends TargetFlags {
   readonly nodes?: string;
@@ -124,10 +125,10 @@ async function run(
     if (report !== undefined) {
       report({ ready: summary });
       if (process.connected) process.disconnect();
-    } else process.stdout.write(`${summary}\nCtrl-C stops the cluster; its data stays.\n`);
+    } else say(`${summary}\nCtrl-C stops the cluster; its data stays.\n`);
     if (!stop.signal.aborted)
       await new Promise((resolve) => stop.signal.addEventListener("abort", resolve, { once: true }));
-    if (report === undefined) process.stdout.write("\nStopping: the pods end, then the cluster.\n");
+    if (report === undefined) say("\nStopping: the pods end, then the cluster.\n");
     await cluster.stop();
   } finally {
     removeProcessFile(layout.processFile);
@@ -172,7 +173,7 @@ async function detach(layout: Layout, config: ClusterConfig, options: UpOptions)
   closeSync(output);
   const summary = await outcome(child, logFile);
   child.unref();
-  process.stdout.write(`${summary}\n\`dray down\` stops the cluster; its data stays.\n`);
+  say(`${summary}\n\`dray down\` stops the cluster; its data stays.\n`);
 }
 
 /** The summary of the cluster that the child runs; rejects once a child that failed has ended. */

@@ -1,0 +1,33 @@
+/** How much the user wants to be told: -1 data and errors, 0 messages too, 1 details, 2 and more stack traces. */
+let level = 0;
+
+export interface VerbosityFlags {
+  /** How often it was given. */
+  readonly verbose: number;
+  readonly quiet?: boolean;
+}
+
+/** Commands that log to standard error. */
+const components = ["apiserver", "scheduler", "controller-manager", "kubelet"];
+
+/**
+ * Sets what this process and those that it starts print and log. The flags count more than $DRAY_LOG_LEVEL. `--quiet`
+ * is about the terminal: what goes to log files stays.
+ */
+export function applyVerbosity(flags: VerbosityFlags, command: string): void {
+  level = flags.quiet ? -1 : flags.verbose;
+  if (level > 0) process.env["DRAY_LOG_LEVEL"] = "debug";
+  else if (level < 0 && components.includes(command)) process.env["DRAY_LOG_LEVEL"] = "error";
+}
+
+export const verbosity = (): number => level;
+
+/** Prints a message that is no data on standard output, unless the user wants data and errors only. */
+export function say(text: string): void {
+  if (level >= 0) process.stdout.write(text);
+}
+
+/** Prints a remark beside the data on standard error, unless the user wants data and errors only. */
+export function remark(text: string): void {
+  if (level >= 0) process.stderr.write(text);
+}
