@@ -83,6 +83,7 @@ async function installDriver(client: Client, nodes: number): Promise<void> {
     "clusterrole",
     "clusterrolebinding",
     "priorityclass",
+    "validatingadmissionpolicy",
     "daemonset",
   ]) {
     const file = join(repository, "examples", "dra", "driver-install", `${name}.yaml`);

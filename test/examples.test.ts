@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import {
@@ -36,6 +37,43 @@ test("the examples", { skip: withoutKubectl, timeout: 180_000 }, async (t) => {
         items
       );
     });
+
+  await t.test("the driver of one node does not write the slices of another", async () => {
+    const { items } = await getJSON(
+      cluster,
+      "pods",
+      "-n=dra-tutorial",
+      "--field-selector=spec.nodeName=worker-1",
+    );
+    const account = "dra-example-driver-service-account";
+    const { name, uid } = items[0].metadata;
+    const bound = ["--bound-object-kind=Pod", `--bound-object-name=${name}`, `--bound-object-uid=${uid}`];
+    const token = await cluster.kubectl("create", "token", account, "-n=dra-tutorial", ...bound);
+    const config = JSON.parse(await cluster.kubectl("config", "view", "--raw", "--flatten", "-o", "json"));
+    const driver = join(cluster.folder, "driver.kubeconfig");
+    writeFileSync(
+      driver,
+      JSON.stringify({ ...config, users: [{ name: config.users[0].name, user: { token: token.trim() } }] }),
+    );
+    const as = ["--kubeconfig", driver];
+    const slices = (await getJSON(cluster, "resourceslices")).items;
+    const [own, other] = ["worker-1", "worker-2"].map((node) =>
+      slices.find((slice: { spec: { nodeName: string } }) => slice.spec.nodeName === node),
+    );
+    const label = (slice: { metadata: { name: string } }) =>
+      cluster.tryKubectl([...as, "label", "resourceslice", slice.metadata.name, "seen=yes", "--overwrite"]);
+    assert.equal((await label(own)).code, 0);
+    const policy = "resourceslices-policy-dra-example-driver";
+    const why = `ValidatingAdmissionPolicy '${policy}' with binding '${policy}' denied request: this user running on node 'worker-1' may not modify resourceslices on node 'worker-2'`;
+    const denied = await label(other);
+    assert.equal(denied.code, 1);
+    assert.equal(denied.stderr, `The resourceslices "${other.metadata.name}" is invalid: : ${why}\n`);
+    const deletion = await cluster.tryKubectl([...as, "delete", "resourceslice", other.metadata.name]);
+    assert.ok(deletion.stderr.includes(why), deletion.stderr);
+    await cluster.kubectl("delete", "validatingadmissionpolicybinding", policy);
+    assert.equal((await label(other)).code, 0);
+    await apply("dra/driver-install/validatingadmissionpolicy.yaml");
+  });
 
   await t.test("three replicas get three devices, and their claims go with them", async () => {
     await apply("high-vram-gpu/deviceclass.yaml");

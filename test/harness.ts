@@ -162,6 +162,7 @@ export async function installDriver(cluster: TestCluster, nodes = 2): Promise<vo
     "clusterrole",
     "clusterrolebinding",
     "priorityclass",
+    "validatingadmissionpolicy",
     "daemonset",
   ]) {
     await cluster.kubectl("apply", "--server-side", "-f", join(manifests, `${name}.yaml`));

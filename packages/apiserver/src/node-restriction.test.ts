@@ -226,7 +226,7 @@ test("a node creates only mirror pods that belong to it and refer to nothing", a
   await server.close();
 });
 
-test("a driver on a node writes only the slices of that node", async () => {
+test("the server itself lets a driver write the slices of other nodes", async () => {
   const { server, call } = await testServer();
   const rules = [{ verbs: ["*"], apiGroups: ["resource.k8s.io"], resources: ["resourceslices"] }];
   const metadata = { name: "driver" };
@@ -249,32 +249,14 @@ test("a driver on a node writes only the slices of that node", async () => {
       ...where,
     },
   });
-  const message = (verb: string, name = "s2") =>
-    `resourceslices.resource.k8s.io "${name}" is forbidden: user "${user}" on node "n1" cannot ${verb} a ResourceSlice with spec.nodeName "n2", only those of its own node`;
+  // RBAC is all that limits it: what belongs to which node is for the driver's own policy to say.
   const one = on("n1");
+  const other = slice("s2", { nodeName: "n2" });
   assert.equal((await call("POST", slices, { ...one, body: slice("s1", { nodeName: "n1" }) })).status, 201);
-  refused(await call("POST", slices, { ...one, body: slice("s2", { nodeName: "n2" }) }), message("create"));
-  // Who names no node, or more than one, is left to RBAC.
-  assert.equal((await call("POST", slices, { ...on(), body: slice("s2", { nodeName: "n2" }) })).status, 201);
+  assert.equal((await call("POST", slices, { ...one, body: other })).status, 201);
   const labels = { metadata: { labels: { a: "2" } } };
-  assert.equal((await call("PATCH", `${slices}/s2`, { ...on("n1", "n2"), body: labels })).status, 200);
-  refused(await call("PATCH", `${slices}/s2`, { ...one, body: labels }), message("update"));
-  // To take a slice over is refused by its old node.
-  refused(
-    await call("PATCH", `${slices}/s2`, { ...one, body: { spec: { nodeName: "n1" } } }),
-    message("update"),
-  );
-  const live = (await call("GET", `${slices}/s2`)).body;
-  refused(await call("PUT", `${slices}/s2`, { ...one, body: live }), message("update"));
-  refused(await call("DELETE", `${slices}/s2`, one), message("delete"));
-  refused(
-    await call("DELETE", `${slices}?fieldSelector=spec.nodeName=n2`, one),
-    message("delete", "Unknown"),
-  );
-  assert.equal((await call("GET", `${slices}/s2`)).status, 200);
-  const everywhere = slice("s3", { allNodes: true });
-  assert.equal((await call("POST", slices, { ...one, body: everywhere })).status, 201);
-  assert.equal((await call("DELETE", `${slices}/s3`, one)).status, 200);
+  assert.equal((await call("PATCH", `${slices}/s2`, { ...one, body: labels })).status, 200);
+  assert.equal((await call("DELETE", `${slices}/s2`, one)).status, 200);
   assert.equal((await call("DELETE", `${slices}?fieldSelector=spec.nodeName=n1`, one)).status, 200);
   await server.close();
 });

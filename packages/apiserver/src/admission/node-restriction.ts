@@ -8,7 +8,6 @@ import { deepEqual } from "../storage/json.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./admission.ts";
-import { checkDriverSlice } from "./driver-slices.ts";
 import { apiReference } from "./mirror-pod.ts";
 import { forbiddenNodeLabels } from "./node-labels.ts";
 import type { AdmissionContext } from "./plugins.ts";
@@ -16,8 +15,10 @@ import type { AdmissionContext } from "./plugins.ts";
 type Refuse = (why: string) => never;
 
 /**
- * What a node writes must be about itself (KEP-279 "Limit node access"; the rules and texts are those of the
- * admission plugin NodeRestriction of kube-apiserver), and what a driver on a node writes about that node.
+ * Limits what a node writes to what is about itself (KEP-279 "Limit node access"). Drivers on a node are other users:
+ * each brings a ValidatingAdmissionPolicy for its slices (KEP-4381).
+ *
+ * Upstream: plugin/pkg/admission/noderestriction/admission.go
  */
 export function nodeRestriction({ storage }: AdmissionContext): AdmissionPlugin {
   return {
@@ -31,7 +32,6 @@ export function nodeRestriction({ storage }: AdmissionContext): AdmissionPlugin 
 
 function check(storage: Storage, request: AdmissionRequest): void {
   const resource = `${request.served.group}/${request.served.resource}`;
-  if (resource === "resource.k8s.io/resourceslices") checkDriverSlice(request);
   const node = nodeNameOf(request.user);
   if (node === undefined) return;
   const refuse: Refuse = (why) => {
