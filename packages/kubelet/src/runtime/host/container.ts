@@ -2,6 +2,7 @@ import { existsSync, type FSWatcher, watch, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "@dray/client";
 import type { Container } from "../service.ts";
+import { cgroupMembers, withoutForks } from "./cgroups.ts";
 import { LogTimes } from "./logs.ts";
 import {
   bootId,
@@ -161,7 +162,7 @@ export class HostContainer {
   #killRest(): void {
     const done = join(this.directory, "done");
     if (existsSync(done)) return;
-    for (const pid of this.#members()) signal(pid, "SIGKILL");
+    this.#killMembers();
     if (this.#members().length === 0) writeFileSync(done, "");
   }
 
@@ -169,12 +170,14 @@ export class HostContainer {
   #members(): number[] {
     if (this.record.bootId !== bootId()) return [];
     const wrapper = this.#traces.wrapper ?? this.#findWrapper();
-    if (wrapper === undefined) return [];
-    const members = familyMembers({
-      leader: wrapper,
-      variable: `${containerVariable}=${this.record.id}`,
-    });
-    return members.filter((pid) => pid !== wrapper.pid && pid !== process.pid && pid !== 1);
+    const { cgroup, id } = this.record;
+    // A wrapper that is gone has left its members behind in the cgroup all the same.
+    if (wrapper === undefined && cgroup === undefined) return [];
+    const members =
+      cgroup !== undefined
+        ? cgroupMembers(cgroup)
+        : familyMembers({ leader: wrapper!, variable: `${containerVariable}=${id}` });
+    return members.filter((pid) => pid !== wrapper?.pid && pid !== process.pid && pid !== 1);
   }
 
   /** The processes of the program while it runs. */
@@ -188,16 +191,28 @@ export class HostContainer {
     if (!this.launched || existsSync(join(this.directory, "done"))) return;
     for (let tries = 0; ; tries++) {
       this.refresh();
-      const members = this.#members();
-      for (const pid of members) signal(pid, "SIGKILL");
-      if (this.exited && members.length === 0) break;
+      const members = this.#killMembers();
+      if (this.exited && members === 0) break;
       const { wrapper } = this.#traces;
       // It has nothing left to wait for and does not end.
-      if (tries > 20 && members.length === 0 && wrapper !== undefined && isAlive(wrapper))
+      if (tries > 20 && members === 0 && wrapper !== undefined && isAlive(wrapper))
         signal(wrapper.pid, "SIGKILL");
       await new Promise((resolve) => setTimeout(resolve, Math.min(2 ** tries, 100)));
     }
     writeFileSync(join(this.directory, "done"), "");
+  }
+
+  /** Sends SIGKILL to every process but the wrapper; returns how many there were. */
+  #killMembers(): number {
+    const { cgroup } = this.record;
+    const members = this.#members();
+    if (members.length === 0) return 0;
+    const kill = (): void => {
+      for (const pid of this.#members()) signal(pid, "SIGKILL");
+    };
+    if (cgroup === undefined) kill();
+    else withoutForks(cgroup, kill);
+    return members.length;
   }
 
   status(): Container {

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { type ClientStreams, RuntimeError } from "../service.ts";
+import { giveEnvironment } from "./exec.ts";
 import type { JoiningCommand } from "./join.ts";
 import { makePipes, openPipe, type Pipe } from "./pipes.ts";
 import { familyMembers, type ProcessStat, parseStat, processStat, signal as send } from "./processes.ts";
@@ -28,17 +29,19 @@ async function standardPipes(directory: string, wanted: readonly boolean[]): Pro
 
 type StandardPipes = readonly (Pipe | undefined)[];
 
-/** Starts a program with its ends of the pipes, and a pipe of its own on file descriptor 3. */
-function spawnOn(pipes: StandardPipes, { argv, env }: JoiningCommand): ChildProcess {
+/** Starts a program with its ends of the pipes, and what `JoiningCommand` says on file descriptors 3 and 4. */
+function spawnOn(pipes: StandardPipes, { argv, env, environment }: JoiningCommand): ChildProcess {
   const [program = "", ...args] = argv;
   const [input = "ignore", output = "ignore", errors = "ignore"] = pipes.map((pipe) => pipe?.theirs);
   try {
-    return spawn(program, args, {
+    const child = spawn(program, args, {
       cwd: "/",
       env: { ...env },
       detached: true,
-      stdio: [input, output, errors, "pipe"],
+      stdio: [input, output, errors, "pipe", "pipe"],
     });
+    giveEnvironment(child, environment);
+    return child;
   } finally {
     for (const pipe of pipes) if (pipe !== undefined) closeSync(pipe.theirs);
   }
@@ -57,8 +60,11 @@ export async function runWithStreams(
   signal: AbortSignal,
 ): Promise<number> {
   const id = randomUUID();
-  const tagged = { argv: command.argv, env: { ...command.env, [execVariable]: id } };
-  const program = tty ? inTerminal(tagged.argv, { TERM: "xterm", ...tagged.env }) : tagged;
+  const program = {
+    ...command,
+    argv: tty ? inTerminal(command.argv) : command.argv,
+    env: { ...command.env, [execVariable]: id },
+  };
   // A terminal has its input even where the client has none: the end of it would be typed into the terminal.
   const wanted = [
     tty || streams.stdin !== undefined,

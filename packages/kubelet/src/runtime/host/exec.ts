@@ -1,5 +1,5 @@
-import { type StdioOptions, spawn } from "node:child_process";
-import type { Readable } from "node:stream";
+import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
+import type { Readable, Writable } from "node:stream";
 import type { Clock } from "@dray/client";
 import { type ExecResult, RuntimeError } from "../service.ts";
 import type { JoiningCommand } from "./join.ts";
@@ -12,14 +12,15 @@ const outputLimit = 10 << 10;
  * promise rejects with the reason `ExecTimeout`.
  */
 export function runCommand(
-  { argv, env }: JoiningCommand,
+  { argv, env, environment }: JoiningCommand,
   timeoutMilliseconds: number,
   clock: Clock,
 ): Promise<ExecResult> {
   return new Promise((resolve, reject) => {
     const [program = "", ...args] = argv;
-    const stdio: StdioOptions = ["ignore", "pipe", "pipe", "pipe"];
+    const stdio: StdioOptions = ["ignore", "pipe", "pipe", "pipe", "pipe"];
     const child = spawn(program, args, { cwd: "/", env, detached: true, stdio });
+    giveEnvironment(child, environment);
     const outputs = child.stdio.slice(1, 4) as [Readable, Readable, Readable];
     let output = "";
     const collect = (chunk: Buffer): void => {
@@ -52,4 +53,12 @@ export function runCommand(
       });
     });
   });
+}
+
+/** Writes the environment of the program to file descriptor 4 of what joins a container. */
+export function giveEnvironment(child: ChildProcess, environment: string): void {
+  const pipe = child.stdio[4] as Writable;
+  // What failed before it read this says so on file descriptor 3.
+  pipe.on("error", () => {});
+  pipe.end(environment);
 }

@@ -28,19 +28,28 @@ import {
 } from "../service.ts";
 import { AddressPool } from "./addresses.ts";
 import { attachTo, makeInput } from "./attach.ts";
+import { type Cgroups, detectCgroups, makeCgroup, removeCgroup } from "./cgroups.ts";
 import { containerVariable, HostContainer, wrapperName } from "./container.ts";
+import { programEnvironment, toolEnvironment } from "./environment.ts";
 import { runCommand } from "./exec.ts";
 import { runWithStreams } from "./exec-streams.ts";
 import { forwardPort } from "./forward.ts";
 import { type ImageMapping, ImageTable } from "./images.ts";
 import { detectIsolation, type Isolation } from "./isolation.ts";
-import { carry, joinContainer } from "./join.ts";
+import { joinContainer } from "./join.ts";
 import { LogReader } from "./logs.ts";
 import { bootId } from "./processes.ts";
 import { type ContainerRecord, readRecord, type SandboxRecord, writeRecord } from "./records.ts";
 import { rewriter } from "./rewrite.ts";
 import { planRoot, removeRoot, writeRoot } from "./root-plan.ts";
-import { startCommand, startScript, terminalName, wrapperScript } from "./scripts.ts";
+import {
+  cgroupName,
+  environmentName,
+  startCommand,
+  startScript,
+  terminalName,
+  wrapperScript,
+} from "./scripts.ts";
 import { inTerminal, shellLine } from "./terminal.ts";
 
 export interface HostRuntimeOptions {
@@ -64,7 +73,6 @@ export interface HostRuntimeOptions {
 const checkMilliseconds = 10_000;
 /** What the wrapper runs, in the runtime's directory. */
 const startName = "start.sh";
-const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /** Runs containers as processes of the host, each with the node's files mounted at the container's paths. */
 export class HostRuntime implements RuntimeService {
@@ -76,6 +84,7 @@ export class HostRuntime implements RuntimeService {
   readonly #containers = new Map<string, HostContainer>();
   readonly #handlers = new Set<(podUid: string) => void>();
   #isolation: Isolation = { type: "plain" };
+  #cgroups: Cgroups | undefined;
   #addresses: AddressPool | undefined;
   #cancelCheck: (() => void) | undefined;
 
@@ -99,6 +108,13 @@ export class HostRuntime implements RuntimeService {
       if (reason !== undefined)
         log.info({ reason }, "no mount name spaces: paths of volumes are rewritten instead");
     }
+    const cgroups = await detectCgroups();
+    if ("reason" in cgroups)
+      log.info(
+        { reason: cgroups.reason },
+        "no cgroups: a process that leaves its session, its parent and its environment outlives its container",
+      );
+    else this.#cgroups = cgroups;
     // Renamed into place: shells that read the scripts of an older agent are not disturbed.
     const start = join(directory, startName);
     writeRecord(start, startScript(this.#isolation));
@@ -257,7 +273,7 @@ export class HostRuntime implements RuntimeService {
     const isolation = this.#isolation;
     const isolated = isolation.type === "mounts";
     const rewrite = isolated ? (value: string) => value : rewriter(mounts);
-    const env: Record<string, string> = { PATH: defaultPath, HOME: "/root" };
+    const env: Record<string, string> = { ...toolEnvironment, HOME: "/root" };
     if (config.tty) env["TERM"] = "xterm";
     for (const [name, value] of config.env) env[name] = rewrite(value);
     for (const assignment of edits.env ?? []) {
@@ -277,28 +293,41 @@ export class HostRuntime implements RuntimeService {
     const directory = isolated ? config.workingDir || "/" : rewrite(config.workingDir || root);
     mkdirSync(dirname(config.logPath), { recursive: true });
     writeFileSync(config.logPath, "", { flag: "a" });
-    const run = [directory, ...carry(env), ...command];
-    if (config.tty) this.#writeTerminal(container, env, run);
+    const { script, prefix } = programEnvironment(env);
+    writeFileSync(join(container.directory, environmentName), script, { mode: 0o600 });
+    const run = [directory, command[0] ?? "", ...prefix, ...command];
+    if (config.tty) this.#writeTerminal(container, run);
     if (config.stdin || config.tty) await makeInput(container.directory);
-    container.record = { ...container.record, bootId: bootId(), program: { env, directory, isolated } };
+    const cgroup = this.#cgroups?.path(id);
+    container.record = {
+      ...container.record,
+      bootId: bootId(),
+      program: { env, directory, isolated },
+      ...(cgroup === undefined ? {} : { cgroup }),
+    };
     this.#save(container);
+    if (cgroup !== undefined) {
+      makeCgroup(cgroup);
+      writeFileSync(join(container.directory, cgroupName), `${cgroup}\n`);
+    }
     container.watch();
-    await this.#spawn(container, env, run);
+    await this.#spawn(container, run);
     const status = container.status();
     if (status.reason === "StartError")
       throw new RuntimeError("RunContainerError", status.message ?? "the container could not be started");
   }
 
   /** What starts the program in a terminal; the wrapper runs it instead of the start script. */
-  #writeTerminal(container: HostContainer, env: Record<string, string>, run: readonly string[]): void {
+  #writeTerminal(container: HostContainer, run: readonly string[]): void {
     const { directory, record } = container;
     const start = startCommand(this.#isolation, join(this.#options.directory, startName));
-    const { argv } = inTerminal([...start, directory, record.config.logPath, ...run], env);
-    writeFileSync(join(directory, terminalName), `unset SHELL\nexec ${shellLine(argv)}\n`, { mode: 0o600 });
+    const argv = inTerminal([...start, directory, record.config.logPath, ...run]);
+    writeFileSync(join(directory, terminalName), `exec ${shellLine(argv)}\n`, { mode: 0o600 });
   }
 
-  async #spawn(container: HostContainer, env: Record<string, string>, run: readonly string[]): Promise<void> {
+  async #spawn(container: HostContainer, run: readonly string[]): Promise<void> {
     const { directory } = container;
+    const env = { ...toolEnvironment, [containerVariable]: container.record.id };
     const { logPath } = container.record.config;
     const child = spawn("/bin/sh", [join(this.#options.directory, wrapperName), directory, logPath, ...run], {
       cwd: "/",
@@ -392,6 +421,7 @@ export class HostRuntime implements RuntimeService {
     // The record goes first: what is left without one is removed by whoever comes next.
     rmSync(join(container.directory, "container.json"), { force: true });
     removeRoot(container.directory);
+    if (container.record.cgroup !== undefined) removeCgroup(container.record.cgroup);
   }
 
   listContainers(): readonly Container[] {
@@ -435,7 +465,7 @@ export class HostRuntime implements RuntimeService {
   }
 
   async execSync(id: string, command: readonly string[], timeoutMilliseconds: number): Promise<ExecResult> {
-    const joining = joinContainer(this.#get(id), this.#isolation, command);
+    const joining = joinContainer(this.#get(id), this.#isolation, command, false);
     return runCommand(joining, timeoutMilliseconds, this.#options.clock);
   }
 
@@ -447,7 +477,7 @@ export class HostRuntime implements RuntimeService {
     signal: AbortSignal,
   ): Promise<number> {
     const container = this.#get(id);
-    const joining = joinContainer(container, this.#isolation, command);
+    const joining = joinContainer(container, this.#isolation, command, tty);
     return runWithStreams(joining, tty, streams, container.directory, signal);
   }
 

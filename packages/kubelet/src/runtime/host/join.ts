@@ -1,71 +1,67 @@
 import { RuntimeError } from "../service.ts";
+import { cgroupProcesses } from "./cgroups.ts";
 import type { HostContainer } from "./container.ts";
+import { programEnvironment, toolEnvironment } from "./environment.ts";
 import type { Isolation } from "./isolation.ts";
 import { rewriter } from "./rewrite.ts";
+import { becomeProgram } from "./scripts.ts";
 
-/** A command that joins a container, and its environment. */
+/** A command that joins a container. */
 export interface JoiningCommand {
   readonly argv: readonly string[];
+  /** The environment of the tools that lead into the container. */
   readonly env: Readonly<Record<string, string>>;
+  /** What the command must be able to read on file descriptor 4: the environment of the program. */
+  readonly environment: string;
 }
 
-/**
- * Arguments are the working directory, the program, and the words that run it with its arguments. Says on file descriptor 3 what keeps it from starting the
- * command, or `started` and a line of /proc/PID/stat.
- */
-const joinScript = `
-cd "$1" 2>&3 || exit 126
-program=$2
-shift 2
-case $program in
-*/*)
-  if [ ! -e "$program" ]; then
-    echo "exec: \\"$program\\": stat $program: no such file or directory" >&3
-    exit 127
-  elif [ -d "$program" ] || [ ! -x "$program" ]; then
-    echo "exec: \\"$program\\": permission denied" >&3
-    exit 126
-  fi ;;
-*)
-  if ! command -v "$program" >/dev/null 2>&1; then
-    echo "exec: \\"$program\\": executable file not found in \\$PATH" >&3
-    exit 127
-  fi ;;
-esac
-read -r stat </proc/$$/stat
-echo "started $stat" >&3
-exec 3>&-
-unset OLDPWD
+/** Enters the cgroup whose file of processes comes first, and becomes the command that follows. */
+const enterScript = `
+echo $$ >"$1" 2>&3 || exit 125
+shift
 exec "$@"
 `;
 
 /**
- * What runs a command beside the program of a container: with its root, working directory and environment. Throws
- * `ContainerNotRunning`.
+ * Arguments are the working directory, the program, and the words that run it with its arguments. Says on file
+ * descriptor 3 what keeps it from starting the command, or `started` and a line of /proc/PID/stat.
+ */
+const joinScript = `
+environment=$(cat <&4) || exit 125
+exec 4<&-
+cd "$1" 2>&3 || exit 126
+shift
+${becomeProgram}
+`;
+
+/**
+ * Returns what runs a command beside the program of a container: with its root, working directory, cgroup and
+ * environment. Throws `ContainerNotRunning`.
  */
 export function joinContainer(
   container: HostContainer,
   isolation: Isolation,
   command: readonly string[],
+  tty: boolean,
 ): JoiningCommand {
   container.refresh();
   const { process } = container;
-  const { program, config } = container.record;
+  const { program, config, cgroup } = container.record;
   if (process === undefined || program === undefined)
     throw new RuntimeError("ContainerNotRunning", `container "${config.name}" does not run`);
   if (command.length === 0) throw new RuntimeError("ExecError", "the command is empty");
   const rewrite = isolation.type === "plain" ? rewriter(config.mounts) : (value: string) => value;
+  const group = cgroup === undefined ? [] : ["/bin/sh", "-c", enterScript, "enter", cgroupProcesses(cgroup)];
   const enter =
     isolation.type === "mounts" && program.isolated
       ? [...isolation.nsenter, "--target", String(process.pid), "--"]
       : [];
   const words = command.map(rewrite);
+  const { script, prefix } = programEnvironment(tty ? { TERM: "xterm", ...program.env } : program.env);
   const shell = ["/bin/sh", "-c", joinScript, "exec", program.directory, words[0] ?? ""];
-  return { argv: [...enter, ...shell, ...carry(program.env), ...words], env: program.env };
-}
-
-/** A shell drops variables whose names it could not use itself: `env` carries them past it. */
-export function carry(env: Readonly<Record<string, string>>): string[] {
-  const names = Object.keys(env).filter((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
-  return names.length === 0 ? [] : ["env", ...names.map((name) => `${name}=${env[name]}`)];
+  return {
+    argv: [...group, ...enter, ...shell, ...prefix, ...words],
+    env: toolEnvironment,
+    environment: script,
+  };
 }

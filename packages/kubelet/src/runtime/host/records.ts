@@ -24,6 +24,8 @@ export interface ContainerRecord {
   readonly createdAt: number;
   /** The boot in which it was started; absent before. */
   readonly bootId?: string;
+  /** The folder of its cgroup, where there are cgroups: its processes cannot leave it, whatever they do. */
+  readonly cgroup?: string;
   /** Environment and working directory of its program, for commands that join it. */
   readonly program?: {
     readonly env: Readonly<Record<string, string>>;

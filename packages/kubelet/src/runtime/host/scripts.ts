@@ -7,6 +7,10 @@ export const stdinName = "stdin";
 export const closeName = "close";
 /** In the directory of a container that has a terminal: a shell script that starts it there. */
 export const terminalName = "terminal";
+/** In the directory of a container: what exports the environment of its program. */
+export const environmentName = "environment";
+/** In the directory of a container that has a cgroup: its path. */
+export const cgroupName = "cgroup";
 
 /** Starts what `startScript` says; its arguments follow. */
 export function startCommand(isolation: Isolation, startFile: string): string[] {
@@ -14,11 +18,11 @@ export function startCommand(isolation: Isolation, startFile: string): string[] 
 }
 
 /**
- * The shell around a container: arguments are its directory, its log file, the working directory, and the command.
- * It leaves in the directory who it is (`wrapper`, a line of /proc/PID/stat) and, when all is over, the exit code
- * (`exit`), whether or not an agent is there to see it. Signals that reach the whole session do not end it. `error`
- * gets what goes wrong before the program has its log, and the word "Terminated" that some shells say. A process of
- * its own holds the pipe of the input open, so that the program reads no end of it when agents come and go.
+ * The shell around a container: arguments are its directory, its log file, the working directory, the program, and the
+ * words that run it. It leaves in the directory who it is (`wrapper`, a line of /proc/PID/stat) and, when all is over,
+ * the exit code (`exit`), whether or not an agent is there to see it. Signals that reach the whole session do not end
+ * it. `error` gets what goes wrong before the program has its log, and the word "Terminated" that some shells say. A
+ * process of its own holds the pipe of the input open, so that the program reads no end of it when agents come and go.
  */
 export function wrapperScript(isolation: Isolation, startFile: string): string {
   return `
@@ -26,6 +30,14 @@ trap : HUP INT QUIT TERM USR1 USR2 PIPE
 directory=$1
 read -r stat </proc/$$/stat
 echo "$stat" >"$directory/wrapper"
+if [ -e "$directory/${cgroupName}" ]; then
+  read -r cgroup <"$directory/${cgroupName}"
+  if ! echo $$ 2>"$directory/error" >"$cgroup/cgroup.procs"; then
+    echo "cannot enter the cgroup $cgroup" >>"$directory/error"
+    echo 125 >"$directory/exit"
+    exit
+  fi
+fi
 input=/dev/null
 if [ -p "$directory/${stdinName}" ]; then
   input=$directory/${stdinName}
@@ -41,9 +53,9 @@ echo "$?" >"$directory/exit"
 }
 
 /**
- * What the wrapper runs, with the same arguments: opens the log unless it is in a terminal, makes the container's root where there are mount
- * name spaces, and becomes the program. Says in the file `start` whether it could (`started` and a line of
- * /proc/PID/stat) or why not.
+ * What the wrapper runs, with the same arguments: opens the log unless it is in a terminal, makes the container's root
+ * where there are mount name spaces, and becomes the program. Says in the file `start` whether it could (`started` and
+ * a line of /proc/PID/stat) or why not.
  */
 export function startScript(isolation: Isolation): string {
   const root = isolation.type === "mounts" ? rootScript(isolation.tools) : "";
@@ -51,26 +63,41 @@ export function startScript(isolation: Isolation): string {
 exec 3>"$1/start" || exit 125
 [ -e "$1/${terminalName}" ] || exec >>"$2" 2>&1 || exit 125
 table=$1/mounts root=$1/root
+environment=$(cat "$1/${environmentName}" 2>&3) || exit 125
 shift 2
 ${root}
 cd "$1" 2>&3 || exit 126
 shift
-if ! command -v "$1" >/dev/null 2>&1; then
-  case $1 in
-  */*)
-    if [ -e "$1" ]; then echo "exec: \\"$1\\": permission denied" >&3; exit 126; fi
-    echo "exec: \\"$1\\": no such file or directory" >&3 ;;
-  *) echo "exec: \\"$1\\": executable file not found in \\$PATH" >&3 ;;
-  esac
-  exit 127
-fi
-read -r stat </proc/$$/stat
-echo "started $stat" >&3
-exec 3>&-
-unset OLDPWD
-exec "$@"
+${becomeProgram}
 `;
 }
+
+/**
+ * The end of each script that becomes a program: the arguments are the program and the words that run it, `environment`
+ * holds the source that exports its variables. From `eval` on, the variables are the program's: the scripts keep
+ * nothing in variables after it.
+ */
+export const becomeProgram = `
+read -r stat </proc/$$/stat
+set -- "$stat" "$@"
+unset OLDPWD
+eval "unset table root stat environment
+$environment" 2>/dev/null
+case $2 in
+*/*)
+  if [ ! -e "$2" ]; then echo "exec: \\"$2\\": stat $2: no such file or directory" >&3; exit 127
+  elif [ -d "$2" ] || [ ! -x "$2" ]; then echo "exec: \\"$2\\": permission denied" >&3; exit 126; fi ;;
+*)
+  if ! command -v "$2" >/dev/null 2>&1; then
+    echo "exec: \\"$2\\": executable file not found in \\$PATH" >&3
+    exit 127
+  fi ;;
+esac
+echo "started $1" >&3
+exec 3>&-
+shift 2
+exec "$@"
+`;
 
 /** Mounts what `$table` says and makes the skeleton `$root` the root. Errors go to file descriptor 3. */
 export function rootScript({ mount, umount, pivotRoot }: MountTools): string {

@@ -21,19 +21,11 @@ export function shellLine(argv: readonly string[]): string {
 }
 
 /**
- * What runs a command in a terminal of its own: `script` goes between the streams and the terminal, says nothing itself
- * and ends with the exit code of the command. It would take its shell from the variable SHELL.
+ * Returns what runs a command in a terminal of its own: `script` stands between the streams and the terminal, prints
+ * nothing itself and ends with the exit code of the command. Its environment must not have SHELL.
  */
-export function inTerminal(
-  argv: readonly string[],
-  env: Readonly<Record<string, string>>,
-): { readonly argv: readonly string[]; readonly env: Readonly<Record<string, string>> } {
-  const { SHELL, ...rest } = env;
-  const shell = SHELL === undefined ? [] : ["env", `SHELL=${SHELL}`];
-  return {
-    argv: [terminalProgram(), "-qefc", `exec ${shellLine([...shell, ...argv])}`, "/dev/null"],
-    env: rest,
-  };
+export function inTerminal(argv: readonly string[]): readonly string[] {
+  return [terminalProgram(), "-qefc", `exec ${shellLine(argv)}`, "/dev/null"];
 }
 
 /** The device of a process's controlling terminal, which is a pseudo-terminal: their minor numbers name them. */

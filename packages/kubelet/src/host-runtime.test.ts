@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { detectCgroups } from "./runtime/host/cgroups.ts";
+import type { HostRuntime } from "./runtime/host/host.ts";
+import type { ContainerConfig } from "./runtime/service.ts";
+import { container, sandbox, testRuntime } from "./testing/agent.ts";
+import { eventually } from "./testing/eventually.ts";
+
+interface Machine {
+  readonly root: string;
+  readonly runtime: HostRuntime;
+  /** Starts a container; returns its id. */
+  start(config: Partial<ContainerConfig> & Pick<ContainerConfig, "command">): Promise<string>;
+  /** Runs a container to its end; returns its output and exit code. */
+  run(
+    config: Partial<ContainerConfig> & Pick<ContainerConfig, "command">,
+  ): Promise<[string, number | undefined]>;
+}
+
+async function withRuntime(isolation: string, body: (machine: Machine) => Promise<void>): Promise<void> {
+  const root = mkdtempSync("/tmp/dk-");
+  const alive = setInterval(() => {}, 1000);
+  const runtime = testRuntime(root, isolation);
+  await runtime.start();
+  let count = 0;
+  const start: Machine["start"] = async (config) => {
+    const { id } = await runtime.runPodSandbox(sandbox);
+    const made = await runtime.createContainer(id, {
+      ...container(root, config.command),
+      logPath: join(root, `${count++}.log`),
+      ...config,
+    });
+    await runtime.startContainer(made.id);
+    return made.id;
+  };
+  try {
+    await body({
+      root,
+      runtime,
+      start,
+      async run(config) {
+        const log = join(root, `${count}.log`);
+        const id = await start(config);
+        const find = () => runtime.listContainers().find((one) => one.id === id);
+        await eventually(async () => assert.equal(find()?.state, "exited"));
+        return [readFileSync(log, "utf8"), find()?.exitCode];
+      },
+    });
+  } finally {
+    for (const { id } of runtime.listPodSandboxes()) await runtime.removePodSandbox(id);
+    await runtime.close();
+    clearInterval(alive);
+    rmSync(root, { recursive: true });
+  }
+}
+
+/** Processes of the machine with these words on their command line. */
+function processes(...words: readonly string[]): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        const line = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+        return words.every((word) => line.includes(word));
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
+}
+
+const awkward: readonly (readonly [string, string])[] = [
+  // Variables of the scripts around a container.
+  ["root", "r"],
+  ["directory", "d"],
+  ["table", "t"],
+  ["stat", "s"],
+  ["input", "i"],
+  ["environment", "e"],
+  ["cgroup", "c"],
+  // What shells keep for themselves.
+  ["IFS", "x"],
+  ["PS4", "p"],
+  ["UID", "4711"],
+  ["OPTIND", "not a number"],
+  ["BASH_ENV", "/nowhere"],
+  // Names that no shell knows.
+  ["with.dot", "1"],
+  ["with-dash", "2"],
+  ["1digit", "3"],
+  ["LINES_OF", "a\nb\n"],
+  ["QUOTED", `it's "so" $HOME \\ \`date\``],
+  ["EMPTY", ""],
+  ["NOT_ASCII", "grün"],
+];
+
+/** As `env -0` prints it. */
+function variables(output: string): ReadonlyMap<string, string> {
+  return new Map(
+    output
+      .split("\0")
+      .filter(Boolean)
+      .map((line): [string, string] => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]),
+  );
+}
+
+for (const isolation of ["auto", "plain"])
+  describe(`host runtime, ${isolation}`, () => {
+    test("a program gets its environment as it stands, and exec the same", () =>
+      withRuntime(isolation, async ({ start, run, runtime }) => {
+        // No PATH in which there is an `env`.
+        const env = [...awkward, ["PATH", "/nowhere"] as const];
+        const [output, code] = await run({ command: ["/usr/bin/env", "-0"], env });
+        assert.equal(code, 0, output);
+        const got = variables(output);
+        for (const [name, value] of env) assert.equal(got.get(name), value, name);
+
+        const id = await start({ command: ["/bin/sleep", "1000"], env });
+        const executed = await runtime.execSync(id, ["/usr/bin/env", "-0"], 10_000);
+        const there = variables(executed.output);
+        for (const [name, value] of env) assert.equal(there.get(name), value, `exec: ${name}`);
+      }));
+
+    test("no tool around a container sees its environment", () =>
+      withRuntime(isolation, async ({ root, start, run, runtime }) => {
+        const library = join(root, "no-such-library.so");
+        const env = [["LD_PRELOAD", library]] as const;
+        const [output] = await run({ command: ["/bin/true"], env });
+        // The dynamic linker complains once for each program that it starts.
+        assert.equal(output.split(library).length - 1, 1, output);
+        for (const id of readdirSync(join(root, "runtime/containers")))
+          assert.equal(readFileSync(join(root, "runtime/containers", id, "error"), "utf8"), "");
+        const id = await start({ command: ["/bin/sleep", "1000"], env });
+        const executed = await runtime.execSync(id, ["/bin/true"], 10_000);
+        assert.equal(executed.output.split(library).length - 1, 1, executed.output);
+      }));
+
+    test("a variable that no program can have is named", () =>
+      withRuntime(isolation, async ({ start }) => {
+        for (const env of [
+          ["A", "x\0y"],
+          ["A\0B", ""],
+          ["", "x"],
+        ] as const)
+          await assert.rejects(start({ command: ["/bin/true"], env: [env] }), {
+            reason: "CreateContainerError",
+            message: /^environment variable ".*" cannot be set: a name must not be empty/,
+          });
+      }));
+
+    test("a process that leaves its session, its parent and its environment ends with its container", async (context) => {
+      if ("reason" in (await detectCgroups())) return context.skip("no cgroups");
+      await withRuntime(isolation, async ({ start, runtime }) => {
+        const mark = `${4_000_000 + process.pid}`;
+        const leave = (seconds: string): string => `(setsid env -i /bin/sleep ${seconds} &)`;
+        const id = await start({
+          command: ["/bin/sh", "-c", `${leave(mark)}; exec /bin/sleep 1000`],
+        });
+        await eventually(async () => assert.equal(processes(mark).length, 1));
+        const executed = `${mark}1`;
+        await runtime.execSync(id, ["/bin/sh", "-c", leave(executed)], 10_000);
+        await eventually(async () => assert.equal(processes(executed).length, 1));
+        await runtime.removeContainer(id);
+        assert.deepEqual(processes(mark), []);
+        assert.deepEqual(processes(executed), []);
+      });
+    });
+
+    test("a program that makes processes without end ends, and leaves no cgroup", async (context) => {
+      const cgroups = await detectCgroups();
+      if ("reason" in cgroups) return context.skip("no cgroups");
+      await withRuntime(isolation, async ({ start, runtime, root }) => {
+        const script = join(root, "x".repeat(20));
+        const loop = `while :; do (setsid env -i /bin/sh -c ': ${script}; sleep 0.2; : again' &) ; done`;
+        const id = await start({ command: ["/bin/sh", "-c", `${loop} >/dev/null 2>&1`] });
+        await runtime.removeContainer(id);
+        assert.equal(existsSync(cgroups.path(id)), false);
+        assert.deepEqual(processes("-c", `: ${script}; sleep 0.2; : again`), []);
+      });
+    });
+  });
