@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { StatusError } from "@dray/api";
 import { type Container as ContainerSpec, type Node, Pod, type PodStatus } from "@dray/api/core/v1";
@@ -18,6 +18,7 @@ import { BackOff } from "./back-off.ts";
 import { containerEnvironment, expand, hostname } from "./environment.ts";
 import { type Probes, runHandler } from "./probes.ts";
 import { isSidecar, podStatus } from "./status.ts";
+import { resolveSubPath } from "./sub-path.ts";
 import type { Volumes } from "./volumes.ts";
 
 /** What the workers of a node share. */
@@ -426,17 +427,20 @@ export class PodWorker {
       if (place === undefined)
         throw new RuntimeError("CreateContainerConfigError", `volume ${mount.name} is not set up`);
       const subPath = mount.subPathExpr ? expandFrom(mount.subPathExpr, env) : (mount.subPath ?? "");
-      if (subPath.split("/").includes("..") || subPath.startsWith("/"))
-        throw new RuntimeError(
-          "CreateContainerConfigError",
-          `subPath ${subPath} must stay within its volume`,
-        );
-      const hostPath = subPath === "" ? place : join(place, subPath);
-      if (subPath !== "" && statSync(hostPath, { throwIfNoEntry: false }) === undefined) {
-        if (!hostPath.startsWith(`${this.#context.paths.root}/`))
-          throw new RuntimeError("CreateContainerConfigError", `subPath ${subPath} does not exist`);
-        mkdirSync(hostPath, { recursive: true });
-      }
+      let hostPath = place;
+      if (subPath !== "")
+        try {
+          if (subPath.split("/").includes("..") || subPath.startsWith("/"))
+            throw new Error(`${JSON.stringify(subPath)} must be relative and must not contain ".."`);
+          // Nothing is made on the machine outside the node's root.
+          hostPath = resolveSubPath(place, subPath, place.startsWith(`${this.#context.paths.root}/`));
+        } catch (error) {
+          throw new RuntimeError(
+            "CreateContainerConfigError",
+            `failed to prepare subPath for volumeMount "${mount.name}" of container "${spec.name}": ${(error as Error).message}`,
+            { cause: error },
+          );
+        }
       const kind = pod.spec.volumes?.find(({ name }) => name === mount.name);
       const generated = !kind?.emptyDir && !kind?.hostPath;
       return {
