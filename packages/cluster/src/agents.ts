@@ -21,14 +21,21 @@ const restartDelay = 1_000;
 export class AgentsProcess {
   readonly #start: () => ChildProcess;
   readonly #log: Log;
+  readonly #ended: (code: number | null, signal: string | null) => void;
   readonly #ready = Promise.withResolvers<void>();
   #process: ChildProcess | undefined;
   #connect = false;
   #stopping = false;
 
-  constructor(start: () => ChildProcess, log: Log) {
+  /** `ended` is called each time that the process ends by itself. */
+  constructor(
+    start: () => ChildProcess,
+    log: Log,
+    ended: (code: number | null, signal: string | null) => void = () => {},
+  ) {
     this.#start = start;
     this.#log = log;
+    this.#ended = ended;
     this.#spawn();
   }
 
@@ -59,6 +66,11 @@ export class AgentsProcess {
     child.once("exit", (code, signal) => {
       if (this.#stopping) return;
       this.#log.error({ code, signal }, "the process of the node agents ended: starting it again");
+      try {
+        this.#ended(code, signal);
+      } catch (error) {
+        this.#log.warn({ error }, "the end of the node agents could not be recorded");
+      }
       setTimeout(() => {
         if (!this.#stopping) this.#spawn();
       }, restartDelay);

@@ -8,13 +8,16 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { AgentsFile } from "./agents-file.ts";
 import {
+  type AgentsRecord,
   checkClusterName,
   checkOwnFolder,
   choosePort,
@@ -24,12 +27,16 @@ import {
   deleteData,
   formatStore,
   isAlive,
+  keepFresh,
   layoutOf,
   nodeNames,
   parseStore,
   prepareDataDir,
   prepareRunDir,
+  processMemory,
+  processRecord,
   readConfig,
+  readProcessFile,
   runningProcess,
   thisProcess,
   writeConfig,
@@ -98,33 +105,82 @@ test("the clusters of a user are the folders that hold one", () => {
 test("a process file counts only while that very process lives", async () => {
   const file = join(folder, "process.json");
   assert.equal(runningProcess(file), undefined);
-  writeProcessFile(file, thisProcess());
-  assert.deepEqual(runningProcess(file), thisProcess());
+  const self = thisProcess();
+  writeProcessFile(file, self);
+  assert.deepEqual(runningProcess(file), self);
 
-  const { pid, startTime } = thisProcess();
-  writeProcessFile(file, { pid, startTime: startTime! - 1 });
+  assert.equal(typeof self.startTime, "number");
+  writeProcessFile(file, { ...self, startTime: Number(self.startTime) - 1 });
   assert.equal(runningProcess(file), undefined, "an earlier process had the same number");
   // Process 1 is another user's where we are not root.
-  assert.equal(isAlive({ pid: 1, startTime: startTime! }), false);
+  assert.equal(isAlive({ ...self, pid: 1 }), false);
 
   const child = spawn("sleep", ["100"]);
-  writeProcessFile(file, { pid: child.pid! });
+  writeProcessFile(file, processRecord(child.pid!));
   assert.equal(runningProcess(file)?.pid, child.pid);
   child.kill("SIGKILL");
   await new Promise((resolve) => child.once("exit", resolve));
   assert.equal(runningProcess(file), undefined);
+  const left = readProcessFile(file);
+  assert.deepEqual([left?.record.pid, left?.alive], [child.pid, false]);
 
   writeFileSync(file, "{");
   assert.equal(runningProcess(file), undefined);
 });
 
+test("a process file of another boot, or one that says too little, names no living process", () => {
+  const self = thisProcess();
+  const { pid, startTime, bootId } = self;
+  assert.equal(isAlive(self), true);
+  // As after a restart of the machine, where the same number began as many ticks after boot.
+  assert.equal(isAlive({ ...self, bootId: "00000000-0000-0000-0000-000000000000" }), false);
+  assert.equal(isAlive({ pid, startTime: startTime! }), false);
+  assert.equal(isAlive({ pid, bootId: bootId! }), false);
+  // `kill` takes these for groups of processes.
+  for (const group of [0, -1, -pid]) assert.equal(isAlive({ ...self, pid: group }), false);
+  for (const text of ["null", "1", "[]", `{"pid":"${pid}"}`, `{"pid":${pid}}`]) {
+    const file = join(folder, "odd.json");
+    writeFileSync(file, text);
+    assert.equal(runningProcess(file), undefined, text);
+  }
+});
+
+test("a process file says when its process last lived", async () => {
+  const file = join(folder, "fresh.json");
+  writeProcessFile(file, thisProcess());
+  utimesSync(file, 1000, 1000);
+  const stop = keepFresh(file);
+  const deadline = Date.now() + 30_000;
+  while (readProcessFile(file)!.lastSeen.getTime() === 1_000_000 && Date.now() < deadline)
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  stop();
+  assert.ok(Math.abs(Date.now() - readProcessFile(file)!.lastSeen.getTime()) < 30_000);
+  assert.ok(processMemory(process.pid)! > 1024 * 1024);
+  assert.equal(processMemory(2 ** 30), undefined);
+});
+
 test("one process holds a process file; a dead one's is taken over", () => {
   const file = join(folder, "claimed.json");
   assert.equal(claimProcessFile(file), undefined);
-  assert.deepEqual(claimProcessFile(file), thisProcess());
+  assert.equal(claimProcessFile(file)?.pid, process.pid);
   writeProcessFile(file, { ...thisProcess(), startTime: 1 });
   assert.equal(claimProcessFile(file), undefined);
-  assert.deepEqual(runningProcess(file), thisProcess());
+  assert.equal(runningProcess(file)?.pid, process.pid);
+});
+
+test("the file of the agents says how often they were started again, and how the last ones ended", () => {
+  const path = join(folder, "agents.json");
+  const file = new AgentsFile(path);
+  const read = (): AgentsRecord | undefined => readProcessFile<AgentsRecord>(path)?.record;
+  file.ended(1, null);
+  assert.equal(read(), undefined, "nothing had started");
+  file.started(process.pid);
+  assert.deepEqual([read()?.pid, read()?.restarts, read()?.lastEnd], [process.pid, 0, undefined]);
+  file.ended(null, "SIGKILL");
+  assert.deepEqual([read()?.ended, read()?.lastEnd?.signal], [true, "SIGKILL"]);
+  file.started(process.pid);
+  const { restarts, lastEnd, ended } = read()!;
+  assert.deepEqual([restarts, lastEnd?.signal, ended], [1, "SIGKILL", undefined]);
 });
 
 test("a store is sqlite:PATH, etcd:URL or memory, and means the same from any folder", () => {

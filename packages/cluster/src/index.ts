@@ -9,4 +9,5 @@ export * from "./layout.ts";
 export * from "./local.ts";
 export { choosePort } from "./port.ts";
 export * from "./process.ts";
+export { processMemory } from "./process-memory.ts";
 export * from "./store.ts";

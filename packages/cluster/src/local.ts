@@ -6,13 +6,14 @@ import { StatusError } from "@dray/api";
 import { Node } from "@dray/api/core/v1";
 import { type Client, type Log, silentLog, systemClock } from "@dray/client";
 import { AgentsProcess } from "./agents.ts";
+import { AgentsFile } from "./agents-file.ts";
 import { type ClusterConfig, readConfig, writeConfig } from "./config.ts";
 import { type ControlPlane, startControlPlane } from "./controlplane.ts";
 import { ensureCredentials, writeKubeconfigs } from "./credentials.ts";
 import { checkOwnFolder, prepareDataDir, prepareRunDir } from "./folders.ts";
 import type { Layout } from "./layout.ts";
 import { choosePort } from "./port.ts";
-import { isAlive, processId, removeProcessFile, runningProcess, writeProcessFile } from "./process.ts";
+import { isAlive, removeProcessFile, runningProcess } from "./process.ts";
 import { openStore, parseStore } from "./store.ts";
 
 /** How long all nodes may take to become ready. */
@@ -58,7 +59,15 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
     mkdirSync(layout.nodeRoot(index), { recursive: true, mode: 0o755 });
   }
   // The agents load their code while the control plane starts.
-  const agents = config.nodes.length === 0 ? undefined : new AgentsProcess(() => startAgents(options), log);
+  const file = new AgentsFile(layout.agentsFile);
+  const agents =
+    config.nodes.length === 0
+      ? undefined
+      : new AgentsProcess(
+          () => startAgents(options, file),
+          log,
+          (code, signal) => file.ended(code, signal),
+        );
   let controlPlane: ControlPlane | undefined;
   const stop = async (): Promise<void> => {
     await agents?.stop();
@@ -101,10 +110,10 @@ async function inTime(
   }
 }
 
-/** Starts the agents, and notes which process they are: it may outlive this one. */
-function startAgents({ layout, config, startAgents: start }: LocalClusterOptions): ChildProcess {
+/** Starts the agents, and records which process they are: it may outlive this one. */
+function startAgents({ config, startAgents: start }: LocalClusterOptions, file: AgentsFile): ChildProcess {
   const child = start(config.nodes);
-  if (child.pid !== undefined) writeProcessFile(layout.agentsFile, processId(child.pid));
+  if (child.pid !== undefined) file.started(child.pid);
   return child;
 }
 

@@ -1,15 +1,42 @@
-import { existsSync, linkSync, readFileSync, rmSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, linkSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { writeFileAtomicallySync } from "@dray/files";
 
-/** A process, told apart from a later one that got the same number. */
+/** A process, told apart from a later one that got the same number, on this boot of the machine or a later one. */
 export interface ProcessId {
   readonly pid: number;
-  /** Clock ticks after boot at which it began; undefined where the system does not tell. */
-  readonly startTime?: number;
+  /** Clock ticks after boot at which it began, or the date that `ps` prints; undefined where the system has neither. */
+  readonly startTime?: number | string;
+  /** Ticks begin anew with every boot. Undefined where the system does not name its boots. */
+  readonly bootId?: string;
 }
 
-/** When the process began, in clock ticks after boot; undefined if it has ended or the system does not tell. */
-export function startTimeOf(pid: number): number | undefined {
+/** What a process file holds. */
+export interface ProcessRecord extends ProcessId {
+  /** RFC 3339. */
+  readonly startedAt: string;
+}
+
+/** How a process ended. */
+export interface ProcessEnd {
+  /** RFC 3339. */
+  readonly at: string;
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
+/** The process of the node agents, which is started again when it ends. */
+export interface AgentsRecord extends ProcessRecord {
+  /** How often it was started again since the cluster started. */
+  readonly restarts: number;
+  /** How the one before it ended or, if `ended`, this one. */
+  readonly lastEnd?: ProcessEnd;
+  readonly ended?: boolean;
+}
+
+/** When the process began; undefined if it has ended or the system does not tell. */
+export function startTimeOf(pid: number): number | string | undefined {
+  if (!existsSync("/proc/self/stat")) return startDate(pid);
   try {
     // Field 22 of /proc/PID/stat; the second one is a name in parentheses that may hold blanks (proc(5)).
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -21,35 +48,64 @@ export function startTimeOf(pid: number): number | undefined {
   }
 }
 
-export function thisProcess(): ProcessId {
-  return processId(process.pid);
-}
-
-/** The process that has this number now. */
-export function processId(pid: number): ProcessId {
-  const startTime = startTimeOf(pid);
-  return startTime === undefined ? { pid } : { pid, startTime };
-}
-
-export function isAlive({ pid, startTime }: ProcessId): boolean {
+/** For systems without procfs. */
+function startDate(pid: number): string | undefined {
   try {
-    process.kill(pid, 0);
+    return execFileSync("ps", ["-o", "lstart=", "-p", `${pid}`], { encoding: "utf8", stdio: "pipe" }).trim();
+  } catch {
+    // It has ended, or there is no `ps`.
+    return undefined;
+  }
+}
+
+function bootId(): string | undefined {
+  try {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  } catch {
+    return undefined;
+  }
+}
+
+export function thisProcess(): ProcessRecord {
+  return processRecord(process.pid);
+}
+
+/** The process that has this number now, as one that starts now. */
+export function processRecord(pid: number): ProcessRecord {
+  const [startTime, boot] = [startTimeOf(pid), bootId()];
+  return {
+    pid,
+    ...(startTime !== undefined && { startTime }),
+    ...(boot !== undefined && { bootId: boot }),
+    startedAt: new Date().toISOString(),
+  };
+}
+
+/**
+ * Whether this very process lives. One whose record lacks what the system could tell of it does not: the record is not
+ * ours, and the number may be anybody's.
+ */
+export function isAlive(id: ProcessId): boolean {
+  // 0 and negative numbers are groups of processes.
+  if (!Number.isSafeInteger(id.pid) || id.pid <= 0 || id.bootId !== bootId()) return false;
+  try {
+    process.kill(id.pid, 0);
   } catch (error) {
     // EPERM: it is another user's.
     if ((error as NodeJS.ErrnoException).code !== "EPERM") return false;
   }
-  return startTime === undefined || startTimeOf(pid) === startTime;
+  return startTimeOf(id.pid) === id.startTime;
 }
 
-export function writeProcessFile(path: string, id: ProcessId): void {
-  writeFileAtomicallySync(path, JSON.stringify(id), { folderMode: 0o700 });
+export function writeProcessFile(path: string, record: ProcessRecord): void {
+  writeFileAtomicallySync(path, JSON.stringify(record));
 }
 
 /**
- * Writes this process into the file unless a living one holds it, and answers that one. Of two that try at the same
+ * Writes this process into the file unless a living one holds it, and returns that one. Of two that try at the same
  * time one wins.
  */
-export function claimProcessFile(path: string): ProcessId | undefined {
+export function claimProcessFile(path: string): ProcessRecord | undefined {
   const mine = `${path}.${process.pid}`;
   writeProcessFile(mine, thisProcess());
   try {
@@ -69,15 +125,39 @@ export function claimProcessFile(path: string): ProcessId | undefined {
   }
 }
 
-/** The process that the file names, if it is alive. A file that a crash left behind counts as none. */
-export function runningProcess(path: string): ProcessId | undefined {
-  if (!existsSync(path)) return undefined;
+const heartbeatInterval = 2_000;
+
+/** Updates the time of the file until the returned function is called, so that it says when its process last lived. */
+export function keepFresh(path: string): () => void {
+  const timer = setInterval(() => {
+    const now = new Date();
+    try {
+      utimesSync(path, now, now);
+    } catch {
+      // Somebody removed it, or the disk is read-only: the time that is told after a crash is older then.
+    }
+  }, heartbeatInterval);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+/** What a process file says, whether the process lives or not; undefined if it is missing or damaged. */
+export function readProcessFile<T extends ProcessRecord = ProcessRecord>(
+  path: string,
+): { readonly record: T; readonly alive: boolean; readonly lastSeen: Date } | undefined {
   try {
-    const id = JSON.parse(readFileSync(path, "utf8")) as ProcessId;
-    return isAlive(id) ? id : undefined;
+    const record = JSON.parse(readFileSync(path, "utf8")) as T | null;
+    if (typeof record?.pid !== "number") return undefined;
+    return { record, alive: isAlive(record), lastSeen: statSync(path).mtime };
   } catch {
     return undefined;
   }
+}
+
+/** The process that the file names, if it is alive. A file that a crash left behind counts as none. */
+export function runningProcess(path: string): ProcessRecord | undefined {
+  const file = readProcessFile(path);
+  return file?.alive ? file.record : undefined;
 }
 
 export function removeProcessFile(path: string): void {

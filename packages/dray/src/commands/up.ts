@@ -6,6 +6,7 @@ import {
   type ClusterConfig,
   claimProcessFile,
   formatStore,
+  keepFresh,
   type Layout,
   nodeNames,
   prepareDataDir,
@@ -107,6 +108,7 @@ async function run(
 ): Promise<void> {
   const log = createLog("control-plane", join(layout.logs, "control-plane.log"));
   refuseSecond(layout, claimProcessFile(layout.processFile)?.pid);
+  const stopHeartbeat = keepFresh(layout.processFile);
   outliveReader();
   const stop = new AbortController();
   // A terminal, npm and the launcher may each pass the same Ctrl-C on: one is enough, and the rest must not kill us.
@@ -131,6 +133,7 @@ async function run(
     if (report === undefined) say("\nStopping: the pods end, then the cluster.\n");
     await cluster.stop();
   } finally {
+    stopHeartbeat();
     removeProcessFile(layout.processFile);
   }
 }
