@@ -78,6 +78,7 @@ export class Cursor {
 
   /** A mistake of the text where the reading is. go-yaml does not say that it is in the first line. */
   fail(problem: string): never {
-    throw new YAMLError(`yaml: ${this.line === 0 ? "" : `line ${this.line + 1}: `}${problem}`);
+    const line = this.line + 1;
+    throw new YAMLError(`yaml: ${line === 1 ? "" : `line ${line}: `}${problem}`, line);
   }
 }

@@ -35,6 +35,12 @@ export interface AliasNode {
   readonly target: YAMLNode;
 }
 
+/** A merge key, `<<`. */
+export const isMerge = (node: YAMLNode): boolean =>
+  node.type === "scalar" &&
+  node.text === "<<" &&
+  (node.plain || node.tag === "!" || node.tag === "tag:yaml.org,2002:merge");
+
 /** What comes before the content of a node. */
 interface Properties {
   readonly anchor: string;
@@ -112,7 +118,9 @@ export class Documents {
     const first = this.#peek();
     if (first.type === "alias") {
       const target = this.#anchors.get(first.text);
-      if (target === undefined) throw new YAMLError(`yaml: unknown anchor '${first.text}' referenced`);
+      if (target === undefined) {
+        throw new YAMLError(`yaml: unknown anchor '${first.text}' referenced`, first.line + 1);
+      }
       this.#scanner.skip();
       return { type: "alias", line: first.line, name: first.text, target };
     }
@@ -270,5 +278,5 @@ const empty = ({ line }: Token): ScalarNode => ({ type: "scalar", line, text: ""
 
 /** go-yaml says the line of a mistake of the grammar as it counts them: from 0 on, and not the first. */
 function fail(problem: string, { line }: Token): never {
-  throw new YAMLError(`yaml: ${line === 0 ? "" : `line ${line}: `}${problem}`);
+  throw new YAMLError(`yaml: ${line === 0 ? "" : `line ${line}: `}${problem}`, line + 1);
 }

@@ -3,6 +3,13 @@ export class YAMLError extends Error {
   override readonly name = "YAMLError";
   /** Which document of a stream it is, from 1 on. */
   document?: number;
+  /** Line of the text, from 1 on, where known; go-yaml's messages count some lines from 0. */
+  readonly line: number | undefined;
+
+  constructor(message: string, line?: number) {
+    super(message);
+    this.line = line;
+  }
 }
 
 /** What a plain scalar can be. */

@@ -1,7 +1,15 @@
 import { setKey } from "./json.ts";
-import { type AliasNode, Documents, type MappingNode, type ScalarNode, type YAMLNode } from "./yaml-node.ts";
+import {
+  type AliasNode,
+  Documents,
+  isMerge,
+  type MappingNode,
+  type ScalarNode,
+  type YAMLNode,
+} from "./yaml-node.ts";
 import { goSyntax, keyText, plainScalar, taggedScalar, YAMLError, type YAMLScalar } from "./yaml-scalar.ts";
 
+export { type LineFinder, lineFinder } from "./yaml-lines.ts";
 export { YAMLError } from "./yaml-scalar.ts";
 
 export interface YAMLTree {
@@ -168,11 +176,6 @@ class Reader {
     else if (part.type === "mapping") this.#mapInto(object, part);
   }
 }
-
-const isMerge = (node: YAMLNode): boolean =>
-  node.type === "scalar" &&
-  node.text === "<<" &&
-  (node.plain || node.tag === "!" || node.tag === "tag:yaml.org,2002:merge");
 
 function scalarOf({ tag = "", text, plain }: ScalarNode): YAMLScalar {
   if (tag === "") return plain ? plainScalar(text) : text;

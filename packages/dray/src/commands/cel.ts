@@ -1,12 +1,12 @@
 import { byteLength, type Features } from "@dray/api";
 import { type CompileFailure, costLimit, deviceEnvironment, type Selector } from "@dray/cel";
 import { systemClock, timeText } from "@dray/client";
+import { columns } from "../columns.ts";
+import { readSources } from "../manifests/files.ts";
+import { Selectors } from "../manifests/selectors.ts";
+import { readObjects } from "../manifests/world.ts";
 import { featuresOption } from "../options.ts";
 import { printData } from "../output.ts";
-import { columns } from "../plan/columns.ts";
-import { readSources } from "../plan/files.ts";
-import { Selectors } from "../plan/selectors.ts";
-import { readObjects } from "../plan/world.ts";
 import { remark } from "../verbosity.ts";
 
 export interface CelFlags {

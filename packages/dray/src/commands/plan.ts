@@ -1,18 +1,18 @@
 import { systemClock, timeText } from "@dray/client";
 import { UsageError } from "../failure.ts";
+import { readSources } from "../manifests/files.ts";
+import { Selectors } from "../manifests/selectors.ts";
+import { readWorld, type World } from "../manifests/world.ts";
 import { featuresOption, wholeNumber } from "../options.ts";
 import { printData } from "../output.ts";
 import { claimWarnings } from "../plan/claim-warnings.ts";
 import { copiesOf } from "../plan/copies.ts";
-import { readSources } from "../plan/files.ts";
 import { cheapestGrowth, neededNodes } from "../plan/grow.ts";
 import { makePlan, type PlannedPod, type PlanOptions } from "../plan/plan.ts";
 import { planText } from "../plan/print.ts";
 import { counted, names } from "../plan/reason.ts";
-import { Selectors } from "../plan/selectors.ts";
 import { type Summary, summarize } from "../plan/summary.ts";
 import { podWarnings } from "../plan/warnings.ts";
-import { readWorld, type World } from "../plan/world.ts";
 import { remark } from "../verbosity.ts";
 
 export interface PlanFlags {

@@ -2,9 +2,9 @@ import type { Pod } from "@dray/api/core/v1";
 import { setDefaults } from "@dray/api/defaults";
 import type { PriorityClass } from "@dray/api/scheduling/v1";
 import { choosePriority, systemPriorityClasses, tolerateOutages } from "@dray/apiserver/objects";
-import { type Located, placeText } from "./place.ts";
+import { type Located, placeText } from "../manifests/place.ts";
+import type { World } from "../manifests/world.ts";
 import type { OriginPod } from "./workloads.ts";
-import type { World } from "./world.ts";
 
 /** The priority classes that were given, and those that every cluster has. */
 function priorityClasses(world: World): PriorityClass[] {

@@ -1,5 +1,5 @@
-import { nameOf, placeText } from "./place.ts";
-import type { World } from "./world.ts";
+import { nameOf, placeText } from "../manifests/place.ts";
+import type { World } from "../manifests/world.ts";
 
 /** Devices that two of the given claims have: nobody can have meant that. */
 export function claimWarnings(world: World): string[] {

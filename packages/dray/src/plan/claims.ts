@@ -8,11 +8,11 @@ import {
   isDone,
   podClaimAnnotation,
 } from "@dray/controllers/objects";
-import { uidOf } from "./decode.ts";
-import { nameOf, placeText } from "./place.ts";
+import { uidOf } from "../manifests/decode.ts";
+import { nameOf, placeText } from "../manifests/place.ts";
+import type { World } from "../manifests/world.ts";
 import { names } from "./reason.ts";
 import type { OriginPod } from "./workloads.ts";
-import type { World } from "./world.ts";
 
 export interface PodClaims {
   /** The pods, with the names of the claims that were made for them in their status. */

@@ -1,8 +1,8 @@
 import type { Node } from "@dray/api/core/v1";
 import type { ResourceSlice } from "@dray/api/resource/v1";
-import { uidOf } from "./decode.ts";
-import type { Located } from "./place.ts";
-import type { World } from "./world.ts";
+import { uidOf } from "../manifests/decode.ts";
+import type { Located } from "../manifests/place.ts";
+import type { World } from "../manifests/world.ts";
 
 const hostname = "kubernetes.io/hostname";
 

@@ -1,6 +1,6 @@
 import type { Explanation, RefusalGroup, RequestExplanation } from "@dray/allocator";
 import type { Placement } from "@dray/scheduler";
-import { jsonText } from "./json-text.ts";
+import { jsonText } from "../manifests/json-text.ts";
 
 /** Most names that a group shows. */
 export const mostNames = 5;

@@ -1,13 +1,13 @@
 import type { Pod } from "@dray/api/core/v1";
 import { controllerOf, targetNode } from "@dray/controllers/objects";
 import type { OfflineScheduler, Placement } from "@dray/scheduler";
+import { jsonText } from "../manifests/json-text.ts";
+import { nameOf } from "../manifests/place.ts";
+import type { World } from "../manifests/world.ts";
 import { copiesOf } from "./copies.ts";
 import { explainRefusal, type PodExplanation } from "./explain.ts";
-import { jsonText } from "./json-text.ts";
-import { nameOf } from "./place.ts";
 import { clusterOf, isBound, makePlan, type PlanOptions, preparePods, waiting } from "./plan.ts";
 import type { OriginPod } from "./workloads.ts";
-import type { World } from "./world.ts";
 
 /** Whether and how far more nodes help. */
 export interface Growth {

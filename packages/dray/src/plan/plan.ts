@@ -3,14 +3,14 @@ import type { Pod } from "@dray/api/core/v1";
 import type { AllocationResult } from "@dray/api/resource/v1";
 import { timeText } from "@dray/client";
 import { createOfflineScheduler, type OfflineScheduler, type Placement } from "@dray/scheduler";
+import { uidOf } from "../manifests/decode.ts";
+import { jsonText } from "../manifests/json-text.ts";
+import { InputError, type Place } from "../manifests/place.ts";
+import type { World } from "../manifests/world.ts";
 import { admitPods } from "./admit.ts";
 import { claimNames, claimsOfPods, type PodClaims } from "./claims.ts";
-import { uidOf } from "./decode.ts";
 import { explainError, explainRefusal, type PodExplanation, renameClaims } from "./explain.ts";
-import { jsonText } from "./json-text.ts";
-import { InputError, type Place } from "./place.ts";
 import { type OriginPod, podsOf } from "./workloads.ts";
-import type { World } from "./world.ts";
 
 export interface PlanOptions {
   readonly features: Features;

@@ -1,7 +1,7 @@
-import { columns } from "./columns.ts";
+import { columns } from "../columns.ts";
+import { jsonText } from "../manifests/json-text.ts";
+import { nameOf } from "../manifests/place.ts";
 import type { NotHelped } from "./grow.ts";
-import { jsonText } from "./json-text.ts";
-import { nameOf } from "./place.ts";
 import type { PlannedClaim, PlannedPod } from "./plan.ts";
 import { counted, names, reasonLines } from "./reason.ts";
 import type { Summary } from "./summary.ts";

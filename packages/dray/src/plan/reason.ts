@@ -1,11 +1,11 @@
 import type { Check } from "@dray/allocator";
+import { jsonText } from "../manifests/json-text.ts";
 import {
   type DeviceRefusal,
   mostNames as mostGroupNames,
   type PodExplanation,
   type RequestRefusal,
 } from "./explain.ts";
-import { jsonText } from "./json-text.ts";
 
 /** Most names that a line shows. */
 const mostNames = 3;

@@ -1,5 +1,5 @@
+import { nameOf } from "../manifests/place.ts";
 import type { Growth } from "./grow.ts";
-import { nameOf } from "./place.ts";
 import type { Plan } from "./plan.ts";
 
 /** The counts of a plan, and what is to be known beside it. */

@@ -1,10 +1,10 @@
 import { matchesNodeSelector } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import type { ResourceClaim } from "@dray/api/resource/v1";
+import { placeText } from "../manifests/place.ts";
+import type { World } from "../manifests/world.ts";
 import { claimNames } from "./claims.ts";
-import { placeText } from "./place.ts";
 import { isBound, type PlannedPod } from "./plan.ts";
-import type { World } from "./world.ts";
 
 type FindClaim = (namespace: string, name: string) => ResourceClaim | undefined;
 

@@ -12,9 +12,9 @@ import {
   targetNode,
   templateFor,
 } from "@dray/controllers/objects";
-import { uidOf } from "./decode.ts";
-import { type Located, nameOf } from "./place.ts";
-import type { World } from "./world.ts";
+import { uidOf } from "../manifests/decode.ts";
+import { type Located, nameOf } from "../manifests/place.ts";
+import type { World } from "../manifests/world.ts";
 
 /** A pod, and where it comes from. */
 export interface OriginPod extends Located<Pod> {
