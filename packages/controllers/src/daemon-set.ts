@@ -1,6 +1,7 @@
 import { labelSelectorOf } from "@dray/api";
 import { ControllerRevision, DaemonSet, type DaemonSetStatus } from "@dray/api/apps/v1";
 import { Node, Pod } from "@dray/api/core/v1";
+import { isPodReady, isPodTerminal } from "@dray/api/pod";
 import { hasReached, keyOf, refOf } from "@dray/client";
 import { manage } from "./adopt.ts";
 import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "./context.ts";
@@ -9,7 +10,7 @@ import { forgetRevisions, revisionHash, syncRevisions } from "./daemon-revisions
 import { ofTotal } from "./int-or-percent.ts";
 import { controllerOf, refersTo } from "./owners.ts";
 import { podControl } from "./pod-control.ts";
-import { isAvailable, isReady, isTerminal, readySince } from "./pods.ts";
+import { isAvailable, readySince } from "./pods.ts";
 import { positive } from "./replica-set.ts";
 import { writeStatus } from "./status.ts";
 
@@ -133,7 +134,7 @@ export async function startDaemonSetController(context: ControllerContext): Prom
         const living: Pod[] = [];
         for (const pod of there) {
           if (pod.metadata.deletionTimestamp !== undefined) continue;
-          if (!isTerminal(pod)) living.push(pod);
+          if (!isPodTerminal(pod)) living.push(pod);
           else {
             doomed.push(pod);
             finished(set, node, pod);
@@ -317,8 +318,8 @@ class Plan {
       const pod = pods.reduce((a, b) =>
         a.metadata.creationTimestamp >= b.metadata.creationTimestamp ? a : b,
       );
-      const counted = pods.find((candidate) => isReady(candidate)) ?? pod;
-      if (isReady(counted)) ready++;
+      const counted = pods.find((candidate) => isPodReady(candidate)) ?? pod;
+      if (isPodReady(counted)) ready++;
       if (this.#isAvailable(counted)) available++;
       if (pods.some((candidate) => this.#isNew(candidate))) updated++;
     }

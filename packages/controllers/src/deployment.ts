@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { labelSelectorOf, StatusError } from "@dray/api";
 import { Deployment, ReplicaSet } from "@dray/api/apps/v1";
 import { Pod } from "@dray/api/core/v1";
+import { isPodTerminal } from "@dray/api/pod";
 import { hasReached, isNamespaceTerminating, keyOf, refOf } from "@dray/client";
 import { manage } from "./adopt.ts";
 import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "./context.ts";
@@ -26,7 +27,6 @@ import {
 import { deploymentStatus, type Progress, untilDeadline } from "./deployment-status.ts";
 import { nameHash } from "./hash.ts";
 import { controllerOf, controllerReference, refersTo } from "./owners.ts";
-import { isTerminal } from "./pods.ts";
 import { refTo, writeStatus } from "./status.ts";
 
 /** Rolls Deployments out: a ReplicaSet for each template, the old ones shrinking as the new one grows. */
@@ -136,7 +136,9 @@ export async function startDeploymentController(context: ControllerContext): Pro
       deployment,
       olds.filter((set) => sizeOf(set) > 0).map((set) => ({ set, replicas: 0 })),
     );
-    return olds.some((set) => pods.byIndex("controller", set.metadata.uid).some((pod) => !isTerminal(pod)));
+    return olds.some((set) =>
+      pods.byIndex("controller", set.metadata.uid).some((pod) => !isPodTerminal(pod)),
+    );
   }
 
   /** The set for the current template; undefined in a namespace that goes away. */

@@ -1,5 +1,6 @@
 import { StatusError } from "@dray/api";
 import { Pod } from "@dray/api/core/v1";
+import { isPodTerminal } from "@dray/api/pod";
 import { type Client, type Clock, timeText } from "@dray/client";
 import { refTo } from "./status.ts";
 
@@ -28,8 +29,7 @@ export async function evict(client: Client, clock: Clock, pod: Pod, disruption: 
   const marked = pod.status?.conditions?.some(
     ({ type, status, reason }) => type === condition.type && status === "True" && reason === condition.reason,
   );
-  const ended = pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
-  const phase = disruption.fail === true && !ended ? { phase: "Failed" } : {};
+  const phase = disruption.fail === true && !isPodTerminal(pod) ? { phase: "Failed" } : {};
   try {
     if (!marked) {
       await pods.patch(

@@ -2,10 +2,10 @@ import type { Kind, KubeObject } from "@dray/api";
 import { ControllerRevision, DaemonSet, Deployment, ReplicaSet } from "@dray/api/apps/v1";
 import { Lease } from "@dray/api/coordination/v1";
 import { ConfigMap, Namespace, Node, Pod, ServiceAccount } from "@dray/api/core/v1";
+import { podClaimName } from "@dray/api/pod";
 import { ResourceClaim, ResourceClaimTemplate } from "@dray/api/resource/v1";
 import { type Client, type Informer, type InformerOptions, keyOf } from "@dray/client";
 import { controllerOf } from "./owners.ts";
-import { claimNameOf } from "./pods.ts";
 
 /** The caches that controllers share: one for each kind, with the indexes that any of them needs. */
 export interface Informers {
@@ -33,7 +33,7 @@ const options: Readonly<Record<string, InformerOptions<never>>> = {
       node: (pod: Pod) => list(pod.spec.nodeName || undefined),
       claim: (pod: Pod) =>
         (pod.spec.resourceClaims ?? []).flatMap((entry) => {
-          const name = claimNameOf(pod, entry);
+          const name = podClaimName(pod, entry);
           return name ? [keyOf({ namespace: pod.metadata.namespace, name })] : [];
         }),
       template: (pod: Pod) =>

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { Lease } from "@dray/api/coordination/v1";
 import { Node, type NodeCondition, Pod, type Taint } from "@dray/api/core/v1";
+import { isPodTerminal } from "@dray/api/pod";
 import { timeText } from "@dray/client";
 import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "./context.ts";
-import { isTerminal } from "./pods.ts";
 import { refTo, writeStatus } from "./status.ts";
 
 const leaseNamespace = "kube-node-lease";
@@ -154,7 +154,7 @@ export async function startNodeLifecycleController(context: ControllerContext): 
   async function markPodsNotReady(node: Node): Promise<void> {
     for (const pod of pods.byIndex("node", node.metadata.name)) {
       const ready = pod.status?.conditions?.find(({ type }) => type === "Ready");
-      if (ready?.status !== "True" || isTerminal(pod)) continue;
+      if (ready?.status !== "True" || isPodTerminal(pod)) continue;
       recorder.event(pod, "Warning", "NodeNotReady", "Node is not ready");
       const condition = { type: "Ready", status: "False", lastTransitionTime: timeText(clock.now()) };
       await client.resource(Pod).patch(

@@ -3,4 +3,4 @@ export { claimNameBase, podClaimAnnotation } from "./claim-names.ts";
 export { judgeNode, targetNode, templateFor } from "./daemon-nodes.ts";
 export { podTemplateHash } from "./deployment-plan.ts";
 export { controllerOf, controllerReference, refersTo } from "./owners.ts";
-export { isActive, isDone } from "./pods.ts";
+export { isDone } from "./pods.ts";

@@ -1,12 +1,13 @@
 import { labelSelectorOf } from "@dray/api";
 import { ReplicaSet, type ReplicaSetStatus } from "@dray/api/apps/v1";
 import { Pod } from "@dray/api/core/v1";
+import { isPodActive, isPodReady } from "@dray/api/pod";
 import { hasReached, keyOf, refOf, timeText } from "@dray/client";
 import { manage } from "./adopt.ts";
 import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "./context.ts";
 import { controllerOf, refersTo } from "./owners.ts";
 import { podControl } from "./pod-control.ts";
-import { isActive, isAvailable, isReady, readySince } from "./pods.ts";
+import { isAvailable, readySince } from "./pods.ts";
 import { withCondition, writeStatus } from "./status.ts";
 
 /** Pods made or deleted in one go. */
@@ -44,7 +45,7 @@ export async function startReplicaSetController(context: ControllerContext): Pro
   async function reconcile(key: string): Promise<void> {
     const set = sets.get(refOf(key));
     if (set === undefined) return;
-    const candidates = pods.byIndex("namespace", set.metadata.namespace).filter(isActive);
+    const candidates = pods.byIndex("namespace", set.metadata.namespace).filter(isPodActive);
     const selector = labelSelectorOf(set.spec.selector);
     const managed = await manage(client, ReplicaSet, set, selector, Pod, candidates);
     let failure: unknown;
@@ -69,7 +70,7 @@ export async function startReplicaSetController(context: ControllerContext): Pro
     if (missing > 0 && template !== undefined) {
       await control.create(set, new Array(Math.min(missing, burst)).fill(template));
       // In a namespace that is being deleted nothing came of it.
-      return pods.byIndex("controller", set.metadata.uid).filter(isActive).length > managed.length;
+      return pods.byIndex("controller", set.metadata.uid).filter(isPodActive).length > managed.length;
     }
     if (missing < 0) {
       await control.delete(set, leastNeeded(managed).slice(0, Math.min(-missing, burst)));
@@ -101,7 +102,7 @@ export async function startReplicaSetController(context: ControllerContext): Pro
           );
     const counts = {
       fullyLabeledReplicas: fullyLabeled.length,
-      readyReplicas: managed.filter(isReady).length,
+      readyReplicas: managed.filter(isPodReady).length,
       availableReplicas: managed.filter((pod) => isAvailable(pod, set.spec.minReadySeconds ?? 0, now)).length,
     };
     return {
@@ -144,7 +145,7 @@ export function leastNeeded(pods: readonly Pod[]): Pod[] {
   const rank = (pod: Pod): readonly number[] => [
     pod.spec.nodeName ? 1 : 0,
     phases.indexOf(pod.status?.phase ?? "Pending"),
-    isReady(pod) ? 1 : 0,
+    isPodReady(pod) ? 1 : 0,
     Number(pod.metadata.annotations?.[deletionCost] ?? 0) || 0,
     // More neighbours of the same set: rather this one.
     -(onNode.get(pod.spec.nodeName ?? "") ?? 0),

@@ -1,11 +1,12 @@
 import { StatusError } from "@dray/api";
 import { Pod, type PodResourceClaim } from "@dray/api/core/v1";
+import { podClaimName } from "@dray/api/pod";
 import { ResourceClaim, ResourceClaimTemplate } from "@dray/api/resource/v1";
 import { hasReached, isNamespaceTerminating, keyOf, refOf } from "@dray/client";
 import { claimNameBase, podClaimAnnotation } from "./claim-names.ts";
 import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "./context.ts";
 import { controllerOf, controllerReference } from "./owners.ts";
-import { claimNameOf, isDone } from "./pods.ts";
+import { isDone } from "./pods.ts";
 
 /** Keeps an allocated claim until its devices have been given back (resource/v1 Finalizer). */
 const deleteProtection = "resource.kubernetes.io/delete-protection";
@@ -36,7 +37,7 @@ export async function startResourceClaimController(context: ControllerContext): 
     for (const claim of claims.byIndex("pod", uid)) claimQueue.add(keyOf(claim.metadata));
     for (const claim of claims.byIndex("controller", uid)) claimQueue.add(keyOf(claim.metadata));
     for (const entry of pod.spec.resourceClaims ?? []) {
-      const name = claimNameOf(pod, entry);
+      const name = podClaimName(pod, entry);
       if (name) claimQueue.add(keyOf({ namespace, name }));
     }
   }
@@ -86,7 +87,7 @@ export async function startResourceClaimController(context: ControllerContext): 
     try {
       for (const entry of pod.spec.resourceClaims ?? []) {
         const template = entry.resourceClaimTemplateName;
-        const recorded = claimNameOf(pod, entry);
+        const recorded = podClaimName(pod, entry);
         if (template === undefined || recorded === null) continue;
         const name = (await usable(pod, recorded)) ?? (await generate(pod, entry, template, made));
         names.set(entry.name, name);
@@ -178,7 +179,7 @@ export async function startResourceClaimController(context: ControllerContext): 
   /** A pod that was bound without the scheduler is added to claims that are allocated already. */
   async function reserve(pod: Pod, generated: ReadonlyMap<string, string>): Promise<void> {
     for (const entry of pod.spec.resourceClaims ?? []) {
-      const name = generated.get(entry.name) ?? claimNameOf(pod, entry);
+      const name = generated.get(entry.name) ?? podClaimName(pod, entry);
       if (!name) continue;
       const claim = claims.get({ namespace: pod.metadata.namespace, name });
       if (claim?.status?.allocation === undefined || claim.metadata.deletionTimestamp !== undefined) continue;

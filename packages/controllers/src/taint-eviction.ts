@@ -1,9 +1,9 @@
 import { tolerates } from "@dray/api";
 import { Node, Pod, type Taint } from "@dray/api/core/v1";
+import { isPodActive } from "@dray/api/pod";
 import { keyOf, refOf } from "@dray/client";
 import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "./context.ts";
 import { evict } from "./evict.ts";
-import { isActive } from "./pods.ts";
 
 /** Deletes pods from nodes with NoExecute taints, after the time for which they tolerate them. */
 export async function startTaintEvictionController(context: ControllerContext): Promise<Controller> {
@@ -28,7 +28,7 @@ export async function startTaintEvictionController(context: ControllerContext): 
 
   async function reconcile(key: string): Promise<void> {
     const pod = pods.get(refOf(key));
-    if (pod === undefined || !isActive(pod) || !pod.spec.nodeName) return;
+    if (pod === undefined || !isPodActive(pod) || !pod.spec.nodeName) return;
     const node = nodes.get({ name: pod.spec.nodeName });
     if (node === undefined) return;
     const due = evictionTime(pod, noExecute(node));

@@ -1,5 +1,6 @@
 import { type Kind, type KubeObject, StatusError } from "@dray/api";
 import { PersistentVolume, PersistentVolumeClaim, Pod } from "@dray/api/core/v1";
+import { isPodTerminal } from "@dray/api/pod";
 import { VolumeAttributesClass } from "@dray/api/storage/v1";
 import { type Controller, type ControllerContext, controllerQueues, synced } from "./context.ts";
 
@@ -61,8 +62,9 @@ export async function startVolumeProtection(context: ControllerContext): Promise
 }
 
 /** Whether a pod that has not ended has the claim among its volumes; the claim of an ephemeral volume is named after both. */
-function uses({ metadata, spec, status }: Pod, claim: string): boolean {
-  if (status?.phase === "Succeeded" || status?.phase === "Failed") return false;
+function uses(pod: Pod, claim: string): boolean {
+  if (isPodTerminal(pod)) return false;
+  const { metadata, spec } = pod;
   return (spec.volumes ?? []).some(
     ({ name, persistentVolumeClaim, ephemeral }) =>
       persistentVolumeClaim?.claimName === claim ||

@@ -336,6 +336,28 @@ for (const isolation of ["auto", "plain"] as const)
       assert.notEqual(pod.status?.initContainerStatuses?.[1]?.state?.terminated, undefined);
     });
 
+    test("a container's own restart policy and rules go before the pod's", async () => {
+      await run("own-policy", {
+        restartPolicy: "Always",
+        volumes: [{ name: "data", emptyDir: {} }],
+        containers: [
+          { name: "never", restartPolicy: "Never", command: ["bash", "-c", "exit 3"] },
+          {
+            name: "ruled",
+            restartPolicy: "Never",
+            restartPolicyRules: [{ action: "Restart", exitCodes: { operator: "In", values: [42] } }],
+            command: ["bash", "-c", 'test -e "$0" && exit 0; touch "$0"; exit 42', "/own/ran"],
+            volumeMounts: [{ name: "data", mountPath: "/own" }],
+          },
+        ],
+      });
+      const pod = await becomes("own-policy", finished);
+      assert.equal(pod.status?.phase, "Failed");
+      const [never, ruled] = pod.status?.containerStatuses ?? [];
+      assert.deepEqual([never?.restartCount, ruled?.restartCount], [0, 1]);
+      assert.equal(ruled?.state?.terminated?.exitCode, 0);
+    });
+
     test("readiness by exec, liveness that restarts", async () => {
       await run("probes", {
         volumes: [{ name: "data", emptyDir: {} }],

@@ -1,10 +1,10 @@
 import type { Node, Pod } from "@dray/api/core/v1";
+import { isPodTerminal } from "@dray/api/pod";
 import { NodeInfo } from "./node-info.ts";
 
 /** A pod takes room on its node until it has ended. */
 export function takesRoom(pod: Pod): boolean {
-  const phase = pod.status?.phase;
-  return (pod.spec.nodeName ?? "") !== "" && phase !== "Succeeded" && phase !== "Failed";
+  return (pod.spec.nodeName ?? "") !== "" && !isPodTerminal(pod);
 }
 
 /**

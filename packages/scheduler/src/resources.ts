@@ -1,5 +1,6 @@
 import { Quantity } from "@dray/api";
-import type { Container, Pod } from "@dray/api/core/v1";
+import type { Pod } from "@dray/api/core/v1";
+import { isSidecar } from "@dray/api/pod";
 
 /** Amounts by resource name: cpu in thousandths, everything else in units. */
 export type Amounts = Map<string, number>;
@@ -22,8 +23,6 @@ export function addTo(sum: Amounts, more: Amounts, sign: 1 | -1 = 1): void {
 function raiseTo(most: Amounts, other: Amounts): void {
   for (const [name, amount] of other) most.set(name, Math.max(most.get(name) ?? 0, amount));
 }
-
-const isSidecar = (container: Container): boolean => container.restartPolicy === "Always";
 
 const cache = new WeakMap<Pod, Amounts>();
 

@@ -1,6 +1,7 @@
 import { allocatorFeatures, createAllocator } from "@dray/allocator";
 import { type Features, StatusError } from "@dray/api";
 import { Namespace, Node, Pod } from "@dray/api/core/v1";
+import { isPodActive } from "@dray/api/pod";
 import { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { type Client, type Clock, createEventRecorder, type Log, timeText } from "@dray/client";
 import { untilAnswered } from "./answered.ts";
@@ -248,11 +249,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   }
 
   const ours = (pod: Pod): boolean =>
-    (pod.spec.nodeName ?? "") === "" &&
-    pod.spec.schedulerName === name &&
-    pod.metadata.deletionTimestamp === undefined &&
-    pod.status?.phase !== "Succeeded" &&
-    pod.status?.phase !== "Failed";
+    (pod.spec.nodeName ?? "") === "" && pod.spec.schedulerName === name && isPodActive(pod);
 
   pods.handle({
     add(pod) {

@@ -1,4 +1,5 @@
 import type { Container, ContainerStatus, Pod } from "../generated/core/v1.ts";
+import { isSidecar } from "../pod/containers.ts";
 import { type Amounts, addTo, amountsOf, raiseTo } from "./amounts.ts";
 
 export type Side = "requests" | "limits";
@@ -50,7 +51,7 @@ export function ofContainers(pod: Pick<Pod, "spec" | "status">, side: Side): Amo
   const sidecars: Amounts = new Map();
   const starting: Amounts = new Map();
   for (const container of initContainers) {
-    if (container.restartPolicy === "Always") {
+    if (isSidecar(container)) {
       const own = effective(container, pod, pod.status?.initContainerStatuses, side);
       addTo(total, own);
       addTo(sidecars, own);

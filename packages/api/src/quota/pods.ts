@@ -1,6 +1,7 @@
 import { podQosClass } from "../defaults/qos.ts";
 import type { Pod, PodAffinityTerm, ScopedResourceSelectorRequirement } from "../generated/core/v1.ts";
 import type { KubeObject } from "../object.ts";
+import { isPodTerminal } from "../pod/phase.ts";
 import { type Amounts, addTo, amountsOf, one } from "./amounts.ts";
 import { countName, type QuotaEvaluator, type QuotaLookup, selectsValue } from "./evaluator.ts";
 import { hasPodLevelResources, podLimits, podRequests } from "./pod-resources.ts";
@@ -57,9 +58,9 @@ export function podUsage(pod: Pod, now: number): Amounts {
   return usage;
 }
 
-function isCharged({ metadata, status }: Pod, now: number): boolean {
-  if (status?.phase === "Failed" || status?.phase === "Succeeded") return false;
-  const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
+function isCharged(pod: Pod, now: number): boolean {
+  if (isPodTerminal(pod)) return false;
+  const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;
   if (deletionTimestamp === undefined || deletionGracePeriodSeconds === undefined) return true;
   // A node that is lost must not hold the quota for ever: twice the grace is enough.
   return now <= Date.parse(deletionTimestamp) + Number(deletionGracePeriodSeconds) * 1000;

@@ -1,5 +1,6 @@
 import { type KubeObject, labelSelectorOf, StatusError } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
+import { isPodReady } from "@dray/api/pod";
 import type { PodDisruptionBudget } from "@dray/api/policy/v1";
 import { forbidden, serverError } from "../response.ts";
 import { thaw } from "../storage/json.ts";
@@ -25,7 +26,7 @@ export async function spendBudget(context: Context, pod: Pod, dryRun: boolean): 
   const { currentHealthy = 0, desiredHealthy = 0 } = budget.status ?? {};
   const enough = currentHealthy >= desiredHealthy && desiredHealthy > 0;
   const free = budget.spec?.unhealthyPodEvictionPolicy === "AlwaysAllow" || enough;
-  if (!isReady(pod) && free) return;
+  if (!isPodReady(pod) && free) return;
   check(budget);
   if (dryRun) return;
   const served = context.resources.get("policy/v1/poddisruptionbudgets");
@@ -47,10 +48,6 @@ function budgetsOf({ registry }: Context, pod: Pod): PodDisruptionBudget[] {
   return [...cache.range(`${cache.prefix}${pod.metadata.namespace}/`)]
     .map(({ object }) => object as PodDisruptionBudget)
     .filter((budget) => labelSelectorOf(budget.spec?.selector).matches(pod.metadata.labels));
-}
-
-function isReady(pod: Pod): boolean {
-  return (pod.status?.conditions ?? []).some(({ type, status }) => type === "Ready" && status === "True");
 }
 
 /** Throws 429 and 403. */

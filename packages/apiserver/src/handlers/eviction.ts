@@ -1,5 +1,6 @@
 import { type KubeObject, StatusError } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
+import { isPodActive } from "@dray/api/pod";
 import type { Eviction } from "@dray/api/policy/v1";
 import type { ApiResponse } from "@dray/client";
 import { ensureNamespace } from "../registry/metadata.ts";
@@ -74,14 +75,8 @@ async function evict(context: Context, options: DeleteOptions): Promise<void> {
 }
 
 /** A pod that does not run, or no longer, disturbs nobody by going. */
-function disturbsNobody({ status, metadata }: Pod): boolean {
-  const phase = status?.phase;
-  return (
-    phase === "Succeeded" ||
-    phase === "Failed" ||
-    phase === "Pending" ||
-    metadata.deletionTimestamp !== undefined
-  );
+function disturbsNobody(pod: Pod): boolean {
+  return !isPodActive(pod) || pod.status?.phase === "Pending";
 }
 
 /** The pod with the condition that says why it goes. */

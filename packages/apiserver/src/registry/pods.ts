@@ -1,6 +1,7 @@
 import type { KubeObject } from "@dray/api";
 import type { Container, Pod } from "@dray/api/core/v1";
 import { podQosClass } from "@dray/api/defaults";
+import { isPodTerminal } from "@dray/api/pod";
 import { mergeLabelKeys, takeAppArmorAnnotations } from "./pod-preparation.ts";
 import type { Strategy } from "./strategy.ts";
 
@@ -42,8 +43,7 @@ export const pods: Strategy = {
   /** The pod's own grace unless the request says another; none before it runs somewhere and after it has ended. */
   gracePeriod(object, options) {
     const pod = object as Pod;
-    const phase = pod.status?.phase;
-    if (!pod.spec?.nodeName || phase === "Failed" || phase === "Succeeded") return 0;
+    if (!pod.spec?.nodeName || isPodTerminal(pod)) return 0;
     const seconds = options.gracePeriodSeconds ?? Number(pod.spec.terminationGracePeriodSeconds ?? 30);
     // A negative number means at once; the kubelet gives it a second.
     return seconds < 0 ? 1 : seconds;

@@ -1,10 +1,8 @@
-import type { Container, ContainerStatus, Pod } from "@dray/api/core/v1";
+import type { ContainerStatus, Pod } from "@dray/api/core/v1";
 import type { TableRowCondition } from "@dray/api/meta/v1";
+import { isPodTerminal, isSidecar } from "@dray/api/pod";
 import { ageText, durationText } from "./age.ts";
 import { columns, none, type Printer, wide } from "./column.ts";
-
-/** An init container that goes on running beside the others (KEP-753). */
-const isSidecar = (container: Container | undefined): boolean => container?.restartPolicy === "Always";
 
 /** How often containers restarted, and when one last ended. */
 class Restarts {
@@ -90,10 +88,9 @@ function summary(pod: Pod): { ready: number; total: number; reason: string; rest
     }
     if (reason === "Completed" && running) reason = trueConditions(pod).has("Ready") ? "Running" : "NotReady";
   }
-  const ended = status?.phase === "Succeeded" || status?.phase === "Failed";
   if (pod.metadata.deletionTimestamp) {
     if (status?.reason === "NodeLost") reason = "Unknown";
-    else if (!ended) reason = "Terminating";
+    else if (!isPodTerminal(pod)) reason = "Terminating";
   }
   return { ready, total, reason, restarts };
 }
@@ -128,8 +125,8 @@ export const pods: Printer<Pod> = {
 
 /** What a row tells beside its cells: that the pod has ended, so that a reader may hide it. */
 export function podConditions(pod: Pod): TableRowCondition[] {
-  const phase = pod.status?.phase;
-  if (phase !== "Succeeded" && phase !== "Failed") return [];
+  if (!isPodTerminal(pod)) return [];
+  const phase = pod.status?.phase ?? "";
   const message = phase === "Succeeded" ? "The pod has completed successfully." : "The pod failed.";
   return [{ type: "Completed", status: "True", reason: phase, message }];
 }

@@ -2,10 +2,10 @@ import type { Kind, KubeObject, NamespacedMeta } from "@dray/api";
 import { DaemonSet, Deployment, ReplicaSet, StatefulSet } from "@dray/api/apps/v1";
 import { Job } from "@dray/api/batch/v1";
 import type { Node, Pod, PodTemplateSpec } from "@dray/api/core/v1";
+import { isPodActive, isPodTerminal } from "@dray/api/pod";
 import {
   controllerOf,
   controllerReference,
-  isActive,
   judgeNode,
   podTemplateHash,
   refersTo,
@@ -95,7 +95,7 @@ function missingPods(
   }
 }
 
-const active = (pods: readonly Pod[]): number => pods.filter(isActive).length;
+const active = (pods: readonly Pod[]): number => pods.filter(isPodActive).length;
 
 function numbered(name: string, count: number, template: PodTemplateSpec | undefined): Missing[] {
   if (template === undefined) return [];
@@ -145,11 +145,7 @@ function ofReplicaSet(world: World, set: ReplicaSet, managed: Managed): Missing[
 /** Every ordinal has its pod, by name (apps/v1 StatefulSetOrdinals). */
 function ofStatefulSet({ metadata, spec }: StatefulSet, given: readonly Pod[]): Missing[] {
   const start = spec.ordinals?.start ?? 0;
-  const there = new Set(
-    given
-      .filter(({ status }) => status?.phase !== "Succeeded" && status?.phase !== "Failed")
-      .map((pod) => nameOf(pod)),
-  );
+  const there = new Set(given.filter((pod) => !isPodTerminal(pod)).map((pod) => nameOf(pod)));
   return Array.from({ length: spec.replicas ?? 1 }, (_, i) => `${metadata.name}-${start + i}`)
     .filter((name) => !there.has(`${metadata.namespace}/${name}`))
     .map((name) => ({
@@ -163,7 +159,7 @@ function ofStatefulSet({ metadata, spec }: StatefulSet, given: readonly Pod[]): 
 }
 
 function ofDaemonSet(set: DaemonSet, nodes: readonly Node[], pods: readonly Pod[]): Missing[] {
-  const served = new Set(pods.filter(isActive).map(targetNode));
+  const served = new Set(pods.filter(isPodActive).map(targetNode));
   return nodes
     .filter((node) => !served.has(node.metadata.name) && judgeNode(set, node).run)
     .map(({ metadata: { name } }) => ({
@@ -181,7 +177,7 @@ function ofJob({ metadata, spec, status }: Job, pods: readonly Pod[]): Missing[]
       (condition.type === "Complete" || condition.type === "Failed") && condition.status === "True",
   );
   if (ended || spec.suspend === true) return [];
-  const running = pods.filter(isActive);
+  const running = pods.filter(isPodActive);
   const succeeded = Math.max(
     status?.succeeded ?? 0,
     pods.filter((pod) => pod.status?.phase === "Succeeded").length,
@@ -192,7 +188,7 @@ function ofJob({ metadata, spec, status }: Job, pods: readonly Pod[]): Missing[]
   const done = new Set([
     ...indexes(status?.completedIndexes ?? ""),
     ...pods
-      .filter((pod) => isActive(pod) || pod.status?.phase === "Succeeded")
+      .filter((pod) => isPodActive(pod) || pod.status?.phase === "Succeeded")
       .map((pod) => Number(pod.metadata.annotations?.[indexAnnotation])),
   ]);
   return Array.from({ length: spec.completions ?? 0 }, (_, index) => index)

@@ -1,4 +1,5 @@
 import type { Container, Pod } from "@dray/api/core/v1";
+import { podClaimName } from "@dray/api/pod";
 import { type AllocationResult, ResourceClaim } from "@dray/api/resource/v1";
 import type { Client, Log } from "@dray/client";
 import type { CallOptions } from "@dray/rpc";
@@ -304,16 +305,11 @@ function claimNames(
   pod: Pod,
 ): { readonly podClaim: string; readonly name: string; readonly template: boolean }[] {
   const names: { podClaim: string; name: string; template: boolean }[] = [];
-  for (const { name: podClaim, resourceClaimName } of pod.spec.resourceClaims ?? []) {
-    if (resourceClaimName !== undefined) {
-      names.push({ podClaim, name: resourceClaimName, template: false });
-      continue;
-    }
-    const status = pod.status?.resourceClaimStatuses?.find(({ name }) => name === podClaim);
-    if (status === undefined) throw new Error(`claim "${podClaim}": ResourceClaim not created yet`);
-    // A status without a name says that none is needed.
-    if (status.resourceClaimName !== undefined && status.resourceClaimName !== null)
-      names.push({ podClaim, name: status.resourceClaimName, template: true });
+  for (const entry of pod.spec.resourceClaims ?? []) {
+    const name = podClaimName(pod, entry);
+    if (name === undefined) throw new Error(`claim "${entry.name}": ResourceClaim not created yet`);
+    if (name !== null)
+      names.push({ podClaim: entry.name, name, template: entry.resourceClaimName === undefined });
   }
   const extended = pod.status?.extendedResourceClaimStatus;
   if (extended !== undefined) names.push({ podClaim: "", name: extended.resourceClaimName, template: true });

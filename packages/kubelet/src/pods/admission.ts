@@ -1,6 +1,6 @@
 import { Quantity } from "@dray/api";
 import type { Container, Node, NodeSelectorRequirement, NodeSelectorTerm, Pod } from "@dray/api/core/v1";
-import { isSidecar } from "./status.ts";
+import { isSidecar } from "@dray/api/pod";
 
 export interface Refusal {
   readonly reason: string;

@@ -6,6 +6,7 @@ import type {
   PodCondition,
   PodStatus,
 } from "@dray/api/core/v1";
+import { isPodTerminal, isSidecar, sidecarsOf } from "@dray/api/pod";
 import { timeText } from "@dray/client";
 import type { Container } from "../runtime/service.ts";
 
@@ -30,11 +31,6 @@ export interface StatusInput {
   readonly ending: boolean;
   /** Nothing of the pod runs any more and everything is cleaned up. */
   readonly ended: boolean;
-}
-
-/** Init containers that run beside the others for the life of the pod (KEP-753). */
-export function isSidecar(container: ContainerSpec): boolean {
-  return container.restartPolicy === "Always";
 }
 
 /** The status of a pod as the agent reports it. Fields that others own (claims, nominated node) are not in it. */
@@ -154,8 +150,7 @@ function podPhase(input: StatusInput, initDone: boolean): string {
   const { pod, failure, containers, ended } = input;
   const latest = pod.spec.containers.map(({ name }) => containers.get(name)?.[0]);
   if (ended) {
-    const old = pod.status?.phase;
-    if (old === "Succeeded" || old === "Failed") return old;
+    if (isPodTerminal(pod)) return pod.status?.phase ?? "";
     const good = latest.every((container) => container !== undefined && succeeded(container));
     return failure === undefined && good ? "Succeeded" : "Failed";
   }
@@ -172,8 +167,8 @@ function podConditions(
   statuses: readonly ContainerStatus[],
 ): PodCondition[] {
   const { pod } = input;
-  const finished = phase === "Succeeded" || phase === "Failed";
-  const specs = [...(pod.spec.initContainers ?? []).filter(isSidecar), ...pod.spec.containers];
+  const finished = isPodTerminal({ status: { phase } });
+  const specs = [...sidecarsOf(pod.spec), ...pod.spec.containers];
   const all = [...initStatuses, ...statuses];
   const unready = specs.filter(({ name }) => all.find((status) => status.name === name)?.ready !== true);
   const notReady = unready.map(({ name }) => name);

@@ -3,6 +3,7 @@ import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { StatusError } from "@dray/api";
 import { type Container as ContainerSpec, type Node, Pod, type PodStatus } from "@dray/api/core/v1";
+import { isPodTerminal, isSidecar, restartsAfter, sidecarsOf } from "@dray/api/pod";
 import { type Client, type Clock, type EventRecorder, type Log, sleep } from "@dray/client";
 import type { DraManager } from "../dra/manager.ts";
 import type { NodePaths } from "../paths.ts";
@@ -17,7 +18,7 @@ import type { Refusal } from "./admission.ts";
 import { BackOff } from "./back-off.ts";
 import { containerEnvironment, expand, hostname } from "./environment.ts";
 import { type Probes, runHandler } from "./probes.ts";
-import { isSidecar, podStatus } from "./status.ts";
+import { podStatus } from "./status.ts";
 import { resolveSubPath } from "./sub-path.ts";
 import type { Volumes } from "./volumes.ts";
 
@@ -117,9 +118,7 @@ export class PodWorker {
     if (pod !== undefined) this.#pod = pod;
     const known = this.#pod;
     if (pod === undefined || known === undefined) return this.#vanish();
-    const phase = known.status?.phase;
-    const finished = phase === "Succeeded" || phase === "Failed";
-    if (known.metadata.deletionTimestamp !== undefined || this.#failure !== undefined || finished)
+    if (known.metadata.deletionTimestamp !== undefined || this.#failure !== undefined || isPodTerminal(known))
       await this.#end(
         known,
         Number(known.metadata.deletionGracePeriodSeconds ?? known.spec.terminationGracePeriodSeconds ?? 30),
@@ -261,7 +260,7 @@ export class PodWorker {
       }
       if (mainBegan) continue;
       if (here?.state === "exited" && here.exitCode === 0) continue;
-      if (here?.state === "exited" && pod.spec.restartPolicy === "Never") return;
+      if (here?.state === "exited" && !restartsAfter(pod.spec, spec, here.exitCode ?? 0)) return;
       await this.#ensureRunning(pod, spec, sandbox, latest);
       return;
     }
@@ -478,7 +477,7 @@ export class PodWorker {
     const containers = await this.#withoutUnstarted();
     const running = (spec: ContainerSpec): boolean =>
       (containers.get(spec.name) ?? []).some(({ state }) => state === "running");
-    const sidecars = (pod.spec.initContainers ?? []).filter(isSidecar).reverse();
+    const sidecars = sidecarsOf(pod.spec).reverse();
     const first = [
       ...pod.spec.containers,
       ...(pod.spec.initContainers ?? []).filter((spec) => !isSidecar(spec)),
@@ -656,12 +655,9 @@ export class PodWorker {
 
 /** True if a container that ended like this is started again. */
 function restarts(pod: Pod, spec: ContainerSpec, { exitCode }: Container): boolean {
-  if (isSidecar(spec)) return true;
-  const isInit = (pod.spec.initContainers ?? []).some(({ name }) => name === spec.name);
-  if (isInit && exitCode === 0) return false;
-  const { restartPolicy = "Always" } = pod.spec;
-  if (restartPolicy === "Always") return true;
-  return restartPolicy === "OnFailure" && exitCode !== 0;
+  const init = (pod.spec.initContainers ?? []).find(({ name }) => name === spec.name);
+  if (init !== undefined && !isSidecar(init) && exitCode === 0) return false;
+  return restartsAfter(pod.spec, spec, exitCode ?? 0);
 }
 
 function expandFrom(text: string, values: ReadonlyMap<string, string>): string {

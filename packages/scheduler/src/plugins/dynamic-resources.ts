@@ -1,6 +1,7 @@
 import type { Allocator, Candidates, Reservation } from "@dray/allocator";
 import { matchesNodeSelector } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
+import { podClaimName } from "@dray/api/pod";
 import type { AllocationResult, ResourceClaim as Claim, DeviceClass } from "@dray/api/resource/v1";
 import { timeText } from "@dray/client";
 import {
@@ -15,7 +16,6 @@ import { bindingState, bindingTimeout, isLost } from "./binding-conditions.ts";
 import type { ClaimStore, StoredClaim } from "./claim-store.ts";
 import {
   alternativesScore,
-  claimName,
   claimsOf,
   hasAlternatives,
   missingClass,
@@ -75,7 +75,7 @@ export function dynamicResources(options: DynamicResourcesOptions): Plugin {
     claimsOf(pod, (claimed) => claims.get(pod.metadata.namespace, claimed));
 
   const hasClaims = (pod: Pod): boolean =>
-    (pod.spec.resourceClaims ?? []).some((entry) => claimName(pod, entry) !== null);
+    (pod.spec.resourceClaims ?? []).some((entry) => podClaimName(pod, entry) !== null);
 
   function preFilter(state: CycleState, pod: Pod): PreFilterResult {
     const rejected = (reason: string): PreFilterResult => ({ type: "reject", rejection: reject(reason) });
@@ -249,7 +249,7 @@ export function dynamicResources(options: DynamicResourcesOptions): Plugin {
           if (event.freed) return true;
           return (
             pod.metadata.namespace === event.namespace &&
-            (pod.spec.resourceClaims ?? []).some((entry) => claimName(pod, entry) === event.name)
+            (pod.spec.resourceClaims ?? []).some((entry) => podClaimName(pod, entry) === event.name)
           );
         case "assigned-pod":
           return false;

@@ -2,6 +2,7 @@
 
 import { matchesNode, matchesNodeSelectorTerm, untolerated } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
+import { sidecarsOf } from "@dray/api/pod";
 import { normalizeByHighest, type Plugin, type Rejection } from "../framework.ts";
 import type { NodeInfo } from "../node-info.ts";
 
@@ -91,10 +92,7 @@ interface HostPort {
 }
 
 function hostPorts(pod: Pod): HostPort[] {
-  const sidecars = (pod.spec.initContainers ?? []).filter(
-    (container) => container.restartPolicy === "Always",
-  );
-  return [...pod.spec.containers, ...sidecars].flatMap((container) =>
+  return [...pod.spec.containers, ...sidecarsOf(pod.spec)].flatMap((container) =>
     (container.ports ?? []).flatMap(({ hostPort, protocol, hostIP }) =>
       hostPort ? [{ port: hostPort, protocol: protocol || "TCP", ip: hostIP || "0.0.0.0" }] : [],
     ),

@@ -1,13 +1,6 @@
-import type { Pod, PodResourceClaim } from "@dray/api/core/v1";
+import type { Pod } from "@dray/api/core/v1";
+import { podClaimName } from "@dray/api/pod";
 import type { AllocationResult, DeviceClass, ResourceClaim } from "@dray/api/resource/v1";
-
-/** The name of the claim behind an entry of a pod: undefined if it is not there yet, null if the pod needs none. */
-export function claimName(pod: Pod, entry: PodResourceClaim): string | null | undefined {
-  if (entry.resourceClaimName !== undefined) return entry.resourceClaimName;
-  const status = pod.status?.resourceClaimStatuses?.find((s) => s.name === entry.name);
-  if (status === undefined) return undefined;
-  return status.resourceClaimName ?? null;
-}
 
 /** The pod's claims in their order, or why one of them cannot be used. `find` looks one up by name. */
 export function claimsOf(
@@ -17,7 +10,7 @@ export function claimsOf(
   const whose = `${pod.metadata.namespace}/${pod.metadata.name}`;
   const claims: ResourceClaim[] = [];
   for (const entry of pod.spec.resourceClaims ?? []) {
-    const name = claimName(pod, entry);
+    const name = podClaimName(pod, entry);
     if (name === null) continue;
     if (name === undefined) return { problem: `pod "${whose}": ResourceClaim not created yet` };
     const claim = find(name);

@@ -1,6 +1,7 @@
 import { cameEmpty } from "../../codec/empty.ts";
 import type { Container, PodSpec } from "../../generated/core/v1.ts";
 import { dnsLabel, isPortName } from "../../names.ts";
+import { isSidecar } from "../../pod/containers.ts";
 import type { ValidationContext } from "../context.ts";
 import type { FieldErrors } from "../field.ts";
 import { checkEnvironment } from "./environment.ts";
@@ -101,7 +102,7 @@ function checkInitContainers(errors: FieldErrors, path: string, around: Surround
     if (names.has(container.name)) errors.duplicate(`${at}.name`, container.name);
     else if (container.name) names.add(container.name);
     checkHostPorts(errors, path, [container]);
-    const sidecar = container.restartPolicy === "Always";
+    const sidecar = isSidecar(container);
     if (sidecar) checkProbes(errors, at, container, spec);
     else {
       for (const name of ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"] as const) {

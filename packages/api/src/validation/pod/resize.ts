@@ -1,5 +1,6 @@
 import { podQosClass } from "../../defaults/qos.ts";
 import type { Container, Pod, PodSpec, ResourceRequirements } from "../../generated/core/v1.ts";
+import { isSidecar } from "../../pod/containers.ts";
 import type { ValidationContext } from "../context.ts";
 import { type FieldErrors, sameValue } from "../field.ts";
 import { checkMetadataUpdate } from "../metadata.ts";
@@ -56,10 +57,9 @@ function checkOrder(errors: FieldErrors, spec: PodSpec, before: PodSpec): boolea
 }
 
 function checkContainers(errors: FieldErrors, spec: PodSpec, before: PodSpec, anyInit: boolean): void {
-  const sidecar = ({ restartPolicy }: Container): boolean => restartPolicy === "Always";
   const init = spec.initContainers ?? [];
   (before.initContainers ?? []).forEach((container, index) => {
-    if (anyInit || sidecar(container))
+    if (anyInit || isSidecar(container))
       checkRemoved(errors, `spec.initContainers[${index}]`, init[index]!, container);
   });
   before.containers.forEach((container, index) => {
@@ -73,17 +73,18 @@ function checkContainers(errors: FieldErrors, spec: PodSpec, before: PodSpec, an
     const now = init[index]!;
     const at = `spec.initContainers[${index}]`;
     if (sameValue(now, container)) return;
-    if (!anyInit && !sidecar(now)) {
-      errors.forbidden("spec", "resources for non-sidecar init containers are immutable");
+    if (!anyInit && !isSidecar(now)) {
+      errors.forbidden("spec", "resources for non-isSidecar init containers are immutable");
       return;
     }
     if (!sameValue(asBefore(now, container), container)) {
-      errors.forbidden(at, "only cpu and memory resources for init or sidecar containers are mutable");
+      errors.forbidden(at, "only cpu and memory resources for init or isSidecar containers are mutable");
     }
-    if (sidecar(now)) return;
+    if (isSidecar(now)) return;
     for (const { restartPolicy } of now.resizePolicy ?? []) {
       if (restartPolicy !== "RestartContainer") continue;
-      const detail = "non-sidecar init containers with a resize policy of RestartContainer cannot be resized";
+      const detail =
+        "non-isSidecar init containers with a resize policy of RestartContainer cannot be resized";
       errors.forbidden(at, detail);
     }
   });

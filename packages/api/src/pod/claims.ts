@@ -1,0 +1,16 @@
+import type { Pod, PodResourceClaim } from "../generated/core/v1.ts";
+
+/**
+ * The name of the claim that an entry of `spec.resourceClaims` stands for: undefined while it has not been created
+ * from its template yet, null where the status says that none is needed.
+ *
+ * Upstream: k8s.io/dynamic-resource-allocation/resourceclaim, Name.
+ */
+export function podClaimName(
+  pod: { readonly status?: Pick<NonNullable<Pod["status"]>, "resourceClaimStatuses"> | undefined },
+  entry: PodResourceClaim,
+): string | null | undefined {
+  if (entry.resourceClaimName !== undefined) return entry.resourceClaimName;
+  const status = pod.status?.resourceClaimStatuses?.find(({ name }) => name === entry.name);
+  return status === undefined ? undefined : (status.resourceClaimName ?? null);
+}
