@@ -67,7 +67,7 @@ export function formatStore(store: ClusterStore): string {
   return `etcd:${store.endpoints.join(",")}${store.prefix}${query}`;
 }
 
-/** Opens the store; one in an etcd connects with its first use. Throws where a file cannot be read. */
+/** Opens the store; one in an etcd connects with its first use. Throws where a file cannot be read or written. */
 export function openStore(store: ClusterStore, clock: Clock): Store {
   if (store.type === "memory") return memoryStore(clock);
   if (store.type === "etcd") {
@@ -84,8 +84,16 @@ export function openStore(store: ClusterStore, clock: Clock): Store {
       clock,
     );
   }
-  mkdirSync(dirname(store.path), { recursive: true, mode: 0o700 });
-  // Secrets are in it, and SQLite gives its other files the mode of this one.
-  closeSync(openSync(store.path, "a", 0o600));
+  try {
+    mkdirSync(dirname(store.path), { recursive: true, mode: 0o700 });
+    // Secrets are in it, and SQLite gives its other files the mode of this one.
+    closeSync(openSync(store.path, "a", 0o600));
+  } catch (error) {
+    const { message } = error as Error;
+    throw new Error(
+      `${store.path} cannot be opened for writing: ${message}; use another store (--data-dir, --store)`,
+      { cause: error },
+    );
+  }
   return sqliteStore(store.path, clock);
 }

@@ -1,4 +1,8 @@
 import { closeSync, fdatasync, fdatasyncSync, openSync } from "node:fs";
+import { placeCheck } from "./sqlite-file.ts";
+
+/** As `fdatasync` of node:fs. */
+export type Sync = (descriptor: number, done: (error: Error | null) => void) => void;
 
 /**
  * Puts what SQLite has written to its log (WAL) on the disk, beside the event loop: a commit that does so itself would
@@ -6,12 +10,15 @@ import { closeSync, fdatasync, fdatasyncSync, openSync } from "node:fs";
  */
 export class LogSync {
   readonly #path: string;
+  readonly #sync: Sync;
   #descriptor: number | undefined;
+  #checkPlace: (() => void) | undefined;
   #running: Promise<void> | undefined;
 
   /** `path`: that of the database. */
-  constructor(path: string) {
+  constructor(path: string, sync: Sync = fdatasync) {
     this.#path = `${path}-wal`;
+    this.#sync = sync;
   }
 
   get running(): boolean {
@@ -29,11 +36,22 @@ export class LogSync {
     };
     try {
       // The log is there from the first commit until the last connection is closed.
-      this.#descriptor ??= openSync(this.#path, "r+");
-      fdatasync(this.#descriptor, end);
+      this.#descriptor ??= this.#open();
+      this.#sync(this.#descriptor, end);
     } catch (error) {
       setImmediate(end, error as Error);
     }
+  }
+
+  #open(): number {
+    const descriptor = openSync(this.#path, "r+");
+    this.#checkPlace = placeCheck(this.#path);
+    return descriptor;
+  }
+
+  /** Throws StoreFileError if another file, or none, has taken the place of the log since the first sync. */
+  checkPlace(): void {
+    this.#checkPlace?.();
   }
 
   /** Waits for what is under way, and puts the rest there at once. */

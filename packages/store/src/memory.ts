@@ -20,6 +20,7 @@ export function memoryStore(clock: StoreClock): Store {
 }
 
 class MemoryStore implements Store, History {
+  readonly name = "memory";
   readonly #entries = new Map<string, Entry>();
   readonly #expires = new Map<string, number>();
   readonly #clock: StoreClock;

@@ -1,4 +1,6 @@
+import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
+import { fileError, onFile, StoreFileError } from "./sqlite-error.ts";
 
 /** Marks our files, as the format of SQLite provides. */
 const applicationId = 0x44524159;
@@ -33,39 +35,59 @@ export function revisionOf(id: number): number {
   return Math.floor(id / positions);
 }
 
-/** SQLite's own lock on a file beside the store: it goes with the process, however that ends. */
+/** SQLite's own lock on a file beside the store: it goes with the process, however that ends. Throws StoreFileError. */
 export function takeLock(path: string): DatabaseSync {
-  const lock = new DatabaseSync(`${path}.lock`);
+  const file = `${path}.lock`;
+  const lock = onFile(file, () => new DatabaseSync(file));
   try {
     lock.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
     return lock;
   } catch (error) {
     lock.close();
-    throw new Error(`${path} is in use by another process`, { cause: error });
+    const problem = fileError(file, error);
+    // The lock says it of the store.
+    if (problem instanceof StoreFileError && problem.problem === "locked") {
+      throw new StoreFileError("locked", path, error as Error);
+    }
+    throw problem;
   }
 }
 
-/** Opens a file for writing and brings it to the form above. Throws if it is not ours. */
+/** Opens a file for writing and brings it to the form above. Throws if it is not ours, and StoreFileError. */
 export function openFile(path: string): DatabaseSync {
-  const database = new DatabaseSync(path);
+  const database = onFile(path, () => new DatabaseSync(path));
   try {
-    const number = (sql: string): number => Number(Object.values(database.prepare(sql).get() ?? {})[0]);
-    const id = number("PRAGMA application_id");
-    if (id !== applicationId && (id !== 0 || number("SELECT count(*) FROM sqlite_schema") > 0)) {
-      throw new Error(`${path} is a SQLite file, but no store of Dray`);
-    }
-    // NORMAL: a commit is in the log when it returns, and on the disk when `LogSync` has put it there.
-    database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000");
-    const former = number("SELECT count(*) FROM sqlite_schema WHERE name = 'writes'") > 0;
-    // The mark and the tables come in one commit, so that a crash here leaves a file that opens again.
-    database.exec(
-      `BEGIN; PRAGMA application_id = ${applicationId}; ${schema} ${former ? convert : ""} COMMIT`,
-    );
+    onFile(path, () => prepare(database, path));
     return database;
   } catch (error) {
     database.close();
     throw error;
   }
+}
+
+function prepare(database: DatabaseSync, path: string): void {
+  const number = (sql: string): number => Number(Object.values(database.prepare(sql).get() ?? {})[0]);
+  const id = number("PRAGMA application_id");
+  if (id !== applicationId && (id !== 0 || number("SELECT count(*) FROM sqlite_schema") > 0)) {
+    throw new Error(`${path} is a SQLite file, but not a store of Dray; name another`);
+  }
+  // NORMAL: a commit is in the log when it returns, and on the disk when `LogSync` has put it there.
+  database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000");
+  const former = number("SELECT count(*) FROM sqlite_schema WHERE name = 'writes'") > 0;
+  // The mark and the tables come in one commit, so that a crash here leaves a file that opens again.
+  database.exec(`BEGIN; PRAGMA application_id = ${applicationId}; ${schema} ${former ? convert : ""} COMMIT`);
+}
+
+/**
+ * Returns a check that throws StoreFileError if another file, or none, has since taken the place of the one at `path`:
+ * SQLite would go on with a file that nobody finds again.
+ */
+export function placeCheck(path: string): () => void {
+  const opened = statSync(path);
+  return () => {
+    const now = statSync(path, { throwIfNoEntry: false });
+    if (now?.ino !== opened.ino || now.dev !== opened.dev) throw new StoreFileError("gone", path);
+  };
 }
 
 /** From the table that version 0.1 had, with key and revision as its key. */

@@ -92,7 +92,7 @@ test("sqlite: a file that is no store of ours is refused and left alone", () => 
   const other = new DatabaseSync(file);
   other.exec("CREATE TABLE theirs (x)");
   other.close();
-  assert.throws(() => sqliteStore(file, new TestClock()), /no store of Dray/);
+  assert.throws(() => sqliteStore(file, new TestClock()), /not a store of Dray/);
   const text = newFile();
   writeFileSync(text, "these are not the bytes of a database, whatever their length may be".repeat(100));
   assert.throws(() => sqliteStore(text, new TestClock()));

@@ -1,8 +1,10 @@
-import { DatabaseSync, type StatementSync } from "node:sqlite";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setImmediate as turn } from "node:timers/promises";
 import { Expiry, type StoreClock } from "./clock.ts";
 import { LogSync } from "./log-sync.ts";
-import { idOf, openFile, revisionOf, takeLock } from "./sqlite-file.ts";
+import { fileError, onFile, StoreFileError } from "./sqlite-error.ts";
+import { idOf, openFile, placeCheck, revisionOf, takeLock } from "./sqlite-file.ts";
+import { Reader } from "./sqlite-reader.ts";
 import { entryOf, eventOf, type Row, reads } from "./sqlite-rows.ts";
 import {
   CompactedError,
@@ -10,7 +12,6 @@ import {
   checkOperations,
   checkRevision,
   type Entry,
-  endOf,
   type ListOptions,
   type Operation,
   type Store,
@@ -36,17 +37,18 @@ interface Pending {
   reject(error: unknown): void;
 }
 
-class SqliteStore implements Store, History {
+export class SqliteStore implements Store, History {
   readonly #lock: DatabaseSync;
   readonly #writer: DatabaseSync;
-  /** Sees only what is committed, while the writer has a transaction open. */
-  readonly #reader: DatabaseSync;
+  readonly #reader: Reader;
+  readonly name: string;
+  /** Throws where the file is no longer the one at the path. */
+  readonly #checkPlace: () => void;
   readonly #clock: StoreClock;
   readonly #expiry: Expiry;
   readonly #watchers = new Watchers(this);
   readonly #current: StatementSync;
   readonly #insert: StatementSync;
-  readonly #read: Readonly<Record<keyof typeof reads, StatementSync>>;
   readonly #log: LogSync;
   /** Newest revision that is on the disk, newest that is committed, and newest that is applied. */
   #durable: number;
@@ -59,40 +61,38 @@ class SqliteStore implements Store, History {
   #events: StoreEvent[] = [];
   #unsynced: { readonly pending: Pending[]; readonly events: StoreEvent[] } = { pending: [], events: [] };
   #open = false;
+  /** The last sync has failed. */
+  #logIsLost = false;
   #flush: NodeJS.Immediate | undefined;
   #closed = false;
 
-  constructor(path: string, clock: StoreClock) {
+  constructor(path: string, clock: StoreClock, log = new LogSync(path)) {
+    this.name = path;
     this.#clock = clock;
     this.#expiry = new Expiry(clock, (now) => this.#expire(now));
+    this.#log = log;
     this.#lock = takeLock(path);
+    const opened = [this.#lock];
     try {
       this.#writer = openFile(path);
+      opened.push(this.#writer);
+      this.#checkPlace = placeCheck(path);
+      const { compacted, revision } = onFile(path, () => stateOf(this.#writer));
+      this.compacted = compacted;
+      this.#durable = revision;
+      this.#committed = revision;
+      this.#applied = revision;
+      this.#current = this.#writer.prepare(reads.get);
+      this.#insert = this.#writer.prepare(
+        "INSERT INTO changes (id, key, created, previous, expires, value) VALUES (?, ?, ?, ?, ?, ?)",
+      );
+      this.#reader = new Reader(path);
+      const due = this.#reader.nextDue(0);
+      if (due !== undefined) this.#expiry.note(due);
     } catch (error) {
-      this.#lock.close();
+      for (const database of opened) database.close();
       throw error;
     }
-    this.#reader = new DatabaseSync(path, { readOnly: true });
-    const number = (sql: string): number =>
-      Number(Object.values(this.#writer.prepare(sql).get() ?? {})[0] ?? 0);
-    this.compacted = number("SELECT number FROM state WHERE name = 'compacted'");
-    this.#durable = Math.max(
-      revisionOf(number("SELECT max(id) FROM changes")),
-      number("SELECT number FROM state WHERE name = 'revision'"),
-      1,
-    );
-    this.#committed = this.#durable;
-    this.#applied = this.#durable;
-    this.#log = new LogSync(path);
-    this.#current = this.#writer.prepare(reads.get);
-    this.#insert = this.#writer.prepare(
-      "INSERT INTO changes (id, key, created, previous, expires, value) VALUES (?, ?, ?, ?, ?, ?)",
-    );
-    this.#read = Object.fromEntries(
-      Object.entries(reads).map(([name, sql]) => [name, this.#reader.prepare(sql)]),
-    ) as Record<keyof typeof reads, StatementSync>;
-    const due = this.#nextDue(0);
-    if (due !== undefined) this.#expiry.note(due);
   }
 
   async revision(): Promise<number> {
@@ -100,23 +100,18 @@ class SqliteStore implements Store, History {
   }
 
   async get(key: string): Promise<Entry | undefined> {
-    return entryOf(this.#statement("get").get(key, idOf(this.#durable + 1, 0)) as Row | undefined);
+    return this.#reader.get(key, this.#durable);
   }
 
   async list(prefix: string, options: ListOptions = {}) {
-    const { after = "", limit, revision = this.#durable } = options;
+    const { revision = this.#durable } = options;
     if (revision < this.compacted) throw new CompactedError(revision);
     checkRevision(revision, this.#durable);
-    const range = { after, prefix, end: endOf(prefix), before: idOf(revision + 1, 0) };
-    const rows = this.#statement("list").all({ ...range, limit: limit === undefined ? -1 : limit + 1 });
-    const entries = (rows as unknown as Row[]).map((row) => entryOf(row)!);
-    const more = limit !== undefined && entries.length > limit;
-    return { entries: more ? entries.slice(0, limit) : entries, revision, more };
+    return this.#reader.list(prefix, revision, options);
   }
 
   async count(prefix: string): Promise<number> {
-    const range = { after: "", prefix, end: endOf(prefix), before: idOf(this.#durable + 1, 0) };
-    return Number(this.#statement("count").get(range)?.["count"]);
+    return this.#reader.count(prefix, this.#durable);
   }
 
   txn(compare: readonly Compare[], operations: readonly Operation[]): Promise<TxnResult> {
@@ -136,9 +131,10 @@ class SqliteStore implements Store, History {
       const result = this.#apply(compare, operations);
       return new Promise((resolve, reject) => this.#pending.push({ result, resolve, reject }));
     } catch (error) {
+      const failure = fileError(this.name, error);
       // What this turn wrote so far may depend on the failed write: none of it is acknowledged.
-      this.#abandon(error);
-      return Promise.reject(error);
+      this.#abandon(failure);
+      return Promise.reject(failure);
     }
   }
 
@@ -168,21 +164,7 @@ class SqliteStore implements Store, History {
   }
 
   eventsAfter(prefix: string, from: number, limit: number): readonly StoreEvent[] {
-    // The change at which a page is full; all of its revision belongs to the page.
-    const full = this.#statement("span").get(idOf(from + 1, 0), prefix, endOf(prefix), limit - 1);
-    const last = full === undefined ? this.#durable : revisionOf(Number(full["id"]));
-    const rows = this.#statement("events").all(idOf(from + 1, 0), idOf(last + 1, 0)) as unknown[];
-    return (rows as Row[])
-      .filter((row) => row.key.startsWith(prefix))
-      .map((row) => {
-        const previous = row.previous === 0 ? undefined : this.#statement("at").get(row.previous);
-        return eventOf(row, entryOf(previous as Row | undefined));
-      });
-  }
-
-  #statement(name: keyof typeof reads): StatementSync {
-    if (this.#closed) throw new Error("the store is closed");
-    return this.#read[name];
+    return this.#reader.eventsAfter(prefix, from, limit, this.#durable);
   }
 
   #apply(compare: readonly Compare[], operations: readonly Operation[]): TxnResult {
@@ -222,15 +204,16 @@ class SqliteStore implements Store, History {
     if (!this.#open) return;
     clearImmediate(this.#flush);
     try {
+      this.#checkPlaces();
       this.#writer.exec("COMMIT");
     } catch (error) {
-      this.#abandon(error);
+      this.#abandon(fileError(this.name, error));
       return;
     }
     this.#open = false;
     this.#committed = this.#applied;
-    this.#unsynced.pending.push(...this.#pending);
-    this.#unsynced.events.push(...this.#events);
+    const { pending, events } = this.#unsynced;
+    this.#unsynced = { pending: pending.concat(this.#pending), events: events.concat(this.#events) };
     this.#pending = [];
     this.#events = [];
     if (!this.#log.running) this.#sync();
@@ -240,12 +223,29 @@ class SqliteStore implements Store, History {
     const { pending, events } = this.#unsynced;
     const revision = this.#committed;
     this.#unsynced = { pending: [], events: [] };
-    this.#log.start((error) => {
+    this.#log.start((failure) => {
+      const error = failure === null ? this.#moveLog() : fileError(this.name, failure);
+      this.#logIsLost = error !== null;
       this.#settle(error, { pending, events }, revision);
       if (this.#closed) return;
       this.#commit();
       if (!this.#log.running && this.#unsynced.pending.length > 0) this.#sync();
     });
+  }
+
+  /**
+   * After a sync that failed, the system may take for written what never came to the disk (fsync(2), Linux 4.16 and
+   * later: an error is reported once). What is in the log then counts only when it is in the file itself.
+   */
+  #moveLog(): Error | null {
+    if (!this.#logIsLost) return null;
+    try {
+      this.#commit();
+      const moved = this.#writer.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+      return moved?.["busy"] === 0 ? null : new StoreFileError("failing", this.name);
+    } catch (error) {
+      return fileError(this.name, error);
+    }
   }
 
   /** Acknowledges what is on the disk. Where it could not be put there the file has it all the same. */
@@ -268,6 +268,11 @@ class SqliteStore implements Store, History {
     this.#pending = [];
     for (const { reject } of pending) reject(error);
     this.#rollBack();
+  }
+
+  #checkPlaces(): void {
+    this.#checkPlace();
+    this.#log.checkPlace();
   }
 
   #rollBack(): void {
@@ -312,29 +317,41 @@ class SqliteStore implements Store, History {
   /** A commit of its own, after what this turn has written so far. */
   #transaction(work: () => void): void {
     this.#commit();
-    this.#writer.exec("BEGIN IMMEDIATE");
     try {
+      this.#checkPlaces();
+      this.#writer.exec("BEGIN IMMEDIATE");
       work();
       this.#writer.exec("COMMIT");
     } catch (error) {
       this.#rollBack();
-      throw error;
+      throw fileError(this.name, error);
     }
   }
 
   #expire(now: number): number | undefined {
-    const rows = this.#statement("due").all(now) as unknown as { key: string; id: number }[];
-    for (const { key, id } of rows) {
-      // Fails where the key was written again since: that write decides.
-      this.txn([{ key, modRevision: revisionOf(id) }], [{ type: "delete", key }]).catch(() =>
-        this.#expiry.note(now),
-      );
+    try {
+      for (const { key, id } of this.#reader.due(now)) {
+        // Fails where the key was written again since: that write decides.
+        this.txn([{ key, modRevision: revisionOf(id) }], [{ type: "delete", key }]).catch(() =>
+          this.#expiry.note(now),
+        );
+      }
+      return this.#reader.nextDue(now);
+    } catch {
+      // The file cannot be read: writes say so. What is due stays until it can.
+      return now;
     }
-    return this.#nextDue(now);
   }
+}
 
-  #nextDue(after: number): number | undefined {
-    const due = this.#statement("nextDue").get(after)?.["due"];
-    return due === null ? undefined : Number(due);
-  }
+function stateOf(database: DatabaseSync): { readonly compacted: number; readonly revision: number } {
+  const number = (sql: string): number => Number(Object.values(database.prepare(sql).get() ?? {})[0] ?? 0);
+  return {
+    compacted: number("SELECT number FROM state WHERE name = 'compacted'"),
+    revision: Math.max(
+      revisionOf(number("SELECT max(id) FROM changes")),
+      number("SELECT number FROM state WHERE name = 'revision'"),
+      1,
+    ),
+  };
 }

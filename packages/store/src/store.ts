@@ -59,6 +59,8 @@ export const operationLimit = 128;
  * readers and watchers see only durable ones. Writes of one turn of the event loop share one durable commit.
  */
 export interface Store {
+  /** Which store it is, for people: a path, URLs, or `memory`. */
+  readonly name: string;
   /** The newest durable revision. */
   revision(): Promise<number>;
   get(key: string): Promise<Entry | undefined>;

@@ -15,6 +15,7 @@ const put = (name: string): Operation => ({
 /** A store with some methods of its own. */
 function altered(inner: Store, methods: Partial<Store>): Store {
   return {
+    name: inner.name,
     revision: () => inner.revision(),
     get: (key) => inner.get(key),
     list: (prefix, options) => inner.list(prefix, options),

@@ -4,15 +4,22 @@ import type { CacheEvent } from "./history.ts";
 import { deepFreeze, parseStored } from "./json.ts";
 import { shareFields } from "./shared-fields.ts";
 
-/** The object in a value of the store. Throws an error that names the key if there is none. */
+/** A value of the store that is not an object of Kubernetes. */
+export class StoredValueError extends Error {
+  override readonly name = "StoredValueError";
+}
+
+/** The object in a value of the store. Throws StoredValueError, which names the key. */
 export function readStored(key: string, value: string): KubeObject {
   try {
     const object = parseStored(value);
     if (typeof object.metadata === "object") return object;
   } catch (error) {
-    throw new Error(`the store has no object in JSON at ${key}`, { cause: error });
+    throw new StoredValueError(`the value at ${key} is not an object in JSON: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
-  throw new Error(`the store has no object at ${key}`);
+  throw new StoredValueError(`the value at ${key} is not an object: it has no metadata`);
 }
 
 /** What a cache is told of an event. An object that is deleted appears as it was, at the revision of the deletion. */

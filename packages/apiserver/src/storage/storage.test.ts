@@ -41,6 +41,7 @@ class TestClock implements Clock {
 
 /** A store that can be taken away and given back. */
 class UnsteadyStore implements Store {
+  readonly name = "unsteady";
   readonly #store: Store;
   readonly #watches = new Set<AbortController>();
   /** What everything fails with while it is set. */
@@ -273,7 +274,10 @@ test("what is no object is not shown, and a server does not start on it", async 
   assert.deepEqual(seen, ["ADDED a 1", "DELETED a 1", "ADDED b 1"]);
   await storage.close();
   const again = new Storage(inner, clock, silentLog, JSON.stringify);
-  await assert.rejects(again.start(), /no object in JSON at \/registry\/configmaps\/default\/a/);
+  await assert.rejects(
+    again.start(),
+    /^Error: the store memory is damaged: the value at \/registry\/configmaps\/default\/a is not an object in JSON: .*; restore /s,
+  );
 });
 
 test("an object is refused where it is too large for etcd, counted as what kube-apiserver stores", async () => {

@@ -9,7 +9,7 @@ import {
   type TxnResult,
 } from "@dray/store";
 import { ResourceCache, type Stored } from "./cache.ts";
-import { changeOf, readStored, withRevision } from "./change.ts";
+import { changeOf, readStored, StoredValueError, withRevision } from "./change.ts";
 import { Compaction } from "./compaction.ts";
 import { differences } from "./differences.ts";
 import { lagging, writeFailure } from "./failures.ts";
@@ -57,8 +57,26 @@ export class Storage {
     this.#compaction = new Compaction(store, clock, log, this.#stop.signal);
   }
 
-  /** Reads everything and what lately happened, then follows the store. */
+  /**
+   * Reads everything and what lately happened, then follows the store. Rejects if the store cannot be read, or holds
+   * what is not an object: to go on without that object could let controllers delete what belongs to it.
+   */
   async start(): Promise<void> {
+    try {
+      await this.#load();
+    } catch (error) {
+      if (!(error instanceof StoredValueError)) throw error;
+      const advice =
+        "restore the store from a copy, remove that key, or use another store (--data-dir, --store)";
+      throw new Error(`the store ${this.#store.name} is damaged: ${error.message}; ${advice}`, {
+        cause: error,
+      });
+    }
+    this.#ended = Promise.all([this.#follow(), this.#health.watch()]);
+    this.#compaction.start(() => this.revision);
+  }
+
+  async #load(): Promise<void> {
     const { entries, revision } = await this.#store.list(registryPrefix);
     this.#progress.reset(revision);
     for (const { key, value, modRevision } of entries) {
@@ -68,8 +86,6 @@ export class Storage {
       cache.load({ key, object, revision: modRevision });
     }
     await this.#remember(entries);
-    this.#ended = Promise.all([this.#follow(), this.#health.watch()]);
-    this.#compaction.start(() => this.revision);
   }
 
   /** Fills the histories, so that watches may begin before this server did. */

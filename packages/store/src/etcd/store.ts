@@ -37,6 +37,7 @@ const pageSize = 500;
 type KeyValue = Of<(typeof range)["response"]>["kvs"][number];
 
 class EtcdStore implements Store {
+  readonly name: string;
   readonly #prefix: string;
   readonly #connection: Connection;
   readonly #leases: Leases;
@@ -44,6 +45,7 @@ class EtcdStore implements Store {
 
   constructor(options: EtcdOptions, clock: StoreClock) {
     this.#prefix = options.prefix ?? "";
+    this.name = options.endpoints.join(",") + this.#prefix;
     this.#connection = new Connection(options);
     this.#leases = new Leases(this.#connection, clock);
   }

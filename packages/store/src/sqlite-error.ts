@@ -1,0 +1,67 @@
+/** Why the file of a store cannot be used. */
+export type FileProblem = "full" | "damaged" | "readOnly" | "locked" | "notOpened" | "failing" | "gone";
+
+/** The file of a store cannot be read or written. Its text names the file and says what to do. */
+export class StoreFileError extends Error {
+  override readonly name = "StoreFileError";
+  readonly problem: FileProblem;
+  readonly path: string;
+
+  constructor(problem: FileProblem, path: string, cause?: Error) {
+    const why = cause === undefined ? "" : `: ${cause.message}`;
+    super(`${path} ${texts[problem]}${why}; ${advice[problem]}`, { cause });
+    this.problem = problem;
+    this.path = path;
+  }
+}
+
+const texts: Readonly<Record<FileProblem, string>> = {
+  full: "cannot be written, nothing was stored",
+  damaged: "is damaged",
+  readOnly: "cannot be written",
+  locked: "is in use by another process",
+  notOpened: "cannot be opened",
+  failing: "cannot be read or written",
+  gone: "was removed or replaced while it was in use, nothing was stored",
+};
+
+const another = "use another store (--data-dir, --store)";
+const advice: Readonly<Record<FileProblem, string>> = {
+  full: "make room on its disk",
+  damaged: `restore it from a copy (with the -wal file of that copy, or none), or ${another}`,
+  readOnly: `make the file and its folder writable, or ${another}`,
+  locked: `end that process, or ${another}`,
+  notOpened: `it has to be a file in a folder that can be written; ${another}`,
+  failing: `see to its disk, or ${another}`,
+  gone: "put it back if you moved it, or stop this process and start it again with what is there now",
+};
+
+/** Primary result codes of SQLite (sqlite3.h). */
+const problems: ReadonlyMap<number, FileProblem> = new Map([
+  [5, "locked"],
+  [6, "locked"],
+  [8, "readOnly"],
+  [10, "failing"],
+  [11, "damaged"],
+  [13, "full"],
+  [14, "notOpened"],
+  [26, "damaged"],
+]);
+
+/** What SQLite says about the file; every other error is as it was. */
+export function fileError(path: string, error: unknown): Error {
+  if (error instanceof StoreFileError || !(error instanceof Error)) return error as Error;
+  const { errcode } = error as { errcode?: number };
+  // The upper bits of an extended code say where it happened.
+  const problem = errcode === undefined ? undefined : problems.get(errcode & 0xff);
+  return problem === undefined ? error : new StoreFileError(problem, path, error);
+}
+
+/** Does `work` on the file. Throws StoreFileError. */
+export function onFile<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw fileError(path, error);
+  }
+}
