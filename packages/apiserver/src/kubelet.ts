@@ -5,25 +5,52 @@ import type { Node } from "@dray/api/core/v1";
 import type { ApiRequest, ApiResponse } from "@dray/client";
 import { serverError } from "./response.ts";
 
-/** How the API server shows itself to kubelets, and by which authority it knows them. All PEM. */
+/**
+ * How the API server connects to kubelets. PEM texts.
+ *
+ * Upstream: pkg/kubelet/client/kubelet_client.go, KubeletClientConfig
+ */
 export interface KubeletClient {
-  readonly certificate: string;
-  readonly key: string;
-  readonly authority: string;
+  /** The client certificate (--kubelet-client-certificate), with `key`; without it the server presents none. */
+  readonly certificate?: string;
+  readonly key?: string;
+  /** Signs the serving certificates of kubelets (--kubelet-certificate-authority); without it they are not verified. */
+  readonly authority?: string;
+  /** Which of a node's addresses is used: the first type that it has (--kubelet-preferred-address-types). */
+  readonly addressTypes?: readonly string[];
 }
 
-/** Kinds of addresses in the order in which they are tried (--kubelet-preferred-address-types). */
-const addressTypes = ["Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"];
+/**
+ * Default order of address types. Upstream's begins with Hostname; kubeadm and kind set this one, since the machine of
+ * the API server often cannot resolve the names of nodes.
+ */
+const defaultAddressTypes = ["InternalIP", "ExternalIP", "Hostname", "InternalDNS", "ExternalDNS"];
 
-/** The port of a kubelet that does not say another. */
+/** Options of node:tls for a connection to a kubelet. */
+export function tlsOf({ certificate, key, authority }: KubeletClient): TLSOptions {
+  return {
+    ...(certificate === undefined || key === undefined ? {} : { cert: certificate, key }),
+    ...(authority === undefined ? { rejectUnauthorized: false } : { ca: authority }),
+  };
+}
+
+interface TLSOptions {
+  readonly cert?: string;
+  readonly key?: string;
+  readonly ca?: string;
+  readonly rejectUnauthorized?: false;
+}
+
+/** Port of a kubelet whose node reports none. */
 const kubeletPort = 10_250;
 
-/** Where the kubelet of a node listens. Throws 500 for a node that does not say. */
-export function kubeletAddress(node: Node): { readonly host: string; readonly port: number } {
+/** Returns where the kubelet of a node listens. Throws 500 if the node has no address of the preferred types. */
+export function kubeletAddress(
+  { addressTypes = defaultAddressTypes }: KubeletClient,
+  node: Node,
+): { readonly host: string; readonly port: number } {
   const addresses = node.status?.addresses ?? [];
-  // An address is reachable as it stands; a name may not be known on this machine.
-  const preferred = ["InternalIP", "ExternalIP", ...addressTypes];
-  const host = preferred
+  const host = addressTypes
     .map((type) => addresses.find((address) => address.type === type)?.address)
     .find((address) => address !== undefined);
   if (host === undefined) {
@@ -40,7 +67,7 @@ export interface Target {
   readonly host: string;
   /** That of the scheme if empty. */
   readonly port: string;
-  /** Shown to a kubelet. */
+  /** Set for a kubelet. Certificates of other servers are not verified. */
   readonly client?: KubeletClient;
 }
 
@@ -64,10 +91,6 @@ export async function forward(target: Target, sent: ApiRequest, path: string): P
   const secure = scheme === "https";
   // node:http brings all of fetch with it, which is a good part of a start.
   const send = secure ? request : (await import("node:http")).request;
-  const identity =
-    client === undefined
-      ? { rejectUnauthorized: false }
-      : { cert: client.certificate, key: client.key, ca: client.authority };
   return new Promise((resolve, reject) => {
     const call = send({
       host,
@@ -76,7 +99,7 @@ export async function forward(target: Target, sent: ApiRequest, path: string): P
       path: path || "/",
       headers,
       signal: sent.signal,
-      ...(secure ? identity : {}),
+      ...(secure ? tlsOf(client ?? {}) : {}),
     });
     call.once("error", (error: NodeJS.ErrnoException) => {
       const why = `error trying to reach service: ${dialError(error, host, port || (secure ? "443" : "80"))}`;
@@ -119,8 +142,19 @@ const causes: Readonly<Record<string, string>> = {
   ETIMEDOUT: "connection timed out",
 };
 
-/** A failed connection in the words of Go. */
+/** OpenSSL's names of what Go calls an unknown authority. */
+const unknownAuthority = new Set([
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+]);
+
+/** Returns Go's text for a connection that failed. */
 export function dialError({ code = "", message }: NodeJS.ErrnoException, host: string, port: string): string {
+  if (unknownAuthority.has(code))
+    return "tls: failed to verify certificate: x509: certificate signed by unknown authority";
   const cause = causes[code];
   return cause === undefined ? message : `dial tcp ${host}:${port}: connect: ${cause}`;
 }
@@ -133,16 +167,14 @@ export function containerLogs(
   query: URLSearchParams,
   signal: AbortSignal,
 ): Promise<ApiResponse> {
-  const { host, port } = kubeletAddress(node);
+  const { host, port } = kubeletAddress(client, node);
   const path = container.split("/").map(encodeURIComponent).join("/");
   return new Promise((resolve, reject) => {
     const call = request({
       host,
       port,
       path: `/containerLogs/${path}?${query}`,
-      cert: client.certificate,
-      key: client.key,
-      ca: client.authority,
+      ...tlsOf(client),
       signal,
     });
     call.once("error", (error: NodeJS.ErrnoException) => {

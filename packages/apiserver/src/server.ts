@@ -73,7 +73,7 @@ export interface ServerOptions {
   readonly tokens?: readonly TokenEntry[];
   /** True (the default): who has no credentials is system:anonymous. */
   readonly anonymous?: boolean;
-  /** How the server shows itself to kubelets. */
+  /** How the server connects to kubelets. */
   readonly kubelet?: KubeletClient;
   /** How many requests that only read, and how many others, are worked on at the same time; 0 is no limit. */
   readonly maxRequestsInFlight?: number;
@@ -371,7 +371,7 @@ class Server implements ApiServer {
       tokens: this.#tokens,
       authenticator: this.#authenticator,
       resources: this.#resources.byPath,
-      ...(this.#options.kubelet ? { kubelet: this.#options.kubelet } : {}),
+      kubelet: this.#options.kubelet ?? {},
       warnings,
     };
     return route(context);

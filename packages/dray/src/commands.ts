@@ -223,6 +223,20 @@ Exit codes: 0 every pod has a node (whatever the warnings say), 1 one does not f
       "--advertise-address <address>",
       "where the service kubernetes finds the server (default: the bind address, or that of this machine)",
     )
+    .option(
+      "--kubelet-certificate-authority <file>",
+      "authorities of the kubelets' serving certificates (default: these are not verified)",
+    )
+    .option(
+      "--kubelet-client-certificate <file>",
+      "client certificate for kubelets, with --kubelet-client-key (default: our own)",
+    )
+    .option("--kubelet-client-key <file>", "its key")
+    .option(
+      "--kubelet-preferred-address-types <types>",
+      "order in which a node's addresses are tried (default: InternalIP,ExternalIP,Hostname,InternalDNS,ExternalDNS)",
+    )
+    .option("--kubelet-timeout <duration>", "accepted, and without effect, as in kube-apiserver")
     .option("--request-timeout <duration>", "what a request may take: 1m0s, 90s, ... (default: 1m0s)")
     .option("--max-requests-inflight <count>", "reads worked on at a time; 0: any number (default: 400)")
     .option(

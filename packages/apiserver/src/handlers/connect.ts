@@ -72,8 +72,8 @@ export async function streamFromPod(context: Context): Promise<ApiResponse> {
 }
 
 function kubeletTarget({ kubelet }: Context, node: Node): Target {
-  const { host, port } = kubeletAddress(node);
-  return { scheme: "https", host, port: String(port), ...(kubelet === undefined ? {} : { client: kubelet }) };
+  const { host, port } = kubeletAddress(kubelet, node);
+  return { scheme: "https", host, port: String(port), client: kubelet };
 }
 
 /** Where a kubelet serves it, with its own names of the options. */

@@ -27,7 +27,7 @@ export interface Context {
   readonly authenticator: Authenticator;
   /** All that is served, by `group/version/resource`. */
   readonly resources: ReadonlyMap<string, ServedResource>;
-  readonly kubelet?: KubeletClient;
+  readonly kubelet: KubeletClient;
   /** Texts of Warning headers; handlers add to it. */
   readonly warnings: Set<string>;
 }

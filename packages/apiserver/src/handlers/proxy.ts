@@ -15,7 +15,7 @@ export async function proxy(context: Context, rest: readonly string[]): Promise<
   const { info, served, request } = context;
   const path = info.path.endsWith("/proxy") ? "" : `/${rest.join("/")}`;
   await admitConnection(context, path === "" ? {} : { path });
-  const target = targets[served.resource]!(context, reference(context));
+  const target = await targets[served.resource]!(context, reference(context));
   const mark = request.url.indexOf("?");
   const query = mark < 0 ? "" : request.url.slice(mark);
   if (isUpgrade(request)) {
@@ -48,7 +48,9 @@ function reference({ info, served }: Context): Reference {
   return { scheme: scheme!, name, port: port! };
 }
 
-const targets: Readonly<Record<string, (context: Context, reference: Reference) => Target>> = {
+const targets: Readonly<
+  Record<string, (context: Context, reference: Reference) => Target | Promise<Target>>
+> = {
   pods(context, { scheme, name, port }) {
     const { info, served, registry } = context;
     const pod = registry.need(served, info.namespace, name).object as Pod;
@@ -58,17 +60,12 @@ const targets: Readonly<Record<string, (context: Context, reference: Reference) 
     return { scheme, host, port: port || (first === undefined ? "" : String(first)) };
   },
   services: serviceTarget,
-  nodes(context, { scheme, name, port }) {
-    const kubelet = kubeletAddress(nodeOf(context, name));
-    checkReachable(kubelet.host);
+  async nodes(context, { scheme, name, port }) {
+    const client = context.kubelet;
+    const kubelet = kubeletAddress(client, nodeOf(context, name));
+    for (const address of await addressesOf(kubelet.host)) checkReachable(address);
     if (port === "" || port === String(kubelet.port)) {
-      const client = context.kubelet;
-      return {
-        scheme: "https",
-        host: kubelet.host,
-        port: String(kubelet.port),
-        ...(client === undefined ? {} : { client }),
-      };
+      return { scheme: "https", host: kubelet.host, port: String(kubelet.port), client };
     }
     return { scheme, host: kubelet.host, port };
   },
@@ -102,7 +99,20 @@ function serviceTarget(context: Context, { scheme, name, port }: Reference): Tar
   return { scheme, ...one };
 }
 
-/** Addresses of this machine, and those that are none, are not for clients. Throws 400. */
+/**
+ * Resolves the name of a node. Throws 400 if it has no address.
+ *
+ * Upstream: pkg/registry/core/node/strategy.go, isProxyableHostname
+ */
+async function addressesOf(host: string): Promise<readonly string[]> {
+  if (isIP(host) !== 0) return [host];
+  const { lookup } = await import("node:dns/promises");
+  const found = await lookup(host, { all: true }).catch(() => []);
+  if (found.length === 0) throw StatusError.of("BadRequest", `lookup ${host}: no such host`);
+  return found.map(({ address }) => address);
+}
+
+/** Refuses addresses of this machine, and invalid ones. Throws 400. */
 function checkReachable(host: string): void {
   const local =
     /^(0\.0\.0\.0$|127\.|169\.254\.|2(2[4-9]|3\d)\.|255\.255\.255\.255$)|^(::|::1|fe80:.*|ff.*)$/i;

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import type { Duplex } from "node:stream";
 import type { ApiResponse } from "@dray/client";
-import { dialError, type Target } from "../kubelet.ts";
+import { dialError, type Target, tlsOf } from "../kubelet.ts";
 import { serverError } from "../response.ts";
 
 /** What another server says to a request to upgrade. */
@@ -38,10 +38,6 @@ export async function askForUpgrade(
 ): Promise<BackendAnswer> {
   const secure = scheme === "https";
   const { request } = await (secure ? import("node:https") : import("node:http"));
-  const identity =
-    client === undefined
-      ? { rejectUnauthorized: false }
-      : { cert: client.certificate, key: client.key, ca: client.authority };
   const portNumber = port || (secure ? "443" : "80");
   return new Promise((resolve, reject) => {
     const call = request({
@@ -53,10 +49,13 @@ export async function askForUpgrade(
       signal,
       agent: false,
       // The header Host is the client's; the certificate is that of the server.
-      ...(secure ? { ...identity, servername: isIP(host) === 0 ? host : "" } : {}),
+      ...(secure ? { ...tlsOf(client ?? {}), servername: isIP(host) === 0 ? host : "" } : {}),
     });
     let connected = false;
-    call.once("socket", (socket) => socket.once("connect", () => (connected = true)));
+    // Go's dial includes the handshake.
+    call.once("socket", (socket) =>
+      socket.once(secure ? "secureConnect" : "connect", () => (connected = true)),
+    );
     call.on("error", (error: NodeJS.ErrnoException & { rawPacket?: Buffer }) => {
       reject(new NoAnswer(connected ? brokenOff(error) : dialError(error, host, portNumber), connected));
     });

@@ -1,4 +1,4 @@
-/** For tests: a kubelet that serves nothing but streams, an API server with a pod on its node, and clients of it. */
+/** For tests: a kubelet that serves streams and one log, an API server with a pod on its node, and clients of it. */
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { createServer, request } from "node:https";
@@ -15,7 +15,7 @@ import {
   webSocketRemoteCommandProtocols,
 } from "@dray/streams";
 import { WebSocket } from "ws";
-import { createAuthority, issueCertificate } from "../index.ts";
+import { createAuthority, issueCertificate, type KubeletClient } from "../index.ts";
 import { adminToken, type TestServer, testServer } from "../test-server.ts";
 
 const now = Date.now();
@@ -57,8 +57,15 @@ export type Upgraded =
 
 export const pod = "/api/v1/namespaces/default/pods/p";
 
+/** What the server connects with unless a test says otherwise. */
+export const kubeletClient: KubeletClient = { ...clientPair, authority: authority.certificate };
+
 /** A server that listens, and the kubelet of its node n1, where pod p with container c is. */
-export async function streams(t: TestContext, behaviour: KubeletBehaviour): Promise<Streams> {
+export async function streams(
+  t: TestContext,
+  behaviour: KubeletBehaviour,
+  client: KubeletClient = kubeletClient,
+): Promise<Streams> {
   const asked: string[] = [];
   const seenHeaders: IncomingMessage["headers"][] = [];
   const connections = new Set<Duplex>();
@@ -79,11 +86,12 @@ export async function streams(t: TestContext, behaviour: KubeletBehaviour): Prom
     if (refusal !== undefined) socket.end(refusal);
     else answer(asking, socket, head, behaviour).catch(() => socket.destroy());
   });
+  kubelet.on("request", (_, response) => response.end("a line\n"));
   kubelet.listen(0, "127.0.0.1");
   await once(kubelet, "listening");
   const { port } = kubelet.address() as AddressInfo;
   const tested = await testServer({
-    kubelet: { ...clientPair, authority: authority.certificate },
+    kubelet: client,
     disabledAdmissionPlugins: ["ServiceAccount"],
     serving: { ...serverPair, clientAuthority: authority.certificate },
   });

@@ -34,6 +34,23 @@ const mistakes: readonly [flags: UpstreamFlags, message: RegExp][] = [
     /both name Priority$/,
   ],
   [{ anonymousAuth: "no" }, /^--anonymous-auth no: must be true or false$/],
+  [
+    { kubeletClientCertificate: "a" },
+    /^--kubelet-client-certificate and --kubelet-client-key must be given together$/,
+  ],
+  [
+    { kubeletCertificateAuthority: "package.json" },
+    /^--kubelet-certificate-authority package.json: must hold certificates in PEM form: /,
+  ],
+  [
+    { kubeletClientCertificate: "package.json", kubeletClientKey: "package.json" },
+    /^--kubelet-client-key package.json: must hold a private key in PEM form: /,
+  ],
+  [
+    { kubeletPreferredAddressTypes: "InternalIP,Name" },
+    /^--kubelet-preferred-address-types "Name": must be among Hostname, InternalDNS, /,
+  ],
+  [{ kubeletTimeout: "soon" }, /^--kubelet-timeout soon: must be a duration above 0/],
   [{ tlsPrivateKeyFile: "a" }, /^--tls-cert-file and --tls-private-key-file must be given together$/],
   [{ tokenAuthFile: "none" }, /^--token-auth-file none: cannot be read: ENOENT/],
   [{ clientCaFile: "package.json" }, /^--client-ca-file package.json: must hold certificates in PEM form: /],
@@ -81,6 +98,27 @@ test("ranges, keys and durations are read as kube-apiserver reads them", () =>
     assert.deepEqual(options.server.serviceRanges, ["10.96.0.0/16", "fd00::/112"]);
     assert.deepEqual(options.server.nodePorts, { first: 30_000, last: 30_099 });
     assert.equal(options.server.requestTimeout, 60_500);
+  }));
+
+test("kubelets are reached with the files and in the order that the flags name", () =>
+  inFolder(async (folder) => {
+    const now = Date.now();
+    const authority = await createAuthority("kubelets", now);
+    const own = await issueCertificate(authority, { commonName: "me", usages: ["client"] }, now);
+    const file = (name: string, text: string): string => {
+      writeFileSync(join(folder, name), text);
+      return join(folder, name);
+    };
+    const { kubelet } = upstreamOptions({
+      kubeletCertificateAuthority: file("ca", authority.certificate),
+      kubeletClientCertificate: file("crt", own.certificate),
+      kubeletClientKey: file("key", own.key),
+      kubeletPreferredAddressTypes: "Hostname, InternalIP",
+      kubeletTimeout: "5s",
+    });
+    const addressTypes = ["Hostname", "InternalIP"];
+    assert.deepEqual(kubelet, { ...own, authority: authority.certificate, addressTypes });
+    assert.deepEqual(upstreamOptions({}).kubelet, {});
   }));
 
 test("a runtime configuration names stages, versions and resources that there are", () => {

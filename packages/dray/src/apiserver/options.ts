@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { ServerOptions } from "@dray/apiserver";
+import type { KubeletClient, ServerOptions } from "@dray/apiserver";
 import { UsageError } from "../failure.ts";
 import { truth, wholeNumber } from "../options.ts";
 import { checkedAddress, portRangeOf, rangesOf } from "./addresses.ts";
@@ -22,6 +22,11 @@ export interface UpstreamFlags {
   readonly serviceClusterIpRange?: string;
   readonly serviceNodePortRange?: string;
   readonly advertiseAddress?: string;
+  readonly kubeletCertificateAuthority?: string;
+  readonly kubeletClientCertificate?: string;
+  readonly kubeletClientKey?: string;
+  readonly kubeletPreferredAddressTypes?: string;
+  readonly kubeletTimeout?: string;
   readonly requestTimeout?: string;
   readonly maxRequestsInflight?: string;
   readonly maxMutatingRequestsInflight?: string;
@@ -45,6 +50,8 @@ export interface UpstreamOptions {
   readonly clientAuthority?: string;
   /** These take the place of our own. */
   readonly serving?: { readonly certificate: string; readonly key: string };
+  /** A client certificate takes the place of our own. */
+  readonly kubelet: KubeletClient;
   readonly serviceAccounts: {
     readonly key?: string;
     readonly issuer?: string;
@@ -58,7 +65,10 @@ export function upstreamOptions(flags: UpstreamFlags): UpstreamOptions {
   const clientAuthority = contents("--client-ca-file", flags.clientCaFile);
   if (clientAuthority !== undefined)
     check("--client-ca-file", flags.clientCaFile, () => new X509Certificate(clientAuthority));
-  const serving = servingPair(flags.tlsCertFile, flags.tlsPrivateKeyFile);
+  const serving = keyPair(
+    { flag: "--tls-cert-file", file: flags.tlsCertFile },
+    { flag: "--tls-private-key-file", file: flags.tlsPrivateKeyFile },
+  );
   const keyFile = flags.serviceAccountSigningKeyFile;
   const key = contents("--service-account-signing-key-file", keyFile);
   if (key !== undefined) check("--service-account-signing-key-file", keyFile, () => createPrivateKey(key));
@@ -90,6 +100,7 @@ export function upstreamOptions(flags: UpstreamFlags): UpstreamOptions {
     ...(advertiseAddress === undefined ? {} : { advertiseAddress }),
     ...(clientAuthority === undefined ? {} : { clientAuthority }),
     ...(serving === undefined ? {} : { serving }),
+    kubelet: kubeletClient(flags),
     serviceAccounts: {
       ...(key === undefined ? {} : { key }),
       verificationKeys,
@@ -117,7 +128,7 @@ function check(flag: string, file: string | undefined, parse: () => unknown): vo
     parse();
   } catch (error) {
     const key = flag === "--service-account-key-file" ? "keys" : "a private key";
-    const wanted = flag.endsWith("key-file") ? key : "certificates";
+    const wanted = /key(-file)?$/.test(flag) ? key : "certificates";
     throw new UsageError(`${flag} ${file}: must hold ${wanted} in PEM form: ${(error as Error).message}`);
   }
 }
@@ -152,21 +163,53 @@ function durationOf(flag: string, text: string | undefined): number | undefined 
   return milliseconds;
 }
 
-function servingPair(
-  certFile: string | undefined,
-  keyFile: string | undefined,
+interface FileFlag {
+  readonly flag: string;
+  readonly file: string | undefined;
+}
+
+/** A certificate and its key. Undefined without the flags. */
+function keyPair(
+  certificateFlag: FileFlag,
+  keyFlag: FileFlag,
 ): { certificate: string; key: string } | undefined {
-  if ((certFile === undefined) !== (keyFile === undefined))
-    throw new UsageError("--tls-cert-file and --tls-private-key-file must be given together");
-  const certificate = contents("--tls-cert-file", certFile);
-  const key = contents("--tls-private-key-file", keyFile);
+  if ((certificateFlag.file === undefined) !== (keyFlag.file === undefined))
+    throw new UsageError(`${certificateFlag.flag} and ${keyFlag.flag} must be given together`);
+  const certificate = contents(certificateFlag.flag, certificateFlag.file);
+  const key = contents(keyFlag.flag, keyFlag.file);
   if (certificate === undefined || key === undefined) return undefined;
-  check("--tls-private-key-file", keyFile, () => createPrivateKey(key));
-  check("--tls-cert-file", certFile, () => {
+  check(keyFlag.flag, keyFlag.file, () => createPrivateKey(key));
+  check(certificateFlag.flag, certificateFlag.file, () => {
     if (!new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key)))
-      throw new Error(`the key in ${keyFile} is of another certificate`);
+      throw new Error(`the key in ${keyFlag.file} is of another certificate`);
   });
   return { certificate, key };
+}
+
+const addressTypes = ["Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"];
+
+/** Upstream: cmd/kube-apiserver/app/options/options.go; the timeout is read there, and not used. */
+function kubeletClient(flags: UpstreamFlags): KubeletClient {
+  const flag = "--kubelet-certificate-authority";
+  const file = flags.kubeletCertificateAuthority;
+  const authority = contents(flag, file);
+  if (authority !== undefined) check(flag, file, () => new X509Certificate(authority));
+  const own = keyPair(
+    { flag: "--kubelet-client-certificate", file: flags.kubeletClientCertificate },
+    { flag: "--kubelet-client-key", file: flags.kubeletClientKey },
+  );
+  const types = flags.kubeletPreferredAddressTypes?.split(",").map((type) => type.trim());
+  const unknown = types?.find((type) => !addressTypes.includes(type));
+  if (unknown !== undefined)
+    throw new UsageError(
+      `--kubelet-preferred-address-types ${JSON.stringify(unknown)}: must be among ${addressTypes.join(", ")}`,
+    );
+  durationOf("--kubelet-timeout", flags.kubeletTimeout);
+  return {
+    ...own,
+    ...(authority === undefined ? {} : { authority }),
+    ...(types === undefined ? {} : { addressTypes: types }),
+  };
 }
 
 /** With a colon in it an issuer must be a URL; without one it is any text (as kube-apiserver checks it). */

@@ -86,7 +86,7 @@ export async function apiserver(options: ApiServerOptions): Promise<void> {
       clientAuthority: [credentials.authority.certificate, upstream.clientAuthority].join("\n"),
     },
     serviceAccounts: { key: credentials.serviceAccountKey, ...upstream.serviceAccounts },
-    kubelet: { ...credentials.kubeletClient, authority: credentials.authority.certificate },
+    kubelet: { ...credentials.kubeletClient, ...upstream.kubelet },
     advertisedPort: port,
     ...(advertisedAddress === undefined ? {} : { advertisedAddress }),
   });
