@@ -1,7 +1,18 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { stringify } from "yaml";
 import {
   applyToContainer,
   applyToOciConfig,
@@ -265,6 +276,45 @@ test("files and folders that come, change and go are seen at once", async () => 
 const nothing = () => {
   throw new Error("must not look at the host");
 };
+
+test("what is not a file of a modest size is passed over with its reason, and held up nobody", async () => {
+  const path = folder();
+  writeFileSync(join(path, "good.json"), JSON.stringify(spec()));
+  execFileSync("mkfifo", [join(path, "pipe.json")]);
+  execFileSync("truncate", ["-s", "1T", join(path, "huge.json")]);
+  symlinkSync("/dev/zero", join(path, "endless.yaml"));
+  symlinkSync("nowhere", join(path, "dangling.yaml"));
+  mkdirSync(join(path, "folder.json"));
+  const registry = cdiRegistry([path]);
+  assert.deepEqual(await registry.devices(), ["vendor.com/gpu=gpu-0"]);
+  assert.deepEqual(
+    (await registry.problems()).map((one) => [one.path.slice(path.length + 1), one.message]),
+    [
+      ["endless.yaml", "is a character device; only a regular file is read"],
+      ["huge.json", `has ${2 ** 40} bytes; at most ${2 ** 20} bytes are read`],
+      ["pipe.json", "is a named pipe; only a regular file is read"],
+    ],
+  );
+});
+
+test("long YAML is read in a thread: what is slow or broken in it holds up nothing else", async () => {
+  const path = folder();
+  const devices = Array.from({ length: 200 }, (_, i) => ({
+    name: `gpu-${i}`,
+    containerEdits: env(`A=${i}`),
+  }));
+  writeFileSync(join(path, "long.yaml"), `# devices\n${stringify(spec({ devices }))}`);
+  writeFileSync(join(path, "nested.yaml"), "[".repeat(400_000));
+  const registry = cdiRegistry([path]);
+  // Reading the nested one takes several seconds, in which other work gets its turns.
+  let turns = 0;
+  const others = setInterval(() => turns++, 1);
+  assert.equal((await registry.devices()).length, 200);
+  clearInterval(others);
+  assert.ok(turns > 50, `others had ${turns} turns`);
+  const [problem] = await registry.problems();
+  assert.match(problem!.message, /^neither JSON nor YAML: |^its YAML was not read within 10 s$/);
+});
 
 test("OCI: the table of edits, in its order, on a configuration that stays as it is", () => {
   const config = Object.freeze({

@@ -1,4 +1,5 @@
 import { createRequire } from "node:module";
+import { Worker } from "node:worker_threads";
 import { CdiError, type Spec } from "./spec.ts";
 import { validateSpec } from "./validate.ts";
 
@@ -9,25 +10,85 @@ function dropNull(_key: unknown, value: unknown): unknown {
 
 /**
  * A spec from the text of its file, JSON or YAML. Throws a CdiError. The YAML library is loaded by the first text
- * that is no JSON.
+ * that is not JSON.
  */
 export function parseSpec(text: string): Spec {
-  return validateSpec(parse(text));
+  const json = parseJson(text);
+  return validateSpec(json === undefined ? parseYaml(text) : json.value);
 }
 
-function parse(text: string): unknown {
+/** YAML up to this length is read at once: it takes a few milliseconds, as long as a thread takes to start. */
+const maxInlineYaml = 4096;
+/** How long the YAML of a file may take, in milliseconds. */
+const yamlTimeout = 10_000;
+
+/**
+ * `parseSpec` for a file that anybody may have written: half a megabyte of YAML takes a second, and ten if it is made
+ * to be slow, so that longer YAML is read in a thread of its own.
+ */
+export async function parseSpecAside(text: string): Promise<Spec> {
+  const json = parseJson(text);
+  if (json !== undefined) return validateSpec(json.value);
+  return validateSpec(text.length <= maxInlineYaml ? parseYaml(text) : await parseYamlAside(text));
+}
+
+/** Undefined if the text is not JSON. */
+function parseJson(text: string): { readonly value: unknown } | undefined {
   try {
-    return JSON.parse(text, dropNull);
+    return { value: JSON.parse(text, dropNull) as unknown };
   } catch {
-    return parseYaml(text);
+    return undefined;
   }
 }
 
+const require = createRequire(import.meta.url);
+
 function parseYaml(text: string): unknown {
-  const yaml = createRequire(import.meta.url)("yaml") as typeof import("yaml");
+  const yaml = require("yaml") as typeof import("yaml");
   try {
     return yaml.parse(text, dropNull);
   } catch (error) {
-    throw new CdiError(`neither JSON nor YAML: ${(error as Error).message.split("\n")[0]}`);
+    throw notYaml(error as Error);
   }
+}
+
+function notYaml({ message }: Error): CdiError {
+  return new CdiError(`neither JSON nor YAML: ${message.split("\n")[0]}`);
+}
+
+/** The thread's program. It stands here as text: a bundle of this package has no file that it could be. */
+const yamlThread = `
+  const { parentPort, workerData } = require("node:worker_threads");
+  const { library, text } = workerData;
+  try {
+    const value = require(library).parse(text, (_, value) => (value === null ? undefined : value));
+    parentPort.postMessage({ value });
+  } catch (error) {
+    parentPort.postMessage({ problem: error.message });
+  }`;
+
+type ThreadAnswer = { readonly value: unknown } | { readonly problem: string };
+
+function parseYamlAside(text: string): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const thread = new Worker(yamlThread, {
+      eval: true,
+      workerData: { library: require.resolve("yaml"), text },
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: 256 },
+    });
+    const tooLong = setTimeout(() => {
+      end(() => reject(new CdiError(`its YAML was not read within ${yamlTimeout / 1000} s`)));
+    }, yamlTimeout);
+    const end = (settle: () => void): void => {
+      clearTimeout(tooLong);
+      settle();
+      void thread.terminate();
+    };
+    thread.once("message", (answer: ThreadAnswer) =>
+      end(() => ("problem" in answer ? reject(notYaml(new Error(answer.problem))) : resolve(answer.value))),
+    );
+    thread.once("error", (error) => end(() => reject(notYaml(error))));
+    thread.unref();
+  });
 }

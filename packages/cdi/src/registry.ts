@@ -1,8 +1,9 @@
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { NotRegularFileError, readRegularFile } from "@dray/files";
 import { type MergedEdits, mergeEdits } from "./edits.ts";
 import { qualifiedName } from "./names.ts";
-import { parseSpec } from "./parse.ts";
+import { parseSpecAside } from "./parse.ts";
 import type { Device, Spec } from "./spec.ts";
 
 /** Where runtimes look, lowest priority first: what an administrator puts there, what drivers generate. */
@@ -38,6 +39,9 @@ export interface CdiRegistry {
   problems(): Promise<readonly CdiProblem[]>;
 }
 
+/** A spec of this size has some ten thousand devices. The specification sets no limit. */
+const maxSpecBytes = 1 << 20;
+
 interface SpecFile {
   readonly path: string;
   readonly priority: number;
@@ -60,9 +64,16 @@ interface Entry {
 export function cdiRegistry(directories: readonly string[] = defaultDirectories): CdiRegistry {
   let files = new Map<string, SpecFile>();
 
-  const look = async () => {
-    files = await readFiles(directories, files);
-    return index([...files.values()]);
+  let last: Promise<unknown> = Promise.resolve();
+
+  // One after the other, so that a file that is slow to read is read once.
+  const look = (): Promise<ReturnType<typeof index>> => {
+    const next = last.then(async () => {
+      files = await readFiles(directories, files);
+      return index([...files.values()]);
+    });
+    last = next.catch(() => {});
+    return next;
   };
 
   return {
@@ -124,11 +135,14 @@ async function readSpecFile(
     if (info.isDirectory()) return undefined;
     version = `${info.ino} ${info.size} ${info.mtimeNs} ${info.ctimeNs}`;
     if (known?.version === version) return known;
-    return { path, priority, version, spec: parseSpec(await readFile(path, "utf8")) };
+    const text = (await readRegularFile(path, { maxBytes: maxSpecBytes })).toString("utf8");
+    return { path, priority, version, spec: await parseSpecAside(text) };
   } catch (error) {
     // Removed since the folder was read.
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    return { path, priority, version, problem: (error as Error).message };
+    const { message } = error as Error;
+    const problem = error instanceof NotRegularFileError ? message.slice(path.length + 1) : message;
+    return { path, priority, version, problem };
   }
 }
 
