@@ -1,15 +1,6 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
 import type { CdiRegistry, ContainerEdits } from "@dray/cdi";
@@ -51,6 +42,7 @@ import {
   wrapperScript,
 } from "./scripts.ts";
 import { inTerminal, shellLine } from "./terminal.ts";
+import { terminationMessage } from "./termination-message.ts";
 
 export interface HostRuntimeOptions {
   /** Where the runtime keeps its records; below the node's root. */
@@ -432,11 +424,8 @@ export class HostRuntime implements RuntimeService {
   #withMessage(container: HostContainer): Container {
     const status = container.status();
     if (status.state !== "exited" || status.message !== undefined) return status;
-    const file = join(container.directory, "termination-log");
-    const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-    if (size === 0) return status;
-    if (size > 4096) truncateSync(file, 4096);
-    return { ...status, message: readFileSync(file, "utf8") };
+    const message = terminationMessage(join(container.directory, "termination-log"));
+    return message === "" ? status : { ...status, message };
   }
 
   async *readLog(logPath: string, follow: AbortSignal | undefined): AsyncIterable<LogLine> {

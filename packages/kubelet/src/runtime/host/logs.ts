@@ -1,6 +1,6 @@
 import {
-  appendFileSync,
   closeSync,
+  constants,
   type FSWatcher,
   fstatSync,
   openSync,
@@ -8,6 +8,7 @@ import {
   readSync,
   statSync,
   watch,
+  writeSync,
 } from "node:fs";
 import type { Clock } from "@dray/client";
 import type { LogLine } from "../service.ts";
@@ -16,6 +17,15 @@ import type { LogLine } from "../service.ts";
 interface Growth {
   readonly at: number;
   readonly size: number;
+}
+
+/** Pods with the folder of the logs mounted can put links and pipes there: neither is followed or waited for. */
+export function openFile(path: string): number {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  const file = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  if (fstatSync(file).isFile()) return file;
+  closeSync(file);
+  throw new Error(`${path} is not a regular file`);
 }
 
 const timesName = (logPath: string): string => `${logPath}.times`;
@@ -55,7 +65,11 @@ export class LogTimes {
     const size = statSync(this.#path, { throwIfNoEntry: false })?.size ?? this.#size;
     if (size === this.#size) return;
     this.#size = size;
-    appendFileSync(timesName(this.#path), `${Math.floor(this.#clock.now())} ${size}\n`);
+    const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+    const flag = O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW | O_NONBLOCK;
+    const file = openSync(timesName(this.#path), flag, 0o644);
+    writeSync(file, `${Math.floor(this.#clock.now())} ${size}\n`);
+    closeSync(file);
   }
 
   /** Calls `listener` when the log has grown. Answers a function that ends this. */
@@ -76,7 +90,12 @@ export class LogTimes {
 function readTimes(logPath: string): Growth[] {
   let text: string;
   try {
-    text = readFileSync(timesName(logPath), "utf8");
+    const file = openFile(timesName(logPath));
+    try {
+      text = readFileSync(file, "utf8");
+    } finally {
+      closeSync(file);
+    }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
     throw error;
@@ -102,7 +121,7 @@ export class LogReader {
 
   constructor(path: string, now: () => number) {
     this.#path = path;
-    this.#file = openSync(path, "r");
+    this.#file = openFile(path);
     this.#now = now;
   }
 
