@@ -16,6 +16,7 @@ import { PluginWatcher } from "./dra/watcher.ts";
 import { Registration } from "./node/registration.ts";
 import { NodePaths } from "./paths.ts";
 import { admit } from "./pods/admission.ts";
+import { OrphanSweep } from "./pods/orphans.ts";
 import { Probes } from "./pods/probes.ts";
 import { Volumes } from "./pods/volumes.ts";
 import { PodWorker, type WorkerContext } from "./pods/worker.ts";
@@ -247,6 +248,16 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   // What runs here, or holds claims here, of pods that went while no agent looked.
   for (const { config } of runtime.listPodSandboxes()) workOn(config.uid);
   for (const uid of dra.podUIDs()) workOn(uid);
+  const sweep = new OrphanSweep({
+    paths,
+    clock,
+    log,
+    isKnown: (uid) =>
+      workers.has(uid) ||
+      podOf(uid) !== undefined ||
+      runtime.listPodSandboxes().some(({ config }) => config.uid === uid),
+  });
+  sweep.start();
   log.info({ node: nodeName, port, isolation: runtime.isolation }, "node agent started");
 
   return {
@@ -255,6 +266,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     isolation: runtime.isolation,
     async stop({ leavePods }) {
       registration.stop();
+      sweep.stop();
       stop.abort();
       await queue.close();
       if (!leavePods) await endAll();

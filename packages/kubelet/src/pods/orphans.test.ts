@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { silentLog } from "@dray/client";
+import { NodePaths } from "../paths.ts";
+import { OrphanSweep } from "./orphans.ts";
+
+test("what is left of pods that nobody knows is removed, at once and from time to time", () => {
+  const root = mkdtempSync("/tmp/dk-");
+  const paths = new NodePaths(root);
+  paths.create();
+  const token = (uid: string): string => join(paths.pods, uid, "volumes/kubernetes.io~projected/token/token");
+  const logs = (uid: string): string => join(paths.podLogs, `default_web_${uid}`);
+  const make = (uid: string): void => {
+    mkdirSync(join(token(uid), ".."), { recursive: true });
+    writeFileSync(token(uid), "secret");
+    mkdirSync(logs(uid));
+  };
+  let due = (): void => {};
+  const clock = {
+    now: () => 0,
+    after: (milliseconds: number, call: () => void) => {
+      assert.equal(milliseconds, 60_000);
+      due = call;
+      return () => {
+        due = () => {};
+      };
+    },
+  };
+  const known = new Set(["kept"]);
+  for (const uid of ["kept", "orphan"]) make(uid);
+  writeFileSync(join(paths.podLogs, "notes.txt"), "");
+  const sweep = new OrphanSweep({ paths, clock, log: silentLog, isKnown: (uid) => known.has(uid) });
+  sweep.start();
+  for (const path of [token, logs].map((of) => of("orphan"))) assert.equal(existsSync(path), false, path);
+  for (const path of [token, logs].map((of) => of("kept"))) assert.ok(existsSync(path), path);
+  assert.ok(existsSync(join(paths.podLogs, "notes.txt")));
+
+  known.delete("kept");
+  due();
+  assert.equal(existsSync(join(paths.pods, "kept")), false);
+  sweep.stop();
+  make("later");
+  due();
+  assert.ok(existsSync(token("later")));
+  rmSync(root, { recursive: true });
+});
