@@ -24,7 +24,10 @@ const range = (values: readonly number[], digits: number, unit: string): string 
 };
 
 async function run(args: readonly string[]): Promise<void> {
-  const child = spawn(process.execPath, [...main, ...args], { stdio: ["ignore", "ignore", "inherit"] });
+  const child = spawn(process.execPath, [...main, ...args], {
+    stdio: ["ignore", "ignore", "inherit"],
+    env: { ...process.env, KUBECONFIG: "" },
+  });
   const code = await new Promise((resolve) => child.once("exit", resolve));
   if (code !== 0) throw new Error(`dray ${args.join(" ")} ended with ${code}`);
 }

@@ -78,7 +78,7 @@ class Parts implements TestCluster {
   async startAll(): Promise<void> {
     const credentials = await ensureCredentials(this.layout, this.nodes, Date.now());
     await this.startServer();
-    await writeKubeconfigs(this.layout, credentials, `https://127.0.0.1:${this.port}`, []);
+    await writeKubeconfigs(this.layout, "dray", credentials, `https://127.0.0.1:${this.port}`);
     for (const i of this.nodes.keys()) mkdirSync(this.layout.nodeRoot(i), { recursive: true });
     this.startScheduler();
     this.startControllers();

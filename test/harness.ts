@@ -49,7 +49,10 @@ export const drayArguments = [
 ];
 
 export async function dray(args: readonly string[], env?: NodeJS.ProcessEnv): Promise<Output> {
-  return command(process.execPath, [...drayArguments, ...args], env === undefined ? {} : { env });
+  // A test changes no kubeconfig of the person who runs it.
+  return command(process.execPath, [...drayArguments, ...args], {
+    env: env ?? { ...process.env, KUBECONFIG: "" },
+  });
 }
 
 export interface TestCluster {

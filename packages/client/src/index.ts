@@ -16,6 +16,7 @@ export {
   type ConnectionConfig,
   inClusterConfig,
   type KubeconfigOptions,
+  kubeconfigEntries,
   loadKubeconfig,
   type NewKubeconfig,
   writeKubeconfig,

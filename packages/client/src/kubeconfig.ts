@@ -4,6 +4,7 @@ import { delimiter, dirname, isAbsolute, join, resolve } from "node:path";
 import { writeFileAtomically } from "@dray/files";
 import { type Clock, systemClock } from "./clock.ts";
 import { type ExecPlugin, execSource } from "./exec-plugin.ts";
+import type { KubeconfigEntries } from "./kubeconfig-edit.ts";
 import type { ConnectionOptions } from "./transport.ts";
 
 /** Where and as whom to connect, found out from a kubeconfig or from inside a pod. */
@@ -71,14 +72,8 @@ const serviceAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
  */
 export async function loadKubeconfig(options: KubeconfigOptions = {}): Promise<ConnectionConfig> {
   const env = options.env ?? process.env;
-  const home = env["HOME"] ?? homedir();
   const listed = (env["KUBECONFIG"] ?? "").split(delimiter).filter((name) => name !== "");
-  const names =
-    options.file !== undefined
-      ? [options.file]
-      : listed.length > 0
-        ? listed
-        : [join(home, ".kube", "config")];
+  const names = options.file !== undefined ? [options.file] : listed.length > 0 ? listed : defaultFiles(env);
 
   const clusters = new Map<string, Found<Cluster>>();
   const users = new Map<string, Found<User>>();
@@ -102,6 +97,7 @@ export async function loadKubeconfig(options: KubeconfigOptions = {}): Promise<C
   if (!found) {
     if (options.context === undefined && env["KUBERNETES_SERVICE_HOST"] !== undefined)
       return inClusterConfig(env);
+    if (names.length === 0) throw new Error("no kubeconfig: name one with --kubeconfig or $KUBECONFIG");
     throw new Error(`no kubeconfig: ${where} does not exist (name one with --kubeconfig or $KUBECONFIG)`);
   }
 
@@ -166,29 +162,38 @@ export interface NewKubeconfig {
   readonly namespace?: string;
 }
 
-/** Writes a kubeconfig that only its owner can read, in one step. It is JSON, which is YAML and faster to read. */
+/** The values of cluster, context and user for a kubeconfig. */
+export function kubeconfigEntries(config: NewKubeconfig): KubeconfigEntries {
+  const { name, server, ca, cert, key, token, namespace } = config;
+  return {
+    clusters: { server, "certificate-authority-data": base64(ca) },
+    contexts: { cluster: name, user: name, ...(namespace === undefined ? {} : { namespace }) },
+    users: {
+      ...(cert === undefined ? {} : { "client-certificate-data": base64(cert) }),
+      ...(key === undefined ? {} : { "client-key-data": base64(key) }),
+      ...(token === undefined ? {} : { token }),
+    },
+  };
+}
+
+/** Replaces a file with a kubeconfig that only its owner can read. */
 export async function writeKubeconfig(file: string, config: NewKubeconfig): Promise<void> {
+  const { editKubeconfig } = await import("./kubeconfig-edit.ts");
   const { name } = config;
-  const user: User = {
-    ...(config.cert === undefined ? {} : { "client-certificate-data": base64(config.cert) }),
-    ...(config.key === undefined ? {} : { "client-key-data": base64(config.key) }),
-    ...(config.token === undefined ? {} : { token: config.token }),
-  };
-  const context: Context = {
-    cluster: name,
-    user: name,
-    ...(config.namespace === undefined ? {} : { namespace: config.namespace }),
-  };
-  const content = {
-    apiVersion: "v1",
-    kind: "Config",
-    "current-context": name,
-    clusters: [{ name, cluster: { server: config.server, "certificate-authority-data": base64(config.ca) } }],
-    users: [{ name, user }],
-    contexts: [{ name, context }],
-  };
-  const text = `${JSON.stringify(content, null, 2)}\n`;
+  const text = editKubeconfig("", {
+    set: { name, entries: kubeconfigEntries(config) },
+    currentContext: name,
+  });
   await writeFileAtomically(file, text, { folderMode: 0o777, followLink: true });
+}
+
+/** `~/.kube/config`; nothing for a user without a home directory. */
+function defaultFiles(env: NodeJS.ProcessEnv): string[] {
+  try {
+    return [join(env["HOME"] || homedir(), ".kube", "config")];
+  } catch {
+    return [];
+  }
 }
 
 async function readKubeconfig(name: string, required: boolean): Promise<KubeconfigFile | undefined> {

@@ -256,14 +256,14 @@ test("a port that is in use is refused by its number, and 0 finds a free one", a
   assert.equal(await choosePort("127.0.0.1", port), port);
 });
 
-test("deleteData deletes a cluster's files, wherever its store is, and nothing else", () => {
+test("deleteData deletes a cluster's files, wherever its store is, and nothing else", async () => {
   const layout = layoutOf(join(folder, "cluster"));
   prepareDataDir(layout);
   const store = join(folder, "elsewhere.db");
   writeConfig(layout, { ...config, store: `sqlite:${store}` });
   for (const path of [store, `${store}-wal`, layout.kubeconfig, join(layout.dataDir, "notes")])
     writeFileSync(path, "mine");
-  deleteData(layout);
+  await deleteData(layout, assert.fail);
   assert.equal(existsSync(store) || existsSync(`${store}-wal`) || existsSync(layout.kubeconfig), false);
   assert.equal(readFileSync(join(layout.dataDir, "notes"), "utf8"), "mine");
   assert.equal(readConfig(layout), undefined);

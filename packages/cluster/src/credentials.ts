@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type Certificate, createAuthority, createSigningKey, issueCertificate } from "@dray/apiserver/pki";
 import { writeKubeconfig } from "@dray/client";
 import { type NewFile, writeFilesAtomicallySync } from "@dray/files";
+import { contextName, writeOwnKubeconfig } from "./kubeconfigs.ts";
 import type { Layout } from "./layout.ts";
 
 /** What the components of one cluster prove themselves with; kept in `pki/` of the data directory. */
@@ -95,16 +96,18 @@ export async function ensureCredentials(
   return { authority, server, admin, kubeletClient, serviceAccountKey, nodes: nodePairs };
 }
 
-/** Writes the kubeconfigs of the administrator and of the nodes for a server at `url`. */
+/** Writes the cluster's own kubeconfig, of the administrator, and those of the nodes, for a server at `url`. */
 export async function writeKubeconfigs(
   layout: Layout,
+  name: string,
   credentials: Credentials,
-  server: string,
-  more: readonly string[],
+  url: string,
 ): Promise<void> {
-  const ca = credentials.authority.certificate;
-  const write = (file: string, { certificate: cert, key }: Certificate): Promise<void> =>
-    writeKubeconfig(file, { name: "dray", server, ca, cert, key });
-  for (const file of [layout.kubeconfig, ...more]) await write(file, credentials.admin);
-  for (const [node, { client }] of credentials.nodes) await write(layout.nodeKubeconfig(node), client);
+  const common = { name: contextName(name), server: url, ca: credentials.authority.certificate };
+  const { certificate: cert, key } = credentials.admin;
+  await writeOwnKubeconfig(layout, { ...common, cert, key });
+  for (const [node, { client }] of credentials.nodes) {
+    const { certificate: cert, key } = client;
+    await writeKubeconfig(layout.nodeKubeconfig(node), { ...common, cert, key });
+  }
 }

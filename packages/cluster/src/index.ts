@@ -5,6 +5,16 @@ export * from "./controlplane.ts";
 export * from "./credentials.ts";
 export { deleteData } from "./delete.ts";
 export { checkOwnFolder, prepareDataDir, prepareRunDir } from "./folders.ts";
+export {
+  type AddedContext,
+  addToKubeconfigs,
+  checkKubeconfigs,
+  contextName,
+  isUsedByDefault,
+  kubeconfigFiles,
+  rememberedFiles,
+  removeFromKubeconfigs,
+} from "./kubeconfigs.ts";
 export * from "./layout.ts";
 export * from "./local.ts";
 export { choosePort } from "./port.ts";

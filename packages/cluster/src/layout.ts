@@ -15,6 +15,8 @@ export interface Layout {
   readonly database: string;
   readonly pki: string;
   readonly kubeconfig: string;
+  /** Names the other kubeconfigs that got the cluster's entries. */
+  readonly kubeconfigsFile: string;
   readonly logs: string;
   /** Short, because the paths of unix sockets below it end at 107 bytes. */
   readonly runDir: string;
@@ -86,6 +88,7 @@ export function layoutOf(dataDirectory: string): Layout {
     database: join(dataDir, "state.db"),
     pki,
     kubeconfig: join(dataDir, "kubeconfig"),
+    kubeconfigsFile: join(dataDir, "kubeconfigs.json"),
     logs: join(dataDir, "logs"),
     runDir,
     nodeRoot: (index) => join(runDir, `${index}`),

@@ -25,8 +25,6 @@ export interface LocalClusterOptions {
   readonly layout: Layout;
   readonly config: ClusterConfig;
   readonly log: Log;
-  /** Further files that get the administrator's kubeconfig. */
-  readonly kubeconfigs: readonly string[];
   /** Starts the process of all node agents, with an IPC channel for `AgentsOrder` and `AgentsReady`. */
   startAgents(nodes: readonly string[]): ChildProcess;
   /** Aborted: a start that is under way is given up, and rejects once all that it had started has stopped. */
@@ -54,7 +52,7 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
   const credentials = await ensureCredentials(layout, config.nodes, systemClock.now());
   const former = readConfig(layout)?.nodes ?? [];
   writeConfig(layout, config);
-  await writeKubeconfigs(layout, credentials, `https://${host}:${config.port}`, options.kubeconfigs);
+  await writeKubeconfigs(layout, config.name, credentials, `https://${host}:${config.port}`);
   for (const index of config.nodes.keys()) {
     mkdirSync(layout.nodeRoot(index), { recursive: true, mode: 0o755 });
   }

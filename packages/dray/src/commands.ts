@@ -73,13 +73,17 @@ export function commandLine(): DrayCommand {
     .addOption(dataDir())
     .option("--nodes <count>", "number of worker nodes (default: 2, or what the cluster has)")
     .option("--port <port>", "port of the API server on 127.0.0.1 (default: a free one, then the same again)")
-    .option("--kubeconfig <file>", "write the administrator's kubeconfig here too")
+    .option(
+      "--kubeconfig <file>",
+      "add the cluster to this kubeconfig, and make it the current context (default: $KUBECONFIG; without it none)",
+    )
     .option("--store <store>", "sqlite:PATH, etcd:URL or memory (default: sqlite in the data directory)")
     .addOption(new Option("--runtime <runtime>", "how containers run").choices(["host"]).default("host"))
     .addOption(kubernetesVersion())
     .addOption(featureGates())
     .addOption(image())
     .option("--detach", "return when the cluster is ready and leave it running")
+    .addOption(new Option("--detached").hideHelp())
     .addHelpText(
       "after",
       example("dray up --detach\nexport KUBECONFIG=$(dray status -o kubeconfig)\nkubectl get nodes"),
@@ -189,7 +193,7 @@ Exit codes: 0 every pod has a node (whatever the warnings say), 1 one does not f
     .option("--bind-address <address>", "address to listen on", "127.0.0.1")
     .option(
       "--kubeconfig <file>",
-      "write an administrator's kubeconfig here (default: in the data directory)",
+      "add the server to this kubeconfig, and make it the current context (default: in the data directory)",
     )
     .option("--store <store>", "sqlite:PATH, etcd:URL or memory (default: sqlite in the data directory)")
     .option("--enable-admission-plugins <names>", "comma-separated names of admission plugins to have, too")

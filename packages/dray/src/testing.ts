@@ -21,7 +21,8 @@ export function start(
   stdin: "ignore" | "pipe" | number = "ignore",
 ): ChildProcess {
   return spawn(process.execPath, [...program, ...args], {
-    env: { ...process.env, ...env },
+    // A test changes no kubeconfig of the person who runs it.
+    env: { ...process.env, KUBECONFIG: "", ...env },
     detached,
     stdio: [stdin, "pipe", "pipe"],
   });

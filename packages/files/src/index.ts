@@ -1,5 +1,6 @@
 export { NotRegularFileError, type ReadOptions, readRegularFile, readRegularFileSync } from "./read.ts";
 export {
+  followLinksSync,
   type NewFile,
   type WriteOptions,
   writeFileAtomically,

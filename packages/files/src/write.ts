@@ -181,7 +181,8 @@ async function followLinks(path: string): Promise<string> {
   throw new Error("too many symbolic links");
 }
 
-function followLinksSync(path: string): string {
+/** What the path leads to, through any symbolic links in its last part. Unlike realpath, also if that does not exist. */
+export function followLinksSync(path: string): string {
   let target = path;
   for (let n = 0; n < maxLinks; n++) {
     try {

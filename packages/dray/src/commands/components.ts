@@ -2,15 +2,18 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import { hostname } from "node:os";
-import { isAbsolute, resolve } from "node:path";
+import { isAbsolute } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { parseFeatureGates } from "@dray/api";
 import { type Client, type Log, leadWithLease, systemClock } from "@dray/client";
 import {
   type AgentsOrder,
   type AgentsReady,
+  addToKubeconfigs,
+  checkKubeconfigs,
   choosePort,
   ensureCredentials,
+  kubeconfigFiles,
   openStore,
   prepareDataDir,
   reachableAddress,
@@ -24,6 +27,7 @@ import { outliveReader } from "../guard-output.ts";
 import { builtInImages, parseImageMapping } from "../images.ts";
 import { createLog } from "../log/create.ts";
 import { featuresOption, runtimeConfigOption, storeOption, wholeNumber } from "../options.ts";
+import { shellWord } from "../shell.ts";
 import { type TargetFlags, target } from "../target.ts";
 import { say } from "../verbosity.ts";
 
@@ -61,7 +65,7 @@ export interface ApiServerOptions extends UpstreamFlags, TargetFlags {
 
 export async function apiserver(options: ApiServerOptions): Promise<void> {
   const { createServer } = await import("@dray/apiserver");
-  const { layout } = target(options);
+  const { name, layout } = target(options);
   const wanted = wholeNumber("--port", options.port, 0, 65535);
   const storeAt = storeOption(options.store ?? `sqlite:${layout.database}`);
   const { version: kubernetesVersion } = featuresOption(options);
@@ -69,6 +73,9 @@ export async function apiserver(options: ApiServerOptions): Promise<void> {
   const upstream = upstreamOptions(options);
   const log = createLog("apiserver");
   prepareDataDir(layout);
+  // Not $KUBECONFIG: kube-apiserver, in whose place this stands, writes to no file that it is not told of.
+  const kubeconfigs = kubeconfigFiles(options.kubeconfig, {});
+  await checkKubeconfigs(layout, name, kubeconfigs);
   const port = await choosePort(options.bindAddress, wanted);
   const advertisedAddress = upstream.advertiseAddress ?? reachableAddress(options.bindAddress);
   const credentials = await ensureCredentials(layout, [], systemClock.now());
@@ -91,11 +98,13 @@ export async function apiserver(options: ApiServerOptions): Promise<void> {
     ...(advertisedAddress === undefined ? {} : { advertisedAddress }),
   });
   const listener = await server.listen({ host: options.bindAddress, port });
-  const file = options.kubeconfig === undefined ? [] : [resolve(options.kubeconfig)];
   const certificate = [credentials.authority.certificate, upstream.serving?.certificate].join("\n");
   const authority = { ...credentials.authority, certificate };
-  await writeKubeconfigs(layout, { ...credentials, authority }, listener.url, file);
-  say(`the API server is ready at ${listener.url}\n  kubeconfig  ${file[0] ?? layout.kubeconfig}\n`);
+  await writeKubeconfigs(layout, name, { ...credentials, authority }, listener.url);
+  const added = await addToKubeconfigs(layout, name, kubeconfigs);
+  say(
+    `the API server is ready at ${listener.url}\n  kubeconfig  ${shellWord(added?.file ?? layout.kubeconfig)}\n`,
+  );
   keepHeapSmall();
   await endRequested();
   await server.close();

@@ -92,7 +92,9 @@ async function run(
 /** Runs `dray` in a process of its own, as a person would. */
 async function dray(args: readonly string[]): Promise<void> {
   const [command, all] = ourselves(args);
-  const child = spawn(command, all, { stdio: ["ignore", "inherit", "inherit"] });
+  // The person's own kubeconfig is not for clusters that end with the demo.
+  const env = { ...process.env, KUBECONFIG: "" };
+  const child = spawn(command, all, { env, stdio: ["ignore", "inherit", "inherit"] });
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once("error", reject);
     child.once("exit", resolve);

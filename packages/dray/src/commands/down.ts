@@ -9,7 +9,7 @@ import {
   runningProcess,
 } from "@dray/cluster";
 import { listOfOthers, type TargetFlags, target } from "../target.ts";
-import { say } from "../verbosity.ts";
+import { remark, say } from "../verbosity.ts";
 
 /** How long a cluster may take to end its pods before it is killed; pods have 30 seconds unless they say otherwise. */
 const patience = 60_000;
@@ -30,7 +30,7 @@ export async function down(options: TargetFlags & { deleteData?: boolean }): Pro
   await cleanUpRun(layout);
   removeProcessFile(layout.processFile);
   const known = readConfig(layout) !== undefined;
-  if (options.deleteData && known) deleteData(layout);
+  if (options.deleteData && known) await deleteData(layout, (message) => remark(`warning: ${message}\n`));
   const what =
     running !== undefined
       ? "has stopped"

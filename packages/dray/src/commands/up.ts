@@ -1,12 +1,14 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import type { Log } from "@dray/client";
 import {
+  addToKubeconfigs,
   type ClusterConfig,
+  checkKubeconfigs,
   claimProcessFile,
   formatStore,
   keepFresh,
+  kubeconfigFiles,
   type Layout,
   nodeNames,
   prepareDataDir,
@@ -20,9 +22,10 @@ import { parseImageMapping } from "../images.ts";
 import { createLog } from "../log/create.ts";
 import { rotateInPlace } from "../log/rotate.ts";
 import { featuresOption, storeOption, wholeNumber } from "../options.ts";
-import { agentsCommand, ourselves } from "../ourselves.ts";
+import { agentsCommand } from "../ourselves.ts";
 import { clusterSummary } from "../summary.ts";
 import { type Target, type TargetFlags, target } from "../target.ts";
+import { interrupted, type Started, startDetached, starter } from "../up/detached.ts";
 import { say } from "../verbosity.ts";
 
 export interface UpOptions extends TargetFlags {
@@ -34,13 +37,12 @@ export interface UpOptions extends TargetFlags {
   readonly featureGates?: string;
   readonly image: readonly string[];
   readonly detach?: boolean;
+  /** This process was started by `startDetached`. */
+  readonly detached?: boolean;
 }
 
 /** Milliseconds between two looks at the size of what a detached cluster and its agents print. */
 const outputCheckInterval = 10_000;
-
-/** What a detached cluster tells the process that started it. */
-type Report = { readonly ready: string } | { readonly failed: string };
 
 /** What the flags ask for, on top of what the cluster already is. */
 function configure({ name, layout }: Target, options: UpOptions): ClusterConfig {
@@ -68,24 +70,36 @@ function configure({ name, layout }: Target, options: UpOptions): ClusterConfig 
 export async function up(options: UpOptions): Promise<void> {
   const chosen = target(options);
   const { layout } = chosen;
+  if (options.detached) return runDetached(layout);
   const config = configure(chosen, options);
   refuseSecond(layout, runningProcess(layout.processFile)?.pid);
   prepareDataDir(layout);
-  if (options.detach) return detach(layout, config, options);
-  const report =
-    process.send === undefined
-      ? undefined
-      : (message: Report) => {
-          // The one who asked may be gone; the cluster goes on.
-          if (process.connected) process.send?.(message);
-        };
+  const kubeconfigs = kubeconfigFiles(options.kubeconfig);
+  await checkKubeconfigs(layout, config.name, kubeconfigs);
+  const finish = async (started: Started, how: string): Promise<void> => {
+    const added = await addToKubeconfigs(layout, config.name, kubeconfigs);
+    say(`${clusterSummary(layout, started.config, started.url, added)}\n${how}\n`);
+  };
+  if (options.detach) {
+    const logFile = join(layout.logs, outputLog);
+    const output = openSync(logFile, "a", 0o600);
+    const starting = startDetached(layout, config, output, logFile).finally(() => closeSync(output));
+    const started = await starting;
+    return finish(started, "`dray down` stops the cluster; its data stays.").catch((error: Error) => {
+      throw new Error(`the cluster runs at ${started.url}, but ${error.message}`);
+    });
+  }
+  await run(layout, config, (started) => finish(started, "Ctrl-C stops the cluster; its data stays."));
+}
+
+/** Runs the cluster for the process that started this one. */
+async function runDetached(layout: Layout): Promise<void> {
+  const { config, ready, failed } = await starter();
   try {
-    await run(layout, config, options, report);
+    await run(layout, config, ready, join(layout.logs, outputLog));
   } catch (error) {
-    if (error !== asked) {
-      report?.({ failed: (error as Error).message });
-      throw error;
-    }
+    failed(error as Error);
+    throw error;
   }
 }
 
@@ -96,15 +110,12 @@ function refuseSecond(layout: Layout, pid: number | undefined): void {
   );
 }
 
-/** Why a start was given up: the person asked for it. */
-const asked = new Error("the start was interrupted");
-
-/** Runs the cluster in this process until a signal comes. */
+/** Runs the cluster in this process until a signal comes. `outputFile` is where this process prints, if that is a file. */
 async function run(
   layout: Layout,
   config: ClusterConfig,
-  options: UpOptions,
-  report: ((message: Report) => void) | undefined,
+  ready: (started: Started) => void | Promise<void>,
+  outputFile?: string,
 ): Promise<void> {
   const log = createLog("control-plane", join(layout.logs, "control-plane.log"));
   refuseSecond(layout, claimProcessFile(layout.processFile)?.pid);
@@ -112,26 +123,27 @@ async function run(
   outliveReader();
   const stop = new AbortController();
   // A terminal, npm and the launcher may each pass the same Ctrl-C on: one is enough, and the rest must not kill us.
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stop.abort(asked));
-  if (report !== undefined) boundOutput(join(layout.logs, outputLog), log);
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+    process.on(signal, () => stop.abort(interrupted));
+  if (outputFile !== undefined) boundOutput(outputFile, log);
   try {
     const cluster = await startLocalCluster({
       layout,
       config,
       log,
-      kubeconfigs: options.kubeconfig === undefined ? [] : [resolve(options.kubeconfig)],
       startAgents: (nodes) => agentsCommand(layout, nodes, config),
       signal: stop.signal,
     });
-    const summary = clusterSummary(layout, cluster.config, cluster.url);
-    if (report !== undefined) {
-      report({ ready: summary });
-      if (process.connected) process.disconnect();
-    } else say(`${summary}\nCtrl-C stops the cluster; its data stays.\n`);
-    if (!stop.signal.aborted)
-      await new Promise((resolve) => stop.signal.addEventListener("abort", resolve, { once: true }));
-    if (report === undefined) say("\nStopping: the pods end, then the cluster.\n");
-    await cluster.stop();
+    try {
+      await ready({ config: cluster.config, url: cluster.url });
+      if (!stop.signal.aborted)
+        await new Promise((resolve) => stop.signal.addEventListener("abort", resolve, { once: true }));
+      if (outputFile === undefined) say("\nStopping: the pods end, then the cluster.\n");
+    } finally {
+      await cluster.stop();
+    }
+  } catch (error) {
+    if (error !== interrupted) throw error;
   } finally {
     stopHeartbeat();
     removeProcessFile(layout.processFile);
@@ -152,54 +164,4 @@ function boundOutput(path: string, log: Log): void {
   };
   look();
   setInterval(look, outputCheckInterval).unref();
-}
-
-/** Starts the cluster in a process of its own, and returns once that says it is ready. */
-async function detach(layout: Layout, config: ClusterConfig, options: UpOptions): Promise<void> {
-  const logFile = join(layout.logs, outputLog);
-  const output = openSync(logFile, "a", 0o600);
-  const flags = [
-    "up",
-    "--name",
-    config.name,
-    "--data-dir",
-    layout.dataDir,
-    "--nodes",
-    `${config.nodes.length}`,
-  ];
-  flags.push("--port", `${config.port}`, "--store", config.store);
-  flags.push("--kubernetes-version", config.kubernetesVersion, "--feature-gates", config.featureGates);
-  for (const image of config.images) flags.push("--image", image);
-  if (options.kubeconfig !== undefined) flags.push("--kubeconfig", resolve(options.kubeconfig));
-  const [command, args] = ourselves(flags);
-  const child = spawn(command, args, { detached: true, cwd: "/", stdio: ["ignore", output, output, "ipc"] });
-  closeSync(output);
-  const summary = await outcome(child, logFile);
-  child.unref();
-  say(`${summary}\n\`dray down\` stops the cluster; its data stays.\n`);
-}
-
-/** The summary of the cluster that the child runs; rejects once a child that failed has ended. */
-async function outcome(child: ChildProcess, logFile: string): Promise<string> {
-  let failure: string | undefined;
-  // Until it is ready, Ctrl-C is for the cluster.
-  const giveUp = (): void => void child.kill("SIGTERM");
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, giveUp);
-  try {
-    return await new Promise<string>((ready, failed) => {
-      child.on("message", (message: Report) => {
-        if ("ready" in message) ready(message.ready);
-        else failure = message.failed;
-      });
-      child.once("error", failed);
-      child.once("exit", (code, signal) => {
-        const why =
-          code === 0 ? asked.message : `the cluster did not start (${signal ?? code}): see ${logFile}`;
-        failed(new Error(failure ?? why));
-      });
-    });
-  } finally {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, giveUp);
-    child.removeAllListeners();
-  }
 }
