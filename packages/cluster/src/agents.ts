@@ -62,7 +62,7 @@ export class AgentsProcess {
     const child = this.#start();
     this.#process = child;
     child.once("message", () => this.#ready.resolve());
-    child.once("error", (error) => this.#log.error({ err: error }, "the node agents cannot be started"));
+    child.on("error", (error) => this.#log.error({ err: error }, "the node agents cannot be started"));
     child.once("exit", (code, signal) => {
       if (this.#stopping) return;
       this.#log.error({ code, signal }, "the process of the node agents ended: starting it again");

@@ -15,6 +15,7 @@ import type { Layout } from "./layout.ts";
 import { choosePort } from "./port.ts";
 import { isAlive, removeProcessFile, runningProcess } from "./process.ts";
 import { openStore, parseStore } from "./store.ts";
+import { watchStore } from "./watched-store.ts";
 
 /** How long all nodes may take to become ready. */
 const readyPatience = 60_000;
@@ -48,7 +49,7 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
   const config = { ...options.config, port: await choosePort(host, options.config.port) };
   prepareRunDir(layout);
   await endFormerAgents(layout);
-  const store = openStore(parseStore(config.store), systemClock);
+  const { store, failed: storeFailed } = watchStore(openStore(parseStore(config.store), systemClock));
   const credentials = await ensureCredentials(layout, config.nodes, systemClock.now());
   const former = readConfig(layout)?.nodes ?? [];
   writeConfig(layout, config);
@@ -77,8 +78,10 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
     controlPlane = await startControlPlane({ ...config, store, credentials, host, clock: systemClock, log });
     // Nodes of an earlier run still say that they are ready: the agents have the last word.
     await removeNodes(layout, controlPlane.admin, former.slice(config.nodes.length), config.nodes.length);
-    if (agents !== undefined) await inTime(agents.connect(), layout, config.nodes, signal);
-    await inTime(allReady(controlPlane.admin, config.nodes), layout, config.nodes, signal);
+    const ready = (work: Promise<void>): Promise<void> =>
+      inTime(Promise.race([work, storeFailed]), layout, config.nodes, signal);
+    if (agents !== undefined) await ready(agents.connect());
+    await ready(allReady(controlPlane.admin, config.nodes));
   } catch (error) {
     await stop();
     throw error;
@@ -109,9 +112,17 @@ async function inTime(
 }
 
 /** Starts the agents, and records which process they are: it may outlive this one. */
-function startAgents({ config, startAgents: start }: LocalClusterOptions, file: AgentsFile): ChildProcess {
+function startAgents(
+  { config, log, startAgents: start }: LocalClusterOptions,
+  file: AgentsFile,
+): ChildProcess {
   const child = start(config.nodes);
-  if (child.pid !== undefined) file.started(child.pid);
+  try {
+    if (child.pid !== undefined) file.started(child.pid);
+  } catch (error) {
+    // They end with this process. Only one that is killed together with us would not be found.
+    log.warn({ error }, "the process of the node agents could not be recorded");
+  }
   return child;
 }
 

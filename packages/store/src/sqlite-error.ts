@@ -1,3 +1,9 @@
+import { statfsSync } from "node:fs";
+import { dirname } from "node:path";
+
+/** Bytes by which SQLite's shared memory grows. */
+const minFree = 32 * 1024;
+
 /** Why the file of a store cannot be used. */
 export type FileProblem = "full" | "damaged" | "readOnly" | "locked" | "notOpened" | "failing" | "gone";
 
@@ -8,7 +14,7 @@ export class StoreFileError extends Error {
   readonly path: string;
 
   constructor(problem: FileProblem, path: string, cause?: Error) {
-    const why = cause === undefined ? "" : `: ${cause.message}`;
+    const why = cause === undefined || problem === "full" ? "" : `: ${cause.message}`;
     super(`${path} ${texts[problem]}${why}; ${advice[problem]}`, { cause });
     this.problem = problem;
     this.path = path;
@@ -16,7 +22,7 @@ export class StoreFileError extends Error {
 }
 
 const texts: Readonly<Record<FileProblem, string>> = {
-  full: "cannot be written, nothing was stored",
+  full: "cannot be written, nothing was stored: no space is left on its disk",
   damaged: "is damaged",
   readOnly: "cannot be written",
   locked: "is in use by another process",
@@ -27,7 +33,7 @@ const texts: Readonly<Record<FileProblem, string>> = {
 
 const another = "use another store (--data-dir, --store)";
 const advice: Readonly<Record<FileProblem, string>> = {
-  full: "make room on its disk",
+  full: "make room there, and writes go on",
   damaged: `restore it from a copy (with the -wal file of that copy, or none), or ${another}`,
   readOnly: `make the file and its folder writable, or ${another}`,
   locked: `end that process, or ${another}`,
@@ -53,8 +59,19 @@ export function fileError(path: string, error: unknown): Error {
   if (error instanceof StoreFileError || !(error instanceof Error)) return error as Error;
   const { errcode } = error as { errcode?: number };
   // The upper bits of an extended code say where it happened.
-  const problem = errcode === undefined ? undefined : problems.get(errcode & 0xff);
+  const reported = errcode === undefined ? undefined : problems.get(errcode & 0xff);
+  const problem = reported === "failing" && isFull(path) ? "full" : reported;
   return problem === undefined ? error : new StoreFileError(problem, path, error);
+}
+
+/** SQLite has no code of its own for a full disk where it makes its shared memory. */
+function isFull(path: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(dirname(path));
+    return bavail * bsize < minFree;
+  } catch {
+    return false;
+  }
 }
 
 /** Does `work` on the file. Throws StoreFileError. */
