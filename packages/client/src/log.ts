@@ -11,3 +11,16 @@ export interface Log {
 const nothing = (): void => {};
 /** For tests, and for callers who do not care. */
 export const silentLog: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+
+/** A log whose lines have these fields too; those of a line count more. */
+export function withFields(log: Log, bound: object): Log {
+  return {
+    debug: (fields, message) => log.debug({ ...bound, ...fields }, message),
+    info: (fields, message) => log.info({ ...bound, ...fields }, message),
+    warn: (fields, message) => log.warn({ ...bound, ...fields }, message),
+    error: (fields, message) => log.error({ ...bound, ...fields }, message),
+    get droppedLines() {
+      return log.droppedLines ?? 0;
+    },
+  };
+}

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { featuresOf, parseFeatureGates, parseKubernetesVersion } from "@dray/api";
 import type { ApiServer } from "@dray/apiserver";
-import { type Client, type Clock, createClient, type Log } from "@dray/client";
+import { type Client, type Clock, createClient, type Log, withFields } from "@dray/client";
 import type { Store } from "@dray/store";
 import { reachableAddress } from "./address.ts";
 import type { Credentials } from "./credentials.ts";
@@ -46,7 +46,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     kubernetesVersion,
     featureGates: parseFeatureGates(featureGates),
     clock,
-    log,
+    log: withFields(log, { component: "apiserver" }),
     newId,
     serving: { ...credentials.server, clientAuthority: credentials.authority.certificate },
     serviceAccounts: { key: credentials.serviceAccountKey },
@@ -56,7 +56,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   });
   const listener = await server.listen({ host: options.host, port });
   const stop = new AbortController();
-  const client = (name: string, groups: readonly string[] = []): Client =>
+  const client = (name: string, log: Log, groups: readonly string[] = []): Client =>
     createClient({
       transport: server.transport({ name, groups: [...groups, "system:authenticated"] }),
       userAgent: `${name.replace(/^system:/, "")}/dray`,
@@ -65,26 +65,29 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     });
   const component = {
     clock,
-    log,
     random: Math.random,
     signal: stop.signal,
     features: featuresOf(parseKubernetesVersion(kubernetesVersion), parseFeatureGates(featureGates)),
   };
+  const schedulerLog = withFields(log, { component: "scheduler" });
   const scheduler = await startScheduler({
     ...component,
+    log: schedulerLog,
     newId,
-    client: client("system:kube-scheduler"),
+    client: client("system:kube-scheduler", schedulerLog),
   });
+  const controllersLog = withFields(log, { component: "controller-manager" });
   const controllers = await startControllers({
     ...component,
-    client: client("system:kube-controller-manager"),
+    log: controllersLog,
+    client: client("system:kube-controller-manager", controllersLog),
     rootCA: credentials.authority.certificate,
   });
   return {
     server,
     url: listener.url,
     port: listener.port,
-    admin: client("kubernetes-admin", ["system:masters"]),
+    admin: client("kubernetes-admin", log, ["system:masters"]),
     async stop() {
       stop.abort();
       await Promise.all([scheduler.stopped, controllers.stopped]);

@@ -109,6 +109,29 @@ export function commandLine(): DrayCommand {
     .action(async (options) => (await import("./commands/status.ts")).status(options));
 
   program
+    .command("logs")
+    .description("print what the components of a cluster have logged, merged in the order of time")
+    .argument(
+      "[component...]",
+      "cluster, apiserver, scheduler, controller-manager, kubelet, kubelet/NODE or output",
+    )
+    .addOption(clusterName())
+    .addOption(dataDir())
+    .option("-f, --follow", "go on with new lines until Ctrl-C")
+    .option("--since <time>", "only lines from then on: 10m, 1h30m, 2026-01-31T08:00:00Z (default: all)")
+    .option("--tail <lines>", "only so many of the last lines (default: all)")
+    .addOption(new Option("-o, --output <format>", "output format").choices(["json", "yaml"]))
+    .addHelpText(
+      "after",
+      `${example("dray logs -f\ndray logs scheduler --since 10m\ndray logs kubelet/worker-1 --tail 20")}
+kubelet is the agents of all nodes, kubelet/worker-1 or worker-1 that of one. cluster is starts and stops, output what
+a detached cluster printed outside of its logs. Times are local ones; -v adds the stacks of errors. Pods, drivers among
+them, have logs of their own: kubectl logs.
+`,
+    )
+    .action(async (names, options) => (await import("./commands/logs.ts")).logs(names, options));
+
+  program
     .command("demo")
     .description("run the tutorial on a cluster of its own, and leave nothing behind")
     .option("--pause", "wait for Enter after each step")

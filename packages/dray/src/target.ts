@@ -60,3 +60,7 @@ export function listOfOthers(flags: TargetFlags, env: NodeJS.ProcessEnv = proces
   });
   return `\nOther clusters, for --name:\n${lines.join("")}`;
 }
+
+export function noCluster(layout: Layout): Error {
+  return new Error(`there is no cluster in ${layout.dataDir}: \`dray up\` makes one`);
+}

@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, X509Certificate } from "node:crypto"
 import { readFileSync } from "node:fs";
 import type { KubeletClient, ServerOptions } from "@dray/apiserver";
 import { UsageError } from "../failure.ts";
-import { truth, wholeNumber } from "../options.ts";
+import { durationOption, truth, wholeNumber } from "../options.ts";
 import { checkedAddress, portRangeOf, rangesOf } from "./addresses.ts";
 import { disabledAdmissionPlugins } from "./admission-plugins.ts";
 import { parseTokenFile } from "./token-file.ts";
@@ -142,25 +142,8 @@ function keysOf(file: string): string[] {
   return [...blocks];
 }
 
-const units: Readonly<Record<string, number>> = {
-  ns: 1e-6,
-  us: 1e-3,
-  µs: 1e-3,
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-};
-
-/** Milliseconds of a duration as Go writes it (`1m30s`). */
 function durationOf(flag: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const part = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)/g;
-  const parts = [...text.matchAll(part)];
-  const milliseconds = parts.reduce((sum, [, count, unit = ""]) => sum + Number(count) * units[unit]!, 0);
-  if (parts.map(([whole]) => whole).join("") !== text || milliseconds <= 0)
-    throw new UsageError(`${flag} ${text}: must be a duration above 0, such as 1m30s`);
-  return milliseconds;
+  return text === undefined ? undefined : durationOption(flag, text);
 }
 
 interface FileFlag {

@@ -5,7 +5,7 @@ import { hostname } from "node:os";
 import { isAbsolute } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { parseFeatureGates } from "@dray/api";
-import { type Client, type Log, leadWithLease, systemClock } from "@dray/client";
+import { type Client, type Log, leadWithLease, systemClock, withFields } from "@dray/client";
 import {
   type AgentsOrder,
   type AgentsReady,
@@ -131,7 +131,7 @@ async function component(
     ca: string | undefined;
   }) => Promise<{ readonly stopped: Promise<void> }>,
 ): Promise<void> {
-  const log = createLog(name);
+  const log = createLog(name.replace(/^kube-/, ""));
   const { client, ca } = await connect(options, `${name}/dray`, log);
   const stop = new AbortController();
   const ended = endRequested().then(() => stop.abort());
@@ -246,10 +246,11 @@ export async function kubelet(options: KubeletOptions): Promise<void> {
     options.clientCaFile === undefined ? undefined : readFileSync(options.clientCaFile, "utf8");
   const agents = await Promise.all(
     options.nodeName.map(async (nodeName, i) => {
+      const nodeLog = withFields(log, { node: nodeName });
       const { client, server, ca } = await connect(
         { kubeconfig: options.kubeconfig[i]! },
         "kubelet/dray",
-        log,
+        nodeLog,
       );
       const url = new URL(server);
       return startKubelet({
@@ -259,7 +260,7 @@ export async function kubelet(options: KubeletOptions): Promise<void> {
         apiServer: { host: url.hostname, port: Number(url.port || 443) },
         images,
         clock: systemClock,
-        log,
+        log: nodeLog,
         serving: await serving(
           nodeName,
           options.tlsCertFile[i],

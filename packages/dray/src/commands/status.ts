@@ -4,7 +4,7 @@ import { readConfig, runningProcess } from "@dray/cluster";
 import { connect } from "../connect.ts";
 import { printData } from "../output.ts";
 import { clusterSummary } from "../summary.ts";
-import { listOfOthers, type TargetFlags, target } from "../target.ts";
+import { listOfOthers, noCluster, type TargetFlags, target } from "../target.ts";
 
 /** Prints how the cluster is. Its exit code is 0 only if it runs and all its nodes are ready. */
 export async function status(
@@ -13,8 +13,7 @@ export async function status(
   const { name, layout } = target(options);
   const config = readConfig(layout);
   if (options.output === "kubeconfig") {
-    if (!existsSync(layout.kubeconfig))
-      throw new Error(`there is no cluster in ${layout.dataDir}: \`dray up\` makes one`);
+    if (!existsSync(layout.kubeconfig)) throw noCluster(layout);
     process.stdout.write(`${layout.kubeconfig}\n`);
     return;
   }

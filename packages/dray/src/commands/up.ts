@@ -117,7 +117,7 @@ async function run(
   ready: (started: Started) => void | Promise<void>,
   outputFile?: string,
 ): Promise<void> {
-  const log = createLog("control-plane", join(layout.logs, "control-plane.log"));
+  const log = createLog("cluster", join(layout.logs, "control-plane.log"));
   refuseSecond(layout, claimProcessFile(layout.processFile)?.pid);
   const stopHeartbeat = keepFresh(layout.processFile);
   outliveReader();
@@ -136,11 +136,15 @@ async function run(
     });
     try {
       await ready({ config: cluster.config, url: cluster.url });
+      const { kubernetesVersion, nodes } = cluster.config;
+      log.info({ kubernetesVersion, url: cluster.url, nodes: nodes.length }, "the cluster is ready");
       if (!stop.signal.aborted)
         await new Promise((resolve) => stop.signal.addEventListener("abort", resolve, { once: true }));
       if (outputFile === undefined) say("\nStopping: the pods end, then the cluster.\n");
     } finally {
+      log.info({}, "the cluster stops");
       await cluster.stop();
+      log.info({}, "the cluster has stopped");
     }
   } catch (error) {
     if (error !== interrupted) throw error;

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import type { Log } from "@dray/client";
+import { type Log, withFields } from "@dray/client";
 import { UsageError } from "../failure.ts";
 import { boundedLine } from "./bounded-line.ts";
 import { type Destination, type DroppedLine, errorOutput, logFile } from "./destination.ts";
@@ -20,13 +20,16 @@ export function createLog(component: string, file?: string): Log {
     throw new UsageError(`DRAY_LOG_LEVEL ${wanted}: must be one of ${levels.join(", ")}`);
   const destination =
     file === undefined ? errorOutput(droppedLine(component)) : logFile(file, droppedLine(component));
-  return lazyLog(level, destination, () => open(level, component, destination));
+  return withFields(
+    lazyLog(level, destination, () => open(level, destination)),
+    { component },
+  );
 }
 
-function open(level: Level, component: string, destination: Destination): Methods {
+function open(level: Level, destination: Destination): Methods {
   const { pino } = createRequire(import.meta.url)("pino") as typeof import("pino");
   const write = (line: string): void => destination.write(boundedLine(line));
-  return pino({ level, base: { component }, serializers }, { write });
+  return pino({ level, base: null, serializers }, { write });
 }
 
 /** What a log says when it can be written again. */

@@ -1,0 +1,58 @@
+/** One line of a log. */
+export interface Entry {
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+  /** The numbers of pino: 20 debug, 30 info, 40 warn, 50 error. */
+  readonly level: number;
+  /** `apiserver`, `kubelet`, ...; the part before the slash of `name`. */
+  readonly component: string;
+  /** Of a line of a node's agent. */
+  readonly node: string | undefined;
+  readonly message: string;
+  /** Everything else that the line has. */
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** What is printed outside of the logs: a crash, mostly. */
+export const outputComponent = "output";
+
+/** `kubelet/worker-1`, or the component alone. */
+export const nameOf = ({ component, node }: Pick<Entry, "component" | "node">): string =>
+  node === undefined ? component : `${component}/${node}`;
+
+/**
+ * Reads a line that pino wrote. Any other text, such as a stack that Node printed at a crash, is a line of `output`, of
+ * the time `otherwise`.
+ */
+export function parseEntry(line: string, otherwise: number): Entry {
+  const parsed = parseObject(line);
+  if (typeof parsed?.["time"] !== "number" || typeof parsed["msg"] !== "string") {
+    return {
+      time: otherwise,
+      level: 30,
+      component: outputComponent,
+      node: undefined,
+      message: line,
+      fields: {},
+    };
+  }
+  const { time, level, component, node, msg, ...fields } = parsed;
+  return {
+    time: time as number,
+    level: typeof level === "number" ? level : 30,
+    component: typeof component === "string" ? component : outputComponent,
+    node: typeof node === "string" ? node : undefined,
+    message: msg as string,
+    fields,
+  };
+}
+
+function parseObject(line: string): Record<string, unknown> | undefined {
+  if (!line.startsWith("{")) return undefined;
+  try {
+    return JSON.parse(line) as Record<string, unknown>;
+  } catch {
+    // Torn by a crash or a full disk.
+    return undefined;
+  }
+}
