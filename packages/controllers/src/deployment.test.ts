@@ -222,3 +222,55 @@ test("a ReplicaSet adopts pods that match, lets go those that no longer do, and 
     });
     assert.deepEqual(metadata.ownerReferences ?? [], []);
   }));
+
+test("pods that their nodes reject are replaced ever more slowly, and others at once", () =>
+  withCluster(startReplicaSetController, async (cluster) => {
+    await cluster.node("a");
+    const template = {
+      metadata: { labels: { app: "x" } },
+      spec: { nodeName: "a", containers: [{ name: "c", image: "i" }] },
+    };
+    const spec = { replicas: 2, selector: { matchLabels: { app: "x" } }, template };
+    await cluster.create(ReplicaSet, { metadata: { name: "x" }, spec });
+    const active = async () => (await cluster.list(Pod)).filter(({ status }) => status?.phase !== "Failed");
+    const reject = async (): Promise<void> => {
+      for (const pod of await active())
+        await cluster.setStatus(pod, { phase: "Failed", reason: "NodeAffinity", message: "no" });
+      // The controller has seen it, while no time has passed.
+      for (let tries = 0; (await cluster.get(ReplicaSet, "x")).status?.replicas !== 0; tries++) {
+        assert.ok(tries < 100);
+        await cluster.settle();
+      }
+    };
+    const replaced = () => cluster.until("replaced", async () => (await active()).length === 2);
+    await replaced();
+    for (let round = 0; round < 12; round++) {
+      const delay = Math.min(100 * 2 ** round, 60_000);
+      await reject();
+      cluster.clock.pass(delay - 1);
+      await cluster.settle();
+      assert.deepEqual(await active(), [], `not within ${delay} ms`);
+      cluster.clock.pass(1);
+      await replaced();
+    }
+    // More replicas do not wait for those.
+    await reject();
+    await cluster.client
+      .resource(ReplicaSet)
+      .patch({ namespace: "d", name: "x" }, "merge", { spec: { replicas: 5 } });
+    await cluster.until("scaled", async () => (await active()).length === 3);
+    // A pod that ran is replaced at once, and so is a rejected one after a time without.
+    cluster.clock.pass(60_000);
+    await cluster.until("all", async () => (await active()).length === 5);
+    const [ran] = await active();
+    await cluster.setStatus(ran!, {
+      phase: "Failed",
+      reason: "Evicted",
+      containerStatuses: [{ name: "c", image: "i", imageID: "", ready: false, restartCount: 0 }],
+    });
+    await cluster.until("all again", async () => (await active()).length === 5);
+    cluster.clock.pass(121_000);
+    await reject();
+    cluster.clock.pass(100);
+    await cluster.until("all again", async () => (await active()).length === 5);
+  }));

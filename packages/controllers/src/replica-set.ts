@@ -8,6 +8,7 @@ import { type Controller, type ControllerContext, controllerQueues, recorderOf, 
 import { controllerOf, refersTo } from "./owners.ts";
 import { podControl } from "./pod-control.ts";
 import { isAvailable, readySince } from "./pods.ts";
+import { isRejected, Rejections } from "./rejections.ts";
 import { withCondition, writeStatus } from "./status.ts";
 
 /** Pods made or deleted in one go. */
@@ -20,13 +21,18 @@ export async function startReplicaSetController(context: ControllerContext): Pro
   const pods = informers.of(Pod);
   const recorder = recorderOf(context, "replicaset-controller");
   const control = podControl(client, ReplicaSet, pods, recorder);
+  const rejections = new Rejections(clock);
   await synced(context, [sets, pods]);
 
   const queues = controllerQueues(context);
   const queue = queues.queue("replicaset", reconcile);
 
   const setChanged = (set: ReplicaSet): void => queue.add(keyOf(set.metadata));
-  sets.handle({ add: setChanged, update: setChanged });
+  sets.handle({
+    add: setChanged,
+    update: setChanged,
+    delete: (set) => rejections.forget(set.metadata.uid),
+  });
 
   /** Adds the set that manages the pod, or those that might adopt it. */
   function podChanged(pod: Pod, old?: Pod): void {
@@ -40,7 +46,15 @@ export async function startReplicaSetController(context: ControllerContext): Pro
     for (const set of sets.byIndex("namespace", namespace))
       if (labelSelectorOf(set.spec.selector).matches(pod.metadata.labels)) setChanged(set);
   }
-  pods.handle({ add: podChanged, update: podChanged, delete: podChanged });
+  pods.handle({
+    add: podChanged,
+    update(pod, old) {
+      const controller = controllerOf(pod);
+      if (controller !== undefined && isRejected(pod) && !isRejected(old)) rejections.add(controller.uid);
+      podChanged(pod, old);
+    },
+    delete: podChanged,
+  });
 
   async function reconcile(key: string): Promise<void> {
     const set = sets.get(refOf(key));
@@ -51,7 +65,7 @@ export async function startReplicaSetController(context: ControllerContext): Pro
     let failure: unknown;
     if (set.metadata.deletionTimestamp === undefined) {
       try {
-        if (await scale(set, managed)) return queue.add(key);
+        if (await scale(key, set, managed)) return queue.add(key);
       } catch (error) {
         failure = error;
       }
@@ -64,11 +78,14 @@ export async function startReplicaSetController(context: ControllerContext): Pro
   }
 
   /** Answers whether anything had to be done. */
-  async function scale(set: ReplicaSet, managed: readonly Pod[]): Promise<boolean> {
+  async function scale(key: string, set: ReplicaSet, managed: readonly Pod[]): Promise<boolean> {
     const missing = (set.spec.replicas ?? 1) - managed.length;
     const { template } = set.spec;
     if (missing > 0 && template !== undefined) {
-      await control.create(set, new Array(Math.min(missing, burst)).fill(template));
+      const held = rejections.held(set.metadata.uid);
+      if (held.pods > 0) queue.addAfter(key, held.wait);
+      if (missing <= held.pods) return false;
+      await control.create(set, new Array(Math.min(missing - held.pods, burst)).fill(template));
       // In a namespace that is being deleted nothing came of it.
       return pods.byIndex("controller", set.metadata.uid).filter(isPodActive).length > managed.length;
     }

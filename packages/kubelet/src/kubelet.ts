@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Node, Pod } from "@dray/api/core/v1";
+import { Pod } from "@dray/api/core/v1";
 import { cdiRegistry } from "@dray/cdi";
 import {
   type Client,
@@ -13,6 +13,7 @@ import { DraManager } from "./dra/manager.ts";
 import { DraPlugins } from "./dra/plugins.ts";
 import { SliceWiper } from "./dra/slices.ts";
 import { PluginWatcher } from "./dra/watcher.ts";
+import { OwnNode } from "./node/own-node.ts";
 import { Registration } from "./node/registration.ts";
 import { NodePaths } from "./paths.ts";
 import { admit } from "./pods/admission.ts";
@@ -98,11 +99,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     log,
   });
   const plugins = new DraPlugins(log);
-  let node: Node | undefined;
-  const currentNode = (): Node => {
-    if (node === undefined) throw new Error("the node is not registered yet");
-    return node;
-  };
+  const node = new OwnNode(client, nodeName);
   const workers = new Map<string, PodWorker>();
   const pods = client.informer(Pod, {
     fieldSelector: `spec.nodeName=${nodeName}`,
@@ -120,7 +117,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     released: retryAll,
   });
   plugins.handle({ connected: retryAll });
-  const volumes = new Volumes({ client, clock, paths, nodeAddress, node: currentNode });
+  const volumes = new Volumes({ client, clock, paths, nodeAddress, node: () => node.current });
   const uidOfContainer = (containerId: string): string | undefined => {
     const container = runtime.listContainers().find(({ id }) => id === containerId);
     return runtime.listPodSandboxes().find(({ id }) => id === container?.sandboxId)?.config.uid;
@@ -151,12 +148,13 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     nodeAddress,
     apiServer: options.apiServer,
     signal: stop.signal,
-    node: currentNode,
+    node: () => node.current,
+    refreshNode: () => node.refresh(),
     pod: podOf,
     admit: (pod) =>
       admit(
         pod,
-        currentNode(),
+        node.current,
         [...workers.values()].flatMap((worker) =>
           worker.active && worker.admitted && worker.pod !== undefined && worker.uid !== pod.metadata.uid
             ? [worker.pod]
@@ -209,9 +207,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     capacity: options.capacity ?? {},
     containerRuntimeVersion: `${runtime.name}://${runtime.version}`,
     kubeletPort: port,
-    changed: (changed) => {
-      node = changed;
-    },
+    changed: (changed) => node.see(changed),
   });
   const wiper = new SliceWiper({ client, clock, log, nodeName, plugins });
   const watcher = new PluginWatcher({
@@ -234,6 +230,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       },
       delete: (pod) => queue.add(pod.metadata.uid),
     });
+    node.follow(stop.signal);
     await pods.start(stop.signal);
   } catch (error) {
     stop.abort();

@@ -15,8 +15,7 @@ export function admit(pod: Pod, node: Node, others: readonly Pod[]): Refusal | u
   if (!matchesNode(pod, node))
     return {
       reason: "NodeAffinity",
-      message:
-        "Pod was rejected: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector",
+      message: "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector",
     };
   const allocatable = node.status?.allocatable ?? {};
   const pods = Quantity.parse(allocatable["pods"] ?? "110");
@@ -44,7 +43,7 @@ function outOf(name: string, requested: Quantity, used: Quantity, capacity: Quan
   return {
     reason: `OutOf${name}`,
     message:
-      `Pod was rejected: Node didn't have enough resource: ${name}, requested: ${amount(requested)}, ` +
+      `Node didn't have enough resource: ${name}, requested: ${amount(requested)}, ` +
       `used: ${amount(used)}, capacity: ${amount(capacity)}`,
   };
 }

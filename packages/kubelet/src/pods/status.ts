@@ -72,6 +72,33 @@ export function podStatus(input: StatusInput): PodStatus {
   };
 }
 
+/**
+ * The status of a pod that its node did not admit: nothing but the refusal.
+ * Upstream: pkg/kubelet/kubelet.go, rejectPod.
+ */
+export function rejectedStatus(
+  { metadata, status }: Pod,
+  refusal: { readonly reason: string; readonly message: string },
+  now: number,
+): PodStatus {
+  return {
+    ...(metadata.generation === undefined ? {} : { observedGeneration: metadata.generation }),
+    phase: "Failed",
+    ...refusal,
+    startTime: status?.startTime ?? timeText(now),
+    conditions: [],
+  };
+}
+
+/** Types of conditions that the agent writes. */
+export const ownConditions: ReadonlySet<string> = new Set([
+  "PodReadyToStartContainers",
+  "Initialized",
+  "Ready",
+  "ContainersReady",
+  "PodScheduled",
+]);
+
 function succeeded(container: Container): boolean {
   return container.state === "exited" && container.exitCode === 0 && container.reason !== "StartError";
 }

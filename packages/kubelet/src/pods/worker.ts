@@ -18,7 +18,7 @@ import type { Refusal } from "./admission.ts";
 import { BackOff } from "./back-off.ts";
 import { containerEnvironment, expand, hostname } from "./environment.ts";
 import { type Probes, runHandler } from "./probes.ts";
-import { podStatus } from "./status.ts";
+import { ownConditions, podStatus, rejectedStatus } from "./status.ts";
 import { resolveSubPath } from "./sub-path.ts";
 import type { Volumes } from "./volumes.ts";
 
@@ -38,6 +38,8 @@ export interface WorkerContext {
   /** Aborts when the agent stops. */
   readonly signal: AbortSignal;
   node(): Node;
+  /** Brings `node` up to date with the API server. */
+  refreshNode(): Promise<unknown>;
   /** The pod as the API server has it now, which may be newer than what a `sync` began with. */
   pod(uid: string): Pod | undefined;
   /** The node's own look at a new pod. */
@@ -70,6 +72,8 @@ export class PodWorker {
   /** The pod as last seen; undefined for one that was gone before this agent came. */
   #pod: Pod | undefined;
   #failure: Refusal | undefined;
+  /** The node did not admit the pod. */
+  #rejected = false;
   #admitted = false;
   readonly #waiting = new Map<string, { reason: string; message?: string }>();
   /** Containers that are being stopped, and until when they may take their time. */
@@ -124,7 +128,9 @@ export class PodWorker {
         Number(known.metadata.deletionGracePeriodSeconds ?? known.spec.terminationGracePeriodSeconds ?? 30),
       );
     else await this.#run(known);
-    await this.#report(known);
+    // Another agent has said all of a pod that has ended and left nothing here.
+    if (!isPodTerminal(known) || this.#reported !== undefined || this.#sandboxes().length > 0)
+      await this.#report(known);
     if (this.#ended && known.metadata.deletionTimestamp !== undefined) await this.#delete(known);
   }
 
@@ -151,9 +157,11 @@ export class PodWorker {
     const { clock } = this.#context;
     let sandbox = this.#sandboxes().find(({ ready }) => ready);
     if (!this.#admitted && this.#sandboxes().length === 0) {
-      this.#failure = this.#context.admit(pod);
-      if (this.#failure !== undefined) {
-        this.#event(pod, "Warning", this.#failure.reason, this.#failure.message);
+      const refusal = await this.#admit(pod);
+      if (refusal !== undefined) {
+        this.#failure = { ...refusal, message: `Pod was rejected: ${refusal.message}` };
+        this.#rejected = true;
+        this.#event(pod, "Warning", refusal.reason, refusal.message);
         return this.#end(pod, 0);
       }
     }
@@ -178,6 +186,21 @@ export class PodWorker {
     await this.#runContainers(pod, sandbox);
     if (this.#finishedByItself(pod))
       await this.#end(pod, Number(pod.spec.terminationGracePeriodSeconds ?? 30));
+  }
+
+  /**
+   * Where labels of the node are against the pod, the API server is asked once more: the scheduler may have seen a
+   * change that our watch has not (kubernetes#134445). Marks the pod in the turn of the decision, so that of two pods
+   * that fit alone one is refused.
+   */
+  async #admit(pod: Pod): Promise<Refusal | undefined> {
+    let refusal = this.#context.admit(pod);
+    if (refusal?.reason === "NodeAffinity") {
+      await this.#context.refreshNode();
+      refusal = this.#context.admit(pod);
+    }
+    this.#admitted = refusal === undefined;
+    return refusal;
   }
 
   /** Volumes and claims, then the sandbox; undefined if that has to be tried again later. */
@@ -601,20 +624,24 @@ export class PodWorker {
   async #report(pod: Pod): Promise<void> {
     const { probes, clock, nodeAddress, client } = this.#context;
     const [sandbox] = this.#sandboxes();
-    const status = podStatus({
-      pod,
-      now: clock.now(),
-      nodeAddress,
-      podIP: sandbox?.ip ?? pod.status?.podIP,
-      sandboxReady: sandbox?.ready ?? false,
-      containers: this.#containers(),
-      waiting: this.#waiting,
-      started: ({ id }) => probes.started(id),
-      ready: ({ id }) => probes.ready(id) && !this.#stopping.has(id),
-      failure: this.#failure,
-      ending: pod.metadata.deletionTimestamp !== undefined || this.#failure !== undefined || this.#ended,
-      ended: this.#ended,
-    });
+    const status =
+      this.#rejected && this.#failure !== undefined
+        ? rejectedStatus(pod, this.#failure, clock.now())
+        : podStatus({
+            pod,
+            now: clock.now(),
+            nodeAddress,
+            podIP: sandbox?.ip ?? pod.status?.podIP,
+            sandboxReady: sandbox?.ready ?? false,
+            containers: this.#containers(),
+            waiting: this.#waiting,
+            started: ({ id }) => probes.started(id),
+            ready: ({ id }) => probes.ready(id) && !this.#stopping.has(id),
+            failure: this.#failure,
+            ending:
+              pod.metadata.deletionTimestamp !== undefined || this.#failure !== undefined || this.#ended,
+            ended: this.#ended,
+          });
     const text = JSON.stringify(comparable(status));
     this.#reported ??= JSON.stringify(comparable(pick(pod.status ?? {}, status)));
     if (text === this.#reported) return;
@@ -707,16 +734,22 @@ function comparable(value: unknown): unknown {
 /** What a strategic merge would otherwise leave of the old status is taken away by name. */
 function patchOf(pod: Pod, status: PodStatus): object {
   const old = pod.status ?? {};
+  const { conditions = [] } = status;
   const ipChanged = old.podIP !== undefined && old.podIP !== status.podIP;
   return {
     ...status,
     ...(old.reason !== undefined && status.reason === undefined ? { reason: null } : {}),
     ...(old.message !== undefined && status.message === undefined ? { message: null } : {}),
     ...(ipChanged ? { podIPs: [{ $patch: "replace" }, ...(status.podIPs ?? [])] } : {}),
-    conditions: (status.conditions ?? []).map((condition) => ({
-      ...condition,
-      reason: condition.reason ?? null,
-      message: condition.message ?? null,
-    })),
+    conditions: [
+      ...conditions.map((condition) => ({
+        ...condition,
+        reason: condition.reason ?? null,
+        message: condition.message ?? null,
+      })),
+      ...(old.conditions ?? [])
+        .filter(({ type }) => ownConditions.has(type) && !conditions.some((one) => one.type === type))
+        .map(({ type }) => ({ $patch: "delete", type })),
+    ],
   };
 }

@@ -15,6 +15,8 @@ export interface TestCluster {
   /** Of the admin, for the endpoints of nodes. */
   clientCertificate: { cert?: string; key?: string };
   node(name: string, options?: Partial<KubeletOptions>): Promise<Kubelet>;
+  /** As the node's agent. */
+  nodeClient(name: string): Client;
   /** Another agent on the root of one that was stopped. */
   close(): Promise<void>;
 }
@@ -48,9 +50,11 @@ export async function testCluster(): Promise<TestCluster> {
   // The watchers of the runtime keep no process alive.
   const alive = setInterval(() => {}, 1000);
   const rootDir = (node: string): string => join(folder, node);
+  const nodeClient = (node: string): Client => connect(`system:node:${node}`, ["system:nodes"]);
   return {
     admin,
     rootDir,
+    nodeClient,
     authority,
     clientCertificate: { cert: adminCertificate.certificate, key: adminCertificate.key },
     async node(name, options = {}) {
@@ -65,7 +69,7 @@ export async function testCluster(): Promise<TestCluster> {
         Date.now(),
       );
       const kubelet = await startKubelet({
-        client: connect(`system:node:${name}`, ["system:nodes"]),
+        client: nodeClient(name),
         nodeName: name,
         rootDir: rootDir(name),
         apiServer: { host: "127.0.0.1", port: 6443 },
