@@ -5,6 +5,8 @@ import { gpuDriver } from "./gpu.ts";
 import { klog } from "./klog.ts";
 
 /** The program: told everything by its environment, ended by a signal. */
+// A log that cannot be written, as on a full disk, is not a reason to end.
+process.stderr.on("error", () => {});
 const log = klog(systemClock, (line) => void process.stderr.write(line));
 
 try {

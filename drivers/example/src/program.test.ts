@@ -62,6 +62,16 @@ test("the tutorial's driver, with the tutorial's permissions: slices, prepare, u
   assert.equal((await slices()).length, 1, "the slices are left to the kubelet");
 });
 
+test("a log that can no longer be written does not end the program", async () => {
+  const driver = await node.start(program);
+  await until(async () => (await slices()).length > 0, `slices; the driver says ${driver.log()}`);
+  driver.process.stderr?.destroy();
+  const claim = await node.claim("unlogged", "gpu-1");
+  for (let time = 0; time < 3; time++) assert.equal((await node.prepare(claim)).error, "");
+  assert.equal(await node.unprepare(claim), "");
+  assert.equal(await driver.end("SIGTERM"), 0);
+});
+
 test("kill -9: the next start answers the same, gives no device twice, and still unprepares", async () => {
   const first = await node.start(program);
   const claim = await node.claim("survivor", "gpu-1");

@@ -1,9 +1,10 @@
-import { existsSync, type FSWatcher, watch, writeFileSync } from "node:fs";
+import { existsSync, type FSWatcher, watch } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "@dray/client";
 import type { Container } from "../service.ts";
 import { cgroupMembers, withoutForks } from "./cgroups.ts";
 import { LogTimes } from "./logs.ts";
+import { note } from "./note.ts";
 import {
   bootId,
   familyMembers,
@@ -123,7 +124,11 @@ export class HostContainer {
     if (known !== undefined) return known;
     // As if by SIGKILL, which is what leaves no word.
     const loss: Loss = { at: this.#clock.now(), exitCode: 137 };
-    writeRecord(join(this.directory, "lost"), JSON.stringify(loss));
+    try {
+      writeRecord(join(this.directory, "lost"), JSON.stringify(loss));
+    } catch {
+      // The disk is full: an agent that starts later finds another time.
+    }
     return loss;
   }
 
@@ -163,7 +168,7 @@ export class HostContainer {
     const done = join(this.directory, "done");
     if (existsSync(done)) return;
     this.#killMembers();
-    if (this.#members().length === 0) writeFileSync(done, "");
+    if (this.#members().length === 0) note(done, "");
   }
 
   /** Every process of the container but the wrapper, which stays to write down the exit code. */
@@ -199,7 +204,7 @@ export class HostContainer {
         signal(wrapper.pid, "SIGKILL");
       await new Promise((resolve) => setTimeout(resolve, Math.min(2 ** tries, 100)));
     }
-    writeFileSync(join(this.directory, "done"), "");
+    note(join(this.directory, "done"), "");
   }
 
   /** Sends SIGKILL to every process but the wrapper; returns how many there were. */

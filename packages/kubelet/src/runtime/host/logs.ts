@@ -8,10 +8,10 @@ import {
   readSync,
   statSync,
   watch,
-  writeSync,
 } from "node:fs";
 import type { Clock } from "@dray/client";
 import type { LogLine } from "../service.ts";
+import { note } from "./note.ts";
 
 /** A log has grown to `size` bytes by the time `at`. */
 interface Growth {
@@ -64,12 +64,10 @@ export class LogTimes {
   #note(): void {
     const size = statSync(this.#path, { throwIfNoEntry: false })?.size ?? this.#size;
     if (size === this.#size) return;
-    this.#size = size;
     const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
     const flag = O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW | O_NONBLOCK;
-    const file = openSync(timesName(this.#path), flag, 0o644);
-    writeSync(file, `${Math.floor(this.#clock.now())} ${size}\n`);
-    closeSync(file);
+    // Without the note these lines have the time of the next one.
+    if (note(timesName(this.#path), `${Math.floor(this.#clock.now())} ${size}\n`, flag)) this.#size = size;
   }
 
   /** Calls `listener` when the log has grown. Answers a function that ends this. */
