@@ -9,5 +9,6 @@ export {
   createSigningKey,
   issueCertificate,
 } from "./pki.ts";
+export { firstServiceAddress } from "./registry/service/ranges.ts";
 export { bodyLimit } from "./serve.ts";
 export { type ApiServer, createServer, type ServerOptions } from "./server.ts";

@@ -3,7 +3,7 @@ import { featuresOf, parseFeatureGates, parseKubernetesVersion } from "@dray/api
 import type { ApiServer } from "@dray/apiserver";
 import { type Client, type Clock, createClient, type Log, withFields } from "@dray/client";
 import type { Store } from "@dray/store";
-import { reachableAddress } from "./address.ts";
+import { type ServerAddresses, urlHost } from "./address.ts";
 import type { Credentials } from "./credentials.ts";
 import { choosePort } from "./port.ts";
 
@@ -13,9 +13,14 @@ export interface ControlPlaneOptions {
   readonly kubernetesVersion: string;
   /** As `--feature-gates` has them. */
   readonly featureGates: string;
-  readonly host: string;
+  /** The address to listen on. */
+  readonly bindAddress: string;
+  /** How that is reached: from here, and by others. */
+  readonly addresses: Pick<ServerAddresses, "local" | "advertised">;
   /** 0: a free one. */
   readonly port: number;
+  /** API versions to serve or not, as `--runtime-config` has them. */
+  readonly runtimeConfig?: Readonly<Record<string, boolean>>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -38,8 +43,8 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     import("@dray/scheduler"),
     import("@dray/controllers"),
   ]);
-  const port = await choosePort(options.host, options.port);
-  const advertisedAddress = reachableAddress(options.host);
+  const { bindAddress, addresses } = options;
+  const port = await choosePort(bindAddress, options.port);
   const newId = (): string => randomUUID();
   const server = await createServer({
     store: options.store,
@@ -52,9 +57,10 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     serviceAccounts: { key: credentials.serviceAccountKey },
     kubelet: { ...credentials.kubeletClient, authority: credentials.authority.certificate },
     advertisedPort: port,
-    ...(advertisedAddress === undefined ? {} : { advertisedAddress }),
+    advertisedAddress: addresses.advertised,
+    ...(options.runtimeConfig === undefined ? {} : { runtimeConfig: options.runtimeConfig }),
   });
-  const listener = await server.listen({ host: options.host, port });
+  const listener = await server.listen({ host: bindAddress, port });
   const stop = new AbortController();
   const client = (name: string, log: Log, groups: readonly string[] = []): Client =>
     createClient({
@@ -85,7 +91,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   });
   return {
     server,
-    url: listener.url,
+    url: `https://${urlHost(addresses.local)}:${listener.port}`,
     port: listener.port,
     admin: client("kubernetes-admin", log, ["system:masters"]),
     async stop() {

@@ -1,8 +1,16 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Certificate, createAuthority, createSigningKey, issueCertificate } from "@dray/apiserver/pki";
+import {
+  type Certificate,
+  type CertificateOptions,
+  createAuthority,
+  createSigningKey,
+  issueCertificate,
+} from "@dray/apiserver/pki";
 import { writeKubeconfig } from "@dray/client";
 import { type NewFile, writeFilesAtomicallySync } from "@dray/files";
+import { plainAddress, type ServerAddresses, serverAddresses } from "./address.ts";
 import { contextName, writeOwnKubeconfig } from "./kubeconfigs.ts";
 import type { Layout } from "./layout.ts";
 
@@ -21,18 +29,31 @@ export interface Credentials {
   readonly nodes: ReadonlyMap<string, { readonly client: Certificate; readonly server: Certificate }>;
 }
 
-/** Reads the credentials of a cluster, and makes those that are missing; `now` in milliseconds since the epoch. */
+const dayMilliseconds = 24 * 60 * 60 * 1000;
+/** A certificate that ends sooner is issued anew: a cluster may run for long after its start. */
+const minValidity = 30 * dayMilliseconds;
+
+/**
+ * Reads the credentials of a cluster, and makes those that are missing, that end soon, or that are not for these
+ * addresses of the API server; `now` in milliseconds since the epoch.
+ */
 export async function ensureCredentials(
   layout: Layout,
   nodes: readonly string[],
   now: number,
+  addresses: Pick<ServerAddresses, "ipAddresses" | "dnsNames"> = serverAddresses({ bind: "127.0.0.1" }),
 ): Promise<Credentials> {
   const file = (name: string): string => join(layout.pki, name);
   const made: NewFile[] = [];
-  const pair = async (name: string, make: () => Promise<Certificate>): Promise<Certificate> => {
+  const pair = async (
+    name: string,
+    make: () => Promise<Certificate>,
+    isGood: (certificate: X509Certificate) => boolean = () => true,
+  ): Promise<Certificate> => {
     const [certificate, key] = [file(`${name}.crt`), file(`${name}.key`)];
     if (existsSync(certificate) && existsSync(key)) {
-      return { certificate: readFileSync(certificate, "utf8"), key: readFileSync(key, "utf8") };
+      const known = { certificate: readFileSync(certificate, "utf8"), key: readFileSync(key, "utf8") };
+      if (isUsable(known, isGood)) return known;
     }
     const issued = await make();
     // The key first: a certificate alone would look complete.
@@ -44,30 +65,36 @@ export async function ensureCredentials(
   };
 
   const authority = await pair("ca", () => createAuthority("dray-ca", now));
-  const local = { dnsNames: ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"] };
-  const issue = (subject: Parameters<typeof issueCertificate>[1]) => (): Promise<Certificate> =>
-    issueCertificate(authority, subject, now);
-  const server = await pair(
+  const { publicKey } = new X509Certificate(authority.certificate);
+  const issue = (
+    name: string,
+    options: CertificateOptions,
+    isGood: (certificate: X509Certificate) => boolean = () => true,
+  ): Promise<Certificate> =>
+    pair(
+      name,
+      () => issueCertificate(authority, options, now),
+      (certificate) =>
+        certificate.validToDate.getTime() > now + minValidity &&
+        certificate.verify(publicKey) &&
+        isGood(certificate),
+    );
+  const { dnsNames, ipAddresses } = addresses;
+  const server = await issue(
     "server",
-    issue({
-      commonName: "kube-apiserver",
-      ...local,
-      ipAddresses: ["127.0.0.1", "::1", "10.0.0.1"],
-      usages: ["server"],
-    }),
+    { commonName: "kube-apiserver", dnsNames, ipAddresses, usages: ["server"] },
+    (certificate) => isFor(certificate, addresses),
   );
-  const admin = await pair(
-    "admin",
-    issue({ commonName: "kubernetes-admin", organizations: ["system:masters"], usages: ["client"] }),
-  );
-  const kubeletClient = await pair(
-    "kubelet-client",
-    issue({
-      commonName: "kube-apiserver-kubelet-client",
-      organizations: ["system:masters"],
-      usages: ["client"],
-    }),
-  );
+  const admin = await issue("admin", {
+    commonName: "kubernetes-admin",
+    organizations: ["system:masters"],
+    usages: ["client"],
+  });
+  const kubeletClient = await issue("kubelet-client", {
+    commonName: "kube-apiserver-kubelet-client",
+    organizations: ["system:masters"],
+    usages: ["client"],
+  });
   const keyFile = file("service-account.key");
   const known = existsSync(keyFile);
   const serviceAccountKey = known ? readFileSync(keyFile, "utf8") : await createSigningKey();
@@ -76,24 +103,51 @@ export async function ensureCredentials(
   for (const node of nodes) {
     const commonName = `system:node:${node}`;
     nodePairs.set(node, {
-      client: await pair(
-        `node-${node}`,
-        issue({ commonName, organizations: ["system:nodes"], usages: ["client"] }),
-      ),
-      server: await pair(
-        `node-${node}-server`,
-        issue({
-          commonName,
-          organizations: ["system:nodes"],
-          dnsNames: [node, "localhost"],
-          ipAddresses: ["127.0.0.1"],
-          usages: ["server"],
-        }),
-      ),
+      client: await issue(`node-${node}`, {
+        commonName,
+        organizations: ["system:nodes"],
+        usages: ["client"],
+      }),
+      server: await issue(`node-${node}-server`, {
+        commonName,
+        organizations: ["system:nodes"],
+        dnsNames: [node, "localhost"],
+        ipAddresses: ["127.0.0.1"],
+        usages: ["server"],
+      }),
     });
   }
   writeFilesAtomicallySync(made);
   return { authority, server, admin, kubeletClient, serviceAccountKey, nodes: nodePairs };
+}
+
+/** A certificate that can be read, with the key that belongs to it: a crash may leave the key of the next one. */
+function isUsable(
+  { certificate, key }: Certificate,
+  isGood: (certificate: X509Certificate) => boolean,
+): boolean {
+  try {
+    const parsed = new X509Certificate(certificate);
+    return parsed.checkPrivateKey(createPrivateKey(key)) && isGood(parsed);
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a certificate is for exactly these addresses and names. */
+function isFor(
+  certificate: X509Certificate,
+  { dnsNames, ipAddresses }: Pick<ServerAddresses, "ipAddresses" | "dnsNames">,
+): boolean {
+  const found = (certificate.subjectAltName ?? "").split(", ").map((entry) => {
+    const [type, value = ""] = entry.split(/:(.*)/s) as [string, string?];
+    return type === "IP Address" ? `IP ${plainAddress(value)}` : `${type} ${value}`;
+  });
+  const wanted = [
+    ...dnsNames.map((name) => `DNS ${name}`),
+    ...ipAddresses.map((address) => `IP ${plainAddress(address)}`),
+  ];
+  return found.length === wanted.length && wanted.every((one) => found.includes(one));
 }
 
 /** Writes the cluster's own kubeconfig, of the administrator, and those of the nodes, for a server at `url`. */

@@ -1,4 +1,4 @@
-export { reachableAddress } from "./address.ts";
+export { isLoopback, plainAddress, type ServerAddresses, serverAddresses, urlHost } from "./address.ts";
 export type { AgentsOrder, AgentsReady } from "./agents.ts";
 export * from "./config.ts";
 export * from "./controlplane.ts";

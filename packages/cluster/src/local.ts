@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { StatusError } from "@dray/api";
 import { Node } from "@dray/api/core/v1";
 import { type Client, type Log, silentLog, systemClock } from "@dray/client";
+import { serverAddresses, urlHost } from "./address.ts";
 import { AgentsProcess } from "./agents.ts";
 import { AgentsFile } from "./agents-file.ts";
 import { type ClusterConfig, readConfig, writeConfig } from "./config.ts";
@@ -45,15 +46,21 @@ export interface LocalCluster {
 export async function startLocalCluster(options: LocalClusterOptions): Promise<LocalCluster> {
   const { layout, log, signal } = options;
   prepareDataDir(layout);
-  const host = "127.0.0.1";
-  const config = { ...options.config, port: await choosePort(host, options.config.port) };
+  const { bindAddress, advertiseAddress } = options.config;
+  const config = { ...options.config, port: await choosePort(bindAddress, options.config.port) };
+  const addresses = serverAddresses({ bind: bindAddress, advertise: advertiseAddress || undefined });
   prepareRunDir(layout);
   await endFormerAgents(layout);
   const { store, failed: storeFailed } = watchStore(openStore(parseStore(config.store), systemClock));
-  const credentials = await ensureCredentials(layout, config.nodes, systemClock.now());
+  const credentials = await ensureCredentials(layout, config.nodes, systemClock.now(), addresses);
   const former = readConfig(layout)?.nodes ?? [];
   writeConfig(layout, config);
-  await writeKubeconfigs(layout, config.name, credentials, `https://${host}:${config.port}`);
+  await writeKubeconfigs(
+    layout,
+    config.name,
+    credentials,
+    `https://${urlHost(addresses.local)}:${config.port}`,
+  );
   for (const index of config.nodes.keys()) {
     mkdirSync(layout.nodeRoot(index), { recursive: true, mode: 0o755 });
   }
@@ -75,7 +82,14 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
     await cleanUpRun(layout);
   };
   try {
-    controlPlane = await startControlPlane({ ...config, store, credentials, host, clock: systemClock, log });
+    controlPlane = await startControlPlane({
+      ...config,
+      store,
+      credentials,
+      addresses,
+      clock: systemClock,
+      log,
+    });
     // Nodes of an earlier run still say that they are ready: the agents have the last word.
     await removeNodes(layout, controlPlane.admin, former.slice(config.nodes.length), config.nodes.length);
     const ready = (work: Promise<void>): Promise<void> =>

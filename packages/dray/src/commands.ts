@@ -38,6 +38,12 @@ const kubernetesVersion = (): Option =>
 const featureGates = (): Option =>
   new Option("--feature-gates <gates>", "A=true,B=false: gates to set apart from the release's defaults");
 
+const runtimeConfig = (): Option =>
+  new Option(
+    "--runtime-config <config>",
+    "api/all=true, resource.k8s.io/v1beta1=true, ...: API versions to serve",
+  );
+
 const image = (): Option =>
   repeated(
     "--image <pattern=command>",
@@ -72,7 +78,15 @@ export function commandLine(): DrayCommand {
     .addOption(clusterName())
     .addOption(dataDir())
     .option("--nodes <count>", "number of worker nodes (default: 2, or what the cluster has)")
-    .option("--port <port>", "port of the API server on 127.0.0.1 (default: a free one, then the same again)")
+    .option("--port <port>", "port of the API server (default: a free one, then the same again)")
+    .option(
+      "--bind-address <address>",
+      "address that the API server listens on; 0.0.0.0 or ::: all of the machine's (default: 127.0.0.1)",
+    )
+    .option(
+      "--advertise-address <address>",
+      "where others reach the API server (default: the bind address, or that of this machine)",
+    )
     .option(
       "--kubeconfig <file>",
       "add the cluster to this kubeconfig, and make it the current context (default: $KUBECONFIG; without it none)",
@@ -81,6 +95,7 @@ export function commandLine(): DrayCommand {
     .addOption(new Option("--runtime <runtime>", "how containers run").choices(["host"]).default("host"))
     .addOption(kubernetesVersion())
     .addOption(featureGates())
+    .addOption(runtimeConfig())
     .addOption(image())
     .option("--detach", "return when the cluster is ready and leave it running")
     .addOption(new Option("--detached").hideHelp())
@@ -270,10 +285,7 @@ Exit codes: 0 every pod has a node (whatever the warnings say), 1 one does not f
       "--max-mutating-requests-inflight <count>",
       "other requests worked on at a time; 0: any number (default: 200)",
     )
-    .option(
-      "--runtime-config <config>",
-      "api/all=true, resource.k8s.io/v1beta1=true, ...: API versions to serve",
-    )
+    .addOption(runtimeConfig())
     .addOption(kubernetesVersion())
     .addOption(featureGates())
     .addHelpText("after", example("dray apiserver --data-dir ./state --port 6443"))

@@ -1,6 +1,7 @@
+import { networkInterfaces } from "node:os";
 import { type Features, featuresOf, parseFeatureGates, parseKubernetesVersion } from "@dray/api";
 import { kindRows } from "@dray/api/schema";
-import { type ClusterStore, parseStore } from "@dray/cluster";
+import { type ClusterStore, parseStore, plainAddress } from "@dray/cluster";
 import { UsageError } from "./failure.ts";
 
 export function wholeNumber(flag: string, value: string, least: number, most: number): number {
@@ -9,6 +10,34 @@ export function wholeNumber(flag: string, value: string, least: number, most: nu
     throw new UsageError(`${flag} ${value}: must be a whole number from ${least} to ${most}`);
   }
   return number;
+}
+
+/** An address in the one form that everybody reads in the same way. */
+function addressOption(flag: string, value: string): string {
+  try {
+    return plainAddress(value);
+  } catch {
+    throw new UsageError(`${flag} ${value}: must be an IP address`);
+  }
+}
+
+/** One that the machine can listen on. */
+export function bindAddressOption(value: string): string {
+  const address = addressOption("--bind-address", value);
+  const machine = Object.values(networkInterfaces()).flatMap((list) =>
+    (list ?? []).map((one) => one.address),
+  );
+  if (["0.0.0.0", "::", ...machine].includes(address) || address.startsWith("127.")) return address;
+  throw new UsageError(
+    `--bind-address ${value}: must be an address of this machine, or 0.0.0.0 or :: for all of them; it has ${machine.join(", ")}`,
+  );
+}
+
+/** Upstream: an address that means all of the machine's is the same as none (DefaultAdvertiseAddress). */
+export function advertiseAddressOption(value: string | undefined): string | undefined {
+  if (value === undefined || value === "") return undefined;
+  const address = addressOption("--advertise-address", value);
+  return address === "0.0.0.0" || address === "::" ? undefined : address;
 }
 
 export function storeOption(value: string): ClusterStore {

@@ -1,4 +1,12 @@
-import { type AddedContext, type ClusterConfig, isUsedByDefault, type Layout } from "@dray/cluster";
+import {
+  type AddedContext,
+  type ClusterConfig,
+  isLoopback,
+  isUsedByDefault,
+  type Layout,
+  serverAddresses,
+  urlHost,
+} from "@dray/cluster";
 import { shellWord } from "./shell.ts";
 
 /** What a person needs to use a cluster that runs; `added` is the kubeconfig that they have asked for. */
@@ -10,8 +18,10 @@ export function clusterSummary(
 ): string {
   const nodes = config.nodes.length === 0 ? "none" : config.nodes.join(", ");
   const file = added?.file ?? layout.kubeconfig;
+  const others = urlForOthers(config);
   return [
     `Kubernetes ${config.kubernetesVersion} is ready at ${url}`,
+    ...(others === undefined || others === url ? [] : [`  for others  ${others}`]),
     `  nodes       ${nodes}`,
     `  data        ${shellWord(layout.dataDir)}`,
     `  kubeconfig  ${shellWord(file)}${added === undefined ? "" : `, current context ${added.context}`}`,
@@ -21,4 +31,10 @@ export function clusterSummary(
     "  kubectl get nodes",
     "",
   ].join("\n");
+}
+
+/** Where other machines reach the API server; undefined if it is for this machine alone. */
+function urlForOthers({ bindAddress, advertiseAddress, port }: ClusterConfig): string | undefined {
+  const { advertised } = serverAddresses({ bind: bindAddress, advertise: advertiseAddress || undefined });
+  return isLoopback(advertised) ? undefined : `https://${urlHost(advertised)}:${port}`;
 }

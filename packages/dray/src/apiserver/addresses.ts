@@ -39,8 +39,3 @@ export function portRangeOf(text: string | undefined): { first: number; last: nu
   if (last < first) refuse("the last port must not be below the first");
   return { first, last };
 }
-
-export function checkedAddress(address: string | undefined): string | undefined {
-  if (address === undefined || (isIP(address) !== 0 && !address.includes("%"))) return address;
-  throw new UsageError(`--advertise-address ${address}: must be an IP address`);
-}

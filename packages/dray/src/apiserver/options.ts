@@ -2,8 +2,8 @@ import { createPrivateKey, createPublicKey, X509Certificate } from "node:crypto"
 import { readFileSync } from "node:fs";
 import type { KubeletClient, ServerOptions } from "@dray/apiserver";
 import { UsageError } from "../failure.ts";
-import { durationOption, truth, wholeNumber } from "../options.ts";
-import { checkedAddress, portRangeOf, rangesOf } from "./addresses.ts";
+import { advertiseAddressOption, durationOption, truth, wholeNumber } from "../options.ts";
+import { portRangeOf, rangesOf } from "./addresses.ts";
 import { disabledAdmissionPlugins } from "./admission-plugins.ts";
 import { parseTokenFile } from "./token-file.ts";
 
@@ -75,7 +75,7 @@ export function upstreamOptions(flags: UpstreamFlags): UpstreamOptions {
   const verificationKeys = (flags.serviceAccountKeyFile ?? []).flatMap(keysOf);
   const serviceRanges = rangesOf(flags.serviceClusterIpRange);
   const nodePorts = portRangeOf(flags.serviceNodePortRange);
-  const advertiseAddress = checkedAddress(flags.advertiseAddress);
+  const advertiseAddress = advertiseAddressOption(flags.advertiseAddress);
   const requestTimeout = durationOf("--request-timeout", flags.requestTimeout);
   const issuer = checkedIssuer(flags.serviceAccountIssuer);
   const reads = limit("--max-requests-inflight", flags.maxRequestsInflight);

@@ -16,7 +16,8 @@ import {
   kubeconfigFiles,
   openStore,
   prepareDataDir,
-  reachableAddress,
+  serverAddresses,
+  urlHost,
   writeKubeconfigs,
 } from "@dray/cluster";
 import type { Serving } from "@dray/kubelet";
@@ -26,7 +27,13 @@ import { UsageError } from "../failure.ts";
 import { outliveReader } from "../guard-output.ts";
 import { builtInImages, parseImageMapping } from "../images.ts";
 import { createLog } from "../log/create.ts";
-import { featuresOption, runtimeConfigOption, storeOption, wholeNumber } from "../options.ts";
+import {
+  bindAddressOption,
+  featuresOption,
+  runtimeConfigOption,
+  storeOption,
+  wholeNumber,
+} from "../options.ts";
 import { shellWord } from "../shell.ts";
 import { type TargetFlags, target } from "../target.ts";
 import { say } from "../verbosity.ts";
@@ -64,9 +71,10 @@ export interface ApiServerOptions extends UpstreamFlags, TargetFlags {
 }
 
 export async function apiserver(options: ApiServerOptions): Promise<void> {
-  const { createServer } = await import("@dray/apiserver");
+  const { createServer, firstServiceAddress } = await import("@dray/apiserver");
   const { name, layout } = target(options);
   const wanted = wholeNumber("--port", options.port, 0, 65535);
+  const bindAddress = bindAddressOption(options.bindAddress);
   const storeAt = storeOption(options.store ?? `sqlite:${layout.database}`);
   const { version: kubernetesVersion } = featuresOption(options);
   const runtimeConfig = runtimeConfigOption(options.runtimeConfig ?? "");
@@ -76,9 +84,13 @@ export async function apiserver(options: ApiServerOptions): Promise<void> {
   // Not $KUBECONFIG: kube-apiserver, in whose place this stands, writes to no file that it is not told of.
   const kubeconfigs = kubeconfigFiles(options.kubeconfig, {});
   await checkKubeconfigs(layout, name, kubeconfigs);
-  const port = await choosePort(options.bindAddress, wanted);
-  const advertisedAddress = upstream.advertiseAddress ?? reachableAddress(options.bindAddress);
-  const credentials = await ensureCredentials(layout, [], systemClock.now());
+  const port = await choosePort(bindAddress, wanted);
+  const addresses = serverAddresses({
+    bind: bindAddress,
+    advertise: upstream.advertiseAddress,
+    ...(upstream.server.serviceRanges && { also: upstream.server.serviceRanges.map(firstServiceAddress) }),
+  });
+  const credentials = await ensureCredentials(layout, [], systemClock.now(), addresses);
   const store = openStore(storeAt, systemClock);
   const server = await createServer({
     store,
@@ -95,16 +107,15 @@ export async function apiserver(options: ApiServerOptions): Promise<void> {
     serviceAccounts: { key: credentials.serviceAccountKey, ...upstream.serviceAccounts },
     kubelet: { ...credentials.kubeletClient, ...upstream.kubelet },
     advertisedPort: port,
-    ...(advertisedAddress === undefined ? {} : { advertisedAddress }),
+    advertisedAddress: addresses.advertised,
   });
-  const listener = await server.listen({ host: options.bindAddress, port });
+  await server.listen({ host: bindAddress, port });
+  const url = `https://${urlHost(addresses.local)}:${port}`;
   const certificate = [credentials.authority.certificate, upstream.serving?.certificate].join("\n");
   const authority = { ...credentials.authority, certificate };
-  await writeKubeconfigs(layout, name, { ...credentials, authority }, listener.url);
+  await writeKubeconfigs(layout, name, { ...credentials, authority }, url);
   const added = await addToKubeconfigs(layout, name, kubeconfigs);
-  say(
-    `the API server is ready at ${listener.url}\n  kubeconfig  ${shellWord(added?.file ?? layout.kubeconfig)}\n`,
-  );
+  say(`the API server is ready at ${url}\n  kubeconfig  ${shellWord(added?.file ?? layout.kubeconfig)}\n`);
   keepHeapSmall();
   await endRequested();
   await server.close();

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { Node } from "@dray/api/core/v1";
-import { readConfig, runningProcess } from "@dray/cluster";
+import { contextName, readConfig, runningProcess } from "@dray/cluster";
 import { connect } from "../connect.ts";
 import { printData } from "../output.ts";
 import { clusterSummary } from "../summary.ts";
@@ -29,7 +29,10 @@ export async function status(
       );
     return;
   }
-  const { client, server } = await connect({ kubeconfig: layout.kubeconfig }, "dray-status");
+  const { client, server } = await connect(
+    { kubeconfig: layout.kubeconfig, context: contextName(name) },
+    "dray-status",
+  );
   try {
     const { items } = await client.resource(Node).list();
     const nodes = items.map((node) => ({

@@ -21,7 +21,14 @@ import { outliveReader } from "../guard-output.ts";
 import { parseImageMapping } from "../images.ts";
 import { createLog } from "../log/create.ts";
 import { rotateInPlace } from "../log/rotate.ts";
-import { featuresOption, storeOption, wholeNumber } from "../options.ts";
+import {
+  advertiseAddressOption,
+  bindAddressOption,
+  featuresOption,
+  runtimeConfigOption,
+  storeOption,
+  wholeNumber,
+} from "../options.ts";
 import { agentsCommand } from "../ourselves.ts";
 import { clusterSummary } from "../summary.ts";
 import { type Target, type TargetFlags, target } from "../target.ts";
@@ -31,6 +38,9 @@ import { say } from "../verbosity.ts";
 export interface UpOptions extends TargetFlags {
   readonly nodes?: string;
   readonly port?: string;
+  readonly bindAddress?: string;
+  readonly advertiseAddress?: string;
+  readonly runtimeConfig?: string;
   readonly kubeconfig?: string;
   readonly store?: string;
   readonly kubernetesVersion?: string;
@@ -54,12 +64,25 @@ function configure({ name, layout }: Target, options: UpOptions): ClusterConfig 
   });
   const nodes =
     options.nodes === undefined ? undefined : nodeNames(wholeNumber("--nodes", options.nodes, 0, 100));
+  const bindAddress =
+    options.bindAddress === undefined
+      ? (before?.bindAddress ?? "127.0.0.1")
+      : bindAddressOption(options.bindAddress);
+  const advertiseAddress =
+    options.advertiseAddress === undefined
+      ? before?.advertiseAddress
+      : advertiseAddressOption(options.advertiseAddress);
+  const runtimeConfig =
+    options.runtimeConfig === undefined ? before?.runtimeConfig : runtimeConfigOption(options.runtimeConfig);
   const port = options.port === undefined ? before?.port : wholeNumber("--port", options.port, 0, 65535);
   for (const image of options.image) parseImageMapping(image);
   return {
     name,
     kubernetesVersion,
     featureGates,
+    runtimeConfig: runtimeConfig ?? {},
+    bindAddress,
+    advertiseAddress: advertiseAddress ?? "",
     nodes: nodes ?? before?.nodes ?? nodeNames(2),
     port: port ?? 0,
     store: formatStore(storeOption(options.store ?? before?.store ?? `sqlite:${layout.database}`)),

@@ -131,26 +131,41 @@ async function keepKubernetesService(own: OwnObjects, endpoint: Endpoint): Promi
   });
   const { address } = endpoint;
   if (address === undefined) return;
-  await keep(own, own.served("", "endpoints"), {
-    apiVersion: "v1",
-    kind: "Endpoints",
-    metadata: { ...metadata, labels: { "endpointslice.kubernetes.io/skip-mirror": "true" } },
-    subsets: [{ addresses: [{ ip: address }], ports: [port] }],
-  });
-  await keep(own, own.served("discovery.k8s.io", "endpointslices"), {
-    apiVersion: "discovery.k8s.io/v1",
-    kind: "EndpointSlice",
-    metadata: { ...metadata, labels: { "kubernetes.io/service-name": "kubernetes" } },
-    addressType: familyOf(address),
-    endpoints: [{ addresses: [address], conditions: { ready: true } }],
-    ports: [port],
-  });
+  // A server on one machine alone is at a loopback address, which endpoints of others may not have.
+  const isLocal = address === "::1" || address.startsWith("127.");
+  await keep(
+    own,
+    own.served("", "endpoints"),
+    {
+      apiVersion: "v1",
+      kind: "Endpoints",
+      metadata: { ...metadata, labels: { "endpointslice.kubernetes.io/skip-mirror": "true" } },
+      subsets: [{ addresses: [{ ip: address }], ports: [port] }],
+    },
+    isLocal ? { subsets: [] } : {},
+  );
+  await keep(
+    own,
+    own.served("discovery.k8s.io", "endpointslices"),
+    {
+      apiVersion: "discovery.k8s.io/v1",
+      kind: "EndpointSlice",
+      metadata: { ...metadata, labels: { "kubernetes.io/service-name": "kubernetes" } },
+      addressType: familyOf(address),
+      endpoints: [{ addresses: [address], conditions: { ready: true } }],
+      ports: [port],
+    },
+    isLocal ? { endpoints: [] } : {},
+  );
 }
 
-/** There with these contents, whatever else it holds. */
-async function keep(own: OwnObjects, served: ServedResource, draft: object): Promise<void> {
+/**
+ * There with these contents, whatever else it holds. Created with the fields of `first`, where validation refuses the
+ * contents to everybody but the server.
+ */
+async function keep(own: OwnObjects, served: ServedResource, draft: object, first: object): Promise<void> {
   const { apiVersion: _, kind: __, metadata, ...contents } = draft as KubeObject & Record<string, unknown>;
-  await own.ensure(served, draft);
+  await own.ensure(served, { ...draft, ...first });
   const present = own.find(served, metadata.namespace ?? "", metadata.name);
   if (present === undefined) return;
   const same = Object.entries(contents).every(([name, value]) =>

@@ -87,3 +87,10 @@ export function chooseFree(
   }
   return undefined;
 }
+
+/** The first address of a CIDR, which the service `kubernetes` has. Throws a TypeError if `cidr` is not valid. */
+export function firstServiceAddress(cidr: string): string {
+  const range = parseRange(cidr);
+  if (range === undefined) throw new TypeError(`${cidr} is not a CIDR`);
+  return addressText(range.first, range.family);
+}
