@@ -8,6 +8,7 @@ import {
   createWorkQueue,
   type Log,
   systemClock,
+  withFields,
 } from "@dray/client";
 import { DraManager } from "./dra/manager.ts";
 import { DraPlugins } from "./dra/plugins.ts";
@@ -74,7 +75,8 @@ const shutdownGraceMilliseconds = 2000;
  * root cannot be used or a checkpoint is damaged.
  */
 export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
-  const { client, nodeName, log, images, nodeAddress = "127.0.0.1" } = options;
+  const { client, nodeName, images, nodeAddress = "127.0.0.1" } = options;
+  const log = withFields(options.log, { node: nodeName });
   const clock = options.clock ?? systemClock;
   const paths = new NodePaths(options.rootDir);
   paths.create();

@@ -1,9 +1,9 @@
-import { type FSWatcher, lstatSync, readdirSync, watch } from "node:fs";
-import { join } from "node:path";
+import { type FSWatcher, mkdirSync, watch } from "node:fs";
 import { type Clock, type Log, sleep } from "@dray/client";
 import { unixChannel } from "@dray/rpc";
 import { type PluginInfo, RegistrationDefinition } from "@dray/rpc/pluginregistration/v1";
 import { type DraPlugins, type DraService, draServices } from "./plugins.ts";
+import { readRegistry } from "./registry.ts";
 
 /** Deadlines of the registration protocol, in milliseconds. */
 const dialTimeout = 10_000;
@@ -11,6 +11,12 @@ const infoTimeout = 1000;
 const notifyTimeout = 5000;
 const firstRetry = 500;
 const longestRetry = 120_000;
+/** Minimum time between two looks through the folder: a driver must not keep the process busy by touching it. */
+const scanInterval = 50;
+/** Time until a folder that cannot be watched is looked at again. */
+const unwatchedInterval = 5000;
+/** Maximum number of remarks about entries that are ignored, per minute. */
+const maxRemarks = 20;
 
 export interface PluginWatcherOptions {
   /** The folder `plugins_registry`. */
@@ -29,62 +35,92 @@ interface Entry {
   registered: { readonly driver: string; readonly endpoint: string } | undefined;
 }
 
+interface Watched {
+  /** Of the folder: another one at the same path needs a watch of its own. */
+  readonly identity: string;
+  readonly watcher: FSWatcher;
+}
+
 /** Registers the plugins whose sockets appear in a folder and its sub-folders, and unregisters those that go. */
 export class PluginWatcher {
   readonly #options: PluginWatcherOptions;
-  readonly #watchers = new Map<string, FSWatcher>();
+  readonly #watched = new Map<string, Watched>();
   readonly #entries = new Map<string, Entry>();
-  #scheduled = false;
+  /** Entries that are ignored, with the reason that was logged. */
+  #ignored: ReadonlyMap<string, string> = new Map();
+  #remarks = { since: 0, count: 0 };
+  #scannedAt = Number.NEGATIVE_INFINITY;
+  #cancelScan: (() => void) | undefined;
+  #cancelLook: (() => void) | undefined;
   #closed = false;
 
   constructor(options: PluginWatcherOptions) {
     this.#options = options;
   }
 
-  /** Watches from now on; the folder must exist. */
+  /** Watches from now on. */
   start(): void {
     this.#scan();
   }
 
   close(): void {
     this.#closed = true;
-    for (const watcher of this.#watchers.values()) watcher.close();
-    this.#watchers.clear();
+    this.#cancelScan?.();
+    this.#cancelLook?.();
+    for (const { watcher } of this.#watched.values()) watcher.close();
+    this.#watched.clear();
     for (const entry of this.#entries.values()) entry.stop.abort();
     this.#entries.clear();
   }
 
   #changed(): void {
-    if (this.#scheduled || this.#closed) return;
-    this.#scheduled = true;
-    setImmediate(() => {
-      this.#scheduled = false;
+    if (this.#cancelScan !== undefined || this.#closed) return;
+    const { clock } = this.#options;
+    const wait = this.#scannedAt + scanInterval - clock.now();
+    const scan = (): void => {
+      this.#cancelScan = undefined;
       if (!this.#closed) this.#scan();
-    });
+    };
+    if (wait > 0) this.#cancelScan = clock.after(wait, scan);
+    else {
+      const immediate = setImmediate(scan);
+      this.#cancelScan = () => clearImmediate(immediate);
+    }
   }
 
   #scan(): void {
-    const sockets = new Map<string, string>();
-    const folders = new Set<string>();
-    const look = (folder: string): void => {
-      folders.add(folder);
-      // First watch, then look: nothing that comes in between is missed.
-      this.#watch(folder);
-      for (const entry of readEntries(folder)) {
-        if (entry.name.startsWith(".")) continue;
-        const path = join(folder, entry.name);
-        if (entry.isDirectory()) look(path);
-        else if (entry.isSocket()) {
-          const stat = lstatSync(path, { throwIfNoEntry: false, bigint: true });
-          if (stat !== undefined) sockets.set(path, `${stat.ino}/${stat.birthtimeNs}`);
-        }
+    const { directory, clock } = this.#options;
+    this.#scannedAt = clock.now();
+    let unwatched: Error | undefined;
+    const watched = (folder: string, identity: string): void => {
+      try {
+        this.#watch(folder, identity);
+      } catch (error) {
+        unwatched = error as Error;
       }
     };
-    look(this.#options.directory);
-    for (const [folder, watcher] of this.#watchers)
+    let { sockets, folders, ignored } = readRegistry(directory, watched);
+    if (!folders.has(directory)) {
+      try {
+        mkdirSync(directory, { recursive: true, mode: 0o750 });
+        ({ sockets, folders, ignored } = readRegistry(directory, watched));
+      } catch (error) {
+        unwatched = error as Error;
+      }
+    }
+    this.#remark(
+      unwatched === undefined
+        ? ignored
+        : new Map([...ignored, [directory, `${directory} cannot be watched: ${unwatched.message}`]]),
+    );
+    // Nothing tells of changes in a folder that is not watched.
+    this.#cancelLook?.();
+    this.#cancelLook =
+      unwatched === undefined ? undefined : clock.after(unwatchedInterval, () => this.#changed());
+    for (const [folder, { watcher }] of this.#watched)
       if (!folders.has(folder)) {
         watcher.close();
-        this.#watchers.delete(folder);
+        this.#watched.delete(folder);
       }
     // Those that go come first, so that a successor may have their endpoint.
     for (const [path, entry] of this.#entries)
@@ -103,31 +139,51 @@ export class PluginWatcher {
       }
   }
 
-  #watch(folder: string): void {
-    if (this.#watchers.has(folder)) return;
-    try {
-      const watcher = watch(folder, { persistent: false }, () => this.#changed());
-      watcher.on("error", () => {
-        watcher.close();
-        this.#watchers.delete(folder);
-        this.#changed();
-      });
-      this.#watchers.set(folder, watcher);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  /** Throws if the folder cannot be watched. */
+  #watch(folder: string, identity: string): void {
+    const known = this.#watched.get(folder);
+    if (known?.identity === identity) return;
+    known?.watcher.close();
+    this.#watched.delete(folder);
+    const watcher = watch(folder, { persistent: false }, () => this.#changed());
+    watcher.on("error", () => {
+      watcher.close();
+      if (this.#watched.get(folder)?.watcher === watcher) this.#watched.delete(folder);
+      this.#changed();
+    });
+    this.#watched.set(folder, { identity, watcher });
+  }
+
+  /** Logs each entry that is ignored once, as long as it stays. */
+  #remark(ignored: ReadonlyMap<string, string>): void {
+    const { clock, log } = this.#options;
+    const fresh = [...ignored].filter(([path, reason]) => this.#ignored.get(path) !== reason);
+    this.#ignored = ignored;
+    if (clock.now() - this.#remarks.since >= 60_000) this.#remarks = { since: clock.now(), count: 0 };
+    for (const [path, reason] of fresh) {
+      this.#remarks.count++;
+      if (this.#remarks.count > maxRemarks) break;
+      const more = this.#remarks.count === maxRemarks ? "; further ones are not logged for a minute" : "";
+      log.warn({ path, reason }, `an entry among the sockets of plugins is ignored${more}`);
     }
   }
 
   async #register(path: string, entry: Entry): Promise<void> {
     const { clock, log } = this.#options;
     const { signal } = entry.stop;
+    let said = "";
     for (let delay = firstRetry; !signal.aborted; delay = Math.min(delay * 2, longestRetry)) {
       try {
         await this.#tryRegister(path, entry);
         return;
       } catch (error) {
         if (signal.aborted) return;
-        log.warn({ socket: path, err: error, delay }, "a plugin could not be registered yet");
+        const { message } = error as Error;
+        log[message === said ? "debug" : "warn"](
+          { socket: path, err: error, delay },
+          "a plugin could not be registered yet",
+        );
+        said = message;
       }
       await sleep(clock, delay, signal);
     }
@@ -166,15 +222,6 @@ export class PluginWatcher {
     } finally {
       channel.close();
     }
-  }
-}
-
-function readEntries(folder: string) {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw error;
   }
 }
 
