@@ -34,6 +34,7 @@ export async function startResourceQuotaController(
       claims: (namespace) => inNamespace(claims.list(), namespace),
       pod: (namespace, name) => pods.get({ namespace, name }),
       now: () => clock.now(),
+      version: features.version,
     },
     { extendedResources: features.enabled("DRAExtendedResource") },
   );

@@ -1,3 +1,4 @@
+import type { KubernetesVersion } from "@dray/api";
 import type { Node, Pod } from "@dray/api/core/v1";
 import { isPodTerminal } from "@dray/api/pod";
 import { NodeInfo } from "./node-info.ts";
@@ -12,12 +13,17 @@ export function takesRoom(pod: Pod): boolean {
  * given a node but are not bound yet are assumed to be there.
  */
 export class SchedulerCache {
+  readonly #release: KubernetesVersion;
   readonly #nodes = new Map<string, NodeInfo>();
   /** Where each pod is counted. */
   readonly #places = new Map<string, string>();
   readonly #assumed = new Set<string>();
   /** Pods whose node is not known (yet). */
   readonly #homeless = new Map<string, Map<string, Pod>>();
+
+  constructor(release: KubernetesVersion) {
+    this.#release = release;
+  }
 
   get nodes(): readonly NodeInfo[] {
     return [...this.#nodes.values()];
@@ -34,7 +40,7 @@ export class SchedulerCache {
       known.node = node;
       return;
     }
-    const info = new NodeInfo(node);
+    const info = new NodeInfo(node, this.#release);
     this.#nodes.set(name, info);
     for (const pod of this.#homeless.get(name)?.values() ?? []) info.add(pod);
     this.#homeless.delete(name);

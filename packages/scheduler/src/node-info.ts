@@ -1,9 +1,11 @@
+import type { KubernetesVersion } from "@dray/api";
 import type { Node, Pod } from "@dray/api/core/v1";
-import { type Amounts, addTo, amountsOf, nonzeroRequest, requestsOf } from "./resources.ts";
+import { type Amounts, addTo, amountsOf, takenBy } from "./resources.ts";
 
 /** A node with the pods that are on it or will be, and what they take. */
 export class NodeInfo {
   readonly name: string;
+  readonly #release: KubernetesVersion;
   #version = 0;
   #node: Node;
   #allocatable: Amounts;
@@ -14,8 +16,9 @@ export class NodeInfo {
   /** For scoring: with an assumption for containers that ask for nothing. */
   readonly scored = { cpu: 0, memory: 0 };
 
-  constructor(node: Node) {
+  constructor(node: Node, release: KubernetesVersion) {
     this.name = node.metadata.name;
+    this.#release = release;
     this.#node = node;
     this.#allocatable = amountsOf(node.status?.allocatable);
   }
@@ -62,8 +65,9 @@ export class NodeInfo {
 
   #count(pod: Pod, sign: 1 | -1): void {
     this.#version++;
-    addTo(this.requested, requestsOf(pod), sign);
-    this.scored.cpu += sign * nonzeroRequest(pod, "cpu");
-    this.scored.memory += sign * nonzeroRequest(pod, "memory");
+    const { requested, scored } = takenBy(pod, this.#release);
+    addTo(this.requested, requested, sign);
+    this.scored.cpu += sign * scored.cpu;
+    this.scored.memory += sign * scored.memory;
   }
 }

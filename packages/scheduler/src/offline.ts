@@ -69,7 +69,7 @@ export function createOfflineScheduler({ features, newId, now }: OfflineOptions)
   const classes = new Map<string, DeviceClass>();
   const namespaces = new Map<string, Namespace>();
   const claims = new MemoryClaims(allocator);
-  const cache = new SchedulerCache();
+  const cache = new SchedulerCache(features.version);
   const first = (): number => 0;
   const plugins = defaultPlugins({
     allocator,

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { kubernetesVersions } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
-import { nonzeroRequest, requestsOf } from "./resources.ts";
+import { requestsOf, scoredRequest, takenBy } from "./resources.ts";
 
 interface Asks {
   readonly cpu?: string;
@@ -48,6 +49,28 @@ test("overhead comes on top, and requests of the whole pod take the place of the
 
 test("for scoring, containers without a request count 100m and 200Mi", () => {
   const pod = podOf({ containers: [container({ cpu: "1" }), container()] });
-  assert.equal(nonzeroRequest(pod, "cpu"), 1100);
-  assert.equal(nonzeroRequest(pod, "memory"), 2 * 200 * 1024 ** 2);
+  assert.equal(scoredRequest(pod).cpu, 1100);
+  assert.equal(scoredRequest(pod).memory, 2 * 200 * 1024 ** 2);
+});
+
+test("with requests of the pod only what neither it nor a container asks for is assumed", () => {
+  const containers = [container({ memory: "1Gi" }), container()];
+  const pod = podOf({ containers, resources: { requests: { cpu: "2" } } });
+  assert.deepEqual(takenBy(pod, "1.37").scored, { cpu: 2000, memory: 1024 ** 3 });
+  assert.deepEqual(scoredRequest(pod), { cpu: 2000, memory: 1024 ** 3 + 200 * 1024 ** 2 });
+});
+
+test("a pod on a node takes what it was resized from until the node has done it", () => {
+  const containers = [container({ cpu: "1" })];
+  const containerStatuses = [
+    { name: "c", resources: { requests: { cpu: "3" } }, allocatedResources: { cpu: "2" } },
+  ];
+  const pod = { spec: { containers }, status: { containerStatuses } } as unknown as Pod;
+  for (const version of kubernetesVersions) assert.equal(takenBy(pod, version).requested.get("cpu"), 3000);
+  assert.equal(requestsOf(pod).get("cpu"), 1000);
+});
+
+test("amounts are rounded once they are added up", () => {
+  const containers = Array.from({ length: 4 }, () => container({ memory: "500m" }));
+  assert.equal(requestsOf(podOf({ containers })).get("memory"), 2);
 });

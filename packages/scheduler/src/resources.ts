@@ -1,70 +1,101 @@
-import { Quantity } from "@dray/api";
+import { type KubernetesVersion, kubernetesVersions, Quantity } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
-import { isSidecar } from "@dray/api/pod";
+import {
+  type Amounts as ExactAmounts,
+  hasPodLevelRequests,
+  type PodResourceOptions,
+  podRequests,
+} from "@dray/api/pod";
 
 /** Amounts by resource name: cpu in thousandths, everything else in units. */
 export type Amounts = Map<string, number>;
 
-type List = Readonly<Record<string, string>> | undefined;
+export function amountsOf(list: Readonly<Record<string, string>> | undefined): Amounts {
+  return rounded(Object.entries(list ?? {}).map(([name, text]) => [name, Quantity.parse(text)]));
+}
 
-export function amountsOf(list: List): Amounts {
-  const amounts: Amounts = new Map();
-  for (const [name, text] of Object.entries(list ?? {})) {
-    const quantity = Quantity.parse(text);
-    amounts.set(name, Number(name === "cpu" ? quantity.milliValue() : quantity.value()));
-  }
-  return amounts;
+function rounded(amounts: Iterable<readonly [string, Quantity]>): Amounts {
+  const all: Amounts = new Map();
+  for (const [name, quantity] of amounts)
+    all.set(name, Number(name === "cpu" ? quantity.milliValue() : quantity.value()));
+  return all;
 }
 
 export function addTo(sum: Amounts, more: Amounts, sign: 1 | -1 = 1): void {
   for (const [name, amount] of more) sum.set(name, (sum.get(name) ?? 0) + sign * amount);
 }
 
-function raiseTo(most: Amounts, other: Amounts): void {
-  for (const [name, amount] of other) most.set(name, Math.max(most.get(name) ?? 0, amount));
+/** Cpu and memory as scores count them. */
+export interface ScoredAmounts {
+  readonly cpu: number;
+  readonly memory: number;
 }
 
-const cache = new WeakMap<Pod, Amounts>();
-
-/**
- * What a pod takes from its node: the sum of its containers and sidecars, or an init container with the sidecars
- * before it if that is more; plus overhead; pod-level requests take the place of the sum (KEP-753, KEP-2837).
- */
-export function requestsOf(pod: Pod): Amounts {
-  const known = cache.get(pod);
-  if (known !== undefined) return known;
-  const total: Amounts = new Map();
-  for (const container of pod.spec.containers) addTo(total, amountsOf(container.resources?.requests));
-  const sidecars: Amounts = new Map();
-  const starting: Amounts = new Map();
-  for (const container of pod.spec.initContainers ?? []) {
-    const own = amountsOf(container.resources?.requests);
-    if (isSidecar(container)) {
-      addTo(sidecars, own);
-      raiseTo(starting, sidecars);
-    } else {
-      addTo(own, sidecars);
-      raiseTo(starting, own);
-    }
-  }
-  addTo(total, sidecars);
-  raiseTo(total, starting);
-  for (const [name, amount] of amountsOf(pod.spec.resources?.requests)) total.set(name, amount);
-  addTo(total, amountsOf(pod.spec.overhead));
-  cache.set(pod, total);
-  return total;
-}
-
-/** For scoring: containers that ask for nothing count as a little, so that they spread too. */
-const assumed: ReadonlyMap<string, number> = new Map([
-  ["cpu", 100],
-  ["memory", 200 * 1024 * 1024],
+/** What containers that ask for nothing count as in scores, so that they spread too. */
+const assumed: ReadonlyMap<string, Quantity> = new Map([
+  ["cpu", Quantity.ofMilli(100)],
+  ["memory", Quantity.of(200 * 1024 * 1024)],
 ]);
 
-/** The pod's request of cpu or memory with the assumption for containers without one. */
-export function nonzeroRequest(pod: Pod, resource: "cpu" | "memory"): number {
-  const asked = requestsOf(pod).get(resource) ?? 0;
-  const silent = pod.spec.containers.filter((c) => c.resources?.requests?.[resource] === undefined).length;
-  const podLevel = pod.spec.resources?.requests?.[resource] !== undefined;
-  return asked + (podLevel ? 0 : silent * (assumed.get(resource) ?? 0));
+/** What a waiting pod needs on a node. Upstream: noderesources/fit.go, computePodResourceRequest. */
+export const requestsOf: (pod: Pod) => Amounts = remembered((pod) => rounded(podRequests(pod)));
+
+/**
+ * What a waiting pod counts as where nodes are scored.
+ * Upstream: noderesources/resource_allocation.go, calculatePodResourceRequest.
+ */
+export const scoredRequest: (pod: Pod) => ScoredAmounts = remembered((pod) =>
+  scored(podRequests(pod, { missing: new Map(assumed) })),
+);
+
+/**
+ * What a pod takes on its node, resizes that are under way included, and what it counts as in scores.
+ * Upstream: scheduler/framework/types.go, PodInfo.CalculateResource.
+ */
+export function takenBy(pod: Pod, version: KubernetesVersion): Taken {
+  let taken = takenByVersion[version].get(pod);
+  if (taken === undefined) {
+    taken = computeTaken(pod, version);
+    takenByVersion[version].set(pod, taken);
+  }
+  return taken;
+}
+
+export interface Taken {
+  readonly requested: Amounts;
+  readonly scored: ScoredAmounts;
+}
+
+const takenByVersion = Object.fromEntries(
+  kubernetesVersions.map((version) => [version, new WeakMap<Pod, Taken>()]),
+) as Record<KubernetesVersion, WeakMap<Pod, Taken>>;
+
+function computeTaken(pod: Pod, version: KubernetesVersion): Taken {
+  const options: PodResourceOptions = { useStatus: version, usePodStatus: version >= "1.36" };
+  const requested = podRequests(pod, options);
+  const ownRequests = hasPodLevelRequests(pod);
+  const missing = new Map([...assumed].filter(([name]) => !ownRequests || !requested.has(name)));
+  return {
+    requested: rounded(requested),
+    scored: scored(missing.size === 0 ? requested : podRequests(pod, { ...options, missing })),
+  };
+}
+
+function scored(amounts: ExactAmounts): ScoredAmounts {
+  return {
+    cpu: Number(amounts.get("cpu")?.milliValue() ?? 0),
+    memory: Number(amounts.get("memory")?.value() ?? 0),
+  };
+}
+
+function remembered<T extends object>(compute: (pod: Pod) => T): (pod: Pod) => T {
+  const known = new WeakMap<Pod, T>();
+  return (pod) => {
+    let result = known.get(pod);
+    if (result === undefined) {
+      result = compute(pod);
+      known.set(pod, result);
+    }
+    return result;
+  };
 }

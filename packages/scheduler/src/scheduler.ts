@@ -70,7 +70,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     now: () => clock.now(),
     random,
   });
-  const cache = new SchedulerCache();
+  const cache = new SchedulerCache(features.version);
   const cycle = new SchedulingCycle(plugins, random);
   const queue = new SchedulingQueue(plugins, clock, wake);
   const bindings = new Set<Promise<void>>();

@@ -12,8 +12,8 @@ import type {
   Volume,
 } from "../generated/core/v1.ts";
 import type { QuantityText } from "../object.ts";
+import { containerTotal, isPodLevelResource } from "../pod/resources.ts";
 import { Quantity } from "../quantity.ts";
-import { isPodLevel, ofContainers } from "../quota/pod-resources.ts";
 import { implicitPullPolicy } from "./image.ts";
 import { defaultVolumeSources } from "./volume-sources.ts";
 
@@ -138,10 +138,10 @@ function defaultPodRequests(spec: PodSpec): void {
   const limits = resources?.limits ?? {};
   if (!resources || Object.keys(limits).length === 0) return;
   const requests = { ...resources.requests };
-  for (const [name, quantity] of ofContainers({ spec }, "requests")) {
-    if (isPodLevel(name) && !name.startsWith("hugepages-")) requests[name] ??= quantity.toString();
+  for (const [name, quantity] of containerTotal({ spec }, "requests")) {
+    if (isPodLevelResource(name) && !name.startsWith("hugepages-")) requests[name] ??= quantity.toString();
   }
-  for (const [name, limit] of Object.entries(limits)) if (isPodLevel(name)) requests[name] ??= limit;
+  for (const [name, limit] of Object.entries(limits)) if (isPodLevelResource(name)) requests[name] ??= limit;
   if (Object.keys(requests).length > 0) resources.requests = requests;
 }
 

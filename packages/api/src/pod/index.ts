@@ -1,4 +1,15 @@
 /** Rules about pods that several components apply: each stands here once. */
+export { type Amounts, amountsOf, listOf } from "../amounts.ts";
 export { podClaimName } from "./claims.ts";
 export { isSidecar, restartsAfter, sidecarsOf } from "./containers.ts";
 export { isPodActive, isPodReady, isPodTerminal, type PodWithPhase } from "./phase.ts";
+export {
+  containerTotal,
+  hasPodLevelRequests,
+  hasPodLevelResources,
+  isPodLevelResource,
+  type PodResourceOptions,
+  podLimits,
+  podRequests,
+  type ResourceSide,
+} from "./resources.ts";

@@ -1,10 +1,13 @@
+import { type Amounts, one } from "../amounts.ts";
+import type { KubernetesVersion } from "../features.ts";
 import type { Pod, ScopedResourceSelectorRequirement } from "../generated/core/v1.ts";
 import type { DeviceClass, ResourceClaim } from "../generated/resource/v1.ts";
 import type { KubeObject } from "../object.ts";
-import { type Amounts, one } from "./amounts.ts";
 
 /** What the usage of an object may depend on besides the object. */
 export interface QuotaLookup {
+  /** The release whose rules hold. */
+  readonly version: KubernetesVersion;
   deviceClasses(): Iterable<DeviceClass>;
   pod(namespace: string, name: string): Pod | undefined;
   claims(namespace: string): Iterable<ResourceClaim>;

@@ -1,10 +1,10 @@
+import { type Amounts, addTo, amountsOf, one } from "../amounts.ts";
 import { podQosClass } from "../defaults/qos.ts";
 import type { Pod, PodAffinityTerm, ScopedResourceSelectorRequirement } from "../generated/core/v1.ts";
 import type { KubeObject } from "../object.ts";
 import { isPodTerminal } from "../pod/phase.ts";
-import { type Amounts, addTo, amountsOf, one } from "./amounts.ts";
+import { hasPodLevelResources, podLimits, podRequests } from "../pod/resources.ts";
 import { countName, type QuotaEvaluator, type QuotaLookup, selectsValue } from "./evaluator.ts";
-import { hasPodLevelResources, podLimits, podRequests } from "./pod-resources.ts";
 
 const podCount = countName("", "pods");
 const computed = ["cpu", "memory", "ephemeral-storage"];
@@ -28,7 +28,7 @@ export function isExtendedQuotaName(name: string): boolean {
 }
 
 /** Charges pods: what they request and may use, until they have ended. */
-export function podEvaluator(lookup: Pick<QuotaLookup, "now">): QuotaEvaluator {
+export function podEvaluator(lookup: Pick<QuotaLookup, "now" | "version">): QuotaEvaluator {
   return {
     handles({ operation, subresource, object, old }) {
       if (subresource === "resize") return operation === "UPDATE";
@@ -45,16 +45,17 @@ export function podEvaluator(lookup: Pick<QuotaLookup, "now">): QuotaEvaluator {
           name.startsWith(`${requests}${hugePages}`) ||
           isExtendedQuotaName(name),
       ),
-    usage: (object) => podUsage(object as Pod, lookup.now()),
+    usage: (object) => podUsage(object as Pod, lookup),
     inScope: (requirement, object) => inScope(requirement, object as Pod),
     constraint: (restricted, object) => missing(restricted, object as Pod),
   };
 }
 
-/** What a pod is charged for; one that has ended counts as an object only. `now` is in milliseconds. */
-export function podUsage(pod: Pod, now: number): Amounts {
+/** What a pod is charged for; one that has ended counts as an object only. */
+export function podUsage(pod: Pod, { now, version }: Pick<QuotaLookup, "now" | "version">): Amounts {
   const usage: Amounts = new Map([[podCount, one]]);
-  if (isCharged(pod, now)) addTo(usage, charge(podRequests(pod), podLimits(pod)));
+  const options = { useStatus: version };
+  if (isCharged(pod, now())) addTo(usage, charge(podRequests(pod, options), podLimits(pod, options)));
   return usage;
 }
 

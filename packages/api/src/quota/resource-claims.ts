@@ -1,6 +1,6 @@
+import { type Amounts, addTo, one, raiseTo } from "../amounts.ts";
 import type { DeviceClass, ResourceClaim } from "../generated/resource/v1.ts";
 import { Quantity } from "../quantity.ts";
-import { type Amounts, addTo, one, raiseTo } from "./amounts.ts";
 import { countName, type QuotaEvaluator, type QuotaLookup } from "./evaluator.ts";
 import { isExtendedQuotaName, podUsage } from "./pods.ts";
 
@@ -96,7 +96,7 @@ function usageOfOwner(claim: ResourceClaim, lookup: QuotaLookup): Amounts {
   if (status !== undefined) {
     if (status.resourceClaimName !== claim.metadata.name) return nothing;
   } else if (!isFirst(claim, owner.uid, lookup.claims(namespace))) return nothing;
-  return podUsage(pod, lookup.now());
+  return podUsage(pod, lookup);
 }
 
 /** Until the pod names its claim only the oldest one of its claims counts as its own. */

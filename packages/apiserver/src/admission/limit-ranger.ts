@@ -7,7 +7,7 @@ import type {
   Pod,
   PodSpec,
 } from "@dray/api/core/v1";
-import { type Amounts, amountsOf, ofContainers, type Side } from "@dray/api/quota";
+import { type Amounts, amountsOf, containerTotal, type ResourceSide } from "@dray/api/pod";
 import { forbidden } from "../response.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./admission.ts";
 import type { AdmissionContext } from "./plugins.ts";
@@ -117,9 +117,8 @@ function podProblems({ spec }: LimitRange, pod: Pod): string[] {
 }
 
 /** As the pod asks for it now, whatever its containers hold; cpu and memory of the whole pod go before the sum. */
-function podTotal(pod: Pod, side: Side): Amounts {
-  const { status: _, ...asked } = pod;
-  const total = ofContainers(asked as Pod, side);
+function podTotal(pod: Pod, side: ResourceSide): Amounts {
+  const total = containerTotal(pod, side);
   for (const [name, quantity] of amountsOf(pod.spec?.resources?.[side])) {
     if (name === "cpu" || name === "memory") total.set(name, quantity);
   }

@@ -1,6 +1,6 @@
 import { Quantity } from "@dray/api";
-import type { Container, Node, NodeSelectorRequirement, NodeSelectorTerm, Pod } from "@dray/api/core/v1";
-import { isSidecar } from "@dray/api/pod";
+import type { Node, NodeSelectorRequirement, NodeSelectorTerm, Pod } from "@dray/api/core/v1";
+import { podRequests } from "@dray/api/pod";
 
 export interface Refusal {
   readonly reason: string;
@@ -46,40 +46,6 @@ function outOf(name: string, requested: Quantity, used: Quantity, capacity: Quan
       `Node didn't have enough resource: ${name}, requested: ${amount(requested)}, ` +
       `used: ${amount(used)}, capacity: ${amount(capacity)}`,
   };
-}
-
-/** What a pod asks for: its containers together, or an init container that needs more (KEP-753 for sidecars). */
-export function podRequests(pod: Pod): Map<string, Quantity> {
-  const sum = new Map<string, Quantity>();
-  const add = (into: Map<string, Quantity>, from: ReadonlyMap<string, Quantity>): void => {
-    for (const [name, quantity] of from) into.set(name, into.get(name)?.add(quantity) ?? quantity);
-  };
-  const max = (into: Map<string, Quantity>, from: ReadonlyMap<string, Quantity>): void => {
-    for (const [name, quantity] of from) {
-      const known = into.get(name);
-      if (known === undefined || known.compare(quantity) < 0) into.set(name, quantity);
-    }
-  };
-  for (const container of pod.spec.containers) add(sum, requests(container));
-  const sidecars = new Map<string, Quantity>();
-  const initial = new Map<string, Quantity>();
-  for (const container of pod.spec.initContainers ?? []) {
-    const own = new Map(sidecars);
-    if (isSidecar(container)) add(sidecars, requests(container));
-    add(own, requests(container));
-    max(initial, own);
-  }
-  add(sum, sidecars);
-  max(sum, initial);
-  for (const [name, text] of Object.entries(pod.spec.overhead ?? {}))
-    add(sum, new Map([[name, Quantity.parse(text)]]));
-  return sum;
-}
-
-function requests(container: Container): Map<string, Quantity> {
-  return new Map(
-    Object.entries(container.resources?.requests ?? {}).map(([name, text]) => [name, Quantity.parse(text)]),
-  );
 }
 
 function matchesNode(pod: Pod, node: Node): boolean {

@@ -1,5 +1,6 @@
 import { Quantity, StatusError } from "@dray/api";
 import { ConfigMap, type Container, type EnvVarSource, type Node, type Pod, Secret } from "@dray/api/core/v1";
+import { hasPodLevelResources } from "@dray/api/pod";
 import type { Client } from "@dray/client";
 import { RuntimeError } from "../runtime/service.ts";
 
@@ -70,7 +71,8 @@ async function fromSource(
   if (resourceFieldRef !== undefined) {
     const { containerName, resource, divisor } = resourceFieldRef;
     const named = containerName ? containerOf(pod, containerName) : container;
-    return resourceValue(named, resource, divisor, context.node);
+    const limits = hasPodLevelResources(pod) ? pod.spec.resources?.limits : undefined;
+    return resourceValue(named, resource, divisor, [limits, context.node.status?.allocatable]);
   }
   const key = configMapKeyRef?.key ?? secretKeyRef?.key ?? "";
   if (configMapKeyRef !== undefined) {
@@ -183,20 +185,34 @@ function formatMap(map: Record<string, string> | undefined): string {
     .join("\n");
 }
 
-/** `limits.cpu` and its like, in units of `divisor` rounded up; a limit that is not set is the node's. */
+/** Limits that a container without one takes over. Huge pages are never overcommitted, so that they are not among them. */
+const inherited: readonly string[] = ["cpu", "memory", "ephemeral-storage"];
+
+/**
+ * `limits.cpu` and the like, in units of `divisor`, rounded up. A limit that is not set is the first of `fallbacks` that
+ * is: the pod's, the node's allocatable.
+ *
+ * Upstream: pkg/api/v1/resource/helpers.go, ExtractContainerResourceValue, MergeContainerResourceLimits.
+ */
 export function resourceValue(
   container: Container,
   resource: string,
   divisor: string | undefined,
-  node: Pick<Node, "status">,
+  fallbacks: readonly (Readonly<Record<string, string>> | undefined)[],
 ): string {
   const [kind, name = ""] = resource.split(/\.(.*)/s);
-  const set =
-    kind === "limits"
-      ? (container.resources?.limits?.[name] ?? node.status?.allocatable?.[name])
-      : container.resources?.requests?.[name];
-  const value = Quantity.parse(set ?? "0");
-  const unit = Quantity.parse(!divisor || divisor === "0" ? "1" : divisor);
+  if (
+    (kind !== "limits" && kind !== "requests") ||
+    !(inherited.includes(name) || name.startsWith("hugepages-"))
+  )
+    throw configError(`unsupported container resource : ${resource}`);
+  const lists = kind === "limits" && inherited.includes(name) ? fallbacks : [];
+  const value = [container.resources?.[kind], ...lists]
+    .map((list) => Quantity.parse(list?.[name] ?? "0"))
+    .find((quantity) => quantity.sign !== 0);
+  if (value === undefined) return "0";
+  const given = Quantity.parse(divisor || "0");
+  const unit = given.sign === 0 ? Quantity.of(1) : given;
   const [a, b] = name === "cpu" ? [value.milliValue(), unit.milliValue()] : [value.value(), unit.value()];
   return String((a + b - 1n) / b);
 }

@@ -218,7 +218,7 @@ export class Volumes {
         ({ name }) => name === containerName,
       );
       if (container === undefined) throw new Error(`container ${containerName} not found`);
-      text = resourceValue(container, resource, divisor, this.#options.node());
+      text = resourceValue(container, resource, divisor, [this.#options.node().status?.allocatable]);
     }
     return { path, content: Buffer.from(text), mode: item.mode ?? mode };
   }

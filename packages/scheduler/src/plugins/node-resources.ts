@@ -1,5 +1,5 @@
 import { maxScore, type Plugin } from "../framework.ts";
-import { nonzeroRequest, requestsOf } from "../resources.ts";
+import { requestsOf, scoredRequest } from "../resources.ts";
 
 const defaultPods = 110;
 /** What scores go by. Resources that a node does not have are left out (kube-scheduler's resource allocation scorer). */
@@ -27,7 +27,7 @@ export const nodeResourcesFit: Plugin = {
     const scores = scored.flatMap((resource) => {
       const capacity = node.allocatable.get(resource) ?? 0;
       if (capacity === 0) return [];
-      const requested = node.scored[resource] + nonzeroRequest(pod, resource);
+      const requested = node.scored[resource] + scoredRequest(pod)[resource];
       return requested > capacity ? 0 : Math.floor(((capacity - requested) * maxScore) / capacity);
     });
     if (scores.length === 0) return 0;

@@ -2,8 +2,8 @@
 import { cameEmpty } from "../../codec/empty.ts";
 import type { PodSpec, ResourceClaim, ResourceRequirements } from "../../generated/core/v1.ts";
 import { dnsLabel, qualifiedName } from "../../names.ts";
+import { containerTotal } from "../../pod/resources.ts";
 import { Quantity, QuantityError } from "../../quantity.ts";
-import { ofContainers } from "../../quota/pod-resources.ts";
 import type { FieldErrors } from "../field.ts";
 
 const standard = ["cpu", "memory", "ephemeral-storage"];
@@ -198,7 +198,7 @@ function checkAggregate(
   spec: PodSpec,
   kind: "requests" | "limits",
 ): void {
-  const needed = ofContainers({ spec }, kind);
+  const needed = containerTotal({ spec }, kind);
   for (const [name, text] of Object.entries(whole ?? {})) {
     const least = needed.get(name);
     if (least === undefined || least.compare(Quantity.parse(text)) <= 0) continue;

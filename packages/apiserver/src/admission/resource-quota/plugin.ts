@@ -1,10 +1,10 @@
 import { type KubeObject, StatusError } from "@dray/api";
 import type { Pod, ResourceQuota } from "@dray/api/core/v1";
+import { listOf } from "@dray/api/pod";
 import {
   type Balance,
   balanceOf,
   charge,
-  listOf,
   type QuotaEvaluator,
   type QuotaLookup,
   quotaEvaluators,
@@ -144,7 +144,7 @@ async function store(context: AdmissionContext, quota: ResourceQuota): Promise<b
   }
 }
 
-function lookupOf({ storage, now }: AdmissionContext): QuotaLookup {
+function lookupOf({ storage, now, features }: AdmissionContext): QuotaLookup {
   function* all<T>(resource: string, namespace?: string): Generator<T> {
     const cache = storage.cache(resource);
     const prefix = namespace === undefined ? cache.prefix : `${cache.prefix}${namespace}/`;
@@ -156,5 +156,6 @@ function lookupOf({ storage, now }: AdmissionContext): QuotaLookup {
     pod: (namespace, name) =>
       storage.cache("pods").get(objectKey("pods", namespace, name))?.object as Pod | undefined,
     now,
+    version: features.version,
   };
 }

@@ -1,4 +1,4 @@
-import { Quantity } from "../quantity.ts";
+import { Quantity } from "./quantity.ts";
 
 /** Quantities by resource name, as quotas count them. Values are never changed in place. */
 export type Amounts = Map<string, Quantity>;

@@ -1,0 +1,201 @@
+import { type Amounts, addTo, amountsOf, raiseTo } from "../amounts.ts";
+import { type KubernetesVersion, kubernetesVersions } from "../features.ts";
+import type { Container, ContainerStatus, Pod, PodSpec, PodStatus } from "../generated/core/v1.ts";
+import { Quantity } from "../quantity.ts";
+import { isSidecar } from "./containers.ts";
+
+/** `requests` or `limits` of a container or pod. */
+export type ResourceSide = "requests" | "limits";
+
+/** What counts; by default the containers of the spec, what the pod says of itself, and overhead. */
+export interface PodResourceOptions {
+  /**
+   * Counts also what the node reports while containers are resized (KEP-1287), by the rules of this release: the
+   * largest of what is wanted, allocated and actuated.
+   */
+  readonly useStatus?: KubernetesVersion;
+  /** With `useStatus`: also what the node reports of the pod as a whole (KEP-5419); from 1.36 on. */
+  readonly usePodStatus?: boolean;
+  /** False: without the overhead of the pod's runtime class. */
+  readonly overhead?: boolean;
+  /** What a container that requests nothing of these resources counts as; for scores. */
+  readonly missing?: Amounts;
+}
+
+type PodResourceFields = { readonly spec: PodSpec; readonly status?: PodStatus | undefined };
+
+/**
+ * Resources that a pod may ask for as a whole (KEP-2837).
+ * Upstream: k8s.io/component-helpers/resource/helpers.go, IsSupportedPodLevelResource.
+ */
+export function isPodLevelResource(name: string): boolean {
+  return name === "cpu" || name === "memory" || name.startsWith("hugepages-");
+}
+
+/** Whether the pod itself says what it takes, so that its containers need not. Upstream: IsPodLevelResourcesSet. */
+export function hasPodLevelResources({ spec }: Pick<Pod, "spec">): boolean {
+  return names(spec?.resources?.requests).concat(names(spec?.resources?.limits)).some(isPodLevelResource);
+}
+
+/** Upstream: IsPodLevelRequestsSet. */
+export function hasPodLevelRequests({ spec }: Pick<Pod, "spec">): boolean {
+  return names(spec?.resources?.requests).some(isPodLevelResource);
+}
+
+/**
+ * What a pod requests: its containers and sidecars together, or the most that is taken while it starts (KEP-753); what
+ * it requests as a whole in their place (KEP-2837); and its overhead.
+ * Upstream: k8s.io/component-helpers/resource/helpers.go, PodRequests.
+ */
+export function podRequests(pod: PodResourceFields, options: PodResourceOptions = {}): Amounts {
+  const total = containerTotal(pod, "requests", options);
+  if (hasPodLevelRequests(pod)) setPodLevel(total, pod, "requests", options);
+  if (options.overhead !== false) addTo(total, amountsOf(pod.spec?.overhead));
+  return total;
+}
+
+/** What a pod may use at most. Overhead counts only where there is a limit. Upstream: PodLimits. */
+export function podLimits(pod: PodResourceFields, options: PodResourceOptions = {}): Amounts {
+  const total = containerTotal(pod, "limits", options);
+  if (hasPodLevelResources(pod)) setPodLevel(total, pod, "limits", options);
+  if (options.overhead === false) return total;
+  for (const [name, quantity] of amountsOf(pod.spec?.overhead)) {
+    const limit = total.get(name);
+    if (limit !== undefined && limit.sign !== 0) total.set(name, limit.add(quantity));
+  }
+  return total;
+}
+
+/** The part of it that follows from containers. Upstream: AggregateContainerRequests, AggregateContainerLimits. */
+export function containerTotal(
+  pod: PodResourceFields,
+  side: ResourceSide,
+  options: Pick<PodResourceOptions, "useStatus" | "usePodStatus" | "missing"> = {},
+): Amounts {
+  const missing = side === "requests" ? options.missing : undefined;
+  const sum = (amounts: ContainerAmounts): Amounts =>
+    aggregate(pod.spec, (container, init) => withMissing(amounts(container, init), missing));
+  if (options.useStatus === undefined) return sum(({ resources }) => amountsOf(resources?.[side]));
+  return comparesTotals(options.useStatus)
+    ? largestTotal(pod, side, sum, options.usePodStatus === true)
+    : sum(largestOfEach(pod, side));
+}
+
+type ContainerAmounts = (container: Container, init: boolean) => Amounts;
+
+/** From 1.37 on the sums over all containers are compared, before it the amounts of each container. */
+function comparesTotals(version: KubernetesVersion): boolean {
+  return kubernetesVersions.indexOf(version) >= kubernetesVersions.indexOf("1.37");
+}
+
+/** Until 1.36; init containers that are no sidecars could not be resized then. */
+function largestOfEach(pod: PodResourceFields, side: ResourceSide): ContainerAmounts {
+  const infeasible = isResizeInfeasible(pod);
+  const statuses = statusesOf(pod);
+  return (container, init) => {
+    const wanted = amountsOf(container.resources?.[side]);
+    const status = statuses.get(container.name);
+    if (!status?.resources || (init && !isSidecar(container))) return wanted;
+    const most: Amounts = infeasible ? new Map() : wanted;
+    raiseTo(most, amountsOf(status.resources[side]));
+    if (side === "requests") raiseTo(most, amountsOf(status.allocatedResources));
+    return most;
+  };
+}
+
+function largestTotal(
+  pod: PodResourceFields,
+  side: ResourceSide,
+  sum: (amounts: ContainerAmounts) => Amounts,
+  usePodStatus: boolean,
+): Amounts {
+  const infeasible = isResizeInfeasible(pod);
+  const statuses = statusesOf(pod);
+  const wanted: ContainerAmounts = ({ resources }) => amountsOf(resources?.[side]);
+  const most: Amounts = infeasible ? new Map() : sum(wanted);
+  const whole = usePodStatus ? pod.status : undefined;
+  const actuated = whole?.resources?.[side];
+  if (actuated && (side === "limits" || whole?.allocatedResources)) {
+    raiseTo(most, amountsOf(actuated));
+    if (side === "requests") raiseTo(most, amountsOf(whole?.allocatedResources));
+    return most;
+  }
+  /** The first list that the node has reported for a container, else what the container is about to get. */
+  const known = (container: Container, ...lists: (List | undefined)[]): Amounts =>
+    amountsOf(lists.find(Boolean) ?? (infeasible ? {} : container.resources?.[side]));
+  const allocated = ({ name }: Container): List | undefined =>
+    side === "requests" ? statuses.get(name)?.allocatedResources : undefined;
+  raiseTo(
+    most,
+    sum((container) =>
+      known(container, statuses.get(container.name)?.resources?.[side], allocated(container)),
+    ),
+  );
+  if (side === "requests")
+    raiseTo(
+      most,
+      sum((container) => known(container, allocated(container))),
+    );
+  return most;
+}
+
+type List = Readonly<Record<string, string>>;
+
+/** The sum over containers and sidecars, or the most that is taken while the pod starts. */
+function aggregate(spec: PodSpec, amounts: ContainerAmounts): Amounts {
+  const total: Amounts = new Map();
+  // A required list that is missing is read as null.
+  for (const container of spec?.containers ?? []) addTo(total, amounts(container, false));
+  const sidecars: Amounts = new Map();
+  const starting: Amounts = new Map();
+  for (const container of spec?.initContainers ?? []) {
+    const own = amounts(container, true);
+    if (isSidecar(container)) {
+      addTo(total, own);
+      addTo(sidecars, own);
+      raiseTo(starting, sidecars);
+    } else {
+      addTo(own, sidecars);
+      raiseTo(starting, own);
+    }
+  }
+  raiseTo(total, starting);
+  return total;
+}
+
+function setPodLevel(
+  total: Amounts,
+  { spec, status }: PodResourceFields,
+  side: ResourceSide,
+  { useStatus, usePodStatus }: PodResourceOptions,
+): void {
+  const own = amountsOf(spec.resources?.[side]);
+  let effective = own;
+  if (useStatus !== undefined && usePodStatus && status?.resources) {
+    effective = isResizeInfeasible({ status }) ? new Map() : new Map(own);
+    raiseTo(effective, amountsOf(status.resources[side]));
+    if (side === "requests") raiseTo(effective, amountsOf(status.allocatedResources));
+    if (!comparesTotals(useStatus))
+      effective = new Map([...own.keys()].map((name) => [name, effective.get(name) ?? Quantity.of(0)]));
+  }
+  for (const [name, quantity] of effective) if (isPodLevelResource(name)) total.set(name, quantity);
+}
+
+function isResizeInfeasible({ status }: Pick<PodResourceFields, "status">): boolean {
+  return status?.conditions?.find(({ type }) => type === "PodResizePending")?.reason === "Infeasible";
+}
+
+/** The first of a name counts. */
+function statusesOf({ status }: PodResourceFields): Map<string, ContainerStatus> {
+  const all = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])];
+  return new Map(all.reverse().map((one) => [one.name, one]));
+}
+
+function withMissing(amounts: Amounts, missing: Amounts | undefined): Amounts {
+  for (const [name, quantity] of missing ?? []) if (!amounts.has(name)) amounts.set(name, quantity);
+  return amounts;
+}
+
+function names(list: Readonly<Record<string, string>> | undefined): string[] {
+  return Object.keys(list ?? {});
+}

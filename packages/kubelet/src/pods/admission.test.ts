@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Node, Pod, PodSpec } from "@dray/api/core/v1";
+import { admit } from "./admission.ts";
+
+const node = {
+  metadata: { name: "worker-1", labels: { zone: "a", cores: "8", model: "gpu-x1" } },
+  status: { allocatable: { cpu: "4", memory: "8Gi", pods: "3" } },
+} as unknown as Node;
+
+const podOf = (spec: Partial<PodSpec>): Pod =>
+  ({ metadata: { name: "p" }, spec: { containers: [{ name: "main" }], ...spec } }) as unknown as Pod;
+
+const reason = (spec: Partial<PodSpec>, others: readonly Partial<PodSpec>[] = []): string | undefined =>
+  admit(podOf(spec), node, others.map(podOf))?.reason;
+
+test("what a pod requests as a whole takes the place of what its containers do", () => {
+  const whole = (cpu: string): Partial<PodSpec> => ({
+    containers: [{ name: "main", resources: { requests: { cpu: "100m" } } }],
+    resources: { requests: { cpu } },
+  });
+  assert.equal(reason(whole("4")), undefined);
+  assert.equal(reason(whole("5")), "OutOfcpu");
+  // It counts for those that come later, too.
+  assert.equal(reason(whole("2"), [whole("3")]), "OutOfcpu");
+  assert.equal(reason(whole("1"), [whole("3")]), undefined);
+});
+
+test("overhead and sidecars count, and the message says by how much it does not fit", () => {
+  const spec: Partial<PodSpec> = {
+    containers: [{ name: "main", resources: { requests: { memory: "4Gi" } } }],
+    initContainers: [{ name: "side", restartPolicy: "Always", resources: { requests: { memory: "4Gi" } } }],
+  };
+  assert.equal(reason(spec), undefined);
+  assert.deepEqual(admit(podOf({ ...spec, overhead: { memory: "1Mi" } }), node, []), {
+    reason: "OutOfmemory",
+    message:
+      "Pod was rejected: Node didn't have enough resource: memory, requested: 8590983168, used: 0, capacity: 8589934592",
+  });
+});
+
+test("no more pods than the node takes", () => {
+  assert.equal(reason({}, [{}, {}]), undefined);
+  assert.equal(reason({}, [{}, {}, {}]), "OutOfpods");
+});
