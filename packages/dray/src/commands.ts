@@ -24,15 +24,17 @@ const dataDir = (): Option =>
     "where the cluster keeps its data (default: $DRAY_DATA_DIR, or the folder dray/NAME of $XDG_DATA_HOME or ~/.local/share)",
   );
 
-const kubeconfig = (): Option =>
-  new Option("--kubeconfig <file>", "kubeconfig to connect with (default: $KUBECONFIG, ~/.kube/config)");
+const kubeconfig = (
+  description = "kubeconfig to connect with (default: $KUBECONFIG, ~/.kube/config)",
+): Option => new Option("--kubeconfig <file>", description);
 
-const context = (): Option => new Option("--context <name>", "context of the kubeconfig");
+const context = (description = "context of the kubeconfig"): Option =>
+  new Option("--context <name>", description);
 
-const kubernetesVersion = (): Option =>
+const kubernetesVersion = (otherwise = "the newest"): Option =>
   new Option(
     "--kubernetes-version <version>",
-    "Kubernetes release to behave as: 1.34 to 1.37 (default: the newest)",
+    `Kubernetes release to behave as: 1.34 to 1.37 (default: ${otherwise})`,
   );
 
 const featureGates = (): Option =>
@@ -160,28 +162,43 @@ them, have logs of their own: kubectl logs.
       repeated(
         "-f, --filename <file>",
         "manifests, or what `kubectl get -o yaml` printed: a file, a directory, - for standard input",
+        "none",
       ),
     )
     .option("-R, --recursive", "read the folders in directories, too")
-    .option("-n, --namespace <name>", "where objects live that do not say it", "default")
+    .option("--live", "read the cluster of the current context, with lists only; -f adds to what it has")
+    .addOption(kubeconfig("kubeconfig of a cluster to read (--live: $KUBECONFIG, ~/.kube/config)"))
+    .addOption(context("context of the kubeconfig, of a cluster to read"))
+    .option(
+      "-n, --namespace <name>",
+      'where objects live that do not say it (default: that of the context, "default" without a cluster)',
+    )
     .option("--add-nodes <count>", "add so many copies of a node; auto: say how many are needed")
     .option(
       "--like <node>",
       "the node that --add-nodes copies, with its ResourceSlices (auto: by default the best kind)",
     )
-    .addOption(kubernetesVersion())
+    .addOption(kubernetesVersion("the newest, or that of the cluster"))
     .addOption(featureGates())
-    .addOption(new Option("-o, --output <format>", "output format").choices(["json", "yaml"]))
+    .addOption(
+      new Option("-o, --output <format>", "output format; wide: a row for each request").choices([
+        "json",
+        "yaml",
+        "wide",
+      ]),
+    )
     .addHelpText(
       "after",
-      `${example("dray plan -f cluster.yaml -f new/\ndray plan -f cluster.yaml -f new/ --add-nodes auto --like node-1")}
+      `${example("dray plan -f cluster.yaml -f new/\ndray plan --live -f new/\ndray plan -f cluster.yaml -f new/ --add-nodes auto --like node-1")}
 where cluster.yaml is what this prints:
   kubectl get -A -o yaml nodes,resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates,pods,namespaces
 
 Reads Nodes, ResourceSlices, DeviceClasses, DeviceTaintRules, ResourceClaims, ResourceClaimTemplates, Pods,
-Deployments, StatefulSets, DaemonSets, ReplicaSets, Jobs, Namespaces and PriorityClasses; leaves others aside.
+Deployments, StatefulSets, DaemonSets, ReplicaSets, Jobs, Namespaces and PriorityClasses; leaves others aside. Of a
+cluster it lists all but the workloads, whose pods are there. An object with a mistake is left out of the plan.
 
-Exit codes: 0 every pod has a node (whatever the warnings say), 1 one does not fit or the input is wrong, 2 wrong usage.
+Exit codes: 0 every pod has a node (whatever the warnings say); 1 one has none, or the input has mistakes, or a cluster
+cannot be read; 2 wrong usage.
 `,
     )
     .action(async (options) => (await import("./commands/plan.ts")).plan(options));

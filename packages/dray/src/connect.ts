@@ -2,6 +2,8 @@ import { type Client, createClient, httpsTransport, type Log, loadKubeconfig } f
 
 export interface Connection {
   readonly client: Client;
+  /** Name of the context; "" in a pod. */
+  readonly context: string;
   readonly server: string;
   /** PEM; undefined where the system's authorities count. */
   readonly ca: string | undefined;
@@ -14,10 +16,10 @@ export async function connect(
   userAgent: string,
   log?: Log,
 ): Promise<Connection> {
-  const { connection, namespace } = await loadKubeconfig({
+  const { connection, context, namespace } = await loadKubeconfig({
     ...(flags.kubeconfig === undefined ? {} : { file: flags.kubeconfig }),
     ...(flags.context === undefined ? {} : { context: flags.context }),
   });
   const client = createClient({ transport: httpsTransport(connection), userAgent, ...(log && { log }) });
-  return { client, server: connection.server, ca: connection.ca, namespace };
+  return { client, context, server: connection.server, ca: connection.ca, namespace };
 }

@@ -79,6 +79,9 @@ test("documents before a mistake have their lines, and the mistake knows its own
     ["a: 1\n  b: 2\n", 2],
     ["a: *none\n", 1],
     ["x: 1\ny: {a: b\nz: 1\n", 3],
+    ["a: 1\nb: {{ x }}\n", 2],
+    ["a: 1\n<<: 2\n", 2],
+    ["a: &a\n  b: *a\n", 2],
   ] as const) {
     assert.throws(
       () => parseYAMLDocuments(wrong),

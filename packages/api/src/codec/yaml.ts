@@ -126,7 +126,9 @@ class Reader {
 
   #followed<T>(node: AliasNode, then: (target: YAMLNode) => T): T {
     const { name, target } = node;
-    if (this.#open.has(target)) throw new YAMLError(`yaml: anchor '${name}' value contains itself`);
+    if (this.#open.has(target)) {
+      throw new YAMLError(`yaml: anchor '${name}' value contains itself`, node.line + 1);
+    }
     this.#open.add(target);
     const result = then(target);
     this.#open.delete(target);
@@ -136,7 +138,9 @@ class Reader {
   #key(node: YAMLNode): YAMLScalar {
     this.#count();
     if (node.type === "alias") return this.#followed(node, (target) => this.#key(target));
-    if (node.type !== "scalar") throw new YAMLError(`yaml: invalid map key: ${goSyntax(this.#value(node))}`);
+    if (node.type !== "scalar") {
+      throw new YAMLError(`yaml: invalid map key: ${goSyntax(this.#value(node))}`, node.line + 1);
+    }
     return scalarOf(node);
   }
 
@@ -164,7 +168,7 @@ class Reader {
     const parts = node.type === "sequence" ? node.items.toReversed() : [node];
     for (const part of parts) {
       if ((part.type === "alias" ? part.target : part).type !== "mapping") {
-        throw new YAMLError("yaml: map merge requires map or sequence of maps as the value");
+        throw new YAMLError("yaml: map merge requires map or sequence of maps as the value", node.line + 1);
       }
       this.#mergePart(object, part);
     }

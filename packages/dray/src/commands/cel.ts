@@ -3,8 +3,9 @@ import { type CompileFailure, costLimit, deviceEnvironment, type Selector } from
 import { systemClock, timeText } from "@dray/client";
 import { columns } from "../columns.ts";
 import { readSources } from "../manifests/files.ts";
+import { problemTexts } from "../manifests/problem.ts";
+import { readObjects } from "../manifests/read.ts";
 import { Selectors } from "../manifests/selectors.ts";
-import { readObjects } from "../manifests/world.ts";
 import { featuresOption } from "../options.ts";
 import { printData } from "../output.ts";
 import { remark } from "../verbosity.ts";
@@ -132,12 +133,13 @@ export async function celEval(expression: string, flags: CelEvalFlags): Promise<
   const verdict = judge(expression, features, flags.new === true);
   if (verdict.selector === undefined) return refuse(expression, verdict, flags.output);
   const { selector, warnings } = verdict;
-  const { world, notes } = readObjects(await readSources(flags.filename, flags.recursive), {
+  const { world, problems, notes } = readObjects(await readSources(flags.filename, flags.recursive), {
     features,
     namespace: "default",
     selectors: new Selectors(features),
     now: timeText(systemClock.now()),
   });
+  for (const text of problemTexts(problems)) process.stderr.write(`error: ${text}\n`);
   const slices = world.all("ResourceSlice").map(({ object }) => object);
   if (slices.length === 0) throw new Error("there is no ResourceSlice in what -f names");
   const devices = slices.flatMap(({ metadata, spec }) =>
@@ -150,7 +152,7 @@ export async function celEval(expression: string, flags: CelEvalFlags): Promise<
   const failed = devices.filter(({ error }) => error !== null).length;
   const matched = devices.filter(({ matches }) => matches === true).length;
   const summary = { devices: devices.length, matched, failed };
-  if (failed > 0) process.exitCode = 1;
+  if (failed + problems.length > 0) process.exitCode = 1;
   if (flags.output !== undefined)
     return printData({ expression, type: selector.type, devices, summary, warnings }, flags.output);
   for (const note of notes) remark(`note: ${note}\n`);

@@ -1,8 +1,12 @@
 import { systemClock, timeText } from "@dray/client";
 import { UsageError } from "../failure.ts";
 import { readSources } from "../manifests/files.ts";
+import { placeText } from "../manifests/place.ts";
+import { checkPools } from "../manifests/pools.ts";
+import { problemTexts } from "../manifests/problem.ts";
+import { readObjects } from "../manifests/read.ts";
 import { Selectors } from "../manifests/selectors.ts";
-import { readWorld, type World } from "../manifests/world.ts";
+import type { World } from "../manifests/world.ts";
 import { featuresOption, wholeNumber } from "../options.ts";
 import { printData } from "../output.ts";
 import { claimWarnings } from "../plan/claim-warnings.ts";
@@ -11,17 +15,22 @@ import { cheapestGrowth, neededNodes } from "../plan/grow.ts";
 import { makePlan, type PlannedPod, type PlanOptions } from "../plan/plan.ts";
 import { planText } from "../plan/print.ts";
 import { counted, names } from "../plan/reason.ts";
+import { checkRights } from "../plan/rights.ts";
 import { type Summary, summarize } from "../plan/summary.ts";
 import { podWarnings } from "../plan/warnings.ts";
 import { remark } from "../verbosity.ts";
+import { readCluster } from "./cluster.ts";
 
 export interface PlanFlags {
   readonly filename: readonly string[];
   readonly recursive?: boolean;
-  readonly namespace: string;
+  readonly live?: boolean;
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly namespace?: string;
   readonly addNodes?: string;
   readonly like?: string;
-  readonly output?: "json" | "yaml";
+  readonly output?: "json" | "yaml" | "wide";
   readonly kubernetesVersion?: string;
   readonly featureGates?: string;
 }
@@ -33,21 +42,33 @@ const mostRemarks = 20;
 
 /** Says where every pod would land. Its exit code is 1 if one does not fit. */
 export async function plan(flags: PlanFlags): Promise<void> {
-  const features = featuresOption(flags);
+  featuresOption(flags);
   const count =
     flags.addNodes === undefined || flags.addNodes === "auto"
       ? flags.addNodes
       : wholeNumber("--add-nodes", flags.addNodes, 1, mostNodes);
   if (count === undefined && flags.like !== undefined)
     throw new UsageError("--like needs --add-nodes COUNT or --add-nodes auto");
-  const selectors = new Selectors(features);
+  const isLive = flags.live === true || flags.kubeconfig !== undefined || flags.context !== undefined;
+  if (!isLive && flags.filename.length === 0)
+    throw new UsageError("name manifests with -f, or a cluster with --live, --kubeconfig or --context");
   const sources = await readSources(flags.filename, flags.recursive);
-  const { world, notes } = readWorld(sources, {
-    features,
-    namespace: flags.namespace,
-    selectors,
-    now: timeText(systemClock.now()),
-  });
+  const cluster = isLive ? await readCluster(flags) : undefined;
+  const features = cluster?.features ?? featuresOption(flags);
+  const selectors = new Selectors(features);
+  const reading = readObjects(
+    sources,
+    {
+      features,
+      namespace: flags.namespace ?? cluster?.namespace ?? "default",
+      selectors,
+      now: timeText(systemClock.now()),
+    },
+    cluster?.live,
+  );
+  const { world, problems, leftOut } = reading;
+  const lacking = cluster === undefined ? [] : checkRights(cluster.name, cluster.live.missing, world);
+  const notes = [...(cluster?.notes ?? []), ...reading.notes];
   const options: PlanOptions = { features, now: () => systemClock.now() };
   const addedNodes = count === undefined ? undefined : await added(world, count, flags.like, options);
   const grown =
@@ -55,19 +76,28 @@ export async function plan(flags: PlanFlags): Promise<void> {
   const plan = await makePlan(grown, options);
   const { scheduler } = plan.cluster;
   const warnings = [
+    ...lacking,
     ...selectors.warnings,
+    ...checkPools(world, features).map(
+      ({ slice, path, message }) => `${placeText(slice.place, path)}: ${message}: its devices are not used`,
+    ),
     ...claimWarnings(world),
     ...podWarnings(world, plan.pods, (namespace, name) => scheduler.claim(namespace, name)),
   ];
   const summary = summarize(plan, {
     kubernetesVersion: features.version,
     warnings,
+    errors: problems,
+    leftOut: leftOut.length,
     ...(addedNodes && { addedNodes }),
   });
+  for (const text of problemTexts(problems)) process.stderr.write(`error: ${text}\n`);
   remarks("note", notes);
   remarks("warning", warnings);
-  if (summary.unplaced > 0) process.exitCode = 1;
-  if (flags.output === undefined) process.stdout.write(planText(plan.pods, summary));
+  const { unplaced, pending, refused } = summary;
+  if (unplaced + pending + refused + problems.length > 0) process.exitCode = 1;
+  if (flags.output === undefined || flags.output === "wide")
+    process.stdout.write(planText(plan.pods, summary, { wide: flags.output === "wide", leftOut }));
   else await printData({ pods: plan.pods.map(podData), summary }, flags.output);
 }
 
@@ -80,9 +110,18 @@ function remarks(what: "note" | "warning", texts: readonly string[]): void {
   remark(`${what}: and ${counted(rest, `more ${what}`)}${all}\n`);
 }
 
-function podData({ pod, node, claims, reason, explanation }: PlannedPod): object {
+function podData({ pod, status, node, claims, reason, hints, explanation }: PlannedPod): object {
   const { namespace, name } = pod.metadata;
-  return { namespace, name, node, claims, reason, explanation };
+  return {
+    namespace,
+    name,
+    status,
+    node,
+    claims: claims.map(({ name, podClaim, allocation }) => ({ name, podClaim, allocation })),
+    reason,
+    hints,
+    explanation,
+  };
 }
 
 /** Which node is copied, and how often. */

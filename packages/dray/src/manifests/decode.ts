@@ -1,36 +1,25 @@
 import { createHash } from "node:crypto";
-import { apiVersionOf, type Features, invalid, type KubeObject, StatusError } from "@dray/api";
+import {
+  apiVersionOf,
+  type Features,
+  type FieldError,
+  fieldErrorText,
+  type KubeObject,
+  StatusError,
+} from "@dray/api";
 import type { Job } from "@dray/api/batch/v1";
 import { decodeBody, kindOf } from "@dray/api/codec";
-import type { Pod } from "@dray/api/core/v1";
+import type { Pod, PodSpec } from "@dray/api/core/v1";
 import { setDefaults } from "@dray/api/defaults";
 import type { ResourceClaim } from "@dray/api/resource/v1";
 import { type KindRow, kindRows } from "@dray/api/schema";
 import { dropDisabledFields, validateCreate, validateStatusUpdate } from "@dray/api/validation";
 import { convert, selectOwnPods } from "@dray/apiserver/objects";
-import type { Draft } from "./documents.ts";
-import { InputError, type Located, placeText } from "./place.ts";
+import { type Draft, duplicateProblem } from "./documents.ts";
+import { fieldHints } from "./field-hints.ts";
+import { type Located, type Place, positionOf } from "./place.ts";
+import type { Problem } from "./problem.ts";
 import type { Selectors } from "./selectors.ts";
-
-/** The kinds that a plan is made of, all in version v1 of their group. */
-const planned: ReadonlyMap<string, KindRow> = new Map(
-  [
-    ["", "Node"],
-    ["", "Pod"],
-    ["", "Namespace"],
-    ["apps", "DaemonSet"],
-    ["apps", "Deployment"],
-    ["apps", "ReplicaSet"],
-    ["apps", "StatefulSet"],
-    ["batch", "Job"],
-    ["resource.k8s.io", "DeviceClass"],
-    ["resource.k8s.io", "DeviceTaintRule"],
-    ["resource.k8s.io", "ResourceClaim"],
-    ["resource.k8s.io", "ResourceClaimTemplate"],
-    ["resource.k8s.io", "ResourceSlice"],
-    ["scheduling.k8s.io", "PriorityClass"],
-  ].map(([group = "", kind = ""]) => [`${group}/${kind}`, kindOf(group, "v1", kind)!]),
-);
 
 export interface DecodeOptions {
   readonly features: Features;
@@ -48,66 +37,104 @@ export interface Decoded extends Located {
   readonly notes: readonly string[];
 }
 
-const groupOf = (apiVersion: string): string =>
+export const groupOf = (apiVersion: string): string =>
   apiVersion.includes("/") ? apiVersion.slice(0, apiVersion.indexOf("/")) : "";
 
-/** Whether a plan looks at objects of that kind. */
-export function isPlanned({ apiVersion, kind }: Draft): boolean {
-  return planned.has(`${groupOf(apiVersion)}/${kind}`);
+export const versionOf = (apiVersion: string): string => apiVersion.slice(apiVersion.indexOf("/") + 1);
+
+/** A stored object was accepted once; `kubectl get -o yaml` prints its uid. */
+export const isStored = ({ tree }: Draft): boolean =>
+  typeof (tree["metadata"] as { uid?: unknown } | null | undefined)?.uid === "string";
+
+/** `Pod default/a`, as far as the draft says it. */
+export function labelOf({ kind, tree }: Draft, namespace: string | undefined): string {
+  const metadata = (tree["metadata"] ?? {}) as Readonly<Record<string, unknown>>;
+  const text = (field: string): string | undefined =>
+    typeof metadata[field] === "string" && metadata[field] !== "" ? metadata[field] : undefined;
+  const name = text("name") ?? text("generateName");
+  if (name === undefined) return kind;
+  return namespace === undefined ? `${kind} ${name}` : `${kind} ${text("namespace") ?? namespace}/${name}`;
 }
 
 /**
- * Reads a draft of a planned kind as the API server would: unknown fields are refused, defaults set, the version
- * converted to v1. Throws InputError.
+ * Reads a draft as the API server would: unknown fields are refused, defaults set, the version converted to that of
+ * `target`. Returns problems where it would be refused.
  */
-export function decodeObject(draft: Draft, options: DecodeOptions): Decoded {
+export function decodeObject(
+  draft: Draft,
+  target: KindRow,
+  options: DecodeOptions,
+): Decoded | readonly Problem[] {
   const { place, tree, apiVersion, kind } = draft;
   const group = groupOf(apiVersion);
-  const row = kindOf(group, apiVersion.slice(apiVersion.indexOf("/") + 1), kind);
-  const target = planned.get(`${group}/${kind}`)!;
-  const at = placeText(place);
+  const row = kindOf(group, versionOf(apiVersion), kind);
+  const object = labelOf(draft, target.namespaced ? options.namespace : undefined);
   if (row === undefined) {
     const known = kindRows.filter((other) => other.group === group && other.kind === kind).map(apiVersionOf);
-    throw new InputError([
-      `${at}: no matches for kind "${kind}" in version "${apiVersion}": known are ${known.join(", ")}`,
-    ]);
+    const message = `no matches for kind "${kind}" in version "${apiVersion}": known are ${known.join(", ")}`;
+    return [{ rule: "unserved-version", ...positionOf(place, "apiVersion"), object, message }];
   }
+  const typed = { ...tree, apiVersion, kind };
   let decoded: ReturnType<typeof decodeBody>;
   try {
-    const raw = { tree: { ...tree, apiVersion, kind }, duplicates: draft.duplicates, typed: false };
-    decoded = decodeBody(raw, row, options.features.version);
+    decoded = decodeBody({ tree: typed, duplicates: [], typed: false }, row, options.features.version);
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
-    throw new InputError([`${at}: ${error.message}${booleanHint(error.message)}`]);
+    return [wrongType(error.message, place, object)];
+  }
+  const stored = isStored(draft);
+  if (!stored) {
+    const problems = [
+      ...draft.duplicates.map((duplicate) => duplicateProblem(duplicate, place, object)),
+      ...decoded.problems.map((message) => {
+        const path = JSON.parse(/"(?:[^"\\]|\\.)*"$/.exec(message)?.[0] ?? '""') as string;
+        const unknown = message.startsWith("unknown field");
+        const hints = unknown ? fieldHints(row, typed, path, options.features.version) : [];
+        return fieldProblem(unknown ? "unknown-field" : "duplicate-key", place, object, path, message, hints);
+      }),
+    ];
+    if (problems.length > 0) return problems;
   }
   decoded.object["metadata"] ??= {};
   const metadata = decoded.object["metadata"] as Partial<KubeObject["metadata"]>;
-  const stored = metadata.uid !== undefined;
-  if (!stored && decoded.warnings.length > 0) {
-    const label = [kind, metadata.name].filter((part) => part !== undefined).join(" ");
-    throw new InputError(decoded.warnings.map((problem) => `${at}: ${label}: ${problem}`));
-  }
   // A server of another release has stored fields that this one does not know.
-  const notes = decoded.warnings.map((problem) => `${at}: ${problem}, which is not looked at`);
+  const notes = decoded.problems.map((problem) => `${object}: ${problem}, which is not looked at`);
   if (target.namespaced) metadata.namespace ??= options.namespace;
   else delete metadata.namespace;
-  if (metadata.name === undefined && metadata.generateName !== undefined)
-    metadata.name = `${metadata.generateName}${uidOf(kind, at, metadata.generateName).slice(0, 5)}`;
+  if (metadata.name === undefined && metadata.generateName !== undefined) {
+    const where = `${place.source.file} ${place.document} ${place.root}`;
+    metadata.name = `${metadata.generateName}${uidOf(kind, where, metadata.generateName).slice(0, 5)}`;
+  }
   metadata.uid ??= uidOf(target.kind, metadata.namespace, metadata.name);
   if (!/^\d+$/.test(metadata.resourceVersion ?? "")) metadata.resourceVersion = "1";
   const draftObject = decoded.object as unknown as KubeObject;
   setDefaults(row.group, row.version, row.kind, draftObject, options.now);
-  const object = convert(draftObject, row, target);
-  dropDisabledFields(target, object, stored ? object : undefined, options.features);
-  if (object.kind === "Job" && !stored) selectOwnPods(object as Job);
-  return { object, place, stored, notes };
+  const converted = convert(draftObject, row, target);
+  dropDisabledFields(target, converted, stored ? converted : undefined, options.features);
+  if (converted.kind === "Job" && !stored) selectOwnPods(converted as Job);
+  return { object: converted, place, stored, notes };
 }
 
-/** YAML takes more words for true and false than people expect. */
-const booleanHint = (message: string): string =>
-  /cannot unmarshal bool into .* of type string/.test(message)
-    ? "\n  hint: y, n, yes, no, on and off are booleans in YAML: put them in quotes"
-    : "";
+function fieldProblem(
+  rule: Problem["rule"],
+  place: Place,
+  object: string,
+  path: string,
+  message: string,
+  hints: readonly string[],
+): Problem {
+  const base = { rule, ...positionOf(place, path), object, path, message };
+  return hints.length > 0 ? { ...base, hints } : base;
+}
+
+/** A value that cannot become what its field holds. `message`: the server's. */
+export function wrongType(message: string, place: Place, object: string): Problem {
+  const path = /Go struct field \w+\.([\w.]+) of type/.exec(message)?.[1] ?? "";
+  // YAML takes more words for true and false than people expect.
+  const boolean = /cannot unmarshal bool into .* of type string/.test(message);
+  const hints = boolean ? ["y, n, yes, no, on and off are booleans in YAML: put them in quotes"] : [];
+  return fieldProblem("wrong-type", place, object, path, message, hints);
+}
 
 /** A uid that is the same in every run, in the form of a UUID. */
 export function uidOf(kind: string, namespace: string | undefined, name: string | undefined): string {
@@ -115,41 +142,58 @@ export function uidOf(kind: string, namespace: string | undefined, name: string 
   return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, "$1-$2-4$3-8$4-$5");
 }
 
-/** What the API server would refuse about the object, with its place. */
+/** What the API server would refuse about the object. `row`: the kind, in the version of the object. */
 export function problemsOf(
   { object, place, stored }: Decoded,
+  row: KindRow,
   namespaceLabels: Readonly<Record<string, string>> | undefined,
   { features, selectors }: DecodeOptions,
-): string[] {
-  const row = planned.get(`${groupOf(object.apiVersion)}/${object.kind}`)!;
-  const compile = selectors.compiler(stored, placeText(place));
-  const context = { features, compileSelector: compile.compile, namespaceLabels };
+): Problem[] {
+  const label = `${object.kind} ${[object.metadata.namespace, object.metadata.name].filter(Boolean).join("/")}`;
+  const context = { features, compileSelector: selectors.compiler(stored, place), namespaceLabels };
   const errors = validateCreate(row, object, context);
   if (object.kind === "ResourceClaim" && errors.length === 0) {
     const { status: _, ...old } = object as ResourceClaim;
     const { deletionTimestamp: __, ...metadata } = object.metadata;
     errors.push(...validateStatusUpdate(row, { ...object, metadata }, { ...old, metadata }, context));
   }
-  if (errors.length === 0) return [];
-  const hints = [...compile.hints(), ...(object.kind === "Pod" ? claimNameHints(object as Pod) : [])];
-  const { message } = invalid(row, object.metadata.name ?? "", errors);
-  return [[`${placeText(place)}: ${message}`, ...hints.map((hint) => `  hint: ${hint}`)].join("\n")];
+  return errors.map((error) =>
+    invalidField(error, place, label, [
+      ...selectors.hintsAt(object, error.path),
+      ...(object.kind === "Pod" ? claimNameHints(error.path, (object as Pod).spec, "spec") : []),
+    ]),
+  );
 }
 
-/** A container that names a claim where the pod's own name for it belongs. */
-function claimNameHints({ spec }: Pod): string[] {
-  const entries = spec?.resourceClaims ?? [];
-  return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].flatMap((container) =>
-    (container.resources?.claims ?? []).flatMap(({ name }) => {
-      if (entries.some((entry) => entry.name === name)) return [];
-      const meant = entries.find(
-        (entry) => entry.resourceClaimName === name || entry.resourceClaimTemplateName === name,
-      );
-      if (meant === undefined) return [];
-      const what = meant.resourceClaimName === name ? "ResourceClaim" : "ResourceClaimTemplate";
-      return [
-        `container ${container.name} names the ${what} "${name}"; the pod's own name for it is "${meant.name}"`,
-      ];
-    }),
+/** A field error as a problem. */
+export function invalidField(
+  error: FieldError,
+  place: Place,
+  object: string,
+  hints: readonly string[],
+): Problem {
+  const rule = /(?:^|\.)expression$/.test(error.path) ? "invalid-selector" : "invalid";
+  return fieldProblem(rule, place, object, error.path, fieldErrorText(error), hints);
+}
+
+/** For a container that names a claim's object where the pod's own name for it belongs. `at`: the path of the spec. */
+export function claimNameHints(path: string, spec: PodSpec | undefined, at: string): string[] {
+  if (spec === undefined || !path.startsWith(`${at}.`)) return [];
+  const match = /^\.(initContainers|containers)\[(\d+)\]\.resources\.claims\[(\d+)\]/.exec(
+    path.slice(at.length),
   );
+  if (match === null) return [];
+  const container = spec[match[1] as "containers"]?.[Number(match[2])];
+  const name = container?.resources?.claims?.[Number(match[3])]?.name;
+  const entries = spec.resourceClaims ?? [];
+  if (container === undefined || name === undefined || entries.some((entry) => entry.name === name))
+    return [];
+  const meant = entries.find(
+    (entry) => entry.resourceClaimName === name || entry.resourceClaimTemplateName === name,
+  );
+  if (meant === undefined) return [];
+  const what = meant.resourceClaimName === name ? "ResourceClaim" : "ResourceClaimTemplate";
+  return [
+    `container ${container.name} names the ${what} "${name}"; the pod's own name for it is "${meant.name}"`,
+  ];
 }

@@ -1,8 +1,9 @@
 import { JSONError, parseJSON } from "@dray/api/codec";
 import { parseYAMLDocuments, YAMLError, type YAMLTree } from "@dray/api/yaml";
-import type { Source } from "./files.ts";
 import { jsonText } from "./json-text.ts";
-import { InputError, type Place, placeText } from "./place.ts";
+import { type Place, positionOf } from "./place.ts";
+import type { Problem } from "./problem.ts";
+import { type Source, sourceOf } from "./source.ts";
 
 /** An object as it was written. */
 export interface Draft {
@@ -14,60 +15,137 @@ export interface Draft {
   readonly duplicates: readonly string[];
 }
 
-/** The objects of a text, those of lists one by one. Throws InputError. */
-export function readDrafts(source: Source): Draft[] {
-  return parse(source).flatMap(({ value, document, duplicates }) =>
-    draftsOf(value, { file: source.file, document }, duplicates),
-  );
+export interface Drafts {
+  readonly drafts: readonly Draft[];
+  readonly problems: readonly Problem[];
 }
 
-function parse({ file, text }: Source): YAMLTree[] {
+/** The objects of a text, those of lists one by one. After a mistake of the syntax the next document is read. */
+export function readDrafts(source: Source): Drafts {
+  const problems: Problem[] = [];
+  const drafts = parse(source, problems).flatMap(({ source, tree: { value, document, duplicates } }) =>
+    draftsOf(value, { source, document, root: "" }, duplicates, problems),
+  );
+  return { drafts, problems };
+}
+
+interface Parsed {
+  readonly source: Source;
+  readonly tree: YAMLTree;
+}
+
+function parse(source: Source, problems: Problem[]): Parsed[] {
+  const { file, text } = source;
   const json = file.endsWith(".json");
   if (json || text.trimStart().startsWith("{")) {
     try {
-      return [{ value: parseJSON(text), document: 1, duplicates: [] }];
+      return [{ source, tree: { value: parseJSON(text), document: 1, duplicates: [] } }];
     } catch (error) {
       if (!(error instanceof JSONError)) throw error;
       // Text that begins with a brace may be YAML all the same.
-      if (json) throw new InputError([`${file}: is not JSON: ${error.message}`]);
+      if (json) {
+        const line = text.slice(0, error.at).split("\n").length;
+        problems.push({ rule: "syntax", file, line, message: `is not JSON: ${error.message}` });
+        return [];
+      }
     }
   }
   try {
-    return parseYAMLDocuments(text);
+    return parseYAMLDocuments(text).map((tree) => ({ source, tree }));
   } catch (error) {
     if (!(error instanceof YAMLError)) throw error;
-    const place = error.document === undefined ? file : placeText({ file, document: error.document });
-    throw new InputError([`${place}: is not YAML: ${error.message.replace(/^yaml: /, "")}`]);
+    return parseSeparately(source, problems);
   }
 }
 
-function draftsOf(value: unknown, place: Place, duplicates: readonly string[], listKind?: Kind): Draft[] {
+/** Reads each document on its own, so that a mistake in one does not hide the others. */
+function parseSeparately({ file, text }: Source, problems: Problem[]): Parsed[] {
+  const parsed: Parsed[] = [];
+  let document = 0;
+  let line = 0;
+  for (const part of text.split(/^(?=---(?:\s|$))/m)) {
+    // What stands before the first `---` may be comments alone.
+    const hasContent = part.startsWith("---") || /^(?!\s*(?:#|$))/m.test(part);
+    if (hasContent) {
+      document++;
+      const number = document;
+      const padded = sourceOf(file, "\n".repeat(line) + part);
+      // There is one document in it, whichever it is of the file.
+      const source: Source = { ...padded, lineOf: (_document, path) => padded.lineOf(1, path) };
+      try {
+        for (const tree of parseYAMLDocuments(padded.text))
+          parsed.push({ source, tree: { ...tree, document: number } });
+      } catch (error) {
+        if (!(error instanceof YAMLError)) throw error;
+        problems.push(syntaxProblem(file, part, error, document, line));
+      }
+    }
+    line += part.split("\n").length - 1;
+  }
+  return parsed;
+}
+
+/** `before`: lines of the file before `part`. */
+function syntaxProblem(
+  file: string,
+  part: string,
+  error: YAMLError,
+  document: number,
+  before: number,
+): Problem {
+  const line = error.line ?? before + 1;
+  const template = part.split("\n").some((text) => text.includes("{{"));
+  return {
+    rule: "syntax",
+    file,
+    document,
+    line,
+    message: `is not YAML: ${error.message.replace(/^yaml: (?:line \d+: )?/, "")}`,
+    ...(template && {
+      hints: ["a template of Helm is rendered first: `helm template CHART | dray ... -f -`"],
+    }),
+  };
+}
+
+function draftsOf(
+  value: unknown,
+  place: Place,
+  duplicates: readonly string[],
+  problems: Problem[],
+  listKind?: Kind,
+): Draft[] {
+  const report = (message: string, path = ""): Draft[] => {
+    problems.push({ rule: "syntax", ...positionOf(place, path), message });
+    return [];
+  };
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     const what = Array.isArray(value) ? "a list" : value === null ? "nothing" : `a ${typeof value}`;
-    throw new InputError([
-      `${placeText(place)}: must be a Kubernetes object with apiVersion, kind and metadata, and is ${what}`,
-    ]);
+    return report(`must be a Kubernetes object with apiVersion, kind and metadata, and is ${what}`);
   }
   const tree = value as Record<string, unknown>;
-  const apiVersion = textOf(tree, "apiVersion", place) ?? listKind?.apiVersion;
-  const kind = textOf(tree, "kind", place) ?? listKind?.kind;
-  for (const [field, text] of Object.entries({ apiVersion, kind }))
-    if (text === undefined) throw new InputError([`${placeText(place)}: ${field} is missing`]);
-  if (kind?.endsWith("List") && "items" in tree) {
+  const own: { apiVersion?: string | undefined; kind?: string | undefined } = {};
+  for (const field of ["apiVersion", "kind"] as const) {
+    const text = tree[field];
+    if (typeof text !== "string" && text !== undefined && text !== null)
+      return report(`${field} must be a text, and is ${jsonText(text)}`, field);
+    own[field] = text || listKind?.[field];
+  }
+  const { apiVersion, kind } = own;
+  if (apiVersion === undefined) return report("apiVersion is missing");
+  if (kind === undefined) return report("kind is missing");
+  if (kind.endsWith("List") && "items" in tree) {
     const { items } = tree;
-    if (!Array.isArray(items) && items !== null)
-      throw new InputError([`${placeText(place)}: items of a ${kind} must be a list`]);
+    if (!Array.isArray(items) && items !== null) return report(`items of a ${kind} must be a list`, "items");
     // Which item has them is not known.
-    if (duplicates.length > 0)
-      throw new InputError(duplicates.map((duplicate) => `${placeText(place)}: ${duplicate}`));
+    for (const duplicate of duplicates) problems.push(duplicateProblem(duplicate, place));
     // What the API answers in one list says its kind only once.
-    const own =
-      kind === "List" ? undefined : { apiVersion: apiVersion!, kind: kind.slice(0, -"List".length) };
+    const itemKind = kind === "List" ? undefined : { apiVersion, kind: kind.slice(0, -"List".length) };
+    const root = place.root === "" ? "items" : `${place.root}.items`;
     return (items ?? []).flatMap((item: unknown, index: number) =>
-      draftsOf(item, { ...place, item: index + 1 }, [], own),
+      draftsOf(item, { ...place, item: index + 1, root: `${root}[${index}]` }, [], problems, itemKind),
     );
   }
-  return [{ place, tree, apiVersion: apiVersion!, kind: kind!, duplicates }];
+  return [{ place, tree, apiVersion, kind, duplicates }];
 }
 
 interface Kind {
@@ -75,9 +153,14 @@ interface Kind {
   readonly kind: string;
 }
 
-function textOf(tree: Readonly<Record<string, unknown>>, field: string, place: Place): string | undefined {
-  const value = tree[field];
-  if (value === undefined || value === null || value === "") return undefined;
-  if (typeof value === "string") return value;
-  throw new InputError([`${placeText(place)}: ${field} must be a text, and is ${jsonText(value)}`]);
+/** `duplicate`: as the reader of YAML words it, with its line. */
+export function duplicateProblem(duplicate: string, place: Place, object?: string): Problem {
+  const [, line, message = duplicate] = /^line (\d+): (.*)$/s.exec(duplicate) ?? [];
+  return {
+    rule: "duplicate-key",
+    ...positionOf(place),
+    ...(line !== undefined && { line: Number(line) }),
+    ...(object !== undefined && { object }),
+    message,
+  };
 }

@@ -2,35 +2,52 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { UsageError } from "../failure.ts";
-import { InputError } from "./place.ts";
-
-/** A text with manifests. */
-export interface Source {
-  readonly file: string;
-  readonly text: string;
-}
+import type { Problem } from "./problem.ts";
+import { type Source, sourceOf } from "./source.ts";
 
 const manifest = /\.(?:ya?ml|json)$/;
 
-/**
- * Reads the files that `-f` names: files as they are, of directories those that end in .yaml, .yml or .json, in the
- * order of their names, `-` once as standard input. A file that is named twice is read once. Throws InputError.
- */
-export async function readSources(names: readonly string[], recursive = false): Promise<Source[]> {
-  if (names.filter((name) => name === "-").length > 1)
-    throw new UsageError("-f -: standard input can be read only once");
-  const files = new Set(names.flatMap((name) => (name === "-" ? name : filesOf(name, recursive))));
-  return Promise.all([...files].map(readSource));
+export interface Sources {
+  readonly sources: readonly Source[];
+  /** Files that cannot be read. */
+  readonly problems: readonly Problem[];
 }
 
-function filesOf(name: string, recursive: boolean): string[] {
-  const stat = statSync(name, { throwIfNoEntry: false });
-  if (stat === undefined) throw new InputError([`${name}: there is no such file or directory`]);
-  if (!stat.isDirectory()) return [name];
-  const found = manifestsIn(name, recursive);
-  if (found.length > 0) return found;
-  const more = recursive ? "" : " (-R looks into the folders in it, too)";
-  throw new InputError([`${name}: the directory has no files that end in .yaml, .yml or .json${more}`]);
+/**
+ * Reads the files that `-f` names: files as they are, of directories those that end in .yaml, .yml or .json, in the
+ * order of their names, `-` once as standard input. A file that is named twice is read once. Throws UsageError.
+ */
+export async function readSources(names: readonly string[], recursive = false): Promise<Sources> {
+  if (names.filter((name) => name === "-").length > 1)
+    throw new UsageError("-f -: standard input can be read only once");
+  const problems: Problem[] = [];
+  const report = (file: string, message: string): void => {
+    problems.push({ rule: "unreadable", file, message });
+  };
+  const files = new Set(names.flatMap((name) => (name === "-" ? name : filesOf(name, recursive, report))));
+  const sources = await Promise.all([...files].map((file) => readSource(file, report)));
+  return { sources: sources.filter((source) => source !== undefined), problems };
+}
+
+type Report = (file: string, message: string) => void;
+
+function filesOf(name: string, recursive: boolean, report: Report): string[] {
+  try {
+    const stat = statSync(name, { throwIfNoEntry: false });
+    if (stat === undefined) {
+      report(name, "there is no such file or directory");
+      return [];
+    }
+    if (!stat.isDirectory()) return [name];
+    const found = manifestsIn(name, recursive);
+    const more = recursive ? "" : " (-R looks into the folders in it, too)";
+    if (found.length === 0)
+      report(name, `the directory has no files that end in .yaml, .yml or .json${more}`);
+    return found;
+  } catch (error) {
+    report(name, `cannot be read: ${(error as Error).message}`);
+    return [];
+  }
 }
 
 function manifestsIn(folder: string, recursive: boolean): string[] {
@@ -43,18 +60,20 @@ function manifestsIn(folder: string, recursive: boolean): string[] {
     });
 }
 
-async function readSource(name: string): Promise<Source> {
+async function readSource(name: string, report: Report): Promise<Source | undefined> {
   const file = name === "-" ? "standard input" : name;
   let bytes: Uint8Array;
   try {
     // As a stream: what feeds a pipe may have set it not to block.
     bytes = name === "-" ? await buffer(process.stdin) : readFileSync(name);
   } catch (error) {
-    throw new InputError([`${file}: cannot be read: ${(error as Error).message}`]);
+    report(file, `cannot be read: ${(error as Error).message}`);
+    return undefined;
   }
   try {
-    return { file, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
+    return sourceOf(file, new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
-    throw new InputError([`${file}: is not YAML or JSON: its bytes are not UTF-8 text`]);
+    report(file, "is not YAML or JSON: its bytes are not UTF-8 text");
+    return undefined;
   }
 }

@@ -1,13 +1,15 @@
 import type { KubeObject } from "@dray/api";
+import type { Source } from "./source.ts";
 
 /** Where an object was found. */
 export interface Place {
-  /** As it was named; `standard input` for `-`. */
-  readonly file: string;
-  /** From 1 on. */
-  readonly document: number;
+  readonly source: Source;
+  /** From 1 on; absent for what a cluster has. */
+  readonly document?: number;
   /** Which item of a list it is, from 1 on. */
   readonly item?: number;
+  /** The path of the object in its document: "", or `items[2]`. */
+  readonly root: string;
 }
 
 export interface Located<T extends KubeObject = KubeObject> {
@@ -15,25 +17,40 @@ export interface Located<T extends KubeObject = KubeObject> {
   readonly place: Place;
 }
 
-export function placeText({ file, document, item }: Place): string {
-  return `${file}, document ${document}${item === undefined ? "" : `, item ${item}`}`;
+/** A place as plain data. */
+export interface Position {
+  readonly file: string;
+  readonly document?: number;
+  readonly item?: number;
+  /** From 1 on. */
+  readonly line?: number;
 }
+
+/** The position of a field of the object at `place`, as field errors write paths; of a missing one the nearest above it. */
+export function positionOf({ source, document, item, root }: Place, path = ""): Position {
+  const at = root === "" || path === "" ? `${root}${path}` : `${root}.${path}`;
+  const line = document === undefined ? undefined : source.lineOf(document, at);
+  return {
+    file: source.file,
+    ...(document !== undefined && { document }),
+    ...(item !== undefined && { item }),
+    ...(line !== undefined && { line }),
+  };
+}
+
+/** `pods.yaml:12, document 2, item 3` */
+export function positionText({ file, document, item, line }: Position): string {
+  const parts = [
+    line === undefined ? file : `${file}:${line}`,
+    ...(document === undefined ? [] : [`document ${document}`]),
+    ...(item === undefined ? [] : [`item ${item}`]),
+  ];
+  return parts.join(", ");
+}
+
+export const placeText = (place: Place, path?: string): string => positionText(positionOf(place, path));
 
 /** `namespace/name`, or `name` of what lives in no namespace. */
 export function nameOf({ metadata }: KubeObject): string {
   return metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;
-}
-
-/** Most problems that are told. */
-const mostProblems = 50;
-
-/** Input that cannot be used: its problems, each with its place. Nothing has been done. */
-export class InputError extends Error {
-  override readonly name = "InputError";
-
-  constructor(problems: readonly string[]) {
-    const rest = problems.length - mostProblems;
-    const more = rest > 0 ? [`and ${rest} more mistakes`] : [];
-    super([...problems.slice(0, mostProblems), ...more].join("\nerror: "));
-  }
 }

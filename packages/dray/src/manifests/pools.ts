@@ -6,11 +6,20 @@ import type { World } from "./world.ts";
 
 type Slice = Located<ResourceSlice>;
 
+/** A pool that the scheduler takes no devices from. */
+export interface PoolProblem {
+  readonly state: "incomplete" | "invalid";
+  /** The slice where the problem shows, and the field. */
+  readonly slice: Slice;
+  readonly path: string;
+  readonly message: string;
+}
+
 /**
- * Resource pools that the scheduler would not take devices from (KEP-4381, ResourceSliceSpec.pool): incomplete ones,
- * and invalid ones. Slices of older generations are no fault: they are on their way out.
+ * Resource pools that the scheduler takes no devices from (KEP-4381, ResourceSliceSpec.pool): incomplete ones, and
+ * invalid ones. Slices of older generations are not a problem: they are on their way out.
  */
-export function checkPools(world: World, features: Features): string[] {
+export function checkPools(world: World, features: Features): PoolProblem[] {
   const pools = Map.groupBy(
     world.all("ResourceSlice"),
     ({ object: { spec } }) => `${spec.driver}/${spec.pool.name}`,
@@ -23,31 +32,33 @@ export function checkPools(world: World, features: Features): string[] {
   });
 }
 
+function invalid(slice: Slice, path: string, pool: string, why: string): PoolProblem {
+  return { state: "invalid", slice, path, message: `pool ${pool} is invalid: ${why}` };
+}
+
 function checkPool(
   name: string,
   generation: number,
   slices: readonly Slice[],
   nodes: readonly Node[],
   features: Features,
-): string[] {
+): PoolProblem[] {
   const [first] = slices;
   if (first === undefined) return [];
-  const at = placeText(first.place);
   const counts = new Set(slices.map(({ object }) => Number(object.spec.pool.resourceSliceCount)));
   const [count] = counts;
+  const path = "spec.pool.resourceSliceCount";
   if (counts.size > 1) {
     const list = slices
-      .map(({ object, place }) => `${object.spec.pool.resourceSliceCount} (${placeText(place)})`)
+      .map(({ object, place }) => `${object.spec.pool.resourceSliceCount} (${placeText(place, path)})`)
       .join(", ");
-    return [
-      `${at}: pool ${name} is invalid: the slices of generation ${generation} disagree on resourceSliceCount: ${list}`,
-    ];
+    const why = `the slices of generation ${generation} disagree on resourceSliceCount: ${list}`;
+    return [invalid(first, path, name, why)];
   }
   if (slices.length !== count) {
     const names = slices.map(({ object }) => object.metadata.name).join(", ");
-    return [
-      `${at}: pool ${name} is incomplete: its slices say that generation ${generation} has ${count} of them (resourceSliceCount), and ${slices.length} ${slices.length === 1 ? "is" : "are"} given: ${names}`,
-    ];
+    const message = `pool ${name} is incomplete: its slices say that generation ${generation} has ${count} of them (resourceSliceCount), and ${slices.length} ${slices.length === 1 ? "is" : "are"} given: ${names}`;
+    return [{ state: "incomplete", slice: first, path, message }];
   }
   return [
     ...duplicateDevices(name, slices, nodes),
@@ -56,9 +67,11 @@ function checkPool(
 }
 
 /** A device name may come twice in a pool where no node sees both. */
-function duplicateDevices(name: string, slices: readonly Slice[], nodes: readonly Node[]): string[] {
+function duplicateDevices(name: string, slices: readonly Slice[], nodes: readonly Node[]): PoolProblem[] {
   const byName = Map.groupBy(
-    slices.flatMap((slice) => (slice.object.spec.devices ?? []).map((device) => ({ slice, device }))),
+    slices.flatMap((slice) =>
+      (slice.object.spec.devices ?? []).map((device, index) => ({ slice, device, index })),
+    ),
     ({ device }) => device.name,
   );
   return [...byName].flatMap(([device, found]) => {
@@ -67,10 +80,9 @@ function duplicateDevices(name: string, slices: readonly Slice[], nodes: readonl
     const same = one.slice === other.slice;
     if (!same && !nodes.some((node) => sees(node, one.slice.object) && sees(node, other.slice.object)))
       return [];
-    const second = same ? "" : ` and ${placeText(other.slice.place)}`;
-    return [
-      `${placeText(one.slice.place)}${second}: pool ${name} is invalid: it has two devices with the name ${device}`,
-    ];
+    const first = placeText(one.slice.place, `spec.devices[${one.index}].name`);
+    const why = `it has two devices with the name ${device}: the other is in ${first}`;
+    return [invalid(other.slice, `spec.devices[${other.index}].name`, name, why)];
   });
 }
 
@@ -90,36 +102,37 @@ function reaches(
 }
 
 /** Counter sets are shared by all slices of a pool (KEP-4815). */
-function counterProblems(name: string, slices: readonly Slice[]): string[] {
-  const problems: string[] = [];
+function counterProblems(name: string, slices: readonly Slice[]): PoolProblem[] {
+  const problems: PoolProblem[] = [];
   const sets = new Map<string, ReadonlySet<string>>();
-  for (const { object, place } of slices) {
-    for (const { name: set, counters } of object.spec.sharedCounters ?? []) {
-      if (sets.has(set))
-        problems.push(
-          `${placeText(place)}: pool ${name} is invalid: it has two counter sets with the name ${set}`,
-        );
+  for (const slice of slices) {
+    (slice.object.spec.sharedCounters ?? []).forEach(({ name: set, counters }, index) => {
+      if (sets.has(set)) {
+        const path = `spec.sharedCounters[${index}].name`;
+        problems.push(invalid(slice, path, name, `it has two counter sets with the name ${set}`));
+      }
       sets.set(set, new Set(Object.keys(counters ?? {})));
-    }
+    });
   }
-  for (const { object, place } of slices) {
-    for (const device of object.spec.devices ?? []) {
-      for (const { counterSet, counters } of device.consumesCounters ?? []) {
+  for (const slice of slices) {
+    (slice.object.spec.devices ?? []).forEach((device, d) => {
+      (device.consumesCounters ?? []).forEach(({ counterSet, counters }, c) => {
+        const path = `spec.devices[${d}].consumesCounters[${c}]`;
         const known = sets.get(counterSet);
-        const at = `${placeText(place)}: pool ${name} is invalid: device ${device.name} consumes`;
+        const what = `device ${device.name} consumes`;
         if (known === undefined) {
           const all = [...sets.keys()].join(", ") || "none";
-          problems.push(`${at} from counter set ${counterSet}, which no slice has: there are ${all}`);
-          continue;
+          const why = `${what} from counter set ${counterSet}, which no slice has: there are ${all}`;
+          problems.push(invalid(slice, `${path}.counterSet`, name, why));
+          return;
         }
         for (const counter of Object.keys(counters ?? {})) {
-          if (!known.has(counter))
-            problems.push(
-              `${at} counter ${counter}, which counter set ${counterSet} does not have: there are ${[...known].join(", ")}`,
-            );
+          if (known.has(counter)) continue;
+          const why = `${what} counter ${counter}, which counter set ${counterSet} does not have: there are ${[...known].join(", ")}`;
+          problems.push(invalid(slice, `${path}.counters[${counter}]`, name, why));
         }
-      }
-    }
+      });
+    });
   }
   return problems;
 }

@@ -1,21 +1,19 @@
-import type { Features } from "@dray/api";
+import type { Features, KubeObject } from "@dray/api";
 import type { CompiledSelector } from "@dray/api/validation";
 import { deviceSelectors } from "@dray/apiserver/objects";
 import { deviceEnvironment } from "@dray/cel";
+import { type Place, placeText } from "./place.ts";
 
 /** What the compiler of selectors may say beside its answer. */
 type Remarks = { readonly warnings?: readonly string[]; readonly hints?: readonly string[] };
 
-export interface SelectorCompiler {
-  compile(expression: string): CompiledSelector;
-  /** What was probably meant by the expressions that did not compile. */
-  hints(): readonly string[];
-}
+export type CompileSelector = (expression: string) => CompiledSelector & Remarks;
 
-/** Compiles the selectors of the objects of a plan, and notes what is odd about those that compile. */
+/** Compiles the selectors of objects, and notes what is odd about those that compile. */
 export class Selectors {
-  readonly #fresh: (expression: string) => CompiledSelector;
-  readonly #stored: (expression: string) => CompiledSelector;
+  readonly #fresh: CompileSelector;
+  readonly #stored: CompileSelector;
+  readonly #hints = new Map<string, readonly string[]>();
   /** `place: warning`, each once. */
   readonly warnings = new Set<string>();
 
@@ -26,18 +24,29 @@ export class Selectors {
   }
 
   /** For the expressions of one object; those that a server has stored may use everything. */
-  compiler(stored: boolean, place: string): SelectorCompiler {
-    const hints = new Set<string>();
-    return {
-      compile: (expression) => {
-        const result = stored ? this.#stored(expression) : this.#fresh(expression);
-        const remarks = result as CompiledSelector & Remarks;
-        for (const hint of remarks.hints ?? []) hints.add(hint);
-        for (const warning of remarks.warnings ?? [])
-          this.warnings.add(`${place}: selector ${JSON.stringify(expression)}: ${warning}`);
-        return result;
-      },
-      hints: () => [...hints],
+  compiler(stored: boolean, place: Place): CompileSelector {
+    return (expression) => {
+      const result = stored ? this.#stored(expression) : this.#fresh(expression);
+      if (result.hints !== undefined) this.#hints.set(expression, result.hints);
+      for (const warning of result.warnings ?? [])
+        this.warnings.add(`${placeText(place)}: selector ${JSON.stringify(expression)}: ${warning}`);
+      return result;
     };
   }
+
+  /** What was probably meant by the expression at that path, which did not compile. */
+  hintsAt(object: KubeObject, path: string): readonly string[] {
+    const expression = valueAt(object, path);
+    return (typeof expression === "string" ? this.#hints.get(expression) : undefined) ?? [];
+  }
+}
+
+/** The value at a path of plain names and indices: `spec.selectors[0].cel.expression`. */
+export function valueAt(object: unknown, path: string): unknown {
+  let value = object;
+  for (const [, name, index] of path.matchAll(/([^.[\]]+)|\[(\d+)\]/g)) {
+    if (typeof value !== "object" || value === null) return undefined;
+    value = (value as Record<string, unknown>)[name ?? index ?? ""];
+  }
+  return value;
 }

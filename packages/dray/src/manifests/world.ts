@@ -1,6 +1,7 @@
 import type { KubeObject } from "@dray/api";
 import type { DaemonSet, Deployment, ReplicaSet, StatefulSet } from "@dray/api/apps/v1";
 import type { Job } from "@dray/api/batch/v1";
+import { kindOf } from "@dray/api/codec";
 import type { Namespace, Node, Pod } from "@dray/api/core/v1";
 import type {
   DeviceClass,
@@ -10,12 +11,10 @@ import type {
   ResourceSlice,
 } from "@dray/api/resource/v1";
 import type { PriorityClass } from "@dray/api/scheduling/v1";
-import { type Decoded, type DecodeOptions, decodeObject, isPlanned, problemsOf } from "./decode.ts";
-import { type Draft, readDrafts } from "./documents.ts";
-import type { Source } from "./files.ts";
-import { jsonText } from "./json-text.ts";
-import { InputError, type Located, nameOf, type Place, placeText } from "./place.ts";
-import { checkPools } from "./pools.ts";
+import type { KindRow } from "@dray/api/schema";
+import { groupOf } from "./decode.ts";
+import type { Draft } from "./documents.ts";
+import { type Located, nameOf } from "./place.ts";
 
 interface Kinds {
   DaemonSet: DaemonSet;
@@ -34,7 +33,32 @@ interface Kinds {
   StatefulSet: StatefulSet;
 }
 
-/** Everything that was read: each object as a server would have it stored, with its place. */
+/** The kinds that a world is made of, by `group/kind`, all in version v1 of their group. */
+const worldKinds: ReadonlyMap<string, KindRow> = new Map(
+  [
+    ["", "Node"],
+    ["", "Pod"],
+    ["", "Namespace"],
+    ["apps", "DaemonSet"],
+    ["apps", "Deployment"],
+    ["apps", "ReplicaSet"],
+    ["apps", "StatefulSet"],
+    ["batch", "Job"],
+    ["resource.k8s.io", "DeviceClass"],
+    ["resource.k8s.io", "DeviceTaintRule"],
+    ["resource.k8s.io", "ResourceClaim"],
+    ["resource.k8s.io", "ResourceClaimTemplate"],
+    ["resource.k8s.io", "ResourceSlice"],
+    ["scheduling.k8s.io", "PriorityClass"],
+  ].map(([group = "", kind = ""]) => [`${group}/${kind}`, kindOf(group, "v1", kind)!]),
+);
+
+/** The form in which a world has objects of the kind; undefined for kinds that it does not have. */
+export function worldKind({ apiVersion, kind }: Pick<Draft, "apiVersion" | "kind">): KindRow | undefined {
+  return worldKinds.get(`${groupOf(apiVersion)}/${kind}`);
+}
+
+/** Objects that scheduling looks at: each as a server would have it stored, with its place. */
 export class World {
   readonly #objects: readonly Located[];
   readonly #byName = new Map<string, KubeObject>();
@@ -42,8 +66,12 @@ export class World {
   readonly #lists = new Map<string, readonly Located[]>();
   #slices: ReadonlyMap<string | undefined, readonly Located<ResourceSlice>[]> | undefined;
 
-  constructor(objects: readonly Located[]) {
+  readonly #unreadable: ReadonlySet<string>;
+
+  /** `unreadable`: kinds of which a cluster may have objects that it does not show. */
+  constructor(objects: readonly Located[], unreadable: ReadonlySet<string> = new Set()) {
     this.#objects = objects;
+    this.#unreadable = unreadable;
     for (const { object } of objects) this.#byName.set(`${object.kind} ${nameOf(object)}`, object);
   }
 
@@ -71,86 +99,11 @@ export class World {
 
   /** The same with other objects beside. */
   with(more: readonly Located[]): World {
-    return new World([...this.#objects, ...more]);
+    return new World([...this.#objects, ...more], this.#unreadable);
   }
-}
 
-export interface Reading {
-  readonly world: World;
-  /** What was left aside, for people. */
-  readonly notes: readonly string[];
-}
-
-/** The label of a namespace that may ask for admin access (KEP-5018). */
-const adminLabel = { "resource.kubernetes.io/admin-access": "true" };
-
-/** As `readObjects`, of a cluster whose pools can be used. */
-export function readWorld(sources: readonly Source[], options: DecodeOptions): Reading {
-  const reading = readObjects(sources, options);
-  const problems = checkPools(reading.world, options.features);
-  if (problems.length > 0) throw new InputError(problems);
-  return reading;
-}
-
-/** Reads all sources or, if anything is wrong with any object, nothing: throws InputError with every problem. */
-export function readObjects(sources: readonly Source[], options: DecodeOptions): Reading {
-  const problems: string[] = [];
-  const collect = <T>(work: () => T): T | undefined => {
-    try {
-      return work();
-    } catch (error) {
-      if (!(error instanceof InputError)) throw error;
-      problems.push(error.message);
-      return undefined;
-    }
-  };
-  const drafts = sources.flatMap((source) => collect(() => readDrafts(source)) ?? []);
-  if (drafts.length === 0 && problems.length === 0) {
-    const files = sources.map(({ file }) => file).join(", ");
-    throw new InputError([`there are no objects in ${files}`]);
+  /** False: there may be objects of the kind that nobody has shown. */
+  isReadable(kind: keyof Kinds): boolean {
+    return !this.#unreadable.has(kind);
   }
-  const objects = drafts
-    .filter(isPlanned)
-    .flatMap((draft) => collect(() => decodeObject(draft, options)) ?? []);
-  const kept = withoutRepetitions(objects, problems);
-  const world = new World(kept);
-  for (const decoded of kept) {
-    const { namespace } = decoded.object.metadata;
-    const found = namespace === undefined ? undefined : world.find("Namespace", namespace);
-    // A server accepted what it has stored: it knew the namespace.
-    const labels = found?.metadata.labels ?? (found === undefined && decoded.stored ? adminLabel : undefined);
-    problems.push(...problemsOf(decoded, labels, options));
-  }
-  if (problems.length > 0) throw new InputError(problems);
-  return { world, notes: [...leftAside(drafts), ...kept.flatMap(({ notes }) => notes)] };
-}
-
-/** An object may be given twice if it is the same both times. */
-function withoutRepetitions(objects: readonly Decoded[], problems: string[]): Decoded[] {
-  const seen = new Map<string, Decoded>();
-  return objects.filter((decoded) => {
-    const { object, place } = decoded;
-    const key = `${object.kind} ${nameOf(object)}`;
-    const first = seen.get(key);
-    if (first === undefined) {
-      seen.set(key, decoded);
-      return true;
-    }
-    if (jsonText(first.object) !== jsonText(object))
-      problems.push(`${placeText(place)}: ${key} was given before, and differs: ${placeText(first.place)}`);
-    return false;
-  });
-}
-
-function leftAside(drafts: readonly Draft[]): string[] {
-  const counts = new Map<string, { count: number; place: Place }>();
-  for (const draft of drafts.filter((each) => !isPlanned(each))) {
-    const key = `${draft.kind} (${draft.apiVersion})`;
-    const known = counts.get(key);
-    counts.set(key, { count: (known?.count ?? 0) + 1, place: known?.place ?? draft.place });
-  }
-  return [...counts].map(([kind, { count, place }]) => {
-    const where = count === 1 ? placeText(place) : `${count} objects, the first in ${placeText(place)}`;
-    return `${kind} is left aside: ${where}`;
-  });
 }

@@ -9,8 +9,9 @@ import {
   podClaimAnnotation,
 } from "@dray/controllers/objects";
 import { uidOf } from "../manifests/decode.ts";
-import { nameOf, placeText } from "../manifests/place.ts";
+import { nameOf } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
+import { didYouMean } from "../similar.ts";
 import { names } from "./reason.ts";
 import type { OriginPod } from "./workloads.ts";
 
@@ -23,11 +24,14 @@ export interface PodClaims {
 
 /**
  * Does what the claim controller does: makes the claims of pods that name templates, and reserves claims with an
- * allocation for the pods that are on a node. Pods that have ended are left out. `problems` gets what is missing.
+ * allocation for the pods that are on a node. Pods that have ended are left out. A pod that names what is missing waits
+ * for it, as in a cluster; its hints say what there is.
  */
-export function claimsOfPods(world: World, pods: readonly OriginPod[], problems: Set<string>): PodClaims {
+export function claimsOfPods(world: World, pods: readonly OriginPod[]): PodClaims {
   const claims = new Map(world.all("ResourceClaim").map(({ object }) => [nameOf(object), object]));
   const owned = Map.groupBy(claims.values(), (claim) => controllerOf(claim)?.uid);
+  /** Pods of one workload lack the same. */
+  const missingTexts = new Map<string, string>();
 
   function generate(pod: Pod, entry: PodResourceClaim, template: ResourceClaimTemplate): string {
     const { namespace } = pod.metadata;
@@ -56,22 +60,21 @@ export function claimsOfPods(world: World, pods: readonly OriginPod[], problems:
   const prepared = pods
     .filter(({ object }) => !isDone(object))
     .map((each): OriginPod => {
-      const { object: pod, place, origin, path } = each;
+      if (each.refusal !== undefined) return each;
+      const { object: pod, path } = each;
       const { namespace } = pod.metadata;
       const statuses = [...(pod.status?.resourceClaimStatuses ?? [])];
+      const hints = [...(each.hints ?? [])];
       (pod.spec.resourceClaims ?? []).forEach((entry, index) => {
         const missing = (
           field: string,
           kind: "ResourceClaim" | "ResourceClaimTemplate",
           name: string,
         ): void => {
-          const there = world
-            .all(kind)
-            .flatMap(({ object }) => (object.metadata.namespace === namespace ? [object.metadata.name] : []));
-          const known = there.length === 0 ? "none is given" : `given are ${names(there)}`;
-          problems.add(
-            `${placeText(place)}: ${origin}: ${field}: there is no ${kind} "${name}" in namespace ${namespace}: ${known}`,
-          );
+          const key = `${kind} ${namespace}/${name}`;
+          const text = missingTexts.get(key) ?? missingText(world, kind, namespace, name);
+          missingTexts.set(key, text);
+          hints.push(`${field}: ${text}`);
         };
         const at = `${path}.resourceClaims[${index}]`;
         if (entry.resourceClaimName !== undefined) {
@@ -99,8 +102,9 @@ export function claimsOfPods(world: World, pods: readonly OriginPod[], problems:
         const resourceClaimName = made?.metadata.name ?? generate(pod, entry, template!);
         statuses.push({ name: entry.name, resourceClaimName });
       });
-      if (statuses.length === 0) return each;
-      return { ...each, object: { ...pod, status: { ...pod.status, resourceClaimStatuses: statuses } } };
+      const object =
+        statuses.length === 0 ? pod : { ...pod, status: { ...pod.status, resourceClaimStatuses: statuses } };
+      return { ...each, object, ...(hints.length > 0 && { hints }) };
     });
 
   for (const { object: pod } of prepared) {
@@ -111,6 +115,29 @@ export function claimsOfPods(world: World, pods: readonly OriginPod[], problems:
     }
   }
   return { pods: prepared, claims: [...claims.values()] };
+}
+
+/** Maximum number of names that a missing one is compared with. */
+const maxCompared = 1000;
+
+/** Says that an object is missing, and which there are. */
+export function missingText(
+  world: World,
+  kind: "ResourceClaim" | "ResourceClaimTemplate" | "DeviceClass",
+  namespace: string | undefined,
+  name: string,
+): string {
+  const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
+  if (!world.isReadable(kind)) return `${kind} "${name}"${where} may be there: it cannot be read`;
+  const all = world.all(kind).map(({ object }) => object.metadata);
+  const there = all.flatMap((other) => (other.namespace === namespace ? [other.name] : []));
+  const elsewhere = all.flatMap((other) => (other.name === name ? [other.namespace] : []));
+  const hint =
+    elsewhere.length > 0
+      ? `; there is one in namespace ${names(elsewhere.map(String))}`
+      : (didYouMean(name, there.slice(0, maxCompared))?.replace(/^/, "; ") ?? "");
+  const given = there.length === 0 ? "none is given" : `given are ${names(there)}`;
+  return `there is no ${kind} "${name}"${where}: ${given}${hint}`;
 }
 
 /** The claims of a pod that needs them: the pod's own name for each, and the object's. */

@@ -51,17 +51,21 @@ test("json and yaml have the same data, and an allocation exactly as a claim's s
   assert.deepEqual(fits, {
     namespace: "default",
     name: "p",
+    status: "fits",
     node: "n1",
     claims: [{ name: "c", podClaim: "gpu", allocation: allocation("n1", "gpu-0", "gpu-1") }],
     reason: null,
+    hints: [],
     explanation: null,
   });
   assert.deepEqual(refused, {
     namespace: "default",
     name: "too-big",
+    status: "does not fit",
     node: null,
     claims: [],
     reason: "0/1 nodes are available: 1 Insufficient cpu.",
+    hints: [],
     explanation: {
       nodes: 1,
       refusals: [{ plugin: "NodeResourcesFit", reasons: ["Insufficient cpu"], count: 1, nodes: ["n1"] }],
@@ -71,10 +75,15 @@ test("json and yaml have the same data, and an allocation exactly as a claim's s
     nodes: 1,
     pods: 2,
     running: 0,
+    bound: 0,
     placed: 1,
     unplaced: 1,
+    pending: 0,
+    refused: 0,
     kubernetesVersion: "1.37",
     warnings: [],
+    errors: [],
+    leftOut: 0,
   });
 });
 
@@ -262,8 +271,10 @@ test("admin access needs the label of its namespace", async () => {
   assert.equal(mayNot.code, 1);
   assert.match(
     mayNot.stderr,
-    /item 5: ResourceClaim.*adminAccess: Forbidden: admin access to devices requires/,
+    /item 5: ResourceClaim tools\/c: .*adminAccess: Forbidden: admin access to devices requires/,
   );
+  // The claim is left out, and its pod waits for it.
+  assert.match(mayNot.stdout, /\ntools\/p +pending +- +-\n/);
 });
 
 test("scheduling gates hold a pod back, and a missing class is told as the scheduler tells it", async () => {
@@ -318,7 +329,7 @@ test("other kinds are noted on standard error and left aside", async () => {
     { apiVersion: "example.com/v1", kind: "Gadget", metadata: { name: "h" } },
   ]);
   assert.equal(code, 0);
-  assert.match(stderr, /^note: Service \(v1\) is left aside: .*objects.json, document 1, item 2\n/);
+  assert.match(stderr, /^note: Service \(v1\) is left aside: .*objects.json:1, document 1, item 2\n/);
   assert.match(stderr, /note: Gadget \(example.com\/v1\) is left aside: 2 objects, the first in .*item 3\n$/);
 });
 
@@ -342,7 +353,10 @@ test("objects that a server has stored are taken as they are", async () => {
     },
   ]);
   assert.deepEqual([code, nodes], [0, { p: "n" }]);
-  assert.match(stderr, /^note: .*item 2: unknown field "spec.fieldOfTomorrow", which is not looked at\n$/);
+  assert.match(
+    stderr,
+    /^note: .*item 2: Pod default\/p: unknown field "spec.fieldOfTomorrow", which is not looked at\n$/,
+  );
 });
 
 test("the manifests of the tutorial plan, too", async () => {

@@ -1,14 +1,14 @@
 import type { Features } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
-import type { AllocationResult } from "@dray/api/resource/v1";
+import type { AllocationResult, ResourceClaim } from "@dray/api/resource/v1";
 import { timeText } from "@dray/client";
 import { createOfflineScheduler, type OfflineScheduler, type Placement } from "@dray/scheduler";
 import { uidOf } from "../manifests/decode.ts";
 import { jsonText } from "../manifests/json-text.ts";
-import { InputError, type Place } from "../manifests/place.ts";
+import type { Place } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
 import { admitPods } from "./admit.ts";
-import { claimNames, claimsOfPods, type PodClaims } from "./claims.ts";
+import { claimNames, claimsOfPods, missingText, type PodClaims } from "./claims.ts";
 import { explainError, explainRefusal, type PodExplanation, renameClaims } from "./explain.ts";
 import { type OriginPod, podsOf } from "./workloads.ts";
 
@@ -18,6 +18,12 @@ export interface PlanOptions {
   readonly now: () => number;
 }
 
+/**
+ * `running`: it is on its node and has its devices; `bound`: it is on its node and does not run there (yet); `pending`:
+ * it waits for something before it is tried; `refused`: the API server would not accept it.
+ */
+export type PodStatus = "running" | "bound" | "fits" | "does not fit" | "pending" | "refused";
+
 /** What becomes of one pod. */
 export interface PlannedPod {
   readonly pod: Pod;
@@ -25,12 +31,13 @@ export interface PlannedPod {
   /** Whose spec it has, and where that stands: see OriginPod. */
   readonly origin: string;
   readonly path: string;
-  /** It was on its node before. */
-  readonly running: boolean;
+  readonly status: PodStatus;
   readonly node: string | null;
   readonly claims: readonly PlannedClaim[];
-  /** Why it has no node, in the scheduler's words. */
+  /** Why it has no node, in the words of the scheduler or the API server. */
   readonly reason: string | null;
+  /** What it names and nobody has given, with what there is. */
+  readonly hints: readonly string[];
   readonly explanation: PodExplanation | null;
 }
 
@@ -40,6 +47,8 @@ export interface PlannedClaim {
   readonly podClaim: string;
   /** Exactly `status.allocation`; null where it has no devices. */
   readonly allocation: AllocationResult | null;
+  /** The class of each request, `request/subrequest` for alternatives. */
+  readonly classes: ReadonlyMap<string, string>;
 }
 
 /** A cluster in which the pods that have a node are where they are, and the others wait. */
@@ -49,17 +58,13 @@ export interface Cluster extends PodClaims {
   readonly nodes: readonly string[];
 }
 
-/** The pods of a world with their claims. Throws InputError for what they name and nobody has given. */
+/** The pods of a world with their claims. */
 export function preparePods(world: World, { now }: PlanOptions): PodClaims {
   const nodes = world.all("Node").map(({ object }) => object);
-  const origins = podsOf(world, nodes);
-  const problems = new Set(admitPods(world, origins, timeText(now())));
-  const prepared = claimsOfPods(world, origins, problems);
-  if (problems.size > 0) throw new InputError([...problems]);
-  return prepared;
+  return claimsOfPods(world, admitPods(world, podsOf(world, nodes), timeText(now())));
 }
 
-/** Makes the cluster of a world. Throws InputError. */
+/** Makes the cluster of a world. */
 export function clusterOf(world: World, options: PlanOptions): Cluster {
   const { pods, claims } = preparePods(world, options);
   let shares = 0;
@@ -79,7 +84,7 @@ export const isBound = ({ spec }: Pod): boolean => (spec.nodeName ?? "") !== "";
 /** The pods that wait, in the order in which a scheduler takes them: by priority, then as they were given. */
 export function waiting(pods: readonly OriginPod[]): OriginPod[] {
   return pods
-    .filter(({ object }) => !isBound(object))
+    .filter(({ object, refusal }) => !isBound(object) && refusal === undefined)
     .toSorted((a, b) => (b.object.spec.priority ?? 0) - (a.object.spec.priority ?? 0));
 }
 
@@ -89,29 +94,61 @@ export interface Plan {
   readonly cluster: Cluster;
 }
 
-/** Where every pod lands. Throws InputError. */
+/** Where every pod lands. */
 export async function makePlan(world: World, options: PlanOptions): Promise<Plan> {
   const cluster = clusterOf(world, options);
   const { scheduler, pods } = cluster;
   const explanations = new Explanations(cluster);
-  const outcomes = new Map<OriginPod, Pick<PlannedPod, "running" | "node" | "reason" | "explanation">>();
+  const outcomes = new Map<OriginPod, Outcome>();
   for (const each of waiting(pods)) {
     const placement = await scheduler.schedule(each.object);
+    const none = { node: null, reason: null, hints: [], explanation: null };
     if (placement.type === "placed") {
       explanations.forget();
-      outcomes.set(each, { running: false, node: placement.node, reason: null, explanation: null });
+      outcomes.set(each, { ...none, status: "fits", node: placement.node });
     } else {
-      const explanation = explanations.of(each, placement);
-      outcomes.set(each, { running: false, node: null, reason: placement.message, explanation });
+      const { type, message: reason } = placement;
+      const status = type === "gated" ? "pending" : "does not fit";
+      const hints = missingClasses(world, scheduler, each.object, reason);
+      outcomes.set(each, {
+        status,
+        node: null,
+        reason,
+        hints,
+        explanation: explanations.of(each, placement),
+      });
     }
   }
   const planned = pods.map((each): PlannedPod => {
-    const { object: pod, place, origin, path } = each;
-    const bound = { running: true, node: pod.spec.nodeName ?? "", reason: null, explanation: null };
-    const outcome = outcomes.get(each) ?? bound;
-    return { pod, place, origin, path, ...outcome, claims: plannedClaims(pod, scheduler) };
+    const { object: pod, place, origin, path, hints: own = [] } = each;
+    const claims = plannedClaims(pod, scheduler);
+    const outcome = outcomes.get(each) ?? settled(each, claims);
+    return { pod, place, origin, path, ...outcome, hints: [...own, ...outcome.hints], claims };
   });
   return { pods: planned, cluster };
+}
+
+type Outcome = Pick<PlannedPod, "status" | "node" | "reason" | "hints" | "explanation">;
+
+/** Of a pod that the scheduler is not asked about. */
+function settled({ object: { spec, status }, refusal }: OriginPod, claims: readonly PlannedClaim[]): Outcome {
+  const base = { reason: null, hints: [], explanation: null };
+  if (refusal !== undefined) return { ...base, status: "refused", node: null, reason: refusal };
+  // Without its devices it will not start.
+  const starts = claims.every(({ allocation }) => allocation !== null) && status?.phase !== "Pending";
+  return { ...base, status: starts ? "running" : "bound", node: spec.nodeName ?? "" };
+}
+
+/** Which classes there are, where the reason is that one is missing. */
+function missingClasses(world: World, scheduler: OfflineScheduler, pod: Pod, reason: string): string[] {
+  const name = /device class (\S+) does not exist/.exec(reason)?.[1];
+  if (name === undefined) return [];
+  const claim = claimNames(pod).find(({ claim }) => {
+    const classes = classesOf(scheduler.claim(pod.metadata.namespace, claim));
+    return [...classes.values()].includes(name);
+  });
+  const of = claim === undefined ? "" : `claim ${claim.claim}: `;
+  return [`${of}${missingText(world, "DeviceClass", undefined, name)}`];
 }
 
 /** A pod without a node. */
@@ -161,9 +198,19 @@ function claimRenames(from: Pod, to: Pod): ReadonlyMap<string, string> {
 }
 
 function plannedClaims(pod: Pod, scheduler: OfflineScheduler): PlannedClaim[] {
-  return claimNames(pod).map(({ entry, claim }) => ({
-    name: claim,
-    podClaim: entry,
-    allocation: scheduler.claim(pod.metadata.namespace, claim)?.status?.allocation ?? null,
-  }));
+  return claimNames(pod).map(({ entry, claim }) => {
+    const found = scheduler.claim(pod.metadata.namespace, claim);
+    const allocation = found?.status?.allocation ?? null;
+    return { name: claim, podClaim: entry, allocation, classes: classesOf(found) };
+  });
+}
+
+function classesOf(claim: ResourceClaim | undefined): ReadonlyMap<string, string> {
+  return new Map(
+    (claim?.spec.devices?.requests ?? []).flatMap(({ name, exactly, firstAvailable = [] }) =>
+      exactly === undefined
+        ? firstAvailable.map((sub) => [`${name}/${sub.name}`, sub.deviceClassName] as const)
+        : [[name, exactly.deviceClassName] as const],
+    ),
+  );
 }

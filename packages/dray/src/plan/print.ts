@@ -1,8 +1,9 @@
 import { columns } from "../columns.ts";
 import { jsonText } from "../manifests/json-text.ts";
 import { nameOf } from "../manifests/place.ts";
+import type { LeftOut } from "../manifests/read.ts";
 import type { NotHelped } from "./grow.ts";
-import type { PlannedClaim, PlannedPod } from "./plan.ts";
+import { isBound, type PlannedClaim, type PlannedPod } from "./plan.ts";
 import { counted, names, reasonLines } from "./reason.ts";
 import type { Summary } from "./summary.ts";
 
@@ -14,47 +15,102 @@ const mostAlike = 5;
 const mostReasons = 20;
 const everything = "-o json has them all";
 
-/** The plan as a table, and why pods have no node. */
-export function planText(pods: readonly PlannedPod[], summary: Summary): string {
-  return `${tableText(pods)}${reasonsText(pods)}${summaryText(summary)}`;
+/** Pods and workloads that were left out of a plan because of mistakes in them. */
+const withPods: ReadonlySet<string> = new Set([
+  "Pod",
+  "Deployment",
+  "StatefulSet",
+  "DaemonSet",
+  "ReplicaSet",
+  "Job",
+]);
+
+export interface PlanTextOptions {
+  /** A row for each request of each pod, with its class. */
+  readonly wide?: boolean;
+  /** Objects that were left out. */
+  readonly leftOut?: readonly LeftOut[];
 }
 
-function tableText(pods: readonly PlannedPod[]): string {
-  if (pods.length === 0) return "";
-  const rows = pods.length > mostPods ? foldedRows(pods) : pods.map(rowOf);
+/** The plan as a table, and why pods have no node. */
+export function planText(
+  pods: readonly PlannedPod[],
+  summary: Summary,
+  { wide = false, leftOut = [] }: PlanTextOptions = {},
+): string {
+  const table = wide ? wideTable(pods, leftOut) : tableText(pods, leftOut);
+  return `${table}${reasonsText(pods)}${summaryText(summary)}`;
+}
+
+function tableText(pods: readonly PlannedPod[], leftOut: readonly LeftOut[]): string {
+  const rows = [...(pods.length > mostPods ? foldedRows(pods) : pods.map(rowOf)), ...leftOutRows(leftOut, 2)];
+  if (rows.length === 0) return "";
   const shown = rows.slice(0, mostPods);
   const rest = rows.length - shown.length;
   const more = rest === 0 ? "" : `and ${counted(rest, "more line")} (${everything})\n`;
   return `${columns([["POD", "STATUS", "NODE", "DEVICES"], ...shown])}${more}\n`;
 }
 
+const leftOutRows = (leftOut: readonly LeftOut[], blanks: number): string[][] =>
+  leftOut
+    .filter(({ kind }) => withPods.has(kind))
+    .map(({ label }) => [label.replace(/^Pod /, ""), "refused", ...Array<string>(blanks).fill("-")]);
+
+const wideHeader = ["POD", "STATUS", "NODE", "FROM", "PRIORITY", "CLAIM", "REQUEST", "CLASS", "DEVICES"];
+
+function wideTable(pods: readonly PlannedPod[], leftOut: readonly LeftOut[]): string {
+  const rows = [...pods.flatMap(wideRows), ...leftOutRows(leftOut, wideHeader.length - 2)];
+  return rows.length === 0 ? "" : `${columns([wideHeader, ...rows])}\n`;
+}
+
+/** A row for each request of each claim; what is the same for all stands in the first. */
+function wideRows(planned: PlannedPod): string[][] {
+  const { pod, status, node, origin, claims } = planned;
+  const from = origin.startsWith("Pod ") ? "-" : origin;
+  const first = [nameOf(pod), status, node ?? "-", from, String(pod.spec.priority ?? 0)];
+  const rows = claims.flatMap((claim) => {
+    const requests = [...claim.classes].flatMap(([request, deviceClass]) => {
+      const devices = deviceNames(claim, request);
+      // Of alternatives only the one that was chosen is shown.
+      if (devices.length === 0 && request.includes("/") && claim.allocation !== null) return [];
+      return [[claim.name, request, deviceClass, devices.join(", ") || "-"]];
+    });
+    return requests.length > 0 ? requests : [[claim.name, "-", "-", "-"]];
+  });
+  if (rows.length === 0) rows.push(["-", "-", "-", "-"]);
+  return rows.map((row, i) => [...(i === 0 ? first : first.map(() => "")), ...row]);
+}
+
 const rowOf = (planned: PlannedPod): string[] => [
   nameOf(planned.pod),
-  statusOf(planned),
+  planned.status,
   planned.node ?? "-",
-  planned.claims.flatMap(deviceNames).join(", ") || "-",
+  planned.claims.flatMap((claim) => deviceNames(claim)).join(", ") || "-",
 ];
 
 /** The first pods of each workload that share their fate, then how many more there are; in the order of the pods. */
 function foldedRows(pods: readonly PlannedPod[]): string[][] {
   const groups = Map.groupBy(pods, (planned) => {
-    const { origin, running, place } = planned;
-    // Pods that stand alone are told apart by their file, those that run not at all.
-    const whose = running ? "" : origin.startsWith("Pod ") ? place.file : origin;
-    return `${whose}\n${statusOf(planned)}`;
+    const { pod, origin, status, place } = planned;
+    // Pods that stand alone are told apart by their file, those that are on their node not at all.
+    const whose = isBound(pod) ? "" : origin.startsWith("Pod ") ? place.source.file : origin;
+    return `${whose}\n${status}`;
   });
   return [...groups.values()].flatMap((members) => {
     if (members.length <= mostAlike + 1) return members.map(rowOf);
     const rest = members.slice(mostAlike);
     const nodes = new Set(rest.flatMap(({ node }) => node ?? [])).size;
-    const devices = rest.reduce((sum, { claims }) => sum + claims.flatMap(deviceNames).length, 0);
-    const [{ origin, running }] = rest as [PlannedPod];
-    const whose = running || origin.startsWith("Pod ") ? "" : ` of ${origin}`;
+    const devices = rest.reduce(
+      (sum, { claims }) => sum + claims.flatMap((claim) => deviceNames(claim)).length,
+      0,
+    );
+    const [{ pod, origin, status }] = rest as [PlannedPod];
+    const whose = isBound(pod) || origin.startsWith("Pod ") ? "" : ` of ${origin}`;
     return [
       ...members.slice(0, mostAlike).map(rowOf),
       [
         `... and ${rest.length} more${whose}`,
-        statusOf(rest[0]!),
+        status,
         nodes === 0 ? "-" : counted(nodes, "node"),
         devices === 0 ? "-" : counted(devices, "device"),
       ],
@@ -68,21 +124,22 @@ function reasonsText(pods: readonly PlannedPod[]): string {
     ...Map.groupBy(
       pods.filter(({ node }) => node === null),
       // Claims that are made for a pod are named after it.
-      ({ origin, reason, explanation, pod }) => {
+      ({ origin, reason, hints, explanation, pod }) => {
         const refusals = explanation?.refusals.map(({ claims, ...refusal }) => [
           refusal,
           claims?.map(({ requests }) => requests),
         ]);
         const whose = origin.startsWith("Pod ") ? "" : origin;
-        return jsonText([whose, reason, refusals]).replaceAll(pod.metadata.name, "");
+        return jsonText([whose, reason, hints, refusals]).replaceAll(pod.metadata.name, "");
       },
     ).values(),
   ];
   const lines = left.slice(0, mostReasons).flatMap((members) => {
-    const [{ reason, explanation }] = members as [PlannedPod];
+    const [{ reason, hints, explanation }] = members as [PlannedPod];
     const more = explanation === null ? [] : reasonLines(explanation, reason ?? "");
     return [
       `${names(members.map(({ pod }) => nameOf(pod)))}: ${reason}`,
+      ...hints.map((hint) => `  ${hint}`),
       ...more.map((line) => `  ${line}`),
       "",
     ];
@@ -93,14 +150,10 @@ function reasonsText(pods: readonly PlannedPod[]): string {
   return lines.map((line) => `${line}\n`).join("");
 }
 
-function statusOf({ running, node, claims }: PlannedPod): string {
-  // It is on its node, and will not start there without its devices.
-  if (running) return claims.some(({ allocation }) => allocation === null) ? "bound" : "running";
-  return node === null ? "does not fit" : "fits";
-}
-
-function deviceNames({ allocation }: PlannedClaim): string[] {
-  return (allocation?.devices?.results ?? []).map(
+/** The devices of a claim, or of one request of it. */
+function deviceNames({ allocation }: PlannedClaim, request?: string): string[] {
+  const results = allocation?.devices?.results ?? [];
+  return (request === undefined ? results : results.filter((result) => result.request === request)).map(
     ({ driver, pool, device, adminAccess, consumedCapacity }) => {
       const shares = Object.entries(consumedCapacity ?? {}).map(([key, amount]) => `${key} ${amount}`);
       const remarks = [...(adminAccess === true ? ["admin"] : []), ...shares];
@@ -109,14 +162,20 @@ function deviceNames({ allocation }: PlannedClaim): string[] {
   );
 }
 
-function summaryText({ pods, running, placed, unplaced, nodes, addedNodes }: Summary): string {
+function summaryText(summary: Summary): string {
+  const { pods, running, bound, placed, unplaced, pending, refused, leftOut, nodes, addedNodes } = summary;
   const parts = [
-    ...(running > 0 ? [`${running} running`] : []),
-    ...(placed > 0 ? [`${placed} ${placed === 1 ? "fits" : "fit"}`] : []),
-    ...(unplaced > 0 ? [`${unplaced} ${unplaced === 1 ? "does" : "do"} not fit`] : []),
-  ];
+    [running, "running"],
+    [bound, "bound"],
+    [placed, placed === 1 ? "fits" : "fit"],
+    [unplaced, unplaced === 1 ? "does not fit" : "do not fit"],
+    [pending, "pending"],
+    [refused, "refused"],
+  ].flatMap(([count, what]) => (count === 0 ? [] : [`${count} ${what}`]));
   const what = parts.length === 0 ? "" : `: ${parts.join(", ")}`;
-  return `${counted(pods, "pod")} on ${counted(nodes, "node")}${what}\n${addedNodes === undefined ? "" : growthText(addedNodes, unplaced)}`;
+  const without = leftOut === 0 ? "" : `; ${counted(leftOut, "object")} left out because of mistakes`;
+  const growth = addedNodes === undefined ? "" : growthText(addedNodes, unplaced + pending + refused);
+  return `${counted(pods, "pod")} on ${counted(nodes, "node")}${what}${without}\n${growth}`;
 }
 
 function growthText(

@@ -1,6 +1,7 @@
 import { nameOf } from "../manifests/place.ts";
+import type { Problem } from "../manifests/problem.ts";
 import type { Growth } from "./grow.ts";
-import type { Plan } from "./plan.ts";
+import type { Plan, PodStatus } from "./plan.ts";
 
 /** The counts of a plan, and what is to be known beside it. */
 export interface Summary {
@@ -8,12 +9,18 @@ export interface Summary {
   /** Copies that were added included. */
   readonly nodes: number;
   readonly pods: number;
-  /** Were on a node before. */
+  /** Were on a node before, with their devices. */
   readonly running: number;
-  /** Got a node. */
+  /** Were on a node before, and do not run there: they start, or lack their devices. */
+  readonly bound: number;
+  /** Get a node. */
   readonly placed: number;
-  /** Got none. */
+  /** Get none. */
   readonly unplaced: number;
+  /** Wait for something before the scheduler tries them: a claim that is missing, a scheduling gate. */
+  readonly pending: number;
+  /** Would not be accepted by the API server. */
+  readonly refused: number;
   /** Nodes that the plan adds. `notHelped` only where it was to find out how many are needed. */
   readonly addedNodes?: {
     readonly like: string;
@@ -22,16 +29,27 @@ export interface Summary {
   };
   /** What is accepted and cannot have been meant. */
   readonly warnings: readonly string[];
+  /** Mistakes in the input: the objects that have them are left out of the plan. */
+  readonly errors: readonly Problem[];
+  /** How many objects are. */
+  readonly leftOut: number;
 }
 
 export function summarize(
   { pods, cluster }: Plan,
-  more: Pick<Summary, "kubernetesVersion" | "warnings" | "addedNodes">,
+  more: Pick<Summary, "kubernetesVersion" | "warnings" | "errors" | "leftOut" | "addedNodes">,
 ): Summary {
-  const running = pods.filter((planned) => planned.running).length;
-  const unplaced = pods.filter(({ node }) => node === null).length;
-  const placed = pods.length - running - unplaced;
-  const counts = { nodes: cluster.nodes.length, pods: pods.length, running, placed, unplaced };
+  const count = (wanted: PodStatus): number => pods.filter(({ status }) => status === wanted).length;
+  const counts = {
+    nodes: cluster.nodes.length,
+    pods: pods.length,
+    running: count("running"),
+    bound: count("bound"),
+    placed: count("fits"),
+    unplaced: count("does not fit"),
+    pending: count("pending"),
+    refused: count("refused"),
+  };
   const { addedNodes } = more;
   if (addedNodes?.notHelped === undefined) return { ...counts, ...more };
   // Nodes that are there from the beginning may help a pod that those which come later do not.

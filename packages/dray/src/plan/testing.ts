@@ -105,17 +105,34 @@ export interface PlanData {
   readonly pods: readonly {
     readonly namespace: string;
     readonly name: string;
+    readonly status: string;
     readonly node: string | null;
     readonly claims: readonly { name: string; podClaim: string; allocation: unknown }[];
     readonly reason: string | null;
+    readonly hints: readonly string[];
     readonly explanation: unknown;
   }[];
   readonly summary: {
     readonly nodes: number;
     readonly placed: number;
     readonly running: number;
+    readonly bound: number;
     readonly unplaced: number;
+    readonly pending: number;
+    readonly refused: number;
+    readonly leftOut: number;
     readonly warnings: readonly string[];
+    readonly errors: readonly {
+      readonly rule: string;
+      readonly file: string;
+      readonly document?: number;
+      readonly item?: number;
+      readonly line?: number;
+      readonly object?: string;
+      readonly path?: string;
+      readonly message: string;
+      readonly hints?: readonly string[];
+    }[];
     readonly addedNodes?: {
       readonly like: string;
       readonly count: number;

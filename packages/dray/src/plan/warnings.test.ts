@@ -29,7 +29,7 @@ const warned = async (...objects: Manifest[]): Promise<readonly string[]> => {
   assert.equal(code, 0);
   const { warnings } = data.summary;
   assert.equal(stderr, warnings.map((text) => `warning: ${text}\n`).join(""));
-  return warnings.map((text) => text.replace(/^.*objects.json, document 1, /, ""));
+  return warnings.map((text) => text.replace(/^.*objects.json:1, document 1, /, ""));
 };
 
 test("a container that gets no device, because it names something else than a request of the claim", async () => {

@@ -1,5 +1,4 @@
 import { matchesNodeSelector } from "@dray/api";
-import type { Pod } from "@dray/api/core/v1";
 import type { ResourceClaim } from "@dray/api/resource/v1";
 import { placeText } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
@@ -8,24 +7,41 @@ import { isBound, type PlannedPod } from "./plan.ts";
 
 type FindClaim = (namespace: string, name: string) => ResourceClaim | undefined;
 
+/** What is odd about a field of a pod. */
+interface FieldRemark {
+  readonly path: string;
+  readonly text: string;
+}
+
 /** What Kubernetes accepts of the pods and nobody can have meant, each once for all pods of a workload. */
 export function podWarnings(world: World, pods: readonly PlannedPod[], claim: FindClaim): string[] {
-  const found = pods.flatMap((planned) => {
-    const { pod } = planned;
-    return [
+  const found = new Map<string, PlannedPod & FieldRemark>();
+  const classes = classesByResource(world);
+  for (const planned of pods) {
+    const { pod, place, origin } = planned;
+    const remarks = [
       ...containerWarnings(planned, claim),
-      ...(planned.running ? boundWarnings(world, pod, claim) : []),
-      ...leftOut(planned),
-    ].map((text) => `${placeText(planned.place)}: ${planned.origin}: ${text}`);
-  });
-  return [...new Set([...found, ...extendedResources(world, pods)])];
+      ...(isBound(pod) ? boundWarnings(world, planned, claim) : leftOut(planned)),
+      ...(isBound(pod) ? [] : extendedResources(classes, planned)),
+    ];
+    for (const { path, text } of remarks) {
+      const key = [place.source.file, place.document, place.root, origin, path, text].join(" ");
+      if (!found.has(key)) found.set(key, { ...planned, path, text });
+    }
+  }
+  return [...found.values()].map(
+    ({ place, origin, path, text }) => `${placeText(place, path)}: ${origin}: ${path}: ${text}`,
+  );
 }
 
 /** Containers and their claims: who names what is not there gets no device, without a word (KEP-4381). */
-function containerWarnings({ pod, path }: PlannedPod, claim: FindClaim): string[] {
+export function containerWarnings(
+  { pod, path }: Pick<PlannedPod, "pod" | "path">,
+  claim: FindClaim,
+): FieldRemark[] {
   const { namespace } = pod.metadata;
   const used = new Set<string>();
-  const warnings: string[] = [];
+  const warnings: FieldRemark[] = [];
   for (const list of ["initContainers", "containers"] as const) {
     (pod.spec[list] ?? []).forEach((container, i) => {
       (container.resources?.claims ?? []).forEach(({ name: entry, request }, j) => {
@@ -48,84 +64,90 @@ function containerWarnings({ pod, path }: PlannedPod, claim: FindClaim): string[
               : request === entry
                 ? "is the pod's name for the claim, not that of a request in it"
                 : "is no request of the claim";
-        warnings.push(`${at}: "${request}" ${what}: container ${container.name} gets no device; ${known}`);
+        const text = `"${request}" ${what}: container ${container.name} gets no device; ${known}`;
+        warnings.push({ path: at, text });
       });
     });
   }
   (pod.spec.resourceClaims ?? []).forEach(({ name }, i) => {
-    if (!used.has(name))
-      warnings.push(`${path}.resourceClaims[${i}]: no container names "${name}", so none gets its devices`);
+    if (used.has(name)) return;
+    const text = `no container names "${name}", so none gets its devices`;
+    warnings.push({ path: `${path}.resourceClaims[${i}]`, text });
   });
   return warnings;
 }
 
 /** The scheduler is not asked about a pod that has a node: claims without devices stay so. */
-function boundWarnings(world: World, pod: Pod, claim: FindClaim): string[] {
+function boundWarnings(world: World, { pod, hints }: PlannedPod, claim: FindClaim): FieldRemark[] {
   const nodeName = pod.spec.nodeName ?? "";
+  const path = "spec.nodeName";
   const node = world.find("Node", nodeName);
   const claims = claimNames(pod).flatMap(({ claim: name }) => {
     const found = claim(pod.metadata.namespace, name);
-    const allocation = found?.status?.allocation;
+    if (found === undefined) return [];
+    const { allocation } = found.status ?? {};
     if (allocation === undefined) {
-      return [
-        `spec.nodeName: the pod is bound to node ${nodeName}, and nobody will allocate its claim ${name}: the scheduler looks only at pods without a node`,
-      ];
+      const why = "the scheduler looks only at pods without a node";
+      const text = `the pod is bound to node ${nodeName}, and nobody will allocate its claim ${name}: ${why}`;
+      return [{ path, text }];
     }
     const selector = allocation.nodeSelector;
     if (node === undefined || selector === undefined || matchesNodeSelector(selector, node)) return [];
-    return [
-      `spec.nodeName: the pod is bound to node ${nodeName}, where the devices of its claim ${name} cannot be used`,
-    ];
+    const text = `the pod is bound to node ${nodeName}, where the devices of its claim ${name} cannot be used`;
+    return [{ path, text }];
   });
-  if (node !== undefined) return claims;
-  return [`spec.nodeName: the pod is bound to node ${nodeName}, which is not among those given`, ...claims];
+  // What it names and is missing; a pod that waits says so in its row.
+  const missing = hints.map((hint) => {
+    const [, at = path, text = hint] = /^(\S+): (.*)$/s.exec(hint) ?? [];
+    return { path: at, text };
+  });
+  const gone = { path, text: `the pod is bound to node ${nodeName}, which is not among those given` };
+  return [...(node === undefined ? [gone] : []), ...claims, ...missing];
 }
 
 /** What the scheduler of a cluster looks at and this plan does not. */
-function leftOut({ pod, path, running }: PlannedPod): string[] {
-  if (running) return [];
+function leftOut({ pod, path }: PlannedPod): FieldRemark[] {
   const { spec } = pod;
   const hard = (spec.topologySpreadConstraints ?? []).some(
     ({ whenUnsatisfiable }) => whenUnsatisfiable === "DoNotSchedule",
   );
-  const volumes = (spec.volumes ?? []).filter(
+  const volume = (spec.volumes ?? []).find(
     ({ persistentVolumeClaim, ephemeral }) => persistentVolumeClaim !== undefined || ephemeral !== undefined,
   );
   const other = spec.schedulerName ?? "default-scheduler";
-  return [
-    ...(hard ? [`${path}.topologySpreadConstraints: not looked at by this plan`] : []),
-    ...(volumes.length > 0
-      ? [`${path}.volumes: where ${volumes[0]!.name} can be mounted is not looked at`]
-      : []),
-    ...(other === "default-scheduler"
-      ? []
-      : [`${path}.schedulerName: ${other} is planned by the rules of the default scheduler`]),
+  const remarks: [condition: boolean, field: string, text: string][] = [
+    [hard, "topologySpreadConstraints", "not looked at by this plan"],
+    [volume !== undefined, "volumes", `where ${volume?.name} can be mounted is not looked at`],
+    [
+      other !== "default-scheduler",
+      "schedulerName",
+      `${other} is planned by the rules of the default scheduler`,
+    ],
   ];
+  return remarks
+    .filter(([condition]) => condition)
+    .map(([, field, text]) => ({ path: `${path}.${field}`, text }));
+}
+
+/** The classes that serve extended resources (KEP-5004), by the names of these. */
+function classesByResource(world: World): ReadonlyMap<string, string> {
+  return new Map(
+    world.all("DeviceClass").flatMap(({ object: { metadata, spec } }) => {
+      const implicit = [`deviceclass.resource.kubernetes.io/${metadata.name}`, metadata.name] as const;
+      const { extendedResourceName: named } = spec;
+      return named === undefined ? [implicit] : [implicit, [named, metadata.name] as const];
+    }),
+  );
 }
 
 /** Extended resources that a class serves by devices (KEP-5004): no claims are made for them yet. */
-function extendedResources(world: World, pods: readonly PlannedPod[]): string[] {
-  const classes = new Map(
-    world
-      .all("DeviceClass")
-      .flatMap(({ object: { metadata, spec } }) => [
-        [`deviceclass.resource.kubernetes.io/${metadata.name}`, metadata.name] as const,
-        ...(spec.extendedResourceName === undefined
-          ? []
-          : [[spec.extendedResourceName, metadata.name] as const]),
-      ]),
+function extendedResources(classes: ReadonlyMap<string, string>, { pod, path }: PlannedPod): FieldRemark[] {
+  return pod.spec.containers.flatMap(({ name, resources }) =>
+    Object.keys(resources?.requests ?? {}).flatMap((resource) => {
+      const served = classes.get(resource);
+      if (served === undefined) return [];
+      const text = `${name} asks for ${resource}, which DeviceClass ${served} serves: this plan counts only what nodes have of it themselves`;
+      return [{ path: `${path}.containers`, text }];
+    }),
   );
-  return pods
-    .filter(({ pod }) => !isBound(pod))
-    .flatMap(({ pod, place, origin, path }) =>
-      pod.spec.containers.flatMap(({ name, resources }) =>
-        Object.keys(resources?.requests ?? {}).flatMap((resource) => {
-          const served = classes.get(resource);
-          if (served === undefined) return [];
-          return [
-            `${placeText(place)}: ${origin}: ${path}.containers: ${name} asks for ${resource}, which DeviceClass ${served} serves: this plan counts only what nodes have of it themselves`,
-          ];
-        }),
-      ),
-    );
 }

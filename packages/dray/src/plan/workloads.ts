@@ -22,6 +22,10 @@ export interface OriginPod extends Located<Pod> {
   readonly origin: string;
   /** Where its spec stands in that: `spec`, `spec.template.spec`. */
   readonly path: string;
+  /** Why the API server would not accept it, in its words. */
+  readonly refusal?: string;
+  /** What it names and nobody has given, with what there is. */
+  readonly hints?: readonly string[];
 }
 
 type Owner = KubeObject & { metadata: NamespacedMeta };

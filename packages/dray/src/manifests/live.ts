@@ -1,0 +1,141 @@
+import {
+  type Features,
+  type KubeObject,
+  type KubernetesVersion,
+  kubernetesVersions,
+  newestKubernetesVersion,
+  StatusError,
+} from "@dray/api";
+import { kindOf } from "@dray/api/codec";
+import type { KindRow } from "@dray/api/schema";
+import { convert } from "@dray/apiserver/objects";
+import { listAll } from "@dray/client";
+import type { Connection } from "../connect.ts";
+import type { Located, Place } from "./place.ts";
+import type { Existing } from "./read.ts";
+
+/** A right that the user lacks, as `kubectl create clusterrole` takes it. */
+export interface MissingRight {
+  readonly verb: "list";
+  /** `pods`, `resourceslices.resource.k8s.io` */
+  readonly resource: string;
+  readonly kind: string;
+  /** The only namespace in which they can be read; undefined: they cannot be read at all. */
+  readonly only?: string;
+}
+
+/** What a cluster shows. */
+export interface Live extends Existing {
+  readonly missing: readonly MissingRight[];
+}
+
+/** Versions in which a kind is looked for, the first that is served counts: clusters before 1.34 have DRA in beta. */
+const draVersions = ["v1", "v1beta2", "v1beta1"];
+const taintVersions = ["v1", "v1beta2", "v1alpha3"];
+
+interface LiveKind {
+  readonly group: string;
+  readonly kind: string;
+  readonly versions: readonly string[];
+}
+
+const liveKinds: readonly LiveKind[] = [
+  { group: "", kind: "Node", versions: ["v1"] },
+  { group: "", kind: "Pod", versions: ["v1"] },
+  { group: "", kind: "Namespace", versions: ["v1"] },
+  { group: "scheduling.k8s.io", kind: "PriorityClass", versions: ["v1"] },
+  { group: "resource.k8s.io", kind: "ResourceSlice", versions: draVersions },
+  { group: "resource.k8s.io", kind: "DeviceClass", versions: draVersions },
+  { group: "resource.k8s.io", kind: "ResourceClaim", versions: draVersions },
+  { group: "resource.k8s.io", kind: "ResourceClaimTemplate", versions: draVersions },
+  { group: "resource.k8s.io", kind: "DeviceTaintRule", versions: taintVersions },
+];
+
+/** A server refuses to list what it does not serve, so kinds behind a gate that is off are not asked for. */
+const kindsOf = (features: Features): readonly LiveKind[] =>
+  liveKinds.filter(({ kind }) => kind !== "DeviceTaintRule" || features.enabled("DRADeviceTaintRules"));
+
+function resourceName({ group, resource }: KindRow): string {
+  return group === "" ? resource : `${resource}.${group}`;
+}
+
+/** What the cluster is called in texts. */
+export const clusterName = ({ context, server }: Connection): string =>
+  context === "" ? server : `context ${context}`;
+
+/**
+ * Reads what scheduling looks at, with lists only. Kinds that may not be read are left out and named; of namespaced
+ * ones those of `namespace` are read then. Rejects with ConnectionError, and with StatusError for other refusals.
+ */
+export async function readLive(connection: Connection, namespace: string, features: Features): Promise<Live> {
+  const name = clusterName(connection);
+  const place: Place = { source: { file: name, text: "", lineOf: () => undefined }, root: "" };
+  const unreadable = new Set<string>();
+  const missing: MissingRight[] = [];
+  const lists = await Promise.all(
+    kindsOf(features).map(async (wanted): Promise<readonly KubeObject[]> => {
+      const target = kindOf(wanted.group, "v1", wanted.kind)!;
+      try {
+        return await listKind(connection, wanted, target, undefined);
+      } catch (error) {
+        if (!StatusError.is(error, "Forbidden")) throw error;
+        unreadable.add(wanted.kind);
+      }
+      const right = { verb: "list", resource: resourceName(target), kind: wanted.kind } as const;
+      let found: readonly KubeObject[] = [];
+      let only: string | undefined;
+      if (target.namespaced) {
+        try {
+          found = await listKind(connection, wanted, target, namespace);
+          only = namespace;
+        } catch (error) {
+          if (!StatusError.is(error, "Forbidden")) throw error;
+        }
+      }
+      missing.push({ ...right, ...(only !== undefined && { only }) });
+      return found;
+    }),
+  );
+  const objects = lists.flat().map((object): Located => ({ object, place }));
+  return { objects, unreadable, missing };
+}
+
+/** The objects of a kind in the form of v1; none if the cluster does not serve the kind. */
+async function listKind(
+  { client }: Connection,
+  { group, kind, versions }: LiveKind,
+  target: KindRow,
+  namespace: string | undefined,
+): Promise<readonly KubeObject[]> {
+  for (const version of versions) {
+    const row = kindOf(group, version, kind);
+    if (row === undefined) continue;
+    try {
+      const { items } = await listAll(client.resource(row), namespace === undefined ? {} : { namespace });
+      return row === target ? items : items.map((object) => convert(structuredClone(object), row, target));
+    } catch (error) {
+      if (!StatusError.is(error, "NotFound")) throw error;
+    }
+  }
+  return [];
+}
+
+export interface LiveVersion {
+  /** `1.33`, as the server says it. */
+  readonly server: string;
+  /** The nearest release whose rules Dray knows. */
+  readonly rules: KubernetesVersion;
+}
+
+export async function liveVersion({ client }: Connection): Promise<LiveVersion> {
+  const { major = "1", minor = "" } = JSON.parse(await client.text("GET", "/version")) as {
+    readonly major?: string;
+    readonly minor?: string;
+  };
+  // Managed clusters say `33+`.
+  const number = Number.parseInt(minor, 10);
+  const server = `${major}.${number}`;
+  const [oldest] = kubernetesVersions;
+  const nearest = number < Number(oldest.split(".")[1]) ? oldest : newestKubernetesVersion;
+  return { server, rules: kubernetesVersions.find((known) => known === server) ?? nearest };
+}

@@ -1,0 +1,204 @@
+import type { KubeObject } from "@dray/api";
+import { validateUpdate } from "@dray/api/validation";
+import {
+  type Decoded,
+  type DecodeOptions,
+  decodeObject,
+  invalidField,
+  labelOf,
+  problemsOf,
+} from "./decode.ts";
+import { type Draft, readDrafts } from "./documents.ts";
+import type { Sources } from "./files.ts";
+import { jsonText } from "./json-text.ts";
+import { type Located, nameOf, type Place, placeText, positionOf } from "./place.ts";
+import { InputError, type Problem } from "./problem.ts";
+import { World, worldKind } from "./world.ts";
+
+/** An object that was left out of a world. */
+export interface LeftOut {
+  readonly kind: string;
+  /** `Pod default/a` */
+  readonly label: string;
+  readonly place: Place;
+  readonly problems: readonly Problem[];
+}
+
+export interface Reading {
+  readonly world: World;
+  /** All that is wrong with the input. */
+  readonly problems: readonly Problem[];
+  /** The objects with problems of their own: they are not in the world. */
+  readonly leftOut: readonly LeftOut[];
+  /** What was left aside or let pass, for people. */
+  readonly notes: readonly string[];
+}
+
+/** The label of a namespace that may ask for admin access (KEP-5018). */
+const adminLabel = { "resource.kubernetes.io/admin-access": "true" };
+
+/** What a cluster has already, which the manifests would change. */
+export interface Existing {
+  readonly objects: readonly Located[];
+  /** Kinds of which it may have more objects. */
+  readonly unreadable: ReadonlySet<string>;
+}
+
+const nothing: Existing = { objects: [], unreadable: new Set() };
+
+/**
+ * Reads the objects that scheduling looks at. An object with a mistake is left out, and all mistakes are reported.
+ * Throws InputError, with all mistakes, if a text cannot be read: what it would add is not known.
+ */
+export function readObjects(
+  { sources, problems: unreadable }: Sources,
+  options: DecodeOptions,
+  { objects: existing, unreadable: kinds }: Existing = nothing,
+): Reading {
+  const read = sources.map(readDrafts);
+  const drafts = read.flatMap(({ drafts }) => drafts);
+  const fatal = [...unreadable, ...read.flatMap(({ problems }) => problems)];
+  if (drafts.length === 0 && fatal.length === 0 && sources.length > 0) {
+    const file = sources.map(({ file }) => file).join(", ");
+    throw new InputError([{ rule: "syntax", file, message: "there are no objects in it" }]);
+  }
+  const notes = leftAside(drafts);
+  const leftOut: LeftOut[] = [];
+  const leave = (place: Place, kind: string, label: string, problems: readonly Problem[]): void => {
+    leftOut.push({ place, kind, label, problems });
+  };
+  const decoded = drafts.flatMap((draft) => {
+    const target = worldKind(draft);
+    if (target === undefined) return [];
+    const result = decodeObject(draft, target, options);
+    if ("object" in result) return [result];
+    const namespace = target.namespaced ? options.namespace : undefined;
+    leave(draft.place, draft.kind, labelOf(draft, namespace), result);
+    return [];
+  });
+  const { kept, repeated } = withoutRepetitions(decoded);
+  const named = new World([...existing, ...kept]);
+  const valid = kept.filter((each) => {
+    const { object, place, stored } = each;
+    const namespace = object.metadata.namespace;
+    const found = namespace === undefined ? undefined : named.find("Namespace", namespace);
+    // A server accepted what it has stored: it knew the namespace.
+    const labels = found?.metadata.labels ?? (found === undefined && stored ? adminLabel : undefined);
+    const problems = problemsOf(each, worldKind(object)!, labels, options);
+    if (problems.length > 0) leave(place, object.kind, `${object.kind} ${nameOf(object)}`, problems);
+    return problems.length === 0;
+  });
+  const all = overlay(existing, valid, options, leave, notes);
+  const problems = inOrder(
+    [...fatal, ...leftOut.flatMap(({ problems }) => problems), ...repeated],
+    sources.map(({ file }) => file),
+  );
+  if (fatal.length > 0) throw new InputError(problems);
+  notes.push(...valid.flatMap(({ notes, place }) => notes.map((note) => `${placeText(place)}: ${note}`)));
+  return { world: new World(all, kinds), problems, leftOut, notes };
+}
+
+/** Problems in the order of the files, and from top to bottom. */
+export function inOrder<T extends Problem>(problems: readonly T[], files: readonly string[]): T[] {
+  const ranks = new Map(files.map((file, rank) => [file, rank]));
+  const rank = ({ file }: T): number => ranks.get(file) ?? files.length;
+  return problems.toSorted(
+    (a, b) =>
+      rank(a) - rank(b) ||
+      (a.document ?? 0) - (b.document ?? 0) ||
+      (a.line ?? 0) - (b.line ?? 0) ||
+      (a.item ?? 0) - (b.item ?? 0),
+  );
+}
+
+/** An object may be given twice if it is the same both times. */
+function withoutRepetitions(objects: readonly Decoded[]): {
+  readonly kept: readonly Decoded[];
+  readonly repeated: readonly Problem[];
+} {
+  const seen = new Map<string, Decoded>();
+  const repeated: Problem[] = [];
+  for (const decoded of objects) {
+    const { object, place } = decoded;
+    const key = `${object.kind} ${nameOf(object)}`;
+    const first = seen.get(key);
+    if (first === undefined) seen.set(key, decoded);
+    else if (jsonText(first.object) !== jsonText(object)) {
+      const message = `was given before, and differs: ${placeText(first.place)}`;
+      repeated.push({ rule: "duplicate-object", ...positionOf(place), object: key, message });
+    }
+  }
+  return { kept: [...seen.values()], repeated };
+}
+
+/** Workloads and pods whose manifest cannot be compared with what has become of it in the cluster. */
+const liveCounts: ReadonlySet<string> = new Set(["Pod", "Job"]);
+/** Kinds whose state is not a status that others keep: a manifest replaces them whole, as a "what if". */
+const replaced: ReadonlySet<string> = new Set(["Node", "ResourceSlice"]);
+
+/** What the cluster has once the manifests are applied. */
+function overlay(
+  existing: readonly Located[],
+  manifests: readonly Decoded[],
+  options: DecodeOptions,
+  leave: (place: Place, kind: string, label: string, problems: readonly Problem[]) => void,
+  notes: string[],
+): Located[] {
+  const keyOf = ({ object }: Located): string => `${object.kind} ${nameOf(object)}`;
+  const result = new Map(existing.map((each) => [keyOf(each), each]));
+  for (const each of manifests) {
+    const key = keyOf(each);
+    const { place, stored } = each;
+    const live = result.get(key);
+    if (live === undefined || stored || replaced.has(each.object.kind)) {
+      result.set(key, each);
+    } else if (liveCounts.has(each.object.kind)) {
+      notes.push(`${placeText(place)}: ${key} is in the cluster already: what it is there counts`);
+    } else {
+      const object = merged(each.object, live.object);
+      const row = worldKind(object)!;
+      const context = {
+        features: options.features,
+        compileSelector: options.selectors.compiler(false, place),
+      };
+      const errors = validateUpdate(row, object, live.object, context);
+      if (errors.length === 0) result.set(key, { object, place });
+      else
+        leave(
+          place,
+          object.kind,
+          key,
+          errors.map((error) => ({ ...invalidField(error, place, key, []), rule: "immutable" })),
+        );
+    }
+  }
+  return [...result.values()];
+}
+
+/** The manifest with what only the server writes. */
+function merged(manifest: KubeObject, live: KubeObject): KubeObject {
+  const { uid, resourceVersion, creationTimestamp, ownerReferences, finalizers, generation } = live.metadata;
+  const metadata = {
+    ...manifest.metadata,
+    uid,
+    resourceVersion,
+    creationTimestamp,
+    ...(ownerReferences && { ownerReferences }),
+    ...(finalizers && { finalizers }),
+    ...(generation !== undefined && { generation }),
+  };
+  return { ...manifest, metadata, ...("status" in live && { status: live.status }) };
+}
+
+function leftAside(drafts: readonly Draft[]): string[] {
+  const counts = new Map<string, { count: number; place: Place }>();
+  for (const draft of drafts.filter((each) => worldKind(each) === undefined)) {
+    const key = `${draft.kind} (${draft.apiVersion})`;
+    const known = counts.get(key);
+    counts.set(key, { count: (known?.count ?? 0) + 1, place: known?.place ?? draft.place });
+  }
+  return [...counts].map(([kind, { count, place }]) => {
+    const where = count === 1 ? placeText(place) : `${count} objects, the first in ${placeText(place)}`;
+    return `${kind} is left aside: ${where}`;
+  });
+}

@@ -1,0 +1,58 @@
+import type { PodSpec } from "@dray/api/core/v1";
+import type { MissingRight } from "../manifests/live.ts";
+import type { World } from "../manifests/world.ts";
+import { isBound } from "./plan.ts";
+
+/** What a plan does without a kind that may not be read; kinds that are not here it cannot do without. */
+const without: Readonly<Record<string, string>> = {
+  Namespace: "no namespace has labels in this plan",
+  PriorityClass: "pods that name one have priority 0 in this plan",
+  ResourceClaimTemplate: "pods that name one wait in this plan, unless it is among the manifests",
+  DeviceTaintRule: "taints that they set are not known to this plan",
+};
+/** Kinds that matter only where a pod without a node uses devices. */
+const ofDevices: ReadonlySet<string> = new Set(["ResourceSlice", "DeviceClass", "ResourceClaim"]);
+/** Kinds that manifests may describe as a whole. */
+const mayBeGiven = ["Node", "ResourceSlice", "DeviceClass"] as const;
+
+/** Throws an Error that names the rights without which a plan would not be true; returns what it does without the rest. */
+export function checkRights(cluster: string, missing: readonly MissingRight[], world: World): string[] {
+  const needed = missing.filter(({ kind }) => isNeeded(kind, world));
+  if (needed.length > 0) {
+    const resources = needed.map(({ resource }) => resource).join(",");
+    throw new Error(
+      [
+        `${cluster}: a plan needs rights that you do not have:`,
+        ...needed.map((right) => `  ${rightText(right)}`),
+        "an administrator grants them by:",
+        `  kubectl create clusterrole dray-plan --verb=list --resource=${resources}`,
+        "  kubectl create clusterrolebinding dray-plan --clusterrole=dray-plan --user=YOU",
+      ].join("\n"),
+    );
+  }
+  return missing.map(
+    (right) =>
+      `${cluster}: no right to ${rightText(right)}: ${without[right.kind] ?? "none of these pods needs them"}`,
+  );
+}
+
+function rightText({ verb, resource, only }: MissingRight): string {
+  return `${verb} ${resource}${only === undefined ? "" : ` in all namespaces (only in ${only})`}`;
+}
+
+function isNeeded(kind: string, world: World): boolean {
+  if (kind in without) return false;
+  const given = mayBeGiven.find((each) => each === kind);
+  if (given !== undefined && world.all(given).length > 0) return false;
+  return !ofDevices.has(kind) || usesDevices(world);
+}
+
+/** A pod that waits, or that a workload may make, has claims. */
+function usesDevices(world: World): boolean {
+  const has = ({ resourceClaims }: PodSpec): boolean => (resourceClaims ?? []).length > 0;
+  const workloads = world.all("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job");
+  return (
+    world.all("Pod").some(({ object }) => !isBound(object) && has(object.spec)) ||
+    workloads.some(({ object }) => object.spec.template !== undefined && has(object.spec.template.spec))
+  );
+}
