@@ -70,34 +70,28 @@ export const clusterName = ({ context, server }: Connection): string =>
 export async function readLive(connection: Connection, namespace: string, features: Features): Promise<Live> {
   const name = clusterName(connection);
   const place: Place = { source: { file: name, text: "", lineOf: () => undefined }, root: "" };
-  const unreadable = new Set<string>();
-  const missing: MissingRight[] = [];
-  const lists = await Promise.all(
-    kindsOf(features).map(async (wanted): Promise<readonly KubeObject[]> => {
+  const parts = await Promise.all(
+    kindsOf(features).map(async (wanted): Promise<LivePart> => {
       const target = kindOf(wanted.group, "v1", wanted.kind)!;
-      try {
-        return await listKind(connection, wanted, target, undefined);
-      } catch (error) {
-        if (!StatusError.is(error, "Forbidden")) throw error;
-        unreadable.add(wanted.kind);
-      }
+      const all = await listKind(connection, wanted, target, undefined);
+      if (all !== "forbidden") return { objects: all };
       const right = { verb: "list", resource: resourceName(target), kind: wanted.kind } as const;
-      let found: readonly KubeObject[] = [];
-      let only: string | undefined;
-      if (target.namespaced) {
-        try {
-          found = await listKind(connection, wanted, target, namespace);
-          only = namespace;
-        } catch (error) {
-          if (!StatusError.is(error, "Forbidden")) throw error;
-        }
-      }
-      missing.push({ ...right, ...(only !== undefined && { only }) });
-      return found;
+      const some = target.namespaced ? await listKind(connection, wanted, target, namespace) : "forbidden";
+      if (some === "forbidden") return { objects: [], missing: right };
+      return { objects: some, missing: { ...right, only: namespace } };
     }),
   );
-  const objects = lists.flat().map((object): Located => ({ object, place }));
-  return { objects, unreadable, missing };
+  const missing = parts.flatMap(({ missing }) => missing ?? []);
+  return {
+    objects: parts.flatMap(({ objects }) => objects.map((object): Located => ({ object, place }))),
+    unreadable: new Set(missing.map(({ kind }) => kind)),
+    missing,
+  };
+}
+
+interface LivePart {
+  readonly objects: readonly KubeObject[];
+  readonly missing?: MissingRight;
 }
 
 /** The objects of a kind in the form of v1; none if the cluster does not serve the kind. */
@@ -106,7 +100,7 @@ async function listKind(
   { group, kind, versions }: LiveKind,
   target: KindRow,
   namespace: string | undefined,
-): Promise<readonly KubeObject[]> {
+): Promise<readonly KubeObject[] | "forbidden"> {
   for (const version of versions) {
     const row = kindOf(group, version, kind);
     if (row === undefined) continue;
@@ -114,6 +108,7 @@ async function listKind(
       const { items } = await listAll(client.resource(row), namespace === undefined ? {} : { namespace });
       return row === target ? items : items.map((object) => convert(structuredClone(object), row, target));
     } catch (error) {
+      if (StatusError.is(error, "Forbidden")) return "forbidden";
       if (!StatusError.is(error, "NotFound")) throw error;
     }
   }

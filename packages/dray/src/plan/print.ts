@@ -1,3 +1,4 @@
+import { controllerOf } from "@dray/controllers/objects";
 import { columns } from "../columns.ts";
 import { jsonText } from "../manifests/json-text.ts";
 import { nameOf } from "../manifests/place.ts";
@@ -66,7 +67,12 @@ function wideTable(pods: readonly PlannedPod[], leftOut: readonly LeftOut[]): st
 /** A row for each request of each claim; what is the same for all stands in the first. */
 function wideRows(planned: PlannedPod): string[][] {
   const { pod, status, node, origin, claims } = planned;
-  const from = origin.startsWith("Pod ") ? "-" : origin;
+  const owner = controllerOf(pod);
+  const from = !origin.startsWith("Pod ")
+    ? origin
+    : owner === undefined
+      ? "-"
+      : `${owner.kind} ${owner.name}`;
   const first = [nameOf(pod), status, node ?? "-", from, String(pod.spec.priority ?? 0)];
   const rows = claims.flatMap((claim) => {
     const requests = [...claim.classes].flatMap(([request, deviceClass]) => {

@@ -19,7 +19,7 @@ const mayBeGiven = ["Node", "ResourceSlice", "DeviceClass"] as const;
 export function checkRights(cluster: string, missing: readonly MissingRight[], world: World): string[] {
   const needed = missing.filter(({ kind }) => isNeeded(kind, world));
   if (needed.length > 0) {
-    const resources = needed.map(({ resource }) => resource).join(",");
+    const resources = missing.map(({ resource }) => resource).join(",");
     throw new Error(
       [
         `${cluster}: a plan needs rights that you do not have:`,
@@ -52,6 +52,7 @@ function usesDevices(world: World): boolean {
   const has = ({ resourceClaims }: PodSpec): boolean => (resourceClaims ?? []).length > 0;
   const workloads = world.all("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job");
   return (
+    !world.isReadable("Pod") ||
     world.all("Pod").some(({ object }) => !isBound(object) && has(object.spec)) ||
     workloads.some(({ object }) => object.spec.template !== undefined && has(object.spec.template.spec))
   );

@@ -1,0 +1,245 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { kindOf } from "@dray/api/codec";
+import { type ApiServer, createAuthority, createServer, issueCertificate } from "@dray/apiserver";
+import { type Client, createClient, systemClock } from "@dray/client";
+import { memoryStore } from "@dray/store";
+import { dray, type Output } from "../testing.ts";
+import {
+  allocation,
+  claim,
+  gpuClass,
+  type Manifest,
+  node,
+  type PlanData,
+  plain,
+  pod,
+  slice,
+  template,
+  usesClaim,
+  usesTemplate,
+} from "./testing.ts";
+
+/** A server of 1.36, with users who have few rights; a kubeconfig for each. */
+let server: ApiServer;
+let admin: Client;
+let folder: string;
+const kubeconfig = (user: string): string => join(folder, user);
+
+async function create(manifest: Manifest, namespace = "default"): Promise<void> {
+  const { apiVersion, kind, metadata, status } = manifest as {
+    apiVersion: string;
+    kind: string;
+    metadata: { name: string };
+    status?: object;
+  };
+  const [version = "", group = ""] = apiVersion.split("/").reverse();
+  const row = kindOf(group, version, kind)!;
+  const resource = admin.resource(row);
+  const placed = { ...manifest, metadata: { ...metadata, ...(row.namespaced && { namespace }) } };
+  const created = await resource.create(placed as never);
+  if (status !== undefined && kind !== "Node")
+    await resource.update({ ...created, status } as never, { subresource: "status" });
+}
+
+async function grant(user: string, resources: readonly string[], namespace?: string): Promise<void> {
+  const rules = [
+    { apiGroups: ["*"], resources: resources.map((each) => each.split(".")[0]!), verbs: ["list"] },
+  ];
+  const name = `${user}-${namespace ?? "all"}`;
+  const [role, binding] =
+    namespace === undefined ? ["ClusterRole", "ClusterRoleBinding"] : ["Role", "RoleBinding"];
+  const group = "rbac.authorization.k8s.io";
+  await create({ apiVersion: `${group}/v1`, kind: role, metadata: { name }, rules }, namespace);
+  await create(
+    {
+      apiVersion: `${group}/v1`,
+      kind: binding,
+      metadata: { name },
+      roleRef: { apiGroup: group, kind: role, name },
+      subjects: [{ apiGroup: group, kind: "User", name: user }],
+    },
+    namespace,
+  );
+}
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), "dray-live-"));
+  const now = Date.now();
+  const authority = await createAuthority("test-ca", now);
+  const names = { commonName: "kube-apiserver", ipAddresses: ["127.0.0.1"], usages: ["server"] as const };
+  const pair = await issueCertificate(authority, names, now);
+  const users = ["reader", "nobody", "nodes-only", "narrow"];
+  server = await createServer({
+    store: memoryStore(systemClock),
+    kubernetesVersion: "1.36",
+    serving: { ...pair, clientAuthority: authority.certificate },
+    tokens: users.map((name) => ({ token: `token-of-${name}`, user: { name, groups: [] } })),
+    disabledAdmissionPlugins: ["ServiceAccount", "TaintNodesByCondition"],
+  });
+  const { url } = await server.listen({ port: 0 });
+  for (const user of users) {
+    const ca = Buffer.from(authority.certificate).toString("base64");
+    const contexts = ["default", "team"].map((namespace) => ({
+      name: namespace,
+      context: { cluster: "c", user, namespace },
+    }));
+    const config = {
+      "current-context": "default",
+      clusters: [{ name: "c", cluster: { server: url, "certificate-authority-data": ca } }],
+      users: [{ name: user, user: { token: `token-of-${user}` } }],
+      contexts,
+    };
+    writeFileSync(kubeconfig(user), JSON.stringify(config));
+  }
+  const everybody = { name: "admin", groups: ["system:masters", "system:authenticated"] };
+  admin = createClient({ transport: server.transport(everybody), userAgent: "test" });
+  await create({ apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } });
+  for (const name of ["a", "b"]) {
+    await create(node(name));
+    await create(slice(name, 2));
+  }
+  await create(gpuClass);
+  await create(template("t"));
+  await create(claim("taken", {}, { status: { allocation: allocation("a", "gpu-0") } }));
+  await create(pod("runs", usesClaim("taken", { nodeName: "a" }), {}, { status: { phase: "Running" } }));
+  await create(pod("starts", plain({ nodeName: "b" })));
+  await create(claim("open"));
+  await create(pod("waits", usesClaim("open")));
+  // More than one page of a list.
+  for (let i = 0; i < 600; i++)
+    await create(pod(`done-${i}`, plain(), {}, { status: { phase: "Succeeded" } }));
+  const devices = ["resourceslices", "deviceclasses", "resourceclaims", "resourceclaimtemplates"];
+  await grant("reader", ["nodes", "pods", "namespaces", "priorityclasses", ...devices]);
+  await grant("nodes-only", ["nodes", "pods"]);
+  await grant("narrow", ["nodes", "pods", ...devices.slice(0, 3)]);
+  await grant("narrow", ["resourceclaimtemplates"], "default");
+});
+
+after(async () => {
+  admin?.close();
+  await server?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Plans as that user, with these manifests beside the cluster. */
+function planAs(user: string, manifests: readonly Manifest[], ...flags: string[]): Promise<Output> {
+  const file = join(folder, `${user}.json`);
+  writeFileSync(file, JSON.stringify({ apiVersion: "v1", kind: "List", items: manifests }));
+  const files = manifests.length === 0 ? [] : ["-f", file];
+  return dray(["plan", "--kubeconfig", kubeconfig(user), ...files, ...flags]);
+}
+
+const statuses = ({ stdout }: Output): Record<string, string> =>
+  Object.fromEntries(
+    (JSON.parse(stdout) as PlanData).pods.map(({ name, status, node }) => [name, `${status} ${node}`]),
+  );
+
+test("a cluster is planned with lists only, and by the rules of its release", async () => {
+  const output = await planAs("reader", [], "-o", "json");
+  assert.deepEqual([output.stderr, output.code], ["", 0]);
+  assert.deepEqual(statuses(output), { runs: "running a", starts: "bound b", waits: "fits a" });
+  const { summary } = JSON.parse(output.stdout) as PlanData & { summary: { kubernetesVersion: string } };
+  assert.equal(summary.kubernetesVersion, "1.36");
+  assert.deepEqual([summary.running, summary.bound, summary.placed], [1, 1, 1]);
+});
+
+test("--live goes by $KUBECONFIG, and a context has a namespace", async () => {
+  const env = { KUBECONFIG: kubeconfig("reader"), HOME: folder };
+  const file = join(folder, "new.json");
+  writeFileSync(file, JSON.stringify(pod("new", plain())));
+  const [live, other, offline] = await Promise.all([
+    dray(["plan", "--live", "-f", file], env),
+    dray(["plan", "--context", "team", "-f", file], env),
+    dray(["plan", "-f", file], env),
+  ]);
+  assert.match(live.stdout, /\ndefault\/new +fits +/);
+  assert.match(other.stdout, /\nteam\/new +fits +/);
+  assert.match(offline.stdout, /\n1 pod on 0 nodes: 1 does not fit\n$/);
+});
+
+test("manifests change what the cluster has, as far as the API server lets them", async () => {
+  const output = await planAs(
+    "reader",
+    [
+      // As it is there, and changed, which no claim may be.
+      claim("open"),
+      claim("taken", { count: 2 }),
+      pod("waits", plain()),
+      claim("both", { count: 2 }),
+      pod("two", usesClaim("both")),
+      pod("one", usesTemplate("t")),
+    ],
+    "-o",
+    "json",
+  );
+  assert.equal(output.code, 1);
+  assert.deepEqual(statuses(output), {
+    runs: "running a",
+    starts: "bound b",
+    waits: "fits a",
+    two: "fits b",
+    one: "does not fit null",
+  });
+  assert.match(
+    output.stderr,
+    /^error: .*item 2: ResourceClaim default\/taken: spec: Invalid value: .*field is immutable\n/,
+  );
+  assert.match(
+    output.stderr,
+    /\nnote: .*item 3: Pod default\/waits is in the cluster already: what it is there counts\n/,
+  );
+});
+
+test("rights that are missing are named; without those that it needs there is no plan", async () => {
+  const [nobody, nodesOnly, narrow] = await Promise.all([
+    planAs("nobody", []),
+    planAs("nodes-only", []),
+    planAs("narrow", [pod("new", usesTemplate("t"))]),
+  ]);
+  assert.deepEqual([nobody.code, nobody.stdout], [1, ""]);
+  assert.match(
+    nobody.stderr,
+    /^error: context default: a plan needs rights that you do not have:\n {2}list nodes\n {2}list pods\n {2}list resourceslices.resource.k8s.io\n/,
+  );
+  assert.match(
+    nobody.stderr,
+    /\n {2}kubectl create clusterrole dray-plan --verb=list --resource=nodes,pods,namespaces,/,
+  );
+  // A pod waits that uses devices.
+  assert.deepEqual([nodesOnly.code, nodesOnly.stdout], [1, ""]);
+  assert.match(nodesOnly.stderr, /have:\n {2}list resourceslices.resource.k8s.io\n {2}list deviceclasses/);
+  assert.doesNotMatch(nodesOnly.stderr, /list nodes\n/);
+  assert.equal(narrow.code, 0, narrow.stderr);
+  assert.match(narrow.stdout, /\ndefault\/new +fits +/);
+  assert.match(
+    narrow.stderr,
+    /warning: context default: no right to list resourceclaimtemplates.resource.k8s.io in all namespaces \(only in default\): /,
+  );
+  assert.match(
+    narrow.stderr,
+    /warning: context default: no right to list priorityclasses.scheduling.k8s.io: /,
+  );
+});
+
+test("a server that is not there, and a context that is not, are named", async () => {
+  const file = join(folder, "gone");
+  writeFileSync(
+    file,
+    JSON.stringify({
+      "current-context": "x",
+      clusters: [{ name: "c", cluster: { server: "https://127.0.0.1:1" } }],
+      contexts: [{ name: "x", context: { cluster: "c" } }],
+    }),
+  );
+  const [gone, context] = await Promise.all([
+    dray(["plan", "--kubeconfig", file]),
+    dray(["plan", "--kubeconfig", file, "--context", "y"]),
+  ]);
+  assert.deepEqual([gone.code, gone.stdout, context.code], [1, "", 1]);
+  assert.match(gone.stderr, /^error: .*127\.0\.0\.1:1/);
+  assert.match(context.stderr, /no context "y" \(there is: x\)/);
+});
