@@ -164,7 +164,7 @@ export async function clusterBench(rounds = 3): Promise<string> {
       await sleep(2000);
       const all = processes();
       const control = all.find((p) => p.command.includes(" up ") && p.command.includes(dataDir));
-      const agents = all.find((p) => p.parent === control?.pid && p.command.includes(" kubelet "));
+      const agents = all.find((p) => p.parent === control?.pid && p.command.includes(" node-agents "));
       memory.control.push(pss(control!.pid));
       memory.agents.push(pss(agents!.pid));
       for (const driver of all.filter(

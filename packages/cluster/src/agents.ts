@@ -1,30 +1,49 @@
 import type { ChildProcess } from "node:child_process";
 import type { Log } from "@dray/client";
 
+/** A node, and where its agent finds what it needs. */
+export interface NodeFiles {
+  readonly name: string;
+  readonly kubeconfig: string;
+  /** The folder that is the node's `/`. */
+  readonly rootDir: string;
+  readonly tlsCertFile: string;
+  readonly tlsPrivateKeyFile: string;
+}
+
 /** What the parent says to the process of the node agents, over IPC. */
 export type AgentsOrder =
-  /** The API server listens: connect. Until then the process only loads its code. */
-  | { readonly order: "connect" }
+  /**
+   * The API server listens, and these are the nodes from now on: new ones are started, the pods of those that are
+   * missing end, and then their agents. Before the first such order the process only loads its code.
+   */
+  | { readonly order: "run"; readonly nodes: readonly NodeFiles[] }
   /** End all pods, then yourself. A process whose parent dies ends alone, and leaves its pods. */
   | { readonly order: "stop" };
 
-/** What it answers: every agent has registered its node. */
-export interface AgentsReady {
-  readonly ready: true;
+/** What it answers to each `run`: agents run for these nodes, and have registered them. */
+export interface AgentsReport {
+  readonly running: readonly string[];
 }
 
 /** How long the agents may take to end their pods when the cluster stops. */
 const patience = 45_000;
 const restartDelay = 1_000;
 
+/** Somebody who waits until the agents run for exactly these nodes. */
+interface Waiting {
+  readonly names: ReadonlySet<string>;
+  resolve(): void;
+}
+
 /** The process of all node agents: started again when it fails, until it is told to stop. */
 export class AgentsProcess {
   readonly #start: () => ChildProcess;
   readonly #log: Log;
   readonly #ended: (code: number | null, signal: string | null) => void;
-  readonly #ready = Promise.withResolvers<void>();
   #process: ChildProcess | undefined;
-  #connect = false;
+  #nodes: readonly NodeFiles[] | undefined;
+  #waiting: Waiting[] = [];
   #stopping = false;
 
   /** `ended` is called each time that the process ends by itself. */
@@ -36,14 +55,21 @@ export class AgentsProcess {
     this.#start = start;
     this.#log = log;
     this.#ended = ended;
-    this.#spawn();
   }
 
-  /** Lets the agents connect. Resolves when all of them have registered their nodes. */
-  connect(): Promise<void> {
-    this.#connect = true;
-    this.#tell({ order: "connect" });
-    return this.#ready.promise;
+  /** Starts the process, which only loads its code until it is to run nodes. */
+  prepare(): void {
+    if (this.#process === undefined) this.#spawn();
+  }
+
+  /** Has agents run for these nodes and no others. Resolves when they have registered their nodes. */
+  run(nodes: readonly NodeFiles[]): Promise<void> {
+    this.#nodes = nodes;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.push({ names: new Set(nodes.map(({ name }) => name)), resolve });
+    if (this.#process === undefined) this.#spawn();
+    else this.#tell({ order: "run", nodes });
+    return promise;
   }
 
   /** Resolves when the pods and the process have ended. */
@@ -61,7 +87,7 @@ export class AgentsProcess {
   #spawn(): void {
     const child = this.#start();
     this.#process = child;
-    child.once("message", () => this.#ready.resolve());
+    child.on("message", (report: AgentsReport) => this.#hear(report));
     child.on("error", (error) => this.#log.error({ err: error }, "the node agents cannot be started"));
     child.once("exit", (code, signal) => {
       if (this.#stopping) return;
@@ -75,7 +101,14 @@ export class AgentsProcess {
         if (!this.#stopping) this.#spawn();
       }, restartDelay);
     });
-    if (this.#connect) this.#tell({ order: "connect" });
+    if (this.#nodes !== undefined) this.#tell({ order: "run", nodes: this.#nodes });
+  }
+
+  #hear({ running }: AgentsReport): void {
+    const isMet = ({ names }: Waiting): boolean =>
+      names.size === running.length && running.every((name) => names.has(name));
+    for (const waiting of this.#waiting) if (isMet(waiting)) waiting.resolve();
+    this.#waiting = this.#waiting.filter((waiting) => !isMet(waiting));
   }
 
   #tell(order: AgentsOrder): void {

@@ -1,5 +1,5 @@
 export { isLoopback, plainAddress, type ServerAddresses, serverAddresses, urlHost } from "./address.ts";
-export type { AgentsOrder, AgentsReady } from "./agents.ts";
+export type { AgentsOrder, AgentsReport, NodeFiles } from "./agents.ts";
 export * from "./config.ts";
 export * from "./controlplane.ts";
 export * from "./credentials.ts";

@@ -6,7 +6,7 @@ import { StatusError } from "@dray/api";
 import { Node } from "@dray/api/core/v1";
 import { type Client, type Log, silentLog, systemClock } from "@dray/client";
 import { serverAddresses, urlHost } from "./address.ts";
-import { AgentsProcess } from "./agents.ts";
+import { AgentsProcess, type NodeFiles } from "./agents.ts";
 import { AgentsFile } from "./agents-file.ts";
 import { type ClusterConfig, readConfig, writeConfig } from "./config.ts";
 import { type ControlPlane, startControlPlane } from "./controlplane.ts";
@@ -27,8 +27,8 @@ export interface LocalClusterOptions {
   readonly layout: Layout;
   readonly config: ClusterConfig;
   readonly log: Log;
-  /** Starts the process of all node agents, with an IPC channel for `AgentsOrder` and `AgentsReady`. */
-  startAgents(nodes: readonly string[]): ChildProcess;
+  /** Starts the process of all node agents, with an IPC channel for `AgentsOrder` and `AgentsReport`. */
+  startAgents(): ChildProcess;
   /** Aborted: a start that is under way is given up, and rejects once all that it had started has stopped. */
   readonly signal?: AbortSignal;
 }
@@ -61,22 +61,19 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
     credentials,
     `https://${urlHost(addresses.local)}:${config.port}`,
   );
-  for (const index of config.nodes.keys()) {
-    mkdirSync(layout.nodeRoot(index), { recursive: true, mode: 0o755 });
-  }
+  const nodes = nodeFiles(layout, config.nodes);
+  for (const { rootDir } of nodes) mkdirSync(rootDir, { recursive: true, mode: 0o755 });
   // The agents load their code while the control plane starts.
   const file = new AgentsFile(layout.agentsFile);
-  const agents =
-    config.nodes.length === 0
-      ? undefined
-      : new AgentsProcess(
-          () => startAgents(options, file),
-          log,
-          (code, signal) => file.ended(code, signal),
-        );
+  const agents = new AgentsProcess(
+    () => startAgents(options, file),
+    log,
+    (code, signal) => file.ended(code, signal),
+  );
+  if (nodes.length > 0) agents.prepare();
   let controlPlane: ControlPlane | undefined;
   const stop = async (): Promise<void> => {
-    await agents?.stop();
+    await agents.stop();
     await controlPlane?.stop();
     await store.close();
     await cleanUpRun(layout);
@@ -94,7 +91,7 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
     await removeNodes(layout, controlPlane.admin, former.slice(config.nodes.length), config.nodes.length);
     const ready = (work: Promise<void>): Promise<void> =>
       inTime(Promise.race([work, storeFailed]), layout, config.nodes, signal);
-    if (agents !== undefined) await ready(agents.connect());
+    if (nodes.length > 0) await ready(agents.run(nodes));
     await ready(allReady(controlPlane.admin, config.nodes));
   } catch (error) {
     await stop();
@@ -125,12 +122,19 @@ async function inTime(
   }
 }
 
+function nodeFiles(layout: Layout, names: readonly string[]): NodeFiles[] {
+  return names.map((name, index) => ({
+    name,
+    kubeconfig: layout.nodeKubeconfig(name),
+    rootDir: layout.nodeRoot(index),
+    tlsCertFile: join(layout.pki, `node-${name}-server.crt`),
+    tlsPrivateKeyFile: join(layout.pki, `node-${name}-server.key`),
+  }));
+}
+
 /** Starts the agents, and records which process they are: it may outlive this one. */
-function startAgents(
-  { config, log, startAgents: start }: LocalClusterOptions,
-  file: AgentsFile,
-): ChildProcess {
-  const child = start(config.nodes);
+function startAgents({ log, startAgents: start }: LocalClusterOptions, file: AgentsFile): ChildProcess {
+  const child = start();
   try {
     if (child.pid !== undefined) file.started(child.pid);
   } catch (error) {

@@ -356,7 +356,17 @@ cannot be read; 2 wrong usage.
       "after",
       example("dray kubelet --node-name n1 --kubeconfig n1.kubeconfig --root-dir /run/n1"),
     )
-    .action(async (options) => (await import("./commands/components.ts")).kubelet(options));
+    .action(async (options) => (await import("./commands/kubelet.ts")).kubelet(options));
+
+  program
+    .command("node-agents", { hidden: true })
+    .description("run the agents of the nodes that `dray up` names")
+    .requiredOption("--client-ca-file <file>", "CA of clients that may call the agents")
+    .requiredOption("--log-file <file>", "where to log")
+    .addOption(kubernetesVersion())
+    .addOption(image())
+    .addHelpText("after", example("dray node-agents --client-ca-file ca.crt --log-file agents.log"))
+    .action(async (options) => (await import("./commands/kubelet.ts")).nodeAgents(options));
 
   program
     .command("driver")

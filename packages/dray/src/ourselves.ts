@@ -8,30 +8,13 @@ export function ourselves(args: readonly string[]): [command: string, args: stri
 }
 
 /** Starts the process of all node agents. It lives as long as this one; its pods outlive both. */
-export function agentsCommand(layout: Layout, nodes: readonly string[], config: ClusterConfig): ChildProcess {
-  const flags = nodes.flatMap((node, index) => [
-    "--node-name",
-    node,
-    "--kubeconfig",
-    layout.nodeKubeconfig(node),
-    "--root-dir",
-    layout.nodeRoot(index),
-    "--tls-cert-file",
-    join(layout.pki, `node-${node}-server.crt`),
-    "--tls-private-key-file",
-    join(layout.pki, `node-${node}-server.key`),
-  ]);
-  const images = config.images.flatMap((image) => ["--image", image]);
+export function agentsCommand(layout: Layout, config: ClusterConfig): ChildProcess {
   const [command, args] = ourselves([
-    "kubelet",
-    ...flags,
-    ...images,
-    "--client-ca-file",
-    join(layout.pki, "ca.crt"),
-    "--kubernetes-version",
-    config.kubernetesVersion,
-    "--log-file",
-    join(layout.logs, "agents.log"),
+    "node-agents",
+    ...config.images.flatMap((image) => ["--image", image]),
+    ...["--client-ca-file", join(layout.pki, "ca.crt")],
+    ...["--kubernetes-version", config.kubernetesVersion],
+    ...["--log-file", join(layout.logs, "agents.log")],
   ]);
   // A session of its own: Ctrl-C in a terminal is for the cluster, which then tells its agents what to do.
   return spawn(command, args, { detached: true, stdio: ["ignore", "inherit", "inherit", "ipc"] });

@@ -1,14 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import { hostname } from "node:os";
-import { isAbsolute } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { parseFeatureGates } from "@dray/api";
-import { type Client, type Log, leadWithLease, systemClock, withFields } from "@dray/client";
+import { type Client, type Log, leadWithLease, systemClock } from "@dray/client";
 import {
-  type AgentsOrder,
-  type AgentsReady,
   addToKubeconfigs,
   checkKubeconfigs,
   choosePort,
@@ -20,12 +16,9 @@ import {
   urlHost,
   writeKubeconfigs,
 } from "@dray/cluster";
-import type { Serving } from "@dray/kubelet";
 import { type UpstreamFlags, upstreamOptions } from "../apiserver/options.ts";
 import { connect } from "../connect.ts";
-import { UsageError } from "../failure.ts";
-import { outliveReader } from "../guard-output.ts";
-import { builtInImages, parseImageMapping } from "../images.ts";
+import { endRequested } from "../end-requested.ts";
 import { createLog } from "../log/create.ts";
 import {
   bindAddressOption,
@@ -44,20 +37,6 @@ interface ComponentOptions {
   readonly kubernetesVersion?: string;
   readonly featureGates?: string;
   readonly leaderElect?: boolean;
-}
-
-/** Resolves with the signal that asks this process to end, and keeps it alive until then. */
-function endRequested(): Promise<NodeJS.Signals> {
-  outliveReader();
-  return new Promise((resolve) => {
-    const alive = setInterval(() => {}, 2 ** 30);
-    for (const signal of ["SIGINT", "SIGTERM"] as const) {
-      process.once(signal, () => {
-        clearInterval(alive);
-        resolve(signal);
-      });
-    }
-  });
 }
 
 export interface ApiServerOptions extends UpstreamFlags, TargetFlags {
@@ -198,113 +177,4 @@ export async function controllerManager(options: ComponentOptions): Promise<void
       rootCA: ca ?? "",
     }),
   );
-}
-
-export interface KubeletOptions {
-  readonly nodeName: readonly string[];
-  readonly kubeconfig: readonly string[];
-  readonly rootDir: readonly string[];
-  readonly tlsCertFile: readonly string[];
-  readonly tlsPrivateKeyFile: readonly string[];
-  readonly clientCaFile?: string;
-  readonly kubernetesVersion?: string;
-  readonly image: readonly string[];
-  readonly logFile?: string;
-}
-
-/** The certificate of a node's endpoints: the files, or without them one that the node signs itself. */
-async function serving(
-  nodeName: string,
-  certFile: string | undefined,
-  keyFile: string | undefined,
-  clientCA: string | undefined,
-): Promise<Serving> {
-  const trusted = clientCA === undefined ? {} : { clientCA };
-  if (certFile !== undefined && keyFile !== undefined) {
-    return { cert: readFileSync(certFile, "utf8"), key: readFileSync(keyFile, "utf8"), ...trusted };
-  }
-  const { createAuthority, issueCertificate } = await import("@dray/apiserver/pki");
-  const now = systemClock.now();
-  const authority = await createAuthority(`${nodeName}-ca`, now);
-  const names = {
-    dnsNames: [nodeName, "localhost"],
-    ipAddresses: ["127.0.0.1"],
-    usages: ["server"] as const,
-  };
-  const { certificate, key } = await issueCertificate(authority, { commonName: nodeName, ...names }, now);
-  return { cert: certificate, key, ...trusted };
-}
-
-export async function kubelet(options: KubeletOptions): Promise<void> {
-  const count = options.nodeName.length;
-  for (const [flag, values] of [
-    ["--kubeconfig", options.kubeconfig],
-    ["--root-dir", options.rootDir],
-  ] as const) {
-    if (values.length !== count)
-      throw new UsageError(`${flag} is given ${values.length} times for ${count} nodes`);
-  }
-  for (const dir of options.rootDir)
-    if (!isAbsolute(dir)) throw new UsageError(`--root-dir ${dir}: must be an absolute path`);
-  const { startKubelet } = await import("@dray/kubelet");
-  // A parent (`dray up`) says over IPC when to connect, and when pods are to end too. When it dies, they go on.
-  const parent = process.send === undefined ? undefined : new Parent();
-  if (parent !== undefined)
-    await Promise.race([parent.connect, parent.leavePods.then(() => process.exit(0))]);
-  const log = createLog("kubelet", options.logFile);
-  const images = [...options.image.map(parseImageMapping), ...builtInImages()];
-  const clientCA =
-    options.clientCaFile === undefined ? undefined : readFileSync(options.clientCaFile, "utf8");
-  const agents = await Promise.all(
-    options.nodeName.map(async (nodeName, i) => {
-      const nodeLog = withFields(log, { node: nodeName });
-      const { client, server, ca } = await connect(
-        { kubeconfig: options.kubeconfig[i]! },
-        "kubelet/dray",
-        nodeLog,
-      );
-      const url = new URL(server);
-      return startKubelet({
-        client,
-        nodeName,
-        rootDir: options.rootDir[i]!,
-        apiServer: { host: url.hostname, port: Number(url.port || 443) },
-        images,
-        clock: systemClock,
-        log: nodeLog,
-        serving: await serving(
-          nodeName,
-          options.tlsCertFile[i],
-          options.tlsPrivateKeyFile[i],
-          clientCA ?? ca,
-        ),
-      });
-    }),
-  );
-  process.send?.({ ready: true } satisfies AgentsReady);
-  const leavePods = await Promise.race([
-    endRequested().then(() => true),
-    ...(parent ? [parent.leavePods] : []),
-  ]);
-  await Promise.all(agents.map((agent) => agent.stop({ leavePods })));
-  process.exit(0);
-}
-
-/** What the process that started this one says over IPC. */
-class Parent {
-  /** Resolves when the API server listens. */
-  readonly connect: Promise<void>;
-  /** Resolves when this process is to end: whether its pods go on. */
-  readonly leavePods: Promise<boolean>;
-
-  constructor() {
-    const connect = Promise.withResolvers<void>();
-    const end = Promise.withResolvers<boolean>();
-    this.connect = connect.promise;
-    this.leavePods = end.promise;
-    process.on("message", ({ order }: AgentsOrder) =>
-      order === "connect" ? connect.resolve() : end.resolve(false),
-    );
-    process.once("disconnect", () => end.resolve(true));
-  }
 }

@@ -154,7 +154,7 @@ async function run(
       layout,
       config,
       log,
-      startAgents: (nodes) => agentsCommand(layout, nodes, config),
+      startAgents: () => agentsCommand(layout, config),
       signal: stop.signal,
     });
     try {

@@ -1,0 +1,63 @@
+import { readFileSync } from "node:fs";
+import { type Log, systemClock, withFields } from "@dray/client";
+import { type ImageMapping, type Kubelet, type Serving, startKubelet } from "@dray/kubelet";
+import { connect } from "../connect.ts";
+
+/** A node, and where its agent finds what it needs. */
+export interface AgentOptions {
+  readonly name: string;
+  readonly kubeconfig: string;
+  /** The folder that is the node's `/`. */
+  readonly rootDir: string;
+  /** The certificate of the node's endpoints; one that the node signs itself if absent. */
+  readonly tlsCertFile?: string | undefined;
+  readonly tlsPrivateKeyFile?: string | undefined;
+}
+
+/** What all agents of a process have in common. */
+export interface SharedOptions {
+  readonly images: readonly ImageMapping[];
+  /** PEM of the authority of clients that may call the agents; that of the kubeconfig if absent. */
+  readonly clientCA: string | undefined;
+  readonly log: Log;
+}
+
+/** Starts the agent of one node. Resolves when the node is registered. */
+export async function startAgent(node: AgentOptions, shared: SharedOptions): Promise<Kubelet> {
+  const log = withFields(shared.log, { node: node.name });
+  const { client, server, ca } = await connect({ kubeconfig: node.kubeconfig }, "kubelet/dray", log);
+  const url = new URL(server);
+  const agent = await startKubelet({
+    client,
+    nodeName: node.name,
+    rootDir: node.rootDir,
+    // Without the brackets of an IPv6 address: pods find it in their environment.
+    apiServer: { host: url.hostname.replace(/^\[(.*)\]$/, "$1"), port: Number(url.port || 443) },
+    images: shared.images,
+    clock: systemClock,
+    log,
+    serving: await serving(node, shared.clientCA ?? ca),
+  });
+  return {
+    ...agent,
+    async stop(options) {
+      await agent.stop(options);
+      client.close();
+    },
+  };
+}
+
+async function serving(node: AgentOptions, clientCA: string | undefined): Promise<Serving> {
+  const { name, tlsCertFile, tlsPrivateKeyFile } = node;
+  const trusted = clientCA === undefined ? {} : { clientCA };
+  if (tlsCertFile !== undefined && tlsPrivateKeyFile !== undefined) {
+    const [cert, key] = [readFileSync(tlsCertFile, "utf8"), readFileSync(tlsPrivateKeyFile, "utf8")];
+    return { cert, key, ...trusted };
+  }
+  const { createAuthority, issueCertificate } = await import("@dray/apiserver/pki");
+  const now = systemClock.now();
+  const authority = await createAuthority(`${name}-ca`, now);
+  const names = { dnsNames: [name, "localhost"], ipAddresses: ["127.0.0.1"], usages: ["server"] as const };
+  const { certificate, key } = await issueCertificate(authority, { commonName: name, ...names }, now);
+  return { cert: certificate, key, ...trusted };
+}

@@ -1,0 +1,110 @@
+import { readFileSync } from "node:fs";
+import { isAbsolute } from "node:path";
+import type { AgentsOrder, AgentsReport, NodeFiles } from "@dray/cluster";
+import type { AgentOptions } from "../agents/node-agent.ts";
+import type { NodeAgents } from "../agents/node-agents.ts";
+import { endRequested } from "../end-requested.ts";
+import { UsageError } from "../failure.ts";
+import { builtInImages, parseImageMapping } from "../images.ts";
+import { createLog } from "../log/create.ts";
+
+interface CommonOptions {
+  readonly clientCaFile?: string;
+  readonly kubernetesVersion?: string;
+  readonly image: readonly string[];
+  readonly logFile?: string;
+}
+
+export interface KubeletOptions extends CommonOptions {
+  readonly nodeName: readonly string[];
+  readonly kubeconfig: readonly string[];
+  readonly rootDir: readonly string[];
+  readonly tlsCertFile: readonly string[];
+  readonly tlsPrivateKeyFile: readonly string[];
+}
+
+/** Runs the agents of the nodes that the flags name until a signal comes. Their pods go on. */
+export async function kubelet(options: KubeletOptions): Promise<void> {
+  const nodes = nodesOf(options);
+  const agents = await createAgents(options);
+  await agents.run(nodes);
+  await endRequested();
+  await agents.stop(true);
+  process.exit(0);
+}
+
+/** Runs the agents of the nodes that the parent names, until it says so or has died. */
+export async function nodeAgents(options: CommonOptions): Promise<void> {
+  const parent = new Parent();
+  // Loads the code meanwhile.
+  const agents = await createAgents(options);
+  await Promise.race([parent.firstOrder, parent.leavePods.then(() => process.exit(0))]);
+  parent.obey(agents);
+  const leavePods = await Promise.race([endRequested().then(() => true), parent.leavePods]);
+  await agents.stop(leavePods);
+  process.exit(0);
+}
+
+async function createAgents(options: CommonOptions): Promise<NodeAgents> {
+  const { NodeAgents } = await import("../agents/node-agents.ts");
+  return new NodeAgents({
+    images: [...options.image.map(parseImageMapping), ...builtInImages()],
+    clientCA: options.clientCaFile === undefined ? undefined : readFileSync(options.clientCaFile, "utf8"),
+    log: createLog("kubelet", options.logFile),
+  });
+}
+
+/** The nodes of the flags; the n-th of each belong together. */
+function nodesOf(options: KubeletOptions): AgentOptions[] {
+  const count = options.nodeName.length;
+  for (const [flag, values] of [
+    ["--kubeconfig", options.kubeconfig],
+    ["--root-dir", options.rootDir],
+  ] as const) {
+    if (values.length !== count)
+      throw new UsageError(`${flag} is given ${values.length} times for ${count} nodes`);
+  }
+  for (const dir of options.rootDir)
+    if (!isAbsolute(dir)) throw new UsageError(`--root-dir ${dir}: must be an absolute path`);
+  return options.nodeName.map((name, i) => ({
+    name,
+    kubeconfig: options.kubeconfig[i]!,
+    rootDir: options.rootDir[i]!,
+    tlsCertFile: options.tlsCertFile[i],
+    tlsPrivateKeyFile: options.tlsPrivateKeyFile[i],
+  }));
+}
+
+/** `dray up`, which says over IPC what is to run, and when pods are to end. When it dies, they go on. */
+class Parent {
+  /** Resolves when the API server listens. */
+  readonly firstOrder: Promise<void>;
+  /** Resolves when this process is to end: whether its pods go on. */
+  readonly leavePods: Promise<boolean>;
+  #run: (nodes: readonly NodeFiles[]) => void;
+  #latest: readonly NodeFiles[] = [];
+
+  constructor() {
+    const first = Promise.withResolvers<void>();
+    const end = Promise.withResolvers<boolean>();
+    this.firstOrder = first.promise;
+    this.leavePods = end.promise;
+    this.#run = () => {};
+    process.on("message", (message: AgentsOrder) => {
+      if (message.order === "stop") return end.resolve(false);
+      this.#latest = message.nodes;
+      first.resolve();
+      this.#run(message.nodes);
+    });
+    process.once("disconnect", () => end.resolve(true));
+  }
+
+  /** From here on these agents are what runs. */
+  obey(agents: NodeAgents): void {
+    this.#run = (nodes) =>
+      void agents.run(nodes).then((running) => {
+        if (process.connected) process.send?.({ running } satisfies AgentsReport);
+      });
+    this.#run(this.#latest);
+  }
+}
