@@ -4,6 +4,7 @@ import type { PoolCounters } from "./counters.ts";
 import { matching } from "./matching.ts";
 import type { Option, OptionClaim, Problem } from "./problem.ts";
 import { matches } from "./selectors.ts";
+import { isDisjoint } from "./sets.ts";
 import { untolerated } from "./taints.ts";
 import type { Taken } from "./taken.ts";
 
@@ -184,7 +185,7 @@ function satisfiable(
   }
   if (requests.length === 0) return true;
   if (alive.size === 0 && requests.some((options) => fewest(options) > 0)) return false;
-  keep((option, position) => !values(option, position).isDisjointFrom(alive));
+  keep((option, position) => !isDisjoint(values(option, position), alive));
   return true;
 }
 

@@ -1,5 +1,6 @@
 import type { DeviceAttribute, DeviceConstraint } from "@dray/api/resource/v1";
 import type { DeviceRecord } from "./devices.ts";
+import { intersection, isDisjoint } from "./sets.ts";
 
 const scalars = ["string", "int", "bool", "version"] as const;
 const lists = [
@@ -62,7 +63,7 @@ export class AttributeConstraint {
     if (attribute === undefined) return undefined;
     const values = valuesOf(attribute, this.#lists);
     if (this.kind === "matchAttribute") return this.#devices[0];
-    return this.#devices.find((_, i) => !this.#seen[i]!.isDisjointFrom(values));
+    return this.#devices.find((_, i) => !isDisjoint(this.#seen[i]!, values));
   }
 
   #join(attribute: DeviceAttribute): Values | undefined {
@@ -72,9 +73,9 @@ export class AttributeConstraint {
     // A list may be the first device while lists are not known, but nothing is equal to it.
     if (values === unknownValue) return undefined;
     if (this.kind === "distinctAttribute") {
-      return this.#seen.every((seen) => seen.isDisjointFrom(values)) ? values : undefined;
+      return this.#seen.every((seen) => isDisjoint(seen, values)) ? values : undefined;
     }
-    const common = this.#seen.at(-1)!.intersection(values);
+    const common = intersection(this.#seen.at(-1)!, values);
     return common.size === 0 ? undefined : common;
   }
 }

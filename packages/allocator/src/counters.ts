@@ -1,6 +1,7 @@
 import { Quantity } from "@dray/api";
 import type { Device, ResourceSlice } from "@dray/api/resource/v1";
 import type { DeviceRecord } from "./devices.ts";
+import { intersection, isDisjoint } from "./sets.ts";
 
 /** What one device takes of the counters of its pool, by their positions in `PoolCounters` (KEP-4815). */
 export interface Consumption {
@@ -138,12 +139,12 @@ const anyGroups: OpenGroups = "any";
 export function admits(open: OpenGroups, groups: ReadonlySet<string>): boolean {
   if (open === "any") return true;
   if (open === "none" || groups.size === 0) return open === "none" && groups.size === 0;
-  return !open.isDisjointFrom(groups);
+  return !isDisjoint(open, groups);
 }
 
 export function join(open: OpenGroups, groups: ReadonlySet<string>): OpenGroups {
   if (open === "any") return groups.size === 0 ? "none" : groups;
   // Allocated devices may contradict each other; what they leave open is then the groups of the first.
   if (open === "none" || groups.size === 0) return open;
-  return open.intersection(groups);
+  return intersection(open, groups);
 }

@@ -112,7 +112,10 @@ export class Inventory {
     const nodes = [...entries].some(({ slice }) => hasCounters(slice))
       ? [...entries].map(({ slice }) => this.#nodeOf(slice) ?? "")
       : state.nodes;
-    return new Set(nodes).difference(nobody);
+    const named = new Set(nodes);
+    // Slices that are not for one node by name are for "".
+    named.delete("");
+    return named;
   }
 
   setRule(rule: DeviceTaintRule, deleted: boolean): void {
@@ -291,8 +294,6 @@ export class Inventory {
 const byOrder = (a: Entry, b: Entry): number => a.order - b.order;
 
 const noEntries: ReadonlySet<Entry> = new Set();
-/** Slices that are not for one node by name are for "". */
-const nobody: ReadonlySet<string> = new Set([""]);
 
 const poolKeyOf = ({ id }: DeviceState): string => id.slice(0, id.lastIndexOf("/"));
 

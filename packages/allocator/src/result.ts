@@ -9,6 +9,7 @@ import type { DeviceRecord } from "./devices.ts";
 import type { Option, OptionClaim, Problem } from "./problem.ts";
 import { AllocationError } from "./reach.ts";
 import type { Solution } from "./search.ts";
+import { areEqual } from "./sets.ts";
 
 /** A device for a request. */
 interface Pick {
@@ -158,7 +159,7 @@ function addOnce(list: NodeSelectorRequirement[], requirement: NodeSelectorRequi
     (other) =>
       other.key === requirement.key &&
       other.operator === requirement.operator &&
-      new Set(other.values).symmetricDifference(values).size === 0,
+      areEqual(new Set(other.values), values),
   );
   if (!known) list.push(requirement);
 }

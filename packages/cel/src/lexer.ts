@@ -23,7 +23,9 @@ const symbols = [
   "==", "!=", "<=", ">=", "&&", "||", "<", ">", "+", "-", "*", "/", "%", "!", "?", ":", ".", ",", "(", ")",
   "[", "]", "{", "}",
 ]; // biome-ignore format: a table reads better in lines
-const symbolsByFirst = Map.groupBy(symbols, (symbol) => symbol[0]!);
+const symbolsByFirst = new Map(
+  symbols.map(([first]) => [first!, symbols.filter((symbol) => symbol.startsWith(first!))]),
+);
 
 const isDigit = (c: string | undefined): boolean => c !== undefined && c >= "0" && c <= "9" && c.length === 1;
 const isHex = (c: string | undefined): boolean => c !== undefined && /^[0-9a-fA-F]$/.test(c);
