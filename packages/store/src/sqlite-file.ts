@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync, DatabaseSyncOptions } from "node:sqlite";
 import { fileError, onFile, StoreFileError } from "./sqlite-error.ts";
 
 /** Marks our files, as the format of SQLite provides. */
@@ -24,6 +24,12 @@ const schema = `
   CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID;
 `;
 
+/** Opens a file with node:sqlite. That is loaded here only: other stores do without it, and Node 20 lacks it. */
+export function openDatabase(path: string, options: DatabaseSyncOptions = {}): DatabaseSync {
+  const { DatabaseSync } = process.getBuiltinModule("node:sqlite");
+  return new DatabaseSync(path, options);
+}
+
 /** Positions within a revision. */
 const positions = 256;
 
@@ -38,7 +44,7 @@ export function revisionOf(id: number): number {
 /** SQLite's own lock on a file beside the store: it goes with the process, however that ends. Throws StoreFileError. */
 export function takeLock(path: string): DatabaseSync {
   const file = `${path}.lock`;
-  const lock = onFile(file, () => new DatabaseSync(file));
+  const lock = onFile(file, () => openDatabase(file));
   try {
     lock.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
     return lock;
@@ -55,7 +61,7 @@ export function takeLock(path: string): DatabaseSync {
 
 /** Opens a file for writing and brings it to the form above. Throws if it is not ours, and StoreFileError. */
 export function openFile(path: string): DatabaseSync {
-  const database = onFile(path, () => new DatabaseSync(path));
+  const database = onFile(path, () => openDatabase(path));
   try {
     onFile(path, () => prepare(database, path));
     return database;

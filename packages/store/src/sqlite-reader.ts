@@ -1,6 +1,6 @@
-import { DatabaseSync, type StatementSync } from "node:sqlite";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { onFile } from "./sqlite-error.ts";
-import { idOf, revisionOf } from "./sqlite-file.ts";
+import { idOf, openDatabase, revisionOf } from "./sqlite-file.ts";
 import { entryOf, eventOf, type Row, reads } from "./sqlite-rows.ts";
 import { type Entry, endOf, type ListOptions, type StoreEvent } from "./store.ts";
 
@@ -22,7 +22,7 @@ export class Reader {
 
   constructor(path: string) {
     this.#path = path;
-    this.#database = new DatabaseSync(path, { readOnly: true });
+    this.#database = openDatabase(path, { readOnly: true });
     this.#statements = Object.fromEntries(
       Object.entries(reads).map(([name, sql]) => [name, this.#database.prepare(sql)]),
     ) as Record<keyof typeof reads, StatementSync>;
