@@ -1,8 +1,3 @@
 #!/usr/bin/env node
-// Plain JavaScript for Node >= 20: prepares a clone on first use, then runs the command line on Node 24.
-import { run } from "../scripts/node24.js";
-import { setup } from "../scripts/setup.js";
-import { program } from "./program.js";
-
-setup();
-run(await program(process.argv.slice(2)));
+// So that `npx dray` runs in a clone before anything is installed.
+import "../packages/dray/bin/dray.js";

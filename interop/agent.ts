@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Node, Pod } from "@dray/api/core/v1";
-import { program as drayProgram } from "../bin/program.js";
+import { program as drayProgram } from "../scripts/clone.js";
 import type { ControlPlane } from "./control-plane.ts";
 import { eventually } from "./eventually.ts";
 import { start } from "./processes.ts";

@@ -3,7 +3,7 @@ import { createPublicKey } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Certificate, createAuthority, createSigningKey, issueCertificate } from "@dray/apiserver";
-import { program as drayProgram } from "../bin/program.js";
+import { program as drayProgram } from "../scripts/clone.js";
 import { eventually } from "./eventually.ts";
 import { peer } from "./peers.ts";
 import { freePorts, type Program, start } from "./processes.ts";

@@ -1,21 +1,18 @@
-// Installs what the lockfile names, if that has not been done since the lockfile last changed. Runs on Node >= 20.
+// Installs what the lockfile names, where that is not installed. Runs on Node >= 20.
 import { spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { newNode } from "../packages/dray/bin/start.js";
 
 const repository = dirname(dirname(fileURLToPath(import.meta.url)));
-const lockfile = join(repository, "package-lock.json");
-const mark = join(repository, "node_modules", ".dray-setup");
 
-/** Makes `node_modules` match the lockfile; does nothing when it already does. */
+/** Makes `node_modules` match the lockfile; does nothing when it already does, whoever ran npm. */
 export function setup() {
-  if (!existsSync(lockfile)) return;
-  const digest = createHash("sha256").update(readFileSync(lockfile)).digest("hex");
-  if (existsSync(mark) && readFileSync(mark, "utf8") === digest) return;
+  if (isInstalled(repository) && hasNode()) return;
   process.stderr.write("dray: installing dependencies (npm ci) ...\n");
-  const npm = spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
+  // Tools are needed, too, whatever NODE_ENV says.
+  const npm = spawnSync("npm", ["ci", "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"], {
     cwd: repository,
     stdio: ["ignore", 2, 2],
     shell: process.platform === "win32",
@@ -24,7 +21,38 @@ export function setup() {
     process.stderr.write("dray: npm ci failed; the lines above say why\n");
     process.exit(1);
   }
-  writeFileSync(mark, digest);
+}
+
+/**
+ * Whether the packages below a folder are those of its lockfile: npm writes down what it has installed. Optional ones
+ * may be missing, as those for other platforms are.
+ */
+export function isInstalled(folder) {
+  const lockfile = join(folder, "package-lock.json");
+  if (!existsSync(lockfile)) return true;
+  try {
+    const wanted = packagesOf(lockfile);
+    const installed = packagesOf(join(folder, "node_modules", ".package-lock.json"));
+    return Object.entries(wanted).every(([path, { version, integrity, resolved, link, optional }]) => {
+      if (path === "") return true;
+      const found = installed[path];
+      if (found === undefined) return optional === true || wanted[resolved]?.optional === true;
+      return found.version === version && found.integrity === integrity && found.link === link;
+    });
+  } catch {
+    return false;
+  }
+}
+
+const packagesOf = (file) => JSON.parse(readFileSync(file, "utf8")).packages;
+
+/** A clone that was installed with a newer Node has none for an older one. */
+function hasNode() {
+  try {
+    return newNode() !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) setup();

@@ -1,15 +1,27 @@
-/** What `bin/dray.js` runs: the sources as a bundle, as long as they are those it was made of. */
+/** What `dray` runs, in a clone and as npm has it: the sources as a bundle, as long as they are those it was made of. */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
 
 // Plain JavaScript, without types.
-const script: string = join(import.meta.dirname, "..", "bin", "bundle.js");
-const { bundled } = (await import(script)) as {
+const script: string = join(import.meta.dirname, "..", "scripts", "bundle.js");
+const { bundled, prune } = (await import(script)) as {
   bundled(root: string, source: string, folder: string): Promise<string>;
+  prune(folder: string): void;
 };
 
 let root: string;
@@ -43,7 +55,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-test("a program is bundled once, and answers as its source does", async () => {
+test("a program is bundled once, and does what its source does", async () => {
   const first = await program();
   assert.ok(first.startsWith(folder), first);
   assert.equal(output(first), "one");
@@ -52,28 +64,70 @@ test("a program is bundled once, and answers as its source does", async () => {
   assert.equal(statSync(first).mtimeMs, made);
 });
 
-test("a change of a source, of the dependencies or of the bundle is noticed; the files of the old one stay", async () => {
-  const first = await program();
+test("a change of a source, of the dependencies or of the bundle is noticed", async () => {
+  const file = await program();
   write("packages/tool/words.ts", 'export const word: string = "two";', 2000);
-  const second = await program();
-  assert.equal(output(second), "two");
-  assert.ok(existsSync(first));
-  const made = statSync(second).mtimeMs;
+  assert.equal(await program(), file);
+  assert.equal(output(file), "two");
+  const made = statSync(file).mtimeMs;
   write("package-lock.json", "{} ", 2000);
-  assert.equal(await program(), second);
-  assert.notEqual(statSync(second).mtimeMs, made);
-  rmSync(second);
-  assert.equal(output(await program()), "two");
+  await program();
+  assert.notEqual(statSync(file).mtimeMs, made);
+  for (const name of readdirSync(folder)) {
+    rmSync(join(folder, name));
+    assert.equal(output(await program()), "two", name);
+  }
   write("dist/bundle.json", "{}", 2000);
-  assert.equal(await program(), second);
+  assert.equal(output(await program()), "two");
 });
 
-test("bundles of the days before are deleted", async () => {
-  const first = await program();
-  utimesSync(join(first, ".."), 1000, 1000);
-  write("packages/tool/words.ts", 'export const word: string = "two";', 2000);
+test("what runs goes on with the files it began with, for a day; a package has only those of the newest", async () => {
+  const late = (word: string): string =>
+    `process.stdin.once("data", async () => process.stdout.write((await import("./words.ts")).${word}));
+process.stdout.write("started");`;
+  write("packages/tool/words.ts", 'export const one: string = "one";', 1000);
+  write("packages/tool/main.ts", late("one"), 1000);
+  const running = spawn(process.execPath, [await program()], { stdio: ["pipe", "pipe", "inherit"] });
+  const before = readdirSync(folder);
+  await once(running.stdout, "data");
+  write("packages/tool/words.ts", 'export const two: string = "two";', 2000);
+  write("packages/tool/main.ts", late("two"), 2000);
   await program();
-  assert.ok(!existsSync(first));
+  running.stdin.end("now");
+  assert.equal(String((await once(running.stdout, "data"))[0]), "one");
+  for (const name of before) utimesSync(join(folder, name), 1000, 1000);
+  assert.deepEqual(new Set(before).difference(new Set(readdirSync(folder))), new Set());
+  write("package-lock.json", "{} ", 2000);
+  await program();
+  const after = readdirSync(folder);
+  assert.ok(before.some((name) => !after.includes(name)));
+
+  write("packages/tool/words.ts", 'export const two: string = "three";', 3000);
+  await program();
+  const { outputs } = JSON.parse(readFileSync(join(folder, "bundle.json"), "utf8")) as { outputs: string[] };
+  assert.notEqual(readdirSync(folder).length, outputs.length + 1);
+  prune(folder);
+  assert.deepEqual(readdirSync(folder).sort(), [...outputs, "bundle.json"].sort());
+});
+
+test("a package that is loaded only where it is needed becomes a file beside the bundle, with its licence", async () => {
+  write("package.json", '{ "type": "module" }', 1000);
+  mkdirSync(join(root, "node_modules/late"), { recursive: true });
+  write("node_modules/late/package.json", '{ "name": "late", "version": "1.2.3", "license": "MIT" }', 1000);
+  write("node_modules/late/index.js", 'exports.word = "late";', 1000);
+  write("node_modules/late/LICENSE.md", "Do what you like", 1000);
+  write(
+    "packages/tool/main.ts",
+    `import { createRequire } from "node:module";
+process.stdout.write(createRequire(import.meta.url)("late").word);`,
+    1000,
+  );
+  const file = await program();
+  rmSync(join(root, "node_modules"), { recursive: true });
+  assert.equal(output(file), "late");
+  assert.ok(existsSync(join(folder, "late-1.2.3.cjs")));
+  const licences = readFileSync(join(folder, "THIRD-PARTY-LICENSES.txt"), "utf8");
+  assert.equal(licences, "late 1.2.3 (MIT)\n\nDo what you like\n");
 });
 
 test("what cannot be bundled, or changes meanwhile, runs as it stands", async () => {

@@ -1,21 +1,15 @@
-import { fileURLToPath } from "node:url";
 import type { ImageMapping } from "@dray/kubelet";
 import { UsageError } from "./failure.ts";
+import { ourselves } from "./ourselves.ts";
 
 /** Images of well-known drivers, and the programs that we ship for them. */
 export function builtInImages(): ImageMapping[] {
-  const program = (specifier: string): string[] => [
-    process.execPath,
-    ...process.execArgv,
-    // A driver does little: a small young generation and no helper threads save 12 MiB in every one of them.
-    "--max-semi-space-size=1",
-    "--v8-pool-size=0",
-    fileURLToPath(import.meta.resolve(specifier)),
-  ];
+  // A driver does little: a small young generation and no helper threads save 12 MiB in every one of them.
+  const [command, args] = ourselves(["driver", "example"], ["--max-semi-space-size=1", "--v8-pool-size=0"]);
   return [
     {
       pattern: "registry.k8s.io/dra-example-driver/dra-example-driver:*",
-      command: program("@dray/driver-example/main"),
+      command: [command, ...args],
     },
   ];
 }

@@ -2,7 +2,11 @@ import { commandLine } from "./commands.ts";
 import { DrayCommand } from "./dray-command.ts";
 import { reportFailure } from "./failure.ts";
 import { guardOutput } from "./guard-output.ts";
+import { hideExperimentalWarnings } from "./warnings.ts";
 
+hideExperimentalWarnings();
+// The processes that we start are of the same bundle as this one, whatever a later build has put beside it.
+process.argv[1] = import.meta.filename;
 guardOutput(process);
 
 const program = commandLine();

@@ -2,9 +2,12 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import type { ClusterConfig, Layout } from "@dray/cluster";
 
-/** The command that runs `dray` with `args` as this process was run. */
-export function ourselves(args: readonly string[]): [command: string, args: string[]] {
-  return [process.execPath, [...process.execArgv, process.argv[1]!, ...args]];
+/** The command that runs `dray` with `args` as this process was run, on a Node with more `flags`. */
+export function ourselves(
+  args: readonly string[],
+  flags: readonly string[] = [],
+): [command: string, args: string[]] {
+  return [process.execPath, [...process.execArgv, ...flags, process.argv[1]!, ...args]];
 }
 
 /** Starts the process of all node agents. It lives as long as this one; its pods outlive both. */

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, relative } from "node:path";
+import { join, relative } from "node:path";
 import { createInterface, type Interface } from "node:readline/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { styleText } from "node:util";
@@ -9,6 +9,7 @@ import type { Client } from "@dray/client";
 import { layoutOf } from "@dray/cluster";
 import { connect } from "../connect.ts";
 import { type Step, tutorial } from "../demo/steps.ts";
+import { examplesFolder } from "../examples.ts";
 import { ourselves } from "../ourselves.ts";
 
 const nodes = 2;
@@ -118,12 +119,7 @@ function kubectlPath(folder: string): string {
 
 /** The tutorial's manifests, as a path that is short to read. */
 function manifests(): string {
-  for (let folder = import.meta.dirname; ; folder = dirname(folder)) {
-    const found = join(folder, "examples", "dra", "driver-install");
-    if (existsSync(found)) {
-      const short = relative(process.cwd(), found);
-      return short.startsWith("..") ? found : short;
-    }
-    if (folder === dirname(folder)) throw new Error("the folder examples/dra/driver-install is missing");
-  }
+  const found = join(examplesFolder(), "dra", "driver-install");
+  const short = relative(process.cwd(), found);
+  return short.startsWith("..") ? found : short;
 }

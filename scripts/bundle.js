@@ -1,0 +1,188 @@
+// A program of TypeScript as a few files of JavaScript: to load some 600 files is most of a start of `dray`. A clone runs
+// this bundle, made anew when a source has changed; npm gets the same one. Runs on Node >= 20.
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { createRequire } from "node:module";
+import { basename, dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** How long the files of an older bundle stay: a process that runs from it may load a part of it yet. */
+const keptMilliseconds = 24 * 60 * 60 * 1000;
+
+/** Says of what the newest bundle was made, and which files it is. */
+const recordOf = (folder) => join(folder, "bundle.json");
+/** Imports the newest bundle, whose own files are named by their contents: what runs goes on with what it began with. */
+const main = "main.js";
+
+/**
+ * The file to run for `source`, a path below `root`: its bundle in `folder`, or itself where none can be made. Neither
+ * leaves anything half written for others who do the same.
+ */
+export async function bundled(root, source, folder) {
+  try {
+    return await bundle(root, source, folder);
+  } catch {
+    return source;
+  }
+}
+
+/** Makes the bundle unless it is of the sources as they are now. */
+export async function bundle(root, source, folder) {
+  if (!isCurrent(root, folder)) await build(root, source, folder);
+  return join(folder, main);
+}
+
+/** Deletes what older bundles have left: not while they run. */
+export function prune(folder) {
+  forget(folder, Number.POSITIVE_INFINITY);
+}
+
+function isCurrent(root, folder) {
+  try {
+    const { inputs, outputs } = JSON.parse(readFileSync(recordOf(folder), "utf8"));
+    return (
+      outputs.every((name) => existsSync(join(folder, name))) &&
+      inputs.every(([file, size, changed]) => {
+        const now = statSync(resolve(root, file), { throwIfNoEntry: false });
+        return now?.size === size && now.mtimeMs === changed;
+      })
+    );
+  } catch {
+    // Whatever stands there is replaced.
+    return false;
+  }
+}
+
+async function build(root, source, folder) {
+  const { build } = await import("esbuild");
+  const began = Date.now();
+  const requires = lazyRequires();
+  const common = {
+    absWorkingDir: root,
+    outdir: folder,
+    bundle: true,
+    write: false,
+    metafile: true,
+    platform: "node",
+    target: "node24",
+    legalComments: "none",
+    logLevel: "silent",
+  };
+  const program = await build({
+    ...common,
+    entryPoints: { program: source },
+    entryNames: "[name]-[hash]",
+    format: "esm",
+    splitting: true,
+    conditions: ["dray-source"],
+    // What ws takes where it is there; we bring neither.
+    external: ["bufferutil", "utf-8-validate"],
+    plugins: [requires.plugin],
+  });
+  const loaded = await build({
+    ...common,
+    entryPoints: Object.fromEntries([...requires.found].map(([file, name]) => [file.slice(2, -4), name])),
+    outExtension: { ".js": ".cjs" },
+    format: "cjs",
+    // Only for services that we do not have (channelz); it is half of what gRPC brings.
+    external: ["@grpc/proto-loader"],
+  });
+  const files = [program, loaded].flatMap(({ metafile }) => Object.keys(metafile.inputs));
+  const inputs = filesBehind(files).map((file) => {
+    const { size, mtimeMs } = statSync(resolve(root, file));
+    if (mtimeMs >= began) throw new Error(`${file} has changed meanwhile`);
+    return [file, size, mtimeMs];
+  });
+  const [entry] = Object.entries(program.metafile.outputs).find(
+    ([, { entryPoint }]) => entryPoint !== undefined && resolve(root, entryPoint) === source,
+  );
+  const outputs = [
+    ...[...program.outputFiles, ...loaded.outputFiles].map(({ path, contents }) => [
+      basename(path),
+      contents,
+    ]),
+    ["THIRD-PARTY-LICENSES.txt", licences(root, files)],
+    // The last one to be written: what it imports is there by then.
+    [main, `import "./${basename(entry)}";\n`],
+  ];
+  mkdirSync(folder, { recursive: true });
+  for (const [name, contents] of outputs) replace(join(folder, name), contents);
+  replace(recordOf(folder), JSON.stringify({ outputs: outputs.map(([name]) => name), inputs }));
+  forget(folder, began - keptMilliseconds);
+}
+
+/**
+ * `createRequire(import.meta.url)("name")` is how our sources load a package that is large and rarely needed, without
+ * waiting. Each such package becomes a file of its own beside the bundle.
+ */
+function lazyRequires() {
+  const found = new Map();
+  const call = /createRequire\(import\.meta\.url\)\("([^"]+)"\)/g;
+  const setup = (build) => {
+    build.onLoad({ filter: /\.ts$/ }, ({ path }) => {
+      const text = readFileSync(path, "utf8");
+      if (text.search(call) === -1) return undefined;
+      const contents = text.replaceAll(call, (whole, name) => {
+        const { version } = createRequire(path)(`${name}/package.json`);
+        const file = `./${basename(name)}-${version}.cjs`;
+        found.set(file, name);
+        return whole.replace(name, file);
+      });
+      return { contents, loader: "ts" };
+    });
+  };
+  return { found, plugin: { name: "lazy requires", setup } };
+}
+
+/** The licences of the packages among `files`, as they ask of those who hand them on. */
+function licences(root, files) {
+  const folders = new Set(files.map((file) => /^node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0]));
+  folders.delete(undefined);
+  const texts = [...folders].sort().map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
+    const file = readdirSync(join(root, folder)).find((file) => /^licen[cs]e/i.test(file));
+    const text = file === undefined ? "" : `\n${readFileSync(join(root, folder, file), "utf8").trim()}\n`;
+    return `${name} ${version} (${license})\n${text}`;
+  });
+  return texts.join(`\n${"-".repeat(80)}\n\n`);
+}
+
+/** All files from which a bundle of `inputs` follows. */
+function filesBehind(inputs) {
+  // What is in node_modules follows from the lockfile, what a package's name means from its package.json.
+  const own = inputs.filter((file) => !file.startsWith("node_modules/"));
+  const packages = new Set(own.map((file) => /^(?:packages|drivers)\/[^/]+\//.exec(file)?.[0]));
+  packages.delete(undefined);
+  return [
+    "package-lock.json",
+    fileURLToPath(import.meta.url),
+    ...[...packages].map((path) => `${path}package.json`),
+    ...own,
+  ];
+}
+
+/** Deletes what belongs to no bundle but older ones, and was written before a time. */
+function forget(folder, before) {
+  const { outputs } = JSON.parse(readFileSync(recordOf(folder), "utf8"));
+  const newest = new Set([...outputs, basename(recordOf(folder))]);
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    const written = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+    if (!newest.has(name) && written < before) rmSync(path, { recursive: true, force: true });
+  }
+}
+
+/** Writes a file that others may be reading. */
+function replace(file, contents) {
+  const draft = join(dirname(file), `.${process.pid}`);
+  writeFileSync(draft, contents);
+  renameSync(draft, file);
+}
