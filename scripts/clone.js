@@ -2,19 +2,19 @@
 import { join } from "node:path";
 import { flagsOf } from "../packages/dray/bin/start.js";
 import { bundled } from "./bundle.js";
-import { repository, sourceFlags } from "./node24.js";
+import { node24, repository, sourceFlags } from "./node24.js";
 import { setup } from "./setup.js";
 
-/** Installs what is missing, and makes the bundle: flags of Node, and the file to run. */
+/** Installs what is missing, and makes the bundle. Gives what finds Node, flags for it, and the file to run. */
 export async function prepare() {
   setup();
   const dray = join(repository, "packages", "dray");
   const main = await bundled(repository, join(dray, "src", "main.ts"), join(dray, "dist"));
-  return [main.endsWith(".ts") ? sourceFlags : [], main];
+  return { node: node24, flags: main.endsWith(".ts") ? sourceFlags : [], main };
 }
 
 /** The arguments of Node for `dray` with these arguments. */
 export async function program(args) {
-  const [flags, main] = await prepare();
+  const { flags, main } = await prepare();
   return [...flags, ...flagsOf(args), main, ...args];
 }

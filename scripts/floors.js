@@ -4,7 +4,7 @@ import { join, relative } from "node:path";
 import { repository } from "./node24.js";
 
 const floors = [
-  ["@dray/files", "@dray/node"],
+  ["@dray/files"],
   ["@dray/api", "@dray/cdi", "@dray/rpc", "@dray/store", "@dray/streams"],
   ["@dray/cel", "@dray/client"],
   ["@dray/allocator", "@dray/apiserver", "@dray/driver", "@dray/kubelet"],

@@ -1,19 +1,20 @@
 // Installs what the lockfile names, where that is not installed. Runs on Node >= 20.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { newNode } from "../packages/dray/bin/start.js";
-
-const repository = dirname(dirname(fileURLToPath(import.meta.url)));
+import { isNewEnough } from "../packages/dray/bin/start.js";
+import { installedNode, repository } from "./node24.js";
 
 /** Makes `node_modules` match the lockfile; does nothing when it already does, whoever ran npm. */
 export function setup() {
-  if (isInstalled(repository) && hasNode()) return;
+  // A clone that was installed with a newer Node has none for an older one.
+  if (isInstalled(repository) && (isNewEnough || installedNode() !== undefined)) return;
   process.stderr.write("dray: installing dependencies (npm ci) ...\n");
   // Tools are needed, too, whatever NODE_ENV says.
   const npm = spawnSync("npm", ["ci", "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"], {
     cwd: repository,
+    env: environment(),
     stdio: ["ignore", 2, 2],
     shell: process.platform === "win32",
   });
@@ -21,6 +22,16 @@ export function setup() {
     process.stderr.write("dray: npm ci failed; the lines above say why\n");
     process.exit(1);
   }
+}
+
+/**
+ * `npm run` has put our own tools first on the PATH, among them the Node that npm is about to replace: on that npm would
+ * leave it out, as nobody has an older one.
+ */
+function environment() {
+  const path = (process.env.PATH ?? "").split(delimiter);
+  const tools = join(repository, "node_modules");
+  return { ...process.env, PATH: path.filter((folder) => !folder.startsWith(tools)).join(delimiter) };
 }
 
 /**
@@ -45,14 +56,5 @@ export function isInstalled(folder) {
 }
 
 const packagesOf = (file) => JSON.parse(readFileSync(file, "utf8")).packages;
-
-/** A clone that was installed with a newer Node has none for an older one. */
-function hasNode() {
-  try {
-    return newNode() !== undefined;
-  } catch {
-    return false;
-  }
-}
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) setup();
