@@ -1,5 +1,5 @@
-import { matchesNodeSelector, NodeSelectorError } from "@dray/api";
-import type { Node } from "@dray/api/core/v1";
+import { NodeSelectorError, type NodeTest, readNodeSelector } from "@dray/api";
+import type { Node, NodeSelector } from "@dray/api/core/v1";
 import type { Device, ResourceSlice } from "@dray/api/resource/v1";
 
 /** The whole attempt fails, whatever other nodes have. */
@@ -31,10 +31,18 @@ export function reachesDevice(slice: ResourceSlice, device: Device, node: Node, 
   return device.nodeSelector !== undefined && fits(device.nodeSelector, node, where);
 }
 
+/** Selectors of slices, which are not changed in place: each is read once for all nodes. */
+const readSelectors = new WeakMap<NodeSelector, NodeTest>();
+
 /** Whether a node is one of those selected. `where` begins the text of an error. Throws AllocationError. */
-function fits(selector: Parameters<typeof matchesNodeSelector>[0], node: Node, where: string): boolean {
+function fits(selector: NodeSelector, node: Node, where: string): boolean {
   try {
-    return matchesNodeSelector(selector, node);
+    let test = readSelectors.get(selector);
+    if (test === undefined) {
+      test = readNodeSelector(selector);
+      readSelectors.set(selector, test);
+    }
+    return test(node);
   } catch (error) {
     if (!(error instanceof NodeSelectorError)) throw error;
     throw new AllocationError(`${where}failed to parse node selector: ${error.message}`, { cause: error });

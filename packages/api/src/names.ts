@@ -99,6 +99,7 @@ export const dns1035Label: NameRule = (value) => {
 export const qualifiedName: NameRule = (value) => {
   // Nearly all are plain, and objects have many.
   if (value.length <= 63 && labelKeyForm.test(value)) return [];
+  if (isPlainPrefixed(value)) return [];
   const rule = `must consist of alphanumeric characters, '-', '_' or '.', and ${ends}`;
   const sample = ["MyName", "my.name", "123-abc"];
   const parts = value.split("/");
@@ -119,6 +120,13 @@ export const qualifiedName: NameRule = (value) => {
   if (!labelKeyForm.test(name)) problems.push(`name part ${examples(rule, labelKey, ...sample)}`);
   return problems;
 };
+
+/** What matches these forms has as many bytes as characters. */
+function isPlainPrefixed(key: string): boolean {
+  const slash = key.indexOf("/");
+  if (slash < 1 || slash > 253 || key.length - slash - 1 > 63) return false;
+  return labelKeyForm.test(key.slice(slash + 1)) && subdomainForm.test(key.slice(0, slash));
+}
 
 /** Value of a label: may be empty, at most 63 bytes. */
 export const isLabelValue: NameRule = (value) => {

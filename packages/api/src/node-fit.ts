@@ -1,12 +1,22 @@
-import type { Node, PodSpec, Taint, Toleration } from "./generated/core/v1.ts";
+import type { PodSpec, Taint, Toleration } from "./generated/core/v1.ts";
 import { matchLabels } from "./selectors/labels.ts";
-import { matchesNodeSelector } from "./selectors/node-selector.ts";
+import { type NodeTest, readLazily, type SelectableNode } from "./selectors/node-selector.ts";
 
-/** Whether `nodeSelector` and the required node affinity of a pod let it run on the node. */
-export function matchesNode(spec: PodSpec, node: Node): boolean {
-  if (!matchLabels(spec.nodeSelector, node.metadata.labels)) return false;
+/**
+ * Reads `nodeSelector` and the required node affinity of a pod: whether they let it run on a node. A malformed term of
+ * the affinity matches nothing and is no error: scheduler, kubelet and DaemonSet controller go on with the others.
+ * Upstream: k8s.io/component-helpers/scheduling/corev1/nodeaffinity, RequiredNodeAffinity.
+ */
+export function readNodeAffinity(spec: Pick<PodSpec, "nodeSelector" | "affinity">): NodeTest {
   const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
-  return required === undefined || matchesNodeSelector(required, node);
+  const affinity = required ? readLazily(required) : undefined;
+  return (node) =>
+    matchLabels(spec.nodeSelector, node.metadata.labels) && (affinity === undefined || affinity(node));
+}
+
+/** `readNodeAffinity` for one node. */
+export function matchesNode(spec: Pick<PodSpec, "nodeSelector" | "affinity">, node: SelectableNode): boolean {
+  return readNodeAffinity(spec)(node);
 }
 
 /** The taints with one of these effects that nothing tolerates. */

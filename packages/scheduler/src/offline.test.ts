@@ -233,3 +233,46 @@ test("nodes that the pod's affinity does not name count among those that refused
     "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) didn't satisfy plugin(s) [NodeAffinity].",
   );
 });
+
+test("a malformed term of an affinity matches no node, and the pod goes by the others", async () => {
+  const term = (values: string[]): object => ({
+    matchExpressions: [{ key: "cores", operator: "Gt", values }],
+  });
+  const affinity = (...nodeSelectorTerms: object[]): object => ({
+    nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } },
+  });
+  const big = node("big");
+  const scheduler = offline([
+    node("small"),
+    { ...big, metadata: { ...big.metadata, labels: { cores: "8" } } } as KubeObject,
+  ]);
+  const outcome = await scheduler.schedule(
+    pod("p", "1", { affinity: affinity(term(["many"]), term(["4"])) }),
+  );
+  assert.deepEqual(outcome, { type: "placed", node: "big" });
+  const refused = await scheduler.schedule(pod("q", "1", { affinity: affinity(term(["many"])) }));
+  assert.equal(
+    refused.type === "refused" && refused.message,
+    "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector.",
+  );
+});
+
+test("all requirements on the name of a node hold together", async () => {
+  const named = (...lists: string[][]): object => ({
+    nodeAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: {
+        nodeSelectorTerms: [
+          { matchFields: lists.map((values) => ({ key: "metadata.name", operator: "In", values })) },
+        ],
+      },
+    },
+  });
+  const scheduler = offline([node("a"), node("b")]);
+  const outcome = await scheduler.schedule(pod("p", "1", { affinity: named(["b"], ["b"]) }));
+  assert.deepEqual(outcome, { type: "placed", node: "b" });
+  const refused = await scheduler.schedule(pod("q", "1", { affinity: named(["a"], ["b"]) }));
+  assert.equal(
+    refused.type === "refused" && refused.message,
+    "0/2 nodes are available: pod affinity terms conflict.",
+  );
+});

@@ -13,7 +13,9 @@ export {
 } from "./labels.ts";
 export {
   matchesNodeSelector,
-  matchesNodeSelectorTerm,
   NodeSelectorError,
+  type NodeTest,
+  readNodePreferences,
+  readNodeSelector,
   type SelectableNode,
 } from "./node-selector.ts";

@@ -35,7 +35,8 @@ function integerOf(text: string): bigint | undefined {
   return value >= -(2n ** 63n) && value < 2n ** 63n ? value : undefined;
 }
 
-function holds(requirement: LabelRequirement, labels: Labels): boolean {
+/** Whether labels meet a requirement. */
+export function holds(requirement: LabelRequirement, labels: Labels): boolean {
   const value = Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined;
   switch (requirement.operator) {
     case "=":
@@ -104,15 +105,29 @@ function checkKey(key: string, path = "<nil>"): void {
   }
 }
 
-/** Throws SelectorError for a requirement whose key, values or number of values are not legal. */
-function checked(requirement: LabelRequirement): LabelRequirement {
-  const { key, operator, values } = requirement;
-  const errors: string[] = [];
-  const report = (path: string, value: string, detail: string): void => {
-    errors.push(`${path}: Invalid value: ${value}: ${detail}`);
+/** What is wrong with the number of values. */
+const countProblems: Partial<Record<LabelOperator, (count: number) => string | undefined>> = {
+  in: (count) => (count === 0 ? "for 'in', 'notin' operators, values set can't be empty" : undefined),
+  notin: (count) => (count === 0 ? "for 'in', 'notin' operators, values set can't be empty" : undefined),
+  exists: (count) => (count === 0 ? undefined : "values set must be empty for exists and does not exist"),
+  "!": (count) => (count === 0 ? undefined : "values set must be empty for exists and does not exist"),
+  gt: (count) => (count === 1 ? undefined : "for 'Gt', 'Lt' operators, exactly one value is required"),
+  lt: (count) => (count === 1 ? undefined : "for 'Gt', 'Lt' operators, exactly one value is required"),
+};
+
+/**
+ * What is wrong with a requirement; `path` stands before the names of its fields.
+ * Upstream: k8s.io/apimachinery/pkg/labels/selector.go, NewRequirement.
+ */
+export function requirementProblems({ key, operator, values }: LabelRequirement, path = ""): string[] {
+  const problems: string[] = [];
+  const report = (field: string, value: string, detail: string): void => {
+    problems.push(`${path}${field}: Invalid value: ${value}: ${detail}`);
   };
-  const keyProblems = qualifiedName(key);
-  if (keyProblems.length > 0) report("key", quoted(key), keyProblems.join("; "));
+  const ofKey = qualifiedName(key);
+  if (ofKey.length > 0) report("key", quoted(key), ofKey.join("; "));
+  const ofCount = countProblems[operator]?.(values.length);
+  if (ofCount !== undefined) report("values", JSON.stringify(values), ofCount);
   if (operator === "gt" || operator === "lt") {
     values.forEach((value, index) => {
       if (integerOf(value) === undefined) {
@@ -121,10 +136,22 @@ function checked(requirement: LabelRequirement): LabelRequirement {
     });
   }
   values.forEach((value, index) => {
-    const problems = isLabelValue(value);
-    if (problems.length > 0) report(`values[${index}][${key}]`, quoted(value), problems.join("; "));
+    const ofValue = isLabelValue(value);
+    if (ofValue.length > 0) report(`values[${index}][${key}]`, quoted(value), ofValue.join("; "));
   });
-  if (errors.length > 0) throw new SelectorError(errors.length === 1 ? errors[0] : `[${errors.join(", ")}]`);
+  return problems;
+}
+
+/** Several problems as one text. Upstream: k8s.io/apimachinery/pkg/util/errors, Aggregate: each text once. */
+export function aggregateText(problems: readonly string[]): string {
+  const all = [...new Set(problems)];
+  return all.length === 1 ? all[0]! : `[${all.join(", ")}]`;
+}
+
+/** Throws SelectorError for a requirement whose key, values or number of values are not legal. */
+function checked(requirement: LabelRequirement): LabelRequirement {
+  const problems = requirementProblems(requirement);
+  if (problems.length > 0) throw new SelectorError(aggregateText(problems));
   return requirement;
 }
 
@@ -287,7 +314,7 @@ export function matchLabels(selector: Labels | undefined, labels: Labels | undef
 }
 
 /** What operators of the two object forms (LabelSelector, NodeSelectorTerm) mean in the query's form. */
-const objectOperators: ReadonlyMap<string, LabelOperator> = new Map([
+export const objectOperators: ReadonlyMap<string, LabelOperator> = new Map([
   ["In", "in"],
   ["NotIn", "notin"],
   ["Exists", "exists"],
@@ -305,26 +332,7 @@ export function requirementOf(
   if (operator === undefined) {
     throw new SelectorError(`${quoted(requirement.operator)} is not a valid label selector operator`);
   }
-  const values = requirement.values ?? [];
-  const count = operator === "in" || operator === "notin" ? values.length > 0 : true;
-  if (!count) {
-    throw new SelectorError(
-      "values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty",
-    );
-  }
-  if ((operator === "exists" || operator === "!") && values.length > 0) {
-    const list = JSON.stringify(values);
-    throw new SelectorError(
-      `values: Invalid value: ${list}: values set must be empty for exists and does not exist`,
-    );
-  }
-  if ((operator === "gt" || operator === "lt") && values.length !== 1) {
-    const list = JSON.stringify(values);
-    throw new SelectorError(
-      `values: Invalid value: ${list}: for 'Gt', 'Lt' operators, exactly one value is required`,
-    );
-  }
-  return checked({ key: requirement.key, operator, values });
+  return checked({ key: requirement.key, operator, values: requirement.values ?? [] });
 }
 
 /**

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Node, Pod, PodSpec } from "@dray/api/core/v1";
+import type { Node, NodeSelectorTerm, Pod, PodSpec } from "@dray/api/core/v1";
 import { admit } from "./admission.ts";
 
 const node = {
@@ -34,12 +34,27 @@ test("overhead and sidecars count, and the message says by how much it does not 
   assert.equal(reason(spec), undefined);
   assert.deepEqual(admit(podOf({ ...spec, overhead: { memory: "1Mi" } }), node, []), {
     reason: "OutOfmemory",
-    message:
-      "Pod was rejected: Node didn't have enough resource: memory, requested: 8590983168, used: 0, capacity: 8589934592",
+    message: "Node didn't have enough resource: memory, requested: 8590983168, used: 0, capacity: 8589934592",
   });
 });
 
 test("no more pods than the node takes", () => {
   assert.equal(reason({}, [{}, {}]), undefined);
   assert.equal(reason({}, [{}, {}, {}]), "OutOfpods");
+});
+
+test("a node affinity that compares a label that is no number rejects the pod, and nothing throws", () => {
+  const affinity = (...terms: NodeSelectorTerm[]): Partial<PodSpec> => ({
+    affinity: {
+      nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms } },
+    },
+  });
+  const greater = (key: string, value: string): NodeSelectorTerm => ({
+    matchExpressions: [{ key, operator: "Gt", values: [value] }],
+  });
+  assert.equal(reason(affinity(greater("cores", "4"))), undefined);
+  assert.equal(reason(affinity(greater("model", "4"))), "NodeAffinity");
+  assert.equal(reason(affinity(greater("cores", "many"))), "NodeAffinity");
+  assert.equal(reason(affinity(greater("model", "4"), greater("cores", "4"))), undefined);
+  assert.equal(reason({ nodeSelector: { zone: "b" } }), "NodeAffinity");
 });

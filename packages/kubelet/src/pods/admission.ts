@@ -1,5 +1,5 @@
-import { Quantity } from "@dray/api";
-import type { Node, NodeSelectorRequirement, NodeSelectorTerm, Pod } from "@dray/api/core/v1";
+import { matchesNode, Quantity } from "@dray/api";
+import type { Node, Pod } from "@dray/api/core/v1";
 import { podRequests } from "@dray/api/pod";
 
 export interface Refusal {
@@ -12,7 +12,7 @@ export interface Refusal {
  * looked before; this catches pods that were bound by hand, or on old knowledge.
  */
 export function admit(pod: Pod, node: Node, others: readonly Pod[]): Refusal | undefined {
-  if (!matchesNode(pod, node))
+  if (!matchesNode(pod.spec, node))
     return {
       reason: "NodeAffinity",
       message: "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector",
@@ -46,45 +46,4 @@ function outOf(name: string, requested: Quantity, used: Quantity, capacity: Quan
       `Node didn't have enough resource: ${name}, requested: ${amount(requested)}, ` +
       `used: ${amount(used)}, capacity: ${amount(capacity)}`,
   };
-}
-
-function matchesNode(pod: Pod, node: Node): boolean {
-  const labels = node.metadata.labels ?? {};
-  for (const [key, value] of Object.entries(pod.spec.nodeSelector ?? {}))
-    if (labels[key] !== value) return false;
-  const required = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
-  if (required === undefined) return true;
-  return required.nodeSelectorTerms.some((term) => matchesTerm(term, labels, node.metadata.name));
-}
-
-function matchesTerm(
-  { matchExpressions = [], matchFields = [] }: NodeSelectorTerm,
-  labels: Readonly<Record<string, string>>,
-  name: string,
-): boolean {
-  if (matchExpressions.length === 0 && matchFields.length === 0) return false;
-  return (
-    matchExpressions.every((one) =>
-      matches(one, Object.hasOwn(labels, one.key) ? labels[one.key] : undefined),
-    ) && matchFields.every((one) => matches(one, one.key === "metadata.name" ? name : undefined))
-  );
-}
-
-function matches({ operator, values = [] }: NodeSelectorRequirement, value: string | undefined): boolean {
-  switch (operator) {
-    case "In":
-      return value !== undefined && values.includes(value);
-    case "NotIn":
-      return value === undefined || !values.includes(value);
-    case "Exists":
-      return value !== undefined;
-    case "DoesNotExist":
-      return value === undefined;
-    case "Gt":
-      return value !== undefined && BigInt(value) > BigInt(values[0] ?? "0");
-    case "Lt":
-      return value !== undefined && BigInt(value) < BigInt(values[0] ?? "0");
-    default:
-      return false;
-  }
 }

@@ -1,6 +1,6 @@
 /** Plugins that look at one node and one pod only. */
 
-import { matchesNode, matchesNodeSelectorTerm, untolerated } from "@dray/api";
+import { type NodeTest, readNodeAffinity, readNodePreferences, untolerated } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import { sidecarsOf } from "@dray/api/pod";
 import { normalizeByHighest, type Plugin, type Rejection } from "../framework.ts";
@@ -50,36 +50,51 @@ export const taintToleration: Plugin = {
   mayHelp: (_pod, event) => event.kind === "node" || event.kind === "own-pod",
 };
 
-/** Node names that the pod's affinity allows by `metadata.name`, when every term names some. */
+/**
+ * Node names that the pod's affinity allows by `metadata.name`, when every term names some: all of its requirements
+ * hold together. Upstream: nodeaffinity/node_affinity.go, PreFilter.
+ */
 function namedNodes(pod: Pod): Set<string> | undefined {
   const terms =
     pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
   if (terms.length === 0) return undefined;
   const names = new Set<string>();
   for (const term of terms) {
-    const field = term.matchFields?.find((f) => f.key === "metadata.name" && f.operator === "In");
-    if (field === undefined) return undefined;
-    for (const value of field.values ?? []) names.add(value);
+    const fields = (term.matchFields ?? []).filter((f) => f.key === "metadata.name" && f.operator === "In");
+    if (fields.length === 0) return undefined;
+    const sets = fields.map(({ values }) => new Set(values));
+    for (const name of sets.reduce((both, other) => both.intersection(other))) names.add(name);
   }
   return names;
+}
+
+/** What one attempt reads once. */
+interface NodeAffinityState {
+  readonly required: NodeTest;
+  preferred?: ReturnType<typeof readNodePreferences>;
 }
 
 export const nodeAffinity: Plugin = {
   name: "NodeAffinity",
   weight: 2,
-  preFilter(_state, pod) {
+  preFilter(state, pod) {
+    state.set("NodeAffinity", { required: readNodeAffinity(pod.spec) } satisfies NodeAffinityState);
     const nodes = namedNodes(pod);
-    return nodes === undefined ? { type: "continue" } : { type: "continue", nodes };
+    if (nodes === undefined) return { type: "continue" };
+    if (nodes.size === 0)
+      return { type: "reject", rejection: rejection("NodeAffinity", "pod affinity terms conflict") };
+    return { type: "continue", nodes };
   },
-  filter(_state, pod, { node }) {
-    const fits = matchesNode(pod.spec, node);
+  filter(state, _pod, { node }) {
+    const fits = (state.get("NodeAffinity") as NodeAffinityState).required(node);
     return fits ? undefined : rejection("NodeAffinity", "node(s) didn't match Pod's node affinity/selector");
   },
-  score(_state, pod, { node }) {
-    const preferred = pod.spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
-    return preferred
-      .filter((term) => matchesNodeSelectorTerm(term.preference, node))
-      .reduce((sum, term) => sum + term.weight, 0);
+  score(state, pod, { node }) {
+    const own = state.get("NodeAffinity") as NodeAffinityState;
+    own.preferred ??= readNodePreferences(
+      pod.spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [],
+    );
+    return own.preferred(node);
   },
   normalize: (scores) => normalizeByHighest(scores),
   mayHelp: (_pod, event) => event.kind === "node" || event.kind === "own-pod",
