@@ -1,6 +1,7 @@
 export { cameEmpty, keepEmpty, noteEmpty, withEmpty } from "./codec/empty.ts";
 export * from "./errors.ts";
 export * from "./features.ts";
+export { humanDuration } from "./human-duration.ts";
 export * from "./names.ts";
 export * from "./node-fit.ts";
 export * from "./object.ts";

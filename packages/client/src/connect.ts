@@ -9,12 +9,16 @@ import type { ConnectionOptions } from "./transport.ts";
 
 const connectTimeout = 30_000;
 
-/** Connects, and finds out which protocol the server speaks. Rejects with `ConnectionError`. */
+/**
+ * Connects, and finds out which protocol the server speaks. Rejects with `ConnectionError`, at once when the signal is
+ * aborted.
+ */
 export async function connect(
   server: URL,
   options: ConnectionOptions,
   credentials: Credentials,
   clock: Clock,
+  signal: AbortSignal,
 ): Promise<Link> {
   if (server.protocol === "http:") return http1Link(server, {});
   const tls = await import("node:tls");
@@ -34,12 +38,16 @@ export async function connect(
   };
   const socket = tls.connect({ host, port, ALPNProtocols: ["h2", "http/1.1"], ...security });
   const cancel = clock.after(connectTimeout, () => socket.destroy(new Error("no answer within 30 s")));
+  const giveUp = (): void => void socket.destroy(new Error("the connection has been closed"));
+  signal.addEventListener("abort", giveUp, { once: true });
+  if (signal.aborted) giveUp();
   try {
     await once(socket, "secureConnect");
   } catch (error) {
     throw new ConnectionError(`cannot connect to ${server.origin}: ${text(error)}`, { cause: error });
   } finally {
     cancel();
+    signal.removeEventListener("abort", giveUp);
   }
   socket.setNoDelay(true);
   socket.setKeepAlive(true, pingInterval);

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type Socket } from "node:net";
 import { test } from "node:test";
 import { StatusError } from "@dray/api";
 import { ConfigMap, Pod } from "@dray/api/core/v1";
-import { type Clock, ConnectionError, createClient, httpsTransport } from "@dray/client";
+import { type Clock, ConnectionError, createClient, httpsTransport, systemClock } from "@dray/client";
 import { type Answer, sendJSON, type TestServer, testServer } from "./test-server.ts";
 
 const configMap = (name: string, more = {}): object => ({
@@ -350,4 +352,28 @@ test("a process that only follows a server outlives the server, until it closes 
   const code = await new Promise((resolve) => child.once("exit", resolve));
   await server.close();
   assert.deepEqual([code, output], [0, "connected\nstill here\n"]);
+});
+
+test("closing the transport gives up a connection to a server that does not answer", async () => {
+  const silent = createServer();
+  const accepted = once(silent, "connection");
+  await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+  const { port } = silent.address() as { port: number };
+  const client = createClient({
+    // A clock without the timeout, which would end the connection too.
+    transport: httpsTransport({
+      server: `https://127.0.0.1:${port}`,
+      clock: { ...systemClock, after: () => () => {} },
+    }),
+    userAgent: "test/1",
+  });
+  const got = client.resource(Pod).get({ namespace: "default", name: "n" });
+  const refused = assert.rejects(got, ConnectionError);
+  const [socket] = (await accepted) as [Socket];
+  socket.resume();
+  const ended = once(socket, "close");
+  client.close();
+  await ended;
+  await refused;
+  silent.close();
 });

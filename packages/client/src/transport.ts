@@ -42,7 +42,7 @@ export function httpsTransport(options: ConnectionOptions & { readonly clock?: C
     (options.tokenFile === undefined ? undefined : tokenFileSource(options.tokenFile, clock));
   const fixed: Credentials = pick(options);
   let link: { readonly key: string | undefined; readonly made: Promise<Link> } | undefined;
-  let closed = false;
+  const closing = new AbortController();
   /** Holds the process between two connections, as the connections themselves do. */
   let keeper: NodeJS.Timeout | undefined;
 
@@ -55,18 +55,19 @@ export function httpsTransport(options: ConnectionOptions & { readonly clock?: C
 
   async function connected(credentials: Credentials): Promise<Link> {
     for (;;) {
-      if (closed) throw new ConnectionError(`the connection to ${options.server} has been closed`);
+      if (closing.signal.aborted)
+        throw new ConnectionError(`the connection to ${options.server} has been closed`);
       if (link !== undefined && link.key !== credentials.key) {
         close(link);
         link = undefined;
       }
-      link ??= { key: credentials.key, made: connect(server, options, credentials, clock) };
+      link ??= { key: credentials.key, made: connect(server, options, credentials, clock, closing.signal) };
       const current = link;
       const made = await current.made.catch((error) => {
         if (link === current) link = undefined;
         throw error;
       });
-      if (closed) made.close();
+      if (closing.signal.aborted) made.close();
       else keeper ??= setInterval(() => {}, longestInterval);
       if (made.usable) return made;
       if (link === current) link = undefined;
@@ -107,7 +108,7 @@ export function httpsTransport(options: ConnectionOptions & { readonly clock?: C
       return response(request, answer);
     },
     close() {
-      closed = true;
+      closing.abort();
       clearInterval(keeper);
       close(link);
     },

@@ -1,7 +1,8 @@
+import type { AgentsLife } from "./agents.ts";
 import { type AgentsRecord, type ProcessEnd, processRecord, writeProcessFile } from "./process.ts";
 
 /** Keeps the file that names the process of the node agents, with how often it was started again and why. */
-export class AgentsFile {
+export class AgentsFile implements AgentsLife {
   readonly #path: string;
   #record: AgentsRecord | undefined;
 
@@ -16,6 +17,10 @@ export class AgentsFile {
       restarts: before === undefined ? 0 : before.restarts + 1,
       ...(before?.lastEnd && { lastEnd: before.lastEnd }),
     });
+  }
+
+  ready(): void {
+    if (this.#record !== undefined) this.#write({ ...this.#record, phase: "ready" });
   }
 
   ended(code: number | null, signal: string | null): void {

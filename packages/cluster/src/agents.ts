@@ -36,25 +36,29 @@ interface Waiting {
   resolve(): void;
 }
 
+/** What becomes of the process. */
+export interface AgentsLife {
+  started(pid: number): void;
+  /** All nodes have registered. */
+  ready(): void;
+  /** It ended by itself. */
+  ended(code: number | null, signal: string | null): void;
+}
+
 /** The process of all node agents: started again when it fails, until it is told to stop. */
 export class AgentsProcess {
   readonly #start: () => ChildProcess;
   readonly #log: Log;
-  readonly #ended: (code: number | null, signal: string | null) => void;
+  readonly #record: AgentsLife;
   #process: ChildProcess | undefined;
   #nodes: readonly NodeFiles[] | undefined;
   #waiting: Waiting[] = [];
   #stopping = false;
 
-  /** `ended` is called each time that the process ends by itself. */
-  constructor(
-    start: () => ChildProcess,
-    log: Log,
-    ended: (code: number | null, signal: string | null) => void = () => {},
-  ) {
+  constructor(start: () => ChildProcess, log: Log, record: AgentsLife) {
     this.#start = start;
     this.#log = log;
-    this.#ended = ended;
+    this.#record = record;
   }
 
   /** Starts the process, which only loads its code until it is to run nodes. */
@@ -87,16 +91,13 @@ export class AgentsProcess {
   #spawn(): void {
     const child = this.#start();
     this.#process = child;
+    if (child.pid !== undefined) this.#keep(() => this.#record.started(child.pid!));
     child.on("message", (report: AgentsReport) => this.#hear(report));
     child.on("error", (error) => this.#log.error({ err: error }, "the node agents cannot be started"));
     child.once("exit", (code, signal) => {
       if (this.#stopping) return;
       this.#log.error({ code, signal }, "the process of the node agents ended: starting it again");
-      try {
-        this.#ended(code, signal);
-      } catch (error) {
-        this.#log.warn({ error }, "the end of the node agents could not be recorded");
-      }
+      this.#keep(() => this.#record.ended(code, signal));
       setTimeout(() => {
         if (!this.#stopping) this.#spawn();
       }, restartDelay);
@@ -105,10 +106,23 @@ export class AgentsProcess {
   }
 
   #hear({ running }: AgentsReport): void {
+    if (this.#nodes?.every(({ name }) => running.includes(name))) this.#keep(() => this.#record.ready());
     const isMet = ({ names }: Waiting): boolean =>
       names.size === running.length && running.every((name) => names.has(name));
     for (const waiting of this.#waiting) if (isMet(waiting)) waiting.resolve();
     this.#waiting = this.#waiting.filter((waiting) => !isMet(waiting));
+  }
+
+  /**
+   * The disk may be full: the agents go on, and end with this process. Only agents whose control plane is killed before
+   * them would not be found.
+   */
+  #keep(change: () => void): void {
+    try {
+      change();
+    } catch (error) {
+      this.#log.warn({ error }, "the state of the node agents could not be recorded");
+    }
   }
 
   #tell(order: AgentsOrder): void {

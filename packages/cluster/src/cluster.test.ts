@@ -179,11 +179,14 @@ test("the file of the agents says how often they were started again, and how the
   assert.equal(read(), undefined, "nothing had started");
   file.started(process.pid);
   assert.deepEqual([read()?.pid, read()?.restarts, read()?.lastEnd], [process.pid, 0, undefined]);
+  assert.equal(read()?.phase, undefined);
+  file.ready();
+  assert.equal(read()?.phase, "ready");
   file.ended(null, "SIGKILL");
   assert.deepEqual([read()?.ended, read()?.lastEnd?.signal], [true, "SIGKILL"]);
   file.started(process.pid);
-  const { restarts, lastEnd, ended } = read()!;
-  assert.deepEqual([restarts, lastEnd?.signal, ended], [1, "SIGKILL", undefined]);
+  const { restarts, lastEnd, ended, phase } = read()!;
+  assert.deepEqual([restarts, lastEnd?.signal, ended, phase], [1, "SIGKILL", undefined, undefined]);
 });
 
 test("a store is sqlite:PATH, etcd:URL or memory, and means the same from any folder", () => {

@@ -64,12 +64,7 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
   const nodes = nodeFiles(layout, config.nodes);
   for (const { rootDir } of nodes) mkdirSync(rootDir, { recursive: true, mode: 0o755 });
   // The agents load their code while the control plane starts.
-  const file = new AgentsFile(layout.agentsFile);
-  const agents = new AgentsProcess(
-    () => startAgents(options, file),
-    log,
-    (code, signal) => file.ended(code, signal),
-  );
+  const agents = new AgentsProcess(() => options.startAgents(), log, new AgentsFile(layout.agentsFile));
   if (nodes.length > 0) agents.prepare();
   let controlPlane: ControlPlane | undefined;
   const stop = async (): Promise<void> => {
@@ -130,18 +125,6 @@ function nodeFiles(layout: Layout, names: readonly string[]): NodeFiles[] {
     tlsCertFile: join(layout.pki, `node-${name}-server.crt`),
     tlsPrivateKeyFile: join(layout.pki, `node-${name}-server.key`),
   }));
-}
-
-/** Starts the agents, and records which process they are: it may outlive this one. */
-function startAgents({ log, startAgents: start }: LocalClusterOptions, file: AgentsFile): ChildProcess {
-  const child = start();
-  try {
-    if (child.pid !== undefined) file.started(child.pid);
-  } catch (error) {
-    // They end with this process. Only one that is killed together with us would not be found.
-    log.warn({ error }, "the process of the node agents could not be recorded");
-  }
-  return child;
 }
 
 /** Ends agents that outlived the process which had started them; their pods go on. */

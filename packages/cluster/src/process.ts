@@ -15,6 +15,8 @@ export interface ProcessId {
 export interface ProcessRecord extends ProcessId {
   /** RFC 3339. */
   readonly startedAt: string;
+  /** How far the process of a cluster has come; absent: it starts. */
+  readonly phase?: "ready" | "stopping";
 }
 
 /** How a process ended. */
@@ -123,6 +125,17 @@ export function claimProcessFile(path: string): ProcessRecord | undefined {
   } finally {
     rmSync(mine, { force: true });
   }
+}
+
+/** Records in the file of this process how far it has come. */
+export function recordPhase(path: string, phase: "ready" | "stopping"): void {
+  const file = readProcessFile(path);
+  if (file?.record.pid === process.pid) writeProcessFile(path, { ...file.record, phase });
+}
+
+/** True for the process of an earlier boot of the machine. */
+export function isOfEarlierBoot(id: ProcessId): boolean {
+  return id.bootId !== undefined && id.bootId !== bootId();
 }
 
 const heartbeatInterval = 2_000;

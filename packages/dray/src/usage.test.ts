@@ -133,11 +133,8 @@ test("without a cluster status exits with 1, down with 0, and both say so", asyn
     assert.equal(text.code, 1);
     assert.match(text.stdout, /there is no cluster in .*none: `dray up` makes one/);
     assert.equal(json.code, 1);
-    assert.deepEqual(JSON.parse(json.stdout), {
-      name: "dray",
-      running: false,
-      dataDir: join(folder, "none"),
-    });
+    const { name, state, running, dataDir } = JSON.parse(json.stdout) as Record<string, unknown>;
+    assert.deepEqual([name, state, running, dataDir], ["dray", "none", false, join(folder, "none")]);
     assert.equal(kubeconfig.code, 1);
     assert.match(kubeconfig.stderr, /there is no cluster/);
     assert.equal(down.code, 0);

@@ -14,7 +14,7 @@ import * as resource from "./resource.ts";
 import * as storage from "./storage.ts";
 import * as workloads from "./workloads.ts";
 
-export { ageText, durationText } from "./age.ts";
+export { ageText } from "./age.ts";
 export type { Cell, Column } from "./column.ts";
 
 /** A kind as its columns are looked up by; the version does not matter. */

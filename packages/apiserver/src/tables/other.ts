@@ -1,4 +1,4 @@
-import type { KubeObject } from "@dray/api";
+import { humanDuration, type KubeObject } from "@dray/api";
 import type { CertificateSigningRequest } from "@dray/api/certificates/v1";
 import type { Lease } from "@dray/api/coordination/v1";
 import type { ComponentStatus } from "@dray/api/core/v1";
@@ -7,7 +7,7 @@ import type { PodDisruptionBudget } from "@dray/api/policy/v1";
 import type { ClusterRoleBinding, RoleBinding } from "@dray/api/rbac/v1";
 import type { PriorityClass } from "@dray/api/scheduling/v1";
 import type { CSINode, StorageClass } from "@dray/api/storage/v1";
-import { ageText, durationText } from "./age.ts";
+import { ageText } from "./age.ts";
 import { column, columns, counts, none, type Printer, wide } from "./column.ts";
 
 /** Kinds that show nothing but a name and an age. */
@@ -135,7 +135,7 @@ export const signingRequests: Printer<CertificateSigningRequest> = {
     request.spec?.username ?? "",
     request.spec?.expirationSeconds === undefined
       ? none
-      : durationText(request.spec.expirationSeconds * 1000),
+      : humanDuration(request.spec.expirationSeconds * 1000),
     signingState(request),
   ],
 };

@@ -1,7 +1,8 @@
+import { humanDuration } from "@dray/api";
 import type { ContainerStatus, Pod } from "@dray/api/core/v1";
 import type { TableRowCondition } from "@dray/api/meta/v1";
 import { isPodTerminal, isSidecar } from "@dray/api/pod";
-import { ageText, durationText } from "./age.ts";
+import { ageText } from "./age.ts";
 import { columns, none, type Printer, wide } from "./column.ts";
 
 /** How often containers restarted, and when one last ended. */
@@ -17,7 +18,7 @@ class Restarts {
 
   text(now: number): string {
     if (this.count === 0 || this.last === 0) return String(this.count);
-    return `${this.count} (${durationText(now - this.last)} ago)`;
+    return `${this.count} (${humanDuration(now - this.last)} ago)`;
   }
 }
 

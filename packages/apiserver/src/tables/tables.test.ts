@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { KubeObject } from "@dray/api";
-import { durationText, makeTable, rowCells, tableColumns } from "./index.ts";
+import { humanDuration, type KubeObject } from "@dray/api";
+import { makeTable, rowCells, tableColumns } from "./index.ts";
 
 const now = Date.parse("2026-01-02T00:00:00Z");
 const ago = (seconds: number): string => new Date(now - seconds * 1000).toISOString().replace(".000", "");
@@ -270,7 +270,7 @@ test("ages have two or three digits", () => {
     [9 * 365 * day, "9y"],
   ];
   assert.deepEqual(
-    table.map(([seconds]) => durationText(seconds * 1000)),
+    table.map(([seconds]) => humanDuration(seconds * 1000)),
     table.map(([, text]) => text),
   );
 });

@@ -1,8 +1,9 @@
+import { humanDuration } from "@dray/api";
 import type { ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet } from "@dray/api/apps/v1";
 import type { Scale } from "@dray/api/autoscaling/v1";
 import type { CronJob, Job } from "@dray/api/batch/v1";
 import type { PodTemplate, PodTemplateSpec, ReplicationController } from "@dray/api/core/v1";
-import { ageText, durationText } from "./age.ts";
+import { ageText } from "./age.ts";
 import {
   type Cell,
   column,
@@ -145,7 +146,7 @@ function completions({ spec, status }: Job): string {
 function jobDuration({ status }: Job, now: number): string {
   if (!status?.startTime) return "";
   const end = status.completionTime ? Date.parse(status.completionTime) : now;
-  return durationText(end - Date.parse(status.startTime));
+  return humanDuration(end - Date.parse(status.startTime));
 }
 
 export const jobs: Printer<Job> = {

@@ -1,63 +1,33 @@
 import { existsSync } from "node:fs";
-import { Node } from "@dray/api/core/v1";
-import { contextName, readConfig, runningProcess } from "@dray/cluster";
-import { connect } from "../connect.ts";
+import { systemClock } from "@dray/client";
+import { runningProcess } from "@dray/cluster";
 import { printData } from "../output.ts";
-import { clusterSummary } from "../summary.ts";
+import { type ClusterStatus, clusterStatus } from "../status/cluster.ts";
+import { statusText } from "../status/print.ts";
 import { listOfOthers, noCluster, type TargetFlags, target } from "../target.ts";
+import { remark } from "../verbosity.ts";
 
-/** Prints how the cluster is. Its exit code is 0 only if it runs and all its nodes are ready. */
+/** Prints how the cluster is. Its exit code is 0 only if it runs and all of it is well. */
 export async function status(
   options: TargetFlags & { output?: "json" | "yaml" | "kubeconfig" },
 ): Promise<void> {
-  const { name, layout } = target(options);
-  const config = readConfig(layout);
+  const chosen = target(options);
+  const { layout } = chosen;
   if (options.output === "kubeconfig") {
     if (!existsSync(layout.kubeconfig)) throw noCluster(layout);
     process.stdout.write(`${layout.kubeconfig}\n`);
-    return;
-  }
-  const running = runningProcess(layout.processFile);
-  if (config === undefined || running === undefined) {
+    if (runningProcess(layout.processFile) !== undefined) return;
+    remark(`the cluster in ${layout.dataDir} does not run: \`dray up\` continues it\n`);
     process.exitCode = 1;
-    const state = config === undefined ? "there is no cluster" : "the cluster is stopped";
-    if (options.output !== undefined)
-      await printData({ name, running: false, dataDir: layout.dataDir }, options.output);
-    else
-      process.stdout.write(
-        `${state} in ${layout.dataDir}: \`dray up\` ${config ? "continues it" : "makes one"}\n${listOfOthers(options)}`,
-      );
     return;
   }
-  const { client, server } = await connect(
-    { kubeconfig: layout.kubeconfig, context: contextName(name) },
-    "dray-status",
-  );
-  try {
-    const { items } = await client.resource(Node).list();
-    const nodes = items.map((node) => ({
-      name: node.metadata.name,
-      ready: node.status?.conditions?.some((c) => c.type === "Ready" && c.status === "True") ?? false,
-    }));
-    if (nodes.some((node) => !node.ready)) process.exitCode = 1;
-    if (options.output !== undefined) {
-      const facts = {
-        name,
-        running: true,
-        pid: running.pid,
-        server,
-        kubernetesVersion: config.kubernetesVersion,
-        dataDir: layout.dataDir,
-        kubeconfig: layout.kubeconfig,
-        nodes,
-      };
-      return await printData(facts, options.output);
-    }
-    process.stdout.write(clusterSummary(layout, config, server));
-    for (const node of nodes.filter((node) => !node.ready))
-      process.stdout.write(`\nnode ${node.name} is not ready\n`);
-    process.stdout.write(listOfOthers(options));
-  } finally {
-    client.close();
-  }
+  const found = await clusterStatus(chosen);
+  if (found.state !== "running") process.exitCode = 1;
+  if (options.output !== undefined) return printData(found, options.output);
+  process.stdout.write(`${textOf(found)}${listOfOthers(options)}`);
+}
+
+function textOf(found: ClusterStatus): string {
+  if (found.state === "none") return `there is no cluster in ${found.dataDir}: \`dray up\` makes one\n`;
+  return statusText(found, systemClock.now());
 }

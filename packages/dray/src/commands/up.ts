@@ -13,6 +13,7 @@ import {
   nodeNames,
   prepareDataDir,
   readConfig,
+  recordPhase,
   removeProcessFile,
   runningProcess,
   startLocalCluster,
@@ -158,6 +159,7 @@ async function run(
       signal: stop.signal,
     });
     try {
+      recordPhase(layout.processFile, "ready");
       await ready({ config: cluster.config, url: cluster.url });
       const { kubernetesVersion, nodes } = cluster.config;
       log.info({ kubernetesVersion, url: cluster.url, nodes: nodes.length }, "the cluster is ready");
@@ -166,6 +168,7 @@ async function run(
       if (outputFile === undefined) say("\nStopping: the pods end, then the cluster.\n");
     } finally {
       log.info({}, "the cluster stops");
+      recordPhase(layout.processFile, "stopping");
       await cluster.stop();
       log.info({}, "the cluster has stopped");
     }

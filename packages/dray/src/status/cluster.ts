@@ -1,0 +1,145 @@
+import { existsSync } from "node:fs";
+import { StatusError } from "@dray/api";
+import { Node } from "@dray/api/core/v1";
+import { ResourceSlice } from "@dray/api/resource/v1";
+import { type Client, loadKubeconfig } from "@dray/client";
+import { type ClusterConfig, contextName, type Layout, readConfig } from "@dray/cluster";
+import { connect } from "../connect.ts";
+import type { Target } from "../target.ts";
+import { type DriverStatus, driverStatuses, type NodeStatus, nodeStatuses } from "./objects.ts";
+import { agentsStatus, controlPlaneStatus, type ProcessStatus } from "./processes.ts";
+
+/**
+ * none: there is no cluster. stopped: `dray down` or Ctrl-C stopped it. dead: its control plane ended in another way.
+ * unresponsive: its API server does not respond. degraded: it responds, but an agent or a node is not well.
+ */
+export type ClusterState =
+  | "none"
+  | "stopped"
+  | "dead"
+  | "starting"
+  | "stopping"
+  | "unresponsive"
+  | "degraded"
+  | "running";
+
+export interface ClusterStatus {
+  readonly name: string;
+  readonly state: ClusterState;
+  /** The control plane lives and responds. */
+  readonly running: boolean;
+  /** What is not well, one sentence each. */
+  readonly problems: readonly string[];
+  readonly dataDir: string;
+  readonly kubeconfig?: string;
+  readonly server?: string;
+  readonly kubernetesVersion?: string;
+  /** The folder of the log files. */
+  readonly logs?: string;
+  readonly processes: readonly ProcessStatus[];
+  readonly nodes: readonly NodeStatus[];
+  readonly drivers: readonly DriverStatus[];
+}
+
+/** How long the API server may take to answer. */
+const answerTimeout = 5_000;
+
+export async function clusterStatus({ name, layout }: Target): Promise<ClusterStatus> {
+  const { dataDir } = layout;
+  const config = readConfig(layout);
+  const none = { name, state: "none" as const, running: false, problems: [], dataDir };
+  const nothing = { processes: [], nodes: [], drivers: [] };
+  if (config === undefined) return { ...none, ...nothing };
+  const controlPlane = controlPlaneStatus(layout);
+  const agents = agentsStatus(layout, config, controlPlane);
+  const processes = [controlPlane, ...(agents ? [agents] : [])];
+  const known = {
+    ...none,
+    kubernetesVersion: config.kubernetesVersion,
+    ...(await access(layout, config.name)),
+    logs: layout.logs,
+    ...nothing,
+    processes,
+  };
+  if (controlPlane.state !== "running") {
+    return { ...known, state: controlPlane.state, problems: processProblems(processes) };
+  }
+  try {
+    const { server, nodes, drivers } = await objects(layout, config);
+    const problems = [...processProblems(processes), ...nodes.flatMap(nodeProblem)];
+    const state = problems.length === 0 ? "running" : "degraded";
+    return { ...known, state, running: true, server, nodes, drivers, problems };
+  } catch (error) {
+    const problem = `the API server does not respond: ${(error as Error).message}; see \`dray logs apiserver\``;
+    return { ...known, state: "unresponsive", problems: [problem, ...processProblems(processes)] };
+  }
+}
+
+/** Where the cluster is, as far as its kubeconfig tells: it is written before the API server listens. */
+async function access(layout: Layout, name: string): Promise<{ kubeconfig?: string; server?: string }> {
+  const kubeconfig = layout.kubeconfig;
+  if (!existsSync(kubeconfig)) return {};
+  try {
+    return {
+      kubeconfig,
+      server: (await loadKubeconfig({ file: kubeconfig, context: contextName(name) })).connection.server,
+    };
+  } catch {
+    // Damaged: the request that follows says so.
+    return { kubeconfig };
+  }
+}
+
+function processProblems(processes: readonly ProcessStatus[]): string[] {
+  return processes.flatMap(({ name, state, reason, log }) => {
+    const agents = name === "agents";
+    if (agents && state === "starting") return ["the node agents are starting"];
+    if (state !== "dead") return [];
+    const who = agents ? "node agents" : "control plane";
+    const next = agents ? ", and is started again" : "";
+    return [
+      `the process of the ${who} is dead: ${reason}${next}; see ${log}, and up.log beside it for what it printed`,
+    ];
+  });
+}
+
+function nodeProblem({ name, ready, reason, message }: NodeStatus): string[] {
+  return ready ? [] : [`node ${name} is not ready: ${reason}: ${message}`];
+}
+
+async function objects(
+  layout: Layout,
+  config: ClusterConfig,
+): Promise<{ server: string; nodes: NodeStatus[]; drivers: DriverStatus[] }> {
+  const { client, server } = await connect(
+    { kubeconfig: layout.kubeconfig, context: contextName(config.name) },
+    "dray-status",
+  );
+  const signal = AbortSignal.timeout(answerTimeout);
+  try {
+    const [nodes, slices] = await Promise.all([
+      client.resource(Node).list({}, { signal }),
+      allSlices(client, signal),
+    ]);
+    return {
+      server,
+      nodes: nodeStatuses(nodes.items, config.nodes),
+      drivers: driverStatuses(slices),
+    };
+  } catch (error) {
+    if (signal.aborted) throw new Error(`no answer within ${answerTimeout / 1000} s`, { cause: error });
+    throw error;
+  } finally {
+    client.close();
+  }
+}
+
+async function allSlices(client: Client, signal: AbortSignal): Promise<readonly ResourceSlice[]> {
+  try {
+    return (await client.resource(ResourceSlice).list({}, { signal })).items;
+  } catch (error) {
+    // The cluster was told not to serve them.
+    if (StatusError.is(error, "NotFound")) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,92 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import {
+  type AgentsRecord,
+  type ClusterConfig,
+  isOfEarlierBoot,
+  type Layout,
+  type ProcessEnd,
+  processMemory,
+  readProcessFile,
+} from "@dray/cluster";
+
+/** What a process of a cluster is, as far as the system and its file tell. */
+export interface ProcessStatus {
+  readonly name: "control-plane" | "agents";
+  readonly components: readonly string[];
+  readonly state: "starting" | "running" | "stopping" | "stopped" | "dead";
+  /** Of a process that lives. */
+  readonly pid?: number;
+  readonly startedAt?: string;
+  readonly memoryBytes?: number;
+  /** Of a dead process: when it ended or, if nobody saw that, when it last gave a sign of life. */
+  readonly deadSince?: string;
+  /** How a dead process ended, in words. */
+  readonly reason?: string;
+  /** How often the agents were started again since the cluster started, and how they last ended. */
+  readonly restarts?: number;
+  readonly lastEnd?: ProcessEnd;
+  readonly log: string;
+}
+
+/** Process of API server, scheduler and controllers. */
+export function controlPlaneStatus(layout: Layout): ProcessStatus {
+  const base = {
+    name: "control-plane" as const,
+    components: ["apiserver", "scheduler", "controller-manager"],
+    log: join(layout.logs, "control-plane.log"),
+  };
+  const file = readProcessFile(layout.processFile);
+  // A file that cannot be read was not written by a process that lives: those write it whole.
+  if (file === undefined) {
+    if (!existsSync(layout.processFile)) return { ...base, state: "stopped" };
+    return { ...base, state: "dead", reason: `${layout.processFile} is damaged` };
+  }
+  const { record, alive, lastSeen } = file;
+  if (!alive) {
+    const reason = isOfEarlierBoot(record) ? "the machine was started anew" : "it was killed, or failed";
+    return { ...base, state: "dead", deadSince: lastSeen.toISOString(), reason };
+  }
+  const state = record.phase === "ready" ? "running" : (record.phase ?? "starting");
+  return { ...base, state, ...living(record) };
+}
+
+/** Process of all node agents; undefined if the cluster has no nodes. */
+export function agentsStatus(
+  layout: Layout,
+  config: ClusterConfig,
+  controlPlane: ProcessStatus,
+): ProcessStatus | undefined {
+  if (config.nodes.length === 0) return undefined;
+  const base = {
+    name: "agents" as const,
+    components: config.nodes.map((node) => `kubelet/${node}`),
+    log: join(layout.logs, "agents.log"),
+  };
+  const file = readProcessFile<AgentsRecord>(layout.agentsFile);
+  if (file === undefined) {
+    return { ...base, state: controlPlane.state === "starting" ? "starting" : "stopped" };
+  }
+  const { record, alive } = file;
+  const { restarts, lastEnd } = record;
+  const history = { restarts, ...(lastEnd && { lastEnd }) };
+  if (record.ended && lastEnd !== undefined) {
+    const reason = `it ended with ${endText(lastEnd)}`;
+    return { ...base, state: "dead", deadSince: lastEnd.at, reason, ...history };
+  }
+  const state = record.phase === "ready" ? "running" : "starting";
+  if (alive) return { ...base, state, ...living(record), ...history };
+  // Agents whose control plane dies end by themselves, and nobody sees when.
+  if (controlPlane.state === "running")
+    return { ...base, state: "dead", reason: "it ended a moment ago", ...history };
+  return { ...base, state: "stopped", ...history };
+}
+
+export function endText({ code, signal }: ProcessEnd): string {
+  return signal === null ? `exit code ${code}` : `signal ${signal}`;
+}
+
+function living({ pid, startedAt }: { readonly pid: number; readonly startedAt: string }): object {
+  const memoryBytes = processMemory(pid);
+  return { pid, startedAt, ...(memoryBytes !== undefined && { memoryBytes }) };
+}
