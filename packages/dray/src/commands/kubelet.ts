@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { isAbsolute } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { AgentsOrder, AgentsReport, NodeFiles } from "@dray/cluster";
 import type { AgentOptions } from "../agents/node-agent.ts";
 import type { NodeAgents } from "../agents/node-agents.ts";
@@ -23,13 +24,24 @@ export interface KubeletOptions extends CommonOptions {
   readonly tlsPrivateKeyFile: readonly string[];
 }
 
+/** Milliseconds in which agents that leave their pods may tidy up. */
+const leaveTimeout = 500;
+
 /** Runs the agents of the nodes that the flags name until a signal comes. Their pods go on. */
 export async function kubelet(options: KubeletOptions): Promise<void> {
   const nodes = nodesOf(options);
   const agents = await createAgents(options);
   await agents.run(nodes);
   await endRequested();
-  await agents.stop(true);
+  await leave(agents);
+}
+
+/**
+ * Ends this process and lets the pods go on. What is under way is not waited for: it may hang on an API server that is
+ * gone, and the next agent does it again, as after a kill.
+ */
+async function leave(agents: NodeAgents): Promise<never> {
+  await Promise.race([agents.stop(true), sleep(leaveTimeout)]);
   process.exit(0);
 }
 
@@ -41,7 +53,8 @@ export async function nodeAgents(options: CommonOptions): Promise<void> {
   await Promise.race([parent.firstOrder, parent.leavePods.then(() => process.exit(0))]);
   parent.obey(agents);
   const leavePods = await Promise.race([endRequested().then(() => true), parent.leavePods]);
-  await agents.stop(leavePods);
+  if (leavePods) await leave(agents);
+  await agents.stop(false);
   process.exit(0);
 }
 

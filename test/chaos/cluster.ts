@@ -1,0 +1,125 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Client, createClient, createRestMapper, httpsTransport, loadKubeconfig } from "@dray/client";
+import { layoutOf, runningProcess } from "@dray/cluster";
+import { parseAllDocuments } from "yaml";
+import { dray, drayArguments, eventually, manifests } from "../harness.ts";
+
+/** A cluster as a person starts it, whose processes may be killed at any time. */
+export class ChaosCluster {
+  readonly folder = mkdtempSync(join(tmpdir(), "dray-chaos-"));
+  readonly layout = layoutOf(join(this.folder, "data"));
+  readonly nodes: readonly string[];
+  readonly #env = { ...process.env, HOME: this.folder, KUBECONFIG: join(this.folder, "kubeconfig") };
+  #client: Client | undefined;
+
+  constructor(nodes: number) {
+    this.nodes = Array.from({ length: nodes }, (_, i) => `worker-${i + 1}`);
+  }
+
+  get client(): Client {
+    if (this.#client === undefined) throw new Error("the cluster has not been started");
+    return this.#client;
+  }
+
+  /** Starts the cluster, or what of it has been killed. */
+  async up(): Promise<void> {
+    if (this.#client !== undefined && this.pid("control plane") !== undefined) return;
+    const flags = ["--data-dir", this.layout.dataDir, "--nodes", `${this.nodes.length}`];
+    const { code, stdout, stderr } = await dray(["up", "--detach", ...flags], this.#env);
+    if (code !== 0) throw new Error(`dray up ended with ${code}: ${stderr}${stdout}`);
+    if (this.#client !== undefined) return;
+    const { connection } = await loadKubeconfig({ file: this.layout.kubeconfig });
+    this.#client = createClient({ transport: httpsTransport(connection), userAgent: "chaos/1" });
+  }
+
+  /** Installs the example driver from its manifests. */
+  async installDriver(): Promise<void> {
+    const mapper = createRestMapper(this.client);
+    const objects = readdirSync(manifests)
+      .filter((name) => name.endsWith(".yaml"))
+      .flatMap((name) => parseAllDocuments(readFileSync(join(manifests, name), "utf8")))
+      .map((document) => document.toJS() as { kind: string; apiVersion: string; metadata: { name: string } });
+    for (const namespace of ["dra-tutorial", "chaos"])
+      await this.client.resource(await mapper.find({ group: "", version: "v1", kind: "Namespace" })).create({
+        apiVersion: "v1",
+        kind: "Namespace",
+        metadata: { name: namespace },
+      } as never);
+    for (const object of objects.filter(({ kind }) => kind !== "Namespace")) {
+      const [group, version] = object.apiVersion.includes("/")
+        ? object.apiVersion.split("/")
+        : ["", object.apiVersion];
+      const kind = await mapper.find({ group: group!, version: version!, kind: object.kind });
+      await this.client.resource(kind).create(object as never);
+    }
+  }
+
+  root(node: string): string {
+    return this.layout.nodeRoot(this.nodes.indexOf(node));
+  }
+
+  pid(part: "control plane" | "agents"): number | undefined {
+    const { processFile, agentsFile } = this.layout;
+    return runningProcess(part === "agents" ? agentsFile : processFile)?.pid;
+  }
+
+  /** Resident memory of a part in MiB; undefined while it does not run. */
+  memory(part: "control plane" | "agents"): number | undefined {
+    const pid = this.pid(part);
+    if (pid === undefined) return undefined;
+    try {
+      const kilobytes = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+      return kilobytes === undefined ? undefined : Math.round(Number(kilobytes) / 1024);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Every line of the logs that the processes of the cluster have kept. */
+  logLines(): string[] {
+    return readdirSync(this.layout.logs).flatMap((name) =>
+      readFileSync(join(this.layout.logs, name), "utf8").split("\n").filter(Boolean),
+    );
+  }
+
+  async answers(): Promise<void> {
+    await eventually(
+      "the API server answers",
+      async () => (await this.client.text("GET", "/readyz")) === "ok",
+      60,
+    );
+  }
+
+  startHostileDriver(node: string, seed: number, mode: "hostile" | "calm"): ChildProcess {
+    const file = join(import.meta.dirname, "hostile-driver.ts");
+    const conditions = drayArguments.filter((argument) => argument.startsWith("--"));
+    const child = spawn(
+      process.execPath,
+      [...conditions, file, this.root(node), node, this.layout.kubeconfig, `${seed}`, mode],
+      { stdio: ["ignore", "ignore", "ignore"] },
+    );
+    child.unref();
+    return child;
+  }
+
+  /** Ends all processes and keeps the data, the logs among it. */
+  async stop(): Promise<void> {
+    await dray(["down", "--data-dir", this.layout.dataDir], this.#env);
+  }
+
+  async down(): Promise<void> {
+    this.#client?.close();
+    const { code, stderr } = await dray(
+      ["down", "--data-dir", this.layout.dataDir, "--delete-data"],
+      this.#env,
+    );
+    if (code !== 0) throw new Error(`dray down ended with ${code}: ${stderr}`);
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,32 @@
+/** `npm run chaos -- [--minutes N] [--seed N] [--keep]`: a bad day for a cluster. See `runChaos`. */
+import { parseArgs } from "node:util";
+import { runChaos } from "./run.ts";
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: "string", default: "1" },
+    keep: { type: "boolean", default: false },
+    seed: { type: "string", default: String(Date.now() % 1_000_000) },
+  },
+});
+const numberOf = (name: "minutes" | "seed"): number => {
+  const value = Number(values[name]);
+  if (values[name] !== "" && Number.isFinite(value) && value >= 0) return value;
+  process.stderr.write(`chaos: --${name} ${JSON.stringify(values[name])}: must be a number\n`);
+  process.exit(2);
+};
+const [minutes, seed] = [numberOf("minutes"), numberOf("seed")];
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+
+print(`seed ${seed}, ${minutes} minutes`);
+const { wrong, counts, figures } = await runChaos({
+  seconds: minutes * 60,
+  seed,
+  keep: values.keep,
+  progress: print,
+});
+const rows = [...Object.entries(counts).sort(), ...figures];
+const width = Math.max(...rows.map(([name]) => name.length));
+for (const [name, value] of rows) print(`${name.padEnd(width)}  ${value}`);
+print(wrong.length === 0 ? "everything held" : `${wrong.length} things did not hold:\n${wrong.join("\n")}`);
+process.exit(wrong.length === 0 ? 0 : 1);
