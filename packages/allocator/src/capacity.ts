@@ -1,4 +1,4 @@
-import { Quantity } from "@dray/api";
+import { Quantity, quoted } from "@dray/api";
 import type {
   CapacityRequestPolicy,
   CapacityRequestPolicyRange,
@@ -62,10 +62,10 @@ export function capacityDemand(
       consumed = consumedBy(wanted, whole, policy, fractional);
     } catch (error) {
       if (!(error instanceof NotRepresentable)) throw error;
-      return { type: "error", message: `capacity ${JSON.stringify(key)}: ${error.message}` };
+      return { type: "error", message: `capacity ${quoted(key)}: ${error.message}` };
     }
     if (consumed.sign < 0) {
-      return { type: "error", message: `capacity ${JSON.stringify(key)}: capacity value is negative` };
+      return { type: "error", message: `capacity ${quoted(key)}: capacity value is negative` };
     }
     parts.push({ key, consumed, amount: consumed.nanoValue(), value: whole.nanoValue(), policy });
   }

@@ -1,11 +1,12 @@
 export { cameEmpty, keepEmpty, noteEmpty, withEmpty } from "./codec/empty.ts";
 export * from "./errors.ts";
 export * from "./features.ts";
+export { floatText } from "./float-text.ts";
 export { humanDuration } from "./human-duration.ts";
 export * from "./names.ts";
 export * from "./node-fit.ts";
 export * from "./object.ts";
 export { canonicalQuantity, Quantity, QuantityError, type QuantityFormat } from "./quantity.ts";
-export { quoted } from "./quoted.ts";
+export { goEscapes, quoted, quotedBytes, quotedTime } from "./quoted.ts";
 export * from "./selectors/index.ts";
 export { isSemanticVersion } from "./semver.ts";

@@ -1,4 +1,7 @@
-const escapes: Readonly<Record<string, string>> = {
+/** Texts in double quotes as Go prints them, in every message that upstream makes with `%q`. */
+
+/** What Go writes for characters that have an escape of their own. */
+export const goEscapes: Readonly<Record<string, string>> = {
   '"': '\\"',
   "\\": "\\\\",
   "\n": "\\n",
@@ -10,16 +13,59 @@ const escapes: Readonly<Record<string, string>> = {
   "\v": "\\v",
 };
 
-/** A text in double quotes as the API server's messages print it (Go's `%q`). */
+const plain = /^[ !#-[\]-~]*$/;
+/** What Go calls printable: letters, marks, numbers, punctuation, symbols, and of the blanks only U+0020. */
+const unprintable = /["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu;
+
+/** Upstream: Go's strconv.Quote. Half of a surrogate pair, which Go's texts cannot hold, becomes U+FFFD. */
 export function quoted(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must be escaped.
-  const escaped = text.replace(/["\\\u0000-\u001f\u007f-\u00a0\u00ad\u2028\u2029\ufeff]/g, (character) => {
-    const known = escapes[character];
-    if (known !== undefined) return known;
-    const code = character.charCodeAt(0);
-    return code < 0x80
-      ? `\\x${code.toString(16).padStart(2, "0")}`
-      : `\\u${code.toString(16).padStart(4, "0")}`;
+  return plain.test(text) ? `"${text}"` : `"${text.toWellFormed().replace(unprintable, escaped)}"`;
+}
+
+function escaped(character: string): string {
+  const known = goEscapes[character];
+  if (known !== undefined) return known;
+  const code = character.codePointAt(0)!;
+  if (code < 0x80) return `\\x${hex(code, 2)}`;
+  return code > 0xffff ? `\\U${hex(code, 8)}` : `\\u${hex(code, 4)}`;
+}
+
+const hex = (value: number, width: number): string => value.toString(16).padStart(width, "0");
+
+/** One character of UTF-8, or one byte that belongs to none. */
+const character =
+  /[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}|\xed[\x80-\x9f][\x80-\xbf]|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}|./gs;
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** The same of bytes, given as one character each: bytes that are not UTF-8 become `\xff`. */
+export function quotedBytes(bytes: string): string {
+  if (plain.test(bytes)) return `"${bytes}"`;
+  const body = bytes.replace(character, (part) => {
+    if (part.length === 1)
+      return part < "\x80" ? quoted(part).slice(1, -1) : `\\x${hex(part.charCodeAt(0), 2)}`;
+    return quoted(decoder.decode(Uint8Array.from(part, (byte) => byte.charCodeAt(0)))).slice(1, -1);
   });
-  return `"${escaped}"`;
+  return `"${body}"`;
+}
+
+/** A byte in single quotes. Upstream: Go's encoding/json, quoteChar, which takes it for a code point. */
+export function quotedByte(byte: number): string {
+  const text = String.fromCharCode(byte);
+  if (text === "'") return "'\\''";
+  return text === '"' ? `'"'` : `'${quoted(text).slice(1, -1)}'`;
+}
+
+const encoder = new TextEncoder();
+
+/** Upstream: Go's package time, quote, in errors about times and durations: no escape but `\x`. */
+export function quotedTime(text: string): string {
+  if (plain.test(text)) return `"${text}"`;
+  const body = text
+    .toWellFormed()
+    .replace(/["\\]|[^ -\x7f]/gu, (part) =>
+      part === '"' || part === "\\"
+        ? `\\${part}`
+        : Array.from(encoder.encode(part), (byte) => `\\x${hex(byte, 2)}`).join(""),
+    );
+  return `"${body}"`;
 }

@@ -1,4 +1,4 @@
-import { StatusError } from "@dray/api";
+import { quoted, StatusError } from "@dray/api";
 import type { ApiRequest, ApiResponse, Log } from "@dray/client";
 import { encodeJSON } from "./codec.ts";
 import { headersOf } from "./handlers/context.ts";
@@ -46,7 +46,7 @@ function unreadPath({ url }: Failed, error: unknown): ApiResponse | undefined {
     return bodyResponse(400, { ...plainText, connection: "close" }, () => "400 Bad Request");
   }
   if (!(error instanceof UnknownPath)) return undefined;
-  const text = `Internal Server Error: ${JSON.stringify(url)}: failed to create RequestInfo: ${error.message}\n`;
+  const text = `Internal Server Error: ${quoted(url)}: failed to create RequestInfo: ${error.message}\n`;
   return bodyResponse(500, { ...plainText, "x-content-type-options": "nosniff" }, () => text);
 }
 

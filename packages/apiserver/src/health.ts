@@ -1,3 +1,4 @@
+import { quoted } from "@dray/api";
 import type { ApiResponse } from "@dray/client";
 import { bodyResponse, textResponse } from "./response.ts";
 
@@ -35,7 +36,7 @@ export function healthResponse(
     }
   }
   if (excluded.size > 0) {
-    const names = [...excluded].sort().map((name) => JSON.stringify(name));
+    const names = [...excluded].sort().map((name) => quoted(name));
     lines.push(`warn: some health checks cannot be excluded: no matches for ${names.join(",")}`);
   }
   if (!failed && !query.has("verbose")) return textResponse(200, "ok");

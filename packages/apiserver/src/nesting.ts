@@ -1,4 +1,4 @@
-import { StatusError } from "@dray/api";
+import { quoted, StatusError } from "@dray/api";
 import { duplicateKeys } from "@dray/api/codec";
 
 /**
@@ -38,6 +38,6 @@ function collect(tree: unknown, path: string, found: string[]): void {
     return;
   }
   const at = (key: string): string => (path === "" ? key : `${path}.${key}`);
-  for (const key of duplicateKeys(tree)) found.push(`duplicate field ${JSON.stringify(at(key))}`);
+  for (const key of duplicateKeys(tree)) found.push(`duplicate field ${quoted(at(key))}`);
   for (const [key, value] of Object.entries(tree)) collect(value, at(key), found);
 }

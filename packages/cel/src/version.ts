@@ -1,4 +1,4 @@
-import { goQuoted } from "./library/go-text.ts";
+import { quoted } from "@dray/api";
 
 /** A semantic version 2.0.0. Build metadata takes no part in comparisons. */
 export interface Version {
@@ -58,7 +58,7 @@ function firstProblem(
 const leadingZero = (text: string): boolean => text.length > 1 && text.startsWith("0");
 
 function badNumber(text: string, name: string): string | undefined {
-  if (!digits.test(text)) return `Invalid character(s) found in ${name} number ${goQuoted(text)}`;
+  if (!digits.test(text)) return `Invalid character(s) found in ${name} number ${quoted(text)}`;
   if (leadingZero(text)) {
     return `${name[0]!.toUpperCase()}${name.slice(1)} number must not contain leading zeroes "${text}"`;
   }
@@ -73,7 +73,7 @@ function badUint64(text: string): string | undefined {
 function badPrerelease(part: string): string | undefined {
   if (part === "") return "Prerelease is empty";
   if (!digits.test(part)) {
-    return identifiers.test(part) ? undefined : `Invalid character(s) found in prerelease ${goQuoted(part)}`;
+    return identifiers.test(part) ? undefined : `Invalid character(s) found in prerelease ${quoted(part)}`;
   }
   if (leadingZero(part)) return `Numeric PreRelease version must not contain leading zeroes "${part}"`;
   return badUint64(part);
@@ -81,9 +81,7 @@ function badPrerelease(part: string): string | undefined {
 
 function badBuild(part: string): string | undefined {
   if (part === "") return "Build meta data is empty";
-  return identifiers.test(part)
-    ? undefined
-    : `Invalid character(s) found in build meta data ${goQuoted(part)}`;
+  return identifiers.test(part) ? undefined : `Invalid character(s) found in build meta data ${quoted(part)}`;
 }
 
 /** -1, 0 or 1. */

@@ -1,4 +1,5 @@
 import { StatusError } from "../errors.ts";
+import { quoted } from "../quoted.ts";
 import type { KindRow } from "../schema/table.ts";
 import { DecodeError, decodeAs, UnknownKindError } from "./decode.ts";
 import { keepEmpty } from "./empty.ts";
@@ -140,13 +141,15 @@ function internalPackage(group: string): string {
 /** What cannot become what is expected. */
 function unhandled(kind: string, version: string, expected: string | undefined, why: string): StatusError {
   const what =
-    expected === undefined ? "" : `${kind} in version "${version}" cannot be handled as a ${expected}: `;
+    expected === undefined
+      ? ""
+      : `${kind} in version ${quoted(version)} cannot be handled as a ${expected}: `;
   return StatusError.of("BadRequest", `${what}${why}`);
 }
 
 function unknownKind(kind: string, apiVersion: string, expected: string | undefined): StatusError {
   const version = apiVersion.slice(apiVersion.indexOf("/") + 1);
-  const why = `no kind "${kind}" is registered for version "${apiVersion}" in scheme ${schemeName}`;
+  const why = `no kind ${quoted(kind)} is registered for version ${quoted(apiVersion)} in scheme ${schemeName}`;
   return unhandled(kind, version, expected, why);
 }
 

@@ -1,4 +1,5 @@
 import { canonicalQuantity } from "../quantity.ts";
+import { quoted } from "../quoted.ts";
 import { wrongBase64 } from "./base64.ts";
 import { keepEmpty } from "./empty.ts";
 import { literalOf, repeatedEntries, setKey } from "./json.ts";
@@ -28,7 +29,7 @@ export class UnknownKindError extends DecodeError {
   readonly kind: string;
 
   constructor(apiVersion: string, kind: string) {
-    super(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`);
+    super(`no kind ${quoted(kind)} is registered for version ${quoted(apiVersion)}`);
     this.apiVersion = apiVersion;
     this.kind = kind;
   }
@@ -161,7 +162,7 @@ function readStruct(
   for (const [key, value] of raw ?? Object.entries(tree)) {
     const where = path === "" ? key : `${path}.${key}`;
     if ((top || struct.typed) && (key === "apiVersion" || key === "kind")) {
-      if (seen?.has(key)) report(context, `duplicate field ${JSON.stringify(where)}`);
+      if (seen?.has(key)) report(context, `duplicate field ${quoted(where)}`);
       seen?.set(key, value);
       context.struct = struct;
       context.keys.push("TypeMeta", key);
@@ -172,14 +173,14 @@ function readStruct(
     }
     const field = struct.fields.get(key);
     if (field === undefined || !served(field, context.version)) {
-      report(context, `unknown field ${JSON.stringify(where)}`);
+      report(context, `unknown field ${quoted(where)}`);
       continue;
     }
     context.struct = struct;
     context.keys.push(...field.embedded, key);
     context.field = field;
     if (seen?.has(key)) {
-      report(context, `duplicate field ${JSON.stringify(where)}`);
+      report(context, `duplicate field ${quoted(where)}`);
       readField(value, field, context, where, tree, values);
       // Go reads the second into what the first has left.
       const merged = merge(seen.get(key), value, field);
@@ -313,7 +314,7 @@ function readValue(
       const seen = raw === undefined ? undefined : new Set<string>();
       for (const [name, element] of raw ?? Object.entries(value)) {
         const where = `${path}.${name}`;
-        if (seen?.has(name)) report(context, `duplicate field ${JSON.stringify(where)}`);
+        if (seen?.has(name)) report(context, `duplicate field ${quoted(where)}`);
         seen?.add(name);
         const read =
           element === null && !readsNull(type.value)

@@ -1,3 +1,4 @@
+import { quotedByte } from "../quoted.ts";
 /** Not JSON: the message is Go's, which clients know. */
 export class JSONError extends Error {
   override readonly name = "JSONError";
@@ -101,7 +102,7 @@ class Parser {
     if (code === undefined && within === "gap") {
       throw new JSONError("unexpected end of JSON input", this.#at);
     }
-    throw new JSONError(`invalid character ${quotedByte(code ?? 0x20)} ${where}`, this.#at);
+    throw new JSONError(`invalid character ${quotedByte(firstByte(code ?? 0x20))} ${where}`, this.#at);
   }
 
   /** Remembers the text of a value that has blanks in it. */
@@ -293,26 +294,9 @@ class Parser {
   }
 }
 
-const controls: Readonly<Record<number, string>> = {
-  7: "\\a",
-  8: "\\b",
-  9: "\\t",
-  10: "\\n",
-  11: "\\v",
-  12: "\\f",
-  13: "\\r",
-  39: "\\'",
-  92: "\\\\",
-};
-
-/** The first byte of a character, quoted as Go quotes it: Go's reader knows bytes only. */
-function quotedByte(code: number): string {
-  const byte = code < 0x80 ? code : (Buffer.from(String.fromCodePoint(code))[0] ?? code);
-  const hexadecimal = byte.toString(16).padStart(2, "0");
-  if (controls[byte] !== undefined) return `'${controls[byte]}'`;
-  if (byte < 0x20 || byte === 0x7f) return `'\\x${hexadecimal}'`;
-  if (byte >= 0x80 && (byte < 0xa1 || byte === 0xad)) return `'\\u00${hexadecimal}'`;
-  return `'${String.fromCharCode(byte)}'`;
+/** Of a character's UTF-8: Go's reader knows bytes only. */
+function firstByte(code: number): number {
+  return code < 0x80 ? code : (Buffer.from(String.fromCodePoint(code))[0] ?? code);
 }
 
 type RawJSON = (text: string) => unknown;

@@ -1,3 +1,5 @@
+import { quotedTime } from "../quoted.ts";
+
 /** A time that cannot be read; the message is Go's. */
 export class TimeError extends Error {
   override readonly name = "TimeError";
@@ -41,13 +43,13 @@ const parts = { Time: [...date, wholeSeconds, zone], MicroTime: [...date, second
  * zero time, which counts as unset. Throws TimeError.
  */
 export function readTime(text: string, name: keyof typeof layouts): string | null {
-  const quoted = JSON.stringify(text);
+  const quoted = quotedTime(text);
   let rest = text;
   const found: string[] = [];
   for (const { layout, form, name: unit, least = 0, most = 99 } of parts[name]) {
     const match = form.exec(rest)?.[0];
     if (match === undefined) {
-      const as = `${quoted} as "${layouts[name]}": cannot parse ${JSON.stringify(rest)} as "${layout}"`;
+      const as = `${quoted} as "${layouts[name]}": cannot parse ${quotedTime(rest)} as "${layout}"`;
       throw new TimeError(`parsing time ${as}`);
     }
     const value = Number.parseInt(match, 10);
@@ -57,7 +59,7 @@ export function readTime(text: string, name: keyof typeof layouts): string | nul
     found.push(match);
     rest = rest.slice(match.length);
   }
-  if (rest !== "") throw new TimeError(`parsing time ${quoted}: extra text: ${JSON.stringify(rest)}`);
+  if (rest !== "") throw new TimeError(`parsing time ${quoted}: extra text: ${quotedTime(rest)}`);
   const [year, , month, , day, , hour, , minute, , seconds = ""] = found;
   const at = new Date(0);
   at.setUTCFullYear(Number(year), Number(month) - 1, Number(day));

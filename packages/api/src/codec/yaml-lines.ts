@@ -1,3 +1,4 @@
+import { quoted } from "../quoted.ts";
 import { Documents, isMerge, type MappingNode, type YAMLNode } from "./yaml-node.ts";
 
 /**
@@ -78,7 +79,7 @@ function ownEntry({ items }: MappingNode, path: string): Step | undefined {
 
 /** What follows a key in a path; undefined: the path does not begin with it. */
 function afterKey(path: string, key: string): string | undefined {
-  for (const form of [`[${key}]`, `[${JSON.stringify(key)}]`]) {
+  for (const form of [`[${key}]`, `[${quoted(key)}]`]) {
     if (path.startsWith(form)) return path.slice(form.length);
   }
   if (key === "" || !path.startsWith(key)) return undefined;

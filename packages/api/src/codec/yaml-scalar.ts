@@ -1,3 +1,5 @@
+import { quoted } from "../quoted.ts";
+
 /** Not YAML; the message names the line. */
 export class YAMLError extends Error {
   override readonly name = "YAMLError";
@@ -113,9 +115,9 @@ export function keyText(key: YAMLScalar, value: unknown): string {
 export function goSyntax(value: unknown): string {
   if (value === null) return "interface {}(nil)";
   if (Array.isArray(value)) return `[]interface {}{${value.map(goSyntax).join(", ")}}`;
-  if (typeof value !== "object") return typeof value === "string" ? JSON.stringify(value) : String(value);
+  if (typeof value !== "object") return typeof value === "string" ? quoted(value) : String(value);
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  const parts = entries.map(([key, part]) => `${JSON.stringify(key)}:${goSyntax(part)}`);
+  const parts = entries.map(([key, part]) => `${quoted(key)}:${goSyntax(part)}`);
   return `map[interface {}]interface {}{${parts.join(", ")}}`;
 }
 

@@ -1,3 +1,4 @@
+import { quoted } from "../quoted.ts";
 import { setKey } from "./json.ts";
 import {
   type AliasNode,
@@ -156,7 +157,7 @@ class Reader {
       const read = this.#value(value);
       const name = keyText(key, read);
       if (Object.hasOwn(object, name) && this.#duplicates.length < mostDuplicates) {
-        const shown = typeof key === "string" ? JSON.stringify(key) : name;
+        const shown = typeof key === "string" ? quoted(key) : name;
         this.#duplicates.push(`line ${value.line + 1}: key ${shown} already set in map`);
       }
       setKey(object, name, read);

@@ -1,3 +1,4 @@
+import { quoted } from "@dray/api";
 import type { CertificateSigningRequest } from "@dray/api/certificates/v1";
 import { parseCertificateRequest } from "../authentication/certificate-request.ts";
 import { resourceAttributes } from "../authorization/attributes.ts";
@@ -33,7 +34,7 @@ export function certificateApproval(context: AdmissionContext): AdmissionPlugin 
       if (!concerns(request) || request.subresource !== "approval") return;
       const { signerName } = (request.old as CertificateSigningRequest).spec;
       if (mayForSigner(context, request, "approve", signerName)) return;
-      const why = `user not permitted to approve requests with signerName ${JSON.stringify(signerName)}`;
+      const why = `user not permitted to approve requests with signerName ${quoted(signerName)}`;
       throw forbidden(request.served, request.name, why);
     },
   };
@@ -52,7 +53,7 @@ export function certificateSigning(context: AdmissionContext): AdmissionPlugin {
         deepEqual(status?.conditions ?? [], old.status?.conditions ?? []);
       const { signerName } = old.spec;
       if (same || mayForSigner(context, request, "sign", signerName)) return;
-      const why = `user not permitted to sign requests with signerName ${JSON.stringify(signerName)}`;
+      const why = `user not permitted to sign requests with signerName ${quoted(signerName)}`;
       throw forbidden(request.served, request.name, why);
     },
   };
@@ -91,7 +92,7 @@ export function clusterTrustBundleAttest(context: AdmissionContext): AdmissionPl
       const signer = signerOf(object);
       if (signer === "" || (old !== undefined && deepEqual(withoutMeta(object), withoutMeta(old)))) return;
       if (mayForSigner(context, request, "attest", signer)) return;
-      const why = `user not permitted to attest for signerName ${JSON.stringify(signer)}`;
+      const why = `user not permitted to attest for signerName ${quoted(signer)}`;
       throw forbidden(served, request.name, why);
     },
   };

@@ -1,4 +1,4 @@
-import { StatusError } from "@dray/api";
+import { quoted, StatusError } from "@dray/api";
 import type { Namespace } from "@dray/api/core/v1";
 import { forbidden, notFound } from "../response.ts";
 import { objectKey } from "../storage/keys.ts";
@@ -41,7 +41,7 @@ export function namespaceLifecycle({ storage }: AdmissionContext): AdmissionPlug
       if (!permanent.has(request.name)) return;
       throw StatusError.of(
         "Forbidden",
-        `namespaces ${JSON.stringify(request.name)} is forbidden: this namespace may not be deleted`,
+        `namespaces ${quoted(request.name)} is forbidden: this namespace may not be deleted`,
         { name: request.name, kind: "namespaces" },
       );
     },

@@ -1,3 +1,4 @@
+import { quoted } from "@dray/api";
 import type { CertificateSigningRequest } from "@dray/api/certificates/v1";
 import type { Node, PersistentVolumeClaim, Pod, Taint } from "@dray/api/core/v1";
 import type { ResourceSlice } from "@dray/api/resource/v1";
@@ -37,7 +38,7 @@ function check(storage: Storage, request: AdmissionRequest): void {
   const refuse: Refuse = (why) => {
     throw forbidden(request.served, request.name, why);
   };
-  if (node === "") refuse(`could not determine node from user ${JSON.stringify(request.user.name)}`);
+  if (node === "") refuse(`could not determine node from user ${quoted(request.user.name)}`);
   switch (resource) {
     case "/pods":
       checkPod(storage, request, node, refuse);
@@ -84,8 +85,7 @@ function checkNode(
   node: string,
   refuse: Refuse,
 ): void {
-  if (name !== node)
-    refuse(`node ${JSON.stringify(node)} is not allowed to modify node ${JSON.stringify(name)}`);
+  if (name !== node) refuse(`node ${quoted(node)} is not allowed to modify node ${quoted(name)}`);
   if (object === undefined) return;
   const after = object as Node;
   const before = old as Node | undefined;
@@ -95,20 +95,17 @@ function checkNode(
   if (operation === "CREATE") {
     // Upstream speaks of pods here.
     if (source !== null)
-      refuse(`node ${JSON.stringify(node)} is not allowed to create pods with a non-nil configSource`);
+      refuse(`node ${quoted(node)} is not allowed to create pods with a non-nil configSource`);
     // Taints that it registers with only keep pods away.
-    if (labels !== "")
-      refuse(`node ${JSON.stringify(node)} is not allowed to set the following labels: ${labels}`);
+    if (labels !== "") refuse(`node ${quoted(node)} is not allowed to set the following labels: ${labels}`);
     return;
   }
   if (source !== null && !deepEqual(source, before?.spec?.configSource ?? null))
-    refuse(
-      `node ${JSON.stringify(node)} is not allowed to update configSource to a new non-nil configSource`,
-    );
+    refuse(`node ${quoted(node)} is not allowed to update configSource to a new non-nil configSource`);
   if (!deepEqual(taintsOf(after), taintsOf(before)))
-    refuse(`node ${JSON.stringify(node)} is not allowed to modify taints`);
+    refuse(`node ${quoted(node)} is not allowed to modify taints`);
   if (!deepEqual(after.metadata.ownerReferences ?? [], before?.metadata.ownerReferences ?? []))
-    refuse(`node ${JSON.stringify(node)} is not allowed to modify ownerReferences`);
+    refuse(`node ${quoted(node)} is not allowed to modify ownerReferences`);
   if (labels !== "") refuse(`is not allowed to modify labels: ${labels}`);
 }
 
@@ -124,7 +121,7 @@ function checkVolumeClaim(
   refuse: Refuse,
 ): void {
   if (subresource !== "status") refuse("may only update PVC status");
-  if (operation !== "UPDATE") refuse(`unexpected operation ${JSON.stringify(operation)}`);
+  if (operation !== "UPDATE") refuse(`unexpected operation ${quoted(operation)}`);
   const rest = (claim: PersistentVolumeClaim): object => {
     const { resourceVersion: _, managedFields: _fields, ...metadata } = claim.metadata;
     const { capacity, conditions, allocatedResourceStatuses, allocatedResources, ...status } =
@@ -133,7 +130,7 @@ function checkVolumeClaim(
   };
   if (!deepEqual(rest(object as PersistentVolumeClaim), rest(old as PersistentVolumeClaim))) {
     refuse(
-      `node ${JSON.stringify(node)} is not allowed to update fields other than status.quantity and status.conditions`,
+      `node ${quoted(node)} is not allowed to update fields other than status.quantity and status.conditions`,
     );
   }
 }
@@ -153,7 +150,7 @@ function checkSigningRequest({ operation, object }: AdmissionRequest, node: stri
 
 function checkPod(storage: Storage, request: AdmissionRequest, node: string, refuse: Refuse): void {
   const { operation, subresource } = request;
-  const self = `node ${JSON.stringify(node)}`;
+  const self = `node ${quoted(node)}`;
   const old = request.old as Pod | undefined;
   if (operation === "DELETE") {
     if (old?.spec?.nodeName !== node) refuse(`${self} can only delete pods with spec.nodeName set to itself`);
@@ -165,9 +162,7 @@ function checkPod(storage: Storage, request: AdmissionRequest, node: string, ref
     return;
   }
   if (subresource === "") {
-    refuse(
-      `unexpected operation ${JSON.stringify(operation)}, ${self} can only create and delete mirror pods`,
-    );
+    refuse(`unexpected operation ${quoted(operation)}, ${self} can only create and delete mirror pods`);
   }
   if (subresource === "eviction") {
     const evicted = storage.cache("pods").get(objectKey("pods", request.namespace, request.name));
@@ -177,9 +172,7 @@ function checkPod(storage: Storage, request: AdmissionRequest, node: string, ref
     return;
   }
   if (subresource !== "status") {
-    refuse(
-      `unexpected pod subresource ${JSON.stringify(subresource)}, only 'status' and 'eviction' are allowed`,
-    );
+    refuse(`unexpected pod subresource ${quoted(subresource)}, only 'status' and 'eviction' are allowed`);
   }
   if (old?.spec?.nodeName !== node)
     refuse(`${self} can only update pod status for pods with spec.nodeName set to itself`);
@@ -201,10 +194,10 @@ function checkPod(storage: Storage, request: AdmissionRequest, node: string, ref
 
 /** A mirror pod shows what a node runs by itself: it belongs to the node and refers to nothing in the API. */
 function checkMirrorPod(storage: Storage, pod: Pod, node: string, refuse: Refuse): void {
-  const self = `node ${JSON.stringify(node)}`;
+  const self = `node ${quoted(node)}`;
   const annotation = "kubernetes.io/config.mirror";
   if (pod.metadata.annotations?.[annotation] === undefined)
-    refuse(`pod does not have ${JSON.stringify(annotation)} annotation, ${self} can only create mirror pods`);
+    refuse(`pod does not have ${quoted(annotation)} annotation, ${self} can only create mirror pods`);
   if (pod.spec?.nodeName !== node) refuse(`${self} can only create pods with spec.nodeName set to itself`);
   const owners = pod.metadata.ownerReferences ?? [];
   if (owners.length > 1) refuse(`${self} can only create pods with a single owner reference set to itself`);

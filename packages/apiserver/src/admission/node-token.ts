@@ -1,4 +1,5 @@
 import type { StatusError } from "@dray/api";
+import { quoted } from "@dray/api";
 import type { TokenRequest } from "@dray/api/authentication/v1";
 import type { PersistentVolume, PersistentVolumeClaim, Pod, Volume } from "@dray/api/core/v1";
 import type { CSIDriver } from "@dray/api/storage/v1";
@@ -83,7 +84,7 @@ function checkAudience(
   });
   if (authorize(question).allowed) return;
   throw refused(
-    `audience ${JSON.stringify(audience)} not found in pod spec volume, ${user.name} is not authorized to request tokens for this audience`,
+    `audience ${quoted(audience)} not found in pod spec volume, ${user.name} is not authorized to request tokens for this audience`,
   );
 }
 

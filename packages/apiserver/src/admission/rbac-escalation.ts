@@ -1,4 +1,4 @@
-import { type KubeObject, StatusError } from "@dray/api";
+import { type KubeObject, quoted, StatusError } from "@dray/api";
 import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding } from "@dray/api/rbac/v1";
 import { resourceAttributes } from "../authorization/attributes.ts";
 import { compactText, uncovered } from "../authorization/rules.ts";
@@ -21,11 +21,11 @@ export function rbacEscalation(context: AdmissionContext): AdmissionPlugin {
   const check = (request: AdmissionRequest, rules: readonly PolicyRule[]): void => {
     const missing = uncovered(context.rbac.rulesFor(request.user, request.namespace), rules);
     if (missing.length === 0) return;
-    const groups = `[${request.user.groups.map((name) => JSON.stringify(name)).join(" ")}]`;
+    const groups = `[${request.user.groups.map((name) => quoted(name)).join(" ")}]`;
     throw forbidden(
       request.served,
       request.objectName,
-      `user ${JSON.stringify(request.user.name)} (groups=${groups}) is attempting to grant RBAC permissions not currently held:\n${compactText(missing)}`,
+      `user ${quoted(request.user.name)} (groups=${groups}) is attempting to grant RBAC permissions not currently held:\n${compactText(missing)}`,
     );
   };
   const all: PolicyRule = { verbs: ["*"], apiGroups: ["*"], resources: ["*"] };

@@ -1,4 +1,4 @@
-import { Quantity } from "@dray/api";
+import { Quantity, quoted } from "@dray/api";
 import type { Pod, PodSpec, Toleration } from "@dray/api/core/v1";
 import type { RuntimeClass } from "@dray/api/node/v1";
 import { forbidden } from "../response.ts";
@@ -16,7 +16,7 @@ export function runtimeClass({ storage }: AdmissionContext): AdmissionPlugin {
     if (name === undefined) return undefined;
     const found = storage.cache("runtimeclasses").get(objectKey("runtimeclasses", "", name))?.object;
     if (found !== undefined) return found as RuntimeClass;
-    const why = `pod rejected: RuntimeClass ${JSON.stringify(name)} not found`;
+    const why = `pod rejected: RuntimeClass ${quoted(name)} not found`;
     throw forbidden(request.served, request.name, why);
   };
   const concerns = ({ served, operation, subresource, object }: AdmissionRequest): boolean =>

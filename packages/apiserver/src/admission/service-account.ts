@@ -1,3 +1,4 @@
+import { quoted } from "@dray/api";
 import type { Container, Pod, ServiceAccount, Volume } from "@dray/api/core/v1";
 import { podReferences } from "../authorization/pod-references.ts";
 import { nameSuffix } from "../registry/names.ts";
@@ -44,7 +45,7 @@ export function serviceAccount(context: AdmissionContext): AdmissionPlugin {
         throw forbidden(
           served,
           name,
-          `error looking up service account ${namespace}/${spec.serviceAccountName}: serviceaccount ${JSON.stringify(spec.serviceAccountName)} not found`,
+          `error looking up service account ${namespace}/${spec.serviceAccountName}: serviceaccount ${quoted(spec.serviceAccountName)} not found`,
         );
       }
       if (spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true)

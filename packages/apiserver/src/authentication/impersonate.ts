@@ -1,4 +1,4 @@
-import { dnsLabel, dnsSubdomain, StatusError } from "@dray/api";
+import { dnsLabel, dnsSubdomain, quoted, StatusError } from "@dray/api";
 import type { ApiRequest, UserInfo } from "@dray/client";
 import {
   type Attributes,
@@ -186,7 +186,7 @@ function extraError(key: string, values: readonly string[]): string | undefined 
   if (wrong !== undefined)
     return `impersonating an invalid key in extra is not allowed: extra.key: Invalid value: ${wrong}`;
   if (key !== key.toLowerCase())
-    return `impersonating a non-lowercase key in extra is not allowed: ${JSON.stringify(key)}`;
+    return `impersonating a non-lowercase key in extra is not allowed: ${quoted(key)}`;
   if (values.includes("")) return "impersonating the empty string value in extra is not allowed";
   return undefined;
 }
@@ -194,12 +194,12 @@ function extraError(key: string, values: readonly string[]): string | undefined 
 function domainPrefixedPathError(key: string): string | undefined {
   const mark = key.indexOf("/");
   if (mark <= 0 || mark === key.length - 1)
-    return `${JSON.stringify(key)}: must be a domain-prefixed path (such as "acme.io/foo")`;
+    return `${quoted(key)}: must be a domain-prefixed path (such as "acme.io/foo")`;
   const [host, path] = [key.slice(0, mark), key.slice(mark + 1)];
   const [wrong] = dnsSubdomain(host);
-  if (wrong !== undefined) return `${JSON.stringify(host)}: ${wrong}`;
+  if (wrong !== undefined) return `${quoted(host)}: ${wrong}`;
   if (/^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/.test(path)) return undefined;
-  return `${JSON.stringify(path)}: Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')`;
+  return `${quoted(path)}: Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')`;
 }
 
 function demand(authorize: Authorize, question: Attributes): void {
@@ -238,13 +238,11 @@ function decodeKey(key: string): string {
 /** As Go prints the structure in its source form. */
 function goText({ name, uid, groups, extra }: WantedUser): string {
   const list = (items: readonly string[]): string =>
-    items.length === 0
-      ? "[]string(nil)"
-      : `[]string{${items.map((item) => JSON.stringify(item)).join(", ")}}`;
+    items.length === 0 ? "[]string(nil)" : `[]string{${items.map((item) => quoted(item)).join(", ")}}`;
   const entries = Object.entries(extra).sort(([left], [right]) => (left < right ? -1 : 1));
   const map =
     entries.length === 0
       ? "map[string][]string(nil)"
-      : `map[string][]string{${entries.map(([key, values]) => `${JSON.stringify(key)}:${list(values)}`).join(", ")}}`;
-  return `&user.DefaultInfo{Name:${JSON.stringify(name)}, UID:${JSON.stringify(uid)}, Groups:${list(groups)}, Extra:${map}}`;
+      : `map[string][]string{${entries.map(([key, values]) => `${quoted(key)}:${list(values)}`).join(", ")}}`;
+  return `&user.DefaultInfo{Name:${quoted(name)}, UID:${quoted(uid)}, Groups:${list(groups)}, Extra:${map}}`;
 }

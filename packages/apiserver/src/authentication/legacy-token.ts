@@ -1,4 +1,4 @@
-import { StatusError } from "@dray/api";
+import { quoted, StatusError } from "@dray/api";
 import type { Secret, ServiceAccount } from "@dray/api/core/v1";
 import type { ServedResource } from "../registry/kinds.ts";
 import type { Registry } from "../registry/registry.ts";
@@ -50,7 +50,7 @@ export function legacyToken(
   if (Buffer.from(secret.data?.["token"] ?? "", "base64").toString() !== token)
     return { error: "Token does not match server's copy" };
   const account = get("serviceaccounts", accountName) as ServiceAccount | undefined;
-  if (account === undefined) return { error: `serviceaccounts ${JSON.stringify(accountName)} not found` };
+  if (account === undefined) return { error: `serviceaccounts ${quoted(accountName)} not found` };
   if (account.metadata.deletionTimestamp !== undefined)
     return { error: `ServiceAccount ${namespace}/${accountName} has been deleted` };
   if (account.metadata.uid !== uid)

@@ -1,4 +1,5 @@
 import type { KubeObject } from "@dray/api";
+import { quoted } from "@dray/api";
 import type { Pod, Secret, ServiceAccount } from "@dray/api/core/v1";
 import type { Clock, UserInfo } from "@dray/client";
 import { objectKey } from "../storage/keys.ts";
@@ -123,7 +124,7 @@ export class ServiceAccountTokens {
     const { name, uid: claimed } = serviceaccount;
     if (name === "") return "resource name may not be empty";
     const account = this.#get("serviceaccounts", namespace, name);
-    if (account === undefined) return `serviceaccounts ${JSON.stringify(name)} not found`;
+    if (account === undefined) return `serviceaccounts ${quoted(name)} not found`;
     const { uid } = account.metadata;
     if (uid !== claimed) return `service account UID (${uid}) does not match claim (${claimed})`;
     if (this.#isLeaving(account)) return `service account ${namespace}/${name} has been deleted`;
@@ -191,5 +192,5 @@ function named(object: { metadata: { name: string; uid: string } }): NamedObject
 }
 
 function goList(items: readonly string[]): string {
-  return `[${items.map((item) => JSON.stringify(item)).join(" ")}]`;
+  return `[${items.map((item) => quoted(item)).join(" ")}]`;
 }

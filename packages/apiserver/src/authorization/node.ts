@@ -1,4 +1,4 @@
-import { parseFieldSelector, SelectorError } from "@dray/api";
+import { parseFieldSelector, quoted, SelectorError } from "@dray/api";
 import { bootstrapRoles } from "../bootstrap/policy.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Attributes, Authorizer, Decision } from "./attributes.ts";
@@ -30,7 +30,7 @@ export function nodeAuthorizer(storage: Storage): Authorizer {
   return (attributes) => {
     const node = nodeNameOf(attributes.user);
     if (node === undefined) return undefined;
-    if (node === "") return deny(`unknown node for user ${JSON.stringify(attributes.user.name)}`);
+    if (node === "") return deny(`unknown node for user ${quoted(attributes.user.name)}`);
     const rule = attributes.isResource ? rules[`${attributes.group}/${attributes.resource}`] : undefined;
     if (rule !== undefined) return rule(attributes, node, graph);
     return nodeRules.some((each) => ruleAllows(each, attributes)) ? allow : undefined;

@@ -1,3 +1,4 @@
+import { quoted } from "@dray/api";
 import type {
   ClusterRole,
   ClusterRoleBinding,
@@ -129,7 +130,7 @@ function reasonOf({ binding, subject, namespace }: Grant): string {
   const name = namespace === "" ? binding.metadata.name : `${binding.metadata.name}/${namespace}`;
   const who =
     subject.kind === "ServiceAccount"
-      ? `ServiceAccount ${JSON.stringify(`${subject.name}/${subject.namespace || namespace}`)}`
-      : `${subject.kind} ${JSON.stringify(subject.name)}`;
-  return `RBAC: allowed by ${kind} ${JSON.stringify(name)} of ${binding.roleRef.kind} ${JSON.stringify(binding.roleRef.name)} to ${who}`;
+      ? `ServiceAccount ${quoted(`${subject.name}/${subject.namespace || namespace}`)}`
+      : `${subject.kind} ${quoted(subject.name)}`;
+  return `RBAC: allowed by ${kind} ${quoted(name)} of ${binding.roleRef.kind} ${quoted(binding.roleRef.name)} to ${who}`;
 }

@@ -1,3 +1,4 @@
+import { quoted } from "@dray/api";
 import type { PolicyRule } from "@dray/api/rbac/v1";
 import type { Attributes } from "./attributes.ts";
 
@@ -109,8 +110,7 @@ export function compactText(rules: readonly PolicyRule[]): string {
 }
 
 function ruleText(rule: PolicyRule): string {
-  const list = (items: readonly string[]): string =>
-    `[${items.map((item) => JSON.stringify(item)).join(" ")}]`;
+  const list = (items: readonly string[]): string => `[${items.map((item) => quoted(item)).join(" ")}]`;
   const parts: string[] = [];
   if (rule.nonResourceURLs?.length) parts.push(`NonResourceURLs:${list(rule.nonResourceURLs)}`);
   if (rule.apiGroups?.length) parts.push(`APIGroups:${list(rule.apiGroups)}`);

@@ -1,4 +1,5 @@
 import type { KubeObject } from "@dray/api";
+import { floatText } from "@dray/api";
 import type { CustomResourceColumnDefinition } from "@dray/api/apiextensions/v1";
 import { ageText } from "../tables/age.ts";
 import type { Cell, Column, Printer } from "../tables/column.ts";
@@ -90,18 +91,10 @@ function dateCell(value: string, now: number): string {
 /** Objects and lists as Go writes JSON, other values as Go's `%v` prints them. */
 function text(value: unknown): string {
   if (value === null) return "<no value>";
-  if (typeof value === "number" && !Number.isSafeInteger(value)) return realText(value);
+  if (typeof value === "number" && !Number.isSafeInteger(value)) return floatText(value);
   if (typeof value !== "object") return String(value);
   return canonical(value).replace(
     /[<>&\u2028\u2029]/g,
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
-}
-
-/** A floating-point number in its shortest form, with an exponent below -4 and from 6 on. */
-function realText(value: number): string {
-  const [mantissa = "", power = ""] = value.toExponential().split("e");
-  const exponent = Number(power);
-  if (exponent >= -4 && exponent < 6) return String(value);
-  return `${mantissa}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
 }

@@ -1,4 +1,4 @@
-import { type KubeObject, qualifiedName } from "@dray/api";
+import { type KubeObject, qualifiedName, quoted } from "@dray/api";
 
 const standard = new Set(["orphan", "foregroundDeletion", "kubernetes"]);
 
@@ -7,7 +7,7 @@ export function finalizerWarnings(object: KubeObject, old: KubeObject | undefine
   const known = new Set(old?.metadata.finalizers ?? []);
   const added = (object.metadata.finalizers ?? []).filter((name) => !known.has(name));
   return [...new Set(added)].sort().flatMap((name) => {
-    const shown = `metadata.finalizers: ${JSON.stringify(name)}`;
+    const shown = `metadata.finalizers: ${quoted(name)}`;
     const texts = qualifiedName(name).map((problem) => `${shown}: ${problem}`);
     if (name.includes("/") || standard.has(name)) return texts;
     const path = name.includes(".") ? " including a path (/)" : "";

@@ -1,5 +1,6 @@
 import type { CustomResourceSubresourceScale } from "@dray/api/apiextensions/v1";
 import type { FieldErrors } from "@dray/api/validation";
+import { goText, goType } from "../go-text.ts";
 import { isPlain, type Plain } from "./schema/schema.ts";
 
 /** Where a custom resource has what its scale shows (apiextensions.k8s.io/v1 CustomResourceSubresourceScale). */
@@ -27,7 +28,7 @@ export function valueAt(object: Plain, path: string): { readonly value?: unknown
   for (const [index, name] of names.entries()) {
     if (!isPlain(value)) {
       const where = `.${names.slice(0, index).join(".")}`;
-      const found = goType(value);
+      const found = value === null ? "<nil>" : goType(value);
       return {
         error: `${where}.${name} accessor error: ${goText(value)} is of the type ${found}, expected map[string]interface{}`,
       };
@@ -65,22 +66,4 @@ function checkReplicas(errors: FieldErrors, path: string, object: Plain): void {
 }
 
 const wrongType = (path: string, value: unknown, wanted: string): string =>
-  `${path.startsWith(".") ? path : `.${path}`} accessor error: ${goText(value)} is of the type ${goType(value)}, expected ${wanted}`;
-
-function goType(value: unknown): string {
-  if (value === null) return "<nil>";
-  if (typeof value === "string") return "string";
-  if (typeof value === "boolean") return "bool";
-  if (typeof value === "bigint") return "int64";
-  if (typeof value === "number") return Number.isInteger(value) ? "int64" : "float64";
-  return Array.isArray(value) ? "[]interface {}" : "map[string]interface {}";
-}
-
-/** A value as Go prints it. */
-function goText(value: unknown): string {
-  if (value === null) return "<nil>";
-  if (Array.isArray(value)) return `[${value.map(goText).join(" ")}]`;
-  if (!isPlain(value)) return String(value);
-  const entries = Object.keys(value).sort();
-  return `map[${entries.map((key) => `${key}:${goText(value[key])}`).join(" ")}]`;
-}
+  `${path.startsWith(".") ? path : `.${path}`} accessor error: ${goText(value)} is of the type ${value === null ? "<nil>" : goType(value)}, expected ${wanted}`;

@@ -1,4 +1,4 @@
-import { StatusError } from "@dray/api";
+import { quoted, StatusError } from "@dray/api";
 import type { Binding, Pod } from "@dray/api/core/v1";
 import type { ApiResponse } from "@dray/client";
 import { ensureNamespace } from "../registry/metadata.ts";
@@ -18,9 +18,7 @@ function checkBinding({ metadata, target }: Binding, pod: string): void {
     throw StatusError.of("BadRequest", "name in URL does not match name in Binding object");
   const kind = target?.kind;
   if (kind && kind !== "Node") {
-    throw serverError(
-      `target.kind: Unsupported value: ${JSON.stringify(kind)}: supported values: "Node", ""`,
-    );
+    throw serverError(`target.kind: Unsupported value: ${quoted(kind)}: supported values: "Node", ""`);
   }
   if (!target?.name) throw serverError("target.name: Required value");
 }
@@ -49,7 +47,7 @@ export async function bindPod(context: Context): Promise<ApiResponse> {
       if (pod.metadata.deletionTimestamp)
         throw refuse(`pod ${info.name} is being deleted, cannot be assigned to a host`);
       if (pod.spec?.nodeName)
-        throw refuse(`pod ${info.name} is already assigned to node ${JSON.stringify(pod.spec.nodeName)}`);
+        throw refuse(`pod ${info.name} is already assigned to node ${quoted(pod.spec.nodeName)}`);
       if (pod.spec?.schedulingGates?.length)
         throw refuse(`pod ${info.name} has non-empty .spec.schedulingGates`);
       pod.spec = { ...pod.spec!, nodeName: binding.target.name! };

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { StatusError } from "@dray/api";
+import { quoted, StatusError } from "@dray/api";
 import type { Endpoints, Pod, Service } from "@dray/api/core/v1";
 import type { ApiResponse } from "@dray/client";
 import { forward, kubeletAddress, type Target } from "../kubelet.ts";
@@ -43,7 +43,7 @@ function reference({ info, served }: Context): Reference {
     parts.length === 3 ? parts : ["", parts[0], parts.length === 2 ? parts[1] : ""];
   if (parts.length > 3 || !name || !["", "http", "https"].includes(scheme!)) {
     const what = served.resource.slice(0, -1);
-    throw StatusError.of("BadRequest", `invalid ${what} request ${JSON.stringify(info.name)}`);
+    throw StatusError.of("BadRequest", `invalid ${what} request ${quoted(info.name)}`);
   }
   return { scheme: scheme!, name, port: port! };
 }
@@ -79,7 +79,7 @@ function serviceTarget(context: Context, { scheme, name, port }: Reference): Tar
     const service = registry.need(served, info.namespace, name).object as Service;
     const found = service.spec?.ports?.find((each) => each.port === Number(port));
     if (found === undefined) {
-      throw unavailable(`no service port ${Number(port)} found for service ${JSON.stringify(name)}`);
+      throw unavailable(`no service port ${Number(port)} found for service ${quoted(name)}`);
     }
     portName = found.name ?? "";
   }
@@ -87,7 +87,7 @@ function serviceTarget(context: Context, { scheme, name, port }: Reference): Tar
     ?.object as Endpoints | undefined;
   if (endpoints === undefined) throw notFound({ group: "", resource: served.resource }, name);
   if (!endpoints.subsets?.length) {
-    throw unavailable(`no endpoints available for service ${JSON.stringify(name)}`);
+    throw unavailable(`no endpoints available for service ${quoted(name)}`);
   }
   const behind = endpoints.subsets.flatMap(({ addresses = [], ports = [] }) => {
     const chosen = ports.find((each) => (each.name ?? "") === portName);
@@ -95,7 +95,7 @@ function serviceTarget(context: Context, { scheme, name, port }: Reference): Tar
     return chosen === undefined ? [] : pods.map(({ ip }) => ({ host: ip, port: String(chosen.port) }));
   });
   const one = behind[Math.floor(Math.random() * behind.length)];
-  if (one === undefined) throw unavailable(`no endpoints available for service ${JSON.stringify(info.name)}`);
+  if (one === undefined) throw unavailable(`no endpoints available for service ${quoted(info.name)}`);
   return { scheme, ...one };
 }
 

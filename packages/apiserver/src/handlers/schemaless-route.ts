@@ -1,4 +1,4 @@
-import { StatusError } from "@dray/api";
+import { quoted, StatusError } from "@dray/api";
 import type { ApiResponse } from "@dray/client";
 import { noPage, notFound, qualified } from "../response.ts";
 import type { Context } from "./context.ts";
@@ -50,7 +50,7 @@ export function schemalessHandler({ info, served }: Context): Handler {
 function notSupported({ group, resource }: { group: string; resource: string }, verb: string): StatusError {
   return StatusError.of(
     "MethodNotAllowed",
-    `${verb} is not supported on resources of kind ${JSON.stringify(qualified({ group, resource }))}`,
+    `${verb} is not supported on resources of kind ${quoted(qualified({ group, resource }))}`,
     { group, kind: resource },
   );
 }

@@ -1,4 +1,4 @@
-import { apiVersionOf, type FieldError, invalid, type KubeObject, StatusError } from "@dray/api";
+import { apiVersionOf, type FieldError, invalid, type KubeObject, quoted, StatusError } from "@dray/api";
 import type { TokenRequest } from "@dray/api/authentication/v1";
 import type { Node, Pod, Secret, ServiceAccount } from "@dray/api/core/v1";
 import type { ApiResponse } from "@dray/client";
@@ -74,7 +74,7 @@ function checkMetaName({ metadata }: TokenRequest, name: string): void {
   refuse(name, {
     type: "Invalid",
     path: "metadata.name",
-    value: JSON.stringify(metadata.name),
+    value: quoted(metadata.name),
     detail: "must match the service account name if specified",
   });
 }
@@ -123,7 +123,7 @@ function boundTo(
       if (pod.spec?.serviceAccountName !== account.metadata.name) {
         throw StatusError.of(
           "BadRequest",
-          `cannot bind token for serviceaccount ${JSON.stringify(account.metadata.name)} to pod running with different serviceaccount name.`,
+          `cannot bind token for serviceaccount ${quoted(account.metadata.name)} to pod running with different serviceaccount name.`,
         );
       }
       const nodeName = pod.spec?.nodeName;

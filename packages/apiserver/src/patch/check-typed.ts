@@ -1,4 +1,4 @@
-import { goSyntax, goText, goType } from "./go-text.ts";
+import { goSyntax, goText, goType } from "../go-text.ts";
 import { isNumeric, isObject, type JsonObject } from "./json.ts";
 import { elementText, listElement, UnkeyedElementError } from "./path-element.ts";
 import type { ListSchema, MapSchema, ScalarSort, TypeSchema } from "./type-schema.ts";

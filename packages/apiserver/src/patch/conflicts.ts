@@ -1,4 +1,4 @@
-import { StatusError } from "@dray/api";
+import { quoted, StatusError } from "@dray/api";
 import type { StatusCause } from "@dray/api/meta/v1";
 import { eachPath, type FieldSet, pathText } from "./field-set.ts";
 import { compareText, type ManagedEntry } from "./managed-fields.ts";
@@ -37,7 +37,7 @@ export function conflictError(conflicts: ReadonlyMap<string, Conflict>): StatusE
 
 /** `"m"`, for updaters with the version that they used. */
 function managerText(entry: ManagedEntry): string {
-  const part = entry.subresource === "" ? "" : ` with subresource ${JSON.stringify(entry.subresource)}`;
+  const part = entry.subresource === "" ? "" : ` with subresource ${quoted(entry.subresource)}`;
   const version = entry.operation === "Update" ? ` using ${entry.apiVersion}` : "";
-  return `${JSON.stringify(entry.manager)}${part}${version}`;
+  return `${quoted(entry.manager)}${part}${version}`;
 }

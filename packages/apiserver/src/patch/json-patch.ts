@@ -1,7 +1,7 @@
 import { StatusError } from "@dray/api";
 import { encodeJSON } from "@dray/api/codec";
+import { goJsonSort } from "../go-text.ts";
 import { rejected } from "./errors.ts";
-import { goJsonSort } from "./go-text.ts";
 import {
   copyOf,
   emptyLike,

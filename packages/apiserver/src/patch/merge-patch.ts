@@ -1,5 +1,5 @@
 import { StatusError } from "@dray/api";
-import { goJsonSort } from "./go-text.ts";
+import { goJsonSort } from "../go-text.ts";
 import {
   copyOf,
   emptyLike,

@@ -1,3 +1,4 @@
+import { quoted } from "@dray/api";
 import { isNumeric, isObject, type JsonObject } from "./json.ts";
 import type { ListSchema } from "./type-schema.ts";
 
@@ -25,7 +26,7 @@ export function listElement(list: ListSchema, item: unknown): PathElement {
     if (value !== undefined) text += `${text === "" ? "k:{" : ","}${goJson(key)}:${goJson(value)}`;
   }
   if (text === "") {
-    const keys = list.keys.map((key) => JSON.stringify(key)).join(" ");
+    const keys = list.keys.map((key) => quoted(key)).join(" ");
     throw new UnkeyedElementError(
       `associative list with keys has an element that omits all key fields [${keys}] (and doesn't have default values for any key fields)`,
     );
@@ -119,7 +120,7 @@ export function elementText(element: PathElement): string {
 /** A value as structured-merge-diff prints it; only wrong keys are lists or objects. */
 function valueText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(valueText).join(",")}]`;
-  if (!isObject(value)) return typeof value === "string" ? JSON.stringify(value) : String(value);
+  if (!isObject(value)) return typeof value === "string" ? quoted(value) : String(value);
   return Object.keys(value)
     .sort()
     .map((key) => `${key}=${valueText(value[key])}`)

@@ -1,5 +1,5 @@
 import { type FieldType, goElement, goTypeOf, type StructType } from "@dray/api/codec";
-import { goJsonSort } from "./go-text.ts";
+import { goJsonSort } from "../go-text.ts";
 import { fieldOf, isNumeric, isObject } from "./json.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { encodeJSON, type FieldType, type StructType } from "@dray/api/codec";
-import { goText } from "./go-text.ts";
+import { goText } from "../go-text.ts";
 import { isObject } from "./json.ts";
 
 function partsOf(value: unknown, parts = new Set<object>()): Set<object> {

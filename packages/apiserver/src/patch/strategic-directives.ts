@@ -1,6 +1,6 @@
 import type { StatusError } from "@dray/api";
+import { goText } from "../go-text.ts";
 import { plainError } from "./errors.ts";
-import { goText } from "./go-text.ts";
 import { fieldOf, isObject, type JsonObject } from "./json.ts";
 
 /** Says what becomes of the map or of the list element that holds it: `delete`, `replace`, `merge`. */

@@ -1,6 +1,6 @@
 import { StatusError } from "@dray/api";
+import { goText } from "../go-text.ts";
 import { plainError } from "./errors.ts";
-import { goText } from "./go-text.ts";
 import type { JsonObject } from "./json.ts";
 import { directive, unknownDirective } from "./strategic-directives.ts";
 import { arranged, Places } from "./strategic-order.ts";

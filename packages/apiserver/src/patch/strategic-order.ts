@@ -1,5 +1,5 @@
+import { goText, goType } from "../go-text.ts";
 import { plainError } from "./errors.ts";
-import { goText, goType } from "./go-text.ts";
 import { isObject, type JsonObject, jsonEqual } from "./json.ts";
 import { directiveOf, elementOrder } from "./strategic-directives.ts";
 

@@ -1,6 +1,6 @@
-import { StatusError } from "@dray/api";
+import { quoted, StatusError } from "@dray/api";
+import { goType } from "../go-text.ts";
 import { plainError } from "./errors.ts";
-import { goType } from "./go-text.ts";
 import {
   copyOf,
   emptyLike,
@@ -125,7 +125,7 @@ function lookUp(schema: MapSchema | undefined, key: string): FieldSchema {
   const field = schema.fields.get(key);
   if (field !== undefined) return field;
   throw plainError(
-    `unable to find api field in struct ${schema.name ?? ""} for the json field ${JSON.stringify(key)}`,
+    `unable to find api field in struct ${schema.name ?? ""} for the json field ${quoted(key)}`,
   );
 }
 

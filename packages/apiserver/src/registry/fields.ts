@@ -1,5 +1,5 @@
 import type { FieldSelection, KubeObject } from "@dray/api";
-import { apiVersionOf, StatusError } from "@dray/api";
+import { apiVersionOf, quoted, StatusError } from "@dray/api";
 import { fieldOf, isObject } from "../patch/json.ts";
 import type { ServedResource } from "./kinds.ts";
 
@@ -49,8 +49,8 @@ function unknownField(served: ServedResource, field: string): string {
     case "kind":
       return `field label not supported for ${apiVersionOf(served)}, Kind=${served.kind}: ${field}`;
     case "job":
-      return `field label ${JSON.stringify(field)} not supported for Job`;
+      return `field label ${quoted(field)} not supported for Job`;
     default:
-      return `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`;
+      return `${quoted(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`;
   }
 }

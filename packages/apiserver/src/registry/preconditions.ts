@@ -1,4 +1,4 @@
-import { invalid, type KubeObject, type StatusError } from "@dray/api";
+import { invalid, type KubeObject, quoted, type StatusError } from "@dray/api";
 import type { DeleteOptions } from "../request/options.ts";
 import { conflict, serverError } from "../response.ts";
 import type { Stored } from "../storage/cache.ts";
@@ -36,7 +36,7 @@ export function checkVersion(
   }
   if (resourceVersion && resourceVersion !== "0") {
     if (!/^\d+$/.test(resourceVersion)) {
-      throw serverError(`strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`);
+      throw serverError(`strconv.ParseUint: parsing ${quoted(resourceVersion)}: invalid syntax`);
     }
     if (Number(resourceVersion) !== current.revision) throw modified(served, name);
   } else if ((replaces || resourceVersion !== undefined) && served.facts.needsVersion) {

@@ -1,4 +1,5 @@
 import type { FieldError } from "@dray/api";
+import { quoted } from "@dray/api";
 import type { NodeSelector } from "@dray/api/core/v1";
 import type { AllocatedDeviceStatus, ResourceClaim } from "@dray/api/resource/v1";
 import { dropDeallocatedDevices } from "@dray/api/validation";
@@ -68,7 +69,7 @@ function checkDevices(claim: ResourceClaim, old: ResourceClaim, context: Strateg
     const decisions = questions.map((question) => context.authorize(question));
     if (decisions.some(({ allowed }) => allowed)) continue;
     const why = denialText(questions[0]!, decisions[0]!.reason);
-    const detail = `changing status.devices requires resource="resourceclaims/driver", verb="[${verbs.join(" ")}]" permission: resourceclaims.${group} ${JSON.stringify(driver)} is forbidden: ${why}`;
+    const detail = `changing status.devices requires resource="resourceclaims/driver", verb="[${verbs.join(" ")}]" permission: resourceclaims.${group} ${quoted(driver)} is forbidden: ${why}`;
     errors.push({ type: "Forbidden", path: "status.devices", detail });
   }
   return errors;

@@ -1,4 +1,11 @@
-import { parseFieldSelector, parseLabelSelector, pathSegment, SelectorError, StatusError } from "@dray/api";
+import {
+  parseFieldSelector,
+  parseLabelSelector,
+  pathSegment,
+  quoted,
+  SelectorError,
+  StatusError,
+} from "@dray/api";
 import { integerOption } from "./values.ts";
 
 /** What a request is about, read from its method and path (the words of RBAC). */
@@ -108,7 +115,7 @@ export function requestInfo(method: string, url: string): RequestInfo {
 
 /** What is no UTF-8 is kept as well as can be; what is no escape is not. */
 function decodedBytes(text: string): string {
-  if (/%(?![0-9A-Fa-f]{2})/.test(text)) throw new BadPath(`invalid URL escape in ${JSON.stringify(text)}`);
+  if (/%(?![0-9A-Fa-f]{2})/.test(text)) throw new BadPath(`invalid URL escape in ${quoted(text)}`);
   const bytes = text.replace(/%(..)/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
   return Buffer.from(bytes, "latin1").toString();
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import type { Duplex } from "node:stream";
+import { quoted } from "@dray/api";
 import type { ApiResponse } from "@dray/client";
 import { dialError, type Target, tlsOf } from "../kubelet.ts";
 import { serverError } from "../response.ts";
@@ -80,7 +81,7 @@ function brokenOff({
   if (code === "ECONNRESET" || code === "EPIPE") return "unexpected EOF";
   if (!code.startsWith("HPE_") || rawPacket === undefined) return message;
   const [line = ""] = rawPacket.toString("latin1").split(/\r?\n/, 1);
-  return `malformed HTTP response ${JSON.stringify(line)}`;
+  return `malformed HTTP response ${quoted(line)}`;
 }
 
 /** As `askForUpgrade`, for a client that gets the answer as it is. Rejects with 500. */

@@ -1,3 +1,4 @@
+import { floatText } from "@dray/api";
 import { compareKeys } from "./keys.ts";
 import { needsQuotes } from "./resolve.ts";
 import { type Analysis, analyse, escaped, isBreak } from "./scalar.ts";
@@ -180,8 +181,5 @@ function styleOf(value: string, analysis: Analysis, key: boolean): Style {
 function number(value: unknown): string {
   if (typeof value !== "number") return String(value);
   if (Number.isInteger(value) && value >= -(2 ** 63) && value < 2 ** 64) return String(value);
-  const [mantissa, exponent] = value.toExponential().split("e") as [string, string];
-  const power = Number(exponent);
-  if (power >= -4 && power < 6) return String(value);
-  return `${mantissa}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
+  return floatText(value);
 }

@@ -1,6 +1,7 @@
+import { floatText } from "@dray/api";
 import { DomainMap, noEntries } from "../device.ts";
 import { wholeNumber } from "../equality.ts";
-import { doubleText, durationText } from "../library/conversions.ts";
+import { durationText } from "../library/conversions.ts";
 import { LiteralMap } from "../maps.ts";
 import { textLength } from "../texts.ts";
 import {
@@ -22,7 +23,7 @@ import {
 
 /** A key within the text of an error, as Go's `%v` writes it. */
 function keyText(key: Value): string {
-  if (typeof key === "number") return doubleText(key);
+  if (typeof key === "number") return floatText(key);
   if (key === null) return "0";
   if (key instanceof Uint) return String(key.value);
   if (key instanceof TypeValue) return key.name;

@@ -1,4 +1,4 @@
-import { goQuoted } from "./go-text.ts";
+import { quoted } from "@dray/api";
 
 /** An address of IPv4 or IPv6. */
 export interface Address {
@@ -18,7 +18,7 @@ export interface Network {
 /** Reads an address as Go's netip.ParseAddr does, or answers why it is none, in its words. */
 export function parseAddress(text: string): Address | string {
   const fail = (message: string, at = ""): string =>
-    `ParseAddr(${goQuoted(text)}): ${message}${at === "" ? "" : ` (at ${goQuoted(at)})`}`;
+    `ParseAddr(${quoted(text)}): ${message}${at === "" ? "" : ` (at ${quoted(at)})`}`;
   switch (/[.:%]/.exec(text)?.[0]) {
     case ".": {
       const value = parseDotted(text, fail);
@@ -136,7 +136,7 @@ export const networkText = ({ address, prefix }: Network): string => `${addressT
 
 /** Reads `address/bits` as Go's netip.ParsePrefix does, or answers why it is none, in its words. */
 export function parseNetwork(text: string): Network | string {
-  const fail = (message: string): string => `netip.ParsePrefix(${goQuoted(text)}): ${message}`;
+  const fail = (message: string): string => `netip.ParsePrefix(${quoted(text)}): ${message}`;
   const slash = text.lastIndexOf("/");
   if (slash < 0) return fail("no '/'");
   const address = parseAddress(text.slice(0, slash));
@@ -144,7 +144,7 @@ export function parseNetwork(text: string): Network | string {
   if (address.zone !== "") return fail("IPv6 zones cannot be present in a prefix");
   const bits = text.slice(slash + 1);
   if (!/^(0|[1-9][0-9]*)$/.test(bits) || BigInt(bits) >= 2n ** 63n) {
-    return fail(`bad bits after slash: ${goQuoted(bits)}`);
+    return fail(`bad bits after slash: ${quoted(bits)}`);
   }
   const prefix = Number(bits);
   return prefix > address.bits ? fail("prefix length out of range") : { address, prefix };

@@ -1,3 +1,4 @@
+import { floatText } from "@dray/api";
 import { declare, type FunctionDeclaration, form } from "../declarations.ts";
 import { utf8 } from "../texts.ts";
 import {
@@ -168,26 +169,9 @@ export function parseTimestamp(text: string): Timestamp | CelError {
   return timestamp((BigInt(date.getTime()) / 1000n - BigInt(offset * 60)) * second + fraction, offset);
 }
 
-/** A double as Go's `%g` writes it, which is what strings are made with; `%v` writes larger numbers out. */
-export function doubleText(value: number, largestPower = 6): string {
-  if (Number.isNaN(value)) return "NaN";
-  if (!Number.isFinite(value)) return value > 0 ? "+Inf" : "-Inf";
-  if (Object.is(value, -0)) return "-0";
-  const [digits = "", exponent = "0"] = value.toExponential().split("e");
-  const power = Number(exponent);
-  if (value !== 0 && (power < -4 || power >= largestPower)) {
-    const size = String(Math.abs(power)).padStart(2, "0");
-    return `${digits}e${power < 0 ? "-" : "+"}${size}`;
-  }
-  return String(value);
-}
-
-/** From here on `%v` writes doubles with an exponent. */
-const largeDouble = 21;
-
 /** A scalar within the text of an error, as Go's `%v` writes it; of others the type. */
 export function inText(value: Value): string {
-  if (typeof value === "number") return doubleText(value, largeDouble);
+  if (typeof value === "number") return floatText(value, 21);
   if (value === null) return "NULL_VALUE";
   if (value instanceof Uint) return String(value.value);
   return typeof value === "object" ? typeName(value) : String(value);
@@ -264,7 +248,7 @@ export const conversions: readonly FunctionDeclaration[] = [
     form("string_to_string", [stringType], stringType, (a) => a),
     form("bool_to_string", [boolType], stringType, (a) => String(a)),
     form("bytes_to_string", [bytesType], stringType, (a) => bytesText(a as Uint8Array)),
-    form("double_to_string", [doubleType], stringType, (a) => doubleText(a as number)),
+    form("double_to_string", [doubleType], stringType, (a) => floatText(a as number)),
     form("duration_to_string", [durationType], stringType, (a) => durationText(a as Duration)),
     form("int64_to_string", [intType], stringType, (a) => String(a)),
     form("timestamp_to_string", [timestampType], stringType, (a) => timestampText(a as Timestamp)),

@@ -1,12 +1,12 @@
+import { floatText, quoted, quotedBytes } from "@dray/api";
 import { touchElements } from "../budget.ts";
 import { declare, type FunctionDeclaration, method } from "../declarations.ts";
 import { compareText, utf8 } from "../texts.ts";
 import { dynType, listType, stringType } from "../types.ts";
 import { CelError, Duration, MapValue, Timestamp, TypeValue, typeName, Uint, type Value } from "../values.ts";
-import { bytesText, doubleText, durationText, timestampText } from "./conversions.ts";
+import { bytesText, durationText, timestampText } from "./conversions.ts";
 import { fixedText, scientificText } from "./format-numbers.ts";
 import { accepted, type Clause, FormatError, followFormat, wrongType } from "./format-text.ts";
-import { goQuoted, quotedBytes } from "./go-text.ts";
 
 /** What `%f` and `%e` do without a precision. */
 const usualPrecision = 6;
@@ -55,7 +55,7 @@ function plainText(value: Value): string | FormatError {
   if (value === null) return "null";
   if (Array.isArray(value)) return listText(value);
   if (value instanceof MapValue) return mapText(value);
-  if (typeof value === "number") return doubleText(value);
+  if (typeof value === "number") return floatText(value);
   if (value instanceof Uint8Array) {
     const text = bytesText(value);
     if (typeof text === "string") return text;
@@ -75,15 +75,15 @@ function innerText(value: Value): string | FormatError {
   if (typeof value === "number") return innerDouble(value);
   const text = plainText(value);
   if (text instanceof FormatError) return text;
-  if (typeof value === "string") return goQuoted(text);
-  if (value instanceof Uint8Array) return `b${goQuoted(text)}`;
+  if (typeof value === "string") return quoted(text);
+  if (value instanceof Uint8Array) return `b${quoted(text)}`;
   if (value instanceof Duration) return `duration(${quotedBytes(text)})`;
   if (value instanceof Timestamp) return `timestamp(${quotedBytes(text)})`;
   return text;
 }
 
 function innerDouble(value: number): string {
-  if (!Number.isFinite(value)) return `"${doubleText(value)}"`;
+  if (!Number.isFinite(value)) return `"${floatText(value)}"`;
   // Go writes the sign of a negative zero, and no commas.
   return (Object.is(value, -0) ? "-" : "") + fixedText(value, usualPrecision).replaceAll(",", "");
 }

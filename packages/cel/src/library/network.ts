@@ -1,3 +1,4 @@
+import { quoted } from "@dray/api";
 import { declare, type FunctionDeclaration, form, method } from "../declarations.ts";
 import { boolType, type CelType, intType, stringType } from "../types.ts";
 import { CelError, LibraryValue, noSuchOverload, type Value } from "../values.ts";
@@ -12,7 +13,6 @@ import {
   parseAddress,
   parseNetwork,
 } from "./addresses.ts";
-import { goQuoted } from "./go-text.ts";
 
 const opaque = (name: string): CelType => ({ kind: "opaque", name, params: [] });
 export const ipType = opaque("net.IP");
@@ -57,7 +57,7 @@ class CidrValue extends LibraryValue {
 
 function parseIp(text: string): IpValue | CelError {
   const address = parseAddress(text);
-  const name = goQuoted(text);
+  const name = quoted(text);
   if (typeof address === "string") {
     return new CelError(`IP Address ${name} parse error during conversion from string: ${address}`);
   }
@@ -74,7 +74,7 @@ function parseCidr(text: string): CidrValue | CelError {
   // Upstream says it once where it reads and once where it converts.
   if (typeof network === "string") return new CelError(`${unreadable}${unreadable}${network}`);
   return isMapped(network.address)
-    ? new CelError(`${unreadable}IPv4-mapped IPv6 address ${goQuoted(text)} is not allowed`)
+    ? new CelError(`${unreadable}IPv4-mapped IPv6 address ${quoted(text)} is not allowed`)
     : new CidrValue(network);
 }
 

@@ -1,8 +1,8 @@
+import { goEscapes } from "@dray/api";
 import { declare, type FunctionDeclaration, form, method } from "../declarations.ts";
 import { intType, listType, stringType } from "../types.ts";
 import { CelError, type Value } from "../values.ts";
 import { inText } from "./conversions.ts";
-import { escapes } from "./go-text.ts";
 
 const outOfRange = (index: bigint): CelError => new CelError(`index out of range: ${index}`);
 const points = (text: Value): string[] => Array.from(text as string);
@@ -131,7 +131,7 @@ export const stringsLibrary: readonly FunctionDeclaration[] = [
   ]),
   declare("strings.quote", [
     form("strings_quote", [text], text, (a) => {
-      const quoted = Array.from(a as string, (c) => escapes[c] ?? c).join("");
+      const quoted = Array.from(a as string, (c) => goEscapes[c] ?? c).join("");
       return `"${quoted}"`;
     }),
   ]),

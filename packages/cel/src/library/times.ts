@@ -1,7 +1,7 @@
+import { quoted } from "@dray/api";
 import { declare, type FunctionDeclaration, type Implementation, method } from "../declarations.ts";
 import { durationType, intType, stringType, timestampType } from "../types.ts";
 import { CelError, type Duration, inInt, type Timestamp, type Value } from "../values.ts";
-import { goQuoted } from "./go-text.ts";
 
 const millisecond = 1_000_000n;
 const minute = 60_000n * millisecond;
@@ -29,7 +29,7 @@ function floor(value: bigint, unit: bigint): bigint {
 
 /** An integer of 64 bits, or why it is none, as Go's strconv.Atoi words it. */
 function parseInteger(text: string): bigint | string {
-  const fail = (why: string): string => `strconv.Atoi: parsing ${goQuoted(text)}: ${why}`;
+  const fail = (why: string): string => `strconv.Atoi: parsing ${quoted(text)}: ${why}`;
   if (!/^[+-]?[0-9]+$/.test(text)) return fail("invalid syntax");
   const value = BigInt(text.replace(/^\+/, ""));
   return inInt(value) ? value : fail("value out of range");

@@ -1,5 +1,6 @@
+import { quotedBytes } from "@dray/api";
 import { parseAddress } from "./addresses.ts";
-import { fromBytes, quotedBytes, toBytes } from "./go-text.ts";
+import { fromBytes, toBytes } from "./go-text.ts";
 
 /** A URL in its parts, as Go's net/url tells them apart. All texts are bytes (see go-text). */
 export interface Url {

@@ -1,4 +1,4 @@
-import { Quantity, StatusError } from "@dray/api";
+import { Quantity, quoted, StatusError } from "@dray/api";
 import { ConfigMap, type Container, type EnvVarSource, type Node, type Pod, Secret } from "@dray/api/core/v1";
 import { hasPodLevelResources } from "@dray/api/pod";
 import type { Client } from "@dray/client";
@@ -181,7 +181,7 @@ export function fieldValue(
 function formatMap(map: Record<string, string> | undefined): string {
   return Object.entries(map ?? {})
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
+    .map(([key, value]) => `${key}=${quoted(value)}`)
     .join("\n");
 }
 

@@ -1,3 +1,4 @@
+import { quoted } from "@dray/api";
 import type { Container, Probe, SecurityContext } from "@dray/api/core/v1";
 import {
   type Check,
@@ -25,7 +26,7 @@ const appArmor: Check = {
     const values = sorted(types.filter((type) => type !== undefined).filter(bad));
     const annotations = Object.entries(subject.annotations)
       .filter(([key, value]) => key.startsWith(appArmorPrefix) && !allowedAppArmor(value))
-      .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
+      .map(([key, value]) => `${key}=${quoted(value)}`)
       .sort();
     const who = setters(bad(podType), containers);
     if (annotations.length > 0) who.push(plural("annotation", "annotations", annotations.length));

@@ -1,4 +1,4 @@
-import { invalid } from "@dray/api";
+import { invalid, quoted } from "@dray/api";
 import type { Namespace, Pod, PodTemplateSpec } from "@dray/api/core/v1";
 import { forbidden } from "../../response.ts";
 import { deepEqual } from "../../storage/json.ts";
@@ -49,7 +49,7 @@ export function podSecurity({ storage, features }: AdmissionContext): AdmissionP
     const policy = policyFor(request.namespace);
     const found = violate(policy.enforce, pod);
     if (found.length > 0) {
-      const why = `violates PodSecurity ${JSON.stringify(policyText(policy.enforce))}: ${detailOf(found)}`;
+      const why = `violates PodSecurity ${quoted(policyText(policy.enforce))}: ${detailOf(found)}`;
       throw forbidden(request.served, request.name, why);
     }
     warn(request, policy.warn, violate(policy.warn, pod));
@@ -76,7 +76,7 @@ export function podSecurity({ storage, features }: AdmissionContext): AdmissionP
     }
     if (byReason.size === 0) return;
     request.warn(
-      `existing pods in namespace ${JSON.stringify(namespace.metadata.name)} violate the new PodSecurity enforce level ${JSON.stringify(policyText(enforce))}`,
+      `existing pods in namespace ${quoted(namespace.metadata.name)} violate the new PodSecurity enforce level ${quoted(policyText(enforce))}`,
     );
     const texts = [...byReason].map(([reason, [first, ...more]]) => {
       const others = more.length === 1 ? "1 other pod" : `${more.length} other pods`;
@@ -113,7 +113,7 @@ export function podSecurity({ storage, features }: AdmissionContext): AdmissionP
 
 function warn(request: AdmissionRequest, level: LevelVersion, found: readonly Violation[]): void {
   if (found.length === 0) return;
-  request.warn(`would violate PodSecurity ${JSON.stringify(policyText(level))}: ${detailOf(found)}`);
+  request.warn(`would violate PodSecurity ${quoted(policyText(level))}: ${detailOf(found)}`);
 }
 
 function detailOf(found: readonly Violation[]): string {

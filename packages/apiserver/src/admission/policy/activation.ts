@@ -1,4 +1,5 @@
 import type { KubeObject } from "@dray/api";
+import { quoted } from "@dray/api";
 import {
   type AuthorizationCheck,
   AuthorizerValue,
@@ -100,12 +101,12 @@ export class Activation {
 
   #variable(name: string, { program }: Expression): Value {
     if (!program.ok) {
-      return new CelError(`composited variable ${JSON.stringify(name)} fails to compile: ${program.error}`);
+      return new CelError(`composited variable ${quoted(name)} fails to compile: ${program.error}`);
     }
     const result = program.evaluate(this.#bindings);
     this.#composed += result.cost;
     if (result.error === undefined) return result.value;
-    return new CelError(`composited variable ${JSON.stringify(name)} fails to evaluate: ${result.error}`);
+    return new CelError(`composited variable ${quoted(name)} fails to evaluate: ${result.error}`);
   }
 }
 

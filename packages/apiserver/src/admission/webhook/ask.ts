@@ -1,4 +1,4 @@
-import { StatusError } from "@dray/api";
+import { quoted, StatusError } from "@dray/api";
 import type { MutatingWebhook, ValidatingWebhook } from "@dray/api/admissionregistration/v1";
 import type { AdmissionRequest } from "../admission.ts";
 import type { AdmissionContext } from "../plugins.ts";
@@ -24,7 +24,7 @@ export async function ask(
   const { webhook } = hook;
   // Whoever has effects beside its answer is not asked what would happen if.
   if (request.dryRun && webhook.sideEffects !== "None" && webhook.sideEffects !== "NoneOnDryRun") {
-    const message = `admission webhook ${JSON.stringify(webhook.name)} does not support dry run`;
+    const message = `admission webhook ${quoted(webhook.name)} does not support dry run`;
     throw StatusError.of("BadRequest", message);
   }
   if (request.sent?.signal.aborted) throw requestTimeout();

@@ -1,5 +1,6 @@
 import { Agent, request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
+import { quoted } from "@dray/api";
 import type { WebhookClientConfig } from "@dray/api/admissionregistration/v1";
 import type { Clock } from "@dray/client";
 import type { Storage } from "../../storage/storage.ts";
@@ -53,7 +54,7 @@ export class WebhookClient {
       const why = late.signal.aborted
         ? "context deadline exceeded"
         : failureText(error as Error, url.hostname);
-      throw new CallFailure(`failed to call webhook: Post ${JSON.stringify(text)}: ${why}`);
+      throw new CallFailure(`failed to call webhook: Post ${quoted(text)}: ${why}`);
     } finally {
       cancel();
     }

@@ -1,4 +1,4 @@
-import { StatusError } from "@dray/api";
+import { quoted, StatusError } from "@dray/api";
 import type { Status } from "@dray/api/meta/v1";
 
 /** A webhook could not be asked, or its answer not be understood: the failure policy says what follows. */
@@ -6,12 +6,12 @@ export class CallFailure extends Error {}
 
 /** What a client is told where a failure counts. */
 export function failed(webhook: string, { message }: CallFailure): StatusError {
-  return internalError(`failed calling webhook ${JSON.stringify(webhook)}: ${message}`);
+  return internalError(`failed calling webhook ${quoted(webhook)}: ${message}`);
 }
 
 /** What a client is told where a webhook says no: what the webhook says, as an error in any case. */
 export function rejected(webhook: string, result: Partial<Status> | undefined): StatusError {
-  const denied = `admission webhook ${JSON.stringify(webhook)} denied the request`;
+  const denied = `admission webhook ${quoted(webhook)} denied the request`;
   const { status, message, reason, code, details } = result ?? {};
   return new StatusError({
     status: status && status !== "Success" ? status : "Failure",

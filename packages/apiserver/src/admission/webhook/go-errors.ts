@@ -1,5 +1,6 @@
 import { getServers } from "node:dns";
 import type { TLSSocket } from "node:tls";
+import { quoted } from "@dray/api";
 
 interface NodeError extends Error {
   readonly code?: string;
@@ -82,6 +83,6 @@ export function statusText(code: number, body: string, contentType: string | und
   const text = texts[code];
   if (text !== undefined) return text;
   if (code >= 500)
-    return `an error on the server (${JSON.stringify(message)}) has prevented the request from succeeding`;
+    return `an error on the server (${quoted(message)}) has prevented the request from succeeding`;
   return `the server responded with the status code ${code} but did not return more information`;
 }

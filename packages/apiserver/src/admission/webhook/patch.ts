@@ -26,11 +26,11 @@ export function applyPatch(
 ): boolean {
   const operations = readOperations(text);
   if (operations.length === 0) return false;
-  if (type !== "JSONPatch") throw new CallFailure(`unsupported patch type ${JSON.stringify(type)}`);
+  if (type !== "JSONPatch") throw new CallFailure(`unsupported patch type ${quoted(type)}`);
   const { object } = objectsIn(request, version);
   if (object === undefined || request.object === undefined) {
     const what = "attempted to modify the object, which is not supported for this operation";
-    throw internalError(`admission webhook ${JSON.stringify(webhook)} ${what}`);
+    throw internalError(`admission webhook ${quoted(webhook)} ${what}`);
   }
   const patched = patchedTree(object as unknown as Tree, operations);
   const kind = request.kind === undefined ? version.served : version.kind;

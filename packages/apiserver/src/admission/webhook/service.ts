@@ -1,3 +1,4 @@
+import { quoted } from "@dray/api";
 import type { ServiceReference } from "@dray/api/admissionregistration/v1";
 import type { Service } from "@dray/api/core/v1";
 import type { EndpointSlice } from "@dray/api/discovery/v1";
@@ -18,16 +19,15 @@ const serviceLabel = "kubernetes.io/service-name";
  */
 export function resolveService({ namespace, name, port = 443 }: ServiceReference, storage: Storage): Address {
   const stored = storage.cache("services").get(objectKey("services", namespace, name));
-  if (stored === undefined) throw new Error(`service ${JSON.stringify(name)} not found`);
+  if (stored === undefined) throw new Error(`service ${quoted(name)} not found`);
   const { spec = {} } = stored.object as Service;
   if (spec.type === "ExternalName") return { host: spec.externalName ?? "", port };
   const servicePort = spec.ports?.find((candidate) => candidate.port === port);
-  if (servicePort === undefined)
-    throw new Error(`no service port ${port} found for service ${JSON.stringify(name)}`);
+  if (servicePort === undefined) throw new Error(`no service port ${port} found for service ${quoted(name)}`);
   const ready = endpoint(namespace, name, servicePort.name ?? "", storage);
   if (ready !== undefined) return ready;
   if (!spec.clusterIP || spec.clusterIP === "None")
-    throw new Error(`no endpoints available for service ${JSON.stringify(name)}`);
+    throw new Error(`no endpoints available for service ${quoted(name)}`);
   return { host: spec.clusterIP, port };
 }
 

@@ -1,3 +1,4 @@
+import { quoted } from "@dray/api";
 import type { Status } from "@dray/api/meta/v1";
 import { CallFailure } from "./errors.ts";
 import type { Review } from "./review.ts";
@@ -84,7 +85,7 @@ function readAnswer(text: string, { version }: Review): Answer {
   const known = [`${apiGroup}/${version}`, ""].includes(String(apiVersion));
   if ((kind !== "AdmissionReview" && kind !== "") || !known) {
     throw unreadable(
-      `no kind ${JSON.stringify(kind || "AdmissionReview")} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/runtime/scheme.go:111"`,
+      `no kind ${quoted(String(kind || "AdmissionReview"))} is registered for version ${quoted(String(apiVersion))} in scheme "pkg/runtime/scheme.go:111"`,
     );
   }
   const problem = responseProblem((answer as Answer).response);
@@ -154,8 +155,7 @@ function answerProblem(
   if (!response) return "webhook response was absent";
   if (review.version === "v1beta1") return undefined;
   const { uid = "", patch = "", patchType } = response;
-  if (uid !== review.uid)
-    return `expected response.uid=${JSON.stringify(review.uid)}, got ${JSON.stringify(uid)}`;
+  if (uid !== review.uid) return `expected response.uid=${quoted(review.uid)}, got ${quoted(String(uid))}`;
   const wanted = `${apiGroup}/v1, Kind=AdmissionReview`;
   const got = `${apiVersion || "/"}, Kind=${kind}`;
   if (got !== wanted) return `expected webhook response of ${wanted}, got ${got}`;

@@ -1,3 +1,4 @@
+import { quoted } from "@dray/api";
 import type { FieldErrors } from "@dray/api/validation";
 import type { Definition } from "./types.ts";
 
@@ -21,8 +22,7 @@ export function approvalOf({ spec, metadata }: Definition): Approval | undefined
       reason: `protected groups must have approval annotation "${annotation}", ${link}`,
     };
   }
-  if (text.startsWith("unapproved"))
-    return { state: "Bypassed", reason: `not approved: ${JSON.stringify(text)}` };
+  if (text.startsWith("unapproved")) return { state: "Bypassed", reason: `not approved: ${quoted(text)}` };
   if (/^[a-zA-Z][a-zA-Z0-9+.-]*:\/\/[^/\s]+/.test(text))
     return { state: "Approved", reason: `approved in ${text}` };
   const wanted = `with either a URL or a reason starting with "unapproved"`;

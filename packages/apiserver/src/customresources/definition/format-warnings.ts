@@ -1,3 +1,4 @@
+import { quoted } from "@dray/api";
 import { isKnownFormat } from "../schema/formats.ts";
 import { type Schema, someSchema } from "../schema/schema.ts";
 import type { Definition } from "./types.ts";
@@ -7,7 +8,7 @@ export function newFormatWarnings(definition: Definition, old: Definition | unde
   const known = new Set(old === undefined ? [] : unknownFormats(old));
   return unknownFormats(definition)
     .filter((format) => !known.has(format))
-    .map((format) => `unrecognized format ${JSON.stringify(format)}`);
+    .map((format) => `unrecognized format ${quoted(format)}`);
 }
 
 function unknownFormats({ spec }: Definition): string[] {

@@ -1,4 +1,4 @@
-import { type FieldError, fieldErrorText } from "@dray/api";
+import { type FieldError, fieldErrorText, quoted } from "@dray/api";
 import type { ValidationRule } from "@dray/api/apiextensions/v1";
 import { FieldErrors } from "@dray/api/validation";
 import { Optional, type Value } from "@dray/cel";
@@ -231,7 +231,7 @@ class Run {
       const limit = result.error?.startsWith("operation cancelled: actual cost limit exceeded");
       if (limit || result.cost > this.budget) {
         const text = limit
-          ? `no further validation rules will be run due to call cost exceeds limit for messageExpression: ${JSON.stringify(rule.messageExpression)}`
+          ? `no further validation rules will be run due to call cost exceeds limit for messageExpression: ${quoted(rule.messageExpression ?? "")}`
           : "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run";
         add((errors) => errors.invalid(where, type, text));
         this.budget = -1;

@@ -1,4 +1,5 @@
 import { CelError, calendarDay, Duration, MapValue, parseTimestamp, Timestamp, type Value } from "@dray/cel";
+import { goType } from "../../go-text.ts";
 import { deepEqual } from "../../storage/json.ts";
 import { durationOf } from "../schema/formats.ts";
 import {
@@ -60,14 +61,6 @@ export function celValue(value: unknown, schema: Schema): Value {
 
 const isInteger = (value: unknown): value is number | bigint =>
   typeof value === "bigint" || (typeof value === "number" && Number.isInteger(value));
-
-function goType(value: unknown): string {
-  if (typeof value === "string") return "string";
-  if (typeof value === "boolean") return "bool";
-  if (typeof value === "bigint") return "int64";
-  if (typeof value === "number") return Number.isInteger(value) ? "int64" : "float64";
-  return Array.isArray(value) ? "[]interface {}" : "map[string]interface {}";
-}
 
 function textOf(text: string, format: string | undefined): Value {
   switch (format) {

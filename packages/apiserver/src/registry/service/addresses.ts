@@ -1,4 +1,4 @@
-import { invalid, type KubeObject, StatusError } from "@dray/api";
+import { invalid, type KubeObject, quoted, StatusError } from "@dray/api";
 import type { Service, ServiceSpec } from "@dray/api/core/v1";
 import type { ServiceCIDR } from "@dray/api/networking/v1";
 import { objectKey } from "../../storage/keys.ts";
@@ -81,7 +81,7 @@ export class Addresses {
       this.#chosen.set(service, chosen.add(address));
       return address;
     }
-    const name = JSON.stringify(service.metadata.name);
+    const name = quoted(service.metadata.name);
     throw internalError(`failed to allocate a serviceIP for Service ${name}: range is full`);
   }
 

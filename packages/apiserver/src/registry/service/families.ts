@@ -1,4 +1,4 @@
-import { type FieldError, invalid } from "@dray/api";
+import { type FieldError, invalid, quoted } from "@dray/api";
 import type { Service, ServiceSpec } from "@dray/api/core/v1";
 import { deepEqual } from "../../storage/json.ts";
 import { type Family, familyOf } from "./ranges.ts";
@@ -56,7 +56,7 @@ export function settleFamilies(
   const policy = spec.ipFamilyPolicy;
   const errors: FieldError[] = [];
   const refusePolicy = (detail: string): void => {
-    errors.push({ type: "Invalid", path: policyPath, value: JSON.stringify(policy), detail });
+    errors.push({ type: "Invalid", path: policyPath, value: quoted(policy), detail });
   };
   const settled = (): void => {
     if (errors.length > 0) throw invalid({ group: "", kind: "Service" }, service.metadata.name, errors);
@@ -97,7 +97,7 @@ export function settleFamilies(
     errors.push({
       type: "Invalid",
       path: `spec.ipFamilies[${index}]`,
-      value: JSON.stringify(family),
+      value: quoted(family),
       detail: "not configured on this cluster",
     });
   }

@@ -1,9 +1,11 @@
-import { isNumeric, type JsonObject } from "./json.ts";
+import { floatText, quoted } from "@dray/api";
+import { isNumeric, type JsonObject } from "./patch/json.ts";
 
 /** How Go's `%v` shows a decoded JSON value: `map[a:1 b:[x y]]`, keys in order. Error texts carry it. */
 export function goText(value: unknown): string {
   if (value === null || value === undefined) return "<nil>";
   if (Array.isArray(value)) return `[${value.map(goText).join(" ")}]`;
+  if (typeof value === "number") return floatText(value, 21);
   if (typeof value !== "object") return String(value);
   const object = value as JsonObject;
   return `map[${Object.keys(object)
@@ -16,12 +18,13 @@ export function goText(value: unknown): string {
 export function goSyntax(value: unknown): string {
   if (value === null || value === undefined) return "interface {}(nil)";
   if (Array.isArray(value)) return `[]interface {}{${value.map(goSyntax).join(", ")}}`;
-  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value === "string") return quoted(value);
+  if (typeof value === "number") return floatText(value, 21);
   if (typeof value !== "object") return String(value);
   const object = value as JsonObject;
   return `map[string]interface {}{${Object.keys(object)
     .sort()
-    .map((key) => `${JSON.stringify(key)}:${goSyntax(object[key])}`)
+    .map((key) => `${quoted(key)}:${goSyntax(object[key])}`)
     .join(", ")}}`;
 }
 
