@@ -1,21 +1,35 @@
-import type { Readable } from "node:stream";
 import { ConnectionError } from "./exchange.ts";
 
 /** Milliseconds of silence after which a connection is asked whether it lives, and within which it must answer. */
 export const pingInterval = 15_000;
+export const pingTimeout = 15_000;
 
 /** The head of an answer, and its body as it comes. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
-  readonly body: Readable;
+  /** Throws where it ends before it is complete. Read once. */
+  readonly body: AsyncIterable<Uint8Array>;
   /** Gives up what has not been read yet. */
   cancel(): void;
+}
+
+/** The server has not looked at the request: it may be sent again, whatever it does. Only between links and transport. */
+export class NotBegunError extends Error {
+  override readonly name = "NotBegunError";
+  /** What the caller gets if it is not sent again. */
+  readonly error: ConnectionError;
+
+  constructor(error: ConnectionError) {
+    super(error.message);
+    this.error = error;
+  }
 }
 
 /** A way to a server, over connections that are made already or as they are needed. */
 export interface Link {
   readonly usable: boolean;
+  /** Rejects with `ConnectionError`, or with `NotBegunError`. */
   exchange(
     method: string,
     path: string,
@@ -23,7 +37,7 @@ export interface Link {
     body: Buffer | undefined,
     signal: AbortSignal,
   ): Promise<Answer>;
-  close(error?: ConnectionError): void;
+  close(error?: Error): void;
 }
 
 /** Why a request ends that its caller has given up. */

@@ -220,7 +220,7 @@ function handClock(): Clock & { pass(milliseconds: number): void } {
   };
 }
 
-test("a connection whose peer falls silent is given up after a ping without an answer", async () => {
+test("a connection whose peer falls silent is given up after a ping without an answer", async (t) => {
   const clock = handClock();
   const { spawn } = await import("node:child_process");
   // A peer that is stopped keeps its connection and answers nothing.
@@ -238,6 +238,7 @@ test("a connection whose peer falls silent is given up after a ping without an a
     ],
     { stdio: ["ignore", "inherit", "inherit", "ipc"] },
   );
+  t.after(() => peer.kill("SIGKILL"));
   const { url, ca } = await new Promise<{ url: string; ca: string }>((resolve) =>
     peer.once("message", resolve as never),
   );
@@ -257,7 +258,6 @@ test("a connection whose peer falls silent is given up after a ping without an a
   for (let i = 0; i < 3; i++) clock.pass(15_000);
   await end;
   client.close();
-  peer.kill("SIGKILL");
 });
 
 test("429 and 503 with Retry-After are tried again after that time, others not", async () => {

@@ -1,9 +1,9 @@
-import { type Clock, systemClock } from "./clock.ts";
+import { type Clock, sleep, systemClock } from "./clock.ts";
 import { connect } from "./connect.ts";
 import { type CredentialSource, type Credentials, tokenFileSource } from "./credentials.ts";
 import { type ApiRequest, ConnectionError, type Transport } from "./exchange.ts";
 import { writeJSON } from "./json.ts";
-import { type Answer, aborted, type Link, withSignal } from "./link.ts";
+import { type Answer, aborted, type Link, NotBegunError, withSignal } from "./link.ts";
 import { response } from "./wire-answer.ts";
 
 /** How to reach one API server as one user. PEM texts throughout. */
@@ -26,6 +26,12 @@ export interface ConnectionOptions {
 }
 
 const longestInterval = 2 ** 31 - 1;
+/**
+ * How often a request is sent again that the server has not looked at: at once, then after this many milliseconds,
+ * doubled each time. Upstream: golang.org/x/net/http2, Transport.RoundTripOpt.
+ */
+const maxRetries = 6;
+const retryDelay = 1_000;
 
 /**
  * Carries exchanges over one HTTP/2 connection, made when first needed and again after a loss; over kept-alive
@@ -87,8 +93,17 @@ export function httpsTransport(options: ConnectionOptions & { readonly clock?: C
       headers["content-type"] ??= "application/json";
       headers["content-length"] = String(body.length);
     }
-    const over = await withSignal(connected(credentials), request.signal);
-    return over.exchange(request.method, prefix + request.url, headers, body, request.signal);
+    for (let retries = 0; ; retries++) {
+      const over = await withSignal(connected(credentials), request.signal);
+      try {
+        return await over.exchange(request.method, prefix + request.url, headers, body, request.signal);
+      } catch (error) {
+        if (!(error instanceof NotBegunError)) throw error;
+        if (retries === maxRetries) throw error.error;
+      }
+      if (retries > 0) await sleep(clock, retryDelay * 2 ** (retries - 1), request.signal);
+      if (request.signal.aborted) throw aborted(request.signal);
+    }
   }
 
   return {

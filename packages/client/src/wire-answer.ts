@@ -30,10 +30,12 @@ export async function response(request: Omit<ApiRequest, "credential">, sent: An
 
 /** The same answer without its compression. */
 async function unpacked(answer: Answer): Promise<Answer> {
-  const [{ createGunzip }, { pipeline }] = await Promise.all([import("node:zlib"), import("node:stream")]);
+  const [{ createGunzip }, { Readable }] = await Promise.all([import("node:zlib"), import("node:stream")]);
   const { "content-encoding": _, "content-length": __, ...headers } = answer.headers;
-  // What goes wrong with either stream is seen by who reads the other.
-  const body = pipeline(answer.body, createGunzip(), () => {});
+  const packed = Readable.from(answer.body, { objectMode: false });
+  const body = packed.pipe(createGunzip());
+  // Who reads what comes out sees what goes wrong before.
+  packed.once("error", (error) => body.destroy(error));
   return { ...answer, headers, body };
 }
 
@@ -49,10 +51,7 @@ async function* chunks(
   answer: Answer,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   try {
-    for await (const chunk of answer.body) yield chunk as Buffer;
-    // Node ends a stream whose connection is lost as if it were complete; only its reset code tells.
-    if (!request.signal.aborted && "rstCode" in answer.body && answer.body.rstCode !== 0)
-      throw new Error("the connection broke off");
+    for await (const chunk of answer.body) yield chunk;
   } catch (error) {
     if (request.signal.aborted) return;
     throw new ConnectionError(`lost the connection during ${request.method} ${request.url}: ${text(error)}`, {
