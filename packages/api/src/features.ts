@@ -2,6 +2,7 @@
  * Kubernetes releases and feature gates: which gate a release knows, and its default there
  * (pkg/features of kubernetes/kubernetes).
  */
+import { otherGateState, otherGates } from "./other-gates.ts";
 
 /** The releases whose rules Dray knows, oldest first. */
 export const kubernetesVersions = ["1.34", "1.35", "1.36", "1.37"] as const;
@@ -11,6 +12,19 @@ export const newestKubernetesVersion: KubernetesVersion = "1.37";
 /** A version or gate that is unknown, or a setting that is not allowed; the message says what would be. */
 export class FeatureError extends Error {
   override readonly name = "FeatureError";
+}
+
+/** A gate that the release does not know. */
+export class UnknownGateError extends FeatureError {
+  readonly gate: string;
+  /** All that the release knows. */
+  readonly known: readonly string[];
+
+  constructor(gate: string, version: KubernetesVersion, known: readonly string[], accepted: string) {
+    super(`unrecognized feature gate: ${gate}; Kubernetes ${version} ${accepted}`);
+    this.gate = gate;
+    this.known = known;
+  }
 }
 
 /** Reads `1.36`, `v1.36` or `1.36.3`; nothing is the newest. Throws FeatureError with the list of versions. */
@@ -59,6 +73,15 @@ const gates = {
   WorkloadAwarePreemption: "--A-",
 } as const satisfies Readonly<Record<string, string>>;
 
+/** Of these what is not built, or cannot be switched off: nothing asks for their state. */
+const gatesWithoutEffect: readonly FeatureGate[] = [
+  "DRASchedulerFilterTimeout",
+  "DRAResourcePoolStatus",
+  "DRAFractionalCapacityRange",
+  "GangScheduling",
+  "WorkloadAwarePreemption",
+];
+
 export type FeatureGate = keyof typeof gates;
 
 /** A gate that does nothing without others. */
@@ -72,8 +95,10 @@ export interface Features {
   readonly version: KubernetesVersion;
   /** False for gates that the release does not know. */
   enabled(gate: FeatureGate): boolean;
-  /** Every gate the release knows, with its state, for display. */
+  /** Every gate that the release knows and Dray has, with its state, for display. */
   readonly states: ReadonlyMap<FeatureGate, boolean>;
+  /** The gates that the user set although they change nothing in Dray. */
+  readonly withoutEffect: readonly string[];
 }
 
 function stageOf(gate: FeatureGate, version: KubernetesVersion): Stage {
@@ -101,9 +126,35 @@ export function parseFeatureGates(text: string): Map<string, boolean> {
   return result;
 }
 
+function lockedGate(name: string, value: boolean): FeatureError {
+  return new FeatureError(`cannot set feature gate ${name} to ${value}, feature is locked to ${!value}`);
+}
+
+function unknownGate(name: string, version: KubernetesVersion): UnknownGateError {
+  const knows = (release: KubernetesVersion): boolean => {
+    if (isFeatureGate(name)) return stageOf(name, release) !== "-";
+    return (otherGateState(name, kubernetesVersions.indexOf(release)) ?? "unknown") !== "unknown";
+  };
+  const ours = Object.keys(gates)
+    .filter(isFeatureGate)
+    .filter((gate) => stageOf(gate, version) !== "-");
+  const elsewhere = kubernetesVersions.filter(knows);
+  const accepted =
+    elsewhere.length > 0 ? `does not have it, ${elsewhere.join(", ")} do` : `has ${ours.sort().join(", ")}`;
+  const known = [...ours, ...otherGates(kubernetesVersions.indexOf(version))];
+  return new UnknownGateError(name, version, known, accepted);
+}
+
+/** Throws for a gate that Dray has no use for unless the release allows the value. */
+function checkOther(name: string, value: boolean, version: KubernetesVersion): void {
+  const state = otherGateState(name, kubernetesVersions.indexOf(version));
+  if (state === undefined || state === "unknown") throw unknownGate(name, version);
+  if (state !== "settable" && value !== (state === "locked on")) throw lockedGate(name, value);
+}
+
 /**
  * The gates of a release with what the user set; `AllAlpha` and `AllBeta` stand for every gate of that stage.
- * Throws FeatureError for a gate that the release does not know, and for a locked one that is set to false.
+ * Throws FeatureError for a gate that the release does not know, and for a locked one that is set otherwise.
  */
 export function featuresOf(
   version: KubernetesVersion = newestKubernetesVersion,
@@ -117,16 +168,14 @@ export function featuresOf(
     const byGroup = group === undefined ? undefined : overrides.get(group);
     states.set(gate, byGroup ?? "BGL".includes(stage));
   }
+  const withoutEffect: string[] = [];
   for (const [name, value] of overrides) {
     if (name === "AllAlpha" || name === "AllBeta") continue;
-    if (!isFeatureGate(name) || !states.has(name)) {
-      const known = [...states.keys()].sort().join(", ");
-      throw new FeatureError(`unrecognized feature gate: ${name}; Kubernetes ${version} has ${known}`);
-    }
-    if (stageOf(name, version) === "L" && !value) {
-      throw new FeatureError(`cannot set feature gate ${name} to false, feature is locked to true`);
-    }
-    states.set(name, value);
+    if (!isFeatureGate(name)) checkOther(name, value, version);
+    else if (!states.has(name)) throw unknownGate(name, version);
+    else if (stageOf(name, version) === "L" && !value) throw lockedGate(name, value);
+    else states.set(name, value);
+    if (!isFeatureGate(name) || gatesWithoutEffect.includes(name)) withoutEffect.push(name);
   }
   for (const [gate, dependencies] of Object.entries(needs)) {
     const missing = dependencies.filter((dependency) => states.get(dependency) !== true);
@@ -143,6 +192,7 @@ export function featuresOf(
   return {
     version,
     states,
+    withoutEffect,
     enabled(gate) {
       // Before 1.35 the rules of DRADeviceTaints had no gate of their own (KEP-5055).
       if (gate === "DRADeviceTaintRules" && version === "1.34") return states.get("DRADeviceTaints") === true;

@@ -1,8 +1,16 @@
 import { networkInterfaces } from "node:os";
-import { type Features, featuresOf, parseFeatureGates, parseKubernetesVersion } from "@dray/api";
+import {
+  type Features,
+  featuresOf,
+  parseFeatureGates,
+  parseKubernetesVersion,
+  UnknownGateError,
+} from "@dray/api";
 import { kindRows } from "@dray/api/schema";
 import { type ClusterStore, parseStore, plainAddress } from "@dray/cluster";
 import { UsageError } from "./failure.ts";
+import { didYouMean } from "./similar.ts";
+import { remark } from "./verbosity.ts";
 
 export function wholeNumber(flag: string, value: string, least: number, most: number): number {
   const number = Number(value);
@@ -48,13 +56,27 @@ export function storeOption(value: string): ClusterStore {
   }
 }
 
-/** The rules of the release and gates that the flags name. */
+/** The rules of the release and gates that the flags name. Warns of gates that change nothing. */
 export function featuresOption(flags: {
   readonly kubernetesVersion?: string | undefined;
   readonly featureGates?: string | undefined;
 }): Features {
   const version = named("--kubernetes-version", () => parseKubernetesVersion(flags.kubernetesVersion));
-  return named("--feature-gates", () => featuresOf(version, parseFeatureGates(flags.featureGates ?? "")));
+  const features = named("--feature-gates", () => {
+    try {
+      return featuresOf(version, parseFeatureGates(flags.featureGates ?? ""));
+    } catch (error) {
+      const meant = error instanceof UnknownGateError ? didYouMean(error.gate, error.known) : undefined;
+      if (meant === undefined) throw error;
+      throw new Error(`unrecognized feature gate: ${(error as UnknownGateError).gate}: ${meant}`);
+    }
+  });
+  const { withoutEffect: idle } = features;
+  if (idle.length > 0)
+    remark(
+      `warning: --feature-gates: ${idle.join(", ")} ${idle.length === 1 ? "changes" : "change"} nothing in Dray\n`,
+    );
+  return features;
 }
 
 function named<T>(flag: string, parse: () => T): T {

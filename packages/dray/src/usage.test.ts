@@ -49,6 +49,8 @@ const mistakes: [args: string, message: RegExp][] = [
   ["up --image nginx", /--image nginx: must be PATTERN=COMMAND, as in/],
   ["up --feature-gates DRAAdminAccess", /--feature-gates: .*DRAAdminAccess/],
   ["up --feature-gates Frob=true", /--feature-gates: .*Frob.* has DRAAdminAccess/],
+  ["scheduler --feature-gates DRAAdminAcess=true", /gate: DRAAdminAcess: did you mean DRAAdminAccess\?/],
+  ["controller-manager --feature-gates KubeletPSI=false", /KubeletPSI to false.*locked to true/],
   ["up --kubernetes-version 1.20", /--kubernetes-version: .*"1.20".* 1\.34, 1\.35/],
   ["apiserver --disable-admission-plugins Frob", /--disable-admission-plugins Frob: must be among .*PodSec/],
   ["apiserver --tls-cert-file a", /--tls-cert-file and --tls-private-key-file must be given together/],
@@ -102,6 +104,29 @@ test("-q leaves data and errors, -v adds causes and -vv the stack", async () => 
     assert.doesNotMatch(causes.stderr, /\n +at /);
     assert.match(stack.stderr, /\n +at /);
   });
+});
+
+test("a gate of Kubernetes that changes nothing here is taken with one line of warning", async () => {
+  const gates = "MemoryQoS=true,DRASchedulerFilterTimeout=false,DRAAdminAccess=true";
+  const missing = ["--feature-gates", gates, "--kubeconfig", "/nonexistent"];
+  const runs = [
+    ["cel", "check", "true", "--feature-gates", gates],
+    ["scheduler", ...missing],
+    ["controller-manager", ...missing],
+  ];
+  const results = await Promise.all(runs.map((args) => dray(args)));
+  for (const [i, { code, stderr }] of results.entries()) {
+    const [first, second = ""] = stderr.split("\n");
+    assert.equal(
+      first,
+      "warning: --feature-gates: MemoryQoS, DRASchedulerFilterTimeout change nothing in Dray",
+    );
+    // The flag is read before anything is done.
+    assert.match(second, i === 0 ? /^$/ : /^error: cannot read kubeconfig/);
+    assert.equal(code, i === 0 ? 0 : 1);
+  }
+  const quiet = await dray(["cel", "check", "true", "-q", "--feature-gates", gates]);
+  assert.equal(quiet.stderr, "");
 });
 
 test("version says the same for people and for programs", async () => {

@@ -150,6 +150,7 @@ async function component(
 }
 
 export async function scheduler(options: ComponentOptions): Promise<void> {
+  const features = featuresOption(options);
   const { startScheduler } = await import("@dray/scheduler");
   await component("kube-scheduler", options, ({ client, log, signal }) =>
     startScheduler({
@@ -159,12 +160,13 @@ export async function scheduler(options: ComponentOptions): Promise<void> {
       clock: systemClock,
       newId: () => randomUUID(),
       random: Math.random,
-      features: featuresOption(options),
+      features,
     }),
   );
 }
 
 export async function controllerManager(options: ComponentOptions): Promise<void> {
+  const features = featuresOption(options);
   const { startControllers } = await import("@dray/controllers");
   await component("kube-controller-manager", options, ({ client, log, signal, ca }) =>
     startControllers({
@@ -173,7 +175,7 @@ export async function controllerManager(options: ComponentOptions): Promise<void
       signal,
       clock: systemClock,
       random: Math.random,
-      features: featuresOption(options),
+      features,
       rootCA: ca ?? "",
     }),
   );

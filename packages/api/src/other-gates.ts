@@ -1,0 +1,138 @@
+/**
+ * Feature gates of the Kubernetes components that change nothing in Dray, so that command lines that set them work.
+ * Upstream: test/compatibility_lifecycle/reference/versioned_feature_list.yaml of 1.34.1, 1.35.0, 1.36.3 and 1.37.1
+ */
+
+/** One character a release, oldest first: `.` can be set, `T` locked to true, `F` locked to false, `-` unknown. */
+const gates: Readonly<Record<string, string>> = {
+  "---.": `
+    APIServerWebhookAuthenticationToken AtomicWriteVolumeUserFields CompositePodGroup
+    ConsistentListFromCacheSkipTimeoutFallback DefaultPodSysctls EmptyDirVolumeMode EtcdRangeStream
+    EvictionRequestAPI ExcludeAdmissionWebhookVirtualResources GRPCContainerProbeTLS H2CContainerProbe
+    HPAGeneration HPAOptimizedSelectorStore HugepageAwareEviction
+    InPlacePodVerticalScalingMemoryBackedVolumes InPlacePodVerticalScalingSchedulerPreemption
+    InterPodAffinityHostnameFastPath KubeProxyIPVS KubeProxyNFTablesLocalhostNodePorts
+    KubeletAllocatedPodsEndpoint NFTablesNetlink NodeControllerLeaseCircuitBreaker
+    NodeLifecycleConditions PodGroupPreemptionPolicy PodLevelResourcesFixDefaulting
+    PodLevelResourcesFixKubeletQOSClass SchedulerPreQueueingHints StaleControllerConsistencyHPA
+    StatefulSetRecreateStrategy VolumeBindMountOptions WatchListCompression
+    WebhookRoundTripLoadBalancing`,
+  "--..": `
+    AllowServiceExternalIPs CRIListStreaming ControllerManagerReleaseLeaderElectionLockOnExit
+    CustomCPUCFSQuotaPeriod DeclarativeValidationBeta ExtendWebSocketsToKubelet ImageVolumeWithDigest
+    ManifestBasedAdmissionControlConfig NativeHistograms PersistentVolumeClaimUnusedSinceTime
+    PodLevelResourceManagers PodsAPI ReloadKubeletClientCAFile ResourceHealthStatusMessage
+    RuntimeClassInImageCriApi ServiceCIDRStatusFieldWiping ShardedListAndWatch
+    StaleControllerConsistencyDaemonSet StaleControllerConsistencyJob
+    StaleControllerConsistencyReplicaSet StaleControllerConsistencyStatefulSet
+    TopologyAwareWorkloadScheduling WorkloadWithJob`,
+  "--.T": "InPlacePodVerticalScalingInitContainers PLEGOnDemandRelist",
+  "-...": `
+    AuthorizePodWebsocketUpgradeCreatePermission CRDObservedGenerationTracking
+    ChangeContainerStatusOnKubeletRestart CloudControllerManagerWatchBasedRoutesReconciliation
+    ConstrainedImpersonation InPlacePodLevelResourcesVerticalScaling MutablePVNodeAffinity
+    MutablePodResourcesForSuspendedJobs MutableSchedulingDirectivesForSuspendedJobs
+    OpportunisticBatching RestartAllContainersOnContainerExits StatefulSetSemanticRevisionComparison
+    StructuredAuthenticationConfigurationJWKSMetrics TaintTolerationComparisonOperators
+    UserNamespacesHostNetworkSupport VolumeLimitScaling`,
+  "-.TT": "CSIServiceAccountTokenSecrets",
+  ".---": "UserNamespacesPodSecurityStandards",
+  "..--": `
+    CPUCFSQuotaPeriod InPlacePodVerticalScalingAllocatedStatus InTreePluginPortworxUnregister
+    RuntimeClassInImageCriAPI`,
+  "...-": "PreventStaticPodAPIReferences",
+  "....": `
+    APIResponseCompression APIServerIdentity APIServingWithRoutine AllowDNSOnlyNodeCSR
+    AllowInsecureKubeletCertificateSigningRequests AllowParsingUserUIDFromCertAuth
+    AllowUnsafeMalformedObjectDeletion CBORServingAndStorage CPUManagerPolicyAlphaOptions
+    CPUManagerPolicyBetaOptions CSIVolumeHealth ClearingNominatedNodeNameAfterBinding
+    CloudControllerManagerWebhook ClusterTrustBundle ClusterTrustBundleProjection ComponentFlagz
+    ComponentStatusz ConcurrentWatchObjectDecode ContainerCheckpoint ContainerRestartRules
+    ContainerStopSignals ContextualLogging CoordinatedLeaderElection CrossNamespaceVolumeDataSource
+    DeploymentReplicaSetTerminatingReplicas DetectCacheInconsistency EnvFiles EventedPLEG
+    GracefulNodeShutdown GracefulNodeShutdownBasedOnPodPriority HPAScaleToZero
+    InPlacePodVerticalScalingExclusiveCPUs InPlacePodVerticalScalingExclusiveMemory KMSv1
+    KubeletCrashLoopBackOffMax KubeletEnsureSecretPulledImages KubeletInUserNamespace
+    KubeletPodResourcesListUseActivePods KubeletRegistrationGetOnExistsOnly KubeletSeparateDiskGC
+    KubeletServiceAccountTokenForCredentialProviders ListFromCacheSnapshot
+    LocalStorageCapacityIsolationFSQuotaMonitoring LoggingAlphaOptions LoggingBetaOptions
+    MatchLabelKeysInPodTopologySpread MatchLabelKeysInPodTopologySpreadSelectorMerge
+    MaxUnavailableStatefulSet MemoryQoS MutatingAdmissionPolicy NominatedNodeNameForExpectation
+    OpenAPIEnums PodAndContainerStatsFromCRI PodCertificateRequest PodDeletionCost PodLevelResources
+    PodLogsQuerySplitStreams PodTopologyLabelsAdmission PortForwardWebsockets QOSReserved
+    ReduceDefaultCrashLoopBackOffDecay ReloadKubeletServerCertificateFile RemoteRequestHeaderUID
+    ResourceHealthStatus RotateKubeletServerCertificate SELinuxMount SchedulerAsyncAPICalls
+    SchedulerAsyncPreemption SchedulerPopFromBackoffQ ServiceAccountNodeAudienceRestriction
+    SizeBasedListCostEstimate StorageCapacityScoring StorageNamespaceIndex StorageVersionAPI
+    StorageVersionHash StorageVersionMigrator StrictIPCIDRValidation
+    StructuredAuthenticationConfigurationEgressSelector TokenRequestServiceAccountUIDValidation
+    TopologyManagerPolicyAlphaOptions TopologyManagerPolicyBetaOptions
+    TranslateStreamCloseWebsocketRequests UnauthenticatedHTTP2DOSMitigation
+    UnknownVersionInteroperabilityProxy WatchList WindowsCPUAndMemoryAffinity
+    WindowsGracefulNodeShutdown WindowsHostNetwork`,
+  "...F": "DeclarativeValidationTakeover",
+  "...T": `
+    DisableCPUQuotaWithExclusiveCPUs HPAConfigurableTolerance HostnameOverride
+    PodReadyToStartContainersCondition RelaxedServiceNameValidation
+    WatchCacheInitializationPostStartHook`,
+  "..FF": "GitRepoVolumeDriver SeparateCacheWatchRPC",
+  "..TT": `
+    DeclarativeValidation DisableNodeKubeProxyVersion ExternalServiceAccountTokenSigner ImageVolume
+    KubeletFineGrainedAuthz KubeletPSI KubeletPodResourcesDynamicResources KubeletPodResourcesGet
+    MutableCSINodeAllocatableCount NodeLogQuery ProcMountType SELinuxChangePolicy
+    SELinuxMountReadWriteOncePod TopologyManagerPolicyOptions UserNamespacesSupport
+    VolumeAttributesClass`,
+  ".FFF": "AllowOverwriteTerminationGracePeriodSeconds",
+  ".TTT": `
+    AggregatedDiscoveryRemoveBetaType DisableAllocatorDualWrite ExecProbeTimeout ImageMaximumGCAge
+    InPlacePodVerticalScaling JobManagedBy PodObservedGenerationTracking PreferSameTrafficDistribution
+    SupplementalGroupsPolicy SystemdWatchdog`,
+  "F---": "AllowServiceLBStatusOnNonLB",
+  "FF--": "WatchFromStorageWithoutResourceVersion",
+  "T---": `
+    ComponentSLIs CronJobsScheduledAnnotation LoadBalancerIPMode PodIndexLabel
+    ProbeHostPodSecurityStandards SizeMemoryBackedVolumes StatefulSetAutoDeletePVC
+    StrictCostEnforcementForVAP StrictCostEnforcementForWebhooks`,
+  "TT--": `
+    CSIMigrationPortworx HonorPVReclaimPolicy MemoryManager ServiceTrafficDistribution
+    StructuredAuthorizationConfiguration TopologyAwareHints`,
+  "TTT-": `
+    APIServerTracing AnonymousAuthConfigurableEndpoints AnyVolumeDataSource AuthorizeNodeWithSelectors
+    AuthorizeWithSelectors BtreeWatchCache ConsistentListFromCache JobBackoffLimitPerIndex
+    JobPodReplacementPolicy JobSuccessPolicy LogarithmicScaleDown OrderedNamespaceDeletion
+    PodLifecycleSleepAction PodLifecycleSleepActionAllowZero RelaxedDNSSearchValidation
+    ResilientWatchCacheInitialization RetryGenerateName SchedulerQueueingHints SidecarContainers
+    StreamingCollectionEncodingToJSON StreamingCollectionEncodingToProtobuf
+    StructuredAuthenticationConfiguration`,
+  TTTT: `
+    CPUManagerPolicyOptions CRDValidationRatcheting CustomResourceFieldSelectors
+    KubeletCgroupDriverFromCRI KubeletTracing MatchLabelKeysInPodAffinity MultiCIDRServiceAllocator
+    NFTablesProxyMode NodeInclusionPolicyInPodTopologySpread NodeSwap PodSchedulingReadiness
+    RecoverVolumeExpansionFailure RecursiveReadOnlyMounts RelaxedEnvironmentVariableValidation
+    SeparateTaintEvictionController ServiceAccountTokenJTI ServiceAccountTokenNodeBinding
+    ServiceAccountTokenNodeBindingValidation ServiceAccountTokenPodNodeInfo WinDSR WinOverlay`,
+};
+
+const states = new Map(
+  Object.entries(gates).flatMap(([releases, names]) =>
+    names
+      .trim()
+      .split(/\s+/)
+      .map((name) => [name, releases] as const),
+  ),
+);
+
+/** What the release at this index allows for the gate; undefined if no release of the table knows it. */
+export function otherGateState(
+  name: string,
+  release: number,
+): "settable" | "locked on" | "locked off" | "unknown" | undefined {
+  const state = states.get(name)?.charAt(release);
+  if (state === undefined) return undefined;
+  return state === "." ? "settable" : state === "T" ? "locked on" : state === "F" ? "locked off" : "unknown";
+}
+
+/** The names of those that the release at this index knows. */
+export function otherGates(release: number): string[] {
+  return [...states].filter(([, releases]) => releases.charAt(release) !== "-").map(([name]) => name);
+}
