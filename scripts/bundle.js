@@ -64,7 +64,7 @@ function isCurrent(root, folder) {
 async function build(root, source, folder) {
   const { build } = await import("esbuild");
   const began = Date.now();
-  const requires = lazyRequires();
+  const beside = commonJS();
   const common = {
     absWorkingDir: root,
     outdir: folder,
@@ -85,11 +85,11 @@ async function build(root, source, folder) {
     conditions: ["dray-source"],
     // What ws takes where it is there; we bring neither.
     external: ["bufferutil", "utf-8-validate"],
-    plugins: [requires.plugin],
+    plugins: [beside.plugin],
   });
   const loaded = await build({
     ...common,
-    entryPoints: Object.fromEntries([...requires.found].map(([file, name]) => [file.slice(2, -4), name])),
+    entryPoints: Object.fromEntries([...beside.found].map(([file, name]) => [file.slice(2, -4), name])),
     outExtension: { ".js": ".cjs" },
     format: "cjs",
     // Only for services that we do not have (channelz); it is half of what gRPC brings.
@@ -105,10 +105,8 @@ async function build(root, source, folder) {
     ([, { entryPoint }]) => entryPoint !== undefined && resolve(root, entryPoint) === source,
   );
   const outputs = [
-    ...[...program.outputFiles, ...loaded.outputFiles].map(({ path, contents }) => [
-      basename(path),
-      contents,
-    ]),
+    ...program.outputFiles.map(({ path, text }) => [basename(path), withRequire(text)]),
+    ...loaded.outputFiles.map(({ path, contents }) => [basename(path), contents]),
     ["THIRD-PARTY-LICENSES.txt", licences(root, files)],
     // The last one to be written: what it imports is there by then.
     [main, `import "./${basename(entry)}";\n`],
@@ -120,26 +118,58 @@ async function build(root, source, folder) {
 }
 
 /**
- * `createRequire(import.meta.url)("name")` is how our sources load a package that is large and rarely needed, without
- * waiting. Each such package becomes a file of its own beside the bundle.
+ * Each package of CommonJS becomes a file of its own beside the bundle: within it, `import("name")` would give its default
+ * export only, and `createRequire(import.meta.url)("name")`, which is how our sources load a package that is large and
+ * rarely needed without waiting, would look for it among installed packages.
  */
-function lazyRequires() {
+function commonJS() {
   const found = new Map();
+  const fileOf = (name, from) => {
+    const { version } = createRequire(from)(`${name}/package.json`);
+    const file = `./${basename(name)}-${version}.cjs`;
+    found.set(file, name);
+    return file;
+  };
   const call = /createRequire\(import\.meta\.url\)\("([^"]+)"\)/g;
   const setup = (build) => {
     build.onLoad({ filter: /\.ts$/ }, ({ path }) => {
       const text = readFileSync(path, "utf8");
       if (text.search(call) === -1) return undefined;
-      const contents = text.replaceAll(call, (whole, name) => {
-        const { version } = createRequire(path)(`${name}/package.json`);
-        const file = `./${basename(name)}-${version}.cjs`;
-        found.set(file, name);
-        return whole.replace(name, file);
-      });
+      const contents = text.replaceAll(call, (whole, name) => whole.replace(name, fileOf(name, path)));
       return { contents, loader: "ts" };
     });
+    build.onResolve({ filter: /^[^./]/ }, async (args) => {
+      const { resolveDir, kind, path, pluginData } = args;
+      const isPackage = /^(?:@[^/]+\/)?[^/:]+$/.test(path);
+      if (pluginData === commonJS || !kind.includes("import") || !isPackage) return undefined;
+      const resolved = await build.resolve(path, { resolveDir, kind, pluginData: commonJS });
+      if (resolved.external || !isCommonJS(resolved.path)) return undefined;
+      return { path, namespace: "common-js", pluginData: resolved.path };
+    });
+    build.onLoad({ filter: /./, namespace: "common-js" }, ({ path, pluginData }) => {
+      const names = Object.keys(createRequire(pluginData)(path)).filter((name) => /^\w+$/.test(name));
+      const contents = `import { createRequire } from "node:module";
+const all = createRequire(import.meta.url)("${fileOf(path, pluginData)}");
+export default all;
+export const { ${names.filter((name) => name !== "default").join(", ")} } = all;
+`;
+      return { contents, loader: "js" };
+    });
   };
-  return { found, plugin: { name: "lazy requires", setup } };
+  return { found, plugin: { name: "CommonJS", setup } };
+}
+
+function isCommonJS(file) {
+  if (/\.[cm]js$/.test(file)) return file.endsWith(".cjs");
+  let folder = dirname(file);
+  while (!existsSync(join(folder, "package.json"))) folder = dirname(folder);
+  return JSON.parse(readFileSync(join(folder, "package.json"), "utf8")).type !== "module";
+}
+
+/** CommonJS among the modules asks for modules of Node with `require`, which modules do not have. */
+function withRequire(text) {
+  if (!/^var __require = /m.test(text)) return text;
+  return `import { createRequire as requireOf } from "node:module";\nconst require = requireOf(import.meta.url);\n${text}`;
 }
 
 /** The licences of the packages among `files`, as they ask of those who hand them on. */
@@ -158,7 +188,7 @@ function licences(root, files) {
 /** All files from which a bundle of `inputs` follows. */
 function filesBehind(inputs) {
   // What is in node_modules follows from the lockfile, what a package's name means from its package.json.
-  const own = inputs.filter((file) => !file.startsWith("node_modules/"));
+  const own = inputs.filter((file) => !/^(?:node_modules\/|common-js:)/.test(file));
   const packages = new Set(own.map((file) => /^(?:packages|drivers)\/[^/]+\//.exec(file)?.[0]));
   packages.delete(undefined);
   return [

@@ -130,6 +130,26 @@ process.stdout.write(createRequire(import.meta.url)("late").word);`,
   assert.equal(licences, "late 1.2.3 (MIT)\n\nDo what you like\n");
 });
 
+test("CommonJS gives the names that it exports, and has the modules of Node", async () => {
+  mkdirSync(join(root, "node_modules/old"), { recursive: true });
+  write("node_modules/old/package.json", '{ "name": "old", "version": "1.0.0" }', 1000);
+  write("node_modules/old/index.js", 'exports.word = require("path").basename("/a/old");', 1000);
+  mkdirSync(join(root, "node_modules/both"), { recursive: true });
+  const both = '{ "name": "both", "version": "1.0.0", "type": "module", "exports": "./index.js" }';
+  write("node_modules/both/package.json", both, 1000);
+  write("node_modules/both/index.js", 'export { word } from "./old.cjs";', 1000);
+  write("node_modules/both/old.cjs", 'exports.word = require("path").basename("/a/both");', 1000);
+  write("packages/tool/words.ts", 'import { word } from "old";\nexport const early: string = word;', 1000);
+  const main = `import { early } from "./words.ts";
+const { word, default: all } = await import("old");
+process.stdout.write([early, word, all.word, (await import("both")).word].join());`;
+  write("packages/tool/main.ts", main, 1000);
+  const file = await program();
+  assert.ok(file.startsWith(folder), file);
+  rmSync(join(root, "node_modules"), { recursive: true });
+  assert.equal(output(file), "old,old,old,both");
+});
+
 test("what cannot be bundled, or changes meanwhile, runs as it stands", async () => {
   write("packages/tool/words.ts", 'export const word: string = "one";', Date.now() / 1000 + 60);
   assert.equal(await program(), source);

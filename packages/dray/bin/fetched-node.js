@@ -25,6 +25,8 @@ export function fetchedNode() {
   const tooOld = `Dray needs Node 24 or later, and this is Node ${process.versions.node}`;
   if (wanted === undefined)
     fail(`${tooOld}; npm has none for ${platform}. Install Node 24, and run this again with it`);
+  if (cacheFolder === undefined)
+    fail(`${tooOld}; there is no home directory to keep a fetched one in. Set $XDG_CACHE_HOME or $HOME`);
   const folder = join(cacheFolder, `node-${wanted.version}-${platform}`);
   const node = join(folder, basename(wanted.file));
   if (existsSync(node)) return node;

@@ -2,17 +2,26 @@
 import { spawn } from "node:child_process";
 import nodeModule from "node:module";
 import { constants, homedir } from "node:os";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { pathToFileURL } from "node:url";
 
 /** This Node can run Dray itself. */
 export const isNewEnough = Number(process.versions.node.split(".")[0]) >= 24;
 
-/** The folder of what Dray keeps between runs, and can do without. */
-export const cacheFolder = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "dray");
+/** The folder of what Dray keeps between runs and can make again; undefined where the user has no home. */
+export const cacheFolder = (() => {
+  const shared = process.env.XDG_CACHE_HOME ?? "";
+  try {
+    // XDG Base Directory Specification: an empty or relative path counts as unset.
+    return join(isAbsolute(shared) ? shared : join(homedir(), ".cache"), "dray");
+  } catch {
+    // A user without an entry in the system's list of users has none.
+    return undefined;
+  }
+})();
 
 /** Where V8 keeps compiled code; it makes a start about twice as fast. */
-const compileCache = join(cacheFolder, "compile-cache");
+const compileCache = cacheFolder && { NODE_COMPILE_CACHE: join(cacheFolder, "compile-cache") };
 
 /** Flags that Node takes for a command: V8 reads them only at its start. */
 export function flagsOf([command]) {
@@ -26,8 +35,9 @@ export function flagsOf([command]) {
  */
 export async function start(node, flags, file, args) {
   if (!isNewEnough || flags.length > 0) return spawnNode(node(), [...flags, file, ...args]);
-  process.env.NODE_COMPILE_CACHE ??= compileCache;
-  nodeModule.enableCompileCache(process.env.NODE_COMPILE_CACHE);
+  // For the processes that it starts, too.
+  Object.assign(process.env, { ...compileCache, ...process.env });
+  if (process.env.NODE_COMPILE_CACHE) nodeModule.enableCompileCache(process.env.NODE_COMPILE_CACHE);
   process.argv = [process.argv[0], file, ...args];
   await import(pathToFileURL(file).href);
 }
@@ -36,7 +46,7 @@ export async function start(node, flags, file, args) {
 export function spawnNode(node, args) {
   const child = spawn(node, args, {
     stdio: "inherit",
-    env: { NODE_COMPILE_CACHE: compileCache, ...process.env },
+    env: { ...compileCache, ...process.env },
   });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
   child.on("error", (error) => {
