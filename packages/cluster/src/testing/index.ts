@@ -1,0 +1,1 @@
+export { startCluster, type TestCluster, type TestClusterOptions, type TestNode } from "./start.ts";
