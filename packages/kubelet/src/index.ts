@@ -2,3 +2,10 @@ export { cleanUpNode } from "./clean-up.ts";
 export { type Kubelet, type KubeletOptions, startKubelet } from "./kubelet.ts";
 export type { ImageMapping } from "./runtime/host/images.ts";
 export type { Serving } from "./server/server.ts";
+export {
+  failNodeOf,
+  type NodeState,
+  type SupervisedNode,
+  type SupervisorOptions,
+  superviseNode,
+} from "./supervisor.ts";

@@ -52,6 +52,8 @@ export interface KubeletOptions {
   readonly clock?: Clock;
   readonly log: Log;
   readonly random?: () => number;
+  /** Aborted: a start that is under way is given up, and rejects once all that it had begun has ended. */
+  readonly signal?: AbortSignal;
 }
 
 export interface Kubelet {
@@ -81,6 +83,9 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   const paths = new NodePaths(options.rootDir);
   paths.create();
   const stop = new AbortController();
+  const giveUp = (): void => stop.abort(options.signal?.reason);
+  options.signal?.throwIfAborted();
+  options.signal?.addEventListener("abort", giveUp, { once: true });
   const events = createEventRecorder({
     client,
     clock,
@@ -186,7 +191,6 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     queue.add(uid);
   };
 
-  await runtime.start();
   const server = new NodeServer({
     client,
     clock,
@@ -198,19 +202,6 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     pods: () => pods.list(),
     metrics: () => metrics(runtime, dra, log),
   });
-  const port = await server.listen(options.port ?? 0);
-  const registration = new Registration({
-    client,
-    clock,
-    log,
-    nodeName,
-    nodeAddress,
-    labels: options.labels ?? {},
-    capacity: options.capacity ?? {},
-    containerRuntimeVersion: `${runtime.name}://${runtime.version}`,
-    kubeletPort: port,
-    changed: (changed) => node.see(changed),
-  });
   const wiper = new SliceWiper({ client, clock, log, nodeName, plugins });
   const watcher = new PluginWatcher({
     directory: paths.pluginsRegistry,
@@ -219,7 +210,51 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     clock,
     log,
   });
+  let registration: Registration | undefined;
+  const sweep = new OrphanSweep({
+    paths,
+    clock,
+    log,
+    isKnown: (uid) =>
+      workers.has(uid) ||
+      podOf(uid) !== undefined ||
+      runtime.listPodSandboxes().some(({ config }) => config.uid === uid),
+  });
+
+  /** Ends everything that the agent itself does; the rest goes on. */
+  async function close(leavePods: boolean): Promise<void> {
+    options.signal?.removeEventListener("abort", giveUp);
+    sweep.stop();
+    stop.abort();
+    await registration?.stop();
+    await queue.close();
+    if (!leavePods) await endAll();
+    probes.close();
+    watcher.close();
+    wiper.close();
+    plugins.close();
+    await server.close();
+    await runtime.close();
+    await events.flush();
+  }
+
+  let port: number;
   try {
+    await runtime.start();
+    port = await server.listen(options.port ?? 0);
+    registration = new Registration({
+      client,
+      clock,
+      log,
+      nodeName,
+      nodeAddress,
+      labels: options.labels ?? {},
+      capacity: options.capacity ?? {},
+      containerRuntimeVersion: `${runtime.name}://${runtime.version}`,
+      kubeletPort: port,
+      signal: stop.signal,
+      changed: (changed) => node.see(changed),
+    });
     await registration.start();
     await wiper.start();
     watcher.start();
@@ -234,28 +269,14 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     });
     node.follow(stop.signal);
     await pods.start(stop.signal);
+    stop.signal.throwIfAborted();
   } catch (error) {
-    stop.abort();
-    registration.stop();
-    watcher.close();
-    wiper.close();
-    plugins.close();
-    await server.close();
-    await runtime.close();
+    await close(true);
     throw error;
   }
   // What runs here, or holds claims here, of pods that went while no agent looked.
   for (const { config } of runtime.listPodSandboxes()) workOn(config.uid);
   for (const uid of dra.podUIDs()) workOn(uid);
-  const sweep = new OrphanSweep({
-    paths,
-    clock,
-    log,
-    isKnown: (uid) =>
-      workers.has(uid) ||
-      podOf(uid) !== undefined ||
-      runtime.listPodSandboxes().some(({ config }) => config.uid === uid),
-  });
   sweep.start();
   log.info({ node: nodeName, port, isolation: runtime.isolation }, "node agent started");
 
@@ -263,19 +284,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     nodeName,
     port,
     isolation: runtime.isolation,
-    async stop({ leavePods }) {
-      registration.stop();
-      sweep.stop();
-      stop.abort();
-      await queue.close();
-      if (!leavePods) await endAll();
-      watcher.close();
-      wiper.close();
-      plugins.close();
-      await server.close();
-      await runtime.close();
-      await events.flush();
-    },
+    stop: ({ leavePods }) => close(leavePods),
   };
 
   /** Everything on the node ends: drivers last, since they unprepare what the others held. */

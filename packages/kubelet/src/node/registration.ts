@@ -23,9 +23,14 @@ export interface RegistrationOptions {
   readonly labels: Readonly<Record<string, string>>;
   /** Replaces what the machine has, by resource. */
   readonly capacity: Readonly<Record<string, string>>;
-  /** `host://1` */
-  readonly containerRuntimeVersion: string;
-  readonly kubeletPort: number;
+  /** `host://1`; absent while there is no runtime. */
+  readonly containerRuntimeVersion?: string;
+  /** Absent while the node has no endpoints. */
+  readonly kubeletPort?: number;
+  /** Why the node is not ready; absent while it is. */
+  readonly problem?: string;
+  /** Aborts as `stop` does. */
+  readonly signal?: AbortSignal;
   /** Called whenever the server has answered with the node. */
   changed(node: Node): void;
 }
@@ -45,7 +50,8 @@ export class Registration {
   #lease: Lease | undefined;
   #reportedAt = 0;
   #cancel: (() => void) | undefined;
-  #stopped = false;
+  #beating: Promise<void> | undefined;
+  readonly #stop = new AbortController();
   #kubeletVersion = "";
 
   constructor(options: RegistrationOptions) {
@@ -54,19 +60,20 @@ export class Registration {
 
   /**
    * Creates the Node, or takes the one that is there; afterwards the lease is renewed until `stop`. Waits for an API
-   * server that does not answer yet; rejects if it refuses.
+   * server that does not answer yet; rejects if it refuses, or once it was stopped.
    */
   async start(): Promise<Node> {
     const { clock, log } = this.#options;
     for (let delay = firstRetry; ; delay = Math.min(delay * 2, longestRetry)) {
+      this.#stop.signal.throwIfAborted();
       try {
         return await this.#start();
       } catch (error) {
         const later = error instanceof ConnectionError || (error instanceof StatusError && error.code >= 500);
-        if (!later || this.#stopped) throw error;
+        if (!later || this.#stop.signal.aborted) throw error;
         log.warn({ err: error, delay }, "the node could not be registered yet");
       }
-      await sleep(clock, delay);
+      await sleep(clock, delay, this.#stop.signal);
     }
   }
 
@@ -80,15 +87,17 @@ export class Registration {
     return node;
   }
 
-  stop(): void {
-    this.#stopped = true;
+  /** Resolves when nothing is written any more. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
     this.#cancel?.();
+    await this.#beating;
   }
 
   #schedule(): void {
-    if (this.#stopped) return;
+    if (this.#stop.signal.aborted) return;
     this.#cancel = this.#options.clock.after(renewMilliseconds, () => {
-      void this.#beat().finally(() => this.#schedule());
+      this.#beating = this.#beat().finally(() => this.#schedule());
     });
   }
 
@@ -96,7 +105,7 @@ export class Registration {
     // The one also when the other fails: a node that is gone takes its lease with it.
     for (const step of [() => this.#renew(), () => this.#look()])
       try {
-        if (!this.#stopped) await step();
+        if (!this.#stop.signal.aborted) await step();
       } catch (error) {
         this.#options.log.warn({ err: error }, "the node's heart-beat failed");
       }
@@ -112,7 +121,7 @@ export class Registration {
     try {
       this.#node = await client.resource(Node).get({ name: nodeName });
     } catch (error) {
-      if (!StatusError.is(error, "NotFound") || this.#stopped) throw error;
+      if (!StatusError.is(error, "NotFound") || this.#stop.signal.aborted) throw error;
       log.warn({ node: nodeName }, "the node was deleted and is registered again");
       await this.#register();
       return;
@@ -168,7 +177,7 @@ export class Registration {
   }
 
   #status(old: NodeStatus | undefined): NodeStatus {
-    const { nodeAddress, nodeName, kubeletPort, containerRuntimeVersion, clock } = this.#options;
+    const { nodeAddress, nodeName, kubeletPort, containerRuntimeVersion, clock, problem } = this.#options;
     const capacity = {
       cpu: String(availableParallelism()),
       memory: `${Math.floor(totalmem() / 1024)}Ki`,
@@ -200,20 +209,22 @@ export class Registration {
         ),
         condition("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
         condition("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
-        condition("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
+        problem === undefined
+          ? condition("Ready", "True", "KubeletReady", "kubelet is posting ready status")
+          : condition("Ready", "False", "KubeletNotReady", problem),
       ],
       addresses: [
         { type: "InternalIP", address: nodeAddress },
         { type: "Hostname", address: nodeName },
       ],
-      daemonEndpoints: { kubeletEndpoint: { Port: kubeletPort } },
+      ...(kubeletPort === undefined ? {} : { daemonEndpoints: { kubeletEndpoint: { Port: kubeletPort } } }),
       nodeInfo: {
         machineID: machineId(),
         systemUUID: machineId(),
         bootID: bootId(),
         kernelVersion: release(),
         osImage: osImage(),
-        containerRuntimeVersion,
+        containerRuntimeVersion: containerRuntimeVersion ?? old?.nodeInfo?.containerRuntimeVersion ?? "",
         kubeletVersion: this.#kubeletVersion,
         kubeProxyVersion: "",
         operatingSystem: "linux",

@@ -70,6 +70,11 @@ export class Probes {
     this.#statuses.delete(containerId);
   }
 
+  /** Ends all probes. */
+  close(): void {
+    for (const id of [...this.#statuses.keys()]) this.forget(id);
+  }
+
   started(containerId: string): boolean {
     return this.#statuses.get(containerId)?.started ?? false;
   }

@@ -15,6 +15,8 @@ export interface TestCluster {
   /** Of the admin, for the endpoints of nodes. */
   clientCertificate: { cert?: string; key?: string };
   node(name: string, options?: Partial<KubeletOptions>): Promise<Kubelet>;
+  /** What `node` starts an agent with. */
+  nodeOptions(name: string, options?: Partial<KubeletOptions>): Promise<KubeletOptions>;
   /** As the node's agent. */
   nodeClient(name: string): Client;
   /** Another agent on the root of one that was stopped. */
@@ -51,33 +53,37 @@ export async function testCluster(): Promise<TestCluster> {
   const alive = setInterval(() => {}, 1000);
   const rootDir = (node: string): string => join(folder, node);
   const nodeClient = (node: string): Client => connect(`system:node:${node}`, ["system:nodes"]);
+  const nodeOptions: TestCluster["nodeOptions"] = async (name, options = {}) => {
+    const certificate = await issueCertificate(
+      authority,
+      {
+        commonName: `system:node:${name}`,
+        organizations: ["system:nodes"],
+        ipAddresses: ["127.0.0.1"],
+        usages: ["server"],
+      },
+      Date.now(),
+    );
+    return {
+      client: nodeClient(name),
+      nodeName: name,
+      rootDir: rootDir(name),
+      apiServer: { host: "127.0.0.1", port: 6443 },
+      serving: { cert: certificate.certificate, key: certificate.key, clientCA: authority.certificate },
+      images: [],
+      log,
+      ...options,
+    };
+  };
   return {
     admin,
     rootDir,
     nodeClient,
+    nodeOptions,
     authority,
     clientCertificate: { cert: adminCertificate.certificate, key: adminCertificate.key },
-    async node(name, options = {}) {
-      const certificate = await issueCertificate(
-        authority,
-        {
-          commonName: `system:node:${name}`,
-          organizations: ["system:nodes"],
-          ipAddresses: ["127.0.0.1"],
-          usages: ["server"],
-        },
-        Date.now(),
-      );
-      const kubelet = await startKubelet({
-        client: nodeClient(name),
-        nodeName: name,
-        rootDir: rootDir(name),
-        apiServer: { host: "127.0.0.1", port: 6443 },
-        serving: { cert: certificate.certificate, key: certificate.key, clientCA: authority.certificate },
-        images: [],
-        log,
-        ...options,
-      });
+    async node(name, options) {
+      const kubelet = await startKubelet(await nodeOptions(name, options));
       kubelets.add(kubelet);
       return {
         ...kubelet,

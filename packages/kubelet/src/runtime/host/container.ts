@@ -195,6 +195,8 @@ export class HostContainer {
   async kill(): Promise<void> {
     if (!this.launched || existsSync(join(this.directory, "done"))) return;
     for (let tries = 0; ; tries++) {
+      // The agent that asked has ended: the next one sees to it.
+      if (this.#released) return;
       this.refresh();
       const members = this.#killMembers();
       if (this.exited && members === 0) break;
