@@ -21,9 +21,16 @@ export type AgentsOrder =
   /** End all pods, then yourself. A process whose parent dies ends alone, and leaves its pods. */
   | { readonly order: "stop" };
 
-/** What it answers to each `run`: agents run for these nodes, and have registered them. */
+/** Its response to each `run`, once every agent has registered its node or failed. */
 export interface AgentsReport {
   readonly running: readonly string[];
+  /** They are started again, and again. */
+  readonly failed: readonly FailedAgent[];
+}
+
+export interface FailedAgent {
+  readonly node: string;
+  readonly reason: string;
 }
 
 /** How long the agents may take to end their pods when the cluster stops. */
@@ -33,13 +40,13 @@ const restartDelay = 1_000;
 /** Somebody who waits until the agents run for exactly these nodes. */
 interface Waiting {
   readonly names: ReadonlySet<string>;
-  resolve(): void;
+  resolve(failed: readonly FailedAgent[]): void;
 }
 
 /** What becomes of the process. */
 export interface AgentsLife {
   started(pid: number): void;
-  /** All nodes have registered. */
+  /** All nodes have registered, or failed for the first time. */
   ready(): void;
   /** It ended by itself. */
   ended(code: number | null, signal: string | null): void;
@@ -66,10 +73,13 @@ export class AgentsProcess {
     if (this.#process === undefined) this.#spawn();
   }
 
-  /** Has agents run for these nodes and no others. Resolves when they have registered their nodes. */
-  run(nodes: readonly NodeFiles[]): Promise<void> {
+  /**
+   * Has agents run for these nodes and no others. Resolves when they have registered their nodes, to those that could
+   * not, which are started again.
+   */
+  run(nodes: readonly NodeFiles[]): Promise<readonly FailedAgent[]> {
     this.#nodes = nodes;
-    const { promise, resolve } = Promise.withResolvers<void>();
+    const { promise, resolve } = Promise.withResolvers<readonly FailedAgent[]>();
     this.#waiting.push({ names: new Set(nodes.map(({ name }) => name)), resolve });
     if (this.#process === undefined) this.#spawn();
     else this.#tell({ order: "run", nodes });
@@ -105,11 +115,12 @@ export class AgentsProcess {
     if (this.#nodes !== undefined) this.#tell({ order: "run", nodes: this.#nodes });
   }
 
-  #hear({ running }: AgentsReport): void {
-    if (this.#nodes?.every(({ name }) => running.includes(name))) this.#keep(() => this.#record.ready());
+  #hear({ running, failed }: AgentsReport): void {
+    const settled = [...running, ...failed.map(({ node }) => node)];
+    if (this.#nodes?.every(({ name }) => settled.includes(name))) this.#keep(() => this.#record.ready());
     const isMet = ({ names }: Waiting): boolean =>
-      names.size === running.length && running.every((name) => names.has(name));
-    for (const waiting of this.#waiting) if (isMet(waiting)) waiting.resolve();
+      names.size === settled.length && settled.every((name) => names.has(name));
+    for (const waiting of this.#waiting) if (isMet(waiting)) waiting.resolve(failed);
     this.#waiting = this.#waiting.filter((waiting) => !isMet(waiting));
   }
 

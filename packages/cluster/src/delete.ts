@@ -9,7 +9,7 @@ import { parseStore } from "./store.ts";
  * other kubeconfigs the cluster's entries. What cannot be removed from those is reported to `warn`.
  */
 export async function deleteData(layout: Layout, warn: (message: string) => void): Promise<void> {
-  const { dataDir, configFile, processFile, agentsFile, logs, pki, database } = layout;
+  const { dataDir, configFile, processFile, agentsFile, nodesFile, logs, pki, database } = layout;
   const config = readConfig(layout);
   // While the keys are there that tell the entries from those of others.
   await removeFromKubeconfigs(layout, config?.name ?? defaultName, warn);
@@ -18,7 +18,7 @@ export async function deleteData(layout: Layout, warn: (message: string) => void
   for (const file of files)
     for (const suffix of ["", "-wal", "-shm", ".lock", ".lock-journal"])
       rmSync(`${file}${suffix}`, { force: true });
-  for (const path of [pki, logs, processFile, agentsFile, configFile])
+  for (const path of [pki, logs, processFile, agentsFile, nodesFile, configFile])
     rmSync(path, { recursive: true, force: true });
   if (!existsSync(dataDir)) return;
   try {

@@ -1,5 +1,5 @@
 export { isLoopback, plainAddress, type ServerAddresses, serverAddresses, urlHost } from "./address.ts";
-export type { AgentsOrder, AgentsReport, NodeFiles } from "./agents.ts";
+export type { AgentsOrder, AgentsReport, FailedAgent, NodeFiles } from "./agents.ts";
 export * from "./config.ts";
 export * from "./controlplane.ts";
 export * from "./credentials.ts";
@@ -17,6 +17,7 @@ export {
 } from "./kubeconfigs.ts";
 export * from "./layout.ts";
 export * from "./local.ts";
+export { type NodeStates, readNodeStates } from "./node-states.ts";
 export { choosePort } from "./port.ts";
 export * from "./process.ts";
 export { processMemory } from "./process-memory.ts";

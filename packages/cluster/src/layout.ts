@@ -12,6 +12,8 @@ export interface Layout {
   readonly processFile: string;
   /** The process of its agents, likewise. */
   readonly agentsFile: string;
+  /** How the agents fare; written by their process, while it lives. */
+  readonly nodesFile: string;
   readonly database: string;
   readonly pki: string;
   readonly kubeconfig: string;
@@ -85,6 +87,7 @@ export function layoutOf(dataDirectory: string): Layout {
     configFile: join(dataDir, "cluster.json"),
     processFile: join(dataDir, "process.json"),
     agentsFile: join(dataDir, "agents.json"),
+    nodesFile: join(dataDir, "nodes.json"),
     database: join(dataDir, "state.db"),
     pki,
     kubeconfig: join(dataDir, "kubeconfig"),

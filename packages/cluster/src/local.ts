@@ -6,7 +6,7 @@ import { StatusError } from "@dray/api";
 import { Node } from "@dray/api/core/v1";
 import { type Client, type Log, silentLog, systemClock } from "@dray/client";
 import { serverAddresses, urlHost } from "./address.ts";
-import { AgentsProcess, type NodeFiles } from "./agents.ts";
+import { AgentsProcess, type FailedAgent, type NodeFiles } from "./agents.ts";
 import { AgentsFile } from "./agents-file.ts";
 import { type ClusterConfig, readConfig, writeConfig } from "./config.ts";
 import { type ControlPlane, startControlPlane } from "./controlplane.ts";
@@ -38,11 +38,14 @@ export interface LocalCluster {
   readonly config: ClusterConfig;
   readonly url: string;
   readonly admin: Client;
+  /** Nodes that could not be started, and are tried again. */
+  readonly failed: readonly FailedAgent[];
   /** Ends the pods, then the agents, then the control plane; removes the run directory. The data stays. */
   stop(): Promise<void>;
 }
 
-/** Starts a cluster, or continues the one in the layout's data directory. Resolves when all nodes are ready. */
+/** Starts a cluster, or continues the one in the layout's data directory. Resolves when all nodes are ready, but
+ * for those that fail. */
 export async function startLocalCluster(options: LocalClusterOptions): Promise<LocalCluster> {
   const { layout, log, signal } = options;
   prepareDataDir(layout);
@@ -67,6 +70,7 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
   const agents = new AgentsProcess(() => options.startAgents(), log, new AgentsFile(layout.agentsFile));
   if (nodes.length > 0) agents.prepare();
   let controlPlane: ControlPlane | undefined;
+  let failed: readonly FailedAgent[] = [];
   const stop = async (): Promise<void> => {
     await agents.stop();
     await controlPlane?.stop();
@@ -84,24 +88,29 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
     });
     // Nodes of an earlier run still say that they are ready: the agents have the last word.
     await removeNodes(layout, controlPlane.admin, former.slice(config.nodes.length), config.nodes.length);
-    const ready = (work: Promise<void>): Promise<void> =>
+    const ready = <T>(work: Promise<T>): Promise<T> =>
       inTime(Promise.race([work, storeFailed]), layout, config.nodes, signal);
-    if (nodes.length > 0) await ready(agents.run(nodes));
-    await ready(allReady(controlPlane.admin, config.nodes));
+    if (nodes.length > 0) failed = await ready(agents.run(nodes));
+    if (failed.length > 0 && failed.length === nodes.length)
+      throw new Error(
+        `no node could be started: ${failed[0]?.node}: ${failed[0]?.reason}; see ${layout.logs}`,
+      );
+    const sound = config.nodes.filter((name) => !failed.some(({ node }) => node === name));
+    await ready(allReady(controlPlane.admin, sound));
   } catch (error) {
     await stop();
     throw error;
   }
-  return { config, url: controlPlane.url, admin: controlPlane.admin, stop };
+  return { config, url: controlPlane.url, admin: controlPlane.admin, failed, stop };
 }
 
 /** Waits for `work`, a minute at most, and only until the signal is aborted. */
-async function inTime(
-  work: Promise<void>,
+async function inTime<T>(
+  work: Promise<T>,
   layout: Layout,
   names: readonly string[],
   signal: AbortSignal | undefined,
-): Promise<void> {
+): Promise<T> {
   const ended = new AbortController();
   const early = signal === undefined ? ended.signal : AbortSignal.any([signal, ended.signal]);
   const late = async (): Promise<never> => {
@@ -111,7 +120,7 @@ async function inTime(
     );
   };
   try {
-    await Promise.race([work, late()]);
+    return await Promise.race([work, late()]);
   } finally {
     ended.abort();
   }

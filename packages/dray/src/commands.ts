@@ -353,6 +353,7 @@ cannot be read; 2 wrong usage.
       repeated("--tls-private-key-file <file>", "its key; n-th as above", "that of the self-signed one"),
     )
     .option("--log-file <file>", "where to log (default: standard error)")
+    .option("--state-file <file>", "where to write how each node's agent fares, as JSON (default: nowhere)")
     .option(
       "--client-ca-file <file>",
       "CA of clients that may call the agents (default: that of the kubeconfig)",
@@ -370,6 +371,7 @@ cannot be read; 2 wrong usage.
     .description("run the agents of the nodes that `dray up` names")
     .requiredOption("--client-ca-file <file>", "CA of clients that may call the agents")
     .requiredOption("--log-file <file>", "where to log")
+    .option("--state-file <file>", "where to write how each node's agent fares, as JSON")
     .addOption(kubernetesVersion())
     .addOption(image())
     .addHelpText("after", example("dray node-agents --client-ca-file ca.crt --log-file agents.log"))

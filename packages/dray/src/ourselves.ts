@@ -18,6 +18,7 @@ export function agentsCommand(layout: Layout, config: ClusterConfig): ChildProce
     ...["--client-ca-file", join(layout.pki, "ca.crt")],
     ...["--kubernetes-version", config.kubernetesVersion],
     ...["--log-file", join(layout.logs, "agents.log")],
+    ...["--state-file", layout.nodesFile],
   ]);
   // A session of its own: Ctrl-C in a terminal is for the cluster, which then tells its agents what to do.
   return spawn(command, args, { detached: true, stdio: ["ignore", "inherit", "inherit", "ipc"] });

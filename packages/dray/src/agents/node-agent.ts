@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
-import { type Log, systemClock, withFields } from "@dray/client";
-import { type ImageMapping, type Kubelet, type Serving, startKubelet } from "@dray/kubelet";
+import { type Log, systemClock } from "@dray/client";
+import type { ImageMapping, KubeletOptions, Serving } from "@dray/kubelet";
 import { connect } from "../connect.ts";
+import type { StatesFile } from "./states-file.ts";
 
 /** A node, and where its agent finds what it needs. */
 export interface AgentOptions {
@@ -20,31 +21,31 @@ export interface SharedOptions {
   /** PEM of the authority of clients that may call the agents; that of the kubeconfig if absent. */
   readonly clientCA: string | undefined;
   readonly log: Log;
+  /** Where the states of the agents are written. */
+  readonly states: StatesFile | undefined;
 }
 
-/** Starts the agent of one node. Resolves when the node is registered. */
-export async function startAgent(node: AgentOptions, shared: SharedOptions): Promise<Kubelet> {
-  const log = withFields(shared.log, { node: node.name });
+/** What the agent of a node is started with, a connection of its own among it. */
+export async function agentOptions(node: AgentOptions, shared: SharedOptions): Promise<KubeletOptions> {
+  const { log } = shared;
   const { client, server, ca } = await connect({ kubeconfig: node.kubeconfig }, "kubelet/dray", log);
-  const url = new URL(server);
-  const agent = await startKubelet({
-    client,
-    nodeName: node.name,
-    rootDir: node.rootDir,
-    // Without the brackets of an IPv6 address: pods find it in their environment.
-    apiServer: { host: url.hostname.replace(/^\[(.*)\]$/, "$1"), port: Number(url.port || 443) },
-    images: shared.images,
-    clock: systemClock,
-    log,
-    serving: await serving(node, shared.clientCA ?? ca),
-  });
-  return {
-    ...agent,
-    async stop(options) {
-      await agent.stop(options);
-      client.close();
-    },
-  };
+  try {
+    const url = new URL(server);
+    return {
+      client,
+      nodeName: node.name,
+      rootDir: node.rootDir,
+      // Without the brackets of an IPv6 address: pods find it in their environment.
+      apiServer: { host: url.hostname.replace(/^\[(.*)\]$/, "$1"), port: Number(url.port || 443) },
+      images: shared.images,
+      clock: systemClock,
+      log,
+      serving: await serving(node, shared.clientCA ?? ca),
+    };
+  } catch (error) {
+    client.close();
+    throw error;
+  }
 }
 
 async function serving(node: AgentOptions, clientCA: string | undefined): Promise<Serving> {

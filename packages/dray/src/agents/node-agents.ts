@@ -1,10 +1,12 @@
-import type { Kubelet } from "@dray/kubelet";
-import { type AgentOptions, type SharedOptions, startAgent } from "./node-agent.ts";
+import { systemClock } from "@dray/client";
+import type { AgentsReport } from "@dray/cluster";
+import { type NodeState, type SupervisedNode, superviseNode } from "@dray/kubelet";
+import { type AgentOptions, agentOptions, type SharedOptions } from "./node-agent.ts";
 
-/** The agents of this process, one for each node. */
+/** The agents of this process, one for each node; one that fails is started again and disturbs no other. */
 export class NodeAgents {
   readonly #shared: SharedOptions;
-  readonly #agents = new Map<string, Promise<Kubelet>>();
+  readonly #agents = new Map<string, SupervisedNode>();
   #change: Promise<unknown> = Promise.resolve();
 
   constructor(shared: SharedOptions) {
@@ -13,10 +15,10 @@ export class NodeAgents {
 
   /**
    * Has agents run for these nodes and no others: starts those that are missing, ends the pods and then the agents of
-   * those that are not wanted. Changes happen one after the other. Resolves to the names of the nodes that are
-   * registered then; why another one is not is in the log.
+   * those that are not wanted. Changes happen one after the other. Resolves when each of the nodes is registered or
+   * has failed once.
    */
-  run(nodes: readonly AgentOptions[]): Promise<string[]> {
+  run(nodes: readonly AgentOptions[]): Promise<AgentsReport> {
     const change = this.#change.then(async () => {
       const wanted = new Set(nodes.map(({ name }) => name));
       await Promise.all([
@@ -25,7 +27,7 @@ export class NodeAgents {
           .filter((name) => !wanted.has(name))
           .map((name) => this.#stop(name, false)),
       ]);
-      return [...this.#agents.keys()];
+      return this.#report();
     });
     this.#change = change;
     return change;
@@ -34,23 +36,37 @@ export class NodeAgents {
   /** Stops all agents; with `leavePods` their pods go on. */
   async stop(leavePods: boolean): Promise<void> {
     await Promise.all([...this.#agents.keys()].map((name) => this.#stop(name, leavePods)));
+    this.#shared.states?.close();
+  }
+
+  #report(): AgentsReport {
+    const states = this.#states();
+    const running = states.filter(({ state }) => state === "running").map(({ node }) => node);
+    const failed = states
+      .filter(({ state }) => state !== "running")
+      .map(({ node, reason = "" }) => ({ node, reason }));
+    return { running, failed };
   }
 
   async #start(node: AgentOptions): Promise<void> {
     if (this.#agents.has(node.name)) return;
-    const agent = startAgent(node, this.#shared);
+    const { log, states } = this.#shared;
+    const agent = superviseNode(node.name, () => agentOptions(node, this.#shared), {
+      clock: systemClock,
+      log,
+      changed: () => states?.changed(() => this.#states()),
+    });
     this.#agents.set(node.name, agent);
-    try {
-      await agent;
-    } catch (error) {
-      this.#agents.delete(node.name);
-      this.#shared.log.error({ node: node.name, error }, "the node agent cannot start");
-    }
+    await agent.settled;
   }
 
   async #stop(name: string, leavePods: boolean): Promise<void> {
-    const agent = await this.#agents.get(name);
-    await agent?.stop({ leavePods });
+    await this.#agents.get(name)?.stop({ leavePods });
     this.#agents.delete(name);
+    this.#shared.states?.changed(() => this.#states());
+  }
+
+  #states(): NodeState[] {
+    return [...this.#agents.values()].map(({ state }) => state);
   }
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Log } from "@dray/client";
 import type { AgentsOrder, AgentsReport, NodeFiles } from "@dray/cluster";
 import type { AgentOptions } from "../agents/node-agent.ts";
 import type { NodeAgents } from "../agents/node-agents.ts";
@@ -14,6 +15,8 @@ interface CommonOptions {
   readonly kubernetesVersion?: string;
   readonly image: readonly string[];
   readonly logFile?: string;
+  /** Where the states of the nodes are written. */
+  readonly stateFile?: string;
 }
 
 export interface KubeletOptions extends CommonOptions {
@@ -50,7 +53,8 @@ export async function nodeAgents(options: CommonOptions): Promise<void> {
   const parent = new Parent();
   // Loads the code meanwhile.
   const agents = await createAgents(options);
-  await Promise.race([parent.firstOrder, parent.leavePods.then(() => process.exit(0))]);
+  const ordered = parent.firstOrder.then(() => true);
+  if (!(await Promise.race([ordered, parent.leavePods.then(() => false)]))) process.exit(0);
   parent.obey(agents);
   const leavePods = await Promise.race([endRequested().then(() => true), parent.leavePods]);
   if (leavePods) await leave(agents);
@@ -60,11 +64,31 @@ export async function nodeAgents(options: CommonOptions): Promise<void> {
 
 async function createAgents(options: CommonOptions): Promise<NodeAgents> {
   const { NodeAgents } = await import("../agents/node-agents.ts");
+  const log = createLog("kubelet", options.logFile);
+  await isolateNodes(log);
+  const { StatesFile } = await import("../agents/states-file.ts");
+  const states = options.stateFile === undefined ? undefined : new StatesFile(options.stateFile, log);
   return new NodeAgents({
+    states,
     images: [...options.image.map(parseImageMapping), ...builtInImages()],
     clientCA: options.clientCaFile === undefined ? undefined : readFileSync(options.clientCaFile, "utf8"),
-    log: createLog("kubelet", options.logFile),
+    log,
   });
+}
+
+/** An error that nobody has caught restarts the node whose code threw it; of unknown origin, it ends the process. */
+async function isolateNodes(log: Log): Promise<void> {
+  const { failNodeOf } = await import("@dray/kubelet");
+  const handle = (error: unknown): void => {
+    if (failNodeOf(error)) return;
+    log.error(
+      { err: error },
+      "an error was not handled: the process of the agents ends, and is started again",
+    );
+    process.exit(1);
+  };
+  process.on("uncaughtException", handle);
+  process.on("unhandledRejection", handle);
 }
 
 /** The nodes of the flags; the n-th of each belong together. */
@@ -115,8 +139,8 @@ class Parent {
   /** From here on these agents are what runs. */
   obey(agents: NodeAgents): void {
     this.#run = (nodes) =>
-      void agents.run(nodes).then((running) => {
-        if (process.connected) process.send?.({ running } satisfies AgentsReport);
+      void agents.run(nodes).then((report: AgentsReport) => {
+        if (process.connected) process.send?.(report);
       });
     this.#run(this.#latest);
   }

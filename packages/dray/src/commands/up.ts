@@ -102,7 +102,7 @@ export async function up(options: UpOptions): Promise<void> {
   await checkKubeconfigs(layout, config.name, kubeconfigs);
   const finish = async (started: Started, how: string): Promise<void> => {
     const added = await addToKubeconfigs(layout, config.name, kubeconfigs);
-    say(`${clusterSummary(layout, started.config, started.url, added)}\n${how}\n`);
+    say(`${clusterSummary(layout, started.config, started.url, added)}\n${failedNodes(started)}${how}\n`);
   };
   if (options.detach) {
     const logFile = join(layout.logs, outputLog);
@@ -125,6 +125,12 @@ async function runDetached(layout: Layout): Promise<void> {
     failed(error as Error);
     throw error;
   }
+}
+
+function failedNodes({ failed }: Started): string {
+  return failed
+    .map(({ node, reason }) => `Node ${node} could not be started and is tried again: ${reason}\n`)
+    .join("");
 }
 
 function refuseSecond(layout: Layout, pid: number | undefined): void {
@@ -160,7 +166,9 @@ async function run(
     });
     try {
       recordPhase(layout.processFile, "ready");
-      await ready({ config: cluster.config, url: cluster.url });
+      const { config, url, failed } = cluster;
+      await ready({ config, url, failed });
+      for (const { node, reason } of failed) log.error({ node, reason }, "the node could not be started");
       const { kubernetesVersion, nodes } = cluster.config;
       log.info({ kubernetesVersion, url: cluster.url, nodes: nodes.length }, "the cluster is ready");
       if (!stop.signal.aborted)

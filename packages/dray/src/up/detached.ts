@@ -1,12 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import type { ClusterConfig, Layout } from "@dray/cluster";
+import type { ClusterConfig, FailedAgent, Layout } from "@dray/cluster";
 import { ourselves } from "../ourselves.ts";
 
 /** A cluster that has started, as a detached one reports it. */
 export interface Started {
   readonly config: ClusterConfig;
   readonly url: string;
+  /** Nodes that could not be started. */
+  readonly failed: readonly FailedAgent[];
 }
 
 /** What a detached cluster reports to the process that started it. */
