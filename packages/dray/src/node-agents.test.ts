@@ -27,7 +27,12 @@ test("a node that cannot start keeps no cluster from starting, says why, and com
           .join() === wanted;
       await eventually("the states are told", states("worker-1 running,worker-2 failed"));
       assert.match(readNodeStates(layout)?.[1]?.reason ?? "", /dra_manager_state is damaged/);
-      assert.equal((await dray(["status", "--data-dir", dataDir])).code, 1);
+      const problem = await dray(["status", "--data-dir", dataDir]);
+      assert.equal(problem.code, 1);
+      assert.match(
+        problem.stdout,
+        /node worker-2 is not ready: AgentFailed: \S+dra_manager_state is damaged: .* \(its agent is started again/,
+      );
       const { client } = await connect({ kubeconfig: layout.kubeconfig }, "test");
       try {
         const { status } = await client.resource(Node).get({ name: "worker-2" });

@@ -3,7 +3,7 @@ import { StatusError } from "@dray/api";
 import { Node } from "@dray/api/core/v1";
 import { ResourceSlice } from "@dray/api/resource/v1";
 import { type Client, loadKubeconfig } from "@dray/client";
-import { type ClusterConfig, contextName, type Layout, readConfig } from "@dray/cluster";
+import { type ClusterConfig, contextName, type Layout, readConfig, readNodeStates } from "@dray/cluster";
 import { connect } from "../connect.ts";
 import type { Target } from "../target.ts";
 import { type DriverStatus, driverStatuses, type NodeStatus, nodeStatuses } from "./objects.ts";
@@ -123,7 +123,7 @@ async function objects(
     ]);
     return {
       server,
-      nodes: nodeStatuses(nodes.items, config.nodes),
+      nodes: nodeStatuses(nodes.items, config.nodes, readNodeStates(layout)),
       drivers: driverStatuses(slices),
     };
   } catch (error) {

@@ -1,5 +1,6 @@
 import type { Node } from "@dray/api/core/v1";
 import type { ResourceSlice } from "@dray/api/resource/v1";
+import type { NodeState } from "@dray/kubelet";
 
 export interface NodeStatus {
   readonly name: string;
@@ -11,9 +12,25 @@ export interface NodeStatus {
   readonly message: string | null;
 }
 
-/** What each node says of itself. Nodes of `expected` that have not registered are among them. */
-export function nodeStatuses(nodes: readonly Node[], expected: readonly string[]): NodeStatus[] {
+/**
+ * What each node says of itself, or the process of the agents about one whose agent fails. Nodes of `expected` that
+ * have not registered are among them.
+ */
+export function nodeStatuses(
+  nodes: readonly Node[],
+  expected: readonly string[],
+  agents: readonly NodeState[] = [],
+): NodeStatus[] {
+  const failures = new Map(
+    agents.filter(({ state }) => state === "failed").map(({ node, reason = "" }) => [node, reason]),
+  );
   const known = new Set(nodes.map(({ metadata }) => metadata.name));
+  const failureOf = (name: string): { reason: string; message: string } | undefined => {
+    const failure = failures.get(name);
+    return failure === undefined
+      ? undefined
+      : { reason: "AgentFailed", message: `${failure} (its agent is started again and again)` };
+  };
   const missing = expected.filter((name) => !known.has(name));
   return [
     ...nodes.map(({ metadata, spec, status }): NodeStatus => {
@@ -23,13 +40,18 @@ export function nodeStatuses(nodes: readonly Node[], expected: readonly string[]
         name: metadata.name,
         ready,
         cordoned: spec?.unschedulable === true,
-        reason: ready ? null : (condition?.reason ?? "NoStatus"),
-        message: ready ? null : (condition?.message ?? "its agent has not reported yet"),
+        ...(ready
+          ? { reason: null, message: null }
+          : (failureOf(metadata.name) ?? {
+              reason: condition?.reason ?? "NoStatus",
+              message: condition?.message ?? "its agent has not reported yet",
+            })),
       };
     }),
     ...missing.map((name): NodeStatus => {
       const message = `its agent has not registered it: see \`dray logs ${name}\``;
-      return { name, ready: false, cordoned: false, reason: "NotRegistered", message };
+      const why = failureOf(name) ?? { reason: "NotRegistered", message };
+      return { name, ready: false, cordoned: false, ...why };
     }),
   ].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
 }
