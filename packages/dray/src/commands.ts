@@ -219,14 +219,27 @@ cannot be read; 2 wrong usage.
   cel
     .command("check")
     .description(
-      "tell type and cost of a device selector, or what is wrong with it; exit code 1 if it is wrong",
+      "tell type and cost of a device selector, or of all in manifests, or what is wrong with it; exit code 1 if any is",
     )
-    .argument("<expression>", "the CEL expression; one that begins with - goes after --")
+    .argument("[expression]", "the CEL expression; one that begins with - goes after --")
+    .addOption(
+      repeated(
+        "-f, --filename <file>",
+        "check every device selector in manifests: a file, a directory, - for standard input",
+        "none",
+      ),
+    )
+    .option("-R, --recursive", "read the folders in directories, too")
     .addOption(fresh())
     .addOption(kubernetesVersion())
     .addOption(featureGates())
     .addOption(new Option("-o, --output <format>", "output format").choices(["json", "yaml"]))
-    .addHelpText("after", example(`dray cel check 'device.attributes["gpu.example.com"].model == "a100"'`))
+    .addHelpText(
+      "after",
+      example(
+        `dray cel check 'device.attributes["gpu.example.com"].model == "a100"'\ndray cel check -f manifests/ -R`,
+      ),
+    )
     .action(async (expression, options) => (await import("./commands/cel.ts")).celCheck(expression, options));
   cel
     .command("eval")

@@ -182,3 +182,152 @@ test("of very many devices the first of each answer are listed; programs get all
     assert.equal((JSON.parse(json.stdout) as { devices: unknown[] }).devices.length, 120);
   });
 });
+
+const manifests = `apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu}
+spec:
+  selectors:
+  - cel:
+      expression: device.driver == "gpu.example.com"
+  - cel: {expression: 'device.attributes["a.com/b"] > 20'}
+---
+kind: [
+---
+apiVersion: v1
+kind: List
+items:
+- apiVersion: resource.k8s.io/v1beta1
+  kind: ResourceClaimTemplate
+  metadata: {name: t}
+  spec:
+    spec:
+      devices:
+        requests:
+        - name: r
+          selectors:
+          - cel:
+              expression: |-
+                device.attributes["x.com"].a == 1 &&
+                true
+- apiVersion: resource.k8s.io/v1
+  kind: ResourceClaim
+  metadata: {name: c, namespace: team}
+  spec:
+    devices:
+      requests:
+      - name: r
+        firstAvailable:
+        - name: s
+          deviceClassName: gpu
+          selectors: [{cel: {expression: "device.driver.foo()"}}]
+          derivedAttributes: [{name: x.com/y, expression: device.driver}]
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: p}
+  spec: {selectors: [{cel: {expression: nonsense(}}]}
+`;
+
+test("check -f: every selector of manifests, with its place; exit code 1 if any is wrong", async () => {
+  await inFolder(async (folder) => {
+    const file = join(folder, "m.yaml");
+    writeFileSync(file, manifests);
+    const [text, json] = await Promise.all([
+      dray(["cel", "check", "-f", folder]),
+      dray(["cel", "check", "-f", file, "-o", "json"]),
+    ]);
+    assert.deepEqual([text.code, json.code], [1, 1]);
+    const rows = text.stdout
+      .replaceAll(`${folder}/`, "")
+      .split("\n")
+      .map((line) => line.split(/ {3,}/));
+    assert.deepEqual(rows, [
+      ["WHERE", "OBJECT", "PATH", "RESULT", "COST"],
+      ["m.yaml:7", "DeviceClass gpu", "spec.selectors[0].cel.expression", "ok", "4"],
+      ["m.yaml:8", "DeviceClass gpu", "spec.selectors[1].cel.expression", "error", "-"],
+      [
+        "m.yaml:25",
+        "ResourceClaimTemplate default/t",
+        "spec.spec.devices.requests[0].selectors[0].cel.expression",
+        "ok",
+        "5",
+      ],
+      [
+        "m.yaml:38",
+        "ResourceClaim team/c",
+        "spec.devices.requests[0].firstAvailable[0].selectors[0].cel.expression",
+        "error",
+        "-",
+      ],
+      [
+        "m.yaml:39",
+        "ResourceClaim team/c",
+        "spec.devices.requests[0].firstAvailable[0].derivedAttributes[0].expression",
+        "ok",
+        "2",
+      ],
+      [""],
+      ["5 selectors, 2 are wrong"],
+      [""],
+    ]);
+    const errors = text.stderr.replaceAll(`${folder}/`, "");
+    assert.match(errors, /^error: m.yaml:11, document 2: is not YAML: /);
+    assert.match(
+      errors,
+      /\nerror: m.yaml:8, document 1: DeviceClass gpu: spec.selectors\[1\].cel.expression: compilation failed: ERROR: .*'_>_'.*\n(?:.*\n)+ {2}hint: .*device\.attributes\["a\.com"\]/,
+    );
+    assert.match(errors, /\nerror: m.yaml:38, document 3, item 2: ResourceClaim team\/c: .*foo/);
+    const data = JSON.parse(json.stdout) as {
+      selectors: Record<string, unknown>[];
+      errors: { rule: string }[];
+      summary: object;
+    };
+    assert.deepEqual(data.summary, { selectors: 5, wrong: 2 });
+    assert.deepEqual(
+      data.errors.map(({ rule }) => rule),
+      ["syntax"],
+    );
+    assert.deepEqual(
+      data.selectors.map(({ line, valid, maxCost }) => [line, valid, maxCost]),
+      [
+        [7, true, 4],
+        [8, false, undefined],
+        [25, true, 5],
+        [38, false, undefined],
+        [39, true, 2],
+      ],
+    );
+  });
+});
+
+test("check -f: new objects by the gates of the release, stored ones by all that a server knows", async () => {
+  const expression = `${model}.includes("a")`;
+  const of = (metadata: object): string =>
+    JSON.stringify({
+      apiVersion: "resource.k8s.io/v1",
+      kind: "DeviceClass",
+      metadata,
+      spec: { selectors: [{ cel: { expression } }] },
+    });
+  const outputs = await Promise.all(
+    [{ name: "new" }, { name: "stored", uid: "5f3a1c0e-0000-4000-8000-000000000001" }].map((metadata) => {
+      const child = start(["cel", "check", "-f", "-"], {}, false, "pipe");
+      child.stdin?.end(of(metadata));
+      return output(child);
+    }),
+  );
+  assert.deepEqual(
+    outputs.map(({ code }) => code),
+    [1, 0],
+  );
+  assert.match(outputs[0]!.stdout, /\nstandard input:1 +DeviceClass new +/);
+  const wrong = await Promise.all([
+    dray(["cel", "check"]),
+    dray(["cel", "check", "true", "-f", "x"]),
+    dray(["cel", "check", "-f", "/nonexistent"]),
+  ]);
+  assert.deepEqual(
+    wrong.map(({ code }) => code),
+    [2, 2, 1],
+  );
+});

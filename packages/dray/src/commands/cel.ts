@@ -1,14 +1,19 @@
-import { byteLength, type Features } from "@dray/api";
-import { type CompileFailure, costLimit, deviceEnvironment, type Selector } from "@dray/cel";
+import type { Features } from "@dray/api";
+import { costLimit, type Reads } from "@dray/cel";
 import { systemClock, timeText } from "@dray/client";
+import { expressionsOf } from "../cel/expressions.ts";
+import { judge, type Rejected } from "../cel/judge.ts";
 import { columns } from "../columns.ts";
+import { UsageError } from "../failure.ts";
+import { readDrafts } from "../manifests/documents.ts";
 import { readSources } from "../manifests/files.ts";
+import { positionOf, positionText } from "../manifests/place.ts";
 import { problemTexts } from "../manifests/problem.ts";
 import { readObjects } from "../manifests/read.ts";
 import { Selectors } from "../manifests/selectors.ts";
 import { featuresOption } from "../options.ts";
 import { printData } from "../output.ts";
-import { remark } from "../verbosity.ts";
+import { remark, say } from "../verbosity.ts";
 
 export interface CelFlags {
   readonly new?: boolean;
@@ -17,48 +22,23 @@ export interface CelFlags {
   readonly output?: "json" | "yaml";
 }
 
-export interface CelEvalFlags extends CelFlags {
+interface FileFlags {
   readonly filename: readonly string[];
   readonly recursive?: boolean;
 }
 
-/** Longest expression that the API server takes, in bytes (resource.k8s.io CELSelectorExpressionMaxLength). */
-const longest = 10 * 1024;
+export type CelCheckFlags = CelFlags & FileFlags;
+export type CelEvalFlags = CelFlags & FileFlags;
 
 /** More devices than that are not all listed. */
 const mostDevices = 100;
 /** Of many devices, so many with the same answer are. */
 const mostAlike = 10;
 
-/** What one expression is, or why it is none. */
-type Verdict =
-  | { readonly selector: Selector; readonly warnings: readonly string[] }
-  | { readonly selector?: undefined; readonly error: string; readonly hints: readonly string[] };
-
-function judge(expression: string, features: Features, fresh: boolean): Verdict {
-  const bytes = byteLength(expression);
-  if (bytes > longest)
-    return { error: `too long: it has ${bytes} bytes, and may have no more than ${longest}`, hints: [] };
-  const environment = deviceEnvironment({
-    stored: !fresh,
-    features: {
-      consumableCapacity: features.enabled("DRAConsumableCapacity"),
-      listTypeAttributes: features.enabled("DRAListTypeAttributes"),
-    },
-  });
-  const selector:
-    | (Selector & { warnings?: readonly string[] })
-    | (CompileFailure & { hints?: readonly string[] }) = environment.compile(expression);
-  if (!selector.ok) return { error: selector.error, hints: selector.hints ?? [] };
-  if (selector.maxCost <= costLimit) return { selector, warnings: selector.warnings ?? [] };
-  const error = `too complex: its estimated cost is ${selector.maxCost}, and may be no more than ${costLimit}`;
-  return { error, hints: selector.warnings ?? [] };
-}
-
 /** Says what is wrong with an expression; the exit code is 1. */
 async function refuse(
   expression: string,
-  { error, hints }: Verdict & { readonly selector?: undefined },
+  { error, hints }: Rejected,
   output: CelFlags["output"],
 ): Promise<void> {
   process.exitCode = 1;
@@ -67,12 +47,17 @@ async function refuse(
   for (const hint of hints) process.stderr.write(`hint: ${hint}\n`);
 }
 
-/** Checks a device selector as the API server does, and tells its type and cost. */
-export async function celCheck(expression: string, flags: CelFlags): Promise<void> {
-  const verdict = judge(expression, featuresOption(flags), flags.new === true);
-  if (verdict.selector === undefined) return refuse(expression, verdict, flags.output);
-  const { selector, warnings } = verdict;
-  const { type, maxCost, reads } = selector;
+/** Checks a device selector, or all in manifests, as the API server does, and tells their types and costs. */
+export async function celCheck(expression: string | undefined, flags: CelCheckFlags): Promise<void> {
+  const features = featuresOption(flags);
+  if (flags.filename.length > 0) {
+    if (expression !== undefined) throw new UsageError("give an expression or manifests with -f, not both");
+    return checkFiles(flags, features);
+  }
+  if (expression === undefined) throw new UsageError("give an expression, or manifests with -f");
+  const verdict = judge(expression, features, flags.new === true);
+  if (!verdict.valid) return refuse(expression, verdict, flags.output);
+  const { type, maxCost, reads, warnings } = verdict;
   if (flags.output !== undefined)
     return printData({ expression, valid: true, type, maxCost, costLimit, reads, warnings }, flags.output);
   for (const warning of warnings) remark(`warning: ${warning}\n`);
@@ -85,7 +70,52 @@ export async function celCheck(expression: string, flags: CelFlags): Promise<voi
   );
 }
 
-function readsText({ driver, allowMultipleAllocations, attributes, capacity }: Selector["reads"]): string {
+/** Every device selector of the manifests: a row for each, then what is wrong with them. */
+async function checkFiles(flags: CelCheckFlags, features: Features): Promise<void> {
+  const { sources, problems: unreadable } = await readSources(flags.filename, flags.recursive);
+  const read = sources.map(readDrafts);
+  const problems = [...unreadable, ...read.flatMap(({ problems }) => problems)];
+  const expressions = read.flatMap(({ drafts }) =>
+    drafts.flatMap((draft) => expressionsOf(draft, "default")),
+  );
+  const checked = expressions.map((found) => {
+    const { draft, object, path, kind, expression, fresh } = found;
+    const verdict = judge(expression, features, flags.new === true || fresh, kind);
+    return { found, verdict, data: { ...positionOf(draft.place, path), object, path, expression } };
+  });
+  const wrong = checked.filter(({ verdict }) => !verdict.valid).length;
+  if (wrong + problems.length > 0) process.exitCode = 1;
+  if (flags.output !== undefined) {
+    const selectors = checked.map(({ verdict, data }) => {
+      if (!verdict.valid) return { ...data, ...verdict };
+      const { selector: _, ...facts } = verdict;
+      return { ...data, ...facts, costLimit };
+    });
+    const summary = { selectors: selectors.length, wrong };
+    return printData({ selectors, errors: problems, summary }, flags.output);
+  }
+  for (const text of problemTexts(problems)) process.stderr.write(`error: ${text}\n`);
+  const rows = checked.map(({ verdict, data }) => [
+    data.line === undefined ? data.file : `${data.file}:${data.line}`,
+    data.object,
+    data.path,
+    verdict.valid ? "ok" : "error",
+    verdict.valid ? String(verdict.maxCost) : "-",
+  ]);
+  if (rows.length > 0)
+    process.stdout.write(`${columns([["WHERE", "OBJECT", "PATH", "RESULT", "COST"], ...rows])}\n`);
+  for (const { verdict, data } of checked) {
+    const at = `${positionText(data)}: ${data.object}: ${data.path}`;
+    if (!verdict.valid) {
+      process.stderr.write(`error: ${at}: ${verdict.error}\n`);
+      for (const hint of verdict.hints) process.stderr.write(`  hint: ${hint}\n`);
+    } else for (const warning of verdict.warnings) remark(`warning: ${at}: ${warning}\n`);
+  }
+  const summary = wrong === 0 ? "" : `, ${wrong} ${wrong === 1 ? "is" : "are"} wrong`;
+  say(`${checked.length} selector${checked.length === 1 ? "" : "s"}${summary}\n`);
+}
+
+function readsText({ driver, allowMultipleAllocations, attributes, capacity }: Reads): string {
   const names = (list: typeof attributes, what: string): string[] =>
     list === "all" ? [`all ${what}`] : list.map(([domain, id]) => `${what} ${domain}/${id}`);
   const parts = [
@@ -131,8 +161,9 @@ function rowsOf(devices: readonly Answer[]): string[][] {
 export async function celEval(expression: string, flags: CelEvalFlags): Promise<void> {
   const features = featuresOption(flags);
   const verdict = judge(expression, features, flags.new === true);
-  if (verdict.selector === undefined) return refuse(expression, verdict, flags.output);
-  const { selector, warnings } = verdict;
+  if (!verdict.valid) return refuse(expression, verdict, flags.output);
+  const { warnings } = verdict;
+  const selector = verdict.selector!;
   const { world, problems, notes } = readObjects(await readSources(flags.filename, flags.recursive), {
     features,
     namespace: "default",
