@@ -3,4 +3,5 @@ export { choosePriority, systemPriorityClasses } from "./admission/priority.ts";
 export { tolerateOutages } from "./admission/tolerations.ts";
 export { convert } from "./registry/conversion/index.ts";
 export { selectOwnPods } from "./registry/jobs.ts";
+export { type ServedResource, servedResources } from "./registry/kinds.ts";
 export { deviceSelectors } from "./registry/selectors.ts";

@@ -54,6 +54,8 @@ export interface OfflineScheduler {
   add(object: OfflineObject): void;
   /** Decides about a pod; where it fits, it and the devices of its claims count from then on. */
   schedule(pod: Pod): Promise<Placement>;
+  /** Decides about a pod as `schedule` does, and takes nothing. */
+  preview(pod: Pod): Promise<Placement>;
   /** The newest state of a claim. */
   claim(namespace: string, name: string): ResourceClaim | undefined;
   /** Why the node can or cannot serve the claims of the pod that have no devices yet; undefined: it has none such. */
@@ -127,6 +129,29 @@ export function createOfflineScheduler({ features, newId, now }: OfflineOptions)
     }
   }
 
+  type Attempt = Extract<Decision, { type: "placed" }> | Exclude<Placement, { type: "placed" }>;
+
+  async function attempt(pod: Pod): Promise<Attempt> {
+    for (const plugin of plugins) {
+      const message = plugin.preEnqueue?.(pod);
+      if (message !== undefined) return { type: "gated", message };
+    }
+    let decision: Decision;
+    try {
+      decision = await decide(pod);
+    } catch (error) {
+      return { type: "error", message: (error as Error).message };
+    }
+    if (decision.type === "placed") return decision;
+    const { diagnosis } = decision;
+    return {
+      type: "refused",
+      message: diagnosisText(diagnosis, []),
+      rejections: diagnosis.rejections,
+      ...(diagnosis.upfront && { upfront: diagnosis.upfront }),
+    };
+  }
+
   return {
     add(object) {
       if (!ofOneNode.has(object.kind)) answers.clear();
@@ -158,30 +183,17 @@ export function createOfflineScheduler({ features, newId, now }: OfflineOptions)
       }
     },
     async schedule(pod) {
-      for (const plugin of plugins) {
-        const message = plugin.preEnqueue?.(pod);
-        if (message !== undefined) return { type: "gated", message };
-      }
-      let decision: Decision;
-      try {
-        decision = await decide(pod);
-      } catch (error) {
-        return { type: "error", message: (error as Error).message };
-      }
-      if (decision.type === "refused") {
-        const { diagnosis } = decision;
-        return {
-          type: "refused",
-          message: diagnosisText(diagnosis, []),
-          rejections: diagnosis.rejections,
-          ...(diagnosis.upfront && { upfront: diagnosis.upfront }),
-        };
-      }
+      const decision = await attempt(pod);
+      if (decision.type !== "placed") return decision;
       const { node, state } = decision;
       for (const plugin of plugins) plugin.reserve?.(state, pod, node);
       for (const plugin of plugins) await plugin.preBind?.(state, pod, node);
       cache.setPod({ ...pod, spec: { ...pod.spec, nodeName: node.name } });
       return { type: "placed", node: node.name };
+    },
+    async preview(pod) {
+      const decision = await attempt(pod);
+      return decision.type === "placed" ? { type: "placed", node: decision.node.name } : decision;
     },
     claim: (namespace, name) => claims.get(namespace, name),
     explain(pod, name) {

@@ -74,26 +74,52 @@ function makeWalk(type: string): Walk | undefined {
   };
 }
 
+/** A field that a server would drop, since its feature gate is off. */
+export interface DisabledField {
+  /** The struct that has the field. */
+  readonly owner: object;
+  readonly name: string;
+  /** The gates that it needs and that are off. */
+  readonly gates: readonly string[];
+}
+
+type Kind = { readonly group: string; readonly version: string; readonly kind: string };
+
+function walkOfKind(kind: Kind): Walk | undefined {
+  const type = kindOf(kind.group, kind.version, kind.kind)?.type;
+  return type === undefined ? undefined : walkOf(type);
+}
+
+const isOff = (gate: string, features: Features): boolean => !isFeatureGate(gate) || !features.enabled(gate);
+
+/** The fields that `dropDisabledFields` would drop from a new object. */
+export function disabledFields(kind: Kind, object: KubeObject, features: Features): DisabledField[] {
+  const found: DisabledField[] = [];
+  walkOfKind(kind)?.({ object }, "object", (above, at, name, gates) => {
+    const off = gates.filter((gate) => isOff(gate, features));
+    if (off.length > 0) found.push({ owner: above[at] as object, name, gates: off });
+  });
+  return found;
+}
+
 /**
  * Drops, in place, the fields whose feature gate is off, as the server does before it validates; a feature that the
  * stored object uses already stays usable in it. `kind` is the version that the object is written in.
  */
 export function dropDisabledFields(
-  kind: { readonly group: string; readonly version: string; readonly kind: string },
+  kind: Kind,
   object: KubeObject,
   old: KubeObject | undefined,
   features: Features,
 ): void {
-  const type = kindOf(kind.group, kind.version, kind.kind)?.type;
-  const walk = type === undefined ? undefined : walkOf(type);
+  const walk = walkOfKind(kind);
   if (walk === undefined) return;
-  const off = (gate: string): boolean => !isFeatureGate(gate) || !features.enabled(gate);
   const used = new Set<string>();
   walk({ old }, "old", (_above, _at, _name, gates) => {
     for (const gate of gates) used.add(gate);
   });
   walk({ object }, "object", (above, at, name, gates) => {
-    if (!gates.some((gate) => off(gate) && !used.has(gate))) return;
+    if (!gates.some((gate) => isOff(gate, features) && !used.has(gate))) return;
     const owner = above[at] as Tree;
     delete owner[name];
     forgetEmpty(owner, name);

@@ -53,7 +53,7 @@ export {
   checkUrl as checkWebhookUrl,
 } from "./admissionregistration/webhooks.ts";
 export type { AdmissionExpressions, CompiledSelector, ValidationContext } from "./context.ts";
-export { dropDisabledFields } from "./disabled.ts";
+export { type DisabledField, disabledFields, dropDisabledFields } from "./disabled.ts";
 export { checkImmutable, FieldErrors, sameValue } from "./field.ts";
 export { checkCommonUpdate, checkMetadata, checkMetadataUpdate } from "./metadata.ts";
 export { isExtendedResourceName } from "./resource/class.ts";

@@ -1,4 +1,5 @@
 import type { Features } from "@dray/api";
+import { createRestMapper, type DiscoveredKind } from "@dray/client";
 import { connect } from "../connect.ts";
 import { drayVersion } from "../dray-version.ts";
 import { clusterName, type Live, liveVersion, readLive } from "../manifests/live.ts";
@@ -20,10 +21,15 @@ export interface ReadCluster {
   readonly namespace: string;
   readonly features: Features;
   readonly notes: readonly string[];
+  /** The kinds that it serves. */
+  readonly kinds: readonly DiscoveredKind[];
 }
 
-/** Reads the cluster that the flags name, with kubectl's precedence of flags, environment and files. */
-export async function readCluster(flags: ClusterFlags): Promise<ReadCluster> {
+/**
+ * Reads the cluster that the flags name, with kubectl's precedence of flags, environment and files. `withKinds`: and
+ * which kinds it serves.
+ */
+export async function readCluster(flags: ClusterFlags, withKinds = false): Promise<ReadCluster> {
   const connection = await connect(flags, `dray/${drayVersion()}`);
   try {
     const name = clusterName(connection);
@@ -39,7 +45,11 @@ export async function readCluster(flags: ClusterFlags): Promise<ReadCluster> {
     }
     const features = featuresOption({ ...flags, kubernetesVersion });
     const namespace = flags.namespace ?? connection.namespace;
-    return { name, live: await readLive(connection, namespace, features), namespace, features, notes };
+    const [live, kinds] = await Promise.all([
+      readLive(connection, namespace, features),
+      withKinds ? createRestMapper(connection.client).kinds() : [],
+    ]);
+    return { name, live, namespace, features, notes, kinds };
   } finally {
     connection.client.close();
   }

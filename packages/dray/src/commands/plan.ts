@@ -14,11 +14,11 @@ import { copiesOf } from "../plan/copies.ts";
 import { cheapestGrowth, neededNodes } from "../plan/grow.ts";
 import { makePlan, type PlannedPod, type PlanOptions } from "../plan/plan.ts";
 import { planText } from "../plan/print.ts";
-import { counted, names } from "../plan/reason.ts";
 import { checkRights } from "../plan/rights.ts";
 import { type Summary, summarize } from "../plan/summary.ts";
 import { podWarnings } from "../plan/warnings.ts";
 import { remark } from "../verbosity.ts";
+import { counted, names } from "../words.ts";
 import { readCluster } from "./cluster.ts";
 
 export interface PlanFlags {
@@ -77,6 +77,7 @@ export async function plan(flags: PlanFlags): Promise<void> {
   const { scheduler } = plan.cluster;
   const warnings = [
     ...lacking,
+    ...reading.warnings,
     ...selectors.warnings,
     ...checkPools(world, features).map(
       ({ slice, path, message }) => `${placeText(slice.place, path)}: ${message}: its devices are not used`,

@@ -13,7 +13,12 @@ import type { Pod, PodSpec } from "@dray/api/core/v1";
 import { setDefaults } from "@dray/api/defaults";
 import type { ResourceClaim } from "@dray/api/resource/v1";
 import { type KindRow, kindRows } from "@dray/api/schema";
-import { dropDisabledFields, validateCreate, validateStatusUpdate } from "@dray/api/validation";
+import {
+  disabledFields,
+  dropDisabledFields,
+  validateCreate,
+  validateStatusUpdate,
+} from "@dray/api/validation";
 import { convert, selectOwnPods } from "@dray/apiserver/objects";
 import { type Draft, duplicateProblem } from "./documents.ts";
 import { fieldHints } from "./field-hints.ts";
@@ -35,6 +40,13 @@ export interface Decoded extends Located {
   readonly stored: boolean;
   /** What is odd about it and was let pass. */
   readonly notes: readonly string[];
+  /** Fields of a new object that the release drops, since their feature gates are off. */
+  readonly dropped: readonly DroppedField[];
+}
+
+export interface DroppedField {
+  readonly path: string;
+  readonly gates: readonly string[];
 }
 
 export const groupOf = (apiVersion: string): string =>
@@ -56,15 +68,18 @@ export function labelOf({ kind, tree }: Draft, namespace: string | undefined): s
   return namespace === undefined ? `${kind} ${name}` : `${kind} ${text("namespace") ?? namespace}/${name}`;
 }
 
+export interface DecodeResult {
+  /** Absent if the draft cannot be read as its kind; with problems it is what is left without them. */
+  readonly decoded?: Decoded;
+  /** Why it would be refused before its values are looked at. */
+  readonly problems: readonly Problem[];
+}
+
 /**
  * Reads a draft as the API server would: unknown fields are refused, defaults set, the version converted to that of
- * `target`. Returns problems where it would be refused.
+ * `target`.
  */
-export function decodeObject(
-  draft: Draft,
-  target: KindRow,
-  options: DecodeOptions,
-): Decoded | readonly Problem[] {
+export function decodeObject(draft: Draft, target: KindRow, options: DecodeOptions): DecodeResult {
   const { place, tree, apiVersion, kind } = draft;
   const group = groupOf(apiVersion);
   const row = kindOf(group, versionOf(apiVersion), kind);
@@ -72,7 +87,7 @@ export function decodeObject(
   if (row === undefined) {
     const known = kindRows.filter((other) => other.group === group && other.kind === kind).map(apiVersionOf);
     const message = `no matches for kind "${kind}" in version "${apiVersion}": known are ${known.join(", ")}`;
-    return [{ rule: "unserved-version", ...positionOf(place, "apiVersion"), object, message }];
+    return { problems: [{ rule: "unserved-version", ...positionOf(place, "apiVersion"), object, message }] };
   }
   const typed = { ...tree, apiVersion, kind };
   let decoded: ReturnType<typeof decodeBody>;
@@ -80,25 +95,18 @@ export function decodeObject(
     decoded = decodeBody({ tree: typed, duplicates: [], typed: false }, row, options.features.version);
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
-    return [wrongType(error.message, place, object)];
+    return { problems: [wrongType(error.message, place, object)] };
   }
   const stored = isStored(draft);
-  if (!stored) {
-    const problems = [
-      ...draft.duplicates.map((duplicate) => duplicateProblem(duplicate, place, object)),
-      ...decoded.problems.map((message) => {
-        const path = JSON.parse(/"(?:[^"\\]|\\.)*"$/.exec(message)?.[0] ?? '""') as string;
-        const unknown = message.startsWith("unknown field");
-        const hints = unknown ? fieldHints(row, typed, path, options.features.version) : [];
-        return fieldProblem(unknown ? "unknown-field" : "duplicate-key", place, object, path, message, hints);
-      }),
-    ];
-    if (problems.length > 0) return problems;
-  }
+  const problems = stored
+    ? []
+    : fieldProblems(draft, row, decoded.problems, object, options.features.version);
   decoded.object["metadata"] ??= {};
   const metadata = decoded.object["metadata"] as Partial<KubeObject["metadata"]>;
   // A server of another release has stored fields that this one does not know.
-  const notes = decoded.problems.map((problem) => `${object}: ${problem}, which is not looked at`);
+  const notes = stored
+    ? decoded.problems.map((problem) => `${object}: ${problem}, which is not looked at`)
+    : [];
   if (target.namespaced) metadata.namespace ??= options.namespace;
   else delete metadata.namespace;
   if (metadata.name === undefined && metadata.generateName !== undefined) {
@@ -110,9 +118,51 @@ export function decodeObject(
   const draftObject = decoded.object as unknown as KubeObject;
   setDefaults(row.group, row.version, row.kind, draftObject, options.now);
   const converted = convert(draftObject, row, target);
+  const dropped = stored ? [] : droppedFields(target, converted, options.features);
   dropDisabledFields(target, converted, stored ? converted : undefined, options.features);
   if (converted.kind === "Job" && !stored) selectOwnPods(converted as Job);
-  return { object: converted, place, stored, notes };
+  return { decoded: { object: converted, place, stored, notes, dropped }, problems };
+}
+
+/** Fields that strict validation refuses. `problems`: what decoding as `row` found. */
+function fieldProblems(
+  { place, tree, apiVersion, kind, duplicates }: Draft,
+  row: KindRow,
+  problems: readonly string[],
+  object: string,
+  version: string,
+): Problem[] {
+  return [
+    ...duplicates.map((duplicate) => duplicateProblem(duplicate, place, object)),
+    ...problems.map((message) => {
+      const path = JSON.parse(/"(?:[^"\\]|\\.)*"$/.exec(message)?.[0] ?? '""') as string;
+      const unknown = message.startsWith("unknown field");
+      const hints = unknown ? fieldHints(row, { ...tree, apiVersion, kind }, path, version) : [];
+      return fieldProblem(unknown ? "unknown-field" : "duplicate-key", place, object, path, message, hints);
+    }),
+  ];
+}
+
+function droppedFields(row: KindRow, object: KubeObject, features: Features): DroppedField[] {
+  const disabled = disabledFields(row, object, features);
+  if (disabled.length === 0) return [];
+  const paths = new Map<unknown, string>();
+  const walk = (value: unknown, path: string): void => {
+    if (typeof value !== "object" || value === null) return;
+    paths.set(value, path);
+    for (const [key, below] of Object.entries(value))
+      walk(below, Array.isArray(value) ? `${path}[${key}]` : path === "" ? key : `${path}.${key}`);
+  };
+  walk(object, "");
+  // Below a field that is dropped nothing is left to drop.
+  const all = disabled.map(({ owner, name, gates }) => {
+    const path = paths.get(owner) ?? "";
+    return { path: path === "" ? name : `${path}.${name}`, gates };
+  });
+  return all.filter(
+    ({ path }) =>
+      !all.some((other) => path.startsWith(`${other.path}.`) || path.startsWith(`${other.path}[`)),
+  );
 }
 
 function fieldProblem(

@@ -29,13 +29,24 @@ export interface Position {
 /** The position of a field of the object at `place`, as field errors write paths; of a missing one the nearest above it. */
 export function positionOf({ source, document, item, root }: Place, path = ""): Position {
   const at = root === "" || path === "" ? `${root}${path}` : `${root}.${path}`;
-  const line = document === undefined ? undefined : source.lineOf(document, at);
+  const line = document === undefined ? undefined : lineOf(source, document, at);
   return {
     file: source.file,
     ...(document !== undefined && { document }),
     ...(item !== undefined && { item }),
     ...(line !== undefined && { line }),
   };
+}
+
+/** A struct that v1 of resource.k8s.io has and v1beta1 does not: paths are always those of v1. */
+const addedByV1 = /\.exactly(?=[.[]|$)/g;
+
+/** Of the path as it may have been written, the deepest that is there. */
+function lineOf({ lineOf }: Source, document: number, path: string): number | undefined {
+  const line = lineOf(document, path);
+  const older = path.replace(addedByV1, "");
+  if (line === undefined || older === path) return line;
+  return Math.max(line, lineOf(document, older) ?? line);
 }
 
 /** `pods.yaml:12, document 2, item 3` */

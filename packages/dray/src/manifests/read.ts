@@ -1,18 +1,17 @@
-import type { KubeObject } from "@dray/api";
-import { validateUpdate } from "@dray/api/validation";
 import {
   type Decoded,
   type DecodeOptions,
+  type DroppedField,
   decodeObject,
-  invalidField,
   labelOf,
   problemsOf,
 } from "./decode.ts";
 import { type Draft, readDrafts } from "./documents.ts";
 import type { Sources } from "./files.ts";
 import { jsonText } from "./json-text.ts";
-import { type Located, nameOf, type Place, placeText, positionOf } from "./place.ts";
+import { type Located, nameOf, type Place, type Position, placeText, positionOf } from "./place.ts";
 import { InputError, type Problem } from "./problem.ts";
+import { changeProblems, isComparable, merged, replacesWhole } from "./update.ts";
 import { World, worldKind } from "./world.ts";
 
 /** An object that was left out of a world. */
@@ -32,6 +31,8 @@ export interface Reading {
   readonly leftOut: readonly LeftOut[];
   /** What was left aside or let pass, for people. */
   readonly notes: readonly string[];
+  /** What the release drops of new objects. */
+  readonly warnings: readonly string[];
 }
 
 /** The label of a namespace that may ask for admin access (KEP-5018). */
@@ -70,10 +71,10 @@ export function readObjects(
   const decoded = drafts.flatMap((draft) => {
     const target = worldKind(draft);
     if (target === undefined) return [];
-    const result = decodeObject(draft, target, options);
-    if ("object" in result) return [result];
+    const { decoded, problems } = decodeObject(draft, target, options);
+    if (problems.length === 0) return decoded ?? [];
     const namespace = target.namespaced ? options.namespace : undefined;
-    leave(draft.place, draft.kind, labelOf(draft, namespace), result);
+    leave(draft.place, draft.kind, labelOf(draft, namespace), problems);
     return [];
   });
   const { kept, repeated } = withoutRepetitions(decoded);
@@ -95,20 +96,32 @@ export function readObjects(
   );
   if (fatal.length > 0) throw new InputError(problems);
   notes.push(...valid.flatMap(({ notes, place }) => notes.map((note) => `${placeText(place)}: ${note}`)));
-  return { world: new World(all, kinds), problems, leftOut, notes };
+  const warnings = valid.flatMap(({ object, place, dropped }) =>
+    dropped.map(
+      (field) =>
+        `${placeText(place, field.path)}: ${object.kind} ${nameOf(object)}: ${droppedText(field, options.features.version)}`,
+    ),
+  );
+  return { world: new World(all, kinds), problems, leftOut, notes, warnings };
 }
 
-/** Problems in the order of the files, and from top to bottom. */
-export function inOrder<T extends Problem>(problems: readonly T[], files: readonly string[]): T[] {
+/** What was found, in the order of the files, and from top to bottom. */
+export function inOrder<T extends Position>(found: readonly T[], files: readonly string[]): T[] {
   const ranks = new Map(files.map((file, rank) => [file, rank]));
   const rank = ({ file }: T): number => ranks.get(file) ?? files.length;
-  return problems.toSorted(
+  return found.toSorted(
     (a, b) =>
       rank(a) - rank(b) ||
       (a.document ?? 0) - (b.document ?? 0) ||
       (a.line ?? 0) - (b.line ?? 0) ||
       (a.item ?? 0) - (b.item ?? 0),
   );
+}
+
+/** Says that a release drops a field. */
+export function droppedText({ path, gates }: DroppedField, version: string): string {
+  const what = gates.length === 1 ? `feature gate ${gates[0]} is` : `feature gates ${gates.join(", ")} are`;
+  return `${path}: Kubernetes ${version} drops this field: its ${what} off`;
 }
 
 /** An object may be given twice if it is the same both times. */
@@ -131,11 +144,6 @@ function withoutRepetitions(objects: readonly Decoded[]): {
   return { kept: [...seen.values()], repeated };
 }
 
-/** Workloads and pods whose manifest cannot be compared with what has become of it in the cluster. */
-const liveCounts: ReadonlySet<string> = new Set(["Pod", "Job"]);
-/** Kinds whose state is not a status that others keep: a manifest replaces them whole, as a "what if". */
-const replaced: ReadonlySet<string> = new Set(["Node", "ResourceSlice"]);
-
 /** What the cluster has once the manifests are applied. */
 function overlay(
   existing: readonly Located[],
@@ -148,46 +156,18 @@ function overlay(
   const result = new Map(existing.map((each) => [keyOf(each), each]));
   for (const each of manifests) {
     const key = keyOf(each);
-    const { place, stored } = each;
-    const live = result.get(key);
-    if (live === undefined || stored || replaced.has(each.object.kind)) {
-      result.set(key, each);
-    } else if (liveCounts.has(each.object.kind)) {
+    const { object, place, stored } = each;
+    const live = result.get(key)?.object;
+    if (live === undefined || stored || replacesWhole(object)) result.set(key, each);
+    else if (!isComparable(object))
       notes.push(`${placeText(place)}: ${key} is in the cluster already: what it is there counts`);
-    } else {
-      const object = merged(each.object, live.object);
-      const row = worldKind(object)!;
-      const context = {
-        features: options.features,
-        compileSelector: options.selectors.compiler(false, place),
-      };
-      const errors = validateUpdate(row, object, live.object, context);
-      if (errors.length === 0) result.set(key, { object, place });
-      else
-        leave(
-          place,
-          object.kind,
-          key,
-          errors.map((error) => ({ ...invalidField(error, place, key, []), rule: "immutable" })),
-        );
+    else {
+      const problems = changeProblems(each, live, options);
+      if (problems.length === 0) result.set(key, { object: merged(object, live), place });
+      else leave(place, object.kind, key, problems);
     }
   }
   return [...result.values()];
-}
-
-/** The manifest with what only the server writes. */
-function merged(manifest: KubeObject, live: KubeObject): KubeObject {
-  const { uid, resourceVersion, creationTimestamp, ownerReferences, finalizers, generation } = live.metadata;
-  const metadata = {
-    ...manifest.metadata,
-    uid,
-    resourceVersion,
-    creationTimestamp,
-    ...(ownerReferences && { ownerReferences }),
-    ...(finalizers && { finalizers }),
-    ...(generation !== undefined && { generation }),
-  };
-  return { ...manifest, metadata, ...("status" in live && { status: live.status }) };
 }
 
 function leftAside(drafts: readonly Draft[]): string[] {

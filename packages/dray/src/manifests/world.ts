@@ -75,6 +75,10 @@ export class World {
     for (const { object } of objects) this.#byName.set(`${object.kind} ${nameOf(object)}`, object);
   }
 
+  get objects(): readonly Located[] {
+    return this.#objects;
+  }
+
   /** The objects of these kinds, in the order in which they were given. */
   all<K extends keyof Kinds>(...kinds: readonly K[]): readonly Located<Kinds[K]>[] {
     const wanted: readonly string[] = kinds;
@@ -97,9 +101,24 @@ export class World {
     return found as Kinds[K] | undefined;
   }
 
+  /** The object of that kind and name. */
+  get(object: KubeObject): KubeObject | undefined {
+    return this.#byName.get(`${object.kind} ${nameOf(object)}`);
+  }
+
   /** The same with other objects beside. */
   with(more: readonly Located[]): World {
     return new World([...this.#objects, ...more], this.#unreadable);
+  }
+
+  /** The same with other objects in place of those with their names. */
+  overlaid(more: readonly Located[]): World {
+    const key = ({ object }: Located): string => `${object.kind} ${nameOf(object)}`;
+    const replaced = new Set(more.map(key));
+    return new World(
+      [...this.#objects.filter((each) => !replaced.has(key(each))), ...more],
+      this.#unreadable,
+    );
   }
 
   /** False: there may be objects of the kind that nobody has shown. */

@@ -2,7 +2,7 @@ import { setDefaults } from "@dray/api/defaults";
 import type { PriorityClass } from "@dray/api/scheduling/v1";
 import { choosePriority, systemPriorityClasses, tolerateOutages } from "@dray/apiserver/objects";
 import type { World } from "../manifests/world.ts";
-import { names } from "./reason.ts";
+import { names } from "../words.ts";
 import type { OriginPod } from "./workloads.ts";
 
 /** The priority classes that were given, and those that every cluster has. */

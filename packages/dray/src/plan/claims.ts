@@ -9,10 +9,9 @@ import {
   podClaimAnnotation,
 } from "@dray/controllers/objects";
 import { uidOf } from "../manifests/decode.ts";
+import { missingText } from "../manifests/missing.ts";
 import { nameOf } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
-import { didYouMean } from "../similar.ts";
-import { names } from "./reason.ts";
 import type { OriginPod } from "./workloads.ts";
 
 export interface PodClaims {
@@ -115,29 +114,6 @@ export function claimsOfPods(world: World, pods: readonly OriginPod[]): PodClaim
     }
   }
   return { pods: prepared, claims: [...claims.values()] };
-}
-
-/** Maximum number of names that a missing one is compared with. */
-const maxCompared = 1000;
-
-/** Says that an object is missing, and which there are. */
-export function missingText(
-  world: World,
-  kind: "ResourceClaim" | "ResourceClaimTemplate" | "DeviceClass",
-  namespace: string | undefined,
-  name: string,
-): string {
-  const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
-  if (!world.isReadable(kind)) return `${kind} "${name}"${where} may be there: it cannot be read`;
-  const all = world.all(kind).map(({ object }) => object.metadata);
-  const there = all.flatMap((other) => (other.namespace === namespace ? [other.name] : []));
-  const elsewhere = all.flatMap((other) => (other.name === name ? [other.namespace] : []));
-  const hint =
-    elsewhere.length > 0
-      ? `; there is one in namespace ${names(elsewhere.map(String))}`
-      : (didYouMean(name, there.slice(0, maxCompared))?.replace(/^/, "; ") ?? "");
-  const given = there.length === 0 ? "none is given" : `given are ${names(there)}`;
-  return `there is no ${kind} "${name}"${where}: ${given}${hint}`;
 }
 
 /** The claims of a pod that needs them: the pod's own name for each, and the object's. */

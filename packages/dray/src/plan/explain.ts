@@ -97,7 +97,7 @@ export function explainRefusal(
 }
 
 /** The same claims on several nodes. */
-function mergeClaims(explanations: readonly Explanation[]): ClaimRefusal[] {
+export function mergeClaims(explanations: readonly Explanation[]): ClaimRefusal[] {
   return (explanations[0]?.claims ?? []).map(({ claim, requests }, c) => ({
     claim,
     requests: requests.map((_, r) =>

@@ -5,10 +5,11 @@ import { timeText } from "@dray/client";
 import { createOfflineScheduler, type OfflineScheduler, type Placement } from "@dray/scheduler";
 import { uidOf } from "../manifests/decode.ts";
 import { jsonText } from "../manifests/json-text.ts";
+import { missingText } from "../manifests/missing.ts";
 import type { Place } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
 import { admitPods } from "./admit.ts";
-import { claimNames, claimsOfPods, missingText, type PodClaims } from "./claims.ts";
+import { claimNames, claimsOfPods, type PodClaims } from "./claims.ts";
 import { explainError, explainRefusal, type PodExplanation, renameClaims } from "./explain.ts";
 import { type OriginPod, podsOf } from "./workloads.ts";
 

@@ -3,9 +3,10 @@ import { columns } from "../columns.ts";
 import { jsonText } from "../manifests/json-text.ts";
 import { nameOf } from "../manifests/place.ts";
 import type { LeftOut } from "../manifests/read.ts";
+import { counted, names } from "../words.ts";
 import type { NotHelped } from "./grow.ts";
 import { isBound, type PlannedClaim, type PlannedPod } from "./plan.ts";
-import { counted, names, reasonLines } from "./reason.ts";
+import { reasonLines } from "./reason.ts";
 import type { Summary } from "./summary.ts";
 
 /** More pods than that are not all listed. */

@@ -1,5 +1,6 @@
 import type { Check } from "@dray/allocator";
 import { jsonText } from "../manifests/json-text.ts";
+import { counted, names } from "../words.ts";
 import {
   type DeviceRefusal,
   mostNames as mostGroupNames,
@@ -7,8 +8,6 @@ import {
   type RequestRefusal,
 } from "./explain.ts";
 
-/** Most names that a line shows. */
-const mostNames = 3;
 const wide = "    ";
 
 /** What each check means for a device that fails it. */
@@ -27,15 +26,6 @@ const meanings: Readonly<Record<Check, string>> = {
   limit: "beyond a limit",
   error: "in error",
 };
-
-export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
-
-/** `a, b, c and 4 more` */
-export function names(list: readonly string[], all = list.length): string {
-  const shown = list.slice(0, mostNames);
-  const rest = all - shown.length;
-  return rest > 0 ? `${shown.join(", ")} and ${rest} more` : shown.join(", ");
-}
 
 /** Lines for people: what each plugin said of the nodes, and what became of the devices; `said` is not said again. */
 export function reasonLines({ refusals }: PodExplanation, said: string): string[] {
@@ -58,7 +48,7 @@ export function reasonLines({ refusals }: PodExplanation, said: string): string[
 const byInterest = (a: DeviceRefusal, b: DeviceRefusal): number =>
   Number(a.check === "class-selector") - Number(b.check === "class-selector");
 
-function requestLines(claim: string, request: RequestRefusal, nodes: number): string[] {
+export function requestLines(claim: string, request: RequestRefusal, nodes: number): string[] {
   const { wanted, seen, suitable, mostOnOneNode: most } = request;
   const where = nodes === 1 ? "" : `, at most ${most} on one node`;
   const fit =

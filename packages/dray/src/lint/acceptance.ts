@@ -1,0 +1,148 @@
+import type { KubeObject, StatusError } from "@dray/api";
+import { judge } from "../cel/judge.ts";
+import { claimNameHints, groupOf, versionOf } from "../manifests/decode.ts";
+import { valueAt } from "../manifests/selectors.ts";
+import { type Finding, finding } from "./finding.ts";
+import { podSpecsOf } from "./pod-specs.ts";
+import type { RuleId } from "./rules.ts";
+import type { Answer, TrialServer } from "./server.ts";
+import type { LintContext, Subject } from "./subjects.ts";
+
+/** What others depend on comes first; then the order of the files. */
+const first = ["Namespace", "CustomResourceDefinition", "PriorityClass"];
+const rank = ({ draft }: Subject): number => {
+  const index = first.indexOf(draft.kind);
+  return index < 0 ? first.length : index;
+};
+
+/** A namespace that nobody shows may have this label (KEP-5018). */
+const adminLabel = { "resource.kubernetes.io/admin-access": "true" };
+
+/** Asks the server about every manifest that is new; `unasked` gets those of kinds that it does not have. */
+export async function checkAcceptance(
+  context: LintContext,
+  server: TrialServer,
+  unasked: Subject[],
+): Promise<Finding[]> {
+  await prepare(context, server);
+  const findings: Finding[] = [];
+  for (const subject of context.subjects.toSorted((a, b) => rank(a) - rank(b))) {
+    if (subject.stored || subject.problems.some(({ rule }) => rule === "wrong-type")) continue;
+    const path = await collectionOf(subject, context, server);
+    if (path === undefined) {
+      unasked.push(subject);
+      continue;
+    }
+    const answer = await server.create(path, bodyOf(subject));
+    findings.push(...findingsOf(subject, answer, context));
+  }
+  return findings;
+}
+
+/** Makes what the cluster has and admission asks for. */
+async function prepare({ subjects, cluster }: LintContext, server: TrialServer): Promise<void> {
+  const own = new Set(subjects.flatMap(({ draft, label }) => (draft.kind === "Namespace" ? [label] : [])));
+  const used = new Set(subjects.flatMap(({ namespace }) => namespace ?? []));
+  for (const name of used) {
+    if (own.has(`Namespace ${name}`)) continue;
+    const labels = cluster.find("Namespace", name)?.metadata.labels ?? adminLabel;
+    await server.create("/api/v1/namespaces", {
+      apiVersion: "v1",
+      kind: "Namespace",
+      metadata: { name, labels },
+    });
+  }
+  for (const { object } of cluster.all("PriorityClass")) {
+    const { metadata, ...rest } = object;
+    await server.create("/apis/scheduling.k8s.io/v1/priorityclasses", {
+      ...rest,
+      metadata: { name: metadata.name },
+    });
+  }
+}
+
+/** The path of the collection that a manifest would be created in. */
+async function collectionOf(
+  { draft, row, namespace }: Subject,
+  { subjects }: LintContext,
+  server: TrialServer,
+): Promise<string | undefined> {
+  const { apiVersion } = draft;
+  const root = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+  const inNamespace = (resource: string, namespaced: boolean): string =>
+    namespaced ? `${root}/namespaces/${namespace ?? "default"}/${resource}` : `${root}/${resource}`;
+  if (row !== undefined) return inNamespace(row.resource, row.namespaced);
+  const group = groupOf(apiVersion);
+  for (const { draft: other } of subjects) {
+    const spec = other.tree["spec"] as
+      | { group?: unknown; scope?: unknown; names?: { kind?: unknown; plural?: unknown } }
+      | undefined;
+    if (other.kind !== "CustomResourceDefinition" || spec?.group !== group) continue;
+    const { kind, plural } = spec.names ?? {};
+    if (kind !== draft.kind || typeof plural !== "string") continue;
+    if (await server.serves(group, versionOf(apiVersion), plural))
+      return inNamespace(plural, spec.scope === "Namespaced");
+  }
+  return undefined;
+}
+
+/** The manifest as a new object. */
+function bodyOf({ draft, namespace }: Subject): object {
+  const { tree, apiVersion, kind } = draft;
+  const {
+    uid: _u,
+    resourceVersion: _r,
+    creationTimestamp: _c,
+    managedFields: _m,
+    selfLink: _s,
+    ...metadata
+  } = (tree["metadata"] ?? {}) as Readonly<Record<string, unknown>>;
+  return {
+    ...tree,
+    apiVersion,
+    kind,
+    metadata: { ...metadata, ...(namespace !== undefined && { namespace }) },
+  };
+}
+
+function findingsOf(subject: Subject, { error, warnings }: Answer, context: LintContext): Finding[] {
+  return [...warnings.map((text) => fromWarning(subject, text)), ...fromError(subject, error, context)];
+}
+
+function fromWarning(subject: Subject, text: string): Finding {
+  if (/ is deprecated in v\d/.test(text)) return finding("deprecated-version", subject, "apiVersion", text);
+  const path = /^([a-z][\w.[\]/-]*): /.exec(text)?.[1] ?? "";
+  return finding("server-warning", subject, path, text);
+}
+
+function fromError(subject: Subject, error: StatusError | undefined, context: LintContext): Finding[] {
+  if (error === undefined) return [];
+  const { message } = error;
+  const { causes = [] } = error.status.details ?? {};
+  if (error.reason === "Invalid" && causes.length > 0) {
+    return causes.map(({ field = "", message: why = "", reason = "" }) =>
+      finding(ruleOf(field, reason), subject, field, `${field}: ${why}`, {
+        hints: hintsFor(subject, field, context),
+      }),
+    );
+  }
+  if (error.reason !== "Forbidden") return [finding("invalid", subject, "", message)];
+  // The same is reported of workloads, by those who look at pods.
+  return /no PriorityClass with name/.test(message) ? [] : [finding("forbidden", subject, "", message)];
+}
+
+function ruleOf(path: string, reason: string): RuleId {
+  if (reason === "FieldValueNotFound" && /\.resources\.claims\[\d+\]/.test(path)) return "undeclared-claim";
+  return /(?:^|\.)expression$/.test(path) ? "invalid-selector" : "invalid";
+}
+
+function hintsFor({ decoded }: Subject, path: string, { features }: LintContext): readonly string[] {
+  const object: KubeObject | undefined = decoded?.object;
+  if (object === undefined) return [];
+  if (path.endsWith(".cel.expression")) {
+    const expression = valueAt(object, path);
+    const verdict = typeof expression === "string" ? judge(expression, features, true) : undefined;
+    return verdict?.valid === false ? verdict.hints : [];
+  }
+  return podSpecsOf(object).flatMap(({ spec, path: at }) => claimNameHints(path, spec, at));
+}

@@ -1,0 +1,153 @@
+import type { Features } from "@dray/api";
+import { expressionsOf } from "../cel/expressions.ts";
+import { judge } from "../cel/judge.ts";
+import type { DecodeOptions } from "../manifests/decode.ts";
+import { type Draft, readDrafts } from "../manifests/documents.ts";
+import type { Sources } from "../manifests/files.ts";
+import { jsonText } from "../manifests/json-text.ts";
+import { positionOf, positionText } from "../manifests/place.ts";
+import { type Existing, inOrder } from "../manifests/read.ts";
+import { updateProblems } from "../manifests/update.ts";
+import { World, worldKind } from "../manifests/world.ts";
+import { checkAcceptance } from "./acceptance.ts";
+import { checkDevices } from "./devices.ts";
+import { type Finding, finding, fromProblem } from "./finding.ts";
+import { checkPods } from "./pods.ts";
+import { checkSlices } from "./pools.ts";
+import { checkReferences } from "./references.ts";
+import { checkServed, definedKinds, type Served } from "./served.ts";
+import type { TrialServer } from "./server.ts";
+import { type LintContext, type Subject, subjectOf, worldOf } from "./subjects.ts";
+
+export interface LintInput {
+  readonly sources: Sources;
+  /** What the cluster has; undefined: none is known. */
+  readonly cluster: Existing | undefined;
+  readonly served: Served;
+  readonly options: DecodeOptions;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly server: TrialServer;
+}
+
+export interface LintResult {
+  /** In the order of the files, and from top to bottom. */
+  readonly findings: readonly Finding[];
+  readonly objects: number;
+  /** Objects of kinds that are not built in, and whose definition is not among the manifests. */
+  readonly unchecked: readonly Subject[];
+}
+
+/** What would be refused of the manifests, or would hang. */
+export async function lint(input: LintInput): Promise<LintResult> {
+  const { sources, cluster, served, options, server, now } = input;
+  const { features } = options;
+  const read = sources.sources.map(readDrafts);
+  const { subjects, repeated } = distinct(
+    read.flatMap(({ drafts }) => drafts.map((draft) => subjectOf(draft, options))),
+  );
+  const defined = definedKinds(subjects);
+  const unserved = subjects.flatMap((subject) => {
+    const answer = checkServed(subject, served, defined);
+    return typeof answer === "string" ? [] : [answer];
+  });
+  const reported = new Set(unserved.map(({ object }) => object));
+  const clusterWorld = new World(cluster?.objects ?? [], cluster?.unreadable);
+  const context: LintContext = {
+    features,
+    subjects,
+    world: worldOf(subjects, clusterWorld),
+    cluster: clusterWorld,
+    hasCluster: cluster !== undefined,
+    now,
+  };
+  const unasked: Subject[] = [];
+  const devices = checkDevices(context);
+  const blamed = new Set(
+    devices.flatMap(({ object, severity }) => (severity === "error" ? (object ?? []) : [])),
+  );
+  const findings = [
+    ...sources.problems.map(fromProblem),
+    ...read.flatMap(({ problems }) => problems.map(fromProblem)),
+    ...repeated,
+    ...unserved,
+    ...subjects.flatMap((subject) => [
+      ...subject.problems.filter(({ rule }) => rule !== "unserved-version").map(fromProblem),
+      ...droppedFields(subject, features),
+      ...suspicions(subject, options),
+      ...changes(subject, context, options),
+    ]),
+    // What is not served at all is not merely deprecated.
+    ...(await checkAcceptance(context, server, unasked)).filter(
+      ({ rule, object }) => rule !== "deprecated-version" || !reported.has(object),
+    ),
+    ...checkReferences(context),
+    ...devices,
+    ...(await checkPods(context, blamed)),
+    ...checkSlices(context),
+  ];
+  const files = sources.sources.map(({ file }) => file);
+  return {
+    findings: inOrder(withoutRepetitions(findings), files),
+    objects: subjects.length,
+    unchecked: unasked.filter(({ label }) => !reported.has(label)),
+  };
+}
+
+/** The manifests, each object once; of those that differ the first counts. */
+function distinct(all: readonly Subject[]): { subjects: readonly Subject[]; repeated: readonly Finding[] } {
+  const seen = new Map<string, Subject>();
+  const repeated: Finding[] = [];
+  for (const subject of all) {
+    const { draft, label, place } = subject;
+    const named = typeof (draft.tree["metadata"] as { name?: unknown } | null | undefined)?.name === "string";
+    const key = named ? `${groupless(draft)} ${label}` : positionText(positionOf(place));
+    const first = seen.get(key);
+    if (first === undefined) seen.set(key, subject);
+    else if (jsonText(first.draft.tree) !== jsonText(draft.tree)) {
+      const message = `was given before, and differs: ${positionText(positionOf(first.place))}`;
+      repeated.push(finding("duplicate-object", subject, "", message));
+    }
+  }
+  return { subjects: [...seen.values()], repeated };
+}
+
+const groupless = ({ apiVersion }: Draft): string =>
+  apiVersion.includes("/") ? apiVersion.slice(0, apiVersion.indexOf("/")) : "";
+
+function droppedFields(subject: Subject, { version }: Features): Finding[] {
+  return (subject.decoded?.dropped ?? []).map(({ path, gates }) => {
+    const what = gates.length === 1 ? `feature gate ${gates[0]} is` : `feature gates ${gates.join(", ")} are`;
+    return finding("dropped-field", subject, path, `Kubernetes ${version} drops this field: its ${what} off`);
+  });
+}
+
+/** Expressions that compile, and cannot have been meant. */
+function suspicions({ draft, ...subject }: Subject, { features, namespace }: DecodeOptions): Finding[] {
+  return expressionsOf(draft, namespace).flatMap(({ path, kind, expression, fresh }) => {
+    const verdict = judge(expression, features, fresh, kind);
+    const warnings = verdict.valid ? verdict.warnings : [];
+    return warnings.map((warning) => finding("suspicious-selector", subject, path, warning));
+  });
+}
+
+/** What the API server refuses to change of objects that the cluster has. */
+function changes(
+  { decoded, draft, stored }: Subject,
+  { cluster }: LintContext,
+  options: DecodeOptions,
+): Finding[] {
+  if (decoded === undefined || stored || worldKind(draft) === undefined) return [];
+  return updateProblems(decoded, cluster, options).map(fromProblem);
+}
+
+/** The same may be found twice: as a mistake of the manifest, and by the server. */
+function withoutRepetitions(findings: readonly Finding[]): Finding[] {
+  const seen = new Set<string>();
+  return findings.filter(({ rule, file, document, item, object, path, message }) => {
+    const key = jsonText([rule, file, document, item, object, path, message]);
+    if (seen.has(key)) return false;
+    seen.add(key);
+    return true;
+  });
+}

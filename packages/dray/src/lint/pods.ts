@@ -1,0 +1,76 @@
+import { createOfflineScheduler } from "@dray/scheduler";
+import { uidOf } from "../manifests/decode.ts";
+import { World } from "../manifests/world.ts";
+import { explainRefusal } from "../plan/explain.ts";
+import { isBound, preparePods } from "../plan/plan.ts";
+import { reasonLines } from "../plan/reason.ts";
+import { type Finding, finding } from "./finding.ts";
+import { podSpecsOf } from "./pod-specs.ts";
+import { type LintContext, objectOf, type Subject } from "./subjects.ts";
+
+/** Workloads whose pods may go to any node; those of a DaemonSet have theirs. */
+const anywhere: ReadonlySet<string> = new Set(["Pod", "Deployment", "ReplicaSet", "StatefulSet", "Job"]);
+
+/**
+ * Pods that not even an empty cluster takes: the nodes that are given, with all their room and all their devices.
+ * `blamed`: objects that are known to keep the pods that use them from every node; of their pods nothing is said.
+ */
+export async function checkPods(context: LintContext, blamed: ReadonlySet<string>): Promise<Finding[]> {
+  const { world, features, now } = context;
+  const nodes = world.all("Node").map(({ object }) => object);
+  const subjects = context.subjects.filter(
+    (subject) => anywhere.has(subject.draft.kind) && !subject.stored && !usesBlamed(subject, blamed),
+  );
+  if (nodes.length === 0 || subjects.length === 0) return [];
+  let ids = 0;
+  const scheduler = createOfflineScheduler({
+    features,
+    now,
+    newId: () => uidOf("share", undefined, String(ids++)),
+  });
+  const kinds = ["Namespace", "DeviceClass", "DeviceTaintRule", "ResourceSlice", "Node"] as const;
+  for (const { object } of world.all(...kinds)) scheduler.add(object);
+  // One pod of each, and the claims that they name, without the devices that they may have.
+  const alone = new World([
+    ...world.all("Node", "ResourceClaimTemplate", "PriorityClass"),
+    ...world.all("ResourceClaim").map(({ object: { status: _, ...object }, place }) => ({ object, place })),
+    ...subjects.flatMap(({ decoded }) => (decoded === undefined ? [] : [decoded])),
+  ]);
+  const { pods, claims } = preparePods(alone, { features, now });
+  for (const claim of claims) scheduler.add(claim);
+  const names = nodes.map(({ metadata }) => metadata.name).toSorted();
+  const byLabel = new Map(subjects.map((subject) => [subject.label, subject]));
+  const seen = new Set<string>();
+  const findings: Finding[] = [];
+  for (const { object: pod, origin, path, refusal } of pods) {
+    const subject = byLabel.get(origin);
+    if (subject === undefined || seen.has(origin) || refusal !== undefined || isBound(pod)) continue;
+    seen.add(origin);
+    const placement = await scheduler.preview(pod);
+    // Missing claims and failing selectors are reported where they are.
+    if (placement.type !== "refused" || /does not exist/.test(placement.message)) continue;
+    const explanation = explainRefusal(placement, names, (node) => scheduler.explain(pod, node));
+    findings.push(
+      finding(
+        "pod-never-fits",
+        subject,
+        path,
+        `no node takes the pod, even an empty one: ${placement.message}`,
+        { details: reasonLines(explanation, placement.message).map((line) => line.trim()) },
+      ),
+    );
+  }
+  return findings;
+}
+
+function usesBlamed(subject: Subject, blamed: ReadonlySet<string>): boolean {
+  const object = objectOf(subject);
+  if (object === undefined || blamed.has(subject.label)) return true;
+  return podSpecsOf(object).some(({ spec }) =>
+    (spec.resourceClaims ?? []).some(({ resourceClaimName: claim, resourceClaimTemplateName: template }) =>
+      claim === undefined
+        ? blamed.has(`ResourceClaimTemplate ${subject.namespace}/${template}`)
+        : blamed.has(`ResourceClaim ${subject.namespace}/${claim}`),
+    ),
+  );
+}

@@ -1,0 +1,112 @@
+import { apiVersionOf, type Features } from "@dray/api";
+import { kindRows } from "@dray/api/schema";
+import { servedResources } from "@dray/apiserver/objects";
+import { groupOf, versionOf } from "../manifests/decode.ts";
+import { didYouMean } from "../similar.ts";
+import { type Finding, finding } from "./finding.ts";
+import type { Subject } from "./subjects.ts";
+
+/** A kind in one version. */
+export interface ServedKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+/** Which kinds a server has. */
+export interface Served {
+  readonly kinds: readonly ServedKind[];
+  /** They were asked of a cluster: what is not among them is not there. */
+  readonly complete: boolean;
+  /** What the release could serve, if told to. */
+  readonly possible: readonly ServedKind[];
+  readonly features: Features;
+}
+
+/** The kinds of a release; `found`: those that a cluster says it has. */
+export function servedBy(
+  features: Features,
+  runtimeConfig: Readonly<Record<string, boolean>>,
+  found?: readonly ServedKind[],
+): Served {
+  return {
+    kinds: found ?? servedResources(features, runtimeConfig),
+    complete: found !== undefined,
+    possible: servedResources(features, { "api/all": true }),
+    features,
+  };
+}
+
+/** The kinds that the CustomResourceDefinitions among the manifests define. */
+export function definedKinds(subjects: readonly Subject[]): ServedKind[] {
+  return subjects.flatMap(({ draft }) => {
+    if (draft.kind !== "CustomResourceDefinition") return [];
+    const spec = draft.tree["spec"] as
+      | {
+          group?: string;
+          names?: { kind?: string };
+          versions?: readonly { name?: string; served?: boolean }[];
+        }
+      | undefined;
+    const { group, names, versions } = spec ?? {};
+    if (group === undefined || names?.kind === undefined || !Array.isArray(versions)) return [];
+    return versions.flatMap(({ name, served }) =>
+      served === true && name !== undefined ? [{ group, version: name, kind: names.kind! }] : [],
+    );
+  });
+}
+
+/** Groups of earlier releases, whose kinds have moved. */
+const goneGroups: ReadonlySet<string> = new Set(["extensions"]);
+
+const builtInGroups: ReadonlySet<string> = new Set(kindRows.map(({ group }) => group));
+
+/**
+ * Whether the server has the kind of a manifest: `yes`, `unknown` for kinds that are not built in, or why not.
+ */
+export function checkServed(
+  subject: Subject,
+  served: Served,
+  defined: readonly ServedKind[],
+): "yes" | "unknown" | Finding {
+  const { apiVersion, kind } = subject.draft;
+  const [group, version] = [groupOf(apiVersion), versionOf(apiVersion)];
+  const is = (other: ServedKind): boolean =>
+    other.group === group && other.version === version && other.kind === kind;
+  if (served.kinds.some(is) || defined.some(is)) return "yes";
+  const definedHere = defined.some((other) => other.group === group);
+  const isBuiltIn = builtInGroups.has(group) || goneGroups.has(group);
+  if (!isBuiltIn && !served.complete && !definedHere) return "unknown";
+  const message = `no matches for kind "${kind}" in version "${apiVersion}"`;
+  const path = builtInGroups.has(group) && !knows(group, kind) ? "kind" : "apiVersion";
+  return finding("unserved-version", subject, path, message, { hints: hintsFor(subject, served, defined) });
+}
+
+const knows = (group: string, kind: string): boolean =>
+  kindRows.some((row) => row.group === group && row.kind === kind);
+
+function hintsFor({ draft }: Subject, served: Served, defined: readonly ServedKind[]): string[] {
+  const { apiVersion, kind } = draft;
+  const group = groupOf(apiVersion);
+  const { version: release } = served.features;
+  const has = [...served.kinds, ...defined];
+  const hints: string[] = [];
+  const same = has.filter((other) => other.group === group && other.kind === kind);
+  const moved = goneGroups.has(group) ? has.filter((other) => other.kind === kind) : [];
+  const instead = [...same, ...moved].map(apiVersionOf);
+  if (instead.length > 0) hints.push(`write ${[...new Set(instead)].join(" or ")}`);
+  const possible = served.possible.find((other) => apiVersionOf(other) === apiVersion && other.kind === kind);
+  if (possible !== undefined)
+    hints.push(`Kubernetes ${release} serves it only with --runtime-config=${apiVersion}=true`);
+  const row = kindRows.find((other) => apiVersionOf(other) === apiVersion && other.kind === kind);
+  if (row?.since !== undefined && Number(row.since.split(".")[1]) > Number(release.split(".")[1]))
+    hints.push(`Kubernetes ${row.since} and newer have it`);
+  if (hints.length === 0) {
+    const kinds = has.flatMap((other) => (apiVersionOf(other) === apiVersion ? [other.kind] : []));
+    const meant = didYouMean(kind, kinds);
+    if (meant !== undefined) hints.push(meant);
+    else if (served.complete)
+      hints.push("the cluster has no such kind: is its CustomResourceDefinition there?");
+  }
+  return hints;
+}

@@ -1,0 +1,51 @@
+import type { KubeObject } from "@dray/api";
+import { validateUpdate } from "@dray/api/validation";
+import { type Decoded, type DecodeOptions, invalidField } from "./decode.ts";
+import { nameOf } from "./place.ts";
+import type { Problem } from "./problem.ts";
+import { type World, worldKind } from "./world.ts";
+
+/** Kinds whose manifest cannot be compared with what a server has made of it. */
+const incomparable: ReadonlySet<string> = new Set(["Pod", "Job"]);
+/** Kinds that a manifest replaces whole, as a "what if": nodes and devices are not applied. */
+const whole: ReadonlySet<string> = new Set(["Node", "ResourceSlice"]);
+
+export const isComparable = ({ kind }: KubeObject): boolean => !incomparable.has(kind);
+export const replacesWhole = ({ kind }: KubeObject): boolean => whole.has(kind);
+
+/** The manifest with what only the server writes. */
+export function merged(manifest: KubeObject, live: KubeObject): KubeObject {
+  const { uid, resourceVersion, creationTimestamp, ownerReferences, finalizers, generation } = live.metadata;
+  const metadata = {
+    ...manifest.metadata,
+    uid,
+    resourceVersion,
+    creationTimestamp,
+    ...(ownerReferences && { ownerReferences }),
+    ...(finalizers && { finalizers }),
+    ...(generation !== undefined && { generation }),
+  };
+  return { ...manifest, metadata, ...("status" in live && { status: live.status }) };
+}
+
+/** What the API server refuses about the change of an object. */
+export function changeProblems(
+  { object, place }: Decoded,
+  live: KubeObject,
+  { features, selectors }: DecodeOptions,
+): Problem[] {
+  const label = `${object.kind} ${nameOf(object)}`;
+  const context = { features, compileSelector: selectors.compiler(false, place) };
+  return validateUpdate(worldKind(object)!, merged(object, live), live, context).map((error) => ({
+    ...invalidField(error, place, label, []),
+    rule: "immutable",
+  }));
+}
+
+/** The same about the object of a cluster with that name, if there is one. */
+export function updateProblems(decoded: Decoded, cluster: World, options: DecodeOptions): Problem[] {
+  const { object } = decoded;
+  if (!isComparable(object) || replacesWhole(object)) return [];
+  const live = cluster.get(object);
+  return live === undefined ? [] : changeProblems(decoded, live, options);
+}
