@@ -275,6 +275,7 @@ test("all requirements on the name of a node hold together", async () => {
     refused.type === "refused" && refused.message,
     "0/2 nodes are available: pod affinity terms conflict.",
   );
+});
 
 test("a preview says the same as a decision, and takes nothing", async () => {
   const scheduler = offline([node("a", "2")]);
@@ -282,5 +283,8 @@ test("a preview says the same as a decision, and takes nothing", async () => {
   assert.deepEqual(await scheduler.preview(pod("two", "2")), { type: "placed", node: "a" });
   assert.deepEqual(await scheduler.schedule(pod("three", "2")), { type: "placed", node: "a" });
   const placement = await scheduler.preview(pod("four", "2"));
-  assert.equal(placement.type === "refused" && placement.message, "0/1 nodes are available: 1 Insufficient cpu.");
+  assert.equal(
+    placement.type === "refused" && placement.message,
+    "0/1 nodes are available: 1 Insufficient cpu.",
+  );
 });
