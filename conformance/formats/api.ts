@@ -6,6 +6,7 @@ import { otherServer, TestServer } from "../scenarios/server.ts";
 
 /** One server, on which one scenario is played at a time: scenarios share names of cluster-scoped objects. */
 interface Lane {
+  readonly release: string;
   readonly server: TestServer;
   readonly connection: Connection;
 }
@@ -27,7 +28,7 @@ class ApiFormat implements Format {
       question: "",
       concurrent: otherServer === undefined,
       replay: async (): Promise<Outcome> => {
-        const lane = this.#idle.pop() ?? (await this.#open());
+        const lane = this.#takeIdle(scenario.release) ?? (await this.#open(scenario.release));
         try {
           return { differences: await play(scenario, lane.connection) };
         } finally {
@@ -37,10 +38,15 @@ class ApiFormat implements Format {
     };
   }
 
+  #takeIdle(release: string): Lane | undefined {
+    const at = this.#idle.findIndex((lane) => otherServer !== undefined || lane.release === release);
+    return at < 0 ? undefined : this.#idle.splice(at, 1)[0];
+  }
+
   /** One more server, where all are busy. */
-  async #open(): Promise<Lane> {
-    const server = await TestServer.start();
-    const lane = { server, connection: new Connection(server.administrator) };
+  async #open(release: string): Promise<Lane> {
+    const server = await TestServer.start(release);
+    const lane = { release, server, connection: new Connection(server.administrator) };
     this.#lanes.push(lane);
     return lane;
   }

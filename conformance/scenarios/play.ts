@@ -1,7 +1,7 @@
 import { parseJSON } from "@dray/api/codec";
 import { type Difference, json } from "../format.ts";
 import type { Connection, RawAnswer } from "./connection.ts";
-import type { Body, Scenario, Step, User } from "./scenario.ts";
+import type { Answer, Body, Scenario, Step, User } from "./scenario.ts";
 import { fieldAt, isFields, picked, Tokens, without } from "./tokens.ts";
 
 /** Milliseconds for which a step with `poll` is repeated. */
@@ -18,6 +18,16 @@ export async function play(scenario: Scenario, connection: Connection): Promise<
   const player = new Player(scenario, connection);
   try {
     return await player.run();
+  } finally {
+    await player.cleanUp();
+  }
+}
+
+/** Plays a scenario on a server and returns its answers, in the form of `expect`; then takes away what it has made. */
+export async function record(scenario: Scenario, connection: Connection): Promise<Answer[]> {
+  const player = new Player(scenario, connection);
+  try {
+    return await player.record();
   } finally {
     await player.cleanUp();
   }
@@ -41,12 +51,35 @@ class Player {
     const differences: Difference[] = [];
     for (const [i, step] of this.#scenario.steps.entries()) {
       const where = `step ${i + 1}${step.id === undefined ? "" : ` (${step.id})`}: ${step.method} ${step.path}`;
-      const answer = await this.#ask(step);
-      if (step.id !== undefined) this.#answers.set(step.id, answer);
-      this.#note(step, answer);
+      const answer = await this.#play(step);
       differences.push(...this.#compare(step, answer).map((difference) => ({ ...difference, where })));
     }
     return differences;
+  }
+
+  async record(): Promise<Answer[]> {
+    const answers: Answer[] = [];
+    for (const step of this.#scenario.steps) {
+      const answer = await this.#play(step);
+      const contentType = answer.headers["content-type"];
+      answers.push({
+        status: answer.status,
+        ...(typeof contentType === "string" ? { contentType } : {}),
+        body: this.#shown(step, answer.value),
+        warnings: warnings(answer).map((text) => this.#tokens.walk(text) as string),
+        headers: Object.fromEntries(
+          step.expectHeaders.map((name) => [name, answer.headers[name.toLowerCase()] ?? null]),
+        ),
+      });
+    }
+    return answers;
+  }
+
+  async #play(step: Step): Promise<Raw> {
+    const answer = await this.#ask(step);
+    if (step.id !== undefined) this.#answers.set(step.id, answer);
+    this.#note(step, answer);
+    return answer;
   }
 
   async #ask(step: Step): Promise<Raw> {

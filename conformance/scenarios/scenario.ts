@@ -59,6 +59,8 @@ export type Body =
 /** Requests one after the other, each with the answer that a kube-apiserver gave. */
 export interface Scenario {
   readonly name: string;
+  /** Of the kube-apiserver that answered; 1.36 if the line does not say. */
+  readonly release: string;
   readonly steps: readonly Step[];
   /** Paths of what it makes. */
   readonly cleanup: readonly string[];
@@ -75,6 +77,7 @@ export function readScenario(line: Fields): Scenario {
   const steps = requiredList(line, "steps", "object");
   return {
     name: required(line, "name", "string"),
+    release: optional(line, "release", "string") ?? "1.36",
     cleanup: strings(line, "cleanup", ""),
     steps: steps.map((step, i) => readStep(step, `steps[${i}].`, common)),
     written: JSON.stringify(

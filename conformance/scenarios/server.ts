@@ -4,10 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Administrator, readAdministrator } from "./connection.ts";
 
-/** The command line of the server that the answers were recorded with. */
+/** The command line of the server that the answers were recorded with, without its release. */
 const flags = [
-  "--kubernetes-version",
-  "1.36",
   "--port",
   "0",
   "--disable-admission-plugins",
@@ -34,13 +32,13 @@ export class TestServer {
     this.#folder = folder;
   }
 
-  static async start(): Promise<TestServer> {
+  static async start(release: string): Promise<TestServer> {
     if (otherServer !== undefined) return new TestServer(readAdministrator(otherServer));
     const folder = mkdtempSync(join(tmpdir(), "dray-conformance-"));
     const kubeconfig = join(folder, "kubeconfig");
     const main = join(import.meta.dirname, "../../packages/dray/src/main.ts");
     const own = ["--data-dir", join(folder, "data"), "--kubeconfig", kubeconfig];
-    const child = spawn(process.execPath, [...process.execArgv, main, "apiserver", ...own, ...flags], {
+    const child = spawn(process.execPath, [...process.execArgv, main, "apiserver", ...own, ...flags, "--kubernetes-version", release], {
       stdio: ["ignore", "pipe", "pipe"],
     });
     let output = "";

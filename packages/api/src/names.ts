@@ -60,12 +60,17 @@ export const dnsLabel: NameRule = (value) => {
 };
 
 /** DNS subdomain, RFC 1123: at most 253 bytes. */
-export const dnsSubdomain: NameRule = (value) => {
-  const problems = tooLong(value, 253);
+export const dnsSubdomain: NameRule = (value) => checkSubdomain(value, "characters");
+
+/** As `dnsSubdomain`, in the words of declarative validation (k8s-long-name). */
+export const longName: NameRule = (value) => checkSubdomain(value, "bytes");
+
+function checkSubdomain(value: string, unit: "bytes" | "characters"): string[] {
+  const problems = tooLong(value, 253, unit);
   if (subdomainForm.test(value)) return problems;
   const rule = `a lowercase RFC 1123 subdomain ${alphanumeric}, '-' or '.', and ${ends}`;
   return [...problems, examples(rule, subdomain, "example.com")];
-};
+}
 
 /** As `dnsSubdomain`, in either case (k8s-long-name-caseless of declarative validation). */
 export const dnsSubdomainCaseless: NameRule = (value) => {

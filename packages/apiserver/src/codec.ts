@@ -98,6 +98,6 @@ export function decodePatched(
 
 function finished(decoded: DecodedBody, kind: ModelledKind, options: DecodeOptions): Decoded {
   const object = decoded.object as unknown as KubeObject;
-  modelOf(kind).setDefaults(object, options.now);
+  modelOf(kind).setDefaults(object, options.now, options.release);
   return { object, warnings: options.validation === "Ignore" ? [] : decoded.warnings };
 }

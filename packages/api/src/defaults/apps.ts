@@ -44,14 +44,20 @@ export function defaultReplicaSet(object: ReplicaSet): void {
   defaultPodTemplate(spec.template);
 }
 
-export function defaultStatefulSet(object: StatefulSet): void {
+/** Upstream: pkg/apis/apps/v1/defaults.go, SetDefaults_StatefulSet */
+export function defaultStatefulSet(object: StatefulSet, _now: string, release: string): void {
   const spec = completed(object);
   spec.podManagementPolicy ||= "OrderedReady";
   spec.updateStrategy ??= {};
-  spec.updateStrategy.type ||= "RollingUpdate";
-  if (spec.updateStrategy.type === "RollingUpdate") {
-    spec.updateStrategy.rollingUpdate ??= {};
-    spec.updateStrategy.rollingUpdate.partition ??= 0;
+  const { updateStrategy } = spec;
+  if (!updateStrategy.type) {
+    updateStrategy.type = "RollingUpdate";
+    updateStrategy.rollingUpdate ??= {};
+  }
+  if (updateStrategy.type === "RollingUpdate" && updateStrategy.rollingUpdate) {
+    updateStrategy.rollingUpdate.partition ??= 0;
+    // MaxUnavailableStatefulSet
+    if (release >= "1.37") updateStrategy.rollingUpdate.maxUnavailable ??= 1;
   }
   spec.persistentVolumeClaimRetentionPolicy ??= {};
   spec.persistentVolumeClaimRetentionPolicy.whenDeleted ||= "Retain";

@@ -2,6 +2,8 @@
  * What the API server fills in where a client left a field out. Each function changes the object in place, and only
  * fields that are unset.
  */
+
+import { newestKubernetesVersion } from "../features.ts";
 import type { TokenRequest } from "../generated/authentication/v1.ts";
 import type { KubeObject, Time } from "../object.ts";
 import * as admission from "./admissionregistration.ts";
@@ -24,7 +26,7 @@ function defaultTokenRequest(request: TokenRequest): void {
   request.spec.expirationSeconds ??= 60 * 60;
 }
 
-type Default = (object: never, now: Time) => void;
+type Default = (object: never, now: Time, release: string) => void;
 
 /** By `group/version.Kind`, the core group without a name. A kind that is not here has no defaults. */
 const defaults = new Map<string, Default>(
@@ -84,7 +86,7 @@ const defaults = new Map<string, Default>(
 
 /**
  * Fills in the defaults of a decoded object of that version, in place. `now` is the server's time, for the fields
- * that default to it (the `timeAdded` of device taints). What strategies and admission set (phase of a pod, priority,
+ * that default to it (the `timeAdded` of device taints); `release` whose defaults they are, the newest if absent. What strategies and admission set (phase of a pod, priority,
  * default tolerations, cluster addresses) is not here.
  */
 export function setDefaults(
@@ -93,6 +95,7 @@ export function setDefaults(
   kind: string,
   object: KubeObject,
   now: Time,
+  release: string = newestKubernetesVersion,
 ): void {
-  defaults.get(`${group}/${version}.${kind}`)?.(object as never, now);
+  defaults.get(`${group}/${version}.${kind}`)?.(object as never, now, release);
 }

@@ -7,7 +7,7 @@ export function defaultStorageClass(storageClass: StorageClass): void {
   storageClass.volumeBindingMode ??= "Immediate";
 }
 
-export function defaultDriver(driver: CSIDriver): void {
+export function defaultDriver(driver: CSIDriver, _now: string, release: string): void {
   driver.spec ??= {};
   const { spec } = driver;
   spec.attachRequired ??= true;
@@ -17,6 +17,8 @@ export function defaultDriver(driver: CSIDriver): void {
   if ((spec.volumeLifecycleModes ?? []).length === 0) spec.volumeLifecycleModes = ["Persistent"];
   spec.requiresRepublish ??= false;
   spec.seLinuxMount ??= false;
+  // VolumeLimitScaling
+  if (release >= "1.37") spec.preventPodSchedulingIfMissing ??= false;
 }
 
 export function defaultAttachment({ spec }: VolumeAttachment): void {

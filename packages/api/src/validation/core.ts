@@ -176,19 +176,24 @@ export const serviceAccount = {
   },
 };
 
+function checkLeaseSpec(errors: FieldErrors, { spec }: Lease): void {
+  const { leaseDurationSeconds: seconds, leaseTransitions: transitions } = spec ?? {};
+  if (seconds !== undefined && seconds <= 0)
+    errors.invalid("spec.leaseDurationSeconds", seconds, "must be greater than 0");
+  if (transitions !== undefined && transitions < 0) {
+    errors.invalid("spec.leaseTransitions", transitions, "must be greater than or equal to 0");
+  }
+}
+
 export const lease = {
+  /** Upstream: pkg/apis/coordination/validation/validation.go; the names of finalizers are not checked. */
   create(errors: FieldErrors, object: Lease): void {
-    checkObject(errors, object, dnsSubdomain, true);
-    const { leaseDurationSeconds: seconds, leaseTransitions: transitions } = object.spec ?? {};
-    if (seconds !== undefined && seconds <= 0)
-      errors.invalid("spec.leaseDurationSeconds", seconds, "must be greater than 0");
-    if (transitions !== undefined && transitions < 0) {
-      errors.invalid("spec.leaseTransitions", transitions, "must be greater than or equal to 0");
-    }
+    checkMetadata(errors, "metadata", object.metadata, dnsSubdomain, true);
+    checkLeaseSpec(errors, object);
   },
   update(errors: FieldErrors, object: Lease, old: Lease): void {
-    checkObjectUpdate(errors, object, old);
-    this.create(errors, object);
+    checkMetadataUpdate(errors, "metadata", object.metadata, old.metadata);
+    checkLeaseSpec(errors, object);
   },
 };
 

@@ -1,23 +1,27 @@
 import { cameEmpty, forgetEmpty } from "../codec/empty.ts";
 import { kindOf } from "../codec/types.ts";
-import { type Features, isFeatureGate } from "../features.ts";
+import { type Features, isFeatureGate, type KubernetesVersion } from "../features.ts";
 import type { KubeObject } from "../object.ts";
 import { type FieldRow, typeRows } from "../schema/table.ts";
 
-/** Gates of fields that Dray does nothing with, and that are off in all releases that it knows. */
-const alwaysOff: ReadonlySet<string> = new Set([
-  "ClusterTrustBundleProjection",
-  "ContainerStopSignals",
-  "CoordinatedLeaderElection",
-  "ImageVolumeWithDigest",
-  "MaxUnavailableStatefulSet",
-  "PodCertificateProjection",
-  "VolumeLimitScaling",
+/**
+ * Gates of fields that Dray only stores, with the release that turns them on; `never`: none so far.
+ *
+ * Upstream: pkg/features/kube_features.go
+ */
+const onSince: ReadonlyMap<string, KubernetesVersion | "never"> = new Map([
+  ["ClusterTrustBundleProjection", "1.37"],
+  ["ContainerStopSignals", "never"],
+  ["CoordinatedLeaderElection", "never"],
+  ["ImageVolumeWithDigest", "never"],
+  ["MaxUnavailableStatefulSet", "1.37"],
+  ["PodCertificateProjection", "1.37"],
+  ["VolumeLimitScaling", "1.37"],
 ]);
 
 /** The gates of a field that matter here, of a list like `A,B`: the field needs them all. */
 function gatesOf([, , , marks]: FieldRow): string[] {
-  return (marks?.featureGate ?? "").split(",").filter((gate) => isFeatureGate(gate) || alwaysOff.has(gate));
+  return (marks?.featureGate ?? "").split(",").filter((gate) => isFeatureGate(gate) || onSince.has(gate));
 }
 
 type Tree = Record<string, unknown>;
@@ -90,7 +94,11 @@ function walkOfKind(kind: Kind): Walk | undefined {
   return type === undefined ? undefined : walkOf(type);
 }
 
-const isOff = (gate: string, features: Features): boolean => !isFeatureGate(gate) || !features.enabled(gate);
+function isOff(gate: string, features: Features): boolean {
+  if (isFeatureGate(gate)) return !features.enabled(gate);
+  // "never" is greater than every release.
+  return features.version < (onSince.get(gate) ?? "never");
+}
 
 /** The fields that `dropDisabledFields` would drop from a new object. */
 export function disabledFields(kind: Kind, object: KubeObject, features: Features): DisabledField[] {

@@ -1,6 +1,6 @@
 /** Event: one kind with the old rules of core/v1, and stricter ones for who writes it as events.k8s.io/v1. */
 import type { Event } from "../generated/core/v1.ts";
-import { byteLength, dnsSubdomain, pathSegment, qualifiedName } from "../names.ts";
+import { byteLength, dnsSubdomain, qualifiedName } from "../names.ts";
 import type { ValidationContext } from "./context.ts";
 import { checkImmutable, type FieldErrors, sameValue } from "./field.ts";
 import { internalForm } from "./internal.ts";
@@ -87,8 +87,8 @@ export const event = {
   create(errors: FieldErrors, event: Event, context: ValidationContext): void {
     const strict = isStrict(context);
     checkAnyForm(errors, event, strict);
-    checkMetadata(errors, "metadata", event.metadata, strict ? dnsSubdomain : pathSegment, true);
     if (!strict) return;
+    checkMetadata(errors, "metadata", event.metadata, dnsSubdomain, true);
     checkFinalizerNames(errors, "metadata", event.metadata);
     checkSeries(errors, event);
     if (!event.eventTime) errors.required("eventTime");

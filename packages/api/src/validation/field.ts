@@ -1,6 +1,7 @@
 import { cameEmpty } from "../codec/empty.ts";
 import { looseText } from "../codec/json.ts";
 import { type FieldError, mostErrorText } from "../errors.ts";
+import type { KubernetesVersion } from "../features.ts";
 import type { NameRule } from "../names.ts";
 import { quoted } from "../quoted.ts";
 
@@ -64,7 +65,27 @@ function shown(value: unknown): string {
  */
 export class FieldErrors {
   readonly list: FieldError[] = [];
+  /** Whose words are used where releases differ. */
+  readonly release: KubernetesVersion;
   #text = 0;
+
+  constructor(release: KubernetesVersion = "1.36") {
+    this.release = release;
+  }
+
+  /**
+   * The errors as they are reported. Since 1.37 each is there once, however often it was found.
+   *
+   * Upstream: staging/src/k8s.io/apimachinery/pkg/api/validate/errors.go, FilterCoveredHandwrittenErrors
+   */
+  get reported(): readonly FieldError[] {
+    if (this.list.length < 2 || this.release < "1.37") return this.list;
+    const found = new Set<string>();
+    return this.list.filter(({ type, path, value, detail }) => {
+      const text = JSON.stringify([type, path, value, detail]);
+      return !found.has(text) && found.add(text);
+    });
+  }
 
   /** Whether all further errors are dropped: then those who check long lists may stop. */
   get full(): boolean {

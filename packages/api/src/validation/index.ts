@@ -5,7 +5,7 @@
 import type { FieldError } from "../errors.ts";
 import type { Pod } from "../generated/core/v1.ts";
 import type { NameRule } from "../names.ts";
-import { dnsSubdomain } from "../names.ts";
+import { dnsSubdomain, pathSegment } from "../names.ts";
 import type { KubeObject } from "../object.ts";
 import { kindRows } from "../schema/table.ts";
 import { mutatingBinding, mutatingPolicy } from "./admissionregistration/mutating-policies.ts";
@@ -184,12 +184,16 @@ export function validateCreate(
   kind: GroupKind,
   object: KubeObject,
   context: ValidationContext,
-): FieldError[] {
-  const errors = new FieldErrors();
+): readonly FieldError[] {
+  const errors = new FieldErrors(context.features.version);
   const own = rules.get(key(kind));
   if (own) own.create(errors, object as never, context);
   else checkAny(errors, kind, object);
-  return errors.list;
+  // Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/create.go, BeforeCreate
+  const stored = own === undefined || own.update !== undefined;
+  if (stored && errors.list.length === 0)
+    checkMetadata(errors, "metadata", object.metadata, pathSegment, isNamespaced(kind, object));
+  return errors.reported;
 }
 
 /** What is wrong with an object that is to replace the stored one. */
@@ -198,8 +202,8 @@ export function validateUpdate(
   object: KubeObject,
   old: KubeObject,
   context: ValidationContext,
-): FieldError[] {
-  const errors = new FieldErrors();
+): readonly FieldError[] {
+  const errors = new FieldErrors(context.features.version);
   checkCommonUpdate(errors, object.metadata, old.metadata, isNamespaced(kind, object));
   const own = rules.get(key(kind));
   if (own?.update) own.update(errors, object as never, old as never, context);
@@ -207,7 +211,7 @@ export function validateUpdate(
     checkMetadataUpdate(errors, "metadata", object.metadata, old.metadata);
     checkFinalizerNames(errors, "metadata", object.metadata);
   }
-  return errors.list;
+  return errors.reported;
 }
 
 /** Subresources, besides `status`, that are views of the object with rules of their own. */
@@ -222,12 +226,12 @@ export function validateView(
   old: KubeObject,
   subresource: string,
   context: ValidationContext,
-): FieldError[] | undefined {
+): readonly FieldError[] | undefined {
   const check = Object.hasOwn(views, subresource) ? views[subresource] : undefined;
   if (check === undefined) return undefined;
-  const errors = new FieldErrors();
+  const errors = new FieldErrors(context.features.version);
   check(errors, object as Pod, old as Pod, context);
-  return errors.list;
+  return errors.reported;
 }
 
 /** What is wrong with a new status; everything else of the object is that of the stored one already. */
@@ -236,8 +240,8 @@ export function validateStatusUpdate(
   object: KubeObject,
   old: KubeObject,
   context: ValidationContext,
-): FieldError[] {
-  const errors = new FieldErrors();
+): readonly FieldError[] {
+  const errors = new FieldErrors(context.features.version);
   checkCommonUpdate(errors, object.metadata, old.metadata, isNamespaced(kind, object));
   const own = rules.get(key(kind));
   if (own?.status) own.status(errors, object as never, old as never, context);
@@ -245,5 +249,5 @@ export function validateStatusUpdate(
     checkMetadataUpdate(errors, "metadata", object.metadata, old.metadata);
     checkFinalizerNames(errors, "metadata", object.metadata);
   }
-  return errors.list;
+  return errors.reported;
 }

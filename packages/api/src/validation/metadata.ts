@@ -39,26 +39,33 @@ export function checkAnnotations(
   if (size > annotationsLimit) errors.tooLong(path, annotationsLimit);
 }
 
-function checkOwner(errors: FieldErrors, path: string, owner: OwnerReference): void {
-  const parts = (owner.apiVersion ?? "").split("/");
+/** Upstream: staging/src/k8s.io/apimachinery/pkg/api/validation/objectmeta.go, ValidateOwnerReferences */
+function checkOwner(errors: FieldErrors, owners: string, index: number, owner: OwnerReference): void {
+  const { apiVersion = "", kind = "" } = owner;
+  const parts = apiVersion.split("/");
   const version = parts.length === 1 ? parts[0] : parts[1];
-  if (parts.length > 2 || !version)
-    errors.invalid(`${path}.apiVersion`, owner.apiVersion ?? "", "version must not be empty");
-  if (!owner.kind) errors.invalid(`${path}.kind`, "", "must not be empty");
-  if (!owner.name) errors.invalid(`${path}.name`, "", "must not be empty");
-  if (!owner.uid) errors.invalid(`${path}.uid`, "", "must not be empty");
-  if (
-    owner.kind === "Event" &&
-    (owner.apiVersion === "v1" || owner.apiVersion?.startsWith("events.k8s.io/"))
-  ) {
-    errors.invalid(path, owner, `${owner.apiVersion}, Kind=Event is disallowed from being an owner`);
+  const wrong = parts.length > 2 || !version;
+  const fields = ["kind", "name", "uid"] as const;
+  const byIndex = errors.release >= "1.37";
+  const path = byIndex ? `${owners}[${index}]` : owners;
+  if (byIndex) {
+    const required = (name: string): void => errors.required(`${path}.${name}`, "must not be empty");
+    if (apiVersion === "") required("apiVersion");
+    else if (wrong)
+      errors.invalid(`${path}.apiVersion`, apiVersion, "must be <group>/<version> or <version>");
+    for (const name of fields) if (!owner[name]) required(name);
+  } else {
+    if (wrong) errors.invalid(`${path}.apiVersion`, apiVersion, "version must not be empty");
+    for (const name of fields) if (!owner[name]) errors.invalid(`${path}.${name}`, "", "must not be empty");
   }
+  if (kind === "Event" && apiVersion === "v1")
+    errors.invalid(path, owner, "/v1, Kind=Event is disallowed from being an owner");
 }
 
 function checkOwners(errors: FieldErrors, path: string, owners: readonly OwnerReference[] | undefined): void {
   let controller: string | undefined;
-  for (const owner of owners ?? []) {
-    checkOwner(errors, path, owner);
+  for (const [index, owner] of (owners ?? []).entries()) {
+    checkOwner(errors, path, index, owner);
     if (!owner.controller) continue;
     const name = `${owner.kind}/${owner.name}`;
     if (controller === undefined) controller = name;

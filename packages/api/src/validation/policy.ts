@@ -6,17 +6,11 @@ import { checkConditions } from "./conditions.ts";
 import type { ValidationContext } from "./context.ts";
 import { checkImmutable, type FieldErrors, seenBefore } from "./field.ts";
 import { internalForm } from "./internal.ts";
-import { checkFinalizerNames, checkLabels, checkMetadata, checkMetadataUpdate } from "./metadata.ts";
+import { checkLabels, checkMetadata, checkMetadataUpdate } from "./metadata.ts";
 import { checkLabelSelector } from "./nodeselector.ts";
 import { checkResources } from "./pod/resources.ts";
 import { checkTolerations } from "./pod/scheduling.ts";
-import {
-  checkAtMostAll,
-  checkCounts,
-  checkObject,
-  checkObjectUpdate,
-  checkShare,
-} from "./workloads/common.ts";
+import { checkAtMostAll, checkCounts, checkObjectUpdate, checkShare } from "./workloads/common.ts";
 
 const evictions = ["AlwaysAllow", "IfHealthyBudget"];
 
@@ -44,11 +38,8 @@ function checkBudget(
 }
 
 export const podDisruptionBudget = {
-  create(errors: FieldErrors, object: PodDisruptionBudget, context: ValidationContext): void {
-    checkObject(errors, object);
-    checkBudget(errors, object, context);
-  },
-  // Of the metadata upstream checks no more than what all kinds have in common.
+  // Of the metadata upstream checks only what all kinds have in common: a name need only fit into a path.
+  create: checkBudget,
   update(
     errors: FieldErrors,
     object: PodDisruptionBudget,
@@ -70,8 +61,8 @@ export const podDisruptionBudget = {
 };
 
 function checkRuntime(errors: FieldErrors, object: RuntimeClass, { features }: ValidationContext): void {
+  // Upstream does not check the names of finalizers here.
   checkMetadata(errors, "metadata", object.metadata, dnsSubdomain, false);
-  checkFinalizerNames(errors, "metadata", object.metadata);
   errors.checkRequired(dnsLabel, "handler", object.handler);
   if (object.overhead) checkResources(errors, "overhead", { limits: object.overhead.podFixed ?? {} });
   checkLabels(errors, "scheduling.nodeSelector", object.scheduling?.nodeSelector);

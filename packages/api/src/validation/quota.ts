@@ -151,6 +151,7 @@ export const resourceQuota = {
   },
   update(errors: FieldErrors, quota: ResourceQuota, old: ResourceQuota): void {
     checkMetadataUpdate(errors, "metadata", quota.metadata, old.metadata);
+    checkFinalizerNames(errors, "metadata", quota.metadata);
     checkSpec(errors, quota.spec);
     const scopes = (of: ResourceQuota): string[] => [...new Set(of.spec?.scopes ?? [])].sort();
     if (!sameValue(scopes(quota), scopes(old)))
@@ -158,6 +159,7 @@ export const resourceQuota = {
   },
   status(errors: FieldErrors, quota: ResourceQuota, old: ResourceQuota): void {
     checkMetadataUpdate(errors, "metadata", quota.metadata, old.metadata);
+    checkFinalizerNames(errors, "metadata", quota.metadata);
     checkAmounts(errors, "status.hard", quota.status?.hard);
     checkAmounts(errors, "status.used", quota.status?.used);
   },

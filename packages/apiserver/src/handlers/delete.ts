@@ -22,8 +22,10 @@ export async function deleteObject(context: Context): Promise<ApiResponse> {
   const wanted = accepted(context, resourceForms);
   const options = await readDeleteOptions(context);
   const deletion = await registry.delete(writeOf(context, noManager), options);
-  const answer = deletion.gone ? registry.deletionAnswer(served, deletion.object) : deletion.object;
-  return objectResponse(200, answer, served, wanted, tableOptions(context), headersOf(context));
+  const { gone, object, shown } = deletion;
+  const answer = gone && !shown ? registry.deletionAnswer(served, object) : object;
+  const status = !gone && options.orphanDependents === false ? 202 : 200;
+  return objectResponse(status, answer, served, wanted, tableOptions(context), headersOf(context));
 }
 
 /** DELETE of all selected objects of a collection; answers with what they were. */

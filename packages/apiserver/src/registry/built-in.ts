@@ -63,10 +63,10 @@ class BuiltInModel implements ResourceModel {
     return decodeBody(metaKinds.has(this.#row.kind) ? anyVersion(raw) : raw, this.#row, release);
   }
 
-  setDefaults(object: KubeObject, now: string): void {
+  setDefaults(object: KubeObject, now: string, release?: string): void {
     const { group, version, kind } = this.#row;
     normalise(this.#row, object);
-    setDefaults(group, version, kind, object, now);
+    setDefaults(group, version, kind, object, now, release);
   }
 
   convert(object: KubeObject, to: ModelledKind): KubeObject {

@@ -55,16 +55,13 @@ export const customresourcedefinitions: Strategy = {
     return validateDefinitionUpdate(object as Definition, old as Definition).list;
   },
   warnings: (object, old) => newFormatWarnings(object as Definition, old as Definition | undefined),
-  heldBack: (object) => object.metadata.finalizers?.includes(cleanupFinalizer) ?? false,
-  prepareForDelete(object, context) {
+  /** Upstream: apiextensions-apiserver, pkg/registry/customresourcedefinition/etcd.go, REST.Delete */
+  beginDeletion(object, _options, context) {
     const definition = object as Definition;
-    const finalizers = object.metadata.finalizers ?? [];
-    if (finalizers.includes(cleanupFinalizer)) return;
     const { metadata } = object;
-    metadata.finalizers = [...finalizers, cleanupFinalizer];
-    // Here upstream only marks the object: there is no grace period, and this is no change to count.
-    delete metadata.deletionGracePeriodSeconds;
-    if (metadata.generation !== undefined) metadata.generation = Number(metadata.generation) - 1;
+    metadata.deletionTimestamp = context.now;
+    const finalizers = metadata.finalizers ?? [];
+    if (!finalizers.includes(cleanupFinalizer)) metadata.finalizers = [...finalizers, cleanupFinalizer];
     const condition = {
       type: "Terminating",
       status: "True",
@@ -73,5 +70,6 @@ export const customresourcedefinitions: Strategy = {
     } as const;
     const status = definition.status ?? emptyStatus;
     definition.status = { ...status, conditions: withCondition(status.conditions, condition, context.now) };
+    return "mark";
   },
 };

@@ -41,7 +41,7 @@ export const jobs: Strategy = {
   },
 
   // As it was before there was a garbage collector.
-  orphansDependents: () => true,
+  garbageCollection: "orphan",
 
   warnOfDeletion: (options) => (options.propagationPolicy === undefined ? [warning] : []),
 };

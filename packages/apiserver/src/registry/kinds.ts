@@ -17,9 +17,11 @@ export interface ResourceFacts {
   /**
    * metadata.generation counts changes of what is not metadata or status; `sent`: also those of fields that a feature
    * gate then drops; `changed`: new objects have none yet; `annotated`: also those of annotations, which the
-   * revisions of a deployment are told by.
+   * revisions of a deployment are told by; `labelled`: also those of labels.
    */
-  readonly generation?: true | "sent" | "changed" | "annotated";
+  readonly generation?: true | "sent" | "changed" | "annotated" | "labelled";
+  /** The first release that counts it. */
+  readonly generationSince?: string;
   /** A new object keeps the status that it is sent with: a kubelet registers its node so. */
   readonly bringsStatus?: true;
   /** DELETE of something that is gone at once answers with the object, else with a Status. */
@@ -166,6 +168,7 @@ function servedResource(row: KindRow, stored: KindRow, version: string): ServedR
   for (const [since, more] of Object.entries(own.fieldsSince ?? {})) {
     if (inRelease({ since }, version)) fields.push(...more);
   }
+  const counted = own.generationSince !== undefined && inRelease({ since: own.generationSince }, version);
   const subresources = new Map<string, SubresourceFacts>(Object.entries(own.subresources ?? {}));
   const verbs = ["get", "patch", "update"];
   if (own.status) subresources.set("status", { kind: row.kind, verbs });
@@ -176,7 +179,7 @@ function servedResource(row: KindRow, stored: KindRow, version: string): ServedR
     listKind: `${row.kind}List`,
     verbs: verbsOf(own),
     subresources: new Map([...subresources].sort(([a], [b]) => (a < b ? -1 : 1))),
-    facts: { ...own, fields },
+    facts: { ...own, fields, ...(counted ? { generation: true as const } : {}) },
     ...deprecation(row, version),
     stored,
   };

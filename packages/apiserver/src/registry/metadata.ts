@@ -34,8 +34,10 @@ export function prepareMetadata(
   copyField(metadata, old.metadata, "generation");
   if (old.metadata.deletionTimestamp !== undefined) {
     metadata.deletionTimestamp = old.metadata.deletionTimestamp;
-    copyField(metadata, old.metadata, "deletionGracePeriodSeconds");
   }
+  // Another grace period is for validation to refuse.
+  const grace = old.metadata.deletionGracePeriodSeconds;
+  if (grace !== undefined) metadata.deletionGracePeriodSeconds ??= grace;
   if (!served.facts.status) return;
   // A binding writes the node and the condition PodScheduled in one, an approval conditions of the status.
   if (subresource === "binding" || subresource === "approval") return;
@@ -74,12 +76,13 @@ export function countGeneration(
     return served.facts.status === undefined ? { ...rest, status } : rest;
   };
   const count = Number(old.metadata.generation ?? 0);
-  const annotations = (source: KubeObject): object => source.metadata.annotations ?? {};
-  const annotated =
-    served.facts.generation === "annotated" &&
+  const { generation } = served.facts;
+  const field = generation === "annotated" ? "annotations" : generation === "labelled" ? "labels" : undefined;
+  const described =
+    field !== undefined &&
     subresource === "" &&
-    !deepEqual(annotations(object), annotations(old));
-  const changed = annotated || !deepEqual(plain(object), plain(old));
+    !deepEqual(object.metadata[field] ?? {}, old.metadata[field] ?? {});
+  const changed = described || !deepEqual(plain(object), plain(old));
   if (changed || old.metadata.generation !== undefined)
     object.metadata.generation = count + (changed ? 1 : 0);
 }

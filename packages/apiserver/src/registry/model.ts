@@ -27,8 +27,8 @@ export interface ResourceModel {
   decode(raw: RawBody, release: string | undefined, keepsNulls?: boolean): DecodedBody;
   /** Why what a patch has made, of another kind or version, is not taken; without it that is judged as a body is. */
   otherKind?(tree: Readonly<Record<string, unknown>>): StatusError;
-  /** Fills in defaults, in place; `now` in RFC 3339. */
-  setDefaults(object: KubeObject, now: string): void;
+  /** Fills in the defaults of a release (the newest if absent), in place; `now` in RFC 3339. */
+  setDefaults(object: KubeObject, now: string, release?: string): void;
   /** The same object in another version, or in the form in which it is stored; shares what it can. */
   convert(object: KubeObject, to: ModelledKind): KubeObject;
   /** How patches, server-side apply among them, merge it. */

@@ -29,10 +29,21 @@ export const namespaces: Strategy = {
 
   heldBack: (object) => ((object as Namespace).spec?.finalizers ?? []).length > 0,
 
-  prepareForDelete(object) {
+  /** Upstream: pkg/registry/core/namespace/storage/storage.go, REST.Delete */
+  beginDeletion(object, { propagationPolicy }, { now }) {
     const namespace = object as Namespace;
+    const { metadata } = namespace;
+    metadata.deletionTimestamp = now;
     namespace.status = { ...namespace.status, phase: "Terminating" };
-    delete namespace.metadata.deletionGracePeriodSeconds;
+    if (propagationPolicy === undefined) return "mark";
+    const finalizers = (metadata.finalizers ?? []).filter(
+      (name) => name !== "orphan" && name !== "foregroundDeletion",
+    );
+    if (propagationPolicy === "Orphan") finalizers.push("orphan");
+    if (propagationPolicy === "Foreground") finalizers.push("foregroundDeletion");
+    if (finalizers.length > 0) metadata.finalizers = finalizers;
+    else delete metadata.finalizers;
+    return "mark";
   },
 };
 

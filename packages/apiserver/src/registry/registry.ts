@@ -13,7 +13,7 @@ import type { Storage } from "../storage/storage.ts";
 import { Turns } from "../storage/turns.ts";
 import type { Checks } from "./checks.ts";
 import { convert } from "./conversion/index.ts";
-import { deletionFinalizers, givenDeletion, markDeleted } from "./deletion.ts";
+import { type Course, givenDeletion, planDeletion } from "./deletion.ts";
 import type { ServedResource } from "./kinds.ts";
 import type { ManagedFields } from "./managed-fields.ts";
 import { countGeneration, ensureNamespace, prepareMetadata, resetStatus, sameObject } from "./metadata.ts";
@@ -77,11 +77,14 @@ export interface Written {
 }
 
 /** What DELETE led to. */
-export type Deletion =
-  /** The object is gone; `object` is its last state. */
-  | { readonly gone: true; readonly object: KubeObject }
-  /** It stays until its finalizers are done or its grace period is over. */
-  | { readonly gone: false; readonly object: KubeObject };
+export interface Deletion {
+  /** Whether the object is gone; else it stays until its finalizers are done or its grace period is over. */
+  readonly gone: boolean;
+  /** Its last state, or the one that it now has. */
+  readonly object: KubeObject;
+  /** The object is the answer, whatever the kind answers otherwise. */
+  readonly shown?: true;
+}
 
 const attempts = 8;
 
@@ -418,38 +421,58 @@ export class Registry {
       const current = this.need(served, write.namespace, write.name);
       const old = current.object;
       checkPreconditions(served, options, old);
+      const shown = (result: KubeObject): KubeObject => deepFreeze(convert(result, served.stored, served));
       const object = thaw(old);
+      const begun = old.metadata.deletionTimestamp !== undefined;
+      if (begun && strategy.heldBack?.(object)) return { gone: false, object: shown(old) };
       const grace = strategy.gracePeriod?.(object, options, context);
+      const ownWay = begun ? undefined : strategy.beginDeletion?.(object, options, context);
+      const garbageCollection = strategy.garbageCollection ?? "delete";
+      const rules = { grace, garbageCollection, now: this.#clock.now() };
+      const course = ownWay ?? planDeletion(object, options, rules);
+      if (course === "pending") return { gone: false, object: shown(old) };
       if (!write.admitted) {
         const { dryRun } = options;
-        // Of one of many only what the client has asked for all is told.
+        // In a collection delete, admission sees the client's options only.
         const given = givenDeletion(options, write.collection ? undefined : grace, served, old);
         const deleting = { ...write, subresource: "", options: { ...write.options, dryRun }, given };
         const admitted = this.#admissionRequest(deleting, "DELETE", { old });
         await this.#admission.mutate(admitted);
         await this.#admission.validate(admitted);
       }
-      const finalizers = deletionFinalizers(object, options, strategy.orphansDependents?.(served) ?? false);
-      const pending = object.metadata.deletionTimestamp !== undefined;
-      if (finalizers.length > 0) object.metadata.finalizers = finalizers;
-      else delete object.metadata.finalizers;
-      markDeleted(object, old, grace, (seconds) => this.now(seconds), served.facts.generation !== undefined);
-      strategy.prepareForDelete?.(object, context);
-      const stays = finalizers.length > 0 || (grace ?? 0) > 0 || (strategy.heldBack?.(object) ?? false);
-      const shown = (result: KubeObject): KubeObject => deepFreeze(convert(result, served.stored, served));
-      if (!stays) {
-        if (options.dryRun) return { gone: true, object: shown(pending ? object : old) };
-        const revision = await this.storage.delete(key, current.revision);
-        if (revision === undefined) continue;
-        const last = pending || grace !== undefined ? object : old;
-        const resourceVersion = String(revision);
-        return { gone: true, object: shown({ ...last, metadata: { ...last.metadata, resourceVersion } }) };
+      if (options.dryRun) return this.#dryDeletion(served, course, shown(old), shown(object));
+      let { revision } = current;
+      let last = old;
+      if (course === "mark" || course === "markAndRemove") {
+        if (course === "mark" && sameObject(object, old)) return { gone: false, object: shown(old) };
+        const stored = await this.storage.put(key, object, revision, strategy.ttl?.(object));
+        if (stored === undefined) continue;
+        if (course === "mark") return { gone: false, object: shown(stored.object) };
+        revision = stored.revision;
+        last = stored.object;
       }
-      if (options.dryRun || sameObject(object, old)) return { gone: false, object: shown(object) };
-      const stored = await this.storage.put(key, object, current.revision, strategy.ttl?.(object));
-      if (stored) return { gone: false, object: shown(stored.object) };
+      const removed = await this.storage.delete(key, revision);
+      if (removed === undefined) continue;
+      const metadata = { ...last.metadata, resourceVersion: String(removed) };
+      return { gone: true, object: shown({ ...last, metadata }) };
     }
     throw conflict(served, write.name, "too many writers change this object at the same time");
+  }
+
+  /** Upstream answers with what it has at that point: the marked object, or an empty one. */
+  #dryDeletion(
+    served: ServedResource,
+    course: Exclude<Course, "pending">,
+    old: KubeObject,
+    marked: KubeObject,
+  ): Deletion {
+    if (course === "mark") return { gone: false, object: marked };
+    if (course === "markAndRemove") return { gone: true, object: marked, shown: true };
+    if (course === "remove") return { gone: true, object: old };
+    const { zero } = modelOf(served.stored).objectType;
+    const { apiVersion, kind } = old;
+    const empty = { apiVersion, kind, metadata: {}, ...zero } as unknown as KubeObject;
+    return { gone: true, object: empty, shown: true };
   }
 
   /** What DELETE answers for an object that is gone. */

@@ -7,6 +7,6 @@ export const replicationcontrollers: Strategy = {
     labelAsTemplate(object, (object as ReplicationController).spec?.template);
   },
 
-  // Pods stay, as it was before there was a garbage collector.
-  orphansDependents: () => true,
+  // As it was before there was a garbage collector.
+  garbageCollection: "orphan",
 };

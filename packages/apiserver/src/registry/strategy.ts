@@ -3,6 +3,7 @@ import type { UserInfo } from "@dray/client";
 import type { Attributes, Decision } from "../authorization/attributes.ts";
 import type { DeleteOptions } from "../request/options.ts";
 import type { Storage } from "../storage/storage.ts";
+import type { GarbageCollection } from "./deletion.ts";
 import type { ServedResource } from "./kinds.ts";
 
 /** What a strategy knows about the request that it serves. */
@@ -47,12 +48,12 @@ export interface Strategy {
   gracePeriod?(object: KubeObject, options: DeleteOptions, context: StrategyContext): number | undefined;
   /** Seconds after which a new object vanishes by itself. */
   ttl?(object: KubeObject): number | undefined;
-  /** Whether the object must stay although its metadata has no finalizers. */
+  /** Whether an object that is being deleted must stay although its metadata has no finalizers. */
   heldBack?(object: KubeObject): boolean;
-  /** Whether dependents stay where a DELETE does not say what becomes of them. */
-  orphansDependents?(served: ServedResource): boolean;
+  /** What becomes of dependents if a DELETE does not say so; "delete" if absent. */
+  readonly garbageCollection?: GarbageCollection;
   /** What a DELETE with these options is warned of. */
   warnOfDeletion?(options: DeleteOptions, served: ServedResource): readonly string[];
-  /** Changes an object whose deletion begins. */
-  prepareForDelete?(object: KubeObject, context: StrategyContext): void;
+  /** Marks a draft in the kind's own way, at its first DELETE. */
+  beginDeletion?(object: KubeObject, options: DeleteOptions, context: StrategyContext): "mark";
 }

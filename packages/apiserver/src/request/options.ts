@@ -17,7 +17,10 @@ export interface WriteOptions {
 export interface DeleteOptions {
   readonly dryRun: boolean;
   readonly gracePeriodSeconds?: number;
+  /** `orphanDependents` is in it too. */
   readonly propagationPolicy?: "Foreground" | "Background" | "Orphan";
+  /** As given (deprecated): false makes the status of an answer 202 while the object stays. */
+  readonly orphanDependents?: boolean;
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
 }
 
@@ -177,6 +180,7 @@ export function deleteOptions(
   return {
     dryRun,
     ...(grace === undefined ? {} : { gracePeriodSeconds: Number(grace) }),
+    ...(orphan === undefined ? {} : { orphanDependents: orphan }),
     ...(propagation ? { propagationPolicy: propagation as "Foreground" | "Background" | "Orphan" } : {}),
     ...(preconditions === undefined ? {} : { preconditions }),
   };

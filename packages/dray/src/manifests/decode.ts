@@ -116,7 +116,7 @@ export function decodeObject(draft: Draft, target: KindRow, options: DecodeOptio
   metadata.uid ??= uidOf(target.kind, metadata.namespace, metadata.name);
   if (!/^\d+$/.test(metadata.resourceVersion ?? "")) metadata.resourceVersion = "1";
   const draftObject = decoded.object as unknown as KubeObject;
-  setDefaults(row.group, row.version, row.kind, draftObject, options.now);
+  setDefaults(row.group, row.version, row.kind, draftObject, options.now, options.features.version);
   const converted = convert(draftObject, row, target);
   const dropped = stored ? [] : droppedFields(target, converted, options.features);
   dropDisabledFields(target, converted, stored ? converted : undefined, options.features);
@@ -201,7 +201,7 @@ export function problemsOf(
 ): Problem[] {
   const label = `${object.kind} ${[object.metadata.namespace, object.metadata.name].filter(Boolean).join("/")}`;
   const context = { features, compileSelector: selectors.compiler(stored, place), namespaceLabels };
-  const errors = validateCreate(row, object, context);
+  const errors = [...validateCreate(row, object, context)];
   if (object.kind === "ResourceClaim" && errors.length === 0) {
     const { status: _, ...old } = object as ResourceClaim;
     const { deletionTimestamp: __, ...metadata } = object.metadata;

@@ -211,6 +211,7 @@ function checkNarrowedAffinity(
 
 export function checkPodUpdate(errors: FieldErrors, pod: Pod, old: Pod, context: ValidationContext): void {
   checkMetadataUpdate(errors, "metadata", pod.metadata, old.metadata);
+  checkFinalizerNames(errors, "metadata", pod.metadata);
   checkPod(errors, pod, context);
   checkPodAnnotationsUpdate(errors, "metadata.annotations", pod, old);
   const [spec, before] = [pod.spec ?? emptySpec, old.spec ?? emptySpec];

@@ -204,6 +204,7 @@ export const persistentVolumeClaim = {
     context: ValidationContext,
   ): void {
     checkObjectUpdate(errors, claim, old);
+    checkObject(errors, claim);
     // A claim that had a source of some group may be given one of any, wrong ones too.
     const { dataSource, dataSourceRef } = old.spec ?? {};
     const anyGroup = dataSource?.apiGroup !== undefined || dataSourceRef?.apiGroup !== undefined;

@@ -99,8 +99,8 @@ export const storageClass = {
     checkTopologies(errors, object.allowedTopologies ?? []);
   },
   update(errors: FieldErrors, object: StorageClass, old: StorageClass): void {
-    checkClusterUpdate(errors, object, old);
     this.create(errors, object);
+    checkClusterUpdate(errors, object, old);
     checkImmutable(errors, "parameters", object.parameters, old.parameters, () =>
       printedMap(object, "parameters"),
     );
@@ -193,8 +193,7 @@ export const csiNode = {
     checkDrivers(errors, object);
   },
   update(errors: FieldErrors, object: CSINode, old: CSINode, { features }: ValidationContext): void {
-    checkClusterUpdate(errors, object, old);
-    checkDrivers(errors, object);
+    this.create(errors, object);
     for (const before of old.spec?.drivers ?? []) {
       for (const driver of object.spec?.drivers ?? []) {
         if (driver.name !== before.name) continue;
@@ -217,8 +216,8 @@ export const csiStorageCapacity = {
     }
   },
   update(errors: FieldErrors, object: CSIStorageCapacity, old: CSIStorageCapacity): void {
-    checkObjectUpdate(errors, object, old);
     this.create(errors, object);
+    checkObjectUpdate(errors, object, old);
     checkImmutable(errors, "nodeTopology", object.nodeTopology ?? null, old.nodeTopology, () =>
       internalForm("meta/v1.LabelSelector", object.nodeTopology, ""),
     );

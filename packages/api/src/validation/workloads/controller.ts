@@ -1,7 +1,9 @@
 /** ReplicationController and PodTemplate. */
 import type { PodTemplate, ReplicationController } from "../../generated/core/v1.ts";
+import { longName } from "../../names.ts";
 import type { ValidationContext } from "../context.ts";
 import { type FieldErrors, printedMap } from "../field.ts";
+import { checkFinalizerNames, checkMetadata } from "../metadata.ts";
 import { checkCounts, checkEndless, checkObject, checkObjectUpdate, checkTemplate } from "./common.ts";
 
 function checkSpec(errors: FieldErrors, { spec }: ReplicationController, context: ValidationContext): void {
@@ -26,7 +28,9 @@ function checkSpec(errors: FieldErrors, { spec }: ReplicationController, context
 
 export const replicationController = {
   create(errors: FieldErrors, object: ReplicationController, context: ValidationContext): void {
-    checkObject(errors, object);
+    // Upstream: pkg/apis/core/validation/validation.go, ValidateReplicationController: only the name is checked.
+    checkMetadata(errors, "metadata", { ...object.metadata, generateName: "" }, longName, true);
+    checkFinalizerNames(errors, "metadata", object.metadata);
     checkSpec(errors, object, context);
   },
   update(

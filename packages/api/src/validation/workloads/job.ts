@@ -151,6 +151,12 @@ function checkJob(errors: FieldErrors, job: Job, context: ValidationContext, old
   const prefixed = ["job-name", "controller-uid"].every((name) => Object.hasOwn(labels, `${prefix}${name}`));
   checkGenerated(errors, job, old === undefined || prefixed);
   checkSpec(errors, spec, context);
+  checkNameOfLast(errors, job);
+}
+
+/** The hostname of an indexed job's last pod is made of the job's name. */
+function checkNameOfLast(errors: FieldErrors, job: Job): void {
+  const spec = job.spec ?? emptySpec;
   if (spec.completionMode !== "Indexed" || !isSet(spec.completions) || spec.completions <= 0) return;
   const last = `${job.metadata.name ?? ""}-${spec.completions - 1}`;
   if (dnsLabel(last).length > 0) {
@@ -254,7 +260,10 @@ export const job = {
     checkJob(errors, object, context);
   },
   update(errors: FieldErrors, object: Job, old: Job, context: ValidationContext): void {
-    checkJob(errors, object, context, old);
+    // Since 1.37 an update is not checked as if the job were new.
+    const anew = context.features.version < "1.37";
+    if (anew) checkJob(errors, object, context, old);
     checkUpdate(errors, object, old, context);
+    if (!anew) checkNameOfLast(errors, object);
   },
 };

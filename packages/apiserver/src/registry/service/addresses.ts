@@ -1,4 +1,4 @@
-import { invalid, type KubeObject, quoted, StatusError } from "@dray/api";
+import { type FieldError, invalid, type KubeObject, pathSegment, quoted, StatusError } from "@dray/api";
 import type { Service, ServiceSpec } from "@dray/api/core/v1";
 import type { ServiceCIDR } from "@dray/api/networking/v1";
 import { objectKey } from "../../storage/keys.ts";
@@ -77,6 +77,7 @@ export class Addresses {
       const number = chooseFree(range, (candidate) => !free(candidate), this.#random);
       if (number === undefined) continue;
       const address = addressText(number, family);
+      checkParent(service, undefined, address);
       const chosen = this.#chosen.get(service) ?? new Set();
       this.#chosen.set(service, chosen.add(address));
       return address;
@@ -94,6 +95,7 @@ export class Addresses {
         range.family === family && number !== undefined && number >= range.first && number <= range.last,
     );
     if (!inRange) throw refused(service, address, "the provided network does not match the current range");
+    checkParent(service, address, address);
     if (this.taken(address)) throw this.alreadyTaken(service, address);
   }
 
@@ -130,17 +132,38 @@ export class Addresses {
   }
 }
 
+/**
+ * Checks the IPAddress that would be made for a service. That is before the service itself is validated, so this is where
+ * a wrong name shows first. Throws 422.
+ *
+ * Upstream: pkg/registry/core/service/ipallocator/ipallocator.go, createIPAddress
+ */
+function checkParent(service: Service, asked: string | undefined, address: string): void {
+  const { name } = service.metadata;
+  const problems = name ? pathSegment(name) : [];
+  if (name && problems.length === 0) return;
+  const path = "spec.parentRef.name";
+  const errors: FieldError[] = name
+    ? problems.map((detail) => ({ type: "Invalid", path, value: quoted(name), detail }))
+    : [{ type: "Required", path, detail: "" }];
+  const error = invalid({ group: "networking.k8s.io", kind: "IPAddress" }, address, errors);
+  throw refused(service, asked, error.message);
+}
+
 /** 500 with what has gone wrong as its cause (apierrors.NewInternalError). */
 export function internalError(message: string): StatusError {
   return StatusError.of("InternalError", `Internal error occurred: ${message}`, { causes: [{ message }] });
 }
 
 function refused(service: Service, address: string | undefined, why: string): StatusError {
+  const { clusterIPs = [], ipFamilies = [] } = service.spec ?? {};
+  // One for each family, empty where none is asked for.
+  const shown = [...clusterIPs, ...ipFamilies.slice(clusterIPs.length).map(() => "")];
   return invalid(kind, service.metadata.name, [
     {
       type: "Invalid",
       path: "spec.clusterIPs",
-      value: JSON.stringify(service.spec?.clusterIPs ?? []),
+      value: JSON.stringify(shown),
       detail: `failed to allocate IP${address === undefined ? "" : ` ${address}`}: ${why}`,
     },
   ]);
