@@ -1,4 +1,4 @@
-import { type Command, CommanderError, Option } from "commander";
+import { Argument, type Command, CommanderError, Option } from "commander";
 import { DrayCommand } from "./dray-command.ts";
 import { drayVersion } from "./dray-version.ts";
 import { applyVerbosity, type VerbosityFlags } from "./verbosity.ts";
@@ -456,6 +456,20 @@ Exit codes: 0 no errors (whatever the warnings say), 1 errors, 2 wrong usage, or
     .action(async (_args, _options, command: Command) =>
       (await import("./kubectl/kubectl.ts")).kubectl(command.args),
     );
+
+  program
+    .command("completion")
+    .description("print a script that completes commands, options and their values in a shell")
+    .addArgument(new Argument("<shell>", "the shell").choices(["bash", "zsh", "fish"]))
+    .addHelpText(
+      "after",
+      `${example("source <(dray completion bash)")}
+bash: add that line to ~/.bashrc.
+zsh:  dray completion zsh > "\${fpath[1]}/_dray", and begin a new shell.
+fish: dray completion fish > ~/.config/fish/completions/dray.fish
+`,
+    )
+    .action(async (shell) => (await import("./commands/completion.ts")).completion(shell, program));
 
   program
     .command("version")

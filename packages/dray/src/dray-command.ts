@@ -2,6 +2,12 @@ import { Command, type ErrorOptions } from "commander";
 import { UsageError } from "./failure.ts";
 import { didYouMean } from "./similar.ts";
 
+/** What commander says of a value that is none of the choices. */
+const optionChoice =
+  /^.*?(?<name>-[^ '<]+) ?(?:<.*>)?' argument '(?<value>.*)' is invalid\. Allowed choices are (?<choices>.*)\.$/s;
+const argumentChoice =
+  /^command-argument value '(?<value>.*)' is invalid for argument '(?<name>.*)'\. Allowed choices are (?<choices>.*)\.$/s;
+
 /** A command whose usage errors are thrown as UsageError, with what was probably meant. */
 export class DrayCommand extends Command {
   constructor(name?: string) {
@@ -41,12 +47,11 @@ export class DrayCommand extends Command {
       const meant = didYouMean(flag, known);
       return meant === undefined ? message : `${message}: ${meant}`;
     }
-    const choice =
-      /^.*?(-[^ '<]+) ?(?:<.*>)?' argument '(.*)' is invalid\. Allowed choices are (.*)\.$/s.exec(message);
+    const choice = optionChoice.exec(message) ?? argumentChoice.exec(message);
     if (choice === null) return message;
-    const [, flag, value = "", choices = ""] = choice;
+    const { name = "", value = "", choices = "" } = choice.groups ?? {};
     const meant = didYouMean(value, choices.split(", "));
-    return `${flag} ${value}: must be one of ${choices}${meant === undefined ? "" : ` (${meant})`}`;
+    return `${name} ${value}: must be one of ${choices}${meant === undefined ? "" : ` (${meant})`}`;
   }
 
   #longFlags(): string[] {
