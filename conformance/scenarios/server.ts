@@ -38,9 +38,13 @@ export class TestServer {
     const kubeconfig = join(folder, "kubeconfig");
     const main = join(import.meta.dirname, "../../packages/dray/src/main.ts");
     const own = ["--data-dir", join(folder, "data"), "--kubeconfig", kubeconfig];
-    const child = spawn(process.execPath, [...process.execArgv, main, "apiserver", ...own, ...flags, "--kubernetes-version", release], {
-      stdio: ["ignore", "pipe", "pipe"],
-    });
+    const child = spawn(
+      process.execPath,
+      [...process.execArgv, main, "apiserver", ...own, ...flags, "--kubernetes-version", release],
+      {
+        stdio: ["ignore", "pipe", "pipe"],
+      },
+    );
     let output = "";
     await new Promise<void>((resolve, reject) => {
       const take = (chunk: Buffer): void => {
