@@ -93,3 +93,18 @@ test("a server that is away blocks nobody: what cannot be written is logged", as
   await events.flush();
   assert.equal(warnings.length, 1001);
 });
+
+test("a long text is cut before anything else: what differs beyond the limit is the same event", async () => {
+  const clock = handClock();
+  await withServer(clock, async (connect) => {
+    const client = connect();
+    const events = recorder(client, clock);
+    for (const end of ["a", "b"]) events.event(about, "Warning", "Broken", `${"x".repeat(5_000_000)}${end}`);
+    await events.flush();
+    const { items } = await client.resource(Event).list({ namespace: "default" });
+    assert.deepEqual(
+      items.map(({ message, count }) => [message, count]),
+      [[`${"x".repeat(1021)}...`, 2]],
+    );
+  });
+});

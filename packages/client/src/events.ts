@@ -112,7 +112,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
       },
       type,
       reason,
-      message: message.length > longestMessage ? `${message.slice(0, longestMessage - 3)}...` : message,
+      message,
       source: { component, ...(host === undefined ? {} : { host }) },
       reportingComponent: component,
       reportingInstance: host ?? "",
@@ -125,8 +125,10 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   }
 
   return {
-    event(...event) {
-      const [about, type, reason, message] = event;
+    event(about, type, reason, text) {
+      // At once: what is remembered of events, and logged, must not grow with their texts.
+      const message = text.length > longestMessage ? `${text.slice(0, longestMessage - 3)}...` : text;
+      const event: Parameters<EventRecorder["event"]> = [about, type, reason, message];
       const key = [about.metadata.uid, about.kind, about.metadata.name, type, reason, message].join("\0");
       const queued = queue.get(key);
       if (queued !== undefined) {

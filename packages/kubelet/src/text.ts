@@ -1,9 +1,10 @@
+/** Maximum length of a text of a driver, or about one, in a status or an error, in characters. */
+export const maxText = 1024;
+
 /** The text, or as much of its beginning as fits into `max` characters together with a mark that says what is missing. */
-export function shortened(text: string, max: number): string {
+export function shortened(text: string, max = maxText): string {
   if (text.length <= max) return text;
   const mark = `... (${text.length} characters, shortened)`;
-  let end = Math.max(0, max - mark.length);
-  // Half of a character outside the basic plane is no text.
-  if (/[\ud800-\udbff]/.test(text[end - 1] ?? "")) end--;
-  return text.slice(0, end) + mark;
+  // A copy: a slice would keep the whole text in memory.
+  return Buffer.from(text.slice(0, Math.max(0, max - mark.length))).toString() + mark;
 }

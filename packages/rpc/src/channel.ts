@@ -1,6 +1,7 @@
 import type { Client, CallOptions as GrpcCallOptions, Metadata } from "@grpc/grpc-js";
 import { fromServiceError, RpcError } from "./error.ts";
 import { grpc } from "./grpc.ts";
+import { maxMessageBytes } from "./limits.ts";
 import type { Caller, CallOptions, MethodDefinition, ServiceDefinition } from "./service.ts";
 import { checkSocketPath } from "./socket-path.ts";
 
@@ -32,7 +33,7 @@ const options = {
   // Never idle: the kubelet takes a lost connection for a driver that has gone (kubernetes#133335).
   "grpc.client_idle_timeout_ms": 0x7fffffff,
   // No keepalive pings: a unix socket cannot break unnoticed, and servers in Go close on more than one in 5 minutes.
-  "grpc.max_receive_message_length": 16 << 20,
+  "grpc.max_receive_message_length": maxMessageBytes,
 };
 
 /** A channel to a unix socket; connects with the first call. */

@@ -1,3 +1,5 @@
+import { maxDetail } from "./limits.ts";
+
 /** The status codes of gRPC that calls end with. */
 export const rpcCodes = {
   Canceled: 1,
@@ -49,9 +51,14 @@ export class RpcError extends Error {
 /** What the library threw, as ours. */
 export function fromServiceError(error: unknown): RpcError {
   const { code, details, message } = error as { code?: number; details?: string; message?: string };
-  return new RpcError(names.get(code ?? 2) ?? "Unknown", details || message || String(error), {
-    cause: error,
-  });
+  const detail = details || message || String(error);
+  // The library's own error would keep the whole text.
+  if (detail.length > maxDetail)
+    return new RpcError(
+      names.get(code ?? 2) ?? "Unknown",
+      `${detail.slice(0, maxDetail)}... (${detail.length} characters, shortened)`,
+    );
+  return new RpcError(names.get(code ?? 2) ?? "Unknown", detail, { cause: error });
 }
 
 /** What a handler threw, as the library wants it. */

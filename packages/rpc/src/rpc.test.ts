@@ -246,3 +246,31 @@ test("health over TCP", async () => {
   channel.close();
   await server.close();
 });
+
+test("what comes from the other side is bounded: messages by 4 MiB, as in Go, and the text of an error", async () => {
+  const long = "x".repeat(10_000);
+  const server = await serve("limits.sock", {
+    async nodePrepareResources({ claims }) {
+      return {
+        claims: { a: { devices: [], error: "x".repeat(Number(claims[0]?.name)) } },
+      };
+    },
+    async nodeUnprepareResources() {
+      throw new RpcError("Internal", long);
+    },
+  });
+  const channel = unixChannel(server.address);
+  const caller = channel.caller(DRAPluginDefinition);
+  const ask = (size: number) =>
+    caller.nodePrepareResources({ claims: [{ namespace: "", uid: "", name: String(size) }] });
+  assert.equal((await ask(4_000_000)).claims["a"]?.error.length, 4_000_000);
+  await assert.rejects(ask(5_000_000), (error) => RpcError.is(error, "ResourceExhausted"));
+  await assert.rejects(caller.nodeUnprepareResources({ claims: [] }), (error) => {
+    assert.ok(RpcError.is(error, "Internal"));
+    assert.equal(error.detail, `${"x".repeat(4096)}... (10000 characters, shortened)`);
+    assert.ok(!JSON.stringify(error.cause ?? "").includes(long));
+    return true;
+  });
+  channel.close();
+  await server.close(0);
+});

@@ -7,6 +7,7 @@ import type {
 } from "@grpc/grpc-js";
 import { RpcError, toServiceError } from "./error.ts";
 import { grpc } from "./grpc.ts";
+import { maxMessageBytes } from "./limits.ts";
 import type { CallContext, Service } from "./service.ts";
 import { checkSocketPath, removeStaleSocket } from "./socket-path.ts";
 
@@ -42,7 +43,7 @@ async function listen(
   const { Server, ServerCredentials } = grpc();
   const server = new Server({
     "grpc.enable_channelz": 0,
-    "grpc.max_receive_message_length": 16 << 20,
+    "grpc.max_receive_message_length": maxMessageBytes,
     "grpc-node.max_session_memory": 16,
   });
   for (const one of services) addService(server, one);

@@ -3,9 +3,10 @@ import { podClaimName } from "@dray/api/pod";
 import { type AllocationResult, ResourceClaim } from "@dray/api/resource/v1";
 import type { Client, Log } from "@dray/client";
 import type { CallOptions } from "@dray/rpc";
-import type { PreparedDevice } from "./checkpoint.ts";
+import { shortened } from "../text.ts";
 import { ClaimCache, type ClaimInfo } from "./claims.ts";
 import type { DraPlugins } from "./plugins.ts";
+import { preparedDevices } from "./response.ts";
 
 /** The deadline of a call to a driver (kubelet's dra/plugin). */
 const callMilliseconds = 45_000;
@@ -162,23 +163,14 @@ export class DraManager {
       const info = infos.find((one) => one.uid === uid);
       if (info === undefined)
         throw new Error(
-          `NodePrepareResources returned a result for ResourceClaim UID ${uid}, which was not asked for`,
+          `NodePrepareResources returned a result for ResourceClaim UID ${shortened(uid, 100)}, which was not asked for`,
         );
       if (result.error !== "")
-        throw new Error(`NodePrepareResources failed for ResourceClaim ${info.name}: ${result.error}`);
+        throw new Error(
+          `NodePrepareResources failed for ResourceClaim ${info.name}: ${shortened(result.error)}`,
+        );
       // They take the place of earlier ones (kubernetes#140471).
-      info.devices.set(
-        driver,
-        result.devices.map(
-          (device): PreparedDevice => ({
-            PoolName: device.poolName,
-            DeviceName: device.deviceName,
-            ...(device.shareId ? { ShareID: device.shareId } : {}),
-            RequestNames: device.requestNames,
-            CDIDeviceIDs: device.cdiDeviceIds,
-          }),
-        ),
-      );
+      info.devices.set(driver, preparedDevices(info.name, result.devices));
     }
     const skipped = infos.filter(({ uid }) => response.claims[uid] === undefined).length;
     if (skipped > 0) throw new Error(`NodePrepareResources skipped ${skipped} ResourceClaims`);
@@ -186,13 +178,13 @@ export class DraManager {
 
   /** The CDI devices of a container: those of the claims, and requests of them, that it lists. */
   cdiDevices(pod: Pod, container: Container): string[] {
-    const ids: string[] = [];
+    const ids = new Set<string>();
     const add = (claimName: string, request: string | undefined): void => {
       const info = this.#cache.get(pod.metadata.namespace, claimName);
       for (const devices of info?.devices.values() ?? [])
         for (const { RequestNames, CDIDeviceIDs } of devices ?? [])
           if (!request || (RequestNames ?? []).length === 0 || RequestNames?.includes(request))
-            ids.push(...(CDIDeviceIDs ?? []));
+            for (const id of CDIDeviceIDs ?? []) ids.add(id);
     };
     const names = claimNames(pod);
     for (const { name, request } of container.resources?.claims ?? []) {
@@ -203,7 +195,7 @@ export class DraManager {
     for (const { containerName, requestName } of extended?.requestMappings ?? [])
       if (extended !== undefined && containerName === container.name)
         add(extended.resourceClaimName, requestName);
-    return [...new Set(ids)];
+    return [...ids];
   }
 
   /**
@@ -249,7 +241,7 @@ export class DraManager {
           problems.push(
             result === undefined
               ? `NodeUnprepareResources skipped ResourceClaim ${info.name}`
-              : `NodeUnprepareResources failed for ResourceClaim ${info.name}: ${result.error}`,
+              : `NodeUnprepareResources failed for ResourceClaim ${info.name}: ${shortened(result.error)}`,
           );
         }
       } catch (error) {

@@ -2,6 +2,7 @@ import { type FSWatcher, mkdirSync, watch } from "node:fs";
 import { type Clock, type Log, sleep } from "@dray/client";
 import { unixChannel } from "@dray/rpc";
 import { type PluginInfo, RegistrationDefinition } from "@dray/rpc/pluginregistration/v1";
+import { shortened } from "../text.ts";
 import { type DraPlugins, type DraService, draServices } from "./plugins.ts";
 import { readRegistry } from "./registry.ts";
 
@@ -15,6 +16,8 @@ const longestRetry = 120_000;
 const scanInterval = 50;
 /** Time until a folder that cannot be watched is looked at again. */
 const unwatchedInterval = 5000;
+/** Maximum length of a path, in characters. */
+const maxEndpoint = 4096;
 /** Maximum number of remarks about entries that are ignored, per minute. */
 const maxRemarks = 20;
 
@@ -209,7 +212,7 @@ export class PluginWatcher {
         plugins.register(info.name, endpoint, service);
         entry.registered = { driver: info.name, endpoint };
       } catch (error) {
-        await notify((error as Error).message);
+        await notify(shortened((error as Error).message));
         throw error;
       }
       try {
@@ -226,17 +229,24 @@ export class PluginWatcher {
 }
 
 /** The version of its service to use: the first of the plugin's own list that is known here. */
-function check({ type, name, supportedVersions }: PluginInfo): DraService {
+function check({ type, name, endpoint, supportedVersions }: PluginInfo): DraService {
   if (type !== "DRAPlugin")
-    throw new Error(`plugins of type ${JSON.stringify(type)} are not supported on this node; DRAPlugin is`);
-  if (!/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(name) || name.length > 63)
+    throw new Error(`plugins of type ${quoted(type)} are not supported on this node; DRAPlugin is`);
+  // The length first: on a long text the pattern takes its time.
+  if (name.length > 63 || !/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(name))
     throw new Error(
-      `driver name ${JSON.stringify(name)} must be a lower-case DNS subdomain of at most 63 characters`,
+      `driver name ${quoted(name)} must be a lower-case DNS subdomain of at most 63 characters`,
     );
+  if (endpoint.length > maxEndpoint)
+    throw new Error(`endpoint ${quoted(endpoint)} of driver ${name} is no path of a socket: it is too long`);
   const service = supportedVersions.find((version) => (draServices as readonly string[]).includes(version));
   if (service === undefined)
     throw new Error(
-      `none of the versions gRPC API for DRA of driver ${name} is supported: it has [${supportedVersions.join(", ")}], supported are [${draServices.join(", ")}]`,
+      `none of the versions gRPC API for DRA of driver ${name} is supported: it has [${shortened(supportedVersions.slice(0, 100).join(", "), 200)}], supported are [${draServices.join(", ")}]`,
     );
   return service as DraService;
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(shortened(text, 100));
 }

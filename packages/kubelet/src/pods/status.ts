@@ -9,6 +9,7 @@ import type {
 import { isPodTerminal, isSidecar, sidecarsOf } from "@dray/api/pod";
 import { timeText } from "@dray/client";
 import type { Container } from "../runtime/service.ts";
+import { shortened } from "../text.ts";
 
 /** What a status is made from: the pod, what the runtime has of it, and what the agent knows beside. */
 export interface StatusInput {
@@ -62,7 +63,7 @@ export function podStatus(input: StatusInput): PodStatus {
     ...(pod.metadata.generation === undefined ? {} : { observedGeneration: pod.metadata.generation }),
     phase,
     conditions,
-    ...(failure === undefined ? {} : failure),
+    ...(failure === undefined ? {} : { ...failure, message: shortened(failure.message) }),
     hostIP: nodeAddress,
     hostIPs: [{ ip: nodeAddress }],
     ...(podIP === undefined ? {} : { podIP, podIPs: [{ ip: podIP }] }),
@@ -85,6 +86,7 @@ export function rejectedStatus(
     ...(metadata.generation === undefined ? {} : { observedGeneration: metadata.generation }),
     phase: "Failed",
     ...refusal,
+    message: shortened(refusal.message),
     startTime: status?.startTime ?? timeText(now),
     conditions: [],
   };
@@ -135,7 +137,7 @@ function containerStatus(
       ...base,
       ready: false,
       started: false,
-      state: { waiting: waiting ?? { reason: initialReason } },
+      state: bounded({ waiting: waiting ?? { reason: initialReason } }, input.pod),
     };
   }
   const started = latest.state === "running" && input.started(latest);
@@ -152,8 +154,30 @@ function containerStatus(
     containerID: `host://${latest.id}`,
     ready: isInit && !isSidecar(spec) ? succeeded(latest) : started && input.ready(latest),
     started,
-    state,
-    lastState: last === undefined || last.state !== "exited" ? {} : stateOf(last),
+    state: bounded(state, input.pod),
+    lastState: last === undefined || last.state !== "exited" ? {} : bounded(stateOf(last), input.pod),
+  };
+}
+
+/** All termination messages of a pod together have so many bytes. Upstream: MaxPodTerminationMessageLogLength. */
+const maxTerminationMessages = 12 * 1024;
+
+/** The state with texts that the API server accepts: they come from drivers, containers and the system. */
+function bounded({ waiting, terminated, ...state }: ContainerState, { spec }: Pod): ContainerState {
+  const limit = Math.floor(
+    maxTerminationMessages / (spec.containers.length + (spec.initContainers ?? []).length),
+  );
+  const last = terminated?.message;
+  return {
+    ...state,
+    ...(waiting === undefined ? {} : { waiting }),
+    ...(waiting?.message === undefined
+      ? {}
+      : { waiting: { ...waiting, message: shortened(waiting.message) } }),
+    ...(terminated === undefined ? {} : { terminated }),
+    ...(terminated === undefined || last === undefined || Buffer.byteLength(last) <= limit
+      ? {}
+      : { terminated: { ...terminated, message: Buffer.from(last).subarray(0, limit).toString() } }),
   };
 }
 

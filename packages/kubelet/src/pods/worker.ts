@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { StatusError } from "@dray/api";
-import { type Container as ContainerSpec, type Node, Pod, type PodStatus } from "@dray/api/core/v1";
+import { type Container as ContainerSpec, type Node, Pod } from "@dray/api/core/v1";
 import { isPodTerminal, isSidecar, restartsAfter, sidecarsOf } from "@dray/api/pod";
 import { type Client, type Clock, type EventRecorder, type Log, sleep } from "@dray/client";
 import type { DraManager } from "../dra/manager.ts";
@@ -14,11 +14,13 @@ import {
   type RuntimeService,
   type Sandbox,
 } from "../runtime/service.ts";
+import { shortened } from "../text.ts";
 import type { Refusal } from "./admission.ts";
 import { BackOff } from "./back-off.ts";
 import { containerEnvironment, expand, hostname } from "./environment.ts";
 import { type Probes, runHandler } from "./probes.ts";
-import { ownConditions, podStatus, rejectedStatus } from "./status.ts";
+import { podStatus, rejectedStatus } from "./status.ts";
+import { StatusReporter } from "./status-reporter.ts";
 import { resolveSubPath } from "./sub-path.ts";
 import type { Volumes } from "./volumes.ts";
 
@@ -81,7 +83,7 @@ export class PodWorker {
   readonly #told = new Set<string>();
   #places: ReadonlyMap<string, string> | undefined;
   #ended = false;
-  #reported: string | undefined;
+  readonly #statuses: StatusReporter;
   #done = false;
 
   constructor(uid: string, context: WorkerContext) {
@@ -89,6 +91,7 @@ export class PodWorker {
     this.#context = context;
     this.#crashes = new BackOff(context.clock, ...crashBackOff);
     this.#setUps = new BackOff(context.clock, ...setUpBackOff);
+    this.#statuses = new StatusReporter(context.client, context.log);
   }
 
   get pod(): Pod | undefined {
@@ -129,7 +132,7 @@ export class PodWorker {
       );
     else await this.#run(known);
     // Another agent has said all of a pod that has ended and left nothing here.
-    if (!isPodTerminal(known) || this.#reported !== undefined || this.#sandboxes().length > 0)
+    if (!isPodTerminal(known) || this.#statuses.begun || this.#sandboxes().length > 0)
       await this.#report(known);
     if (this.#ended && known.metadata.deletionTimestamp !== undefined) await this.#delete(known);
   }
@@ -402,7 +405,7 @@ export class PodWorker {
       await runtime.startContainer(container.id);
     } catch (error) {
       const reason = error instanceof RuntimeError ? error.reason : "CreateContainerError";
-      const message = (error as Error).message;
+      const message = shortened((error as Error).message);
       this.#waiting.set(spec.name, { reason, message });
       this.#event(pod, "Warning", "Failed", `Error: ${message}`);
       // What has begun and could not go on counts as an end, and is repeated as the policy says.
@@ -622,7 +625,7 @@ export class PodWorker {
   // --- Reporting ------------------------------------------------------------------------------------------------
 
   async #report(pod: Pod): Promise<void> {
-    const { probes, clock, nodeAddress, client } = this.#context;
+    const { probes, clock, nodeAddress } = this.#context;
     const [sandbox] = this.#sandboxes();
     const status =
       this.#rejected && this.#failure !== undefined
@@ -642,24 +645,7 @@ export class PodWorker {
               pod.metadata.deletionTimestamp !== undefined || this.#failure !== undefined || this.#ended,
             ended: this.#ended,
           });
-    const text = JSON.stringify(comparable(status));
-    this.#reported ??= JSON.stringify(comparable(pick(pod.status ?? {}, status)));
-    if (text === this.#reported) return;
-    const { namespace, name, uid } = pod.metadata;
-    try {
-      await client
-        .resource(Pod)
-        .patch(
-          { namespace, name },
-          "strategic",
-          { metadata: { uid }, status: patchOf(pod, status) },
-          { subresource: "status" },
-        );
-      this.#reported = text;
-    } catch (error) {
-      // Another pod has the name, or none: the informer will say so.
-      if (!StatusError.is(error, "NotFound") && !StatusError.is(error, "Conflict")) throw error;
-    }
+    await this.#statuses.report(pod, status);
   }
 
   #event(pod: Pod, type: "Normal" | "Warning", reason: string, message: string): void {
@@ -713,43 +699,4 @@ async function runHook(
   } catch (error) {
     return (error as Error).message;
   }
-}
-
-/** The parts of a status that the agent writes. */
-function pick(status: PodStatus, like: PodStatus): PodStatus {
-  return Object.fromEntries(Object.entries(status).filter(([key]) => Object.hasOwn(like, key))) as PodStatus;
-}
-
-/** In one order, whatever order the server keeps. */
-function comparable(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(comparable);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, one]) => [key, comparable(one)]),
-  );
-}
-
-/** What a strategic merge would otherwise leave of the old status is taken away by name. */
-function patchOf(pod: Pod, status: PodStatus): object {
-  const old = pod.status ?? {};
-  const { conditions = [] } = status;
-  const ipChanged = old.podIP !== undefined && old.podIP !== status.podIP;
-  return {
-    ...status,
-    ...(old.reason !== undefined && status.reason === undefined ? { reason: null } : {}),
-    ...(old.message !== undefined && status.message === undefined ? { message: null } : {}),
-    ...(ipChanged ? { podIPs: [{ $patch: "replace" }, ...(status.podIPs ?? [])] } : {}),
-    conditions: [
-      ...conditions.map((condition) => ({
-        ...condition,
-        reason: condition.reason ?? null,
-        message: condition.message ?? null,
-      })),
-      ...(old.conditions ?? [])
-        .filter(({ type }) => ownConditions.has(type) && !conditions.some((one) => one.type === type))
-        .map(({ type }) => ({ $patch: "delete", type })),
-    ],
-  };
 }

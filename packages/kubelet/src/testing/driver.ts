@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type RpcServer, service, unixServer } from "@dray/rpc";
 import { DRAPluginDefinition } from "@dray/rpc/dra/v1";
-import { RegistrationDefinition } from "@dray/rpc/pluginregistration/v1";
+import { type PluginInfo, RegistrationDefinition } from "@dray/rpc/pluginregistration/v1";
 
 /** A DRA driver as small as can be, on the real sockets, that writes down what it is asked. */
 export interface TestDriver {
@@ -13,12 +13,19 @@ export interface TestDriver {
   unprepareError: string;
   /** What the next prepare answers with. */
   device: string;
+  /** What the next prepare answers with instead, whatever it is. */
+  devices: readonly object[] | undefined;
   /** Held until it resolves. */
   gate: Promise<void>;
   close(): Promise<void>;
 }
 
-export async function testDriver(root: string, name: string, suffix = ""): Promise<TestDriver> {
+export async function testDriver(
+  root: string,
+  name: string,
+  suffix = "",
+  info: Partial<PluginInfo> = {},
+): Promise<TestDriver> {
   const cdi = join(root, "var/run/cdi");
   const spec = (uid: string): string => join(cdi, `test-gpu_${uid}.json`);
   const servers: RpcServer[] = [];
@@ -28,6 +35,7 @@ export async function testDriver(root: string, name: string, suffix = ""): Promi
     prepareError: "",
     unprepareError: "",
     device: "gpu-0",
+    devices: undefined,
     gate: Promise.resolve(),
     async close() {
       await Promise.all(servers.map((server) => server.close(0)));
@@ -57,7 +65,7 @@ export async function testDriver(root: string, name: string, suffix = ""): Promi
                 return [
                   claim.uid,
                   {
-                    devices: [
+                    devices: (driver.devices as never) ?? [
                       {
                         requestNames: ["gpu"],
                         poolName: "pool",
@@ -90,6 +98,7 @@ export async function testDriver(root: string, name: string, suffix = ""): Promi
           name,
           endpoint,
           supportedVersions: ["v1.DRAPlugin"],
+          ...info,
         }),
         async notifyRegistrationStatus(status) {
           driver.registered.push(status);

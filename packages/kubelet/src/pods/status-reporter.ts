@@ -1,0 +1,142 @@
+import { StatusError } from "@dray/api";
+import { type ContainerState, type ContainerStatus, Pod, type PodStatus } from "@dray/api/core/v1";
+import type { Client, Log } from "@dray/client";
+import { ownConditions } from "./status.ts";
+
+/** Writes the status of one pod whenever it differs from what was written last. */
+export class StatusReporter {
+  readonly #client: Client;
+  readonly #log: Log;
+  #reported: string | undefined;
+  /** What was last logged about a refusal. */
+  #refusal: string | undefined;
+
+  constructor(client: Client, log: Log) {
+    this.#client = client;
+    this.#log = log;
+  }
+
+  /** True once a status was made here, whether or not it had to be written. */
+  get begun(): boolean {
+    return this.#reported !== undefined;
+  }
+
+  /**
+   * Rejects if the API server cannot be reached or is in trouble. A status that it refuses for its size or content is
+   * written with less in it, and given up if that is refused, too: a pod must not stay because of a text.
+   */
+  async report(pod: Pod, status: PodStatus): Promise<void> {
+    const text = JSON.stringify(comparable(status));
+    this.#reported ??= JSON.stringify(comparable(pick(pod.status ?? {}, status)));
+    if (text === this.#reported) return;
+    for (const reduce of reductions) {
+      try {
+        await this.#write(pod, reduce(status));
+        this.#reported = text;
+        return;
+      } catch (error) {
+        // Another pod has the name, or none: the informer will say so.
+        if (StatusError.is(error, "NotFound") || StatusError.is(error, "Conflict")) return;
+        if (!StatusError.is(error, "RequestEntityTooLarge") && !StatusError.is(error, "Invalid")) throw error;
+        this.#refused(pod, error);
+      }
+    }
+  }
+
+  async #write(pod: Pod, status: PodStatus): Promise<void> {
+    const { namespace, name, uid } = pod.metadata;
+    await this.#client
+      .resource(Pod)
+      .patch(
+        { namespace, name },
+        "strategic",
+        { metadata: { uid }, status: patchOf(pod, status) },
+        { subresource: "status" },
+      );
+  }
+
+  #refused({ metadata: { namespace, name } }: Pod, error: StatusError): void {
+    const level = this.#refusal === error.message ? "debug" : "error";
+    this.#refusal = error.message;
+    this.#log[level](
+      { pod: `${namespace}/${name}`, err: error },
+      "the API server refuses the status of a pod: it is written with less in it",
+    );
+  }
+}
+
+/** What is tried, one after the other: all, all without texts, the phase with its conditions. */
+const reductions: readonly ((status: PodStatus) => PodStatus)[] = [
+  (status) => status,
+  withoutTexts,
+  (status) => {
+    const { containerStatuses: _, initContainerStatuses: __, ...rest } = withoutTexts(status);
+    return rest;
+  },
+];
+
+function withoutTexts(status: PodStatus): PodStatus {
+  const { message: _, containerStatuses, initContainerStatuses, ...rest } = status;
+  const reduce = (all: readonly ContainerStatus[]): ContainerStatus[] =>
+    all.map((one) => ({
+      ...one,
+      ...(one.state === undefined ? {} : { state: withoutText(one.state) }),
+      ...(one.lastState === undefined ? {} : { lastState: withoutText(one.lastState) }),
+    }));
+  return {
+    ...rest,
+    conditions: (status.conditions ?? []).map(({ message: _, ...condition }) => condition),
+    ...(containerStatuses === undefined ? {} : { containerStatuses: reduce(containerStatuses) }),
+    ...(initContainerStatuses === undefined ? {} : { initContainerStatuses: reduce(initContainerStatuses) }),
+  };
+}
+
+function withoutText(state: ContainerState): ContainerState {
+  const { waiting, terminated, ...rest } = state;
+  const bare = <T extends { readonly message?: string }>({ message: _, ...one }: T): Omit<T, "message"> =>
+    one;
+  return {
+    ...rest,
+    ...(waiting === undefined ? {} : { waiting: bare(waiting) }),
+    ...(terminated === undefined ? {} : { terminated: bare(terminated) }),
+  };
+}
+
+/** The parts of a status that the agent writes. */
+function pick(status: PodStatus, like: PodStatus): PodStatus {
+  return Object.fromEntries(Object.entries(status).filter(([key]) => Object.hasOwn(like, key))) as PodStatus;
+}
+
+/** In one order, whatever order the server keeps. */
+function comparable(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(comparable);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, one]) => [key, comparable(one)]),
+  );
+}
+
+/** What a strategic merge would otherwise leave of the old status is taken away by name. */
+function patchOf(pod: Pod, status: PodStatus): object {
+  const old = pod.status ?? {};
+  const { conditions = [] } = status;
+  const ipChanged = old.podIP !== undefined && old.podIP !== status.podIP;
+  return {
+    ...status,
+    ...(old.reason !== undefined && status.reason === undefined ? { reason: null } : {}),
+    ...(old.message !== undefined && status.message === undefined ? { message: null } : {}),
+    ...(ipChanged ? { podIPs: [{ $patch: "replace" }, ...(status.podIPs ?? [])] } : {}),
+    conditions: [
+      ...conditions.map((condition) => ({
+        ...condition,
+        reason: condition.reason ?? null,
+        message: condition.message ?? null,
+      })),
+      ...(old.conditions ?? [])
+        .filter(({ type }) => ownConditions.has(type) && !conditions.some((one) => one.type === type))
+        .map(({ type }) => ({ $patch: "delete", type })),
+    ],
+  };
+}
