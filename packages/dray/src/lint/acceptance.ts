@@ -126,6 +126,8 @@ function fromError(subject: Subject, error: StatusError | undefined, context: Li
       }),
     );
   }
+  // The release does not have the kind: that is reported where kinds are looked for.
+  if (error.code === 404) return [];
   if (error.reason !== "Forbidden") return [finding("invalid", subject, "", message)];
   // The same is reported of workloads, by those who look at pods.
   return /no PriorityClass with name/.test(message) ? [] : [finding("forbidden", subject, "", message)];

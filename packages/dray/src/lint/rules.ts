@@ -42,7 +42,7 @@ export const rules = {
   "missing-class": {
     severity: "error",
     about:
-      "A request names a DeviceClass that nobody defines: its pods wait. Looked for only where some class or a cluster is known.",
+      "A request names a DeviceClass that nobody defines: its pods wait. A warning where neither a class nor a cluster is known.",
   },
   "undeclared-claim": {
     severity: "error",

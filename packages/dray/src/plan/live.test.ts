@@ -225,6 +225,40 @@ test("rights that are missing are named; without those that it needs there is no
   );
 });
 
+test("lint asks a cluster what it has and what it serves, and leaves out what may not be read", async () => {
+  const file = join(folder, "lint.json");
+  const manifests = [
+    claim("big", { count: 3 }),
+    pod("names-there", usesTemplate("t")),
+    pod("names-nothing", usesTemplate("tt")),
+    { apiVersion: "example.com/v1", kind: "Widget", metadata: { name: "w" } },
+    // Served from 1.37 on; the server is 1.36.
+    { apiVersion: "resource.k8s.io/v1", kind: "DeviceTaintRule", metadata: { name: "r" } },
+  ];
+  writeFileSync(file, JSON.stringify({ apiVersion: "v1", kind: "List", items: manifests }));
+  const lintAs = async (user: string): Promise<Output & { readonly rules: readonly unknown[] }> => {
+    const output = await dray(["lint", file, "--kubeconfig", kubeconfig(user), "-o", "json"]);
+    const { findings } = JSON.parse(output.stdout) as { findings: { rule: string; item: number }[] };
+    return { ...output, rules: findings.map(({ rule, item }) => [item, rule]) };
+  };
+  const [reader, nobody] = await Promise.all([lintAs("reader"), lintAs("nobody")]);
+  assert.deepEqual([reader.code, reader.stderr], [1, ""]);
+  assert.deepEqual(reader.rules, [
+    [1, "count-too-high"],
+    [3, "missing-template"],
+    [4, "unserved-version"],
+    [5, "unserved-version"],
+  ]);
+  assert.deepEqual(nobody.rules, [
+    [4, "unserved-version"],
+    [5, "unserved-version"],
+  ]);
+  assert.match(
+    nobody.stderr,
+    /note: context default: no right to list deviceclasses.resource.k8s.io: what names them is not checked\n/,
+  );
+});
+
 test("a server that is not there, and a context that is not, are named", async () => {
   const file = join(folder, "gone");
   writeFileSync(
