@@ -44,7 +44,6 @@ const upstreamFaults: readonly RegExp[] = [
   /^strconv\.ParseUint: parsing .*: invalid syntax$/s,
   /^resourceVersion should not be set on objects to be created$/,
   /^etcdserver: request is too large$/,
-  /^invalid key: "/,
   // An object of a schema that only its definition knows, asked for as a list (k8s.io/apimachinery, unstructured).
   /^content is not a list$/,
   // Strategic merge patches that do not fit (k8s.io/apimachinery/pkg/util/strategicpatch).

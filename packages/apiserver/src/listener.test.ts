@@ -267,7 +267,7 @@ function owe(session: ClientHttp2Session, headers: Record<string, string>): Prom
 
 test("a body is not waited for from who may not send it, nor for ever", async () => {
   const { server } = await testServer({ serving });
-  const listener = await server.listen({ patience: 300 });
+  const listener = await server.listen({ timeouts: { progress: 300 } });
   const session = connect(listener.url, { ca: authority.certificate });
   assert.equal(await owe(session, {}), 403);
   assert.equal(await owe(session, { authorization: "Bearer x" }), 401);

@@ -9,23 +9,28 @@ import {
 } from "node:http2";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
-import type { Log } from "@dray/client";
+import type { Clock, Log } from "@dray/client";
+import { limitHandshakes } from "@dray/streams";
 import { credentialOf } from "./credential.ts";
 import { Http1Exchange, Http2Exchange } from "./exchange.ts";
 import { type Answering, Service } from "./serve.ts";
+import { defaultTimeouts, endWhenIdle, type Timeouts } from "./timeouts.ts";
 import { answerUnknownMethod } from "./unknown-method.ts";
 import { mayUpgrade, upgradeExchange } from "./upgrade/exchange.ts";
 
 /** Bytes of the headers of a request (http.DefaultMaxHeaderBytes of Go): a token or a selector may be long. */
 const headerLimit = 1 << 20;
 
+/** Milliseconds of silence after which the system asks whether the other side is still there. */
+const keepAliveDelay = 30_000;
+
 export interface ListenOptions {
   /** Loopback if absent. */
   readonly host?: string;
   /** Any free port if absent or 0. */
   readonly port?: number;
-  /** Milliseconds after which a client is cut off that takes nothing of its watch, or owes its body; a minute if absent. */
-  readonly patience?: number;
+  /** How long clients are waited for; upstream's times where absent. */
+  readonly timeouts?: Partial<Timeouts>;
 }
 
 export interface Tls {
@@ -47,8 +52,10 @@ export async function listen(
   answering: Answering,
   tls: Tls,
   options: ListenOptions,
+  clock: Clock,
   log: Log,
 ): Promise<Listener> {
+  const timeouts = { ...defaultTimeouts, ...options.timeouts };
   const server = createSecureServer({
     allowHTTP1: true,
     cert: tls.certificate,
@@ -60,6 +67,11 @@ export async function listen(
     minVersion: "TLSv1.2",
     settings: { maxConcurrentStreams: 1000, maxHeaderListSize: headerLimit },
     maxHeaderSize: headerLimit,
+    http1Options: {
+      headersTimeout: timeouts.header,
+      keepAliveTimeout: timeouts.idle,
+      connectionsCheckingInterval: Math.min(timeouts.header / 4, 5_000),
+    },
     // In MiB. With less, a few long lists on their way end all other streams of their connection.
     maxSessionMemory: 32,
     // As many as fit, for the least that one takes (RFC 9113, 6.5.2).
@@ -68,7 +80,7 @@ export async function listen(
   // Else Node leaves out the last of many headers, which may say in whose name the request is.
   (server as unknown as HttpServer).maxHeadersCount = 0;
   const sockets = trackSockets(server);
-  const service = new Service(answering, log, options.patience ?? 60_000);
+  const service = new Service(answering, clock, log, timeouts.progress);
   server.on("request", (request, response) =>
     service.serve(
       new Http1Exchange(request as unknown as IncomingMessage, response as unknown as ServerResponse),
@@ -96,6 +108,8 @@ export async function listen(
       service.serve(new Http2Exchange(stream, headers, raw));
     },
   );
+  limitHandshakes(server, clock, timeouts.header);
+  server.on("session", (session) => endWhenIdle(session, clock, timeouts.idle));
   server.on("sessionError", (error) => log.debug({ error }, "a connection has failed"));
   server.on("clientError", (error: Error, socket: TLSSocket) => {
     const answered = answerUnknownMethod(error, socket, (request) => {
@@ -130,6 +144,8 @@ function trackSockets(server: Http2SecureServer): Set<TLSSocket> {
   server.on("secureConnection", (socket: TLSSocket) => {
     sockets.add(socket);
     socket.setNoDelay(true);
+    // A client whose machine is gone says nothing of it.
+    socket.setKeepAlive(true, keepAliveDelay);
     socket.on("error", () => {});
     socket.once("close", () => sockets.delete(socket));
   });

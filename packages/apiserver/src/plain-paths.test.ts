@@ -35,7 +35,10 @@ test("a name that no key may have is refused before anything is looked for", asy
   assert.equal(await message(`${configMaps}/a%25b`), `Name parameter invalid: "a%b": may not contain '%'`);
   assert.equal(await message(`${configMaps}/..`), `Name parameter invalid: "..": may not be '..'`);
   assert.equal(await message(`${configMaps}/a%00b`), `configmaps "a\\x00b" not found`);
-  assert.equal(await message("/api/v1/namespaces/../pods"), `invalid key: "/pods/.."`);
+  for (const path of ["/api/v1/namespaces/../pods", "/api/v1/namespaces/../pods?watch=true"]) {
+    const { status, body } = await call("GET", path);
+    assert.deepEqual([status, body.reason, body.message], [400, "BadRequest", `invalid key: "/pods/.."`]);
+  }
   assert.equal((await call("GET", `${configMaps}/%ff`)).status, 404);
   await server.close();
 });

@@ -1,9 +1,10 @@
 import { promisify } from "node:util";
-import type { ApiRequest, ApiResponse, Log } from "@dray/client";
+import type { ApiRequest, ApiResponse, Clock, Log } from "@dray/client";
 import { encodeJSON } from "./codec.ts";
 import { credentialOf } from "./credential.ts";
 import type { AnswerHeaders, Exchange } from "./exchange.ts";
 import { statusObject } from "./response.ts";
+import { minRate } from "./timeouts.ts";
 
 /** Largest body of a request, in bytes. */
 export const bodyLimit = 3_145_728;
@@ -13,6 +14,9 @@ const unsentLimit = 256 * 2 ** 20;
 const trustedBody = 64 * 1024;
 /** Answers of more bytes than this are compressed for who accepts it (defaultGzipThresholdBytes of kube-apiserver). */
 const compressAbove = 128 * 1024;
+
+/** Smaller answers fit into the buffers of their connection; a timer for each would cost more than they do. */
+const timedAbove = 16 * 1024;
 
 /** What answers the requests. */
 export interface Answering {
@@ -28,14 +32,16 @@ const nothing = new Uint8Array();
 /** Answers the exchanges of one listener. */
 export class Service {
   readonly #answering: Answering;
+  readonly #clock: Clock;
   readonly #log: Log;
   /** Milliseconds after which a client is cut off that takes nothing of its watch, or owes its body. */
   readonly #patience: number;
   /** How many bytes all the clients have yet to take. */
   #unsent = 0;
 
-  constructor(answering: Answering, log: Log, patience: number) {
+  constructor(answering: Answering, clock: Clock, log: Log, patience: number) {
     this.#answering = answering;
+    this.#clock = clock;
     this.#log = log;
     this.#patience = patience;
   }
@@ -62,7 +68,7 @@ export class Service {
     let response = mayBeLarge(exchange) ? this.#answering.refusal(request) : undefined;
     if (response !== undefined) exchange.leaveBody();
     else {
-      const body = await readBody(exchange, this.#patience);
+      const body = await readBody(exchange, this.#clock, this.#patience);
       if (body === undefined) {
         exchange.leaveBody();
         fail(exchange, "RequestEntityTooLarge", 413, `Request entity too large: limit is ${bodyLimit}`);
@@ -91,7 +97,11 @@ export class Service {
       return;
     }
     this.#unsent += bytes.length;
+    const limit = this.#patience + (bytes.length / minRate) * 1000;
+    const cancel =
+      bytes.length > timedAbove ? this.#clock.after(limit, () => this.#cutOff(exchange)) : undefined;
     answer.once("close", () => {
+      cancel?.();
       this.#unsent -= bytes.length;
     });
     const encodings = large ? (exchange.headers["accept-encoding"] ?? "").split(",") : [];
@@ -114,7 +124,7 @@ export class Service {
 
   async #stream(
     exchange: Exchange,
-    { signal, url }: ApiRequest,
+    { signal }: ApiRequest,
     response: Extract<ApiResponse, { type: "watch" | "bytes" }>,
   ): Promise<void> {
     const { answer } = exchange;
@@ -124,12 +134,16 @@ export class Service {
     for await (const part of response.type === "watch" ? response.events : response.chunks) {
       if (signal.aborted) break;
       const chunk = part instanceof Uint8Array ? part : part.bytes();
-      if (answer.write(chunk) || (await drained(exchange, signal, limit))) continue;
-      this.#log.warn({ url }, "a client that takes nothing of its watch was cut off");
-      exchange.cutOff();
+      if (answer.write(chunk) || (await drained(exchange, signal, this.#clock, limit))) continue;
+      this.#cutOff(exchange);
       return;
     }
     exchange.end();
+  }
+
+  #cutOff(exchange: Exchange): void {
+    this.#log.warn({ url: exchange.url }, "a client that takes nothing of its answer was cut off");
+    exchange.cutOff();
   }
 }
 
@@ -166,16 +180,21 @@ class ExchangeRequest implements ApiRequest {
 }
 
 /** Resolves true when more can be written, or the client has gone; false if neither happens within the limit. */
-function drained({ answer }: Exchange, signal: AbortSignal, limit: number | undefined): Promise<boolean> {
+function drained(
+  { answer }: Exchange,
+  signal: AbortSignal,
+  clock: Clock,
+  limit: number | undefined,
+): Promise<boolean> {
   return new Promise((resolve) => {
     const end = (drained: boolean): void => {
-      clearTimeout(timer);
+      cancel?.();
       answer.off("drain", done);
       signal.removeEventListener("abort", done);
       resolve(drained);
     };
     const done = (): void => end(true);
-    const timer = limit === undefined ? undefined : setTimeout(() => end(false), limit);
+    const cancel = limit === undefined ? undefined : clock.after(limit, () => end(false));
     answer.once("drain", done);
     signal.addEventListener("abort", done, { once: true });
     if (signal.aborted) done();
@@ -190,6 +209,7 @@ function mayBeLarge({ body, headers }: Exchange): boolean {
 /** The whole body, or undefined if it is larger than the limit. Rejects if the client goes away or takes too long. */
 function readBody(
   exchange: Exchange,
+  clock: Clock,
   patience: number,
 ): Promise<Uint8Array | undefined> | Uint8Array | undefined {
   const { body, headers } = exchange;
@@ -198,22 +218,22 @@ function readBody(
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    const late = setTimeout(() => {
+    const stop = clock.after(patience, () => {
       reject(new Error("the client did not complete its request in time"));
       exchange.cutOff();
-    }, patience);
+    });
     body.on("data", (chunk: Buffer) => {
       size += chunk.length;
       if (size > bodyLimit) resolve(undefined);
       else chunks.push(chunk);
     });
     const gone = (): void => {
-      clearTimeout(late);
+      stop();
       reject(new Error("the client went away before its request was complete"));
     };
     body.once("close", gone);
     body.once("end", () => {
-      clearTimeout(late);
+      stop();
       body.off("close", gone);
       resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
     });

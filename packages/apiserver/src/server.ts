@@ -260,6 +260,7 @@ class Server implements ApiServer {
       { handle: (request) => this.handle(request), refusal: (head) => this.#refusal(head) },
       this.#options.serving,
       options,
+      this.#clock,
       this.#log,
     );
     this.#listeners.push(listener);

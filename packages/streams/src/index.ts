@@ -1,3 +1,4 @@
+export { limitHandshakes } from "./handshake-limit.ts";
 export { forwardedPorts, portForwardOverWebSocket } from "./portforward/over-websocket.ts";
 export { type ForwardedConnection, portForwardOverSpdy } from "./portforward/port-forward.ts";
 export { remoteCommandOverSpdy } from "./remotecommand/over-spdy.ts";

@@ -24,7 +24,7 @@ test("a hundred watchers that never read cost bounded memory, are cut off, and h
   let cut = 0;
   const log: Log = { ...silentLog, warn: (_, message) => void (/cut off/.test(message) && cut++) };
   const { server, call } = await testServer({ serving, log });
-  const listener = await server.listen({ patience: 5_000 });
+  const listener = await server.listen({ timeouts: { progress: 5_000 } });
   const url = `${listener.url}${maps}?watch=true`;
   const before = process.memoryUsage.rss();
 

@@ -2,7 +2,7 @@ import { pathSegment, quoted, StatusError } from "@dray/api";
 import type { ApiResponse } from "@dray/client";
 import type { ServedResource } from "../registry/kinds.ts";
 import { checkTypes } from "../request/accept.ts";
-import { methodNotAllowed, notServed, serverError } from "../response.ts";
+import { methodNotAllowed, notServed } from "../response.ts";
 import { componentStatuses } from "./component-status.ts";
 import type { Context } from "./context.ts";
 import { deleteCollection, deleteObject } from "./delete.ts";
@@ -54,7 +54,7 @@ export function route(context: Context): Promise<ApiResponse> {
 
 /**
  * Names that no key of the storage may have are refused before anything is looked for (as upstream's keys of objects
- * and those of etcd are made). Throws 400, and 500 for a namespace.
+ * and those of etcd are made). Throws 400.
  */
 function checkNames({ info, served, request }: Context): void {
   if (served.facts.createOnly) return;
@@ -68,7 +68,8 @@ function checkNames({ info, served, request }: Context): void {
   if (request.method !== "GET" || !inNamespace || (namespace !== "." && namespace !== "..")) return;
   const resource = served.facts.schemaless ? `${served.group}/${served.resource}` : served.resource;
   const key = ["", resource, namespace, ...(name === "" ? [] : [name])].join("/");
-  throw serverError(`invalid key: ${quoted(key)}`);
+  // Upstream has 500 here, for a mistake of the client.
+  throw StatusError.of("BadRequest", `invalid key: ${quoted(key)}`);
 }
 
 /** Connections answer with whatever is at their other end. */

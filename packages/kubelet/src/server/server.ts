@@ -5,12 +5,18 @@ import type { Duplex } from "node:stream";
 import { StatusError } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import type { Client, Clock, Log } from "@dray/client";
+import { limitHandshakes } from "@dray/streams";
 import type { RuntimeService } from "../runtime/service.ts";
 import { authenticate, authorize } from "./authentication.ts";
 import { containersOf, findPod } from "./containers.ts";
 import { containerLog, logQuery } from "./logs.ts";
 import { StreamingEndpoints } from "./streaming.ts";
 import { type Connection, refusalTo } from "./upgrade.ts";
+
+/** Milliseconds for a TLS handshake, and for the header of a request: as kube-apiserver; the real kubelet has hours. */
+const headerTimeout = 32_000;
+/** For the next request. Upstream: pkg/kubelet/server/server.go, ListenAndServeKubeletServer. */
+const idleTimeout = 90_000;
 
 /** With what the node serves HTTPS, all PEM. */
 export interface Serving {
@@ -28,6 +34,8 @@ export interface NodeServerOptions {
   readonly nodeName: string;
   readonly address: string;
   readonly serving: Serving;
+  /** Milliseconds; for tests. */
+  readonly timeouts?: { readonly header?: number; readonly idle?: number };
   pods(): readonly Pod[];
   /** Lines of the Prometheus text format. */
   metrics(): string;
@@ -56,14 +64,19 @@ export class NodeServer {
     this.#options = options;
     this.#streaming = new StreamingEndpoints(options);
     const { cert, key, clientCA } = options.serving;
+    const { header = headerTimeout, idle = idleTimeout } = options.timeouts ?? {};
     this.#server = createServer(
       {
         cert,
         key,
+        headersTimeout: header,
+        keepAliveTimeout: idle,
+        connectionsCheckingInterval: Math.min(header / 4, 5_000),
         ...(clientCA === undefined ? {} : { ca: clientCA, requestCert: true, rejectUnauthorized: false }),
       },
       (request, response) => void this.#answer({ request, response, connection: undefined }),
     );
+    limitHandshakes(this.#server, options.clock, header);
     this.#server.on("upgrade", (request: IncomingMessage, duplex: Duplex, head: Buffer) => {
       const socket = duplex as Socket;
       // Whoever uses it listens too; until then a client that fails is simply gone.
@@ -96,11 +109,11 @@ export class NodeServer {
   async #answer(exchange: Exchange): Promise<void> {
     const { request, response } = exchange;
     try {
-      const url = new URL(request.url ?? "/", "https://node");
+      const { url, path } = target(request);
       const { client, nodeName } = this.#options;
       const user = await authenticate(request, client);
       await authorize(user, request.method ?? "GET", url.pathname, nodeName, client);
-      await this.#route(exchange, url);
+      await this.#route(exchange, url, path);
     } catch (error) {
       this.#refuse(error, response);
     }
@@ -115,10 +128,10 @@ export class NodeServer {
       response.writeHead(code, { "content-type": "text/plain; charset=utf-8" }).end((error as Error).message);
   }
 
-  async #route(exchange: Exchange, url: URL): Promise<void> {
+  async #route(exchange: Exchange, url: URL, path: readonly string[]): Promise<void> {
     const { request, response } = exchange;
     const { method = "GET" } = request;
-    const [first = "", ...rest] = url.pathname.split("/").slice(1).map(decodeURIComponent);
+    const [first = "", ...rest] = path;
     const endpoint = endpoints.get(first);
     if (endpoint?.lengths.includes(rest.length)) {
       if (!endpoint.methods.includes(method)) throw notAllowed(method);
@@ -196,6 +209,16 @@ const endpoints: ReadonlyMap<string, Endpoint> = new Map(
     ] as const
   ).map((endpoint) => [endpoint.name, endpoint]),
 );
+
+/** What a request names: its URL, and the decoded parts of its path. Throws 400. */
+function target({ url: text = "/" }: IncomingMessage): { url: URL; path: string[] } {
+  try {
+    const url = new URL(text, "https://node");
+    return { url, path: url.pathname.split("/").slice(1).map(decodeURIComponent) };
+  } catch {
+    throw StatusError.of("BadRequest", `the path ${JSON.stringify(text)} is not a valid URL path`);
+  }
+}
 
 function notAllowed(method: string): StatusError {
   return StatusError.of("MethodNotAllowed", `${method} is not allowed here`);
