@@ -42,7 +42,28 @@ test("what is no address is refused", async () => {
     { commonName: "x", ipAddresses: ["host"], usages: ["server"] },
     now,
   );
-  await assert.rejects(issue, /"host" is no IP address/);
+  await assert.rejects(issue, /"host" is not an IP address: ParseAddr\("host"\): unable to parse IP/);
+});
+
+test("an IPv4 address has four bytes in a certificate, however it is written", async () => {
+  const authority = await createAuthority("one", now);
+  const issue = (...ipAddresses: string[]) =>
+    issueCertificate(authority, { commonName: "x", ipAddresses, usages: ["server"] }, now);
+  const certificate = new X509Certificate(
+    (await issue("::ffff:10.1.2.3", "::ffff:0a01:0204", "::", "::1.2.3.4", "2001:db8::")).certificate,
+  );
+  assert.equal(
+    certificate.subjectAltName,
+    [
+      "IP Address:10.1.2.3",
+      "IP Address:10.1.2.4",
+      "IP Address:0:0:0:0:0:0:0:0",
+      "IP Address:0:0:0:0:0:0:102:304",
+      "IP Address:2001:DB8:0:0:0:0:0:0",
+    ].join(", "),
+  );
+  assert.equal(certificate.checkIP("10.1.2.3"), "10.1.2.3");
+  await assert.rejects(issue("fe80::1%eth0"), /has a zone, which no certificate can name: leave out %eth0/);
 });
 
 test("the signing key is a P-256 key", async () => {

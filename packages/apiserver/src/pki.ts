@@ -3,6 +3,7 @@
  * service-account tokens. node:crypto makes the keys and signs; a certificate is a handful of DER values around
  * that, so that starting a cluster need not load a certificate library.
  */
+
 import {
   createHash,
   createPrivateKey,
@@ -13,7 +14,8 @@ import {
   sign,
   X509Certificate,
 } from "node:crypto";
-import { isIP } from "node:net";
+import { quoted } from "@dray/api";
+import { addressBytes, parseAddress } from "@dray/api/ip";
 import {
   bits,
   boolean,
@@ -75,7 +77,7 @@ export async function issueCertificate(
   const issuerKey = createPrivateKey(authority.key);
   const names = [
     ...(options.dnsNames ?? []).map((name) => tagged(0x82, Buffer.from(name, "ascii"))),
-    ...(options.ipAddresses ?? []).map((address) => tagged(0x87, addressBytes(address))),
+    ...(options.ipAddresses ?? []).map((address) => tagged(0x87, sanBytes(address))),
   ];
   const usages = options.usages.map((usage) => objectId(extendedUsages[usage]));
   return build(
@@ -145,26 +147,15 @@ function issuerName(certificate: string): Buffer {
   return fields[first + 4]!;
 }
 
-function addressBytes(address: string): Buffer {
-  switch (isIP(address)) {
-    case 4:
-      return Buffer.from(address.split(".").map(Number));
-    case 6: {
-      const [head, tail] = address.split("::") as [string, string?];
-      const groups = (part: string | undefined): number[] =>
-        part ? part.split(":").map((group) => Number.parseInt(group, 16)) : [];
-      const left = groups(head);
-      const right = groups(tail);
-      const middle = new Array<number>(8 - left.length - right.length).fill(0);
-      const bytes = Buffer.alloc(16);
-      [...left, ...middle, ...right].forEach((group, index) => {
-        bytes.writeUInt16BE(group, index * 2);
-      });
-      return bytes;
-    }
-    default:
-      throw new TypeError(`${JSON.stringify(address)} is no IP address`);
-  }
+/** Four bytes for an IPv4 address, however it is written, as Go's crypto/x509 has it. */
+function sanBytes(text: string): Uint8Array {
+  const address = parseAddress(text);
+  if (typeof address === "string") throw new TypeError(`${quoted(text)} is not an IP address: ${address}`);
+  if (address.zone !== "")
+    throw new TypeError(
+      `${quoted(text)} has a zone, which no certificate can name: leave out %${address.zone}`,
+    );
+  return addressBytes(address);
 }
 
 function build(

@@ -1,4 +1,4 @@
-import { parseAddress, parseNetwork } from "./library/addresses.ts";
+import { parseAddress, parseNetwork } from "@dray/api/ip";
 import { urlProblem } from "./library/url-parser.ts";
 
 /** An address of IPv4 or IPv6, without a zone. */

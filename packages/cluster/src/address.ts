@@ -1,5 +1,7 @@
 import { isIP } from "node:net";
 import { hostname, networkInterfaces } from "node:os";
+import { quoted } from "@dray/api";
+import { addressText, isLoopback as isLoopbackAddress, parseAddress, unmapped } from "@dray/api/ip";
 
 /** How clients reach a server that is bound to an address. */
 export interface ServerAddresses {
@@ -63,16 +65,12 @@ export function serverAddresses(options: AddressOptions): ServerAddresses {
   };
 }
 
-/** The form without zeros and, of an IPv4 address in IPv6's form (`::ffff:10.0.0.1`), that of IPv4, as Go reads it. */
-export function plainAddress(address: string): string {
-  const family = address.includes("%") ? 0 : isIP(address);
-  if (family === 0) throw new Error(`${JSON.stringify(address)} is not an IP address`);
-  if (family === 4) return address;
-  const text = new URL(`http://[${address}]`).hostname.slice(1, -1);
-  const [, high, low] = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(text) ?? [];
-  if (high === undefined || low === undefined) return text;
-  const number = Number.parseInt(high, 16) * 65_536 + Number.parseInt(low, 16);
-  return [24, 16, 8, 0].map((shift) => (number >>> shift) & 255).join(".");
+/** The canonical form, that of IPv4 for `::ffff:10.0.0.1`. Throws if the address is not valid. */
+export function plainAddress(text: string): string {
+  const address = parseAddress(text);
+  if (typeof address === "string" || address.zone !== "")
+    throw new Error(`${quoted(text)} is not an IP address`);
+  return addressText(unmapped(address));
 }
 
 /** An address as the host of a URL. */
@@ -80,8 +78,10 @@ export function urlHost(address: string): string {
   return address.includes(":") ? `[${address}]` : address;
 }
 
-export function isLoopback(address: string): boolean {
-  return address === "::1" || address.startsWith("127.");
+/** Whether only this machine reaches an address. */
+export function isLoopback(text: string): boolean {
+  const address = parseAddress(text);
+  return typeof address !== "string" && isLoopbackAddress(unmapped(address));
 }
 
 function machineAddresses(): string[] {

@@ -171,8 +171,12 @@ function setPodLevel(
 ): void {
   const own = amountsOf(spec.resources?.[side]);
   let effective = own;
-  if (useStatus !== undefined && usePodStatus && status?.resources) {
-    effective = isResizeInfeasible({ status }) ? new Map() : new Map(own);
+  const infeasible = isResizeInfeasible({ status });
+  // Until 1.36 limits that are not reported were those of the spec, feasible or not.
+  const unreported =
+    infeasible && side === "limits" && !status?.resources?.limits && !comparesTotals(useStatus ?? "1.37");
+  if (useStatus !== undefined && usePodStatus && status?.resources && !unreported) {
+    effective = infeasible ? new Map() : new Map(own);
     raiseTo(effective, amountsOf(status.resources[side]));
     if (side === "requests") raiseTo(effective, amountsOf(status.allocatedResources));
     if (!comparesTotals(useStatus))

@@ -1,64 +1,191 @@
-/** IP addresses and CIDRs as Kubernetes reads them: strict about form, and with one canonical text each. */
+/**
+ * IP addresses and CIDRs in fields of the API.
+ * Upstream: k8s.io/apimachinery/pkg/util/validation/ip.go.
+ */
+import type { KubernetesVersion } from "../features.ts";
+import {
+  type Address,
+  addressText,
+  containsAddress,
+  isMapped,
+  masked,
+  type Network,
+  networkText,
+  parseAddress,
+  parseNetwork,
+  parseSloppyAddress,
+  parseSloppyNetwork,
+  unmapped,
+} from "../ip.ts";
+import type { NameRule } from "../names.ts";
+import { quoted } from "../quoted.ts";
+import type { FieldErrors } from "./field.ts";
 
-function canonicalV4(text: string): string | undefined {
-  const parts = text.split(".");
-  if (parts.length !== 4 || !parts.every((part) => /^[0-9]{1,3}$/.test(part) && Number(part) < 256))
-    return undefined;
-  return parts.map(Number).join(".");
+const noAddress = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
+const noNetwork = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
+const noInterface = "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)";
+
+export type AddressFamily = "IPv4" | "IPv6";
+
+const familyOf = (address: Address): AddressFamily => (unmapped(address).bits === 32 ? "IPv4" : "IPv6");
+
+/** The family of an address as old fields read it; undefined for anything else. */
+export function addressFamily(text: string): AddressFamily | undefined {
+  const address = parseSloppyAddress(text);
+  return address && familyOf(address);
 }
 
-function groups(text: string): number[] | undefined {
-  if (text === "") return [];
-  const result: number[] = [];
-  const parts = text.split(":");
-  for (const [index, part] of parts.entries()) {
-    const v4 = index === parts.length - 1 && part.includes(".") ? canonicalV4(part) : undefined;
-    if (v4 !== undefined) {
-      const [a = 0, b = 0, c = 0, d = 0] = v4.split(".").map(Number);
-      result.push(a * 256 + b, c * 256 + d);
-    } else if (/^[0-9a-fA-F]{1,4}$/.test(part)) result.push(Number.parseInt(part, 16));
-    else return undefined;
+/** The same of a CIDR. */
+export function networkFamily(text: string): AddressFamily | undefined {
+  const network = parseSloppyNetwork(text);
+  return network && familyOf(masked(network).address);
+}
+
+/** What is wrong with an address beyond that it cannot be read at all. */
+function strictAddressProblem(text: string): string | undefined {
+  const address = parseAddress(text);
+  if (typeof address === "string") return "must not have leading 0s";
+  return isMapped(address) ? "must not be an IPv4-mapped IPv6 address" : undefined;
+}
+
+function strictNetworkProblem(text: string): string | undefined {
+  const network = parseNetwork(text);
+  if (typeof network === "string") return "must not have leading 0s in IP or prefix length";
+  if (isMapped(network.address)) return "must not have an IPv4-mapped IPv6 address";
+  return masked(network).address.value === network.address.value
+    ? undefined
+    : "must not have bits set beyond the prefix length";
+}
+
+/** An address in the one form that new fields have (IsValidIP). */
+export const addressRule: NameRule = (text) => {
+  const address = parseSloppyAddress(text);
+  if (address === undefined) return [noAddress];
+  const problem = strictAddressProblem(text);
+  if (problem !== undefined) return [problem];
+  const canonical = addressText(address);
+  return canonical === text ? [] : [`must be in canonical form (${quoted(canonical)})`];
+};
+
+/** A network in the one form that new fields have (IsValidCIDR). */
+export const networkRule: NameRule = (text) => {
+  const network = parseSloppyNetwork(text);
+  if (network === undefined) return [noNetwork];
+  const problem = strictNetworkProblem(text);
+  if (problem !== undefined) return [problem];
+  const canonical = networkText(network);
+  return canonical === text ? [] : [`must be in canonical form (${quoted(canonical)})`];
+};
+
+/** An address of an interface with the length of its network's prefix (IsValidInterfaceAddress). */
+export const interfaceAddressRule: NameRule = (text) => {
+  const network = parseSloppyNetwork(text);
+  if (network === undefined) return [noInterface];
+  const address = unmapped(network.address);
+  const prefix = address.bits === 32 && network.prefix > 32 ? network.prefix - 96 : network.prefix;
+  const canonical = networkText({ address, prefix });
+  return canonical === text ? [] : [`must be in canonical form (${quoted(canonical)})`];
+};
+
+/** How fields are checked that are older than the strict rules. */
+export interface LegacyOptions {
+  /** From 1.36 on new values are checked strictly (StrictIPCIDRValidation, KEP-4858). */
+  readonly version: KubernetesVersion;
+  /** Values of the old object: they may stay, whatever they are. */
+  readonly before?: readonly string[] | undefined;
+}
+
+/** Upstream: IsValidIPForLegacyField. Returns whether the value may stand. */
+export function checkLegacyAddress(
+  errors: FieldErrors,
+  path: string,
+  text: string,
+  { version, before = [] }: LegacyOptions,
+): boolean {
+  if (before.includes(text)) return true;
+  const problem =
+    parseSloppyAddress(text) === undefined
+      ? noAddress
+      : version >= "1.36"
+        ? strictAddressProblem(text)
+        : undefined;
+  if (problem !== undefined) errors.invalid(path, text, problem);
+  return problem === undefined;
+}
+
+/** Upstream: IsValidCIDRForLegacyField. Returns whether the value may stand. */
+export function checkLegacyNetwork(
+  errors: FieldErrors,
+  path: string,
+  text: string,
+  { version, before = [] }: LegacyOptions,
+): boolean {
+  if (before.includes(text)) return true;
+  const problem =
+    parseSloppyNetwork(text) === undefined
+      ? noNetwork
+      : version >= "1.36"
+        ? strictNetworkProblem(text)
+        : undefined;
+  if (problem !== undefined) errors.invalid(path, text, problem);
+  return problem === undefined;
+}
+
+/** A network with its first address, of IPv4 where it lies among the mapped ones. Upstream: Go's net.IPNet. */
+function plainNetwork(network: Network): Network {
+  const first = masked(network);
+  if (!isMapped(first.address)) return first;
+  return { address: unmapped(first.address), prefix: Math.max(0, first.prefix - 96) };
+}
+
+/** Whether the one network is part of the other, and smaller; undefined where one of them cannot be read. */
+export function isStrictlyWithin(inner: string, outer: string): boolean | undefined {
+  const [small, large] = [parseSloppyNetwork(inner), parseSloppyNetwork(outer)];
+  if (small === undefined || large === undefined) return undefined;
+  return large.prefix < small.prefix && containsAddress(plainNetwork(large), unmapped(masked(small).address));
+}
+
+/** Warnings about an address in an old field that is valid there (GetWarningsForIP). */
+export function addressWarnings(path: string, text: string): string[] {
+  const sloppy = parseSloppyAddress(text);
+  if (sloppy === undefined) return [];
+  const address = parseAddress(text);
+  if (typeof address === "string" || isMapped(address)) {
+    const plain = quoted(addressText(unmapped(sloppy)));
+    return [`${path}: non-standard IP address ${quoted(text)} is invalid: use ${plain}`];
   }
-  return result;
+  const canonical = addressText(address);
+  if (address.bits === 32 || canonical === text) return [];
+  return [
+    `${path}: IPv6 address ${quoted(text)} should be in RFC 5952 canonical format (${quoted(canonical)})`,
+  ];
 }
 
-function canonicalV6(text: string): string | undefined {
-  const halves = text.split("::");
-  if (halves.length > 2) return undefined;
-  const [left, right] = [groups(halves[0] ?? ""), groups(halves[1] ?? "")];
-  if (left === undefined || right === undefined) return undefined;
-  const missing = 8 - left.length - right.length;
-  if (halves.length === 2 ? missing < 1 : missing !== 0) return undefined;
-  const all = [...left, ...Array.from({ length: missing }, () => 0), ...right];
-  if (all.slice(0, 5).every((group) => group === 0) && all[5] === 0xffff) {
-    const [high = 0, low = 0] = all.slice(6);
-    return `::ffff:${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
+/** Warnings about a CIDR in an old field that is valid there (GetWarningsForCIDR). */
+export function networkWarnings(path: string, text: string): string[] {
+  const sloppy = parseSloppyNetwork(text);
+  if (sloppy === undefined) return [];
+  const warnings: string[] = [];
+  const first = masked(sloppy);
+  const shown = quoted(ipNetText(first));
+  if (first.address.value !== sloppy.address.value) {
+    const alone = `${addressText(unmapped(sloppy.address))}/${sloppy.address.bits}`;
+    const why = `is ambiguous in this context (should be ${shown} or ${quoted(alone)}?)`;
+    warnings.push(`${path}: CIDR value ${quoted(text)} ${why}`);
   }
-  // The longest run of zeros, at least two, becomes `::` (RFC 5952).
-  let start = -1;
-  let length = 1;
-  for (let at = 0; at < 8; at++) {
-    let run = 0;
-    while (at + run < 8 && all[at + run] === 0) run++;
-    if (run > length) [start, length] = [at, run];
-    at += run;
+  const network = parseNetwork(text);
+  if (typeof network === "string" || isMapped(network.address)) {
+    warnings.push(`${path}: non-standard CIDR value ${quoted(text)} is invalid: use ${shown}`);
+  } else if (warnings.length === 0 && network.address.bits === 128 && networkText(network) !== text) {
+    const canonical = quoted(networkText(network));
+    warnings.push(
+      `${path}: IPv6 CIDR value ${quoted(text)} should be in RFC 5952 canonical format (${canonical})`,
+    );
   }
-  const hex = all.map((group) => group.toString(16));
-  if (start < 0) return hex.join(":");
-  return `${hex.slice(0, start).join(":")}::${hex.slice(start + length).join(":")}`;
+  return warnings;
 }
 
-/** The canonical text of an address; undefined for anything else. */
-export function canonicalAddress(text: string): string | undefined {
-  return text.includes(":") ? canonicalV6(text) : canonicalV4(text);
-}
-
-/** The canonical text of an address with a prefix length, `10.9.8.7/24`; undefined for anything else. */
-export function canonicalInterfaceAddress(text: string): string | undefined {
-  const at = text.lastIndexOf("/");
-  if (at < 0) return undefined;
-  const address = canonicalAddress(text.slice(0, at));
-  const prefix = text.slice(at + 1);
-  if (address === undefined || !/^(0|[1-9][0-9]{0,2})$/.test(prefix)) return undefined;
-  return Number(prefix) <= (address.includes(":") ? 128 : 32) ? `${address}/${prefix}` : undefined;
+/** Upstream: Go's net.IPNet.String: of IPv4 where the first address is a mapped one. */
+function ipNetText(network: Network): string {
+  return networkText(plainNetwork(network));
 }

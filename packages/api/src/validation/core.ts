@@ -1,5 +1,6 @@
 /** Kinds of the core group beside pods, and leases and priority classes. */
 
+import type { KubernetesVersion } from "../features.ts";
 import type { Lease } from "../generated/coordination/v1.ts";
 import type { Namespace, Node, ServiceAccount } from "../generated/core/v1.ts";
 import type { PriorityClass } from "../generated/scheduling/v1.ts";
@@ -7,12 +8,11 @@ import { byteLength, dnsLabel, dnsSubdomain, type NameRule, qualifiedName } from
 import type { KubeObject } from "../object.ts";
 import { Quantity } from "../quantity.ts";
 import { quoted } from "../quoted.ts";
-import { canonicalInterfaceAddress } from "./address.ts";
+import { checkLegacyNetwork, networkFamily } from "./address.ts";
 import type { ValidationContext } from "./context.ts";
 import { asTyped, checkImmutable, type FieldErrors, goJson, seenBefore } from "./field.ts";
 import { internalForm } from "./internal.ts";
 import { checkFinalizerNames, checkLabels, checkMetadata, checkMetadataUpdate } from "./metadata.ts";
-import { checkNetwork } from "./networking/common.ts";
 import { checkQuantity } from "./pod/resources.ts";
 
 function checkObject(errors: FieldErrors, object: KubeObject, rule: NameRule, namespaced: boolean): void {
@@ -112,18 +112,18 @@ function checkNodeResources(errors: FieldErrors, { status }: Node): void {
 }
 
 /** Networks of a node's pods: one of each family. */
-function checkPodNetworks(errors: FieldErrors, { spec }: Node): void {
+function checkPodNetworks(errors: FieldErrors, { spec }: Node, version: KubernetesVersion): void {
   const networks = spec?.podCIDRs ?? [];
   networks.forEach((network, index) => {
-    checkNetwork(errors, `spec.podCIDRs[${index}]`, network);
+    checkLegacyNetwork(errors, `spec.podCIDRs[${index}]`, network, { version });
   });
   if (networks.length < 2) return;
-  const wrong = networks.findIndex((network) => canonicalInterfaceAddress(network) === undefined);
+  const wrong = networks.findIndex((network) => networkFamily(network) === undefined);
   if (wrong >= 0) {
     const why = `invalid CIDR[${wrong}]: <nil> (invalid CIDR address: ${networks[wrong]})`;
     errors.internal("spec.podCIDRs", `invalid PodCIDRs. failed to check with dual stack with error:${why}`);
   }
-  const families = new Set(networks.map((network) => network.includes(":")));
+  const families = new Set(networks.map(networkFamily));
   if (wrong >= 0 || networks.length > 2 || families.size < 2) {
     errors.invalid("spec.podCIDRs", networks, "may specify no more than one CIDR for each IP family");
   }
@@ -135,7 +135,7 @@ export const node = {
     checkTaints(errors, object, context.features.version);
     checkNodeResources(errors, object);
     checkDeclaredFeatures(errors, object);
-    checkPodNetworks(errors, object);
+    checkPodNetworks(errors, object, context.features.version);
   },
   update(errors: FieldErrors, object: Node, old: Node, context: ValidationContext): void {
     this.create(errors, object, context);

@@ -1,18 +1,23 @@
 import { quoted } from "@dray/api";
-import { declare, type FunctionDeclaration, form, method } from "../declarations.ts";
-import { boolType, type CelType, intType, stringType } from "../types.ts";
-import { CelError, LibraryValue, noSuchOverload, type Value } from "../values.ts";
 import {
   type Address,
   addressText,
   containsAddress,
+  isGlobalUnicast,
+  isLinkLocalMulticast,
+  isLinkLocalUnicast,
+  isLoopback,
   isMapped,
+  isUnspecified,
   masked,
   type Network,
   networkText,
   parseAddress,
   parseNetwork,
-} from "./addresses.ts";
+} from "@dray/api/ip";
+import { declare, type FunctionDeclaration, form, method } from "../declarations.ts";
+import { boolType, type CelType, intType, stringType } from "../types.ts";
+import { CelError, LibraryValue, noSuchOverload, type Value } from "../values.ts";
 
 const opaque = (name: string): CelType => ({ kind: "opaque", name, params: [] });
 export const ipType = opaque("net.IP");
@@ -93,21 +98,6 @@ function containsCidr(cidr: Value, other: Value): Value {
   const outer = network(cidr);
   return outer.prefix <= inner.network.prefix && containsAddress(outer, inner.network.address);
 }
-
-/** Bits of the address from one position on. */
-const leading = ({ bits, value }: Address, count: number): bigint => value >> BigInt(bits - count);
-const isUnspecified = ({ value }: Address): boolean => value === 0n;
-const isLoopback = (ip: Address): boolean => (ip.bits === 32 ? leading(ip, 8) === 127n : ip.value === 1n);
-const isLinkLocalUnicast = (ip: Address): boolean =>
-  ip.bits === 32 ? leading(ip, 16) === 0xa9fen : leading(ip, 10) === 0xfe80n >> 6n;
-const isLinkLocalMulticast = (ip: Address): boolean =>
-  ip.bits === 32 ? leading(ip, 24) === 0xe00000n : (leading(ip, 16) & 0xff0fn) === 0xff02n;
-const isMulticast = (ip: Address): boolean =>
-  ip.bits === 32 ? leading(ip, 4) === 0xen : leading(ip, 8) === 0xffn;
-const isBroadcast = (ip: Address): boolean => ip.bits === 32 && ip.value === 0xffffffffn;
-/** Everything that may stand for one host outside its own link; private ranges too. */
-const isGlobalUnicast = (ip: Address): boolean =>
-  ![isUnspecified, isBroadcast, isLoopback, isMulticast, isLinkLocalUnicast].some((test) => test(ip));
 
 const test = (name: string, id: string, holds: (ip: Address) => boolean): FunctionDeclaration =>
   declare(name, [method(id, [ipType], boolType, (a) => holds(address(a)))]);

@@ -1,5 +1,5 @@
 import { quotedBytes } from "@dray/api";
-import { parseAddress } from "./addresses.ts";
+import { parseAddress } from "@dray/api/ip";
 import { fromBytes, toBytes } from "./go-text.ts";
 
 /** A URL in its parts, as Go's net/url tells them apart. All texts are bytes (see go-text). */

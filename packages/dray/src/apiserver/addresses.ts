@@ -1,4 +1,4 @@
-import { isIP } from "node:net";
+import { isMapped, parseNetwork } from "@dray/api/ip";
 import { UsageError } from "../failure.ts";
 
 /** The CIDRs of --service-cluster-ip-range: one, or two of different families. Throws a UsageError. */
@@ -9,16 +9,16 @@ export function rangesOf(text: string | undefined): readonly string[] | undefine
     throw new UsageError(`--service-cluster-ip-range ${text}: ${why}`);
   };
   const families = ranges.map((cidr) => {
-    const [address = "", prefix = "", ...rest] = cidr.split("/");
-    const family = address.includes("%") ? 0 : isIP(address);
-    const bits = family === 4 ? 32 : 128;
-    if (family === 0 || rest.length > 0 || !/^(0|[1-9]\d{0,2})$/.test(prefix) || Number(prefix) > bits)
+    const network = parseNetwork(cidr);
+    if (typeof network === "string" || isMapped(network.address))
       return refuse(`${JSON.stringify(cidr)} must be a CIDR, such as 10.0.0.0/24`);
+    const { prefix } = network;
+    const { bits } = network.address;
     // Upstream's limits: at least 8 addresses, and no more than it can count.
-    if (bits - Number(prefix) < 3) return refuse("must be a range of at least 8 IP addresses");
-    if (family === 4 ? Number(prefix) < 12 : Number(prefix) < 64)
-      return refuse(`must have a prefix length of ${family === 4 ? 12 : 64} or more`);
-    return family;
+    if (bits - prefix < 3) return refuse("must be a range of at least 8 IP addresses");
+    const least = bits === 32 ? 12 : 64;
+    if (prefix < least) return refuse(`must have a prefix length of ${least} or more`);
+    return bits;
   });
   if (ranges.length > 2) refuse("must not be more than two ranges");
   if (new Set(families).size < families.length) refuse("two ranges must be of different families");

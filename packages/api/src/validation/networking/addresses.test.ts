@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { featuresOf, parseKubernetesVersion } from "../../index.ts";
 import type { KubeObject } from "../../object.ts";
-import { validateCreate, validateUpdate } from "../index.ts";
+import { validateCreate, validateUpdate, warningsFor } from "../index.ts";
 
 const context = { features: featuresOf(parseKubernetesVersion("1.36")) } as Parameters<
   typeof validateCreate
@@ -67,4 +67,59 @@ test("the parent of an IPAddress stays the same", () => {
   );
   assert.equal(error?.value, '{"Group":"","Resource":"services","Namespace":"","Name":"b"}');
   assert.deepEqual(details("IPAddress", "192.0.2.1", {}), [""]);
+});
+
+function policyOf(...cidrs: string[]): KubeObject {
+  const made = object("NetworkPolicy", "p", {
+    podSelector: {},
+    ingress: [{ from: cidrs.map((cidr) => ({ ipBlock: { cidr } })) }],
+  });
+  return { ...made, metadata: { ...made.metadata, namespace: "default" } };
+}
+
+test("old fields take only plain forms from 1.36 on, and what was stored before", () => {
+  const kind = { group, kind: "NetworkPolicy" };
+  const at = (version: string): typeof context => ({
+    ...context,
+    features: featuresOf(parseKubernetesVersion(version)),
+  });
+  const made = (version: string, cidr: string): string[] =>
+    validateCreate(kind, policyOf(cidr), at(version)).map(({ detail }) => detail);
+  assert.deepEqual(made("1.35", "010.0.0.1/08"), []);
+  assert.deepEqual(made("1.36", "010.0.0.1/08"), ["must not have leading 0s in IP or prefix length"]);
+  assert.deepEqual(made("1.37", "10.0.0.1/8"), ["must not have bits set beyond the prefix length"]);
+  assert.deepEqual(made("1.37", "2001:DB8::/32"), []);
+  const updated = (now: string, before: string): string[] =>
+    validateUpdate(kind, policyOf(now), policyOf(before), at("1.37")).map(({ detail }) => detail);
+  assert.deepEqual(updated("10.0.0.1/8", "10.0.0.1/8"), []);
+  assert.deepEqual(updated("10.0.0.2/8", "10.0.0.1/8"), ["must not have bits set beyond the prefix length"]);
+});
+
+test("forms that programs read differently are warned of", () => {
+  const warned = (kind: string, spec: object, more: object = {}): string[] =>
+    warningsFor(
+      { group: kind === "NetworkPolicy" ? group : "", kind },
+      { ...object(kind, "a", spec), ...more },
+      undefined,
+      "",
+    );
+  assert.deepEqual(warned("Service", { clusterIP: "fd00:0::1", clusterIPs: ["fd00:0::1"] }), [
+    'spec.clusterIPs[0]: IPv6 address "fd00:0::1" should be in RFC 5952 canonical format ("fd00::1")',
+  ]);
+  assert.deepEqual(warned("Pod", { containers: [], hostAliases: [{ ip: "::ffff:10.1.2.3" }] }), [
+    'spec.hostAliases[0].ip: non-standard IP address "::ffff:10.1.2.3" is invalid: use "10.1.2.3"',
+  ]);
+  assert.deepEqual(warned("Node", { podCIDRs: ["10.0.0.1/24"] }), [
+    'spec.podCIDRs[0]: CIDR value "10.0.0.1/24" is ambiguous in this context (should be "10.0.0.0/24" or "10.0.0.1/32"?)',
+  ]);
+  const status = { podIPs: [{ ip: "010.0.0.1" }] };
+  assert.deepEqual(
+    warningsFor(
+      { group: "", kind: "Pod" },
+      { ...object("Pod", "a", {}), status } as KubeObject,
+      undefined,
+      "status",
+    ),
+    ['status.podIPs[0].ip: non-standard IP address "010.0.0.1" is invalid: use "10.0.0.1"'],
+  );
 });

@@ -1,11 +1,12 @@
 /** EndpointSlice and Endpoints. */
+import type { KubernetesVersion } from "../../features.ts";
 import type { EndpointAddress, Endpoints } from "../../generated/core/v1.ts";
 import type { Endpoint, EndpointPort, EndpointSlice } from "../../generated/discovery/v1.ts";
 import { dnsLabel, dnsSubdomain, isLabelValue, qualifiedName } from "../../names.ts";
-import { canonicalAddress } from "../address.ts";
+import { type AddressFamily, addressFamily, addressRule, checkLegacyAddress } from "../address.ts";
+import type { ValidationContext } from "../context.ts";
 import { asTyped, checkImmutable, FieldErrors, sameValue, seenBefore } from "../field.ts";
 import { checkLabels } from "../metadata.ts";
-import { checkAddress } from "../pod/dns.ts";
 import { checkPort } from "../pod/probes.ts";
 import { checkObject, checkObjectUpdate } from "../workloads/common.ts";
 import { checkEndpointAddress } from "./common.ts";
@@ -14,13 +15,19 @@ const limits = { endpoints: 1000, addresses: 100, ports: 20_000, hints: 8, topol
 const protocols = ["SCTP", "TCP", "UDP"];
 const types = ["FQDN", "IPv4", "IPv6"];
 
-function checkIp(errors: FieldErrors, path: string, list: string, address: string, six: boolean): void {
+function checkIp(
+  errors: FieldErrors,
+  path: string,
+  list: string,
+  address: string,
+  family: AddressFamily,
+  version: KubernetesVersion,
+): void {
   const before = errors.list.length;
-  checkAddress(errors, path, address);
+  if (family === "IPv4") checkLegacyAddress(errors, path, address, { version });
+  else errors.check(addressRule, path, address);
   if (errors.list.length > before) return;
-  if (canonicalAddress(address)?.includes(":") !== six) {
-    errors.invalid(list, address, `must be an ${six ? "IPv6" : "IPv4"} address`);
-  }
+  if (addressFamily(address) !== family) errors.invalid(list, address, `must be an ${family} address`);
   checkEndpointAddress(errors, path, address);
 }
 
@@ -63,7 +70,13 @@ function checkHints(errors: FieldErrors, path: string, { hints }: Endpoint): voi
   }
 }
 
-function checkEndpoint(errors: FieldErrors, path: string, endpoint: Endpoint, type: string): void {
+function checkEndpoint(
+  errors: FieldErrors,
+  path: string,
+  endpoint: Endpoint,
+  type: string,
+  version: KubernetesVersion,
+): void {
   const addresses = endpoint.addresses ?? [];
   const list = `${path}.addresses`;
   if (addresses.length === 0) errors.required(list, "must contain at least 1 address");
@@ -71,7 +84,7 @@ function checkEndpoint(errors: FieldErrors, path: string, endpoint: Endpoint, ty
   addresses.forEach((address, index) => {
     const at = `${list}[${index}]`;
     if (type === "FQDN") checkName(errors, at, address);
-    else if (type === "IPv4" || type === "IPv6") checkIp(errors, at, list, address, type === "IPv6");
+    else if (type === "IPv4" || type === "IPv6") checkIp(errors, at, list, address, type, version);
   });
   const { nodeName, hostname, deprecatedTopology } = endpoint;
   if (nodeName !== undefined && nodeName !== null) errors.check(dnsSubdomain, `${path}.nodeName`, nodeName);
@@ -99,7 +112,12 @@ function checkPorts(errors: FieldErrors, ports: readonly EndpointPort[]): void {
   });
 }
 
-function checkSlice(errors: FieldErrors, slice: EndpointSlice, old?: EndpointSlice): void {
+function checkSlice(
+  errors: FieldErrors,
+  slice: EndpointSlice,
+  { features: { version } }: ValidationContext,
+  old?: EndpointSlice,
+): void {
   checkObject(errors, slice);
   const type = slice.addressType ?? "";
   if (type === "") errors.required("addressType");
@@ -111,30 +129,36 @@ function checkSlice(errors: FieldErrors, slice: EndpointSlice, old?: EndpointSli
     errors.tooMany("endpoints", endpoints.length, limits.endpoints);
   } else {
     endpoints.forEach((endpoint, index) => {
-      checkEndpoint(errors, `endpoints[${index}]`, endpoint, type);
+      checkEndpoint(errors, `endpoints[${index}]`, endpoint, type, version);
     });
   }
   checkPorts(errors, slice.ports ?? []);
 }
 
 export const endpointSlice = {
-  create: (errors: FieldErrors, slice: EndpointSlice): void => checkSlice(errors, slice),
-  update(errors: FieldErrors, slice: EndpointSlice, old: EndpointSlice): void {
-    checkSlice(errors, slice, old);
+  create: (errors: FieldErrors, slice: EndpointSlice, context: ValidationContext): void =>
+    checkSlice(errors, slice, context),
+  update(errors: FieldErrors, slice: EndpointSlice, old: EndpointSlice, context: ValidationContext): void {
+    checkSlice(errors, slice, context, old);
     const type = slice.addressType ?? "";
     checkImmutable(errors, "addressType", type, old.addressType, () => asTyped(type));
   },
 };
 
-function checkOldAddress(errors: FieldErrors, path: string, address: EndpointAddress): void {
-  checkAddress(errors, `${path}.ip`, address.ip ?? "");
+function checkOldAddress(
+  errors: FieldErrors,
+  path: string,
+  address: EndpointAddress,
+  version: KubernetesVersion,
+): void {
+  checkLegacyAddress(errors, `${path}.ip`, address.ip ?? "", { version });
   if (address.hostname) errors.check(dnsLabel, `${path}.hostname`, address.hostname);
   const { nodeName } = address;
   if (nodeName !== undefined && nodeName !== null) errors.check(dnsSubdomain, `${path}.nodeName`, nodeName);
   checkEndpointAddress(errors, `${path}.ip`, address.ip ?? "");
 }
 
-function checkSubsets(errors: FieldErrors, { subsets }: Endpoints): void {
+function checkSubsets(errors: FieldErrors, { subsets }: Endpoints, version: KubernetesVersion): void {
   (subsets ?? []).forEach((subset, index) => {
     const at = `subsets[${index}]`;
     const { addresses = [], notReadyAddresses = [], ports = [] } = subset;
@@ -142,10 +166,10 @@ function checkSubsets(errors: FieldErrors, { subsets }: Endpoints): void {
       errors.required(at, "must specify `addresses` or `notReadyAddresses`");
     }
     addresses.forEach((address, place) => {
-      checkOldAddress(errors, `${at}.addresses[${place}]`, address);
+      checkOldAddress(errors, `${at}.addresses[${place}]`, address, version);
     });
     notReadyAddresses.forEach((address, place) => {
-      checkOldAddress(errors, `${at}.notReadyAddresses[${place}]`, address);
+      checkOldAddress(errors, `${at}.notReadyAddresses[${place}]`, address, version);
     });
     ports.forEach(({ name, port, protocol, appProtocol }, place) => {
       const path = `${at}.ports[${place}]`;
@@ -160,15 +184,15 @@ function checkSubsets(errors: FieldErrors, { subsets }: Endpoints): void {
 }
 
 export const endpoints = {
-  create(errors: FieldErrors, object: Endpoints): void {
+  create(errors: FieldErrors, object: Endpoints, { features }: ValidationContext): void {
     checkObject(errors, object);
-    checkSubsets(errors, object);
+    checkSubsets(errors, object, features.version);
   },
-  update(errors: FieldErrors, object: Endpoints, old: Endpoints): void {
+  update(errors: FieldErrors, object: Endpoints, old: Endpoints, { features }: ValidationContext): void {
     checkObjectUpdate(errors, object, old);
     checkObject(errors, object);
     const own = new FieldErrors();
-    checkSubsets(own, object);
+    checkSubsets(own, object, features.version);
     if (!sameValue(object.subsets, old.subsets)) errors.list.push(...own.list);
   },
 };

@@ -7,12 +7,11 @@ import type {
   IngressRule,
 } from "../../generated/networking/v1.ts";
 import { byteLength, dnsLabel, dnsSubdomain, isPortName, type NameRule } from "../../names.ts";
-import { canonicalAddress } from "../address.ts";
+import { addressFamily, checkLegacyAddress } from "../address.ts";
 import type { ValidationContext } from "../context.ts";
 import { checkImmutable, type FieldErrors, printedList } from "../field.ts";
 import { internalForm } from "../internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../metadata.ts";
-import { checkAddress } from "../pod/dns.ts";
 import { checkPort } from "../pod/probes.ts";
 import { checkDomainPath } from "../resource/names.ts";
 import { checkObject, checkObjectUpdate } from "../workloads/common.ts";
@@ -86,7 +85,7 @@ function checkRule(
   context: ValidationContext,
 ): void {
   if (host) {
-    if (canonicalAddress(host) !== undefined)
+    if (addressFamily(host) !== undefined)
       errors.invalid(`${at}.host`, host, "must be a DNS name, not an IP address");
     errors.check(hostRule(host), `${at}.host`, host);
   }
@@ -140,11 +139,13 @@ export const ingress = {
     checkObject(errors, object);
     checkSpec(errors, object, context);
   },
-  status(errors: FieldErrors, object: Ingress, old: Ingress): void {
+  status(errors: FieldErrors, object: Ingress, old: Ingress, { features }: ValidationContext): void {
     checkObjectUpdate(errors, object, old);
+    const before = (old.status?.loadBalancer?.ingress ?? []).map(({ ip = "" }) => ip);
+    const options = { version: features.version, before };
     (object.status?.loadBalancer?.ingress ?? []).forEach(({ ip, hostname }, index) => {
       const at = `status.loadBalancer.ingress[${index}]`;
-      if (ip) checkAddress(errors, `${at}.ip`, ip);
+      if (ip) checkLegacyAddress(errors, `${at}.ip`, ip, options);
       checkHost(errors, `${at}.hostname`, hostname);
     });
   },

@@ -1,4 +1,5 @@
 /** NetworkPolicy. */
+
 import type {
   IPBlock,
   NetworkPolicy,
@@ -6,11 +7,12 @@ import type {
   NetworkPolicyPort,
 } from "../../generated/networking/v1.ts";
 import { dnsSubdomain, isPortName } from "../../names.ts";
+import { checkLegacyNetwork, isStrictlyWithin, type LegacyOptions, networkFamily } from "../address.ts";
+import type { ValidationContext } from "../context.ts";
 import type { FieldErrors } from "../field.ts";
 import { checkLabelSelector } from "../nodeselector.ts";
 import { checkPort } from "../pod/probes.ts";
 import { checkObject, checkObjectUpdate } from "../workloads/common.ts";
-import { checkNetwork, isStrictlyWithin } from "./common.ts";
 
 function checkPolicyPort(
   errors: FieldErrors,
@@ -34,32 +36,48 @@ function checkPolicyPort(
     errors.invalid(`${path}.endPort`, endPort, "may not be specified when `port` is not specified");
 }
 
-function checkBlock(errors: FieldErrors, path: string, { cidr, except }: IPBlock): void {
+function checkBlock(
+  errors: FieldErrors,
+  path: string,
+  { cidr, except }: IPBlock,
+  options: LegacyOptions,
+): void {
   if (!cidr) {
     errors.required(`${path}.cidr`);
     return;
   }
-  if (!checkNetwork(errors, `${path}.cidr`, cidr)) return;
+  checkLegacyNetwork(errors, `${path}.cidr`, cidr, options);
+  if (networkFamily(cidr) === undefined) return;
   (except ?? []).forEach((part, index) => {
     const at = `${path}.except[${index}]`;
-    if (checkNetwork(errors, at, part) && !isStrictlyWithin(part, cidr)) {
+    checkLegacyNetwork(errors, at, part, options);
+    if (isStrictlyWithin(part, cidr) === false) {
       errors.invalid(at, part, "must be a strict subset of `cidr`");
     }
   });
 }
 
-function checkPeer(errors: FieldErrors, path: string, peer: NetworkPolicyPeer): void {
+function checkPeer(errors: FieldErrors, path: string, peer: NetworkPolicyPeer, options: LegacyOptions): void {
   const { podSelector, namespaceSelector, ipBlock } = peer;
   checkLabelSelector(errors, `${path}.podSelector`, podSelector);
   checkLabelSelector(errors, `${path}.namespaceSelector`, namespaceSelector);
-  if (ipBlock) checkBlock(errors, `${path}.ipBlock`, ipBlock);
+  if (ipBlock) checkBlock(errors, `${path}.ipBlock`, ipBlock, options);
   if (!podSelector && !namespaceSelector && !ipBlock) errors.required(path, "must specify a peer");
   else if (ipBlock && (podSelector || namespaceSelector)) {
     errors.forbidden(path, "may not specify both ipBlock and another peer");
   }
 }
 
-function checkSpec(errors: FieldErrors, { spec }: NetworkPolicy): void {
+/** All networks that a policy names. */
+function networksOf({ spec }: NetworkPolicy): string[] {
+  const peers = [
+    ...(spec?.ingress ?? []).flatMap(({ from }) => from ?? []),
+    ...(spec?.egress ?? []).flatMap(({ to }) => to ?? []),
+  ];
+  return peers.flatMap(({ ipBlock }) => (ipBlock ? [ipBlock.cidr ?? "", ...(ipBlock.except ?? [])] : []));
+}
+
+function checkSpec(errors: FieldErrors, { spec }: NetworkPolicy, options: LegacyOptions): void {
   checkLabelSelector(errors, "spec.podSelector", spec?.podSelector);
   const rules = (
     path: string,
@@ -71,7 +89,7 @@ function checkSpec(errors: FieldErrors, { spec }: NetworkPolicy): void {
       checkPolicyPort(errors, `${path}.ports[${index}]`, port);
     });
     peers.forEach((peer, index) => {
-      checkPeer(errors, `${path}.${name}[${index}]`, peer);
+      checkPeer(errors, `${path}.${name}[${index}]`, peer, options);
     });
   };
   (spec?.ingress ?? []).forEach(({ ports, from }, index) => {
@@ -90,12 +108,17 @@ function checkSpec(errors: FieldErrors, { spec }: NetworkPolicy): void {
 }
 
 export const networkPolicy = {
-  create(errors: FieldErrors, policy: NetworkPolicy): void {
+  create(errors: FieldErrors, policy: NetworkPolicy, { features: { version } }: ValidationContext): void {
     checkObject(errors, policy, dnsSubdomain);
-    checkSpec(errors, policy);
+    checkSpec(errors, policy, { version });
   },
-  update(errors: FieldErrors, policy: NetworkPolicy, old: NetworkPolicy): void {
+  update(
+    errors: FieldErrors,
+    policy: NetworkPolicy,
+    old: NetworkPolicy,
+    { features: { version } }: ValidationContext,
+  ): void {
     checkObjectUpdate(errors, policy, old);
-    checkSpec(errors, policy);
+    checkSpec(errors, policy, { version, before: networksOf(old) });
   },
 };

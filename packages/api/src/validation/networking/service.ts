@@ -1,15 +1,15 @@
 /** Service. */
+import type { KubernetesVersion } from "../../features.ts";
 import type { Service, ServicePort, ServiceSpec } from "../../generated/core/v1.ts";
 import { dnsLabel, dnsSubdomain, qualifiedName } from "../../names.ts";
-import { canonicalAddress } from "../address.ts";
+import { addressFamily, checkLegacyAddress, checkLegacyNetwork, type LegacyOptions } from "../address.ts";
 import type { ValidationContext } from "../context.ts";
 import { FieldErrors, seenBefore } from "../field.ts";
 import { internalForm } from "../internal.ts";
 import { checkLabels } from "../metadata.ts";
-import { checkAddress } from "../pod/dns.ts";
 import { checkPort, checkPortReference } from "../pod/probes.ts";
 import { checkObject, checkObjectUpdate } from "../workloads/common.ts";
-import { checkEndpointAddress, checkHost, checkNetwork, serviceNameRule } from "./common.ts";
+import { checkEndpointAddress, checkHost, serviceNameRule } from "./common.ts";
 
 const emptySpec: ServiceSpec = {};
 const isSet = <T>(value: T | undefined | null): value is T => value !== undefined && value !== null;
@@ -17,7 +17,7 @@ const isHeadless = ({ clusterIPs }: ServiceSpec): boolean =>
   clusterIPs?.length === 1 && clusterIPs[0] === "None";
 const forBalancers = "may only be used when `type` is 'LoadBalancer'";
 
-function checkClusterAddresses(errors: FieldErrors, spec: ServiceSpec): void {
+function checkClusterAddresses(errors: FieldErrors, spec: ServiceSpec, options: LegacyOptions): void {
   const path = "spec.clusterIPs";
   const addresses = spec.clusterIPs ?? [];
   let sound = true;
@@ -28,27 +28,25 @@ function checkClusterAddresses(errors: FieldErrors, spec: ServiceSpec): void {
       errors.invalid(path, addresses, "'None' must be the first and only value");
       return;
     }
-    const before = errors.list.length;
-    checkAddress(errors, `${path}[${index}]`, address);
-    sound &&= errors.list.length === before;
+    if (!checkLegacyAddress(errors, `${path}[${index}]`, address, options)) sound = false;
   });
   if (addresses.length > 2) errors.invalid(path, addresses, "may only hold up to 2 values");
   if (!sound) return;
-  const six = addresses.map((address) => address.includes(":"));
-  if (addresses.length > 1 && new Set(six).size < 2) {
+  const kinds = addresses.map(addressFamily);
+  if (addresses.length > 1 && new Set(kinds).size < 2) {
     errors.invalid(path, addresses, "may specify no more than one IP for each IP family");
   }
   if (isHeadless(spec)) return;
   (spec.ipFamilies ?? []).forEach((family, index) => {
     const address = addresses[index];
-    if (address === undefined || (family === "IPv6") === six[index]) return;
+    if (address === undefined || (family === "IPv6") === (kinds[index] === "IPv6")) return;
     const detail = `expected an ${family} value as indicated by \`ipFamilies[${index}]\``;
     errors.invalid(`${path}[${index}]`, address, detail);
   });
 }
 
 /** Addresses and families: what is wrong with these is told before all else. */
-function checkFamilies(errors: FieldErrors, spec: ServiceSpec): void {
+function checkFamilies(errors: FieldErrors, spec: ServiceSpec, options: LegacyOptions): void {
   if (spec.type === "ExternalName") return;
   const addresses = spec.clusterIPs ?? [];
   if (spec.clusterIP) {
@@ -70,7 +68,7 @@ function checkFamilies(errors: FieldErrors, spec: ServiceSpec): void {
   const policy = spec.ipFamilyPolicy;
   if (isSet(policy) && !policies.includes(policy))
     errors.notSupported("spec.ipFamilyPolicy", policy, policies);
-  checkClusterAddresses(errors, spec);
+  checkClusterAddresses(errors, spec, options);
 }
 
 function checkType(errors: FieldErrors, spec: ServiceSpec): void {
@@ -142,7 +140,13 @@ function checkAffinity(errors: FieldErrors, spec: ServiceSpec): void {
   }
 }
 
-function checkBalancing(errors: FieldErrors, { metadata }: Service, spec: ServiceSpec): void {
+function checkBalancing(
+  errors: FieldErrors,
+  { metadata }: Service,
+  spec: ServiceSpec,
+  version: KubernetesVersion,
+  old: Service | undefined,
+): void {
   const balanced = spec.type === "LoadBalancer";
   const ranges = spec.loadBalancerSourceRanges ?? [];
   const key = "service.beta.kubernetes.io/load-balancer-source-ranges";
@@ -150,14 +154,16 @@ function checkBalancing(errors: FieldErrors, { metadata }: Service, spec: Servic
   if (ranges.length > 0) {
     const path = "spec.LoadBalancerSourceRanges";
     if (!balanced) errors.forbidden(path, forBalancers);
+    const before = (old?.spec?.loadBalancerSourceRanges ?? []).map((range) => range.trim());
     ranges.forEach((range, index) => {
-      checkNetwork(errors, `${path}[${index}]`, range.trim());
+      checkLegacyNetwork(errors, `${path}[${index}]`, range.trim(), { version, before });
     });
   } else if (annotation !== undefined) {
     const path = `metadata.annotations[${key}]`;
     if (!balanced) errors.forbidden(path, forBalancers);
-    for (const range of annotation.trim() === "" ? [] : annotation.split(","))
-      checkNetwork(errors, path, range.trim());
+    const same = old?.metadata.annotations?.[key] === annotation;
+    for (const range of annotation.trim() === "" || same ? [] : annotation.split(","))
+      checkLegacyNetwork(errors, path, range.trim(), { version });
   }
   if (!balanced && isSet(spec.allocateLoadBalancerNodePorts)) {
     errors.forbidden("spec.allocateLoadBalancerNodePorts", forBalancers);
@@ -206,7 +212,12 @@ function checkTraffic(errors: FieldErrors, spec: ServiceSpec): void {
   }
 }
 
-function checkSpec(errors: FieldErrors, object: Service, { features }: ValidationContext): void {
+function checkSpec(
+  errors: FieldErrors,
+  object: Service,
+  { features: { version } }: ValidationContext,
+  old?: Service,
+): void {
   const spec = object.spec ?? emptySpec;
   const ports = spec.ports ?? [];
   if (ports.length === 0 && !isHeadless(spec) && spec.type !== "ExternalName") errors.required("spec.ports");
@@ -214,22 +225,28 @@ function checkSpec(errors: FieldErrors, object: Service, { features }: Validatio
   checkServicePorts(errors, ports);
   checkLabels(errors, "spec.selector", spec.selector);
   checkAffinity(errors, spec);
-  checkFamilies(errors, spec);
+  checkFamilies(errors, spec, { version, before: old?.spec?.clusterIPs });
+  const before = old?.spec?.externalIPs;
   (spec.externalIPs ?? []).forEach((address, index) => {
     const at = `spec.externalIPs[${index}]`;
-    if (canonicalAddress(address) === undefined) checkAddress(errors, at, address);
-    else checkEndpointAddress(errors, at, address);
+    if (checkLegacyAddress(errors, at, address, { version, before }))
+      checkEndpointAddress(errors, at, address);
   });
   errors.oneOf("spec.type", spec.type, ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]);
-  checkTwice(errors, spec, features.version);
-  checkBalancing(errors, object, spec);
+  checkTwice(errors, spec, version);
+  checkBalancing(errors, object, spec, version, old);
   checkTraffic(errors, spec);
 }
 
 /** The server gives addresses before it looks at anything else, and refuses wrong ones there. */
-function refusedFamilies(errors: FieldErrors, { spec }: Service): boolean {
+function refusedFamilies(
+  errors: FieldErrors,
+  { spec }: Service,
+  { features }: ValidationContext,
+  old?: Service,
+): boolean {
   const early = new FieldErrors();
-  checkFamilies(early, spec ?? emptySpec);
+  checkFamilies(early, spec ?? emptySpec, { version: features.version, before: old?.spec?.clusterIPs });
   if (early.list.length > 0) errors.list.splice(0, errors.list.length, ...early.list);
   return early.list.length > 0;
 }
@@ -256,13 +273,13 @@ function checkAddressChange(errors: FieldErrors, spec: ServiceSpec, old: Service
 
 export const service = {
   create(errors: FieldErrors, object: Service, context: ValidationContext): void {
-    if (refusedFamilies(errors, object)) return;
+    if (refusedFamilies(errors, object, context)) return;
     checkObject(errors, object, serviceNameRule(context));
     checkSpec(errors, object, context);
   },
   update(errors: FieldErrors, object: Service, old: Service, context: ValidationContext): void {
     const [spec, before] = [object.spec ?? emptySpec, old.spec ?? emptySpec];
-    if (refusedFamilies(errors, object)) return;
+    if (refusedFamilies(errors, object, context, old)) return;
     checkObjectUpdate(errors, object, old);
     checkAddressChange(errors, spec, before);
     const balanced = spec.type === "LoadBalancer" && before.type === "LoadBalancer";
@@ -274,9 +291,9 @@ export const service = {
       if (local && spec.healthCheckNodePort !== before.healthCheckNodePort)
         errors.forbidden("spec.healthCheckNodePort", "field is immutable");
     }
-    checkSpec(errors, object, context);
+    checkSpec(errors, object, context, old);
   },
-  status(errors: FieldErrors, object: Service, old: Service): void {
+  status(errors: FieldErrors, object: Service, old: Service, { features }: ValidationContext): void {
     checkObjectUpdate(errors, object, old);
     const path = "status.loadBalancer.ingress";
     const list = object.status?.loadBalancer?.ingress ?? [];
@@ -284,9 +301,11 @@ export const service = {
       if (list.length > 0) errors.forbidden(path, "may only be used when `spec.type` is 'LoadBalancer'");
       return;
     }
+    const before = (old.status?.loadBalancer?.ingress ?? []).map(({ ip = "" }) => ip);
+    const options = { version: features.version, before };
     list.forEach(({ ip, ipMode, hostname }, index) => {
       const at = `${path}[${index}]`;
-      if (ip) checkAddress(errors, `${at}.ip`, ip);
+      if (ip) checkLegacyAddress(errors, `${at}.ip`, ip, options);
       if (!isSet(ipMode)) {
         if (ip) errors.required(`${at}.ipMode`, "must be specified when `ip` is set");
       } else if (!ip) errors.forbidden(`${at}.ipMode`, "may not be specified when `ip` is not set");

@@ -1,18 +1,14 @@
+import type { KubernetesVersion } from "../../features.ts";
 import type { PodSpec } from "../../generated/core/v1.ts";
 import { dnsSubdomain, dnsSubdomainWithUnderscores } from "../../names.ts";
-import { canonicalAddress } from "../address.ts";
+import { checkLegacyAddress } from "../address.ts";
 import type { FieldErrors } from "../field.ts";
 
 const mostServers = 3;
 const mostPaths = 32;
 const mostCharacters = 2048;
 
-export function checkAddress(errors: FieldErrors, path: string, value: string): void {
-  if (canonicalAddress(value) !== undefined) return;
-  errors.invalid(path, value, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
-}
-
-export function checkDns(errors: FieldErrors, path: string, spec: PodSpec): void {
+export function checkDns(errors: FieldErrors, path: string, spec: PodSpec, version: KubernetesVersion): void {
   const config = spec.dnsConfig;
   const servers = config?.nameservers ?? [];
   if (spec.dnsPolicy === "None") {
@@ -32,7 +28,7 @@ export function checkDns(errors: FieldErrors, path: string, spec: PodSpec): void
     errors.invalid(`${path}.nameservers`, servers, `must not have more than ${mostServers} nameservers`);
   }
   servers.forEach((server, index) => {
-    checkAddress(errors, `${path}.nameservers[${index}]`, server);
+    checkLegacyAddress(errors, `${path}.nameservers[${index}]`, server, { version });
   });
   const searches = config?.searches ?? [];
   if (searches.length > mostPaths) {
@@ -51,9 +47,14 @@ export function checkDns(errors: FieldErrors, path: string, spec: PodSpec): void
   });
 }
 
-export function checkHostAliases(errors: FieldErrors, path: string, spec: PodSpec): void {
+export function checkHostAliases(
+  errors: FieldErrors,
+  path: string,
+  spec: PodSpec,
+  version: KubernetesVersion,
+): void {
   (spec.hostAliases ?? []).forEach(({ ip = "", hostnames }, index) => {
-    checkAddress(errors, `${path}[${index}].ip`, ip);
+    checkLegacyAddress(errors, `${path}[${index}].ip`, ip, { version });
     (hostnames ?? []).forEach((name, place) => {
       errors.check(dnsSubdomain, `${path}[${index}].hostnames[${place}]`, name);
     });

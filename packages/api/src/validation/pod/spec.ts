@@ -124,7 +124,7 @@ export function checkPodSpec(
   checkLabels(errors, `${path}.nodeSelector`, spec.nodeSelector);
   checkPodSecurity(errors, `${path}.securityContext`, spec, context.features.version);
   checkAffinity(errors, `${path}.affinity`, spec);
-  checkDns(errors, `${path}.dnsConfig`, spec);
+  checkDns(errors, `${path}.dnsConfig`, spec, context.features.version);
   (spec.readinessGates ?? []).forEach(({ conditionType = "" }, index) => {
     errors.check(qualifiedName, `${path}.readinessGates[${index}].conditionType`, conditionType);
   });
@@ -140,7 +140,7 @@ export function checkPodSpec(
   if (spec.hostname) errors.check(dnsLabel, `${path}.hostname`, spec.hostname);
   if (spec.subdomain) errors.check(dnsLabel, `${path}.subdomain`, spec.subdomain);
   checkTolerations(errors, `${path}.tolerations`, spec);
-  checkHostAliases(errors, `${path}.hostAliases`, spec);
+  checkHostAliases(errors, `${path}.hostAliases`, spec, context.features.version);
   if (spec.priorityClassName) {
     errors.check(dnsSubdomain, `${path}.priorityClassName`, spec.priorityClassName);
   }

@@ -1,6 +1,7 @@
 import type { Pod } from "../../generated/core/v1.ts";
 import { dnsLabel, dnsSubdomain, qualifiedName } from "../../names.ts";
-import { canonicalAddress } from "../address.ts";
+import { addressFamily, checkLegacyAddress, type LegacyOptions } from "../address.ts";
+import type { ValidationContext } from "../context.ts";
 import { asTyped, byName, checkImmutable, type FieldErrors } from "../field.ts";
 import { checkMetadataUpdate } from "../metadata.ts";
 import { checkPodAnnotationsUpdate } from "./annotations.ts";
@@ -72,18 +73,22 @@ function checkConditions(errors: FieldErrors, { status }: Pod): void {
 
 const oneOfEach = "may specify no more than one IP for each IP family";
 
-function checkAddresses(errors: FieldErrors, path: string, list: readonly { ip?: string }[]): void {
+function checkAddresses(
+  errors: FieldErrors,
+  path: string,
+  list: readonly { ip?: string }[],
+  options: LegacyOptions,
+): void {
   list.forEach(({ ip = "" }, index) => {
-    if (canonicalAddress(ip) !== undefined) return;
-    errors.invalid(`${path}[${index}]`, ip, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
+    checkLegacyAddress(errors, `${path}[${index}]`, ip, options);
   });
   if (list.length < 2) return;
-  const wrong = list.find(({ ip = "" }) => canonicalAddress(ip) === undefined);
+  const wrong = list.find(({ ip = "" }) => addressFamily(ip) === undefined);
   if (wrong !== undefined) {
     const detail = `failed to check for dual stack with error:invalid IP[${list.indexOf(wrong)}]: ${wrong.ip ?? ""}`;
     errors.internal(path, detail);
   }
-  const families = new Set(list.map(({ ip = "" }) => ip.includes(":")));
+  const families = new Set(list.map(({ ip = "" }) => addressFamily(ip)));
   if (wrong !== undefined || families.size < 2 || list.length > 2) {
     errors.invalid(
       path,
@@ -109,7 +114,12 @@ function checkTransitions(errors: FieldErrors, pod: Pod, old: Pod): void {
   });
 }
 
-export function checkPodStatus(errors: FieldErrors, pod: Pod, old: Pod): void {
+export function checkPodStatus(
+  errors: FieldErrors,
+  pod: Pod,
+  old: Pod,
+  { features: { version } }: ValidationContext,
+): void {
   checkMetadataUpdate(errors, "metadata", pod.metadata, old.metadata);
   checkPodAnnotationsUpdate(errors, "metadata.annotations", pod, old);
   checkConditions(errors, pod);
@@ -127,11 +137,15 @@ export function checkPodStatus(errors: FieldErrors, pod: Pod, old: Pod): void {
   checkTransitions(errors, pod, old);
   checkClaimStatuses(errors, pod);
   checkExtendedClaim(errors, pod);
-  checkAddresses(errors, "status.podIPs", pod.status?.podIPs ?? []);
+  const addressesOf = (list: readonly { ip?: string }[] | undefined): LegacyOptions => ({
+    version,
+    before: (list ?? []).map(({ ip = "" }) => ip),
+  });
+  checkAddresses(errors, "status.podIPs", pod.status?.podIPs ?? [], addressesOf(old.status?.podIPs));
   const hosts = pod.status?.hostIPs ?? [];
   const [first] = hosts;
   if (first && (first.ip ?? "") !== (pod.status?.hostIP ?? ""))
     errors.invalid("status.hostIPs[0].ip", first.ip ?? "", "must be equal to `hostIP`");
-  checkAddresses(errors, "status.hostIPs", hosts);
+  checkAddresses(errors, "status.hostIPs", hosts, addressesOf(old.status?.hostIPs));
   checkContainerStatuses(errors, pod);
 }

@@ -9,7 +9,7 @@ import type {
   ResourceClaimConsumerReference,
 } from "../../generated/resource/v1.ts";
 import { byteLength } from "../../names.ts";
-import { canonicalInterfaceAddress } from "../address.ts";
+import { interfaceAddressRule } from "../address.ts";
 import { checkConditions } from "../conditions.ts";
 import type { ValidationContext } from "../context.ts";
 import { checkImmutable, type FieldErrors, sameValue, unlimited } from "../field.ts";
@@ -59,13 +59,7 @@ function checkNetworkData(errors: FieldErrors, path: string, data: NetworkDevice
     errors.tooLong(`${path}.hardwareAddress`, limits.hardwareAddress);
   }
   const check = (address: string, at: string): void => {
-    const canonical = canonicalInterfaceAddress(address);
-    if (canonical === undefined) {
-      const detail = "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)";
-      errors.invalid(at, address, detail);
-    } else if (canonical !== address) {
-      errors.invalid(at, address, `must be in canonical form ("${canonical}")`);
-    }
+    errors.check(interfaceAddressRule, at, address);
   };
   errors.set(`${path}.ips`, data.ips, limits.addresses, check, (address) => address);
 }

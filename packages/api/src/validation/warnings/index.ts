@@ -20,8 +20,16 @@ import type { CSIDriver, CSIStorageCapacity, StorageClass } from "../../generate
 import { dnsLabel } from "../../names.ts";
 import type { KubeObject } from "../../object.ts";
 import { quoted } from "../../quoted.ts";
+import { networkWarnings } from "../address.ts";
 import { sameValue } from "../field.ts";
 import type { GroupKind } from "../index.ts";
+import {
+  endpointsAddressWarnings,
+  policyAddressWarnings,
+  serviceAddressWarnings,
+  sliceAddressWarnings,
+  statusAddressWarnings,
+} from "./addresses.ts";
 import { labelDeprecation, termWarnings } from "./node-labels.ts";
 import { fractionWarnings, podWarnings } from "./pod.ts";
 
@@ -133,18 +141,22 @@ function serviceWarnings(service: Service): string[] {
   const external = spec?.type === "ExternalName";
   const addresses = (spec?.externalIPs ?? []).length > 0;
   const topology = "service.kubernetes.io/topology-aware-hints";
+  const ofAddresses = serviceAddressWarnings(service);
   const texts: [boolean, string][] = [
     [
       Object.hasOwn(service.metadata.annotations ?? {}, topology),
       `annotation ${topology} is deprecated, please use service.kubernetes.io/topology-mode instead`,
     ],
+    ...ofAddresses.cluster.map((text): [boolean, string] => [true, text]),
     [headless && !!spec.loadBalancerIP, "spec.loadBalancerIP is ignored for headless services"],
     [headless && addresses, "spec.externalIPs is ignored for headless services"],
     [headless && spec.sessionAffinity !== "None", "spec.SessionAffinity is ignored for headless services"],
+    ...ofAddresses.external.map((text): [boolean, string] => [true, text]),
     [
       addresses && !headless && !external,
       "spec.externalIPs is deprecated and may no longer be implemented in some clusters",
     ],
+    ...ofAddresses.others.map((text): [boolean, string] => [true, text]),
     [external && addresses, 'spec.externalIPs is ignored when spec.type is "ExternalName"'],
     [!external && !!spec?.externalName, 'spec.externalName is ignored when spec.type is not "ExternalName"'],
     [
@@ -208,6 +220,9 @@ const warnings: Readonly<Record<string, Warn | undefined>> = {
   Node: ({ spec }: Node) => [
     ...(spec?.configSource ? ["spec.configSource: the feature is removed"] : []),
     ...(spec?.externalID ? ["spec.externalID: this field is deprecated, and is unused by Kubernetes"] : []),
+    ...(spec?.podCIDRs ?? []).flatMap((network, index) =>
+      networkWarnings(`spec.podCIDRs[${index}]`, network),
+    ),
   ],
   PersistentVolume: volumeWarnings,
   PersistentVolumeClaim: (claim: PersistentVolumeClaim) => [
@@ -218,10 +233,14 @@ const warnings: Readonly<Record<string, Warn | undefined>> = {
   ],
   Service: serviceWarnings,
   ServiceAccount: accountWarnings,
-  "EndpointSlice.discovery.k8s.io": (slice: EndpointSlice, old) =>
-    old === undefined && slice.addressType === "FQDN"
+  Endpoints: endpointsAddressWarnings,
+  "NetworkPolicy.networking.k8s.io": policyAddressWarnings,
+  "EndpointSlice.discovery.k8s.io": (slice: EndpointSlice, old) => [
+    ...(old === undefined && slice.addressType === "FQDN"
       ? ["spec.addressType: FQDN endpoints are deprecated"]
-      : [],
+      : []),
+    ...sliceAddressWarnings(slice),
+  ],
   "Ingress.networking.k8s.io": (ingress: Ingress, old) =>
     old === undefined &&
     !ingress.spec?.ingressClassName &&
@@ -251,13 +270,17 @@ const warnings: Readonly<Record<string, Warn | undefined>> = {
       : [],
 };
 
-/** What a valid object is warned of; without `old` it is a new one. Writes of a subresource are warned of nothing. */
+/** Kinds whose status holds addresses. */
+const addressed = new Set(["Pod", "Service", "Ingress.networking.k8s.io"]);
+
+/** What a valid object is warned of; without `old` it is a new one. Of subresources only `status` has warnings. */
 export function warningsFor(
   { group, kind }: GroupKind,
   object: KubeObject,
   old: KubeObject | undefined,
   subresource: string,
 ): string[] {
-  if (subresource !== "") return [];
-  return warnings[group === "" ? kind : `${kind}.${group}`]?.(object as never, old) ?? [];
+  const name = group === "" ? kind : `${kind}.${group}`;
+  if (subresource === "status" && addressed.has(name)) return statusAddressWarnings(object as never);
+  return subresource === "" ? (warnings[name]?.(object as never, old) ?? []) : [];
 }

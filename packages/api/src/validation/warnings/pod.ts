@@ -11,6 +11,7 @@ import type {
 import type { ObjectMeta } from "../../generated/meta/v1.ts";
 import { Quantity } from "../../quantity.ts";
 import { quoted } from "../../quoted.ts";
+import { podAddressWarnings } from "./addresses.ts";
 import { labelDeprecation, termWarnings } from "./node-labels.ts";
 
 const oldAnnotations: Readonly<Record<string, string>> = {
@@ -253,5 +254,6 @@ export function podWarnings(root: string, pod: PodTemplateSpec | undefined): str
         ]
       : []),
     ...affinityWarnings(path, spec),
+    ...podAddressWarnings(path, spec),
   ];
 }

@@ -1,4 +1,11 @@
-import { isIP } from "node:net";
+import {
+  addressText as canonical,
+  isMapped,
+  masked,
+  parseNetwork,
+  parseSloppyAddress,
+  unmapped,
+} from "@dray/api/ip";
 
 /** A family as services name it (ServiceSpec.ipFamilies). */
 export type Family = "IPv4" | "IPv6";
@@ -14,48 +21,35 @@ export interface AddressRange {
   readonly reserved: bigint;
 }
 
-export const familyOf = (address: string): Family => (address.includes(":") ? "IPv6" : "IPv4");
-const width = (family: Family): number => (family === "IPv4" ? 32 : 128);
-
-/** The number of an address; undefined for what is none. */
-export function addressNumber(text: string): bigint | undefined {
-  if (isIP(text) === 0 || text.includes("%")) return undefined;
-  if (!text.includes(":")) return text.split(".").reduce((sum, part) => sum * 256n + BigInt(part), 0n);
-  const [left = "", right] = groups(text).split("::");
-  const [before, after] = [left, right ?? ""].map((half) => half.split(":").filter((group) => group !== ""));
-  const missing = 8 - before!.length - after!.length;
-  const all = [...before!, ...Array<string>(right === undefined ? 0 : missing).fill("0"), ...after!];
-  return all.reduce((sum, group) => sum * 65_536n + BigInt(`0x${group}`), 0n);
+export function familyOf(text: string): Family {
+  const address = parseSloppyAddress(text);
+  const six = address === undefined ? text.includes(":") : unmapped(address).bits === 128;
+  return six ? "IPv6" : "IPv4";
 }
 
-/** The canonical text of an IPv6 address, without dots (RFC 5952). */
-const groups = (text: string): string => new URL(`http://[${text}]`).hostname.slice(1, -1);
+/** The number of an address; undefined for anything else. */
+export function addressNumber(text: string): bigint | undefined {
+  const address = parseSloppyAddress(text);
+  return address && unmapped(address).value;
+}
 
 /** The address with this number, in its canonical form. */
 export function addressText(number: bigint, family: Family): string {
-  const bits = family === "IPv4" ? 8n : 16n;
-  const parts: string[] = [];
-  for (let at = BigInt(width(family)) - bits; at >= 0n; at -= bits) {
-    parts.push(((number >> at) & ((1n << bits) - 1n)).toString(family === "IPv4" ? 10 : 16));
-  }
-  return family === "IPv4" ? parts.join(".") : groups(parts.join(":"));
+  return canonical({ bits: family === "IPv4" ? 32 : 128, value: number, zone: "" });
 }
 
 /** The range of `10.0.0.0/24`; undefined for what is no CIDR. */
 export function parseRange(cidr: string): AddressRange | undefined {
-  const [address = "", prefix = "", ...rest] = cidr.split("/");
-  const number = addressNumber(address);
-  if (number === undefined || rest.length > 0 || !/^(0|[1-9]\d{0,2})$/.test(prefix)) return undefined;
-  const family = familyOf(address);
-  const bits = width(family) - Number(prefix);
-  if (bits < 0) return undefined;
-  const size = 1n << BigInt(bits);
-  const network = number - (number % size);
+  const network = parseNetwork(cidr);
+  if (typeof network === "string" || isMapped(network.address)) return undefined;
+  const { bits, value } = masked(network).address;
+  const family = bits === 32 ? "IPv4" : "IPv6";
+  const size = 1n << BigInt(bits - network.prefix);
   return {
-    text: `${addressText(network, family)}/${prefix}`,
+    text: `${addressText(value, family)}/${network.prefix}`,
     family,
-    first: network + 1n,
-    last: network + size - (family === "IPv4" ? 2n : 1n),
+    first: value + 1n,
+    last: value + size - (family === "IPv4" ? 2n : 1n),
     reserved: size <= 16n ? 0n : within(size / 16n, 16n, 256n),
   };
 }
