@@ -116,3 +116,53 @@ test("names of nodes in a message are few", async () => {
     assert.match(stderr, /--like nobody: must be one of n0, n1, n2 and 47 more\n/);
   });
 });
+
+test("-o wide has a row for each request, with its class, and all pods", async () => {
+  const exactly = { deviceClassName: "gpu" };
+  const requests = [
+    { name: "two", exactly: { ...exactly, count: 2 } },
+    {
+      name: "either",
+      firstAvailable: [
+        { name: "many", ...exactly, count: 9 },
+        { name: "one", ...exactly },
+      ],
+    },
+  ];
+  const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "rs", uid: "u", controller: true };
+  const { stdout } = await planFile(
+    [
+      node("n"),
+      slice("n", 4),
+      gpuClass,
+      claim("c", {}, { spec: { devices: { requests } } }),
+      claim("late"),
+      template("t"),
+      pod("runs", plain({ nodeName: "n" }), { ownerReferences: [owner] }),
+      pod("starts", plain({ nodeName: "n" }), {}, { status: { phase: "Pending" } }),
+      pod("both", usesClaim("c", { priorityClassName: "system-node-critical" })),
+      pod("waits", usesClaim("missing")),
+      deployment("web", 1, usesTemplate("t")),
+      deployment("more", 1, usesTemplate("t")),
+      deployment("broken", 1, { containers: [] }),
+    ],
+    "-o",
+    "wide",
+  );
+  const device = (i: number): string => `gpu.example.com/n/gpu-${i}`;
+  assert.deepEqual(rowsOf(stdout), [
+    ["POD", "STATUS", "NODE", "FROM", "PRIORITY", "CLAIM", "REQUEST", "CLASS", "DEVICES"],
+    ["default/runs", "running", "n", "ReplicaSet rs", "0", "-", "-", "-", "-"],
+    ["default/starts", "bound", "n", "-", "0", "-", "-", "-", "-"],
+    ["default/both", "fits", "n", "-", "2000001000", "c", "two", "gpu", `${device(0)}, ${device(1)}`],
+    ["", "c", "either/one", "gpu", device(2)],
+    ["default/waits", "pending", "-", "-", "0", "missing", "-", "-", "-"],
+    ["default/web-0", "fits", "n", "Deployment default/web", "0", "web-0-gpu", "gpu", "gpu", device(3)],
+    ["default/more-0", "does not fit", "-", "Deployment default/more", "0", "more-0-gpu", "gpu", "gpu", "-"],
+    ["Deployment default/broken", "refused", "-", "-", "-", "-", "-", "-", "-"],
+  ]);
+  assert.match(
+    stdout,
+    /\n6 pods on 1 node: 1 running, 1 bound, 2 fit, 1 does not fit, 1 pending; 1 object left out because of mistakes\n$/,
+  );
+});

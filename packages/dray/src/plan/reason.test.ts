@@ -192,3 +192,24 @@ test("a device that several nodes reach is named once", async () => {
     /2 on 2 nodes: in use: allocated to claim default\/first \(gpu.example.com\/net\/one\)\n/,
   );
 });
+
+test("a selector that reads another value of each device has one line for all, and causes are few", async () => {
+  const many = Array.from({ length: 60 }, (_, i) => ({
+    name: `d-${i}`,
+    attributes: { uuid: { string: `u-${i}` } },
+    taints: [{ key: `key-${i}`, effect: "NoSchedule" }],
+  }));
+  const { stdout } = await planFile([
+    node("n"),
+    slice("n", many),
+    gpuClass,
+    ...pair("one", selecting('device.attributes["gpu.example.com"].uuid == "x"')),
+    ...pair("any", {}),
+  ]);
+  assert.match(
+    stdout,
+    /\n {10}60 devices: ruled out by a selector of the request: .*uuid == "x" \[gpu.example.com\/uuid = u-0, u-1, u-2 and 57 more\]\n/,
+  );
+  assert.equal(stdout.match(/: tainted: key-/g)?.length, 12);
+  assert.match(stdout, /\n {10}and 48 more causes\n/);
+});

@@ -59,16 +59,46 @@ export function requestLines(claim: string, request: RequestRefusal, nodes: numb
     seen === 0 ? "the nodes can reach no device" : `the nodes can reach ${counted(seen, "device")}, ${fit}`;
   return [
     `${wide}claim ${claim}, request ${request.request}: wants ${counted(wanted, "device")} of class ${request.deviceClass}; ${found}`,
-    ...request.refused.toSorted(byInterest).map((group) => {
-      const { check, count, nodes, devices } = group;
-      // A request that is refused as a whole has no count.
-      const amount = count === 0 ? "" : `${count} on ${counted(nodes, "node")}: `;
-      // Fewer than a group may name are all there are, though several nodes may reach each.
-      const all = devices.length < mostGroupNames ? devices.length : count;
-      const named = devices.length === 0 ? "" : ` (${names(devices, all)})`;
-      return `${wide}${wide}${amount}${meanings[check]}: ${detailOf(group)}${named}`;
-    }),
+    ...causeLines(request.refused).map((line) => `${wide}${wide}${line}`),
   ];
+}
+
+/** Maximum number of groups with one selector that have a line each. */
+const maxAlike = 3;
+/** Maximum number of lines about the devices of a request. */
+const maxCauses = 12;
+
+/** A line for each cause; of a selector that reads many values, such as an identifier, one line in all. */
+function causeLines(refused: readonly DeviceRefusal[]): string[] {
+  const alike = Map.groupBy(refused.toSorted(byInterest), (group) =>
+    group.selector === undefined ? group : `${group.check} ${group.selector.expression}`,
+  );
+  const lines = [...alike.values()].flatMap((groups) =>
+    groups.length > maxAlike ? [foldedLine(groups)] : groups.map(causeLine),
+  );
+  const rest = lines.length - maxCauses;
+  return rest > 1 ? [...lines.slice(0, maxCauses), `and ${rest} more causes`] : lines;
+}
+
+function causeLine(group: DeviceRefusal): string {
+  const { check, count, nodes, devices } = group;
+  // A request that is refused as a whole has no count.
+  const amount = count === 0 ? "" : `${count} on ${counted(nodes, "node")}: `;
+  // Fewer than a group may name are all there are, though several nodes may reach each.
+  const all = devices.length < mostGroupNames ? devices.length : count;
+  const named = devices.length === 0 ? "" : ` (${names(devices, all)})`;
+  return `${amount}${meanings[check]}: ${detailOf(group)}${named}`;
+}
+
+/** Groups that differ only in the values that their selector reads. */
+function foldedLine(groups: readonly DeviceRefusal[]): string {
+  const { check, selector } = groups[0]!;
+  const read = Object.keys(selector?.values ?? {}).map((name) => {
+    const values = new Set(groups.map((group) => group.selector?.values[name] ?? null));
+    return `${name} = ${names([...values].map((each) => (each === null ? "missing" : value(each))))}`;
+  });
+  const count = groups.reduce((sum, group) => sum + group.count, 0);
+  return `${counted(count, "device")}: ${meanings[check]}: ${selector?.expression} [${read.join("; ")}]`;
 }
 
 const value = (of: unknown): string => (typeof of === "string" ? of : jsonText(of));
