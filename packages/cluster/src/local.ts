@@ -31,6 +31,8 @@ export interface LocalClusterOptions {
   startAgents(): ChildProcess;
   /** Aborted: a start that is under way is given up, and rejects once all that it had started has stopped. */
   readonly signal?: AbortSignal;
+  /** Called with what is done now, for a person. */
+  readonly onProgress?: (text: string) => void;
 }
 
 /** A cluster: the control plane in this process, all node agents in another. */
@@ -47,7 +49,8 @@ export interface LocalCluster {
 /** Starts a cluster, or continues the one in the layout's data directory. Resolves when all nodes are ready, but
  * for those that fail. */
 export async function startLocalCluster(options: LocalClusterOptions): Promise<LocalCluster> {
-  const { layout, log, signal } = options;
+  const { layout, log, signal, onProgress = () => {} } = options;
+  onProgress("Starting the control plane");
   prepareDataDir(layout);
   const { bindAddress, advertiseAddress } = options.config;
   const config = { ...options.config, port: await choosePort(bindAddress, options.config.port) };
@@ -90,13 +93,14 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
     await removeNodes(layout, controlPlane.admin, former.slice(config.nodes.length), config.nodes.length);
     const ready = <T>(work: Promise<T>): Promise<T> =>
       inTime(Promise.race([work, storeFailed]), layout, config.nodes, signal);
+    if (nodes.length > 0) onProgress(`Starting ${nodes.length === 1 ? "a node" : `${nodes.length} nodes`}`);
     if (nodes.length > 0) failed = await ready(agents.run(nodes));
     if (failed.length > 0 && failed.length === nodes.length)
       throw new Error(
         `no node could be started: ${failed[0]?.node}: ${failed[0]?.reason}; see ${layout.logs}`,
       );
     const sound = config.nodes.filter((name) => !failed.some(({ node }) => node === name));
-    await ready(allReady(controlPlane.admin, sound));
+    await ready(allReady(controlPlane.admin, sound, onProgress));
   } catch (error) {
     await stop();
     throw error;
@@ -170,7 +174,11 @@ async function removeNodes(
 }
 
 /** Resolves when every one of the nodes says that it is ready. */
-async function allReady(client: Client, names: readonly string[]): Promise<void> {
+async function allReady(
+  client: Client,
+  names: readonly string[],
+  onProgress: (text: string) => void,
+): Promise<void> {
   const waiting = new Set(names);
   if (waiting.size === 0) return;
   const stop = new AbortController();
@@ -179,6 +187,7 @@ async function allReady(client: Client, names: readonly string[]): Promise<void>
   const see = (node: Node): void => {
     const ready = node.status?.conditions?.some((c) => c.type === "Ready" && c.status === "True");
     if (ready) waiting.delete(node.metadata.name);
+    onProgress(`Waiting for the nodes: ${names.length - waiting.size} of ${names.length} are ready`);
     if (waiting.size === 0) resolve();
   };
   nodes.handle({ add: see, update: see });

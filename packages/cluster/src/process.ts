@@ -127,10 +127,15 @@ export function claimProcessFile(path: string): ProcessRecord | undefined {
   }
 }
 
-/** Records in the file of this process how far it has come. */
+/** Records in the file of this process how far it has come. On a full disk the file tells the former phase. */
 export function recordPhase(path: string, phase: "ready" | "stopping"): void {
   const file = readProcessFile(path);
-  if (file?.record.pid === process.pid) writeProcessFile(path, { ...file.record, phase });
+  if (file?.record.pid !== process.pid) return;
+  try {
+    writeProcessFile(path, { ...file.record, phase });
+  } catch {
+    // What runs and stops goes before what is told of it.
+  }
 }
 
 /** True for the process of an earlier boot of the machine. */

@@ -71,12 +71,19 @@ export function featuresOption(flags: {
       throw new Error(`unrecognized feature gate: ${(error as UnknownGateError).gate}: ${meant}`);
     }
   });
-  const { withoutEffect: idle } = features;
-  if (idle.length > 0)
-    remark(
-      `warning: --feature-gates: ${idle.join(", ")} ${idle.length === 1 ? "changes" : "change"} nothing in Dray\n`,
-    );
+  warnOfGates(features.withoutEffect);
   return features;
+}
+
+const warned = new Set<string>();
+
+/** Warns of gates that change nothing, once for each. */
+function warnOfGates(names: readonly string[]): void {
+  const idle = names.filter((name) => !warned.has(name));
+  for (const name of idle) warned.add(name);
+  if (idle.length === 0) return;
+  const verb = idle.length === 1 ? "changes" : "change";
+  remark(`warning: --feature-gates: ${idle.join(", ")} ${verb} nothing in Dray\n`);
 }
 
 function named<T>(flag: string, parse: () => T): T {

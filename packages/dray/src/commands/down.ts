@@ -8,6 +8,7 @@ import {
   removeProcessFile,
   runningProcess,
 } from "@dray/cluster";
+import { withProgress } from "../progress.ts";
 import { listOfOthers, type TargetFlags, target } from "../target.ts";
 import { remark, say } from "../verbosity.ts";
 
@@ -19,15 +20,17 @@ export async function down(options: TargetFlags & { deleteData?: boolean }): Pro
   const { layout } = target(options);
   const crashed = existsSync(layout.processFile);
   const running = runningProcess(layout.processFile);
-  if (running !== undefined) {
-    process.kill(running.pid, "SIGTERM");
-    const deadline = Date.now() + patience;
-    while (isAlive(running)) {
-      if (Date.now() > deadline) process.kill(running.pid, "SIGKILL");
-      await sleep(20);
+  await withProgress("Stopping the pods and the cluster", async () => {
+    if (running !== undefined) {
+      process.kill(running.pid, "SIGTERM");
+      const deadline = Date.now() + patience;
+      while (isAlive(running)) {
+        if (Date.now() > deadline) process.kill(running.pid, "SIGKILL");
+        await sleep(20);
+      }
     }
-  }
-  await cleanUpRun(layout);
+    await cleanUpRun(layout);
+  });
   removeProcessFile(layout.processFile);
   const known = readConfig(layout) !== undefined;
   if (options.deleteData && known) await deleteData(layout, (message) => remark(`warning: ${message}\n`));

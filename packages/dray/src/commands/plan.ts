@@ -17,6 +17,7 @@ import { planText } from "../plan/print.ts";
 import { checkRights } from "../plan/rights.ts";
 import { type Summary, summarize } from "../plan/summary.ts";
 import { podWarnings } from "../plan/warnings.ts";
+import { type Progress, withProgress } from "../progress.ts";
 import { remark } from "../verbosity.ts";
 import { counted, names } from "../words.ts";
 import { readCluster } from "./cluster.ts";
@@ -41,7 +42,11 @@ const mostNodes = 10_000;
 const mostRemarks = 20;
 
 /** Says where every pod would land. Its exit code is 1 if one does not fit. */
-export async function plan(flags: PlanFlags): Promise<void> {
+export function plan(flags: PlanFlags): Promise<void> {
+  return withProgress("Reading the objects", (progress) => planWith(flags, progress));
+}
+
+async function planWith(flags: PlanFlags, progress: Progress): Promise<void> {
   featuresOption(flags);
   const count =
     flags.addNodes === undefined || flags.addNodes === "auto"
@@ -69,7 +74,12 @@ export async function plan(flags: PlanFlags): Promise<void> {
   const { world, problems, leftOut } = reading;
   const lacking = cluster === undefined ? [] : checkRights(cluster.name, cluster.live.missing, world);
   const notes = [...(cluster?.notes ?? []), ...reading.notes];
-  const options: PlanOptions = { features, now: () => systemClock.now() };
+  progress.update("Preparing the plan");
+  const options: PlanOptions = {
+    features,
+    now: () => systemClock.now(),
+    onProgress: (placed, pods) => progress.update(`Placing pods: ${placed} of ${pods}`),
+  };
   const addedNodes = count === undefined ? undefined : await added(world, count, flags.like, options);
   const grown =
     addedNodes === undefined ? world : world.with(copiesOf(world, addedNodes.like, addedNodes.count));
@@ -92,6 +102,7 @@ export async function plan(flags: PlanFlags): Promise<void> {
     leftOut: leftOut.length,
     ...(addedNodes && { addedNodes }),
   });
+  progress.stop();
   for (const text of problemTexts(problems)) process.stderr.write(`error: ${text}\n`);
   remarks("note", notes);
   remarks("warning", warnings);

@@ -31,6 +31,7 @@ import {
   wholeNumber,
 } from "../options.ts";
 import { agentsCommand } from "../ourselves.ts";
+import { startProgress, withProgress } from "../progress.ts";
 import { clusterSummary } from "../summary.ts";
 import { type Target, type TargetFlags, target } from "../target.ts";
 import { interrupted, type Started, startDetached, starter } from "../up/detached.ts";
@@ -107,20 +108,30 @@ export async function up(options: UpOptions): Promise<void> {
   if (options.detach) {
     const logFile = join(layout.logs, outputLog);
     const output = openSync(logFile, "a", 0o600);
-    const starting = startDetached(layout, config, output, logFile).finally(() => closeSync(output));
-    const started = await starting;
+    const started = await withProgress("Starting the cluster", ({ update }) =>
+      startDetached(layout, config, output, logFile, update).finally(() => closeSync(output)),
+    );
     return finish(started, "`dray down` stops the cluster; its data stays.").catch((error: Error) => {
       throw new Error(`the cluster runs at ${started.url}, but ${error.message}`);
     });
   }
-  await run(layout, config, (started) => finish(started, "Ctrl-C stops the cluster; its data stays."));
+  const progress = startProgress("Starting the cluster");
+  const ready = (started: Started): Promise<void> => {
+    progress.stop();
+    return finish(started, "Ctrl-C stops the cluster; its data stays.");
+  };
+  try {
+    await run(layout, config, { ready, progress: progress.update });
+  } finally {
+    progress.stop();
+  }
 }
 
 /** Runs the cluster for the process that started this one. */
 async function runDetached(layout: Layout): Promise<void> {
-  const { config, ready, failed } = await starter();
+  const { config, ready, failed, progress } = await starter();
   try {
-    await run(layout, config, ready, join(layout.logs, outputLog));
+    await run(layout, config, { ready, progress }, join(layout.logs, outputLog));
   } catch (error) {
     failed(error as Error);
     throw error;
@@ -140,11 +151,17 @@ function refuseSecond(layout: Layout, pid: number | undefined): void {
   );
 }
 
+/** Who wants to know how a start goes. */
+interface Listener {
+  progress(text: string): void;
+  ready(started: Started): void | Promise<void>;
+}
+
 /** Runs the cluster in this process until a signal comes. `outputFile` is where this process prints, if that is a file. */
 async function run(
   layout: Layout,
   config: ClusterConfig,
-  ready: (started: Started) => void | Promise<void>,
+  listener: Listener,
   outputFile?: string,
 ): Promise<void> {
   const log = createLog("cluster", join(layout.logs, "control-plane.log"));
@@ -163,11 +180,12 @@ async function run(
       log,
       startAgents: () => agentsCommand(layout, config),
       signal: stop.signal,
+      onProgress: (text) => listener.progress(text),
     });
     try {
       recordPhase(layout.processFile, "ready");
       const { config, url, failed } = cluster;
-      await ready({ config, url, failed });
+      await listener.ready({ config, url, failed });
       for (const { node, reason } of failed) log.error({ node, reason }, "the node could not be started");
       const { kubernetesVersion, nodes } = cluster.config;
       log.info({ kubernetesVersion, url: cluster.url, nodes: nodes.length }, "the cluster is ready");
@@ -177,7 +195,9 @@ async function run(
     } finally {
       log.info({}, "the cluster stops");
       recordPhase(layout.processFile, "stopping");
-      await cluster.stop();
+      await (outputFile === undefined
+        ? withProgress("Stopping the pods and the cluster", () => cluster.stop())
+        : cluster.stop());
       log.info({}, "the cluster has stopped");
     }
   } catch (error) {

@@ -17,6 +17,8 @@ export interface PlanOptions {
   readonly features: Features;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** Called before each pod with how many were placed, and how many there are. */
+  readonly onProgress?: (placed: number, pods: number) => void;
 }
 
 /**
@@ -101,7 +103,9 @@ export async function makePlan(world: World, options: PlanOptions): Promise<Plan
   const { scheduler, pods } = cluster;
   const explanations = new Explanations(cluster);
   const outcomes = new Map<OriginPod, Outcome>();
-  for (const each of waiting(pods)) {
+  const queue = waiting(pods);
+  for (const [i, each] of queue.entries()) {
+    options.onProgress?.(i, queue.length);
     const placement = await scheduler.schedule(each.object);
     const none = { node: null, reason: null, hints: [], explanation: null };
     if (placement.type === "placed") {

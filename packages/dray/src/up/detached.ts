@@ -12,7 +12,11 @@ export interface Started {
 }
 
 /** What a detached cluster reports to the process that started it. */
-type Report = { readonly ready: Started } | { readonly failed: string };
+type Report =
+  | { readonly ready: Started }
+  | { readonly failed: string }
+  /** What it does now. */
+  | { readonly progress: string };
 
 /** Why a start was given up: the person asked for it. */
 export const interrupted = new Error("the start was interrupted");
@@ -26,16 +30,21 @@ export async function startDetached(
   config: ClusterConfig,
   output: number,
   logFile: string,
+  onProgress: (text: string) => void,
 ): Promise<Started> {
   const [command, args] = ourselves(["up", "--data-dir", layout.dataDir, "--detached"]);
   const child = spawn(command, args, { detached: true, cwd: "/", stdio: ["ignore", output, output, "ipc"] });
   child.send(config);
-  const started = await outcome(child, logFile);
+  const started = await outcome(child, logFile, onProgress);
   child.unref();
   return started;
 }
 
-async function outcome(child: ChildProcess, logFile: string): Promise<Started> {
+async function outcome(
+  child: ChildProcess,
+  logFile: string,
+  onProgress: (text: string) => void,
+): Promise<Started> {
   let failure: string | undefined;
   // Until it is ready, Ctrl-C is for the cluster.
   const giveUp = (): void => void child.kill("SIGTERM");
@@ -44,6 +53,7 @@ async function outcome(child: ChildProcess, logFile: string): Promise<Started> {
     return await new Promise<Started>((ready, failed) => {
       child.on("message", (message: Report) => {
         if ("ready" in message) ready(message.ready);
+        else if ("progress" in message) onProgress(message.progress);
         else failure = message.failed;
       });
       child.once("error", failed);
@@ -64,6 +74,7 @@ export interface Starter {
   readonly config: ClusterConfig;
   ready(started: Started): void;
   failed(error: Error): void;
+  progress(text: string): void;
 }
 
 /** Waits for what the process that started this one wants. */
@@ -80,5 +91,6 @@ export async function starter(): Promise<Starter> {
       if (process.connected) process.disconnect();
     },
     failed: (error) => report({ failed: error.message }),
+    progress: (text) => report({ progress: text }),
   };
 }

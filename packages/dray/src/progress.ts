@@ -1,0 +1,105 @@
+import { verbosity } from "./verbosity.ts";
+
+/** Shows what a command does that takes a while. */
+export interface Progress {
+  /** What is done now. May be called as often as one likes, also from code that never waits. */
+  update(text: string): void;
+  /** Removes what is shown: before anything else is printed, and at the end. */
+  stop(): void;
+}
+
+/** What takes less than this shows nothing, in milliseconds. */
+const delay = 400;
+const frameInterval = 100;
+const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+const clearLine = "\r\u001b[2K";
+
+/** The stream, and the clock in milliseconds. */
+export interface Screen {
+  readonly stream: Pick<NodeJS.WriteStream, "write" | "isTTY" | "columns">;
+  now(): number;
+}
+
+const screen: Screen = { stream: process.stderr, now: () => performance.now() };
+
+/**
+ * Begins a line on standard error that says what is done and for how long, and goes away. Only on a terminal that can
+ * erase a line, and not for one who wants data only. With --verbose each step is a line that stays, anywhere.
+ */
+export function startProgress(
+  text: string,
+  on: Screen = screen,
+  env: NodeJS.ProcessEnv = process.env,
+): Progress {
+  if (verbosity() > 0) return steps(text, on);
+  const { stream } = on;
+  if (!stream.isTTY || verbosity() < 0 || env["TERM"] === "dumb" || env["CI"]) return silent;
+  const started = on.now();
+  let current = text;
+  let drawnAt: number | undefined;
+  const draw = (): void => {
+    const now = on.now();
+    if (now - started < delay || (drawnAt !== undefined && now - drawnAt < frameInterval)) return;
+    drawnAt = now;
+    const seconds = Math.floor((now - started) / 1000);
+    const frame = frames[Math.floor(now / frameInterval) % frames.length];
+    const line = `${frame} ${current}${seconds > 0 ? `  ${seconds}s` : ""}`;
+    // A line that wraps cannot be erased.
+    stream.write(`${clearLine}${line.slice(0, Math.max(1, (stream.columns || 80) - 1))}`);
+  };
+  const timer = setInterval(draw, frameInterval);
+  timer.unref();
+  const erase = (): void => {
+    if (drawnAt !== undefined) stream.write(clearLine);
+    drawnAt = undefined;
+  };
+  // However the process ends, the next prompt begins on a line of its own.
+  process.once("exit", erase);
+  return {
+    update(text) {
+      current = text;
+      draw();
+    },
+    stop() {
+      clearInterval(timer);
+      process.off("exit", erase);
+      erase();
+    },
+  };
+}
+
+const silent: Progress = { update() {}, stop() {} };
+
+/** Prints each step when it has ended, with its time. */
+function steps(first: string, { stream, now }: Screen): Progress {
+  let [current, since] = [first, now()];
+  const end = (): void => {
+    if (current !== "") stream.write(`${current}: ${((now() - since) / 1000).toFixed(1)} s\n`);
+  };
+  return {
+    update(text) {
+      // A count is not a step of its own.
+      if (withoutNumbers(text) !== withoutNumbers(current)) {
+        end();
+        since = now();
+      }
+      current = text;
+    },
+    stop() {
+      end();
+      current = "";
+    },
+  };
+}
+
+const withoutNumbers = (text: string): string => text.replace(/\d+/g, "");
+
+/** Runs `work` with a progress that ends with it. */
+export async function withProgress<T>(text: string, work: (progress: Progress) => Promise<T>): Promise<T> {
+  const progress = startProgress(text);
+  try {
+    return await work(progress);
+  } finally {
+    progress.stop();
+  }
+}
