@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
@@ -10,7 +10,10 @@ import { layoutOf } from "@dray/cluster";
 import { connect } from "../connect.ts";
 import { type Step, tutorial } from "../demo/steps.ts";
 import { examplesFolder } from "../examples.ts";
+import { outliveReader } from "../guard-output.ts";
 import { ourselves } from "../ourselves.ts";
+import { withProgress } from "../progress.ts";
+import { shellWord } from "../shell.ts";
 
 const nodes = 2;
 /** How long the effect of one step may take. */
@@ -20,86 +23,138 @@ const oldestKubectl = 27;
 
 /** Runs the tutorial on a cluster of its own, shows commands and their real output, and leaves nothing behind. */
 export async function demo(options: { pause?: boolean }): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "dray-demo-"));
-  const dataDir = join(folder, "data");
-  const say = (text: string): void => void process.stdout.write(text);
   const started = performance.now();
-  let interrupted = false;
+  const interruption = new Interruption();
+  const folder = mkdtempSync(join(tmpdir(), "dray-demo-"));
+  try {
+    await play(folder, interruption, options.pause === true);
+  } catch (error) {
+    // Ctrl-C ends the command of the step too.
+    if (!interruption.signal.aborted) throw error;
+  } finally {
+    interruption.ignoreFurther();
+    try {
+      say(`\n${styleText("bold", "Stop the cluster")}\n\n`);
+      // Away from the terminal, so that another Ctrl-C does not end it.
+      await dray(["down", "--data-dir", join(folder, "data"), "--delete-data"], { detached: true });
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+  if (interruption.signal.aborted) process.exitCode = 130;
+  else
+    say(
+      `\nThat was the tutorial in ${((performance.now() - started) / 1000).toFixed(1)} s. \`npx dray up\` starts a cluster that stays.\n`,
+    );
+}
+
+const say = (text: string): void => void process.stdout.write(text);
+
+/** Ends what runs when the person has had enough: a signal, or nobody who reads the output. */
+class Interruption {
+  readonly #stop = new AbortController();
+  #child: ChildProcess | undefined;
+
+  constructor() {
+    // The end of a reader (`dray demo | head`) must not end this process, which has a cluster to stop.
+    outliveReader();
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => this.interrupt());
+    process.stdout.on("error", () => this.interrupt());
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  interrupt(): void {
+    this.#stop.abort();
+    this.#child?.kill("SIGTERM");
+  }
+
+  /** The child of now: of a Ctrl-C it hears from the terminal, of other signals from here. */
+  runs(child: ChildProcess): void {
+    this.#child = child;
+    if (this.signal.aborted) child.kill("SIGTERM");
+  }
+
+  ignoreFurther(): void {
+    this.#child = undefined;
+  }
+}
+
+async function play(folder: string, interruption: Interruption, pause: boolean): Promise<void> {
+  const dataDir = join(folder, "data");
   let client: Client | undefined;
   let reader: Interface | undefined;
-  const interrupt = (): void => {
-    interrupted = true;
-  };
-  process.on("SIGINT", interrupt);
-  process.on("SIGTERM", interrupt);
   try {
     say(`${styleText("bold", "Start a cluster of one control plane and two worker nodes")}\n\n`);
-    await dray(["up", "--detach", "--data-dir", dataDir, "--nodes", `${nodes}`]);
+    await dray(["up", "--detach", "--data-dir", dataDir, "--nodes", `${nodes}`], { interruption });
     const layout = layoutOf(dataDir);
     const env = { ...process.env, KUBECONFIG: layout.kubeconfig, HOME: folder, PATH: kubectlPath(folder) };
     client = (await connect({ kubeconfig: layout.kubeconfig }, "dray-demo")).client;
-    reader = options.pause ? createInterface({ input: process.stdin, output: process.stdout }) : undefined;
-    for (const step of tutorial(manifests(), nodes)) {
-      if (interrupted) break;
-      await run(step, client, env, say);
-      await reader?.question(styleText("dim", "Enter goes on "));
+    if (pause) {
+      reader = createInterface({ input: process.stdin, output: process.stdout });
+      // It takes Ctrl-C and Ctrl-D from the terminal.
+      reader.on("SIGINT", () => interruption.interrupt());
+      reader.on("close", () => interruption.interrupt());
     }
-  } catch (error) {
-    // Ctrl-C ends the command of the step too.
-    if (!interrupted) throw error;
+    for (const step of tutorial(manifests(), nodes)) {
+      await run(step, client, env, interruption);
+      const { signal } = interruption;
+      signal.throwIfAborted();
+      await reader?.question(styleText("dim", "Enter goes on "), { signal });
+    }
+    reader?.removeAllListeners("close");
   } finally {
     // Each of them would keep this process alive.
     reader?.close();
     client?.close();
-    say(`\n${styleText("bold", "Stop the cluster")}\n\n`);
-    await dray(["down", "--data-dir", dataDir, "--delete-data"]);
-    rmSync(folder, { recursive: true, force: true });
-    process.off("SIGINT", interrupt);
-    process.off("SIGTERM", interrupt);
   }
-  if (interrupted) {
-    process.exitCode = 130;
-    return;
-  }
-  say(
-    `\nThat was the tutorial in ${((performance.now() - started) / 1000).toFixed(1)} s. \`npx dray up\` starts a cluster that stays.\n`,
-  );
 }
 
 async function run(
   step: Step,
   client: Client,
   env: NodeJS.ProcessEnv,
-  say: (text: string) => void,
+  interruption: Interruption,
 ): Promise<void> {
   if (step.heading !== undefined) say(`\n${styleText("bold", step.heading)}\n`);
   if (step.words !== "") say(`\n${step.words}\n`);
   say(`${styleText("cyan", `$ ${step.command}`)}\n`);
   const child = spawn("sh", ["-c", step.command], { env, stdio: ["ignore", "inherit", "inherit"] });
-  const code = await new Promise<number | null>((resolve, reject) => {
+  interruption.runs(child);
+  const code = await exitCode(child);
+  interruption.signal.throwIfAborted();
+  if (code !== 0) throw new Error(`the command ended with exit code ${code}: ${step.command}`);
+  const { until } = step;
+  if (until === undefined) return;
+  await withProgress("Waiting for its effect", async () => {
+    const deadline = performance.now() + patience;
+    while (!(await until(client))) {
+      if (performance.now() > deadline)
+        throw new Error(`its effect did not come within ${patience / 1000} s: ${step.command}`);
+      await sleep(25, undefined, { signal: interruption.signal });
+    }
+  });
+}
+
+const exitCode = (child: ChildProcess): Promise<number | null> =>
+  new Promise((resolve, reject) => {
     child.once("error", reject);
     child.once("exit", resolve);
   });
-  if (code !== 0) throw new Error(`the command ended with exit code ${code}: ${step.command}`);
-  if (step.until === undefined) return;
-  const deadline = performance.now() + patience;
-  while (!(await step.until(client))) {
-    if (performance.now() > deadline)
-      throw new Error(`its effect did not come within ${patience / 1000} s: ${step.command}`);
-    await sleep(25);
-  }
-}
 
 /** Runs `dray` in a process of its own, as a person would. */
-async function dray(args: readonly string[]): Promise<void> {
+async function dray(
+  args: readonly string[],
+  { interruption, detached = false }: { interruption?: Interruption; detached?: boolean },
+): Promise<void> {
   const [command, all] = ourselves(args);
   // The person's own kubeconfig is not for clusters that end with the demo.
   const env = { ...process.env, KUBECONFIG: "" };
-  const child = spawn(command, all, { env, stdio: ["ignore", "inherit", "inherit"] });
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("exit", resolve);
-  });
+  const child = spawn(command, all, { env, detached, stdio: ["ignore", "inherit", "inherit"] });
+  interruption?.runs(child);
+  const code = await exitCode(child);
   if (code !== 0) throw new Error(`dray ${args[0]} ended with exit code ${code}`);
 }
 
@@ -121,5 +176,5 @@ function kubectlPath(folder: string): string {
 function manifests(): string {
   const found = join(examplesFolder(), "dra", "driver-install");
   const short = relative(process.cwd(), found);
-  return short.startsWith("..") ? found : short;
+  return shellWord(short.startsWith("..") ? found : short);
 }
