@@ -1,4 +1,5 @@
 export { cameEmpty, keepEmpty, noteEmpty, withEmpty } from "./codec/empty.ts";
+export { DurationError, durationText, parseDuration } from "./duration.ts";
 export * from "./errors.ts";
 export * from "./features.ts";
 export { floatText } from "./float-text.ts";

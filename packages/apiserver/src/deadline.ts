@@ -1,6 +1,5 @@
-import { StatusError } from "@dray/api";
+import { DurationError, parseDuration, StatusError } from "@dray/api";
 import type { ApiRequest, ApiResponse, Clock } from "@dray/client";
-import { DurationError, parseDuration } from "./request/duration.ts";
 import { textResponse } from "./response.ts";
 
 const message = "Timeout: request did not complete within the allotted timeout";
@@ -19,7 +18,7 @@ export function timeLimit(query: URLSearchParams, longest: number): number {
   const text = query.get("timeout");
   if (!text) return longest;
   try {
-    const wanted = parseDuration(text);
+    const wanted = Number(parseDuration(text)) / 1e6;
     return wanted > 0 && wanted < longest ? wanted : longest;
   } catch (error) {
     if (!(error instanceof DurationError)) throw error;

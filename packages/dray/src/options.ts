@@ -1,7 +1,9 @@
 import { networkInterfaces } from "node:os";
 import {
+  DurationError,
   type Features,
   featuresOf,
+  parseDuration,
   parseFeatureGates,
   parseKubernetesVersion,
   UnknownGateError,
@@ -139,22 +141,13 @@ export function truth(flag: string, value: string): boolean {
   throw new UsageError(`${flag} ${value}: must be true or false`);
 }
 
-const units: Readonly<Record<string, number>> = {
-  ns: 1e-6,
-  us: 1e-3,
-  µs: 1e-3,
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-};
-
 /** Milliseconds of a duration as Go writes it (`1m30s`). */
 export function durationOption(flag: string, text: string): number {
-  const part = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)/g;
-  const parts = [...text.matchAll(part)];
-  const milliseconds = parts.reduce((sum, [, count, unit = ""]) => sum + Number(count) * units[unit]!, 0);
-  if (parts.map(([whole]) => whole).join("") !== text || milliseconds <= 0)
-    throw new UsageError(`${flag} ${text}: must be a duration above 0, such as 1m30s`);
-  return milliseconds;
+  try {
+    const milliseconds = Number(parseDuration(text)) / 1e6;
+    if (milliseconds > 0) return milliseconds;
+  } catch (error) {
+    if (!(error instanceof DurationError)) throw error;
+  }
+  throw new UsageError(`${flag} ${text}: must be a duration above 0, such as 1m30s`);
 }

@@ -1,4 +1,4 @@
-import { floatText } from "@dray/api";
+import { DurationError, floatText, parseDuration as nanosecondsOf } from "@dray/api";
 import { declare, type FunctionDeclaration, form } from "../declarations.ts";
 import { utf8 } from "../texts.ts";
 import {
@@ -95,33 +95,14 @@ function parseBool(text: string): Value {
   return failed("bool");
 }
 
-const durationUnits: Readonly<Record<string, bigint>> = {
-  ns: 1n,
-  us: 1_000n,
-  µs: 1_000n,
-  μs: 1_000n,
-  ms: 1_000_000n,
-  s: second,
-  m: 60n * second,
-  h: 3600n * second,
-};
-
-/** Go's notation of durations: `1h15m30.918s`. Undefined if it is none. */
+/** Go's notation of durations: `1h15m30.918s`. Undefined for anything else. */
 export function parseDuration(text: string): Duration | undefined {
-  const sign = /^[+-]/.exec(text)?.[0] ?? "";
-  const body = text.slice(sign.length);
-  if (body === "0") return new Duration(0n);
-  const parts = [...body.matchAll(/([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)/gy)];
-  if (parts.length === 0 || parts.map((part) => part[0]).join("") !== body) return undefined;
-  let total = 0n;
-  for (const [, whole = "", fraction = "", unit = ""] of parts) {
-    if (whole === "" && fraction === "") return undefined;
-    const size = durationUnits[unit]!;
-    total += BigInt(whole || "0") * size;
-    total += (BigInt(fraction || "0") * size) / 10n ** BigInt(fraction.length);
+  try {
+    return new Duration(nanosecondsOf(text));
+  } catch (error) {
+    if (error instanceof DurationError) return undefined;
+    throw error;
   }
-  const value = sign === "-" ? -total : total;
-  return inInt(value) ? new Duration(value) : undefined;
 }
 
 const timestampForm = /^(\d{4})-(\d\d)-(\d\d)T(\d\d?):(\d\d):(\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)$/;

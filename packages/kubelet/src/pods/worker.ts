@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { StatusError } from "@dray/api";
+import { durationText, StatusError } from "@dray/api";
 import { type Container as ContainerSpec, type Node, Pod } from "@dray/api/core/v1";
 import { isPodTerminal, isSidecar, restartsAfter, sidecarsOf } from "@dray/api/pod";
 import { type Client, type Clock, type EventRecorder, type Log, sleep } from "@dray/client";
@@ -331,7 +331,7 @@ export class PodWorker {
       const who = `restarting failed container=${spec.name} pod=${name}_${namespace}(${this.uid})`;
       this.#waiting.set(spec.name, {
         reason: "CrashLoopBackOff",
-        message: `back-off ${durationText(this.#crashes.delay(spec.name))} ${who}`,
+        message: `back-off ${durationText(BigInt(Math.round(this.#crashes.delay(spec.name) * 1e6)))} ${who}`,
       });
       if (!this.#told.has(latest.id)) {
         this.#told.add(latest.id);
@@ -675,13 +675,6 @@ function restarts(pod: Pod, spec: ContainerSpec, { exitCode }: Container): boole
 
 function expandFrom(text: string, values: ReadonlyMap<string, string>): string {
   return expand(text, (name) => values.get(name));
-}
-
-/** `1m20s`, as Go writes durations. */
-function durationText(milliseconds: number): string {
-  const seconds = Math.round(milliseconds / 1000);
-  const minutes = Math.floor(seconds / 60);
-  return minutes === 0 ? `${seconds}s` : `${minutes}m${seconds % 60}s`;
 }
 
 async function runHook(

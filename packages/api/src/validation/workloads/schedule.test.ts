@@ -9,6 +9,7 @@ test("schedules have five fields with numbers, names, ranges and steps, or a nam
     "*/5 0-6 1,15 jan-mar mon",
     "@hourly",
     "@every 1h30m",
+    "@every 1.s",
     "TZ=UTC 0 0 * * ?",
   ]) {
     assert.equal(scheduleProblem(schedule), undefined, schedule);
@@ -24,6 +25,8 @@ const wrongSchedules: readonly (readonly [schedule: string, problem: string])[] 
   ["*/0 * * * *", "step of range should be a positive number: */0"],
   ["x * * * *", 'failed to parse int from x: strconv.Atoi: parsing "x": invalid syntax'],
   ["@often", "unrecognized descriptor: @often"],
+  ["@every 5", 'failed to parse duration @every 5: time: missing unit in duration "5"'],
+  ["@every 1day", 'failed to parse duration @every 1day: time: unknown unit "day" in duration "1day"'],
 ];
 
 for (const [schedule, problem] of wrongSchedules) {

@@ -1,3 +1,4 @@
+import { DurationError, parseDuration } from "../../duration.ts";
 import { quoted } from "../../quoted.ts";
 
 /** What a field of a schedule counts, with names for some of its values. */
@@ -71,8 +72,13 @@ function check(schedule: string): void {
   if (text.startsWith("@")) {
     const every = /^@every (.*)$/.exec(text)?.[1];
     if (every !== undefined) {
-      if (/^[+-]?([0-9]*\.?[0-9]+(ns|us|µs|ms|s|m|h))+$/.test(every) || every === "0") return;
-      throw new ScheduleError(`failed to parse duration ${text}: time: invalid duration ${quoted(every)}`);
+      try {
+        parseDuration(every);
+        return;
+      } catch (error) {
+        if (!(error instanceof DurationError)) throw error;
+        throw new ScheduleError(`failed to parse duration ${text}: ${error.message}`);
+      }
     }
     if (!descriptors.includes(text)) throw new ScheduleError(`unrecognized descriptor: ${text}`);
     return;
