@@ -118,10 +118,10 @@ export const qualifiedName: NameRule = (value) => {
     const prefix = name;
     name = parts[1] ?? "";
     if (prefix === "") problems.push("prefix part must be non-empty");
-    else problems.push(...dnsSubdomain(prefix).map((problem) => `prefix part ${problem}`));
+    else for (const problem of dnsSubdomain(prefix)) problems.push(`prefix part ${problem}`);
   }
   if (name === "") problems.push("name part must be non-empty");
-  else problems.push(...tooLong(name, 63, "bytes").map((problem) => `name part ${problem}`));
+  else for (const problem of tooLong(name, 63, "bytes")) problems.push(`name part ${problem}`);
   if (!labelKeyForm.test(name)) problems.push(`name part ${examples(rule, labelKey, ...sample)}`);
   return problems;
 };

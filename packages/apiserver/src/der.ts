@@ -37,7 +37,7 @@ export function objectId(text: string): Buffer {
     for (let left = Math.floor(part / 128); left > 0; left = Math.floor(left / 128)) {
       digits.unshift((left & 0x7f) | 0x80);
     }
-    bytes.push(...digits);
+    for (const each of digits) bytes.push(each);
   }
   return tagged(0x06, Buffer.from(bytes));
 }

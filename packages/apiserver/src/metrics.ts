@@ -66,7 +66,8 @@ export class Metrics {
     }
     lines.push("# TYPE apiserver_request_duration_seconds histogram");
     for (const [labels, counted] of this.#requests) {
-      lines.push(...histogramLines("apiserver_request_duration_seconds", labels, counted));
+      for (const each of histogramLines("apiserver_request_duration_seconds", labels, counted))
+        lines.push(each);
     }
     lines.push("# TYPE apiserver_current_inflight_requests gauge");
     for (const kind of ["mutating", "readOnly"] as const) {

@@ -132,6 +132,6 @@ export function* walk(expr: Expr): Iterable<Expr> {
   const left = [expr];
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     yield next;
-    left.push(...parts(next).toReversed());
+    for (const each of parts(next).toReversed()) left.push(each);
   }
 }

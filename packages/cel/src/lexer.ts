@@ -233,7 +233,7 @@ export function unquote(token: Token): string | Uint8Array {
   for (let i = 0; i < points.length; ) {
     const c = points[i]!;
     if (c !== "\\") {
-      if (bytes) out.push(...new TextEncoder().encode(c));
+      if (bytes) for (const each of new TextEncoder().encode(c)) out.push(each);
       else result += c;
       i++;
       continue;

@@ -19,9 +19,9 @@ export function checkLiterals(
 ): Problem[] {
   const problems: Problem[] = [];
   const visit = (node: Expr, exempt: boolean): void => {
-    if (node.kind === "list" && !exempt) problems.push(...mixedElements(node));
-    if (node.kind === "map" && !exempt) problems.push(...mixedEntries(node));
-    if (node.kind === "call") problems.push(...unreadable(node, readers, functions));
+    if (node.kind === "list" && !exempt) for (const each of mixedElements(node)) problems.push(each);
+    if (node.kind === "map" && !exempt) for (const each of mixedEntries(node)) problems.push(each);
+    if (node.kind === "call") for (const each of unreadable(node, readers, functions)) problems.push(each);
     const mixes = exempt || (node.kind === "call" && mixing.has(node.name));
     for (const part of parts(node)) visit(part, mixes);
   };

@@ -36,12 +36,13 @@ export function parse(
   const parser = new Parser(new TokenStream(tokenize(source, problems)), syntax);
   try {
     const expr = parser.parse();
-    problems.push(...parser.problems);
+    for (const each of parser.problems) problems.push(each);
     if (problems.length === 0) return { expr, problems };
   } catch (error) {
     if (error instanceof TooDeep) return { problems: [error.problem] };
     if (!(error instanceof Stop)) throw error;
-    problems.push(...parser.problems, error.problem);
+    for (const each of parser.problems) problems.push(each);
+    problems.push(error.problem);
   }
   return { problems };
 }

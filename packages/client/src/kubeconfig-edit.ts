@@ -169,7 +169,7 @@ function splice(text: string, document: Document, before: Config, after: Config)
           ? listSplices(lines, pair, (before[key] ?? []) as readonly Entry[], value, indent)
           : scalarSplices(lines, pair, value);
     if (changes === undefined) return undefined;
-    splices.push(...changes);
+    for (const each of changes) splices.push(each);
   }
   return lines.apply(splices);
 }

@@ -27,7 +27,7 @@ export async function listAll<T extends KubeObject>(
       if (!isGone(error)) throw error;
       return resource.list({ ...selection, ...revision }, options);
     }
-    items.push(...page.items);
+    for (const each of page.items) items.push(each);
   }
   return Object.freeze({ resourceVersion: page.resourceVersion, items: Object.freeze(items) });
 }

@@ -23,7 +23,7 @@ export async function syncRevisions(
 ): Promise<Revisions | undefined> {
   // What `kubectl rollout undo` applies as a patch.
   const data = { spec: { template: { ...set.spec.template, $patch: "replace" } } };
-  const newest = Math.max(0, ...managed.map(({ revision }) => Number(revision ?? 0)));
+  const newest = managed.reduce((most, { revision }) => Math.max(most, Number(revision ?? 0)), 0);
   const same = managed.filter((revision) => isDeepStrictEqual(revision.data, data));
   const found = same.sort((a, b) => Number(b.revision ?? 0) - Number(a.revision ?? 0))[0];
   const olds = managed.filter((revision) => revision !== found);

@@ -129,7 +129,8 @@ export async function startDaemonSetController(context: ControllerContext): Prom
         if (wait > 0) queue.addAfter(key, wait);
         else needed.push(node);
       } else if (!verdict.keep) {
-        doomed.push(...there.filter((pod) => pod.metadata.deletionTimestamp === undefined));
+        for (const each of there.filter((pod) => pod.metadata.deletionTimestamp === undefined))
+          doomed.push(each);
       } else {
         const living: Pod[] = [];
         for (const pod of there) {
@@ -140,7 +141,7 @@ export async function startDaemonSetController(context: ControllerContext): Prom
             finished(set, node, pod);
           }
         }
-        doomed.push(...plan.superfluous(living));
+        for (const each of plan.superfluous(living)) doomed.push(each);
       }
     }
     const templates = needed.slice(0, burst).map((node) => templateFor(set, node, plan.hash));
@@ -294,10 +295,11 @@ class Plan {
       else if (verdict.run && (fresh === undefined || going || !this.#isAvailable(fresh))) unavailable++;
     }
     if (this.#maxSurge > 0) {
-      addBeside.push(...surgeable.slice(0, Math.max(0, this.#maxSurge - surging - addBeside.length)));
+      for (const each of surgeable.slice(0, Math.max(0, this.#maxSurge - surging - addBeside.length)))
+        addBeside.push(each);
       return { replace, addBeside };
     }
-    replace.push(...ready.slice(0, Math.max(0, this.#maxUnavailable - unavailable)));
+    for (const each of ready.slice(0, Math.max(0, this.#maxUnavailable - unavailable))) replace.push(each);
     return { replace, addBeside };
   }
 
@@ -351,6 +353,6 @@ class Plan {
         return since === undefined || wait <= 0 ? [] : [wait];
       }),
     );
-    return times.length === 0 ? undefined : Math.min(...times);
+    return times.length === 0 ? undefined : times.reduce((a, b) => Math.min(a, b));
   }
 }

@@ -85,7 +85,7 @@ export async function startDeploymentController(context: ControllerContext): Pro
       if (paused || wasScaled(deployment, managed)) {
         if (await scaleAll(deployment, planScaling(deployment, newSet, olds))) return queue.add(key);
       } else if (isRolling(deployment) || !(await stillRuns(deployment, olds))) {
-        const revision = Math.max(0, ...olds.map(revisionOf)) + 1;
+        const revision = olds.reduce((most, set) => Math.max(most, revisionOf(set)), 0) + 1;
         if (newSet === undefined) {
           const outcome = await createSet(deployment, olds, revision);
           if (outcome === "collision") collisions = (collisions ?? 0) + 1;

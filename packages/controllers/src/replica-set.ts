@@ -138,7 +138,7 @@ export async function startReplicaSetController(context: ControllerContext): Pro
       const since = readySince(pod);
       return since === undefined || since + wait <= clock.now() ? [] : [since + wait - clock.now()];
     });
-    return times.length === 0 ? undefined : Math.min(...times);
+    return times.length === 0 ? undefined : times.reduce((a, b) => Math.min(a, b));
   }
 
   return queues.controller;

@@ -1,6 +1,8 @@
 /** Rows with their cells aligned, three blanks apart, as kubectl prints them. */
 export function columns(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));
+  const widths = (rows[0] ?? []).map((_, i) =>
+    rows.reduce((width, row) => Math.max(width, row[i]?.length ?? 0), 0),
+  );
   return rows
     .map((row) => row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join("   "))
     .map((line) => `${line.trimEnd()}\n`)

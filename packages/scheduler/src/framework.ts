@@ -72,7 +72,8 @@ export const maxScore = 100;
 
 /** Scales scores to 0..100 by the highest; `reverse`: the lowest becomes best. */
 export function normalizeByHighest(scores: Map<string, number>, reverse = false): void {
-  const highest = Math.max(0, ...scores.values());
+  let highest = 0;
+  for (const score of scores.values()) highest = Math.max(highest, score);
   for (const [node, score] of scores) {
     const scaled = highest === 0 ? 0 : Math.floor((score * maxScore) / highest);
     scores.set(node, reverse ? maxScore - scaled : scaled);

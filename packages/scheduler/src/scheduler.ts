@@ -198,7 +198,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     } catch (error) {
       return fail(entry, "SchedulerError", (error as Error).message, []);
     }
-    afterwards.push(...preemptionText(diagnosis));
+    for (const each of preemptionText(diagnosis)) afterwards.push(each);
     await fail(entry, "Unschedulable", diagnosisText(diagnosis, afterwards), decision.plugins);
   }
 

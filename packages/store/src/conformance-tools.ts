@@ -28,7 +28,7 @@ export async function take(
 ): Promise<StoreEvent[]> {
   const events: StoreEvent[] = [];
   for await (const batch of watch) {
-    events.push(...batch);
+    for (const each of batch) events.push(each);
     if (events.length >= count) break;
   }
   return events;

@@ -65,7 +65,7 @@ export function watchConformance(check: Check, lag: number): void {
       await write(store, ...Array.from({ length: 100 }, (_, j) => put(`/${(i + j) % 700}`, `${i + j}`)));
     }
     for (let batch = await first; ; batch = await iterator.next()) {
-      values.push(...(batch.value as StoreEvent[]).map((event) => event.value));
+      for (const each of (batch.value as StoreEvent[]).map((event) => event.value)) values.push(each);
       if (values.length >= lag) break;
     }
     await iterator.return?.();
@@ -87,7 +87,7 @@ export function watchConformance(check: Check, lag: number): void {
     const start = await store.revision();
     const watching = (async () => {
       for await (const batch of store.watch("/", start, new AbortController().signal)) {
-        seen.push(...batch.map((event) => event.value));
+        for (const each of batch.map((event) => event.value)) seen.push(each);
         if (seen.length >= 2) break;
       }
     })();

@@ -129,14 +129,16 @@ class MemoryStore implements Store, History {
     }
     if (events.length === 0) return;
     this.#revision = revision;
-    this.#events.push(...events);
+    for (const each of events) this.#events.push(each);
     this.#watchers.publish(events);
   }
 
   #expire(now: number): number | undefined {
     const due = [...this.#expires].filter(([, time]) => time <= now).map(([key]) => key);
     if (due.length > 0) this.#apply(due.map((key) => ({ type: "delete", key })));
-    return this.#expires.size === 0 ? undefined : Math.min(...this.#expires.values());
+    let next: number | undefined;
+    for (const time of this.#expires.values()) next = Math.min(next ?? time, time);
+    return next;
   }
 
   /** The entries as of an older revision: the newer events undone. */

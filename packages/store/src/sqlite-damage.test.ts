@@ -73,7 +73,7 @@ test("sqlite: a full disk refuses writes and says so; reads and watches go on, a
   const seen: string[] = [];
   const watching = (async () => {
     for await (const events of store.watch("/", revision, stop.signal))
-      seen.push(...events.map(({ key }) => key));
+      for (const each of events.map(({ key }) => key)) seen.push(each);
   })();
   const free = fillDisk(disk);
   for (let round = 0; round < 3; round++) {

@@ -177,7 +177,8 @@ function readStruct(
       continue;
     }
     context.struct = struct;
-    context.keys.push(...field.embedded, key);
+    for (const each of field.embedded) context.keys.push(each);
+    context.keys.push(key);
     context.field = field;
     if (seen?.has(key)) {
       report(context, `duplicate field ${quoted(where)}`);
@@ -196,7 +197,7 @@ function readStruct(
   }
   context.struct = outer;
   context.field = outerField;
-  if (outerElements.length > 0) context.elements.push(...outerElements);
+  for (const each of outerElements) context.elements.push(each);
   const object = finish(struct, values, context.version, context.stored);
   if (!top && head["kind"] === "") delete head["kind"];
   if (!top && head["apiVersion"] === "") delete head["apiVersion"];

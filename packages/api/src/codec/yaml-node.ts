@@ -255,7 +255,7 @@ export class Documents {
         token = this.#peek();
         if (token.type === "flow mapping end") break;
       }
-      if (token.type === "key") items.push(...this.#flowPair("flow mapping end"));
+      if (token.type === "key") for (const each of this.#flowPair("flow mapping end")) items.push(each);
       else items.push(this.#node(false, false), empty(this.#peek()));
     }
     this.#scanner.skip();

@@ -98,8 +98,8 @@ function readTerm({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm,
     }
     const requirement: LabelRequirement = { key, operator, values };
     const found = requirementProblems(requirement, `${at}.`);
-    if (found.length > 0) problems.push(...found);
-    else labels.push(requirement);
+    for (const each of found) problems.push(each);
+    if (found.length === 0) labels.push(requirement);
   }
   for (const [index, { key, operator, values = [] }] of matchFields.entries()) {
     const at = `${path}.matchFields[${index}]`;

@@ -57,7 +57,8 @@ export class Rbac {
   /** All rules that hold for a user in a namespace ("" for the cluster only). */
   rulesFor(user: UserInfo, namespace: string): PolicyRule[] {
     const rules: PolicyRule[] = [];
-    for (const grant of this.#grantsOf(user, namespace)) rules.push(...this.#rules(grant));
+    for (const grant of this.#grantsOf(user, namespace))
+      for (const each of this.#rules(grant)) rules.push(each);
     return rules;
   }
 
@@ -81,7 +82,7 @@ export class Rbac {
     const grants = this.#index();
     const found: Grant[] = [];
     for (const key of [`user:${user.name}`, ...user.groups.map((group) => `group:${group}`)]) {
-      found.push(...(grants.get(key) ?? []));
+      for (const each of grants.get(key) ?? []) found.push(each);
     }
     const cluster = found.filter((grant) => grant.namespace === "");
     if (namespace === "") return cluster;

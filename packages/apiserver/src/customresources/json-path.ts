@@ -32,7 +32,7 @@ export function parseJsonPath(text: string): Path | undefined {
     const found = next(rest);
     if (found === undefined) return undefined;
     if (found.steps.some(isDescent) && isDescent(steps.at(-1))) return undefined;
-    steps.push(...found.steps);
+    for (const each of found.steps) steps.push(each);
     rest = rest.slice(found.length);
   }
   return steps;

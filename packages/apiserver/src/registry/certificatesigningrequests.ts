@@ -142,13 +142,13 @@ function problems({ spec, status }: CertificateSigningRequest): FieldError[] {
       errors.push({ type: "Duplicate", path: `spec.usages[${index}]`, value: quoted(usage), detail: "" });
     seen.add(usage);
   });
-  errors.push(...signerProblems(spec.signerName ?? ""));
+  for (const each of signerProblems(spec.signerName ?? "")) errors.push(each);
   if (spec.expirationSeconds !== undefined && spec.expirationSeconds < 600) {
     const detail = "may not specify a duration less than 600 seconds (10 minutes)";
     const value = String(spec.expirationSeconds);
     errors.push({ type: "Invalid", path: "spec.expirationSeconds", value, detail });
   }
-  errors.push(...conditionProblems(status?.conditions ?? []));
+  for (const each of conditionProblems(status?.conditions ?? [])) errors.push(each);
   const unreadable = certificateProblem(status?.certificate ?? "");
   if (unreadable !== undefined) {
     const value = quoted("<certificate data>");

@@ -166,7 +166,7 @@ function servedResource(row: KindRow, stored: KindRow, version: string): ServedR
   const own = allFacts[row.resource] ?? {};
   const fields = row.group === "events.k8s.io" ? eventsFields(own.fields!) : [...(own.fields ?? [])];
   for (const [since, more] of Object.entries(own.fieldsSince ?? {})) {
-    if (inRelease({ since }, version)) fields.push(...more);
+    if (inRelease({ since }, version)) for (const each of more) fields.push(each);
   }
   const counted = own.generationSince !== undefined && inRelease({ since: own.generationSince }, version);
   const subresources = new Map<string, SubresourceFacts>(Object.entries(own.subresources ?? {}));

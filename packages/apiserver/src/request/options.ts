@@ -55,7 +55,7 @@ export function writeOptions(
 ): WriteOptions {
   const errors: FieldError[] = [];
   const fieldManager = query.get("fieldManager") ?? "";
-  errors.push(...fieldManagerErrors(fieldManager, apply));
+  for (const each of fieldManagerErrors(fieldManager, apply)) errors.push(each);
   const force = query.get("force");
   if (kind === "PatchOptions" && force !== null && !apply) {
     errors.push({ type: "Forbidden", path: "force", detail: "may not be specified for non-apply patch" });

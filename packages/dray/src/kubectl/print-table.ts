@@ -17,7 +17,9 @@ export function printTable(
     ...(namespaces ? ["NAMESPACE"] : []),
     ...shown.map((column) => (column.name ?? "").toUpperCase()),
   ];
-  const widths = header.map((_, i) => Math.max(...[header, ...rows].map((row) => row[i]!.length)));
+  const widths = header.map((name, i) =>
+    rows.reduce((width, row) => Math.max(width, row[i]!.length), name.length),
+  );
   return [header, ...rows]
     .map((row) => row.map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd(widths[i]!))).join("   "))
     .map((line) => `${line.trimEnd()}\n`)

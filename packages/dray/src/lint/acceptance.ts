@@ -34,7 +34,7 @@ export async function checkAcceptance(
       continue;
     }
     const answer = await server.create(path, bodyOf(subject));
-    findings.push(...findingsOf(subject, answer, context));
+    for (const each of findingsOf(subject, answer, context)) findings.push(each);
   }
   return findings;
 }

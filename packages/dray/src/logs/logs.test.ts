@@ -136,7 +136,7 @@ test("every line of a log that rotates is read once, however often it rotates be
     assert.deepEqual(found, written);
     for (const count of [1, 0, 3, 10, 30, 1]) {
       write(count);
-      found.push(...(await read(file.added())));
+      for (const each of await read(file.added())) found.push(each);
       assert.deepEqual(found, written, `after ${count} lines`);
     }
     await file.close();

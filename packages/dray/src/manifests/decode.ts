@@ -205,7 +205,8 @@ export function problemsOf(
   if (object.kind === "ResourceClaim" && errors.length === 0) {
     const { status: _, ...old } = object as ResourceClaim;
     const { deletionTimestamp: __, ...metadata } = object.metadata;
-    errors.push(...validateStatusUpdate(row, { ...object, metadata }, { ...old, metadata }, context));
+    for (const each of validateStatusUpdate(row, { ...object, metadata }, { ...old, metadata }, context))
+      errors.push(each);
   }
   return errors.map((error) =>
     invalidField(error, place, label, [

@@ -26,7 +26,10 @@ export function checkPools(world: World, features: Features): PoolProblem[] {
   );
   const nodes = world.all("Node").map(({ object }) => object);
   return [...pools].flatMap(([name, slices]) => {
-    const newest = Math.max(...slices.map(({ object }) => Number(object.spec.pool.generation)));
+    const newest = slices.reduce(
+      (most, { object }) => Math.max(most, Number(object.spec.pool.generation)),
+      Number.NEGATIVE_INFINITY,
+    );
     const current = slices.filter(({ object }) => Number(object.spec.pool.generation) === newest);
     return checkPool(name, newest, current, nodes, features);
   });

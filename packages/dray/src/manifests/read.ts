@@ -95,7 +95,8 @@ export function readObjects(
     sources.map(({ file }) => file),
   );
   if (fatal.length > 0) throw new InputError(problems);
-  notes.push(...valid.flatMap(({ notes, place }) => notes.map((note) => `${placeText(place)}: ${note}`)));
+  for (const each of valid.flatMap(({ notes, place }) => notes.map((note) => `${placeText(place)}: ${note}`)))
+    notes.push(each);
   const warnings = valid.flatMap(({ object, place, dropped }) =>
     dropped.map(
       (field) =>

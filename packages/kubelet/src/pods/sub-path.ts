@@ -37,8 +37,8 @@ export function resolveSubPath(volume: string, subPath: string, create: boolean)
         const within = relative(base, target);
         if (within.split(sep)[0] === "..") throw outside(subPath);
         here = base;
-        names.unshift(...split(within));
-      } else names.unshift(...split(target));
+        for (const part of split(within).reverse()) names.unshift(part);
+      } else for (const part of split(target).reverse()) names.unshift(part);
     } else {
       if (names.length > 0 && !stat.isDirectory())
         throw new Error(`subPath ${JSON.stringify(subPath)}: ${name} is not a directory`);

@@ -98,7 +98,9 @@ export class Volumes {
     const times = [...this.#tokens]
       .filter(([key]) => key.startsWith(`${pod.metadata.uid}\0`))
       .map(([, { refreshAt }]) => refreshAt);
-    return times.length === 0 ? undefined : Math.max(0, Math.min(...times) - this.#options.clock.now());
+    return times.length === 0
+      ? undefined
+      : Math.max(0, times.reduce((a, b) => Math.min(a, b)) - this.#options.clock.now());
   }
 
   /** Removes everything that the pod has on disk but its logs. */
@@ -139,7 +141,8 @@ export class Volumes {
       );
     }
     const files: File[] = [];
-    for (const source of sources) files.push(...(await this.#files(pod, volume.name, source, mode)));
+    for (const source of sources)
+      for (const each of await this.#files(pod, volume.name, source, mode)) files.push(each);
     const path = folder(kind);
     writeFiles(path, files);
     return path;

@@ -28,7 +28,8 @@ export class HeaderWriter {
     const names = Object.keys(headers);
     const parts: Buffer[] = [number(names.length)];
     for (const name of names) {
-      parts.push(...text(name.toLowerCase()), ...text(headers[name]!));
+      for (const each of [name.toLowerCase(), headers[name]!])
+        for (const part of text(each)) parts.push(part);
     }
     const plain = Buffer.concat(parts);
     const stored: Buffer[] = this.#begun ? [] : [zlibHead];

@@ -193,6 +193,6 @@ export const endpoints = {
     checkObject(errors, object);
     const own = new FieldErrors();
     checkSubsets(own, object, features.version);
-    if (!sameValue(object.subsets, old.subsets)) errors.list.push(...own.list);
+    if (!sameValue(object.subsets, old.subsets)) for (const each of own.list) errors.list.push(each);
   },
 };

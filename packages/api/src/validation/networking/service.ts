@@ -247,8 +247,10 @@ function refusedFamilies(
 ): boolean {
   const early = new FieldErrors();
   checkFamilies(early, spec ?? emptySpec, { version: features.version, before: old?.spec?.clusterIPs });
-  if (early.list.length > 0) errors.list.splice(0, errors.list.length, ...early.list);
-  return early.list.length > 0;
+  if (early.list.length === 0) return false;
+  errors.list.length = 0;
+  for (const each of early.list) errors.list.push(each);
+  return true;
 }
 
 function checkAddressChange(errors: FieldErrors, spec: ServiceSpec, old: ServiceSpec): void {

@@ -126,7 +126,7 @@ export function checkVolumes(
     own.checkRequired(dnsLabel, `${at}.name`, volume.name);
     if (sound.has(volume.name)) own.duplicate(`${at}.name`, volume.name);
     if (own.list.length === 0) sound.set(volume.name, volume);
-    errors.list.push(...own.list);
+    for (const each of own.list) errors.list.push(each);
     const claim = volume.persistentVolumeClaim?.claimName;
     if (claim !== undefined && ephemeral.has(claim)) {
       const detail = "must not reference a PVC that gets created for an ephemeral volume";

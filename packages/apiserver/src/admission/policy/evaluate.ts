@@ -35,8 +35,9 @@ export function evaluatePolicy(policy: ValidatingAdmissionPolicy, input: Activat
     const results = validations.map((validation) => activation.evaluate(validation));
     const messages = evaluateMessages(validations, { ...input, variables }, activation.budget);
     results.forEach(({ value, error }, i) => {
-      if (error !== undefined) denials.push(...failed(error));
-      else if ("error" in messages) denials.push(...failed(`failed messageExpression: ${messages.error}`));
+      if (error !== undefined) for (const each of failed(error)) denials.push(each);
+      else if ("error" in messages)
+        for (const each of failed(`failed messageExpression: ${messages.error}`)) denials.push(each);
       else if (value !== true) {
         const validation = validations[i]!;
         denials.push({ message: messageOf(validation, messages.texts[i]), reason: validation.reason });
@@ -44,7 +45,8 @@ export function evaluatePolicy(policy: ValidatingAdmissionPolicy, input: Activat
     });
     const annotated = { ...input, variables, withoutAuthorizer: true };
     const annotations = new Activation(annotated, validationBudget);
-    for (const annotation of auditAnnotations) denials.push(...annotate(annotation, annotations, fails));
+    for (const annotation of auditAnnotations)
+      for (const each of annotate(annotation, annotations, fails)) denials.push(each);
   } catch (error) {
     if (!(error instanceof OutOfBudget)) throw error;
     return failed(error.message);

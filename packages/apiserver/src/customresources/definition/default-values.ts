@@ -80,14 +80,14 @@ function checkDefault(
     const own = new FieldErrors();
     checkEmbedded(own, path, schema, value);
     if (own.list.length > 0) {
-      errors.list.push(...own.list);
+      for (const each of own.list) errors.list.push(each);
       return;
     }
   }
   const own = new FieldErrors();
   checkValue(own, path, structuralForm(schema), value);
   if (own.list.length > 0) {
-    errors.list.push(...own.list);
+    for (const each of own.list) errors.list.push(each);
     return;
   }
   const rules = new RuleSet(schema, isEmbedded(schema) && isPlain(value));
@@ -97,7 +97,7 @@ function checkDefault(
   const after =
     own.list.length === 0 ? rules.check(own, path, value, undefined, { budget: budget.left }) : before;
   budget.left = Math.min(before, after);
-  errors.list.push(...own.list);
+  for (const each of own.list) errors.list.push(each);
 }
 
 /**

@@ -53,7 +53,7 @@ export function checkSchema(
   const declared = lazily(() => declaredType(schema, true));
   const rules = structural ? { cardinality: 1n, declared } : undefined;
   walk.schema(schema, path, { isRoot: true, insideMetadata: false, rules });
-  errors.list.push(...walk.shape.list, ...walk.expressions.list);
+  for (const { list } of [walk.shape, walk.expressions]) for (const each of list) errors.list.push(each);
   if (structural) walk.costs.checkTotal(errors, path);
 }
 

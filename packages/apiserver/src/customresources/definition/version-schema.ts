@@ -100,11 +100,11 @@ function checkVersionSchema(
   if (schema.nullable) errors.forbidden(`${path}.nullable`, "nullable cannot be true at the root");
   const structure = hasUnsupported(schema) ? undefined : structuralErrors(path, schema);
   let sound = structure?.length === 0;
-  if (structure !== undefined) errors.list.push(...structure);
+  if (structure !== undefined) for (const each of structure) errors.list.push(each);
   if (sound) {
     const own = new FieldErrors();
     checkDefaults(own, path, schema, true);
-    errors.list.push(...own.list);
+    for (const each of own.list) errors.list.push(each);
     sound = own.list.length === 0;
   }
   checkSchema(errors, path, schema, sound, leniency);

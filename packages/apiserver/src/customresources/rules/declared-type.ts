@@ -120,8 +120,11 @@ function textType(schema: Schema): DeclaredType {
   }
   if (maxLength !== undefined) return { ...text, most: inBytes(maxLength) };
   if ((schema.enum ?? []).length === 0) return text;
-  const lengths = schema.enum!.map((one) => (typeof one === "string" ? Buffer.byteLength(one) : 0));
-  return { ...text, most: Math.max(...lengths) };
+  const most = schema.enum!.reduce<number>(
+    (longest, one) => Math.max(longest, typeof one === "string" ? Buffer.byteLength(one) : 0),
+    0,
+  );
+  return { ...text, most };
 }
 
 const positive = (count: number | bigint): number => Math.max(0, Number(count));

@@ -78,7 +78,7 @@ export class RuleSet {
       correlation ? { current: correlation, nearest: undefined } : fresh,
     );
     // Upstream has no path of the whole.
-    errors.list.push(...own.list.map((error) => (error.path === "" ? { ...error, path: "<nil>" } : error)));
+    for (const error of own.list) errors.list.push(error.path === "" ? { ...error, path: "<nil>" } : error);
     return run.budget;
   }
 }
@@ -221,8 +221,8 @@ class Run {
       const own = new FieldErrors();
       fill(own);
       const unchanged = !compiled.usesOldSelf && (ratchet.current ?? ratchet.nearest)?.unchanged === true;
-      if (unchanged) this.#warnings.push(...own.list.map(fieldErrorText));
-      else this.#errors.list.push(...own.list);
+      if (unchanged) for (const each of own.list.map(fieldErrorText)) this.#warnings.push(each);
+      else for (const each of own.list) this.#errors.list.push(each);
     };
     const { rule, message } = compiled;
     let detail = rule.message ? rule.message.trim() : `failed rule: ${nameOf(rule)}`;

@@ -89,3 +89,9 @@ test("the rules of one object together may cost only so much", () => {
   const list = Array.from({ length: 200 }, () => 1);
   assert.match(refused(schema, { list }).join(), /operation cancelled: actual cost limit exceeded/);
 });
+
+test("a list of values in a schema may be as long as a body allows", () => {
+  const values = Array.from({ length: 200_000 }, (_, i) => String(i));
+  const schema = object({ a: { type: "string", enum: values } }, rule("self.a == 'x'"));
+  assert.deepEqual(refused(schema, { a: "7" }), ["<nil>: Invalid value: failed rule: self.a == 'x'"]);
+});

@@ -79,7 +79,7 @@ export function coerceEmbedded(
       if (!options.dropMalformed) throw new MetadataError(child(path, key), value[key], "must be a string");
       delete value[key];
     }
-    unknown.push(...coerceMetadata(value, path, options));
+    for (const each of coerceMetadata(value, path, options)) unknown.push(each);
   }
   for (const key of Object.keys(value)) {
     const where = propertyOf(schema, key) === undefined ? keyed(path, key) : child(path, key);
