@@ -21,8 +21,14 @@ export type AgentsOrder =
   /** End all pods, then yourself. A process whose parent dies ends alone, and leaves its pods. */
   | { readonly order: "stop" };
 
-/** Its response to each `run`, once every agent has registered its node or failed. */
-export interface AgentsReport {
+/** What it answers to each `run`: */
+export type AgentsReport =
+  /** Another node is registered. */
+  | { readonly registered: string }
+  /** Every agent has registered its node or failed. */
+  | AgentsOutcome;
+
+export interface AgentsOutcome {
   readonly running: readonly string[];
   /** They are started again, and again. */
   readonly failed: readonly FailedAgent[];
@@ -40,6 +46,7 @@ const restartDelay = 1_000;
 /** Somebody who waits until the agents run for exactly these nodes. */
 interface Waiting {
   readonly names: ReadonlySet<string>;
+  advance(): void;
   resolve(failed: readonly FailedAgent[]): void;
 }
 
@@ -75,12 +82,12 @@ export class AgentsProcess {
 
   /**
    * Has agents run for these nodes and no others. Resolves when they have registered their nodes, to those that could
-   * not, which are started again.
+   * not, which are started again; `advance` is called for each that is registered.
    */
-  run(nodes: readonly NodeFiles[]): Promise<readonly FailedAgent[]> {
+  run(nodes: readonly NodeFiles[], advance: () => void = () => {}): Promise<readonly FailedAgent[]> {
     this.#nodes = nodes;
     const { promise, resolve } = Promise.withResolvers<readonly FailedAgent[]>();
-    this.#waiting.push({ names: new Set(nodes.map(({ name }) => name)), resolve });
+    this.#waiting.push({ names: new Set(nodes.map(({ name }) => name)), advance, resolve });
     if (this.#process === undefined) this.#spawn();
     else this.#tell({ order: "run", nodes });
     return promise;
@@ -115,9 +122,15 @@ export class AgentsProcess {
     if (this.#nodes !== undefined) this.#tell({ order: "run", nodes: this.#nodes });
   }
 
-  #hear({ running, failed }: AgentsReport): void {
+  #hear(report: AgentsReport): void {
+    if ("registered" in report) {
+      for (const { advance } of this.#waiting) advance();
+      return;
+    }
+    const { running, failed } = report;
     const settled = [...running, ...failed.map(({ node }) => node)];
-    if (this.#nodes?.every(({ name }) => settled.includes(name))) this.#keep(() => this.#record.ready());
+    const names = new Set(settled);
+    if (this.#nodes?.every(({ name }) => names.has(name))) this.#keep(() => this.#record.ready());
     const isMet = ({ names }: Waiting): boolean =>
       names.size === settled.length && settled.every((name) => names.has(name));
     for (const waiting of this.#waiting) if (isMet(waiting)) waiting.resolve(failed);

@@ -42,8 +42,3 @@ export function writeConfig(layout: Layout, config: ClusterConfig): void {
   const text = `${JSON.stringify(config, null, 2)}\n`;
   writeFileAtomicallySync(layout.configFile, text, { folderMode: 0o700 });
 }
-
-/** `worker-1` to `worker-<count>`. */
-export function nodeNames(count: number): string[] {
-  return Array.from({ length: count }, (_, i) => `worker-${i + 1}`);
-}

@@ -160,8 +160,20 @@ export async function writeKubeconfigs(
   const common = { name: contextName(name), server: url, ca: credentials.authority.certificate };
   const { certificate: cert, key } = credentials.admin;
   await writeOwnKubeconfig(layout, { ...common, cert, key });
-  for (const [node, { client }] of credentials.nodes) {
-    const { certificate: cert, key } = client;
+  await writeNodeKubeconfigs(layout, name, credentials, url, [...credentials.nodes.keys()]);
+}
+
+/** Writes the kubeconfigs of these nodes. */
+export async function writeNodeKubeconfigs(
+  layout: Layout,
+  name: string,
+  credentials: Credentials,
+  url: string,
+  nodes: readonly string[],
+): Promise<void> {
+  const common = { name: contextName(name), server: url, ca: credentials.authority.certificate };
+  for (const node of nodes) {
+    const { certificate: cert, key } = credentials.nodes.get(node)!.client;
     await writeKubeconfig(layout.nodeKubeconfig(node), { ...common, cert, key });
   }
 }

@@ -1,6 +1,8 @@
 export { isLoopback, plainAddress, type ServerAddresses, serverAddresses, urlHost } from "./address.ts";
-export type { AgentsOrder, AgentsReport, FailedAgent, NodeFiles } from "./agents.ts";
+export type { AgentsOrder, AgentsOutcome, AgentsReport, FailedAgent, NodeFiles } from "./agents.ts";
+export { checkCapacity } from "./capacity.ts";
 export * from "./config.ts";
+export { askControl } from "./control.ts";
 export * from "./controlplane.ts";
 export * from "./credentials.ts";
 export { deleteData } from "./delete.ts";
@@ -17,6 +19,7 @@ export {
 } from "./kubeconfigs.ts";
 export * from "./layout.ts";
 export * from "./local.ts";
+export { namesText, nodeNames } from "./node-names.ts";
 export { type NodeStates, readNodeStates } from "./node-states.ts";
 export { choosePort } from "./port.ts";
 export * from "./process.ts";

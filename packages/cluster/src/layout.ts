@@ -22,6 +22,8 @@ export interface Layout {
   readonly logs: string;
   /** Short, because the paths of unix sockets below it end at 107 bytes. */
   readonly runDir: string;
+  /** Where the process that runs the cluster takes requests. */
+  readonly controlSocket: string;
   /** The folder that is `/` for the node with this index. */
   nodeRoot(index: number): string;
   nodeKubeconfig(node: string): string;
@@ -94,6 +96,7 @@ export function layoutOf(dataDirectory: string): Layout {
     kubeconfigsFile: join(dataDir, "kubeconfigs.json"),
     logs: join(dataDir, "logs"),
     runDir,
+    controlSocket: join(runDir, "control.sock"),
     nodeRoot: (index) => join(runDir, `${index}`),
     nodeKubeconfig: (node) => join(pki, `node-${node}.kubeconfig`),
   };

@@ -4,6 +4,7 @@ import {
   isLoopback,
   isUsedByDefault,
   type Layout,
+  namesText,
   serverAddresses,
   urlHost,
 } from "@dray/cluster";
@@ -16,7 +17,7 @@ export function clusterSummary(
   url: string,
   added?: AddedContext,
 ): string {
-  const nodes = config.nodes.length === 0 ? "none" : config.nodes.join(", ");
+  const nodes = config.nodes.length === 0 ? "none" : namesText(config.nodes);
   const file = added?.file ?? layout.kubeconfig;
   const others = urlForOthers(config);
   return [

@@ -6,12 +6,12 @@ import { type Client, createClient, type Log, silentLog, systemClock } from "@dr
 import type { ImageMapping, Kubelet } from "@dray/kubelet";
 import { memoryStore } from "@dray/store";
 import { serverAddresses } from "../address.ts";
-import { nodeNames } from "../config.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane.ts";
 import { type Credentials, ensureCredentials, writeKubeconfigs } from "../credentials.ts";
 import { prepareDataDir, prepareRunDir } from "../folders.ts";
 import { type Layout, layoutOf } from "../layout.ts";
 import { cleanUpRun } from "../local.ts";
+import { nodeNames } from "../node-names.ts";
 
 export interface TestClusterOptions {
   /** How many nodes run pods; 1 by default, 0 for the control plane alone. */

@@ -1,16 +1,22 @@
 import { systemClock } from "@dray/client";
-import type { AgentsReport } from "@dray/cluster";
+import type { AgentsOutcome } from "@dray/cluster";
 import { type NodeState, type SupervisedNode, superviseNode } from "@dray/kubelet";
 import { type AgentOptions, agentOptions, type SharedOptions } from "./node-agent.ts";
+
+/** Maximum number of agents that start at a time: of many all would take long, instead of some after the others. */
+const maxStarting = 32;
 
 /** The agents of this process, one for each node; one that fails is started again and disturbs no other. */
 export class NodeAgents {
   readonly #shared: SharedOptions;
+  readonly #registered: (name: string) => void;
   readonly #agents = new Map<string, SupervisedNode>();
   #change: Promise<unknown> = Promise.resolve();
 
-  constructor(shared: SharedOptions) {
+  /** `registered` hears of each node when it is registered. */
+  constructor(shared: SharedOptions, registered: (name: string) => void = () => {}) {
     this.#shared = shared;
+    this.#registered = registered;
   }
 
   /**
@@ -18,11 +24,14 @@ export class NodeAgents {
    * those that are not wanted. Changes happen one after the other. Resolves when each of the nodes is registered or
    * has failed once.
    */
-  run(nodes: readonly AgentOptions[]): Promise<AgentsReport> {
+  run(nodes: readonly AgentOptions[]): Promise<AgentsOutcome> {
     const change = this.#change.then(async () => {
       const wanted = new Set(nodes.map(({ name }) => name));
+      const starting = nodes.values();
       await Promise.all([
-        ...nodes.map((node) => this.#start(node)),
+        ...Array.from({ length: maxStarting }, async () => {
+          for (const node of starting) await this.#start(node);
+        }),
         ...[...this.#agents.keys()]
           .filter((name) => !wanted.has(name))
           .map((name) => this.#stop(name, false)),
@@ -39,7 +48,7 @@ export class NodeAgents {
     this.#shared.states?.close();
   }
 
-  #report(): AgentsReport {
+  #report(): AgentsOutcome {
     const states = this.#states();
     const running = states.filter(({ state }) => state === "running").map(({ node }) => node);
     const failed = states
@@ -58,6 +67,7 @@ export class NodeAgents {
     });
     this.#agents.set(node.name, agent);
     await agent.settled;
+    if (agent.state.state === "running") this.#registered(node.name);
   }
 
   async #stop(name: string, leavePods: boolean): Promise<void> {

@@ -52,7 +52,7 @@ async function leave(agents: NodeAgents): Promise<never> {
 export async function nodeAgents(options: CommonOptions): Promise<void> {
   const parent = new Parent();
   // Loads the code meanwhile.
-  const agents = await createAgents(options);
+  const agents = await createAgents(options, (name) => parent.report({ registered: name }));
   const ordered = parent.firstOrder.then(() => true);
   if (!(await Promise.race([ordered, parent.leavePods.then(() => false)]))) process.exit(0);
   parent.obey(agents);
@@ -62,18 +62,21 @@ export async function nodeAgents(options: CommonOptions): Promise<void> {
   process.exit(0);
 }
 
-async function createAgents(options: CommonOptions): Promise<NodeAgents> {
+async function createAgents(
+  options: CommonOptions,
+  registered?: (name: string) => void,
+): Promise<NodeAgents> {
   const { NodeAgents } = await import("../agents/node-agents.ts");
   const log = createLog("kubelet", options.logFile);
   await isolateNodes(log);
   const { StatesFile } = await import("../agents/states-file.ts");
-  const states = options.stateFile === undefined ? undefined : new StatesFile(options.stateFile, log);
-  return new NodeAgents({
-    states,
+  const shared = {
+    states: options.stateFile === undefined ? undefined : new StatesFile(options.stateFile, log),
     images: [...options.image.map(parseImageMapping), ...builtInImages()],
     clientCA: options.clientCaFile === undefined ? undefined : readFileSync(options.clientCaFile, "utf8"),
     log,
-  });
+  };
+  return new NodeAgents(shared, registered);
 }
 
 /** An error that nobody has caught restarts the node whose code threw it; of unknown origin, it ends the process. */
@@ -138,10 +141,11 @@ class Parent {
 
   /** From here on these agents are what runs. */
   obey(agents: NodeAgents): void {
-    this.#run = (nodes) =>
-      void agents.run(nodes).then((report: AgentsReport) => {
-        if (process.connected) process.send?.(report);
-      });
+    this.#run = (nodes) => void agents.run(nodes).then((outcome) => this.report(outcome));
     this.#run(this.#latest);
+  }
+
+  report(report: AgentsReport): void {
+    if (process.connected) process.send?.(report);
   }
 }

@@ -4,6 +4,7 @@ import type { Log } from "@dray/client";
 import {
   addToKubeconfigs,
   type ClusterConfig,
+  checkCapacity,
   checkKubeconfigs,
   claimProcessFile,
   formatStore,
@@ -35,6 +36,7 @@ import { startProgress, withProgress } from "../progress.ts";
 import { clusterSummary } from "../summary.ts";
 import { type Target, type TargetFlags, target } from "../target.ts";
 import { interrupted, type Started, startDetached, starter } from "../up/detached.ts";
+import { changeRunning } from "../up/running.ts";
 import { say } from "../verbosity.ts";
 
 export interface UpOptions extends TargetFlags {
@@ -56,6 +58,9 @@ export interface UpOptions extends TargetFlags {
 /** Milliseconds between two looks at the size of what a detached cluster and its agents print. */
 const outputCheckInterval = 10_000;
 
+/** What the names of nodes and the ports of this machine allow at the very most; the memory allows less. */
+const maxNodes = 20_000;
+
 /** What the flags ask for, on top of what the cluster already is. */
 function configure({ name, layout }: Target, options: UpOptions): ClusterConfig {
   const before = readConfig(layout);
@@ -65,7 +70,7 @@ function configure({ name, layout }: Target, options: UpOptions): ClusterConfig 
     featureGates,
   });
   const nodes =
-    options.nodes === undefined ? undefined : nodeNames(wholeNumber("--nodes", options.nodes, 0, 100));
+    options.nodes === undefined ? undefined : nodeNames(wholeNumber("--nodes", options.nodes, 0, maxNodes));
   const bindAddress =
     options.bindAddress === undefined
       ? (before?.bindAddress ?? "127.0.0.1")
@@ -97,9 +102,11 @@ export async function up(options: UpOptions): Promise<void> {
   const { layout } = chosen;
   if (options.detached) return runDetached(layout);
   const config = configure(chosen, options);
-  refuseSecond(layout, runningProcess(layout.processFile)?.pid);
-  prepareDataDir(layout);
   const kubeconfigs = kubeconfigFiles(options.kubeconfig);
+  const running = runningProcess(layout.processFile);
+  if (running !== undefined) return changeRunning(layout, config, options, running.pid);
+  checkCapacity(config.nodes.length, undefined);
+  prepareDataDir(layout);
   await checkKubeconfigs(layout, config.name, kubeconfigs);
   const finish = async (started: Started, how: string): Promise<void> => {
     const added = await addToKubeconfigs(layout, config.name, kubeconfigs);

@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Capacity, checkCapacity } from "./capacity.ts";
+
+const gibibyte = 2 ** 30;
+const machine = (small: Partial<Capacity>): Capacity => ({
+  memory: 1e15,
+  heap: 1e15,
+  files: 1e9,
+  ...small,
+});
+
+test("500 nodes fit into a laptop; fewer than there are need nothing", () => {
+  checkCapacity(500, undefined, { memory: 2 * gibibyte, heap: gibibyte, files: 4096 });
+  checkCapacity(0, undefined, machine({ memory: 0.25 * gibibyte }));
+  checkCapacity(2, 5, machine({ memory: 0 }));
+});
+
+for (const [what, small, message] of [
+  [
+    "memory",
+    { memory: gibibyte },
+    /^--nodes 100000: they need about 13\d\.\d GiB of memory without their pods, and 1\.0 GiB are available: (\d+) would fit$/,
+  ],
+  [
+    "heap",
+    { heap: gibibyte },
+    /about a heap of 48\.9 GiB, and its limit is 1\.0 GiB \(NODE_OPTIONS=--max-old-space-size=50060 raises it\): (\d+) would fit$/,
+  ],
+  [
+    "files",
+    { files: 1024 },
+    /about 400100 open files, and the limit is 1024 \(see `ulimit -Hn`\): (\d+) would fit$/,
+  ],
+] as const) {
+  test(`more nodes than there is ${what} for are refused, and the error says how many fit`, () => {
+    for (const running of [undefined, 10]) {
+      const fitting = Number(
+        message.exec(errorOf(() => checkCapacity(100_000, undefined, machine(small))))?.[1] ??
+          assert.fail(errorOf(() => checkCapacity(100_000, undefined, machine(small)))),
+      );
+      checkCapacity(fitting, running, machine(small));
+      assert.throws(() => checkCapacity(fitting + 1000, running, machine(small)));
+    }
+    assert.throws(() => checkCapacity(100_000, 10, machine(small)), /would fit/);
+  });
+}
+
+function errorOf(work: () => void): string {
+  try {
+    work();
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return "";
+}
