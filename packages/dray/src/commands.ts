@@ -214,7 +214,7 @@ cannot be read; 2 wrong usage.
     .command("lint")
     .description("say what of manifests would be refused, or would hang, before they are applied")
     .argument("[files...]", "files, directories, - for standard input (the output of helm or kustomize)")
-    .addOption(repeated("-f, --filename <file>", "the same", "none"))
+    .addOption(repeated("-f, --filename <file>", "the same as naming it alone; may be repeated", "none"))
     .option("-R, --recursive", "read the folders in directories, too")
     .option(
       "-n, --namespace <name>",

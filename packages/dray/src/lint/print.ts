@@ -10,7 +10,8 @@ export function findingText(finding: Finding): string {
     line !== undefined
       ? `${file}:${line}`
       : [file, ...(document === undefined ? [] : [`document ${document}`])].join(", ");
-  const inList = item === undefined ? "" : `item ${item}: `;
+  // Of a list that is one line.
+  const inList = item === undefined || (line ?? 1) > 1 ? "" : `item ${item}: `;
   const text = `${where}: ${severity}: ${inList}${problemMessage(finding)} [${rule}]`;
   const more = [...details, ...hints.map((hint) => `hint: ${hint}`)];
   return [text.replaceAll("\n", "\n    "), ...more.map((line) => `    ${line}`), ""].join("\n");

@@ -158,7 +158,9 @@ function requestNames(
 function accountsOf(subjects: readonly Subject[]): ReadonlyMap<string, readonly string[]> {
   const accounts = subjects.flatMap((subject) => {
     const object = objectOf(subject);
-    return object?.kind === "ServiceAccount" ? [(object as ServiceAccount).metadata] : [];
+    return object?.kind === "ServiceAccount" && object.metadata.name
+      ? [(object as ServiceAccount).metadata]
+      : [];
   });
   const groups = Map.groupBy(accounts, ({ namespace }) => namespace);
   return new Map([...groups].map(([namespace, all]) => [namespace, all.map(({ name }) => name)]));

@@ -63,8 +63,9 @@ export interface LintContext {
 
 /** The manifests, and behind them what the cluster has and they do not describe. */
 export function worldOf(subjects: readonly Subject[], cluster: World): World {
+  // What has no name can be named by nobody.
   const own = subjects.flatMap(({ decoded, draft }) =>
-    decoded !== undefined && worldKind(draft) !== undefined ? [decoded] : [],
+    decoded?.object.metadata.name && worldKind(draft) !== undefined ? [decoded] : [],
   );
   return cluster.overlaid(own);
 }

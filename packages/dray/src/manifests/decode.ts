@@ -22,7 +22,7 @@ import {
 import { convert, selectOwnPods } from "@dray/apiserver/objects";
 import { type Draft, duplicateProblem } from "./documents.ts";
 import { fieldHints } from "./field-hints.ts";
-import { type Located, type Place, positionOf } from "./place.ts";
+import { type Located, labelOfObject, type Place, positionOf } from "./place.ts";
 import type { Problem } from "./problem.ts";
 import type { Selectors } from "./selectors.ts";
 
@@ -199,7 +199,7 @@ export function problemsOf(
   namespaceLabels: Readonly<Record<string, string>> | undefined,
   { features, selectors }: DecodeOptions,
 ): Problem[] {
-  const label = `${object.kind} ${[object.metadata.namespace, object.metadata.name].filter(Boolean).join("/")}`;
+  const label = labelOfObject(object);
   const context = { features, compileSelector: selectors.compiler(stored, place), namespaceLabels };
   const errors = [...validateCreate(row, object, context)];
   if (object.kind === "ResourceClaim" && errors.length === 0) {

@@ -102,7 +102,9 @@ function syntaxProblem(
     line,
     message: `is not YAML: ${error.message.replace(/^yaml: (?:line \d+: )?/, "")}`,
     ...(template && {
-      hints: ["a template of Helm is rendered first: `helm template CHART | dray ... -f -`"],
+      hints: [
+        "a template of Helm is rendered first: `helm template CHART`, whose output standard input (-) takes",
+      ],
     }),
   };
 }

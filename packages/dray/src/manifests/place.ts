@@ -63,5 +63,9 @@ export const placeText = (place: Place, path?: string): string => positionText(p
 
 /** `namespace/name`, or `name` of what lives in no namespace. */
 export function nameOf({ metadata }: KubeObject): string {
-  return metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;
+  const name = metadata.name || "(no name)";
+  return metadata.namespace === undefined ? name : `${metadata.namespace}/${name}`;
 }
+
+/** `Pod default/a` */
+export const labelOfObject = (object: KubeObject): string => `${object.kind} ${nameOf(object)}`;

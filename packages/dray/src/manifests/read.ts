@@ -9,7 +9,7 @@ import {
 import { type Draft, readDrafts } from "./documents.ts";
 import type { Sources } from "./files.ts";
 import { jsonText } from "./json-text.ts";
-import { type Located, nameOf, type Place, type Position, placeText, positionOf } from "./place.ts";
+import { type Located, labelOfObject, type Place, type Position, placeText, positionOf } from "./place.ts";
 import { InputError, type Problem } from "./problem.ts";
 import { changeProblems, isComparable, merged, replacesWhole } from "./update.ts";
 import { World, worldKind } from "./world.ts";
@@ -86,7 +86,7 @@ export function readObjects(
     // A server accepted what it has stored: it knew the namespace.
     const labels = found?.metadata.labels ?? (found === undefined && stored ? adminLabel : undefined);
     const problems = problemsOf(each, worldKind(object)!, labels, options);
-    if (problems.length > 0) leave(place, object.kind, `${object.kind} ${nameOf(object)}`, problems);
+    if (problems.length > 0) leave(place, object.kind, labelOfObject(object), problems);
     return problems.length === 0;
   });
   const all = overlay(existing, valid, options, leave, notes);
@@ -100,7 +100,7 @@ export function readObjects(
   const warnings = valid.flatMap(({ object, place, dropped }) =>
     dropped.map(
       (field) =>
-        `${placeText(place, field.path)}: ${object.kind} ${nameOf(object)}: ${droppedText(field, options.features.version)}`,
+        `${placeText(place, field.path)}: ${labelOfObject(object)}: ${droppedText(field, options.features.version)}`,
     ),
   );
   return { world: new World(all, kinds), problems, leftOut, notes, warnings };
@@ -134,12 +134,14 @@ function withoutRepetitions(objects: readonly Decoded[]): {
   const repeated: Problem[] = [];
   for (const decoded of objects) {
     const { object, place } = decoded;
-    const key = `${object.kind} ${nameOf(object)}`;
+    const label = labelOfObject(object);
+    // Objects without a name are not one object.
+    const key = object.metadata.name ? label : `${place.source.file} ${place.document} ${place.root}`;
     const first = seen.get(key);
     if (first === undefined) seen.set(key, decoded);
     else if (jsonText(first.object) !== jsonText(object)) {
       const message = `was given before, and differs: ${placeText(first.place)}`;
-      repeated.push({ rule: "duplicate-object", ...positionOf(place), object: key, message });
+      repeated.push({ rule: "duplicate-object", ...positionOf(place), object: label, message });
     }
   }
   return { kept: [...seen.values()], repeated };
@@ -153,7 +155,7 @@ function overlay(
   leave: (place: Place, kind: string, label: string, problems: readonly Problem[]) => void,
   notes: string[],
 ): Located[] {
-  const keyOf = ({ object }: Located): string => `${object.kind} ${nameOf(object)}`;
+  const keyOf = ({ object }: Located): string => labelOfObject(object);
   const result = new Map(existing.map((each) => [keyOf(each), each]));
   for (const each of manifests) {
     const key = keyOf(each);

@@ -1,7 +1,7 @@
 import type { KubeObject } from "@dray/api";
 import { validateUpdate } from "@dray/api/validation";
 import { type Decoded, type DecodeOptions, invalidField } from "./decode.ts";
-import { nameOf } from "./place.ts";
+import { labelOfObject } from "./place.ts";
 import type { Problem } from "./problem.ts";
 import { type World, worldKind } from "./world.ts";
 
@@ -34,7 +34,7 @@ export function changeProblems(
   live: KubeObject,
   { features, selectors }: DecodeOptions,
 ): Problem[] {
-  const label = `${object.kind} ${nameOf(object)}`;
+  const label = labelOfObject(object);
   const context = { features, compileSelector: selectors.compiler(false, place) };
   return validateUpdate(worldKind(object)!, merged(object, live), live, context).map((error) => ({
     ...invalidField(error, place, label, []),

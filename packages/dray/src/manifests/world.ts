@@ -14,7 +14,7 @@ import type { PriorityClass } from "@dray/api/scheduling/v1";
 import type { KindRow } from "@dray/api/schema";
 import { groupOf } from "./decode.ts";
 import type { Draft } from "./documents.ts";
-import { type Located, nameOf } from "./place.ts";
+import { type Located, labelOfObject } from "./place.ts";
 
 interface Kinds {
   DaemonSet: DaemonSet;
@@ -72,7 +72,7 @@ export class World {
   constructor(objects: readonly Located[], unreadable: ReadonlySet<string> = new Set()) {
     this.#objects = objects;
     this.#unreadable = unreadable;
-    for (const { object } of objects) this.#byName.set(`${object.kind} ${nameOf(object)}`, object);
+    for (const { object } of objects) this.#byName.set(labelOfObject(object), object);
   }
 
   get objects(): readonly Located[] {
@@ -103,7 +103,7 @@ export class World {
 
   /** The object of that kind and name. */
   get(object: KubeObject): KubeObject | undefined {
-    return this.#byName.get(`${object.kind} ${nameOf(object)}`);
+    return this.#byName.get(labelOfObject(object));
   }
 
   /** The same with other objects beside. */
@@ -113,7 +113,7 @@ export class World {
 
   /** The same with other objects in place of those with their names. */
   overlaid(more: readonly Located[]): World {
-    const key = ({ object }: Located): string => `${object.kind} ${nameOf(object)}`;
+    const key = ({ object }: Located): string => labelOfObject(object);
     const replaced = new Set(more.map(key));
     return new World(
       [...this.#objects.filter((each) => !replaced.has(key(each))), ...more],

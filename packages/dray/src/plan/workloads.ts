@@ -13,7 +13,7 @@ import {
   templateFor,
 } from "@dray/controllers/objects";
 import { uidOf } from "../manifests/decode.ts";
-import { type Located, nameOf } from "../manifests/place.ts";
+import { type Located, labelOfObject, nameOf } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
 
 /** A pod, and where it comes from. */
@@ -61,7 +61,7 @@ export function podsOf(world: World, nodes: readonly Node[]): OriginPod[] {
   };
   const order = world.all("Pod", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job");
   return order.flatMap(({ object, place }): OriginPod[] => {
-    const origin = `${object.kind} ${nameOf(object)}`;
+    const origin = labelOfObject(object);
     if (object.kind === "Pod") return [{ object: object as Pod, place, origin, path: "spec" }];
     const [kind, missing] = missingPods(world, object as Workload, nodes, given, managed);
     return missing.map((each) => {

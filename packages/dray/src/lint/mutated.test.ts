@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { featuresOf } from "@dray/api";
+import { readDrafts } from "../manifests/documents.ts";
+import { InputError } from "../manifests/problem.ts";
+import { readObjects } from "../manifests/read.ts";
+import { Selectors } from "../manifests/selectors.ts";
+import { sourceOf } from "../manifests/source.ts";
+import { makePlan } from "../plan/plan.ts";
+import { planText } from "../plan/print.ts";
+import { summarize } from "../plan/summary.ts";
+import { podWarnings } from "../plan/warnings.ts";
+import { lintText } from "./testing.ts";
+
+const examples = join(import.meta.dirname, "../../../../examples");
+const manifests = (readdirSync(examples, { recursive: true }) as string[])
+  .filter((file) => file.endsWith(".yaml"))
+  .flatMap((file) => readDrafts(sourceOf(file, readFileSync(join(examples, file), "utf8"))).drafts)
+  .map(({ tree, apiVersion, kind }) => ({ ...tree, apiVersion, kind }));
+
+/** Numbers from 0 to 1, the same for the same seed. */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return state / 2_147_483_648;
+  };
+}
+
+const junk = [null, "", "x", 0, -1, 1e30, true, [], {}, [null], [{}], { a: null }, "gpu", ["x"], 1.5];
+
+/** Removes a value somewhere in an object, or puts another in its place. */
+function mutate(object: object, random: () => number): void {
+  const places: [Record<string, unknown>, string][] = [];
+  const walk = (value: unknown): void => {
+    if (typeof value !== "object" || value === null) return;
+    for (const key of Object.keys(value)) {
+      places.push([value as Record<string, unknown>, key]);
+      walk((value as Record<string, unknown>)[key]);
+    }
+  };
+  walk(object);
+  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
+  if (places.length === 0) return;
+  const [owner, key] = pick(places);
+  const kind = random();
+  if (kind < 0.4) delete owner[key];
+  else if (kind < 0.8) owner[key] = structuredClone(pick(junk));
+  else {
+    const [other, from] = pick(places);
+    owner[key] = structuredClone(other[from]);
+  }
+}
+
+test("whatever is wrong with manifests, lint and plan find words for it", async () => {
+  assert.ok(manifests.length > 30);
+  const features = featuresOf();
+  for (let seed = 1; seed <= 40; seed++) {
+    const random = randomFrom(seed);
+    const some = structuredClone(manifests.filter(() => random() < 0.6));
+    for (let i = 0; i < 8; i++) mutate(some[Math.floor(random() * some.length)] ?? {}, random);
+    const text = some.map((object) => JSON.stringify(object)).join("\n---\n");
+    try {
+      await lintText(text);
+      const options = {
+        features,
+        namespace: "default",
+        selectors: new Selectors(features),
+        now: "2026-01-01T00:00:00Z",
+      };
+      const { world, problems, leftOut } = readObjects(
+        { sources: [sourceOf("in", text)], problems: [] },
+        options,
+      );
+      const plan = await makePlan(world, { features, now: () => 0 });
+      const { scheduler } = plan.cluster;
+      const warnings = podWarnings(world, plan.pods, (namespace, name) => scheduler.claim(namespace, name));
+      const counts = { kubernetesVersion: "1.37", warnings, errors: problems, leftOut: leftOut.length };
+      assert.ok(planText(plan.pods, summarize(plan, counts), { wide: true, leftOut }).length > 0);
+    } catch (error) {
+      if (!(error instanceof InputError)) assert.fail(`seed ${seed}: ${(error as Error).stack}\n${text}`);
+    }
+  }
+});
