@@ -14,6 +14,7 @@ import { type Existing, readObjects } from "../manifests/read.ts";
 import { Selectors } from "../manifests/selectors.ts";
 import { featuresOption, runtimeConfigOption } from "../options.ts";
 import { printData } from "../output.ts";
+import { type Progress, withProgress } from "../progress.ts";
 import { didYouMean } from "../similar.ts";
 import { remark, say } from "../verbosity.ts";
 import { names } from "../words.ts";
@@ -39,7 +40,11 @@ export interface LintFlags {
 const notChecked = 2;
 
 /** Says what of manifests would be refused, or would hang. Its exit code is 1 if anything would. */
-export async function lint(files: readonly string[], flags: LintFlags): Promise<void> {
+export function lint(files: readonly string[], flags: LintFlags): Promise<void> {
+  return withProgress("Reading the manifests", (progress) => lintWith(files, flags, progress));
+}
+
+async function lintWith(files: readonly string[], flags: LintFlags, progress: Progress): Promise<void> {
   featuresOption(flags);
   const runtimeConfig = runtimeConfigOption(flags.runtimeConfig ?? "");
   const ignored = new Set(flags.ignore.flatMap((list) => list.split(",")).map(ruleOption));
@@ -50,8 +55,10 @@ export async function lint(files: readonly string[], flags: LintFlags): Promise<
   let cluster: ReadCluster | undefined;
   try {
     const isLive = flags.live === true || flags.kubeconfig !== undefined || flags.context !== undefined;
+    if (isLive) progress.update("Reading the cluster");
     cluster = isLive ? await readCluster(flags, true) : undefined;
   } catch (error) {
+    progress.stop();
     process.exitCode = Math.max(notChecked, reportFailure(error, process.stderr, "dray lint"));
     return;
   }
@@ -62,9 +69,12 @@ export async function lint(files: readonly string[], flags: LintFlags): Promise<
     selectors: new Selectors(features),
     now: timeText(systemClock.now()),
   };
-  for (const note of cluster?.notes ?? []) remark(`note: ${note}\n`);
-  for (const { resource } of cluster?.live.missing ?? [])
-    remark(`note: ${cluster?.name}: no right to list ${resource}: what names them is not checked\n`);
+  const notes = [
+    ...(cluster?.notes ?? []),
+    ...(cluster?.live.missing ?? []).map(
+      ({ resource }) => `${cluster?.name}: no right to list ${resource}: what names them is not checked`,
+    ),
+  ];
   const existing = await existingObjects(flags, options, cluster?.live);
   const server = await TrialServer.start({
     kubernetesVersion: features.version,
@@ -79,10 +89,13 @@ export async function lint(files: readonly string[], flags: LintFlags): Promise<
       options,
       now: () => systemClock.now(),
       server,
+      onProgress: (text) => progress.update(text),
     });
   } finally {
     await server.close();
   }
+  progress.stop();
+  for (const note of notes) remark(`note: ${note}\n`);
   const findings = result.findings.filter(({ rule }) => !ignored.has(rule));
   const count = (severity: Finding["severity"]): number =>
     findings.filter((each) => each.severity === severity).length;

@@ -58,6 +58,7 @@ async function planWith(flags: PlanFlags, progress: Progress): Promise<void> {
   if (!isLive && flags.filename.length === 0)
     throw new UsageError("name manifests with -f, or a cluster with --live, --kubeconfig or --context");
   const sources = await readSources(flags.filename, flags.recursive);
+  if (isLive) progress.update("Reading the cluster");
   const cluster = isLive ? await readCluster(flags) : undefined;
   const features = cluster?.features ?? featuresOption(flags);
   const selectors = new Selectors(features);

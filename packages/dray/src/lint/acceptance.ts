@@ -23,10 +23,13 @@ export async function checkAcceptance(
   context: LintContext,
   server: TrialServer,
   unasked: Subject[],
+  onProgress: (text: string) => void,
 ): Promise<Finding[]> {
   await prepare(context, server);
   const findings: Finding[] = [];
-  for (const subject of context.subjects.toSorted((a, b) => rank(a) - rank(b))) {
+  const subjects = context.subjects.toSorted((a, b) => rank(a) - rank(b));
+  for (const [i, subject] of subjects.entries()) {
+    onProgress(`Checking objects: ${i} of ${subjects.length}`);
     if (subject.stored || subject.problems.some(({ rule }) => rule === "wrong-type")) continue;
     const path = await collectionOf(subject, context, server);
     if (path === undefined) {

@@ -28,6 +28,8 @@ export interface LintInput {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly server: TrialServer;
+  /** Told what is done, and how far. */
+  readonly onProgress?: (text: string) => void;
 }
 
 export interface LintResult {
@@ -40,7 +42,7 @@ export interface LintResult {
 
 /** What would be refused of the manifests, or would hang. */
 export async function lint(input: LintInput): Promise<LintResult> {
-  const { sources, cluster, served, options, server, now } = input;
+  const { sources, cluster, served, options, server, now, onProgress = () => {} } = input;
   const { features } = options;
   const read = sources.sources.map(readDrafts);
   const { subjects, repeated } = distinct(
@@ -62,6 +64,7 @@ export async function lint(input: LintInput): Promise<LintResult> {
     now,
   };
   const unasked: Subject[] = [];
+  onProgress("Looking for devices");
   const devices = checkDevices(context);
   const blamed = new Set(
     devices.flatMap(({ object, severity }) => (severity === "error" ? (object ?? []) : [])),
@@ -78,12 +81,12 @@ export async function lint(input: LintInput): Promise<LintResult> {
       ...changes(subject, context, options),
     ]),
     // What is not served at all is not merely deprecated.
-    ...(await checkAcceptance(context, server, unasked)).filter(
+    ...(await checkAcceptance(context, server, unasked, onProgress)).filter(
       ({ rule, object }) => rule !== "deprecated-version" || !reported.has(object),
     ),
     ...checkReferences(context),
     ...devices,
-    ...(await checkPods(context, blamed)),
+    ...(await checkPods(context, blamed, onProgress)),
     ...checkSlices(context),
   ];
   const files = sources.sources.map(({ file }) => file);

@@ -15,7 +15,11 @@ const anywhere: ReadonlySet<string> = new Set(["Pod", "Deployment", "ReplicaSet"
  * Pods that not even an empty cluster takes: the nodes that are given, with all their room and all their devices.
  * `blamed`: objects that are known to keep the pods that use them from every node; of their pods nothing is said.
  */
-export async function checkPods(context: LintContext, blamed: ReadonlySet<string>): Promise<Finding[]> {
+export async function checkPods(
+  context: LintContext,
+  blamed: ReadonlySet<string>,
+  onProgress: (text: string) => void,
+): Promise<Finding[]> {
   const { world, features, now } = context;
   const nodes = world.all("Node").map(({ object }) => object);
   const subjects = context.subjects.filter(
@@ -46,6 +50,7 @@ export async function checkPods(context: LintContext, blamed: ReadonlySet<string
     const subject = byLabel.get(origin);
     if (subject === undefined || seen.has(origin) || refusal !== undefined || isBound(pod)) continue;
     seen.add(origin);
+    onProgress(`Looking for nodes: ${seen.size} of ${subjects.length}`);
     const placement = await scheduler.preview(pod);
     // Missing claims and failing selectors are reported where they are.
     if (placement.type !== "refused" || /does not exist/.test(placement.message)) continue;
