@@ -127,6 +127,11 @@ const cases: Partial<Record<RuleId, readonly Case[]>> = {
       says: /Kubernetes 1.37 and newer have it/,
     },
     {
+      text: "apiVersion: scheduling.k8s.io/v1alpha2\nkind: PodGroup\nmetadata: {name: g}\n",
+      at: [1, "apiVersion"],
+      says: /Kubernetes 1.36 is the last release that has it/,
+    },
+    {
       text: "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n",
       found: [{ group: "", version: "v1", kind: "Pod" }],
       at: [1, "apiVersion"],
@@ -546,8 +551,11 @@ test("every rule has a case here, but for files that cannot be read", () => {
 });
 
 test("a class that nobody defines is a warning where no class is known: a cluster may have it", async () => {
-  const [found, ...more] = await lintText(claim("count: 1"));
+  const [found, ...more] = await lintText(
+    `${claim("count: 1")}---\n${claim("count: 2").replace("name: c}", "name: d}")}`,
+  );
   assert.deepEqual([found?.rule, found?.severity, more], ["missing-class", "warning", []]);
+  assert.deepEqual(found?.details, ["2 requests name it"]);
 });
 
 test("what is well has no findings: alternatives of which one serves, stored objects, other kinds", async () => {

@@ -11,14 +11,13 @@ import { type LintContext, objectOf, type Subject } from "./subjects.ts";
 /** What objects name: claims, templates, classes, requests, namespaces, priority classes, accounts. */
 export function checkReferences(context: LintContext): Finding[] {
   const accounts = accountsOf(context.subjects);
-  return context.subjects.flatMap((subject) => {
+  const ofSubjects = context.subjects.flatMap((subject) => {
     const object = objectOf(subject);
     const namespaced = checkNamespace(context, subject);
     if (object === undefined || isOver(object)) return namespaced;
     const specs = podSpecsOf(object);
     return [
       ...namespaced,
-      ...checkClasses(context, subject),
       ...specs.flatMap((placed) => [
         ...checkClaims(context, subject, placed),
         ...checkContainers(context, subject, placed),
@@ -26,6 +25,7 @@ export function checkReferences(context: LintContext): Finding[] {
       ]),
     ];
   });
+  return [...checkClasses(context), ...ofSubjects];
 }
 
 /** A pod that has ended needs nothing any more. */
@@ -48,18 +48,29 @@ function checkNamespace({ cluster, world, subjects }: LintContext, subject: Subj
   ];
 }
 
-function checkClasses({ world, hasCluster }: LintContext, subject: Subject): Finding[] {
-  const placed = claimSpecOf(objectOf(subject)!);
-  if (placed === undefined || !world.isReadable("DeviceClass")) return [];
-  const known = hasCluster || world.all("DeviceClass").length > 0;
-  return requestsOf(placed.spec, placed.path).flatMap(({ body, path }) => {
-    const name = body.deviceClassName;
-    if (!name || world.find("DeviceClass", name) !== undefined) return [];
-    const message = missingText(world, "DeviceClass", undefined, name);
-    const found = finding("missing-class", subject, `${path}.deviceClassName`, message);
-    if (known) return [found];
-    const hints = ["a cluster may have it: --live or --cluster FILE looks there"];
-    return [{ ...found, severity: "warning" as const, hints }];
+/** Where no class is known a cluster may have them all: that is said once of each. */
+function checkClasses({ world, hasCluster, subjects }: LintContext): Finding[] {
+  if (!world.isReadable("DeviceClass")) return [];
+  const missing = subjects.flatMap((subject) => {
+    const object = objectOf(subject);
+    const placed = object && claimSpecOf(object);
+    return placed === undefined
+      ? []
+      : requestsOf(placed.spec, placed.path).flatMap(({ body: { deviceClassName: name }, path }) =>
+          !name || world.find("DeviceClass", name) !== undefined
+            ? []
+            : [{ subject, name, path: `${path}.deviceClassName` }],
+        );
+  });
+  const text = (name: string): string => missingText(world, "DeviceClass", undefined, name);
+  if (hasCluster || world.all("DeviceClass").length > 0)
+    return missing.map(({ subject, name, path }) => finding("missing-class", subject, path, text(name)));
+  const hints = ["a cluster may have it: --live or --cluster FILE looks there"];
+  return [...Map.groupBy(missing, ({ name }) => name)].map(([name, all]) => {
+    const { subject, path } = all[0]!;
+    const details = all.length > 1 ? [`${all.length} requests name it`] : [];
+    const found = finding("missing-class", subject, path, text(name), { details, hints });
+    return { ...found, severity: "warning" };
   });
 }
 

@@ -101,6 +101,8 @@ function hintsFor({ draft }: Subject, served: Served, defined: readonly ServedKi
   const row = kindRows.find((other) => apiVersionOf(other) === apiVersion && other.kind === kind);
   if (row?.since !== undefined && Number(row.since.split(".")[1]) > Number(release.split(".")[1]))
     hints.push(`Kubernetes ${row.since} and newer have it`);
+  if (row?.until !== undefined && Number(row.until.split(".")[1]) < Number(release.split(".")[1]))
+    hints.push(`Kubernetes ${row.until} is the last release that has it`);
   if (hints.length === 0) {
     const kinds = has.flatMap((other) => (apiVersionOf(other) === apiVersion ? [other.kind] : []));
     const meant = didYouMean(kind, kinds);

@@ -6,6 +6,8 @@ import type { Problem } from "./problem.ts";
 import { type Source, sourceOf } from "./source.ts";
 
 const manifest = /\.(?:ya?ml|json)$/;
+/** Says how manifests are put together, and is none. */
+const kustomization = /^kustomization\.ya?ml$/i;
 
 export interface Sources {
   readonly sources: readonly Source[];
@@ -15,7 +17,7 @@ export interface Sources {
 
 /**
  * Reads the files that `-f` names: files as they are, of directories those that end in .yaml, .yml or .json, in the
- * order of their names, `-` once as standard input. A file that is named twice is read once. Throws UsageError.
+ * order of their names and without kustomization.yaml, `-` once as standard input. A file that is named twice is read once. Throws UsageError.
  */
 export async function readSources(names: readonly string[], recursive = false): Promise<Sources> {
   if (names.filter((name) => name === "-").length > 1)
@@ -56,7 +58,7 @@ function manifestsIn(folder: string, recursive: boolean): string[] {
     .flatMap((entry) => {
       const path = join(folder, entry.name);
       if (entry.isDirectory()) return recursive ? manifestsIn(path, true) : [];
-      return manifest.test(entry.name) ? [path] : [];
+      return manifest.test(entry.name) && !kustomization.test(entry.name) ? [path] : [];
     });
 }
 

@@ -304,6 +304,7 @@ test("files, directories, streams of documents and standard input are read alike
     );
     writeFileSync(join(folder, "a.json"), JSON.stringify({ kind: "PodList", apiVersion: "v1", items: [] }));
     writeFileSync(join(folder, "note.txt"), "no manifest");
+    writeFileSync(join(folder, "kustomization.yaml"), "resources: [b.yml]");
     const child = start(
       ["plan", "-f", "-", "-f", folder, "-f", join(folder, "b.yml"), "-o", "json"],
       {},
