@@ -6,7 +6,7 @@ import { createInterface, type Interface } from "node:readline/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { styleText } from "node:util";
 import type { Client } from "@dray/client";
-import { layoutOf } from "@dray/cluster";
+import { layoutOf, readConfig } from "@dray/cluster";
 import { connect } from "../connect.ts";
 import { type Step, tutorial } from "../demo/steps.ts";
 import { examplesFolder } from "../examples.ts";
@@ -36,7 +36,10 @@ export async function demo(options: { pause?: boolean }): Promise<void> {
     try {
       say(`\n${styleText("bold", "Stop the cluster")}\n\n`);
       // Away from the terminal, so that another Ctrl-C does not end it.
-      await dray(["down", "--data-dir", join(folder, "data"), "--delete-data"], { detached: true });
+      await withProgress("Stopping the pods and the cluster", () =>
+        dray(["down", "--quiet", "--data-dir", join(folder, "data"), "--delete-data"], { detached: true }),
+      );
+      say("It has stopped, and its data is deleted.\n");
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
@@ -88,10 +91,17 @@ async function play(folder: string, interruption: Interruption, pause: boolean):
   let reader: Interface | undefined;
   try {
     say(`${styleText("bold", "Start a cluster of one control plane and two worker nodes")}\n\n`);
-    await dray(["up", "--detach", "--data-dir", dataDir, "--nodes", `${nodes}`], { interruption });
+    await withProgress("Starting the cluster", () =>
+      dray(["up", "--quiet", "--detach", "--data-dir", dataDir, "--nodes", `${nodes}`], { interruption }),
+    );
     const layout = layoutOf(dataDir);
     const env = { ...process.env, KUBECONFIG: layout.kubeconfig, HOME: folder, PATH: kubectlPath(folder) };
-    client = (await connect({ kubeconfig: layout.kubeconfig }, "dray-demo")).client;
+    const connection = await connect({ kubeconfig: layout.kubeconfig }, "dray-demo");
+    client = connection.client;
+    const config = readConfig(layout);
+    say(
+      `Kubernetes ${config?.kubernetesVersion} is ready at ${connection.server}, with ${config?.nodes.join(" and ")}.\n`,
+    );
     if (pause) {
       reader = createInterface({ input: process.stdin, output: process.stdout });
       // It takes Ctrl-C and Ctrl-D from the terminal.
