@@ -29,13 +29,42 @@ const defaults = { name: defaultName, runtimeConfig: {}, bindAddress: "127.0.0.1
 /** The configuration of the cluster in `layout`, or undefined if there is none yet. */
 export function readConfig(layout: Layout): ClusterConfig | undefined {
   if (!existsSync(layout.configFile)) return undefined;
+  const file = layout.configFile;
   try {
-    return { ...defaults, ...(JSON.parse(readFileSync(layout.configFile, "utf8")) as ClusterConfig) };
+    const config: unknown = JSON.parse(readFileSync(file, "utf8"));
+    const mistake = mistakeIn(config);
+    if (mistake !== undefined) throw new Error(mistake);
+    return { ...defaults, ...(config as ClusterConfig) };
   } catch (error) {
-    throw new Error(
-      `${layout.configFile} cannot be read: ${(error as Error).message}; delete it to start with defaults`,
-    );
+    throw new Error(`${file} cannot be read: ${(error as Error).message}; delete it to start with defaults`);
   }
+}
+
+const isText = (value: unknown): boolean => typeof value === "string";
+const areTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
+const isObject = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** What the fields must be, where they are there. */
+const fields: Readonly<Record<keyof ClusterConfig, [is: (value: unknown) => boolean, must: string]>> = {
+  name: [isText, "a text"],
+  kubernetesVersion: [isText, "a text"],
+  featureGates: [isText, "a text"],
+  runtimeConfig: [isObject, "an object"],
+  nodes: [areTexts, "a list of texts"],
+  bindAddress: [isText, "a text"],
+  advertiseAddress: [isText, "a text"],
+  port: [Number.isSafeInteger, "a whole number"],
+  store: [isText, "a text"],
+  images: [areTexts, "a list of texts"],
+};
+
+function mistakeIn(config: unknown): string | undefined {
+  if (!isObject(config)) return "it must be an object";
+  const found = config as Readonly<Record<string, unknown>>;
+  if (found["nodes"] === undefined) return "nodes is missing";
+  const wrong = Object.entries(fields).find(([name, [is]]) => found[name] !== undefined && !is(found[name]));
+  return wrong && `${wrong[0]} must be ${wrong[1][1]}, and is ${JSON.stringify(found[wrong[0]])}`;
 }
 
 export function writeConfig(layout: Layout, config: ClusterConfig): void {

@@ -1,3 +1,4 @@
+import { accessSync, constants, statSync } from "node:fs";
 import {
   checkClusterName,
   clusterNames,
@@ -31,11 +32,28 @@ export function target(flags: TargetFlags, env: NodeJS.ProcessEnv = process.env)
   // A flag is more explicit than the environment.
   const inherited = name === undefined ? env["DRAY_DATA_DIR"] || undefined : undefined;
   const layout = layoutOf(flags.dataDir ?? inherited ?? dataDirOf(name ?? defaultName, env));
+  checkDataDir(layout.dataDir);
   const known = readConfig(layout)?.name;
   if (name !== undefined && known !== undefined && known !== name) {
     throw new UsageError(`--name ${name}: the cluster in ${layout.dataDir} is named ${known}`);
   }
   return { name: known ?? name ?? defaultName, layout };
+}
+
+/** Throws if what is there cannot be the data directory, instead of taking it for one that does not exist yet. */
+function checkDataDir(dataDir: string): void {
+  const refuse = (why: string): Error =>
+    new Error(`the data directory ${dataDir} ${why}: name another with --data-dir`);
+  try {
+    if (!statSync(dataDir).isDirectory()) throw refuse("must be a folder, and is a file");
+    accessSync(dataDir, constants.R_OK | constants.X_OK);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return;
+    if (code === "ENOTDIR") throw refuse("lies below a file");
+    if (code === "EACCES") throw refuse("cannot be read: permission denied");
+    throw error;
+  }
 }
 
 function checkName(name: string): void {

@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Log } from "@dray/client";
+import { type Log, loadKubeconfig } from "@dray/client";
 import type { AgentsOrder, AgentsReport, NodeFiles } from "@dray/cluster";
 import type { AgentOptions } from "../agents/node-agent.ts";
 import type { NodeAgents } from "../agents/node-agents.ts";
@@ -33,6 +33,7 @@ const leaveTimeout = 500;
 /** Runs the agents of the nodes that the flags name until a signal comes. Their pods go on. */
 export async function kubelet(options: KubeletOptions): Promise<void> {
   const nodes = nodesOf(options);
+  await checkFiles(options);
   const agents = await createAgents(options);
   await agents.run(nodes);
   await endRequested();
@@ -92,6 +93,27 @@ async function isolateNodes(log: Log): Promise<void> {
   };
   process.on("uncaughtException", handle);
   process.on("unhandledRejection", handle);
+}
+
+/** Throws for files that cannot be used: an agent that fails for them would only be started again and again. */
+async function checkFiles(options: KubeletOptions): Promise<void> {
+  for (const [flag, files] of [
+    ["--tls-cert-file", options.tlsCertFile],
+    ["--tls-private-key-file", options.tlsPrivateKeyFile],
+    ["--client-ca-file", options.clientCaFile === undefined ? [] : [options.clientCaFile]],
+  ] as const) {
+    for (const file of files) {
+      try {
+        readFileSync(file);
+      } catch (error) {
+        throw new UsageError(`${flag} ${file}: cannot be read: ${(error as Error).message}`);
+      }
+    }
+  }
+  for (const file of options.kubeconfig) await loadKubeconfig({ file });
+  for (const dir of options.rootDir)
+    if (statSync(dir, { throwIfNoEntry: false })?.isDirectory() === false)
+      throw new UsageError(`--root-dir ${dir}: must be a folder, and is a file`);
 }
 
 /** The nodes of the flags; the n-th of each belong together. */
