@@ -1,3 +1,4 @@
+import { encodeJSON } from "@dray/api";
 import type { Candidates, Features } from "./allocator.ts";
 import { capacityDemand, fitsBeside } from "./capacity.ts";
 import { consumesCounters } from "./counters.ts";
@@ -114,7 +115,7 @@ export class CandidateIndex {
   #entry(alternative: Alternative): Entry {
     const { lists, adminAccess, tolerations, requirements } = alternative;
     const texts = lists.map(({ selectors }) => selectors.map(({ expression }) => expression));
-    const key = JSON.stringify([texts, adminAccess, tolerations, requirements]);
+    const key = encodeJSON([texts, adminAccess, tolerations, requirements]);
     let entry = this.#entries.get(key);
     if (entry === undefined) {
       if (this.#entries.size >= mostEntries) this.#entries.delete(this.#entries.keys().next().value!);

@@ -4,6 +4,7 @@ export * from "./errors.ts";
 export * from "./features.ts";
 export { floatText } from "./float-text.ts";
 export { humanDuration } from "./human-duration.ts";
+export { canonicalJSON, decodeJSON, deepFreeze, encodeJSON } from "./json.ts";
 export * from "./names.ts";
 export * from "./node-fit.ts";
 export * from "./object.ts";

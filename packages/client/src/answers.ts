@@ -1,7 +1,6 @@
-import { StatusError, statusCodes } from "@dray/api";
+import { decodeJSON, StatusError, statusCodes } from "@dray/api";
 import type { Status } from "@dray/api/meta/v1";
 import type { ApiResponse } from "./exchange.ts";
-import { parseJSON } from "./json.ts";
 
 /** Gives up an answer that nobody will read. */
 export async function discard(response: ApiResponse): Promise<void> {
@@ -33,7 +32,7 @@ export async function failure(response: ApiResponse): Promise<Error> {
   const text = (await bytesOf(response)).toString("utf8").trim();
   let parsed: unknown;
   try {
-    parsed = parseJSON(text);
+    parsed = decodeJSON(text);
   } catch {
     // Not JSON: the text itself is the message.
   }

@@ -11,7 +11,6 @@ export {
 } from "./events.ts";
 export * from "./exchange.ts";
 export * from "./informer.ts";
-export { deepFreeze } from "./json.ts";
 export {
   type ConnectionConfig,
   inClusterConfig,

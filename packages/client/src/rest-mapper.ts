@@ -1,6 +1,5 @@
-import { apiVersionOf, type Kind, type KubeObject } from "@dray/api";
+import { apiVersionOf, decodeJSON, type Kind, type KubeObject } from "@dray/api";
 import type { Client } from "./client.ts";
-import { parseJSON } from "./json.ts";
 
 /** Names a kind by its kind or its resource; what is left out is found out. */
 export interface KindQuery {
@@ -129,7 +128,7 @@ async function discover(client: Client): Promise<DiscoveredKind[]> {
 }
 
 async function read(client: Client, path: string, accept = "application/json"): Promise<unknown> {
-  return parseJSON(await client.text("GET", path, { headers: { accept } }));
+  return decodeJSON(await client.text("GET", path, { headers: { accept } }));
 }
 
 function isAggregated(document: unknown): document is AggregatedGroups {

@@ -1,8 +1,8 @@
+import { encodeJSON } from "@dray/api";
 import { type Clock, sleep, systemClock } from "./clock.ts";
 import { connect } from "./connect.ts";
 import { type CredentialSource, type Credentials, tokenFileSource } from "./credentials.ts";
 import { type ApiRequest, ConnectionError, type Transport } from "./exchange.ts";
-import { writeJSON } from "./json.ts";
 import { type Answer, aborted, type Link, NotBegunError, withSignal } from "./link.ts";
 import { response } from "./wire-answer.ts";
 
@@ -114,7 +114,7 @@ export function httpsTransport(options: ConnectionOptions & { readonly clock?: C
           ? undefined
           : request.body instanceof Uint8Array
             ? Buffer.from(request.body)
-            : Buffer.from(writeJSON(request.body));
+            : Buffer.from(encodeJSON(request.body));
       let answer = await exchange(request, body, false);
       if (answer.status === 401 && source !== undefined) {
         answer.cancel();

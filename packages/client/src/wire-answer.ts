@@ -1,4 +1,5 @@
 import type { KubeObject } from "@dray/api";
+import { decodeJSON, deepFreeze } from "@dray/api";
 import {
   type ApiRequest,
   type ApiResponse,
@@ -6,7 +7,6 @@ import {
   type WatchEvent,
   type WatchFrame,
 } from "./exchange.ts";
-import { deepFreeze, parseJSON } from "./json.ts";
 import { lines } from "./lines.ts";
 import { type Answer, aborted, text } from "./link.ts";
 
@@ -78,7 +78,7 @@ const newline = Buffer.from("\n");
 function decode(bytes: Buffer, url: string): object {
   let value: unknown;
   try {
-    value = parseJSON(bytes.toString("utf8"));
+    value = decodeJSON(bytes.toString("utf8"));
   } catch (error) {
     throw new ConnectionError(`the answer to ${url} is no JSON: ${text(error)}`, { cause: error });
   }

@@ -1,5 +1,6 @@
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { decodeJSON, encodeJSON } from "@dray/api";
 import type { ContainerEdits } from "@dray/cdi";
 import { writeFileAtomically } from "@dray/files";
 import type { AllocatedDevice, PreparedClaim } from "./driver.ts";
@@ -49,7 +50,7 @@ export function checkpoints(directory: string): Checkpoints {
       throw error;
     }
     try {
-      return JSON.parse(text) as Checkpoint;
+      return decodeJSON(text) as Checkpoint;
     } catch (error) {
       throw new Error(`checkpoint ${file} cannot be read: ${(error as Error).message}`);
     }
@@ -69,19 +70,11 @@ export function checkpoints(directory: string): Checkpoints {
       return found.filter((one) => one !== undefined);
     },
     async write(checkpoint) {
-      const text = JSON.stringify(checkpoint, keepDigits);
+      const text = encodeJSON(checkpoint);
       await writeFileAtomically(path(checkpoint.uid), text, { folderMode: 0o750 });
     },
     async remove(uid) {
       await rm(path(uid), { force: true });
     },
   };
-}
-
-/** TypeScript's library does not know it yet. */
-const json = JSON as typeof JSON & { rawJSON(text: string): unknown };
-
-/** Numbers of parameters that do not fit a double are bigints. */
-function keepDigits(_key: string, value: unknown): unknown {
-  return typeof value === "bigint" ? json.rawJSON(String(value)) : value;
 }

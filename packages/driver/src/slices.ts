@@ -1,6 +1,6 @@
+import { canonicalJSON } from "@dray/api";
 import type { Device, ResourceSlice, ResourceSliceSpec } from "@dray/api/resource/v1";
 import type { Pool } from "./driver.ts";
-import { canonical } from "./json.ts";
 
 /** Limits of ResourceSlice.spec (resource.k8s.io/v1). */
 export const sliceLimits = { devices: 128, devicesWithMore: 64, counterSets: 8 } as const;
@@ -195,7 +195,7 @@ export function keepTimes(content: SliceContent, existing: SliceContent | undefi
 
 /** The content of a slice as text that is equal for equal content. */
 export function contentKey({ devices = [], sharedCounters = [] }: SliceContent): string {
-  return canonical({ devices, sharedCounters });
+  return canonicalJSON({ devices, sharedCounters });
 }
 
 /** Fields that an API server drops from slices while a feature gate is off. */

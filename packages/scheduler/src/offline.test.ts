@@ -288,3 +288,32 @@ test("a preview says the same as a decision, and takes nothing", async () => {
     "0/1 nodes are available: 1 Insufficient cpu.",
   );
 });
+
+test("numbers beyond 2^53 in a claim are no obstacle", async () => {
+  const toleration = { operator: "Exists", effect: "NoExecute", tolerationSeconds: 2n ** 62n };
+  const odd = {
+    ...claim("odd", 1),
+    spec: {
+      devices: {
+        requests: [
+          {
+            name: "r",
+            exactly: {
+              deviceClassName: "gpu",
+              allocationMode: "ExactCount",
+              count: 1,
+              tolerations: [toleration],
+            },
+          },
+        ],
+        config: [{ opaque: { driver: "d.example.com", parameters: { serial: 2n ** 62n } } }],
+      },
+    },
+  } as unknown as KubeObject;
+  const scheduler = offline([node("a"), gpuClass, slice("s", 1, { nodeName: "a" }), odd]);
+  const resourceClaims = [{ name: "r", resourceClaimName: "odd" }];
+  assert.deepEqual(await scheduler.schedule(pod("p", "1", { resourceClaims })), {
+    type: "placed",
+    node: "a",
+  });
+});

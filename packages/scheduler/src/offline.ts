@@ -1,5 +1,6 @@
 import { allocatorFeatures, createAllocator, type Explanation } from "@dray/allocator";
 import type { Features } from "@dray/api";
+import { encodeJSON } from "@dray/api";
 import type { Namespace, Node, Pod } from "@dray/api/core/v1";
 import type { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { Answers } from "./answers.ts";
@@ -110,7 +111,7 @@ export function createOfflineScheduler({ features, newId, now }: OfflineOptions)
     if (found.claims.some(({ status }) => status?.allocation !== undefined)) return undefined;
     // What the claims are called makes no difference.
     const { resourceClaims: _, ...spec } = pod.spec;
-    return JSON.stringify([pod.metadata.namespace, spec, found.claims.map((claim) => claim.spec)]);
+    return encodeJSON([pod.metadata.namespace, spec, found.claims.map((claim) => claim.spec)]);
   }
 
   async function decide(pod: Pod): Promise<Decision> {

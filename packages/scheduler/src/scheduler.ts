@@ -1,5 +1,5 @@
 import { allocatorFeatures, createAllocator } from "@dray/allocator";
-import { type Features, StatusError } from "@dray/api";
+import { encodeJSON, type Features, StatusError } from "@dray/api";
 import { Namespace, Node, Pod } from "@dray/api/core/v1";
 import { isPodActive } from "@dray/api/pod";
 import { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
@@ -350,7 +350,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
 }
 
 function differ(a: unknown, b: unknown): boolean {
-  return a !== b && JSON.stringify(a) !== JSON.stringify(b);
+  return a !== b && encodeJSON(a) !== encodeJSON(b);
 }
 
 /** Whether the change of a waiting pod may matter to a plugin: its own status conditions do not. */

@@ -1,3 +1,4 @@
+export { encodeJSON } from "../json.ts";
 export {
   type BodyType,
   type DecodedBody,
@@ -8,7 +9,7 @@ export {
   unrecognized,
 } from "./body.ts";
 export { type Decoded, DecodeError, decodeAs } from "./decode.ts";
-export { duplicateKeys, encodeJSON, JSONError, parseJSON, setKey } from "./json.ts";
+export { duplicateKeys, JSONError, parseJSON, setKey } from "./json.ts";
 export { decodeProtobuf, encodeProtobuf, protobufWatchFrame } from "./protobuf.ts";
 export { encodeObject, rememberedText, rememberText } from "./text.ts";
 export { thaw } from "./thaw.ts";

@@ -1,6 +1,7 @@
 import { quotedByte } from "../quoted.ts";
+
 /** Not JSON: the message is Go's, which clients know. */
-export class JSONError extends Error {
+export class JSONError extends SyntaxError {
   override readonly name = "JSONError";
   /** Index of the character that cannot be read; the length of the text if it ends too early. */
   readonly at: number;
@@ -297,20 +298,4 @@ class Parser {
 /** Of a character's UTF-8: Go's reader knows bytes only. */
 function firstByte(code: number): number {
   return code < 0x80 ? code : (Buffer.from(String.fromCodePoint(code))[0] ?? code);
-}
-
-type RawJSON = (text: string) => unknown;
-const rawJSON = (JSON as unknown as { rawJSON: RawJSON }).rawJSON;
-
-/** JSON text of a value; bigints keep their digits. */
-export function encodeJSON(value: unknown, indent?: number): string {
-  try {
-    return JSON.stringify(value, undefined, indent);
-  } catch (error) {
-    // Only a bigint makes it fail: values from the API have no cycles.
-    if (!(error instanceof TypeError)) throw error;
-    const digits = (_key: string, part: unknown): unknown =>
-      typeof part === "bigint" ? rawJSON(`${part}`) : part;
-    return JSON.stringify(value, digits, indent);
-  }
 }

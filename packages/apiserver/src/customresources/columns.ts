@@ -1,11 +1,10 @@
 import type { KubeObject } from "@dray/api";
-import { floatText } from "@dray/api";
+import { canonicalJSON, floatText } from "@dray/api";
 import type { CustomResourceColumnDefinition } from "@dray/api/apiextensions/v1";
 import { ageText } from "../tables/age.ts";
 import type { Cell, Column, Printer } from "../tables/column.ts";
 import { parseJsonPath } from "./json-path.ts";
 import { findAll } from "./json-path-find.ts";
-import { canonical } from "./schema/list-types.ts";
 
 /** What tables show without columns of a definition: when the object was made. */
 const age: CustomResourceColumnDefinition = {
@@ -93,7 +92,7 @@ function text(value: unknown): string {
   if (value === null) return "<no value>";
   if (typeof value === "number" && !Number.isSafeInteger(value)) return floatText(value);
   if (typeof value !== "object") return String(value);
-  return canonical(value).replace(
+  return canonicalJSON(value).replace(
     /[<>&\u2028\u2029]/g,
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );

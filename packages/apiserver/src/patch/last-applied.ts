@@ -1,3 +1,4 @@
+import { canonicalJSON, decodeJSON } from "@dray/api";
 import { typedProblem } from "./check-typed.ts";
 import { compare } from "./compare.ts";
 import type { Conflict } from "./conflicts.ts";
@@ -35,7 +36,7 @@ function fieldsOfLastApplied(live: JsonObject, type: ObjectType): FieldSet | und
   if (typeof text !== "string" || text === "") return undefined;
   let last: unknown;
   try {
-    last = JSON.parse(text);
+    last = decodeJSON(text);
   } catch {
     // Written by some other client: then nothing is known to be kubectl's.
     return undefined;
@@ -69,18 +70,7 @@ function lastAppliedText(applied: JsonObject): string {
       withField(metadata, "annotations", withoutField(annotations, annotation)),
     );
   }
-  return `${JSON.stringify(object, sortedKeys)}\n`;
-}
-
-function sortedKeys(_key: string, value: unknown): unknown {
-  if (typeof value === "bigint")
-    return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(String(value));
-  if (!isObject(value)) return value;
-  return Object.fromEntries(
-    Object.keys(value)
-      .sort()
-      .map((key) => [key, value[key]]),
-  );
+  return `${canonicalJSON(object)}\n`;
 }
 
 function annotationsOf(object: JsonObject): JsonObject | undefined {

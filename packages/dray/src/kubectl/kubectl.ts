@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { apiVersionOf, type Kind, type KubeObject } from "@dray/api";
+import { apiVersionOf, decodeJSON, encodeJSON, type Kind, type KubeObject } from "@dray/api";
 import { Namespace, Pod } from "@dray/api/core/v1";
 import type { Table } from "@dray/api/meta/v1";
 import type { Client } from "@dray/client";
@@ -61,8 +61,8 @@ async function get(client: Client, { positional, flags }: Arguments, namespace: 
   const query = selector === undefined ? "" : `?labelSelector=${encodeURIComponent(selector)}`;
   const url = pathOf(kind, everywhere ? undefined : namespace, name) + query;
   if (output === "yaml" || output === "json") {
-    const object = withoutManagedFields(JSON.parse(await client.text("GET", url)) as Shown);
-    print(output === "json" ? `${JSON.stringify(object, null, 4)}\n` : await yamlText(object));
+    const object = withoutManagedFields(decodeJSON(await client.text("GET", url)) as Shown);
+    print(output === "json" ? `${encodeJSON(object, 4)}\n` : await yamlText(object));
     return;
   }
   const table = JSON.parse(await client.text("GET", url, { headers: { accept: tableForm } })) as Table;

@@ -3,8 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { StatusError } from "@dray/api";
-import { deepFreeze } from "@dray/client";
+import { deepFreeze, StatusError } from "@dray/api";
 import { createLog } from "./create.ts";
 
 test("a log shows frozen errors of the API, and does not change them", () => {

@@ -1,4 +1,4 @@
-import { StatusError } from "@dray/api";
+import { encodeJSON, StatusError } from "@dray/api";
 import { type ContainerState, type ContainerStatus, Pod, type PodStatus } from "@dray/api/core/v1";
 import type { Client, Log } from "@dray/client";
 import { ownConditions } from "./status.ts";
@@ -26,8 +26,8 @@ export class StatusReporter {
    * written with less in it, and given up if that is refused, too: a pod must not stay because of a text.
    */
   async report(pod: Pod, status: PodStatus): Promise<void> {
-    const text = JSON.stringify(comparable(status));
-    this.#reported ??= JSON.stringify(comparable(pick(pod.status ?? {}, status)));
+    const text = encodeJSON(comparable(status));
+    this.#reported ??= encodeJSON(comparable(pick(pod.status ?? {}, status)));
     if (text === this.#reported) return;
     for (const reduce of reductions) {
       try {

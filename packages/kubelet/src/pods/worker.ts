@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { durationText, StatusError } from "@dray/api";
+import { durationText, encodeJSON, StatusError } from "@dray/api";
 import { type Container as ContainerSpec, type Node, Pod } from "@dray/api/core/v1";
 import { isPodTerminal, isSidecar, restartsAfter, sidecarsOf } from "@dray/api/pod";
 import { type Client, type Clock, type EventRecorder, type Log, sleep } from "@dray/client";
@@ -395,7 +395,7 @@ export class PodWorker {
         cdiDevices: this.#context.dra.cdiDevices(pod, spec),
         logPath: this.#logPath(pod, spec.name, attempt),
         terminationMessagePath: spec.terminationMessagePath ?? "/dev/termination-log",
-        hash: createHash("sha256").update(JSON.stringify(spec)).digest("hex").slice(0, 16),
+        hash: createHash("sha256").update(encodeJSON(spec)).digest("hex").slice(0, 16),
         init: (pod.spec.initContainers ?? []).some(({ name }) => name === spec.name),
         stdin: spec.stdin ?? false,
         stdinOnce: spec.stdinOnce ?? false,

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { StatusError } from "@dray/api";
+import { encodeJSON, StatusError } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import type { Client, Clock, Log } from "@dray/client";
 import { limitHandshakes } from "@dray/streams";
@@ -145,9 +145,7 @@ export class NodeServer {
     else if (first === "pods" && rest.length === 0)
       response
         .writeHead(200, { "content-type": "application/json" })
-        .end(
-          JSON.stringify({ kind: "PodList", apiVersion: "v1", metadata: {}, items: this.#options.pods() }),
-        );
+        .end(encodeJSON({ kind: "PodList", apiVersion: "v1", metadata: {}, items: this.#options.pods() }));
     else if (first === "containerLogs" && rest.length === 3) {
       const [namespace = "", pod = "", container = ""] = rest;
       const gone = new AbortController();

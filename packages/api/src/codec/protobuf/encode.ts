@@ -1,4 +1,4 @@
-import { encodeJSON } from "../json.ts";
+import { encodeJSON } from "../../json.ts";
 import { rememberedText } from "../text.ts";
 import type { Field, FieldType, ScalarName, StructType } from "../types.ts";
 import { messageOf } from "./message.ts";

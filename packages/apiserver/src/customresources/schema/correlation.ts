@@ -1,5 +1,5 @@
+import { canonicalJSON } from "@dray/api";
 import { deepEqual } from "../../storage/json.ts";
-import { canonical } from "./list-types.ts";
 import { fieldOf, isPlain, itemsOf, type Schema } from "./schema.ts";
 
 /**
@@ -68,4 +68,4 @@ function byKeys(list: readonly unknown[], keys: readonly string[]): ReadonlyMap<
 }
 
 const identity = (item: Readonly<Record<string, unknown>>, keys: readonly string[]): string =>
-  canonical(keys.map((key) => (Object.hasOwn(item, key) ? item[key] : null)));
+  canonicalJSON(keys.map((key) => (Object.hasOwn(item, key) ? item[key] : null)));

@@ -1,3 +1,4 @@
+import { canonicalJSON } from "@dray/api";
 import type { FieldErrors } from "@dray/api/validation";
 import {
   additionalOf,
@@ -75,19 +76,10 @@ function repeated(list: readonly unknown[]): number[] {
   const seen = new Map<string, number>();
   const second: number[] = [];
   list.forEach((value, index) => {
-    const text = canonical(value);
+    const text = canonicalJSON(value);
     const times = (seen.get(text) ?? 0) + 1;
     seen.set(text, times);
     if (times === 2) second.push(index);
   });
   return second;
-}
-
-/** The same text for equal values: keys in order. */
-export function canonical(value: unknown): string {
-  if (typeof value === "bigint") return String(value);
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
-  if (!isPlain(value)) return JSON.stringify(value) ?? "null";
-  const keys = Object.keys(value).sort();
-  return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join(",")}}`;
 }
