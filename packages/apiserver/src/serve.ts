@@ -5,11 +5,19 @@ import { credentialOf } from "./credential.ts";
 import type { AnswerHeaders, Exchange } from "./exchange.ts";
 import { statusObject } from "./response.ts";
 import { minRate } from "./timeouts.ts";
+import { type Waiting, WaitingBytes } from "./waiting-bytes.ts";
 
 /** Largest body of a request, in bytes. */
 export const bodyLimit = 3_145_728;
 /** Bytes of bodies that may wait for their readers, all clients together: above it 429 is answered instead. */
 const unsentLimit = 256 * 2 ** 20;
+/**
+ * Bytes of an event that are handed over at once. What waits behind them is the event itself, which all watchers share;
+ * what is handed over is copied and encrypted, in buffers that a connection keeps.
+ */
+const sliceLength = 32 * 1024;
+/** Bytes of events that may wait behind all watchers together. */
+const waitingLimit = 64 * 2 ** 20;
 /** A body that may be larger is only read after its sender has shown that he may send it. */
 const trustedBody = 64 * 1024;
 /** Answers of more bytes than this are compressed for who accepts it (defaultGzipThresholdBytes of kube-apiserver). */
@@ -36,12 +44,14 @@ export class Service {
   readonly #log: Log;
   /** Milliseconds after which a client is cut off that takes nothing of its watch, or owes its body. */
   readonly #patience: number;
+  readonly #waiting: WaitingBytes;
   /** How many bytes all the clients have yet to take. */
   #unsent = 0;
 
   constructor(answering: Answering, clock: Clock, log: Log, patience: number) {
     this.#answering = answering;
     this.#clock = clock;
+    this.#waiting = new WaitingBytes(clock, waitingLimit);
     this.#log = log;
     this.#patience = patience;
   }
@@ -130,15 +140,35 @@ export class Service {
     const { answer } = exchange;
     exchange.beginStream(response.status, response.headers);
     // Who reads a log slowly holds up nothing of ours; a watch holds on to what has happened since.
-    const limit = response.type === "watch" ? this.#patience : undefined;
+    const watch = response.type === "watch";
+    const limit = watch ? this.#patience : undefined;
     for await (const part of response.type === "watch" ? response.events : response.chunks) {
       if (signal.aborted) break;
       const chunk = part instanceof Uint8Array ? part : part.bytes();
-      if (answer.write(chunk) || (await drained(exchange, signal, this.#clock, limit))) continue;
-      this.#cutOff(exchange);
-      return;
+      if (watch && !this.#waiting.hasRoom(chunk.length)) {
+        await this.#waiting.room(chunk.length);
+        if (signal.aborted) break;
+      }
+      let release: (() => void) | undefined;
+      for (let at = 0; at < chunk.length; at += sliceLength) {
+        if (answer.write(chunk.subarray(at, at + sliceLength))) continue;
+        if (watch) release ??= this.#waiting.hold(this.#waitingFor(exchange, chunk.length));
+        const taken = await drained(exchange, signal, this.#clock, limit);
+        if (signal.aborted) break;
+        if (taken) continue;
+        release?.();
+        this.#cutOff(exchange);
+        return;
+      }
+      release?.();
     }
     exchange.end();
+  }
+
+  /** Over HTTP/2 a client that reads tells how much it has taken. */
+  #waitingFor(exchange: Exchange, bytes: number): Waiting {
+    const { socket } = exchange;
+    return { bytes, progress: () => socket.bytesRead, cutOff: () => this.#cutOff(exchange) };
   }
 
   #cutOff(exchange: Exchange): void {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { StatusError } from "@dray/api";
 import { Event } from "@dray/api/core/v1";
 import {
   type Client,
@@ -90,8 +91,45 @@ test("a server that is away blocks nobody: what cannot be written is logged", as
   const events = recorder(createClient({ transport, userAgent: "t", clock }), clock, warnings);
   for (let i = 0; i < 1001; i++) events.event(about, "Normal", "R", String(i));
   assert.deepEqual(warnings, ["an event was dropped"]);
-  await events.flush();
+  await passing(clock, events.flush());
   assert.equal(warnings.length, 1001);
+});
+
+/** Lets time pass until that is done. */
+async function passing(clock: ReturnType<typeof handClock>, work: Promise<void>): Promise<void> {
+  let done = false;
+  work.finally(() => {
+    done = true;
+  });
+  while (!done) {
+    clock.pass(10_000);
+    await new Promise(setImmediate);
+  }
+}
+
+test("an event is written again after a lost answer, twelve times at most; what is refused is not", async () => {
+  for (const [failure, failures, tries, written] of [
+    [new ConnectionError("lost", { lost: true }), 3, 4, true],
+    [new ConnectionError("away"), 100, 12, false],
+    [StatusError.of("InternalError", "no"), 100, 1, false],
+  ] as const) {
+    const clock = handClock();
+    let asked = 0;
+    const transport = {
+      async request() {
+        asked++;
+        if (asked <= failures) throw failure;
+        const object = { metadata: { name: "e" } };
+        return { type: "body", status: 201, headers: {}, object, bytes: () => new Uint8Array() } as const;
+      },
+      close() {},
+    };
+    const warnings: string[] = [];
+    const events = recorder(createClient({ transport, userAgent: "t", clock }), clock, warnings);
+    events.event(about, "Normal", "R", "m");
+    await passing(clock, events.flush());
+    assert.deepEqual([asked, warnings.length === 0], [tries, written], failure.message);
+  }
 });
 
 test("a long text is cut before anything else: what differs beyond the limit is the same event", async () => {

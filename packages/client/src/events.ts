@@ -2,7 +2,8 @@ import type { KubeObject } from "@dray/api";
 import { StatusError } from "@dray/api";
 import { Event } from "@dray/api/core/v1";
 import type { Client } from "./client.ts";
-import type { Clock } from "./clock.ts";
+import { type Clock, sleep } from "./clock.ts";
+import { ConnectionError } from "./exchange.ts";
 import type { Log } from "./log.ts";
 import { isNamespaceTerminating } from "./namespace.ts";
 import { timeText } from "./time.ts";
@@ -40,6 +41,9 @@ const longestQueue = 1000;
 /** Events remembered so that a repetition raises their count. */
 const remembered = 4096;
 const longestMessage = 1024;
+/** Upstream: client-go, tools/record/event.go, maxTriesPerEvent and defaultSleepDuration. */
+const maxTries = 12;
+const retryDelay = 10_000;
 
 interface Known {
   readonly name: string;
@@ -65,7 +69,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
       const [key, { event, count, at }] = next.value;
       queue.delete(key);
       try {
-        await write(key, event, count, at);
+        await writeAgain(key, event, count, at);
       } catch (error) {
         const [about, type, reason, message] = event;
         log[isNamespaceTerminating(error) ? "debug" : "warn"](
@@ -75,6 +79,20 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
       }
     }
     writing = undefined;
+  }
+
+  /** Only where the server gave no answer: what it refuses once it refuses again. */
+  async function writeAgain(...record: Parameters<typeof write>): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await write(...record);
+      } catch (error) {
+        if (!(error instanceof ConnectionError) || tries === maxTries) throw error;
+        log.debug({ err: error, tries }, "an event could not be written yet");
+      }
+      // The first time at random, so that not all who lost the server come back at once.
+      await sleep(clock, retryDelay * (tries === 1 ? random() : 1));
+    }
   }
 
   async function write(
