@@ -14,7 +14,11 @@ export function missingText(
 ): string {
   const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
   if (!world.isReadable(kind)) return `${kind} "${name}"${where} may be there: it cannot be read`;
-  const all = world.all(kind).map(({ object }) => object.metadata);
+  // Claims that were made for a pod are nobody else's to name.
+  const all = world
+    .all(kind)
+    .map(({ object }) => object.metadata)
+    .filter(({ ownerReferences }) => !ownerReferences?.some(({ controller }) => controller === true));
   const there = all.flatMap((other) => (other.namespace === namespace ? [other.name] : []));
   const elsewhere = all.flatMap((other) => (other.name === name ? [other.namespace] : []));
   const hint =

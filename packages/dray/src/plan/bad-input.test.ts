@@ -238,6 +238,14 @@ test("a pod that names what is missing waits as in a cluster, and its row says w
     node("n"),
     claim("other"),
     { ...claim("elsewhere"), metadata: { name: "elsewhere", namespace: "tools" } },
+    // Made for a pod: nobody else names it.
+    {
+      ...claim("made"),
+      metadata: {
+        name: "made",
+        ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: "x", uid: "u", controller: true }],
+      },
+    },
     claim("classless", { deviceClassName: "gpuu" }),
     gpuClass,
     pod("no-claim", usesClaim("othr")),
