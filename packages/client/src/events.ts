@@ -32,7 +32,7 @@ export type EventSubject = Pick<KubeObject, "apiVersion" | "kind"> & {
 /** Writes Events behind its caller's back: never blocks, never fails; what cannot be written is logged. */
 export interface EventRecorder {
   event(about: EventSubject, type: "Normal" | "Warning", reason: string, message: string): void;
-  /** Resolves when all that was recorded has been written or dropped. */
+  /** Resolves when all that was recorded has been written or dropped, without waiting for a server that is away. */
   flush(): Promise<void>;
 }
 
@@ -61,6 +61,8 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   const known = new Map<string, Known>();
   const queue = new Map<string, { event: Parameters<EventRecorder["event"]>; count: number; at: number }>();
   let writing: Promise<void> | undefined;
+  /** Aborted: who ends does not wait for a server that is away. */
+  let hurried = new AbortController();
 
   async function writeAll(): Promise<void> {
     for (;;) {
@@ -87,11 +89,11 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
       try {
         return await write(...record);
       } catch (error) {
-        if (!(error instanceof ConnectionError) || tries === maxTries) throw error;
+        if (!(error instanceof ConnectionError) || tries === maxTries || hurried.signal.aborted) throw error;
         log.debug({ err: error, tries }, "an event could not be written yet");
       }
       // The first time at random, so that not all who lost the server come back at once.
-      await sleep(clock, retryDelay * (tries === 1 ? random() : 1));
+      await sleep(clock, retryDelay * (tries === 1 ? random() : 1), hurried.signal);
     }
   }
 
@@ -162,7 +164,9 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
       writing ??= Promise.resolve().then(writeAll);
     },
     async flush() {
+      hurried.abort();
       await writing;
+      hurried = new AbortController();
     },
   };
 }
