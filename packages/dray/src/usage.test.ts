@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { commandLine } from "./commands.ts";
@@ -43,7 +43,7 @@ const mistakes: [args: string, message: RegExp][] = [
   ],
   ["status -q -v", /'-q, --quiet' cannot be used with option '-v, --verbose'/],
   ["up more", /too many arguments for 'up'/],
-  ["up --nodes many", /--nodes many: must be a whole number from 0 to 100\nSee `dray up --help`\.\n$/],
+  ["up --nodes many", /--nodes many: must be a whole number from 0 to \d+\nSee `dray up --help`\.\n$/],
   ["up --port 65536", /--port 65536: must be a whole number from 0 to 65535/],
   ["up --store redis", /--store redis: must be sqlite:PATH, etcd:URL or memory/],
   ["up --image nginx", /--image nginx: must be PATTERN=COMMAND, as in/],
@@ -168,14 +168,12 @@ test("without a cluster status exits with 1, down with 0, and both say so", asyn
 });
 
 test("a data directory that cannot be written is named", async () => {
-  await inFolder(async (folder) => {
-    writeFileSync(join(folder, "file"), "");
-    const dataDir = join(folder, "file", "data");
-    const { code, stderr } = await dray(["up", "--detach", "--data-dir", dataDir]);
-    assert.equal(code, 1);
-    assert.ok(stderr.startsWith(`error: the data directory ${dataDir} cannot be written: `), stderr);
-    assert.match(stderr, /name another with --data-dir\n$/);
-  });
+  // Nobody makes a folder there, not even root.
+  const dataDir = "/proc/dray";
+  const { code, stderr } = await dray(["up", "--detach", "--data-dir", dataDir]);
+  assert.equal(code, 1);
+  assert.ok(stderr.startsWith(`error: the data directory ${dataDir} cannot be written: `), stderr);
+  assert.match(stderr, /name another with --data-dir\n$/);
 });
 
 test("a reader that has had enough is no failure", async () => {
