@@ -106,11 +106,12 @@ function compile(each, dist) {
     include: [],
     files: entryPoints(each),
   };
-  const file = join(cache, "tsconfig.json");
+  const file = join(cache, `tsconfig.${process.pid}.json`);
   mkdirSync(cache, { recursive: true });
   writeFileSync(file, JSON.stringify(config, undefined, 2));
   const tsc = join(repository, "node_modules", ".bin", "tsc");
   const { status } = spawnSync(tsc, ["-p", file], { cwd: repository, stdio: ["ignore", 2, 2] });
+  rmSync(file);
   if (status !== 0) {
     process.stderr.write(`${relative(repository, folder)}: cannot be built; the lines above say why\n`);
     process.exit(1);
