@@ -1,8 +1,11 @@
+import { kindRows } from "@dray/api/schema";
+import { didYouMean } from "../similar.ts";
 import {
   type Decoded,
   type DecodeOptions,
   type DroppedField,
   decodeObject,
+  groupOf,
   labelOf,
   problemsOf,
 } from "./decode.ts";
@@ -70,7 +73,11 @@ export function readObjects(
   };
   const decoded = drafts.flatMap((draft) => {
     const target = worldKind(draft);
-    if (target === undefined) return [];
+    if (target === undefined) {
+      const unknown = unknownKind(draft);
+      if (unknown !== undefined) leave(draft.place, draft.kind, labelOf(draft, undefined), [unknown]);
+      return [];
+    }
     const { decoded, problems } = decodeObject(draft, target, options);
     if (problems.length === 0) return decoded ?? [];
     const namespace = target.namespaced ? options.namespace : undefined;
@@ -173,9 +180,29 @@ function overlay(
   return [...result.values()];
 }
 
+/** A kind that a built-in group does not have is a mistake; one of another group is a custom resource. */
+function unknownKind(draft: Draft): Problem | undefined {
+  const { apiVersion, kind, place } = draft;
+  const group = groupOf(apiVersion);
+  const ofGroup = kindRows.filter((row) => row.group === group);
+  if (ofGroup.length === 0 || ofGroup.some((row) => row.kind === kind)) return undefined;
+  const meant = didYouMean(
+    kind,
+    ofGroup.map((row) => row.kind),
+  );
+  return {
+    rule: "unserved-version",
+    ...positionOf(place, "kind"),
+    object: labelOf(draft, undefined),
+    message: `no matches for kind "${kind}" in version "${apiVersion}"`,
+    ...(meant !== undefined && { hints: [meant] }),
+  };
+}
+
 function leftAside(drafts: readonly Draft[]): string[] {
   const counts = new Map<string, { count: number; place: Place }>();
-  for (const draft of drafts.filter((each) => worldKind(each) === undefined)) {
+  const others = drafts.filter((each) => worldKind(each) === undefined && unknownKind(each) === undefined);
+  for (const draft of others) {
     const key = `${draft.kind} (${draft.apiVersion})`;
     const known = counts.get(key);
     counts.set(key, { count: (known?.count ?? 0) + 1, place: known?.place ?? draft.place });

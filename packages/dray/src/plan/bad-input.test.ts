@@ -55,6 +55,10 @@ const objects: Mistakes = {
     [{ apiVersion: "resource.k8s.io/v9", kind: "ResourceClaim", metadata: { name: "c" } }],
     /^in:1, document 1: ResourceClaim default\/c: no matches for kind "ResourceClaim" in version "resource.k8s.io\/v9": known are .*\/v1,/,
   ],
+  "has an unknown kind": [
+    "apiVersion: apps/v1\nkind: Deploymnt\nmetadata: {name: d}\n",
+    /^in:2, document 1: Deploymnt d: no matches for kind "Deploymnt" in version "apps\/v1"\n {2}hint: did you mean Deployment\?\n$/,
+  ],
   "has a field of the wrong type": [
     [node("n"), pod("p", { containers: "none" })],
     /^in:3, document 2: Pod default\/p: Pod in version "v1" cannot be handled as a Pod: .*PodSpec.*containers/,
@@ -165,16 +169,16 @@ test("objects with mistakes are left out with their mistakes, the rest is planne
   assert.match(text.stdout, /\ndefault\/well +fits +/);
   assert.match(text.stdout, /\ndefault\/p +refused +- +-\n/);
   assert.match(text.stdout, /\nJob default\/j +refused +- +-\n/);
-  assert.match(text.stdout, /; 11 objects left out because of mistakes\n$/);
+  assert.match(text.stdout, /; 12 objects left out because of mistakes\n$/);
   const { pods, summary } = JSON.parse(json.stdout) as PlanData;
   assert.deepEqual(
     pods.map(({ name, status }) => [name, status]),
     [["well", "fits"]],
   );
-  assert.equal(summary.leftOut, 11);
-  const unknown = summary.errors.find(({ message }) => message.includes("resourceClaim"));
+  assert.equal(summary.leftOut, 12);
+  const unknown = summary.errors.find(({ path }) => path === "spec.resourceClaim");
   const { file, ...rest } = unknown!;
-  assert.match(file, /3-in.yaml$/);
+  assert.match(file, /4-in.yaml$/);
   assert.deepEqual(rest, {
     rule: "unknown-field",
     document: 1,
