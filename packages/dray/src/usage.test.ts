@@ -169,7 +169,7 @@ test("without a cluster status exits with 1, down with 0, and both say so", asyn
 
 test("a data directory that cannot be written is named", async () => {
   // Nobody makes a folder there, not even root.
-  const dataDir = "/proc/dray";
+  const dataDir = "/sys/dray";
   const { code, stderr } = await dray(["up", "--detach", "--data-dir", dataDir]);
   assert.equal(code, 1);
   assert.ok(stderr.startsWith(`error: the data directory ${dataDir} cannot be written: `), stderr);
