@@ -9,11 +9,13 @@ import { fillDisk, smallDisk, withoutMounts } from "../../store/src/test-disk.ts
 import { connect } from "./connect.ts";
 import { dray, eventually } from "./testing.ts";
 
-/** Where a cluster is stopped when the test ends. */
-function dataDirOn(t: TestContext, disk: string): string {
-  const dataDir = join(disk, "data");
+/** A small disk, on which a cluster is stopped before it goes: hooks run in the order in which they were added. */
+function clusterDisk(t: TestContext, size: number): { disk: string; dataDir: string } {
+  let dataDir = "";
   t.after(() => dray(["down", "--data-dir", dataDir]));
-  return dataDir;
+  const disk = smallDisk(t, size);
+  dataDir = join(disk, "data");
+  return { disk, dataDir };
 }
 
 const configMap = (name: string, bytes: number) => ({
@@ -38,8 +40,7 @@ test("a full disk refuses writes, and nothing else; with room again the cluster 
   skip: withoutMounts,
   timeout: 120_000,
 }, async (t) => {
-  const disk = smallDisk(t, 8);
-  const dataDir = dataDirOn(t, disk);
+  const { disk, dataDir } = clusterDisk(t, 8);
   const started = await dray(["up", "--detach", "--nodes", "1", "--data-dir", dataDir]);
   assert.equal(started.code, 0, started.stderr);
   const { pid } = runningProcess(layoutOf(dataDir).processFile)!;
@@ -87,8 +88,7 @@ test("on a disk without room `up` says at once what cannot be written", {
     [128, "cluster.json"],
     [480, "state.db"],
   ] as const) {
-    const disk = smallDisk(t, 1);
-    const dataDir = dataDirOn(t, disk);
+    const { disk, dataDir } = clusterDisk(t, 1);
     fillDisk(disk, room * 1024);
     const { code, stderr } = await dray(["up", "--detach", "--nodes", "1", "--data-dir", dataDir]);
     assert.equal(code, 1, `${room} KiB: ${stderr}`);
