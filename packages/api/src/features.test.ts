@@ -5,6 +5,7 @@ import { test } from "node:test";
 import {
   FeatureError,
   featuresOf,
+  isInRelease,
   type KubernetesVersion,
   kubernetesVersions,
   parseFeatureGates,
@@ -102,4 +103,19 @@ test("a gate of DRA changes something exactly if it is not listed as one that do
       assert.equal(withoutEffect.includes(gate), !asked, `${gate} in ${version}`);
     }
   }
+});
+
+test("what is marked with releases is in those from the first to the last", () => {
+  const table: [version: string, marks: { since?: string; until?: string }, inside: boolean][] = [
+    ["1.36", {}, true],
+    ["1.36", { since: "1.36" }, true],
+    ["1.35", { since: "1.36" }, false],
+    ["1.36", { until: "1.35" }, false],
+    ["1.35", { since: "1.34", until: "1.35" }, true],
+    // As numbers, not as texts.
+    ["1.100", { since: "1.36" }, true],
+    ["1.9", { since: "1.36" }, false],
+  ];
+  for (const [version, marks, inside] of table)
+    assert.equal(isInRelease(version, marks), inside, JSON.stringify([version, marks]));
 });

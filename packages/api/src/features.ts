@@ -9,6 +9,22 @@ export const kubernetesVersions = ["1.34", "1.35", "1.36", "1.37"] as const;
 export type KubernetesVersion = (typeof kubernetesVersions)[number];
 export const newestKubernetesVersion: KubernetesVersion = "1.37";
 
+/** The number of a release: 36 of `1.36`. */
+export function minorOf(version: string): number {
+  return Number(version.split(".")[1]);
+}
+
+/** Whether a release is within `since` and `until`, both included; what names none is in all. */
+export function isInRelease(
+  version: string,
+  { since, until }: { readonly since?: string | undefined; readonly until?: string | undefined },
+): boolean {
+  return (
+    (since === undefined || minorOf(since) <= minorOf(version)) &&
+    (until === undefined || minorOf(version) <= minorOf(until))
+  );
+}
+
 /** A version or gate that is unknown, or a setting that is not allowed; the message says what would be. */
 export class FeatureError extends Error {
   override readonly name = "FeatureError";

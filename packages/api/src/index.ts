@@ -12,3 +12,4 @@ export { canonicalQuantity, Quantity, QuantityError, type QuantityFormat } from 
 export { goEscapes, quoted, quotedBytes, quotedTime } from "./quoted.ts";
 export * from "./selectors/index.ts";
 export { isSemanticVersion } from "./semver.ts";
+export { microTimeText, timeText } from "./time.ts";

@@ -202,3 +202,11 @@ export const pathSegment: NameRule = (value) => {
 export function rangeProblem(value: number | bigint, low: number, high: number): string[] {
   return value >= low && value <= high ? [] : [`must be between ${low} and ${high}, inclusive`];
 }
+
+/** The characters of generated names: no vowels, and none that look like another (apimachinery rand). */
+export const nameAlphabet = "bcdfghjklmnpqrstvwxz2456789";
+
+/** A name made of `generateName` and five characters; the first part is cut where the name would be too long. */
+export function generatedName(base: string, suffix: string): string {
+  return `${base.slice(0, 58)}${suffix}`;
+}

@@ -1,4 +1,4 @@
-import type { ObjectMeta } from "./generated/meta/v1.ts";
+import type { ObjectMeta, OwnerReference } from "./generated/meta/v1.ts";
 
 /** An int64 of the API: a number, or a bigint where its digits would be lost. */
 export type Int64 = number | bigint;
@@ -53,4 +53,9 @@ export interface Kind<T extends KubeObject = KubeObject> {
 /** `v1` or `group/version`. */
 export function apiVersionOf(kind: { readonly group: string; readonly version: string }): string {
   return kind.group === "" ? kind.version : `${kind.group}/${kind.version}`;
+}
+
+/** The reference of the one owner that manages the object. Upstream: metav1.GetControllerOf. */
+export function controllerOf(object: { readonly metadata: ObjectMeta }): OwnerReference | undefined {
+  return object.metadata.ownerReferences?.find(({ controller }) => controller === true);
 }

@@ -1,5 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { type Features, featuresOf, newestKubernetesVersion, parseKubernetesVersion } from "@dray/api";
+import {
+  type Features,
+  featuresOf,
+  minorOf,
+  newestKubernetesVersion,
+  parseKubernetesVersion,
+} from "@dray/api";
 import type { ApiRequest, ApiResponse, Clock, Log, Transport, UserInfo } from "@dray/client";
 import { silentLog, systemClock } from "@dray/client";
 import type { Store } from "@dray/store";
@@ -181,7 +187,7 @@ class Server implements ApiServer {
       allowAnonymous: options.anonymous ?? true,
     });
     this.#webhooks = new WebhookClient(storage, clock);
-    this.#constrainedImpersonation = releaseOf(features.version) >= 36;
+    this.#constrainedImpersonation = minorOf(features.version) >= 36;
     this.#overload = new Overload({
       readOnly: options.maxRequestsInFlight ?? defaultLimits.readOnly,
       mutating: options.maxMutatingRequestsInFlight ?? defaultLimits.mutating,
@@ -415,7 +421,6 @@ const hostPort = (address: string, port: number): string =>
   `${address.includes(":") ? `[${address}]` : address}:${port}`;
 
 /** 36 of `1.36`. */
-const releaseOf = (version: string): number => Number(version.split(".")[1]);
 
 /** A request that also ends with something else. */
 function endsWith(request: ApiRequest, end: AbortSignal): ApiRequest {

@@ -1,4 +1,4 @@
-import { StatusError } from "@dray/api";
+import { controllerOf, StatusError } from "@dray/api";
 import { Node, Pod } from "@dray/api/core/v1";
 import { isPodTerminal } from "@dray/api/pod";
 import type { Client, Clock } from "@dray/client";
@@ -95,10 +95,6 @@ async function drainNode(name: string, options: DrainOptions, signal: AbortSigna
 
 function hasToGo(pod: Pod): boolean {
   return !isPodTerminal(pod) && controllerOf(pod)?.kind !== "DaemonSet";
-}
-
-function controllerOf(pod: Pod): { readonly kind: string } | undefined {
-  return pod.metadata.ownerReferences?.find(({ controller }) => controller === true);
 }
 
 function nameOf({ metadata: { namespace, name } }: Pod): string {

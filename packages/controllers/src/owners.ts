@@ -1,10 +1,7 @@
 import { apiVersionOf, type Kind, type KubeObject } from "@dray/api";
-import type { ObjectMeta, OwnerReference } from "@dray/api/meta/v1";
+import type { OwnerReference } from "@dray/api/meta/v1";
 
-/** The reference of the one owner that manages the object. */
-export function controllerOf(object: { readonly metadata: ObjectMeta }): OwnerReference | undefined {
-  return object.metadata.ownerReferences?.find((owner) => owner.controller === true);
-}
+export { controllerOf } from "@dray/api";
 
 /** The reference that makes `owner` the controller of what bears it, and keeps it until that is gone (foreground). */
 export function controllerReference(kind: Kind, owner: KubeObject): OwnerReference {

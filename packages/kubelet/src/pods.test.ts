@@ -356,6 +356,27 @@ for (const isolation of ["auto", "plain"] as const)
       const [never, ruled] = pod.status?.containerStatuses ?? [];
       assert.deepEqual([never?.restartCount, ruled?.restartCount], [0, 1]);
       assert.equal(ruled?.state?.terminated?.exitCode, 0);
+      // The server takes the status of a container that runs again, though its pod never restarts one.
+      await run("own-rule", {
+        restartPolicy: "Never",
+        volumes: [{ name: "data", emptyDir: {} }],
+        containers: [
+          {
+            name: "ruled",
+            restartPolicy: "Never",
+            restartPolicyRules: [{ action: "Restart", exitCodes: { operator: "In", values: [42] } }],
+            command: ["bash", "-c", 'test -e "$0" && exec sleep 1000; touch "$0"; exit 42', "/own/ran"],
+            volumeMounts: [{ name: "data", mountPath: "/own" }],
+          },
+        ],
+      });
+      const again = await becomes(
+        "own-rule",
+        ({ status }) =>
+          status?.containerStatuses?.[0]?.state?.running !== undefined &&
+          status.containerStatuses[0].restartCount === 1,
+      );
+      assert.equal(again.status?.containerStatuses?.[0]?.lastState?.terminated?.exitCode, 42);
     });
 
     test("readiness by exec, liveness that restarts", async () => {

@@ -1,17 +1,11 @@
+import { isInRelease } from "../features.ts";
 import { zeroScalars } from "../schema/table.ts";
 import { noteEmpty } from "./empty.ts";
 import type { Field, FieldType, ScalarName, StructType } from "./types.ts";
 
 /** Whether that release has the field; all have it if none is named. */
 export function served(field: Field, version: string | undefined): boolean {
-  if (version === undefined) return true;
-  const { since, until } = field.marks;
-  if (since === undefined && until === undefined) return true;
-  const minor = (text: string): number => Number(text.split(".")[1]);
-  return (
-    (since === undefined || minor(version) >= minor(since)) &&
-    (until === undefined || minor(version) <= minor(until))
-  );
+  return version === undefined || isInRelease(version, field.marks);
 }
 
 /** The value of a type that nobody has set, as Go writes it. */

@@ -1,6 +1,6 @@
 import { type Field, structType } from "../codec/types.ts";
+import { isInRelease } from "../features.ts";
 import type { JSONObject } from "./json.ts";
-import { inRelease } from "./release.ts";
 
 /**
  * The query parameters that an options type stands for: its fields that fit into a query, in the order of their
@@ -16,7 +16,7 @@ export function queryParameters(
     for (const [name, field] of structType(type).fields) fields.set(name, field);
   }
   return [...fields.values()]
-    .filter(({ name, marks }) => !without.includes(name) && !marks.featureGate && inRelease(marks, release))
+    .filter(({ name, marks }) => !without.includes(name) && !marks.featureGate && isInRelease(release, marks))
     .flatMap((field) => {
       const type = queryType(field);
       return type === undefined ? [] : [parameter("query", field.name, type)];

@@ -1,9 +1,9 @@
 import { type Field, type FieldType, type StructType, structType } from "../codec/types.ts";
+import { isInRelease } from "../features.ts";
 import { type KindRow, kindRows } from "../schema/table.ts";
 import { describeField, describeType } from "./descriptions.ts";
 import type { JSONObject, JSONValue } from "./json.ts";
 import { type SharedName, schemaName, sharedNames } from "./names.ts";
-import { inRelease } from "./release.ts";
 
 const builtins: Readonly<Record<string, { readonly schema: JSONObject; readonly zero?: JSONValue }>> = {
   string: { schema: { type: "string" }, zero: "" },
@@ -194,7 +194,7 @@ export class SchemaSet {
     const properties = new Map<string, JSONValue>(gvk === undefined ? [] : Object.entries(typeProperties()));
     const required: string[] = [];
     for (const field of struct.fields.values()) {
-      if (!inRelease(field.marks, this.#release)) continue;
+      if (!isInRelease(this.#release, field.marks)) continue;
       properties.set(field.name, this.#property(struct.name, field));
       if (isRequired(field)) required.push(field.name);
     }

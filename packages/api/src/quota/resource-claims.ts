@@ -1,5 +1,6 @@
 import { type Amounts, addTo, one, raiseTo } from "../amounts.ts";
 import type { DeviceClass, ResourceClaim } from "../generated/resource/v1.ts";
+import { controllerOf } from "../object.ts";
 import { Quantity } from "../quantity.ts";
 import { countName, type QuotaEvaluator, type QuotaLookup } from "./evaluator.ts";
 import { isExtendedQuotaName, podUsage } from "./pods.ts";
@@ -112,6 +113,6 @@ function isFirst(claim: ResourceClaim, podUid: string, others: Iterable<Resource
 
 function extendedOwner({ metadata }: ResourceClaim): { name: string; uid: string } | undefined {
   if (metadata.annotations?.[extendedMark] !== "true") return undefined;
-  const owner = metadata.ownerReferences?.find(({ controller }) => controller);
+  const owner = controllerOf({ metadata });
   return owner?.kind === "Pod" && owner.apiVersion === "v1" ? owner : undefined;
 }

@@ -1,3 +1,4 @@
+import { minorOf } from "@dray/api";
 import type { Binding, Pod } from "@dray/api/core/v1";
 import { objectKey } from "../storage/keys.ts";
 import type { AdmissionPlugin } from "./admission.ts";
@@ -5,14 +6,12 @@ import type { AdmissionContext } from "./plugins.ts";
 
 const keys = ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"];
 
-const releaseOf = (version: string): number => Number(version.split(".")[1]);
-
 /** A pod learns zone and region of its node when it is bound to it (KEP-4742, on since 1.35). */
 export function podTopologyLabels({ storage, features }: AdmissionContext): AdmissionPlugin {
   return {
     name: "PodTopologyLabels",
     mutate({ served, operation, subresource, object, kind }) {
-      if (releaseOf(features.version) < 35) return;
+      if (minorOf(features.version) < 35) return;
       if (served.group !== "" || served.resource !== "pods" || operation !== "CREATE" || !object) return;
       let node: string | undefined;
       if (subresource === "") node = (object as Pod).spec?.nodeName;

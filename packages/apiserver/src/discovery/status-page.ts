@@ -1,3 +1,4 @@
+import { timeText } from "@dray/api";
 import type { ApiRequest, ApiResponse, Clock } from "@dray/client";
 import { headersOf } from "../handlers/context.ts";
 import { encoded, notAcceptable } from "../representation.ts";
@@ -52,7 +53,7 @@ export class StatusPage {
 
   #status(): object {
     return {
-      startTime: `${new Date(this.#startedAt).toISOString().slice(0, 19)}Z`,
+      startTime: timeText(this.#startedAt),
       uptimeSeconds: this.#uptime,
       goVersion: "",
       binaryVersion: this.#release,

@@ -1,4 +1,12 @@
-import { apiVersionOf, type FieldError, invalid, type KubeObject, quoted, StatusError } from "@dray/api";
+import {
+  apiVersionOf,
+  type FieldError,
+  invalid,
+  type KubeObject,
+  quoted,
+  StatusError,
+  timeText,
+} from "@dray/api";
 import type { TokenRequest } from "@dray/api/authentication/v1";
 import type { Node, Pod, Secret, ServiceAccount } from "@dray/api/core/v1";
 import type { ApiResponse } from "@dray/client";
@@ -51,7 +59,7 @@ export async function createToken(context: Context): Promise<ApiResponse> {
       creationTimestamp: registry.now(),
     },
     spec: { audiences, expirationSeconds: seconds, boundObjectRef: spec?.boundObjectRef ?? null },
-    status: { token, expirationTimestamp: expires.toISOString().replace(/\.\d+Z$/, "Z") },
+    status: { token, expirationTimestamp: timeText(expires.getTime()) },
   } as unknown as KubeObject;
   return objectResponse(201, answer, served, wanted, tableOptions(context), headersOf(context));
 }

@@ -1,4 +1,5 @@
 import type { KubeObject } from "@dray/api";
+import { timeText } from "@dray/api";
 import type { DeleteOptions } from "../request/options.ts";
 import type { ServedResource } from "./kinds.ts";
 
@@ -67,7 +68,7 @@ function beginGracefully(
   if (grace === undefined) return undefined;
   const before = metadata.deletionTimestamp;
   if (before === undefined) {
-    metadata.deletionTimestamp = timestamp(now + grace * 1000);
+    metadata.deletionTimestamp = timeText(now + grace * 1000);
     metadata.deletionGracePeriodSeconds = grace;
     bumpGeneration(metadata);
     return grace;
@@ -78,7 +79,7 @@ function beginGracefully(
   if (wanted >= period) return "pending";
   const brought = Date.parse(before) + (wanted - period) * 1000;
   const past = brought < now;
-  metadata.deletionTimestamp = timestamp(past ? now : brought);
+  metadata.deletionTimestamp = timeText(past ? now : brought);
   // The time is over; the kubelet still gets to end the pod.
   metadata.deletionGracePeriodSeconds = past && wanted !== 0 ? 1 : wanted;
   return wanted;
@@ -89,17 +90,13 @@ function markDeleting({ metadata }: KubeObject, now: number): void {
   const { deletionTimestamp } = metadata;
   if (deletionTimestamp === undefined) bumpGeneration(metadata);
   if (deletionTimestamp === undefined || Date.parse(deletionTimestamp) > now)
-    metadata.deletionTimestamp = timestamp(now);
+    metadata.deletionTimestamp = timeText(now);
   metadata.deletionGracePeriodSeconds = 0;
 }
 
 function bumpGeneration(metadata: KubeObject["metadata"]): void {
   const generation = Number(metadata.generation ?? 0);
   if (generation > 0) metadata.generation = generation + 1;
-}
-
-function timestamp(milliseconds: number): string {
-  return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { apiVersionOf, type FeatureGate, type Features } from "@dray/api";
+import { apiVersionOf, type FeatureGate, type Features, isInRelease } from "@dray/api";
 import { type KindRow, kindRows } from "@dray/api/schema";
 import type { ScalePaths } from "../customresources/scale-paths.ts";
 import deprecations from "./deprecations.json" with { type: "json" };
@@ -84,15 +84,6 @@ const allFacts = facts as unknown as Readonly<Record<string, ResourceFacts>>;
 
 const standardVerbs = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 
-/** Is release `version` within `since` and `until`? All are of the form 1.N. */
-function inRelease(row: { since?: string; until?: string }, version: string): boolean {
-  const minor = (text: string): number => Number(text.split(".")[1]);
-  return (
-    (row.since === undefined || minor(row.since) <= minor(version)) &&
-    (row.until === undefined || minor(version) <= minor(row.until))
-  );
-}
-
 /** Kinds that are spoken only by subresources, or not by an API server at all. */
 const notResources = new Set([
   "Scale",
@@ -115,7 +106,7 @@ export function servedResources(
   const { version } = features;
   const rows = kindRows.filter(
     (row) =>
-      inRelease(row, version) &&
+      isInRelease(version, row) &&
       row.group !== "meta" &&
       !notResources.has(row.kind) &&
       !notServed.has(`${row.group}/${row.version}/${row.resource}`),
@@ -166,9 +157,9 @@ function servedResource(row: KindRow, stored: KindRow, version: string): ServedR
   const own = allFacts[row.resource] ?? {};
   const fields = row.group === "events.k8s.io" ? eventsFields(own.fields!) : [...(own.fields ?? [])];
   for (const [since, more] of Object.entries(own.fieldsSince ?? {})) {
-    if (inRelease({ since }, version)) for (const each of more) fields.push(each);
+    if (isInRelease(version, { since })) for (const each of more) fields.push(each);
   }
-  const counted = own.generationSince !== undefined && inRelease({ since: own.generationSince }, version);
+  const counted = own.generationSince !== undefined && isInRelease(version, { since: own.generationSince });
   const subresources = new Map<string, SubresourceFacts>(Object.entries(own.subresources ?? {}));
   const verbs = ["get", "patch", "update"];
   if (own.status) subresources.set("status", { kind: row.kind, verbs });
@@ -215,7 +206,11 @@ const deprecated = deprecations as Readonly<Record<string, Deprecation | undefin
 function deprecation(row: KindRow, version: string): { deprecation?: string } {
   const groupVersion = apiVersionOf(row);
   const found = deprecated[`${groupVersion}/${row.kind}`] ?? deprecated[groupVersion];
-  if (found === undefined || found.except?.includes(row.kind) || !inRelease({ since: found.since }, version))
+  if (
+    found === undefined ||
+    found.except?.includes(row.kind) ||
+    !isInRelease(version, { since: found.since })
+  )
     return {};
   const gone = found.gone === undefined ? "" : `, unavailable in v${found.gone}+`;
   const instead = found.instead === undefined ? "" : `; use ${found.instead}`;

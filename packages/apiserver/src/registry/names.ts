@@ -1,5 +1,4 @@
-/** The characters of generated names: no vowels, and none that look like another. */
-const alphabet = "bcdfghjklmnpqrstvwxz2456789";
+import { nameAlphabet } from "@dray/api";
 
 /** Five characters made of a new id, as `generateName` appends them. */
 export function nameSuffix(newId: () => string): string {
@@ -7,7 +6,7 @@ export function nameSuffix(newId: () => string): string {
   for (const digit of newId().replaceAll("-", "")) number = number * 31n + BigInt(digit.charCodeAt(0));
   let suffix = "";
   for (let index = 0; index < 5; index++) {
-    suffix += alphabet[Number(number % 27n)];
+    suffix += nameAlphabet[Number(number % 27n)];
     number /= 27n;
   }
   return suffix;

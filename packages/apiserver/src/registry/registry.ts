@@ -1,4 +1,12 @@
-import { type Features, type FieldError, invalid, type KubeObject, StatusError } from "@dray/api";
+import {
+  type Features,
+  type FieldError,
+  generatedName,
+  invalid,
+  type KubeObject,
+  StatusError,
+  timeText,
+} from "@dray/api";
 import { dropDisabledFields } from "@dray/api/validation";
 import type { ApiRequest, Clock, UserInfo } from "@dray/client";
 import { type Admission, type AdmissionRequest, shownName } from "../admission/admission.ts";
@@ -166,7 +174,7 @@ export class Registry {
   now(seconds = 0): string {
     const second = Math.floor(this.#clock.now() / 1000) + seconds;
     if (second !== this.#told.second) {
-      this.#told = { second, text: `${new Date(second * 1000).toISOString().slice(0, 19)}Z` };
+      this.#told = { second, text: timeText(second * 1000) };
     }
     return this.#told.text;
   }
@@ -255,7 +263,7 @@ export class Registry {
     ensureNamespace(served, write.namespace, object);
     const { metadata } = object;
     if (!metadata.name && metadata.generateName) {
-      metadata.name = `${metadata.generateName.slice(0, 58)}${nameSuffix(this.#newId)}`;
+      metadata.name = generatedName(metadata.generateName, nameSuffix(this.#newId));
     }
     metadata.uid = this.#newId();
     metadata.creationTimestamp = context.now;

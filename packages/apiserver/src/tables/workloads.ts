@@ -1,4 +1,4 @@
-import { humanDuration } from "@dray/api";
+import { controllerOf, humanDuration } from "@dray/api";
 import type { ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet } from "@dray/api/apps/v1";
 import type { Scale } from "@dray/api/autoscaling/v1";
 import type { CronJob, Job } from "@dray/api/batch/v1";
@@ -116,7 +116,7 @@ export const statefulSets: Printer<StatefulSet> = {
 export const controllerRevisions: Printer<ControllerRevision> = {
   columns: [...columns("Name", "Controller", "Revision", "Age")],
   cells({ metadata, revision }, now) {
-    const owner = metadata.ownerReferences?.find(({ controller }) => controller);
+    const owner = controllerOf({ metadata });
     const group = owner?.apiVersion?.includes("/") ? `.${owner.apiVersion.split("/")[0]}` : "";
     return [
       metadata.name,

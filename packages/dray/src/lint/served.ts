@@ -1,4 +1,4 @@
-import { apiVersionOf, type Features } from "@dray/api";
+import { apiVersionOf, type Features, isInRelease } from "@dray/api";
 import { kindRows } from "@dray/api/schema";
 import { servedResources } from "@dray/apiserver/objects";
 import { groupOf, versionOf } from "../manifests/decode.ts";
@@ -99,9 +99,9 @@ function hintsFor({ draft }: Subject, served: Served, defined: readonly ServedKi
   if (possible !== undefined)
     hints.push(`Kubernetes ${release} serves it only with --runtime-config=${apiVersion}=true`);
   const row = kindRows.find((other) => apiVersionOf(other) === apiVersion && other.kind === kind);
-  if (row?.since !== undefined && Number(row.since.split(".")[1]) > Number(release.split(".")[1]))
+  if (row?.since !== undefined && !isInRelease(release, { since: row.since }))
     hints.push(`Kubernetes ${row.since} and newer have it`);
-  if (row?.until !== undefined && Number(row.until.split(".")[1]) < Number(release.split(".")[1]))
+  if (row?.until !== undefined && !isInRelease(release, { until: row.until }))
     hints.push(`Kubernetes ${row.until} is the last release that has it`);
   if (hints.length === 0) {
     const kinds = has.flatMap((other) => (apiVersionOf(other) === apiVersion ? [other.kind] : []));

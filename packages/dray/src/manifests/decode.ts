@@ -4,6 +4,7 @@ import {
   type Features,
   type FieldError,
   fieldErrorText,
+  generatedName,
   type KubeObject,
   StatusError,
 } from "@dray/api";
@@ -111,7 +112,8 @@ export function decodeObject(draft: Draft, target: KindRow, options: DecodeOptio
   else delete metadata.namespace;
   if (metadata.name === undefined && metadata.generateName !== undefined) {
     const where = `${place.source.file} ${place.document} ${place.root}`;
-    metadata.name = `${metadata.generateName}${uidOf(kind, where, metadata.generateName).slice(0, 5)}`;
+    const suffix = uidOf(kind, where, metadata.generateName).slice(0, 5);
+    metadata.name = generatedName(metadata.generateName, suffix);
   }
   metadata.uid ??= uidOf(target.kind, metadata.namespace, metadata.name);
   if (!/^\d+$/.test(metadata.resourceVersion ?? "")) metadata.resourceVersion = "1";

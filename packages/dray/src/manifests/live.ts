@@ -3,6 +3,7 @@ import {
   type KubeObject,
   type KubernetesVersion,
   kubernetesVersions,
+  minorOf,
   newestKubernetesVersion,
   StatusError,
 } from "@dray/api";
@@ -131,6 +132,6 @@ export async function liveVersion({ client }: Connection): Promise<LiveVersion> 
   const number = Number.parseInt(minor, 10);
   const server = `${major}.${number}`;
   const [oldest] = kubernetesVersions;
-  const nearest = number < Number(oldest.split(".")[1]) ? oldest : newestKubernetesVersion;
+  const nearest = number < minorOf(oldest) ? oldest : newestKubernetesVersion;
   return { server, rules: kubernetesVersions.find((known) => known === server) ?? nearest };
 }

@@ -1,3 +1,4 @@
+import { controllerOf } from "@dray/api";
 import type { Container, Pod } from "@dray/api/core/v1";
 import { podClaimName } from "@dray/api/pod";
 import { type AllocationResult, ResourceClaim } from "@dray/api/resource/v1";
@@ -76,7 +77,7 @@ export class DraManager {
       );
     }
     if (template) {
-      const controller = claim.metadata.ownerReferences?.find((owner) => owner.controller);
+      const controller = controllerOf(claim);
       if (controller?.kind === "Pod" && controller.uid !== uid)
         throw new Error(
           `ResourceClaim ${namespace}/${name} was not created for pod ${namespace}/${pod.metadata.name} (pod is not owner)`,

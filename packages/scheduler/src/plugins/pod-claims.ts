@@ -1,3 +1,4 @@
+import { controllerOf } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import { podClaimName } from "@dray/api/pod";
 import type { AllocationResult, DeviceClass, ResourceClaim } from "@dray/api/resource/v1";
@@ -18,7 +19,7 @@ export function claimsOf(
     if (claim.metadata.deletionTimestamp !== undefined) {
       return { problem: `resourceclaim "${name}" is being deleted` };
     }
-    const owner = claim.metadata.ownerReferences?.find((reference) => reference.controller);
+    const owner = controllerOf(claim);
     if (entry.resourceClaimTemplateName !== undefined && owner?.uid !== pod.metadata.uid) {
       return {
         problem: `ResourceClaim ${pod.metadata.namespace}/${name} was not created for pod ${whose} (pod is not owner)`,

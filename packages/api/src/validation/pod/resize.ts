@@ -1,4 +1,5 @@
 import { podQosClass } from "../../defaults/qos.ts";
+import { minorOf } from "../../features.ts";
 import type { Container, Pod, PodSpec, ResourceRequirements } from "../../generated/core/v1.ts";
 import { isSidecar } from "../../pod/containers.ts";
 import type { ValidationContext } from "../context.ts";
@@ -32,7 +33,7 @@ export function checkPodResize(errors: FieldErrors, pod: Pod, old: Pod, context:
     errors.forbidden("spec", "Pod running on node without support for resize");
   }
   if (!checkOrder(errors, spec, before)) return;
-  checkContainers(errors, spec, before, Number(context.features.version.split(".")[1]) >= initSince);
+  checkContainers(errors, spec, before, minorOf(context.features.version) >= initSince);
 }
 
 function unresizable({ metadata, spec }: Pod): string | undefined {

@@ -1,5 +1,7 @@
-import type { Pod } from "../../generated/core/v1.ts";
+import type { KubernetesVersion } from "../../features.ts";
+import type { Container, Pod, PodSpec } from "../../generated/core/v1.ts";
 import { dnsLabel, dnsSubdomain, qualifiedName } from "../../names.ts";
+import { restartsAfter } from "../../pod/containers.ts";
 import { addressFamily, checkLegacyAddress, type LegacyOptions } from "../address.ts";
 import type { ValidationContext } from "../context.ts";
 import { asTyped, byName, checkImmutable, type FieldErrors } from "../field.ts";
@@ -98,21 +100,37 @@ function checkAddresses(
   }
 }
 
-/** A container that has ended does not run again, unless its pod restarts it. */
-function checkTransitions(errors: FieldErrors, pod: Pod, old: Pod): void {
-  const restart = old.spec?.restartPolicy;
-  if (restart === "Always") return;
-  const statuses = byName(pod.status?.containerStatuses ?? []);
-  (old.status?.containerStatuses ?? []).forEach(({ name, state }, index) => {
-    const ended = state?.terminated;
-    if (!ended || (restart === "OnFailure" && ended.exitCode !== 0)) return;
-    const now = statuses.get(name);
-    if (now && !now.state?.terminated) {
-      const path = `status.containerStatuses[${index}].state`;
-      errors.forbidden(path, "may not be transitioned to non-terminated state");
-    }
-  });
+/**
+ * A container that has ended does not run again, unless its pod or its own rules restart it (KEP-5307).
+ * Upstream: pkg/apis/core/validation/validation.go, ValidateContainerStateTransition and its sisters.
+ */
+function checkTransitions(errors: FieldErrors, pod: Pod, old: Pod, version: KubernetesVersion): void {
+  const spec: Partial<PodSpec> = old.spec ?? {};
+  const { containers = [], initContainers = [] } = spec;
+  const restartsAll =
+    version >= "1.36" &&
+    [...initContainers, ...containers].some(({ restartPolicyRules }) =>
+      restartPolicyRules?.some(({ action }) => action === "RestartAllContainers"),
+    );
+  const check = (field: StatusList, all: readonly Container[]): void => {
+    const statuses = byName(pod.status?.[field] ?? []);
+    (old.status?.[field] ?? []).forEach(({ name, state }, index) => {
+      const ended = state?.terminated;
+      const now = statuses.get(name);
+      if (!ended || !now || now.state?.terminated) return;
+      const container = all.find((each) => each.name === name);
+      if (container && restartsAfter(spec, container, ended.exitCode ?? 0)) return;
+      errors.forbidden(`status.${field}[${index}].state`, "may not be transitioned to non-terminated state");
+    });
+  };
+  if (!restartsAll) {
+    check("containerStatuses", containers);
+    check("initContainerStatuses", initContainers);
+  }
+  check("ephemeralContainerStatuses", []);
 }
+
+type StatusList = "containerStatuses" | "initContainerStatuses" | "ephemeralContainerStatuses";
 
 export function checkPodStatus(
   errors: FieldErrors,
@@ -134,7 +152,7 @@ export function checkPodStatus(
   if (observed < 0) errors.invalid("status.observedGeneration", observed, "must be a non-negative integer");
   const quality = pod.status?.qosClass ?? "";
   checkImmutable(errors, "status.qosClass", quality, old.status?.qosClass ?? "", () => asTyped(quality));
-  checkTransitions(errors, pod, old);
+  checkTransitions(errors, pod, old, version);
   checkClaimStatuses(errors, pod);
   checkExtendedClaim(errors, pod);
   const addressesOf = (list: readonly { ip?: string }[] | undefined): LegacyOptions => ({

@@ -1,4 +1,4 @@
-import { invalid, quoted } from "@dray/api";
+import { invalid, minorOf, quoted } from "@dray/api";
 import type { Namespace, Pod, PodTemplateSpec } from "@dray/api/core/v1";
 import { forbidden } from "../../response.ts";
 import { deepEqual } from "../../storage/json.ts";
@@ -29,7 +29,7 @@ const mostPods = 3000;
 
 /** Holds pods to the Pod Security Standard that the labels of their namespace name (KEP-2579). */
 export function podSecurity({ storage, features }: AdmissionContext): AdmissionPlugin {
-  const newest = Number(features.version.split(".")[1]);
+  const newest = minorOf(features.version);
   const violate = ({ level, minor }: LevelVersion, template: Template): Violation[] =>
     template.spec === undefined
       ? []
