@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { crc32 } from "node:zlib";
-import { Event, Pod, ServiceAccount } from "@dray/api/core/v1";
+import { ConfigMap, Event, Pod, type PodSpec, ServiceAccount } from "@dray/api/core/v1";
 import { ResourceClaim } from "@dray/api/resource/v1";
+import { type Client, silentLog } from "@dray/client";
+import { DraManager } from "./dra/manager.ts";
+import { DraPlugins } from "./dra/plugins.ts";
 import type { Kubelet } from "./index.ts";
 import { podBecomes, podOn, type TestCluster, testCluster } from "./testing/cluster.ts";
 import { type TestDriver, testDriver } from "./testing/driver.ts";
@@ -40,9 +43,16 @@ const checkpoint = (): {
 };
 
 /** A pod with a claim that is allocated to it, as the scheduler would leave them. */
-async function podWithClaim(pod: string, claim: string, command: string, device = "gpu-0"): Promise<Pod> {
+async function podWithClaim(
+  pod: string,
+  claim: string,
+  command: string,
+  device = "gpu-0",
+  more: Partial<PodSpec> = {},
+): Promise<Pod> {
   const created = await cluster.admin.resource(Pod).create(
     podOn("n1", pod, {
+      ...more,
       resourceClaims: [{ name: "gpu", resourceClaimName: claim }],
       containers: [
         { name: "main", command: ["bash", "-c", command], resources: { claims: [{ name: "gpu" }] } },
@@ -175,11 +185,20 @@ test("a claim made again under its name waits until the old one is unprepared", 
   await eventually(async () =>
     assert.ok(
       (await events("p7")).some((event) =>
-        /old ResourceClaim with same name c6 in namespace default and different UID \S+ still exists/.test(
+        /old ResourceClaim with same name c6 and different UID \S+ still exists \(previous pod force-deleted\?!\)/.test(
           event,
         ),
       ),
     ),
+  );
+  // Tried again and again, and said once: nobody can look at the pod any more.
+  await eventually(async () => assert.ok(driver.calls.filter((call) => call === "unprepare c6").length >= 3));
+  const { items } = await cluster.admin.resource(Event).list({ namespace: "default" });
+  assert.deepEqual(
+    items
+      .filter(({ involvedObject: { name }, reason }) => name === "p6" && reason?.startsWith("FailedUnp"))
+      .map(({ count }) => count),
+    [1],
   );
   driver.unprepareError = "";
   await becomes("p7", running);
@@ -312,6 +331,103 @@ test("rolling update: the newest instance is called, and the older again when th
   await newer.close();
   await cluster.admin.resource(Pod).delete({ namespace: "default", name: "p11" }, { gracePeriodSeconds: 0 });
   await eventually(async () => assert.deepEqual(driver.calls, ["unprepare c11"]));
+});
+
+test("a container whose devices are not known does not start", async () => {
+  driver.calls.length = 0;
+  await podWithClaim("p30", "c30", "sleep 1000");
+  const before = await becomes("p30", running);
+  await node.stop({ leavePods: true });
+  // Somebody has removed the checkpoint while the agent was away.
+  rmSync(join(root(), "var/lib/kubelet/dra_manager_state"));
+  node = await cluster.node("n1");
+  const id = before.status?.containerStatuses?.[0]?.containerID?.replace("host://", "") ?? "";
+  const start = readFileSync(join(root(), "var/lib/dray/containers", id, "start"), "utf8");
+  process.kill(Number(/^started (\d+)/.exec(start)?.[1]), "SIGKILL");
+  // After the back-off of ten seconds.
+  const { status } = await podBecomes(
+    cluster.admin,
+    { namespace: "default", name: "p30" },
+    (pod) => pod.status?.containerStatuses?.[0]?.state?.waiting?.reason === "CreateContainerConfigError",
+    60_000,
+  );
+  assert.equal(
+    status?.containerStatuses?.[0]?.state?.waiting?.message,
+    "unable to get information for ResourceClaim c30",
+  );
+  await cluster.admin.resource(Pod).delete({ namespace: "default", name: "p30" }, { gracePeriodSeconds: 0 });
+  await eventually(async () =>
+    assert.ok(!(await cluster.admin.resource(Pod).list()).items.some((pod) => pod.metadata.name === "p30")),
+  );
+});
+
+test("claims are prepared once the pod's volumes are in place", async () => {
+  driver.calls.length = 0;
+  await podWithClaim("p32", "c31", "sleep 1000", "gpu-0", {
+    volumes: [{ name: "v", configMap: { name: "late" } }],
+  });
+  await eventually(async () =>
+    assert.ok((await events("p32")).some((event) => event.startsWith("FailedMount"))),
+  );
+  assert.deepEqual(driver.calls, []);
+  await cluster.admin
+    .resource(ConfigMap)
+    .create({ metadata: { namespace: "default", name: "late" }, data: { a: "b" } });
+  await becomes("p32", running);
+  assert.deepEqual(driver.calls, ["prepare c31"]);
+  await cluster.admin.resource(Pod).delete({ namespace: "default", name: "p32" }, { gracePeriodSeconds: 0 });
+  await eventually(async () => assert.deepEqual(checkpoint().ClaimInfoStateList, []));
+});
+
+test("a claim of a pod group is for its pods alone", async () => {
+  driver.calls.length = 0;
+  for (const [pod, group, reservation, runs] of [
+    [
+      "p33",
+      "trains",
+      { apiGroup: "scheduling.k8s.io", resource: "podgroups", name: "trains", uid: "g" },
+      true,
+    ],
+    [
+      "p34",
+      "trains",
+      { apiGroup: "scheduling.k8s.io", resource: "podgroups", name: "others", uid: "h" },
+      false,
+    ],
+    [
+      "p35",
+      undefined,
+      { apiGroup: "scheduling.k8s.io", resource: "podgroups", name: "trains", uid: "g" },
+      false,
+    ],
+    ["p36", "trains", { apiGroup: "example.com", resource: "podgroups", name: "trains", uid: "g" }, false],
+  ] as const) {
+    // As a server would have them where groups of pods are on.
+    const object = { ...podOn("n1", pod, { containers: [{ name: "main", command: ["sleep", "1000"] }] }) };
+    const reserved = { metadata: { namespace: "default", name: `${pod}-c`, uid: "u" }, status: {} };
+    const claim = {
+      ...reserved,
+      status: { allocation: { devices: { results: [] } }, reservedFor: [reservation] },
+    };
+    const manager = new DraManager({
+      client: { resource: () => ({ get: async () => claim }) } as unknown as Client,
+      plugins: new DraPlugins(silentLog),
+      checkpoint: join(root(), `${pod}.state`),
+      log: silentLog,
+      released: () => {},
+    });
+    const prepared = manager.prepare({
+      ...object,
+      metadata: { ...object.metadata, uid: "p" },
+      spec: {
+        ...object.spec,
+        resourceClaims: [{ name: "gpu", resourceClaimName: `${pod}-c` }],
+        ...(group === undefined ? {} : { schedulingGroup: { podGroupName: group } }),
+      },
+    } as unknown as Pod);
+    if (runs) await prepared;
+    else await assert.rejects(prepared, /is not allowed to use ResourceClaim/);
+  }
 });
 
 test("stop without leaving pods ends processes, claims and leaves no mount", async () => {

@@ -4,6 +4,7 @@ import { podClaimName } from "@dray/api/pod";
 import { type AllocationResult, ResourceClaim } from "@dray/api/resource/v1";
 import type { Client, Log } from "@dray/client";
 import type { CallOptions } from "@dray/rpc";
+import { RuntimeError } from "../runtime/service.ts";
 import { shortened } from "../text.ts";
 import { ClaimCache, type ClaimInfo } from "./claims.ts";
 import type { DraPlugins } from "./plugins.ts";
@@ -11,6 +12,9 @@ import { preparedDevices } from "./response.ts";
 
 /** The deadline of a call to a driver (kubelet's dra/plugin). */
 const callMilliseconds = 45_000;
+
+/** A group of pods that may hold a claim in place of each of them (KEP-5729). */
+const podGroups = { apiGroup: "scheduling.k8s.io", resource: "podgroups" } as const;
 
 export interface DraManagerOptions {
   readonly client: Client;
@@ -78,15 +82,23 @@ export class DraManager {
     }
     if (template) {
       const controller = controllerOf(claim);
+      const ofGroup =
+        controller?.kind === "PodGroup" &&
+        controller.apiVersion.startsWith(`${podGroups.apiGroup}/`) &&
+        controller.name === pod.spec.schedulingGroup?.podGroupName;
       if (controller?.kind === "Pod" && controller.uid !== uid)
         throw new Error(
           `ResourceClaim ${namespace}/${name} was not created for pod ${namespace}/${pod.metadata.name} (pod is not owner)`,
         );
-      if (controller?.kind !== "Pod" && controller?.kind !== "PodGroup")
-        throw new Error(`ResourceClaim ${namespace}/${name} is not controlled by a pod or a pod group`);
+      if (controller?.kind !== "Pod" && !ofGroup)
+        throw new Error(`ResourceClaim ${namespace}/${name} is not controlled by the pod or its pod group`);
     }
     const reserved = (claim.status?.reservedFor ?? []).some(
-      (consumer) => consumer.uid === uid || (consumer.resource === "podgroups" && template),
+      ({ apiGroup = "", resource, name, uid: consumer }) =>
+        consumer === uid ||
+        (apiGroup === podGroups.apiGroup &&
+          resource === podGroups.resource &&
+          name === pod.spec.schedulingGroup?.podGroupName),
     );
     if (!reserved)
       throw new Error(
@@ -107,7 +119,7 @@ export class DraManager {
       const known = this.#cache.get(namespace, name);
       if (known !== undefined && known.uid !== uid)
         throw new Error(
-          `old ResourceClaim with same name ${name} in namespace ${namespace} and different UID ${known.uid} still exists`,
+          `old ResourceClaim with same name ${name} and different UID ${known.uid} still exists (previous pod force-deleted?!)`,
         );
       if (known === undefined || !isOutdated(known, allocation)) continue;
       // A pod that was force-deleted may still run with the earlier devices.
@@ -177,15 +189,24 @@ export class DraManager {
     if (skipped > 0) throw new Error(`NodePrepareResources skipped ${skipped} ResourceClaims`);
   }
 
-  /** The CDI devices of a container: those of the claims, and requests of them, that it lists. */
+  /**
+   * The CDI devices of a container: those of the claims, and requests of them, that it lists. Throws where they are not
+   * known: a container without its devices must not start.
+   */
   cdiDevices(pod: Pod, container: Container): string[] {
     const ids = new Set<string>();
     const add = (claimName: string, request: string | undefined): void => {
       const info = this.#cache.get(pod.metadata.namespace, claimName);
-      for (const devices of info?.devices.values() ?? [])
-        for (const { RequestNames, CDIDeviceIDs } of devices ?? [])
+      if (info === undefined) throw notPrepared(`unable to get information for ResourceClaim ${claimName}`);
+      if (!info.podUIDs.has(pod.metadata.uid))
+        throw notPrepared(`ResourceClaim ${claimName} (${info.uid}) is not prepared for this pod`);
+      for (const [driver, devices] of info.devices) {
+        if (devices === null)
+          throw notPrepared(`ResourceClaim ${claimName} has not been prepared by driver ${driver}`);
+        for (const { RequestNames, CDIDeviceIDs } of devices)
           if (!request || (RequestNames ?? []).length === 0 || RequestNames?.includes(request))
             for (const id of CDIDeviceIDs ?? []) ids.add(id);
+      }
     };
     const names = claimNames(pod);
     for (const { name, request } of container.resources?.claims ?? []) {
@@ -287,6 +308,10 @@ function isOutdated(info: ClaimInfo, allocation: AllocationResult): boolean {
         ),
     ),
   );
+}
+
+function notPrepared(message: string): RuntimeError {
+  return new RuntimeError("CreateContainerConfigError", message);
 }
 
 function claimMessage({ namespace, uid, name }: ClaimInfo): { namespace: string; uid: string; name: string } {

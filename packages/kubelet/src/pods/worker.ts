@@ -56,6 +56,8 @@ const setUpBackOff = [1000, 60_000] as const;
 /** Times between restarts of a container that ends (CrashLoopBackOff). */
 const crashBackOff = [10_000, 300_000] as const;
 
+/** Marks in `told` a pod that the API server no longer has. */
+const vanished = "vanished";
 /** Time until a container that was stopped, and still runs, is stopped again. */
 const stopRetryMilliseconds = 1000;
 
@@ -216,23 +218,25 @@ export class PodWorker {
         return undefined;
       }
     }
-    const [report, volume, claims] = await Promise.allSettled([
-      this.#report(pod),
-      volumes.setUp(pod),
-      dra.prepare(pod, this.#context.signal),
-    ]);
+    // Drivers may look at the pod's volumes: claims are prepared after they are in place, as upstream does.
+    const [report, volume] = await Promise.allSettled([this.#report(pod), volumes.setUp(pod)]);
     if (report.status === "rejected")
       log.debug({ pod: pod.metadata.name, err: report.reason }, "cannot report");
-    if (volume.status === "rejected")
-      this.#event(pod, "Warning", "FailedMount", (volume.reason as Error).message);
-    if (claims.status === "rejected")
-      this.#event(
-        pod,
-        "Warning",
-        "FailedPrepareDynamicResources",
-        `Failed to prepare dynamic resources: prepare dynamic resources: ${(claims.reason as Error).message}`,
-      );
-    if (volume.status === "rejected" || claims.status === "rejected") {
+    let problem: [reason: string, message: string] | undefined;
+    if (volume.status === "rejected") problem = ["FailedMount", (volume.reason as Error).message];
+    else {
+      try {
+        await dra.prepare(pod, this.#context.signal);
+      } catch (error) {
+        const { message } = error as Error;
+        problem = [
+          "FailedPrepareDynamicResources",
+          `Failed to prepare dynamic resources: prepare dynamic resources: ${message}`,
+        ];
+      }
+    }
+    if (volume.status === "rejected" || problem !== undefined) {
+      if (problem !== undefined) this.#event(pod, "Warning", ...problem);
       this.#setUps.next("");
       this.#setUpFailedAt = this.#context.clock.now();
       this.#context.requeueAfter(this.uid, this.#setUps.delay(""));
@@ -596,7 +600,10 @@ export class PodWorker {
         this.#context.probes.forget(id);
         if (state !== "exited") await runtime.stopContainer(id, 1000);
       }
-    await this.#cleanUp(this.#pod);
+    // Said once: the pod's namespace may be gone, too, and what cannot be unprepared stays for ever.
+    const first = this.#pod !== undefined && !this.#told.has(vanished);
+    this.#told.add(vanished);
+    await this.#cleanUp(first ? this.#pod : undefined);
     for (const { id } of this.#sandboxes()) await runtime.removePodSandbox(id);
     volumes.tearDown(this.uid);
     this.#removeLogs();
