@@ -3,10 +3,13 @@ import {
   type BodyType,
   type DecodedBody,
   encodeJSON,
+  isRegistered,
   kindProblem,
   type RawBody,
   readBody,
+  unknownConversion,
 } from "@dray/api/codec";
+import { sortProblems } from "./patch/problem-order.ts";
 import { type ModelledKind, modelOf } from "./registry/model.ts";
 import type { FieldValidation } from "./request/options.ts";
 
@@ -29,6 +32,8 @@ export interface DecodeOptions {
   readonly keepsNulls?: boolean;
   /** The stored object that was patched, in the version at hand: what is left of it need not be read again. */
   readonly live?: object;
+  /** Paths of what a JSON patch has put in. */
+  readonly written?: readonly string[];
 }
 
 /** Reads a request body that must hold an object of `kind`. Throws 400. */
@@ -72,19 +77,17 @@ export function decodePatched(
   };
   const { apiVersion, kind: name } = raw;
   if (apiVersion !== apiVersionOf(kind) || name !== kind.kind) {
-    const refused = modelOf(kind).otherKind?.(raw);
-    throw (
-      refused ??
-      refuse(
-        kindProblem(raw) ??
-          `no kind "${String(name)}" is registered for version "${String(apiVersion)}" in scheme "pkg/runtime/scheme.go:111"`,
-      )
-    );
+    throw modelOf(kind).otherKind?.(raw) ?? refuse(kindProblem(raw) ?? otherKind(raw, kind));
   }
   let decoded: DecodedBody;
   try {
-    const { release, keepsNulls, live } = options;
-    decoded = modelOf(kind).decode(rawObject(raw, live), release, keepsNulls);
+    const { release, keepsNulls, live, written } = options;
+    const found = modelOf(kind).decode(rawObject(raw, live), release, keepsNulls);
+    decoded = {
+      ...found,
+      problems: sortProblems(found.problems, written),
+      warnings: sortProblems(found.warnings, written),
+    };
   } catch (error) {
     if (!StatusError.is(error, "BadRequest")) throw error;
     throw refuse(error.message.replace(/^.*? cannot be handled as an? \w+: /, ""));
@@ -94,6 +97,16 @@ export function decodePatched(
     throw refuse(`strict decoding error: ${problems.join(", ")}`);
   }
   return finished({ ...decoded, warnings: [...ownProblems, ...decoded.warnings] }, kind, options);
+}
+
+function otherKind(
+  { apiVersion, kind }: { readonly [key: string]: unknown },
+  expected: ModelledKind,
+): string {
+  const [sent, name] = [String(apiVersion), String(kind)];
+  const [group = "", version = ""] = sent.includes("/") ? sent.split("/", 2) : ["", sent];
+  if (isRegistered(group, version, name)) return unknownConversion(version, name, expected);
+  return `no kind ${quoted(name)} is registered for version ${quoted(sent)} in scheme "pkg/runtime/scheme.go:111"`;
 }
 
 function finished(decoded: DecodedBody, kind: ModelledKind, options: DecodeOptions): Decoded {

@@ -4,6 +4,7 @@ import type { KindRow } from "../schema/table.ts";
 import { DecodeError, decodeAs, UnknownKindError } from "./decode.ts";
 import { keepEmpty } from "./empty.ts";
 import { JSONError, parseJSON } from "./json.ts";
+import { homeGroup, isRegistered, unknownConversion } from "./registered.ts";
 import { kindOf } from "./types.ts";
 
 /** Media types of bodies that hold an object. */
@@ -133,11 +134,6 @@ export interface DecodedBody {
 
 const schemeName = '"pkg/runtime/scheme.go:111"';
 
-/** The Go package of the types of a group that are of no version. */
-function internalPackage(group: string): string {
-  return group === "" || group === "events.k8s.io" ? "core" : group.split(".", 1)[0]!;
-}
-
 /** What cannot become what is expected. */
 function unhandled(kind: string, version: string, expected: string | undefined, why: string): StatusError {
   const what =
@@ -178,18 +174,18 @@ export function decodeBody(
   const sentKind = typeof source.kind === "string" && source.kind !== "" ? source.kind : kind.kind;
   if (sentKind !== kind.kind || sentVersion !== apiVersion) {
     const [group, inGroup] = sentVersion.includes("/") ? sentVersion.split("/", 2) : ["", sentVersion];
-    const known = kindOf(group!, inGroup!, sentKind) !== undefined;
+    const known = isRegistered(group!, inGroup!, sentKind);
     // Kinds that are not in the schema table have versions of their own.
     const builtIn = kindOf(kind.group, kind.version, kind.kind) !== undefined;
-    if (sentKind === kind.kind && group === kind.group && (known || !builtIn)) {
+    const samePlace = homeGroup(group!, sentKind) === homeGroup(kind.group, kind.kind);
+    if (sentKind === kind.kind && samePlace && (known || !builtIn)) {
       throw StatusError.of(
         "BadRequest",
         `the API version in the data (${sentVersion}) does not match the expected API version (${apiVersion})`,
       );
     }
     if (!bare && known) {
-      // Upstream reads what it knows, and then cannot make it what is expected.
-      const why = `converting (${inGroup}.${sentKind}) to (${internalPackage(kind.group)}.${kind.kind}): unknown conversion`;
+      const why = unknownConversion(inGroup!, sentKind, kind);
       throw unhandled(sentKind, inGroup!, kind.kind, why);
     }
     throw unknownKind(sentKind, sentVersion, bare ? undefined : kind.kind);

@@ -11,6 +11,7 @@ export {
 export { type Decoded, DecodeError, decodeAs } from "./decode.ts";
 export { duplicateKeys, JSONError, parseJSON, setKey } from "./json.ts";
 export { decodeProtobuf, encodeProtobuf, protobufWatchFrame } from "./protobuf.ts";
+export { isRegistered, unknownConversion } from "./registered.ts";
 export { encodeObject, rememberedText, rememberText } from "./text.ts";
 export { thaw } from "./thaw.ts";
 export { readTime, TimeError } from "./time.ts";

@@ -98,7 +98,7 @@ function resourceOf(
     ...(names.categories === undefined ? {} : { categories: names.categories }),
     verbs: isTrue(definition, "Terminating") ? lastVerbs : verbs,
     subresources: subresourcesOf(kind.kind, hasStatus, scale !== undefined),
-    facts: factsOf(version, hasStatus, scale !== undefined),
+    facts: { ...factsOf(version, hasStatus, scale !== undefined), ...(storage.served ? {} : unhashed) },
     ...(paths === undefined ? {} : { scalePaths: paths }),
     ...(warning === undefined ? {} : { deprecation: warning }),
     ended,
@@ -118,6 +118,9 @@ function subresourcesOf(kind: string, status: boolean, scale: boolean): Map<stri
   }
   return subresources;
 }
+
+/** Upstream: apiextensions-apiserver, pkg/apiserver/customresource_discovery_controller.go, sync */
+const unhashed = { noStorageHash: true } as const;
 
 function factsOf(version: Version, status: boolean, scale: boolean): ResourceFacts {
   return {

@@ -147,7 +147,7 @@ function resourceRows(resource: ServedResource): object[] {
       verbs: resource.verbs,
       ...(resource.shortNames ? { shortNames: resource.shortNames } : {}),
       ...(resource.categories ? { categories: resource.categories } : {}),
-      ...(resource.facts.createOnly || resource.facts.readOnly
+      ...(resource.facts.createOnly || resource.facts.readOnly || resource.facts.noStorageHash
         ? {}
         : { storageVersionHash: storageVersionHash(resource) }),
     },

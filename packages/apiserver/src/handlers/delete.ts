@@ -3,7 +3,7 @@ import type { ApiResponse } from "@dray/client";
 import { CompactedError } from "@dray/store";
 import { convert } from "../registry/conversion/index.ts";
 import { listResponse, objectResponse, resourceForms } from "../representation.ts";
-import { listOptions, type WriteOptions } from "../request/options.ts";
+import { type DeleteOptions, listOptions, type WriteOptions } from "../request/options.ts";
 import type { Stored } from "../storage/cache.ts";
 import { readFailure } from "../storage/failures.ts";
 import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
@@ -21,11 +21,16 @@ export async function deleteObject(context: Context): Promise<ApiResponse> {
   const { served, registry } = context;
   const wanted = accepted(context, resourceForms);
   const options = await readDeleteOptions(context);
+  warnOfDeletion(context, options);
   const deletion = await registry.delete(writeOf(context, noManager), options);
   const { gone, object, shown } = deletion;
   const answer = gone && !shown ? registry.deletionAnswer(served, object) : object;
   const status = !gone && options.orphanDependents === false ? 202 : 200;
   return objectResponse(status, answer, served, wanted, tableOptions(context), headersOf(context));
+}
+
+function warnOfDeletion({ registry, served, warnings }: Context, options: DeleteOptions): void {
+  for (const text of registry.strategy(served).warnOfDeletion?.(options, served) ?? []) warnings.add(text);
 }
 
 /** DELETE of all selected objects of a collection; answers with what they were. */
@@ -35,6 +40,7 @@ export async function deleteCollection(context: Context): Promise<ApiResponse> {
   const selected = listOptions(info.query, false);
   const options = await readDeleteOptions(context);
   const selection = selectionOf(served, selected);
+  warnOfDeletion(context, options);
   const version = versionOf(selected.resourceVersion);
   if (selected.continue !== "") parseContinue(selected.continue);
   if (version > 0) await reach(context, version);

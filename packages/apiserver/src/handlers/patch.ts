@@ -14,13 +14,14 @@ import {
   shownPatched,
   strategicMergePatch,
 } from "../patch/index.ts";
+import { writtenPaths } from "../patch/problem-order.ts";
 import { convert } from "../registry/conversion/index.ts";
 import type { ServedResource } from "../registry/kinds.ts";
 import { ensureNamespace } from "../registry/metadata.ts";
 import type { UpdateRules } from "../registry/registry.ts";
 import { objectResponse, resourceForms } from "../representation.ts";
 import { type WriteOptions, writeOptions } from "../request/options.ts";
-import { genericError } from "../response.ts";
+import { conflict, genericError } from "../response.ts";
 import { accepted, type Context, headersOf, tableOptions, warn } from "./context.ts";
 import { readPatchBody } from "./patch-body.ts";
 import { checkName, writeOf } from "./write.ts";
@@ -128,7 +129,8 @@ const fromJSON = "error decoding from json: ";
 function decodeOutcome(raw: Plain, live: Plain, patching: Patching): Decoded {
   const { kind, body, served, decoding, problems } = patching;
   try {
-    return decodePatched(raw, ofSentKind(raw, served, decoding), { ...decoding, live }, problems);
+    const written = kind === "json" ? writtenPaths(body) : [];
+    return decodePatched(raw, ofSentKind(raw, served, decoding), { ...decoding, live, written }, problems);
   } catch (error) {
     if (!StatusError.is(error, "Invalid")) throw error;
     // A kind that is not in the schema table has no order of fields.
@@ -244,6 +246,11 @@ async function create(
   warn(context, warnings);
   checkName(info.name, object);
   checkIdentity(context, object);
+  const { uid } = object.metadata;
+  if (uid) {
+    const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
+    throw conflict(served, info.name, why);
+  }
   return convert(object, served, served.stored);
 }
 

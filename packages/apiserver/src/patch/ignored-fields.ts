@@ -21,11 +21,21 @@ export const serverFields: FieldSet = setOf(
 
 const status = setOf(["f:status"]);
 const spec = setOf(["f:spec"]);
-const podStatus = setOf(
-  ["f:spec"],
-  ["f:metadata", "f:deletionTimestamp"],
-  ["f:metadata", "f:ownerReferences"],
-);
+const allButStatus = setOf(["f:metadata"], ["f:spec"]);
+
+/** Kinds whose `status` keeps more than the spec as it is. Upstream: GetResetFields of each status strategy */
+const byStatus: ReadonlyMap<string, FieldSet> = new Map([
+  ["Pod", setOf(["f:spec"], ["f:metadata", "f:deletionTimestamp"], ["f:metadata", "f:ownerReferences"])],
+  ["Deployment", setOf(["f:spec"], ["f:metadata", "f:labels"])],
+  ["CompositePodGroup", allButStatus],
+  ["DeviceTaintRule", allButStatus],
+  ["PodGroup", allButStatus],
+  ["ResourceClaim", allButStatus],
+  ["ResourcePoolStatusRequest", allButStatus],
+  ["ServiceCIDR", allButStatus],
+  ["ValidatingAdmissionPolicy", allButStatus],
+  ["VolumeAttachment", allButStatus],
+]);
 
 /**
  * Fields that a write to a resource or subresource cannot change and so cannot own: the status of objects that have
@@ -33,7 +43,7 @@ const podStatus = setOf(
  */
 export function ignoredFields(type: ObjectType, subresource: string): FieldSet {
   if (type.unowned !== undefined) return type.unowned[subresource] ?? emptySet;
-  if (subresource === "status") return type.kind === "Pod" && type.apiVersion === "v1" ? podStatus : spec;
+  if (subresource === "status") return byStatus.get(type.kind) ?? spec;
   const fields = type.schema.map?.fields;
   return subresource === "" && fields?.has("status") && fields.has("metadata") ? status : emptySet;
 }

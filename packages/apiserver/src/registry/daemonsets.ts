@@ -13,9 +13,10 @@ export const daemonsets: Strategy = {
   },
 
   prepareForUpdate(object, old, context) {
-    if (context.subresource !== "") return;
     const before = Number(old.metadata.annotations?.[annotation] ?? 0);
-    const changed = !deepEqual((object as DaemonSet).spec?.template, (old as DaemonSet).spec?.template);
+    const changed =
+      context.subresource === "" &&
+      !deepEqual((object as DaemonSet).spec?.template, (old as DaemonSet).spec?.template);
     setGeneration(object, changed ? before + 1 : before);
   },
 };

@@ -35,6 +35,8 @@ export interface ResourceFacts {
   readonly noDeleteCollection?: true;
   /** Nothing is stored: GET shows how things are. */
   readonly readOnly?: true;
+  /** Discovery does not show the version in which it is stored, since that is not served. */
+  readonly noStorageHash?: true;
   /** There are no protobuf bodies of it and no strategic merge patches. */
   readonly schemaless?: true;
   /** What messages call the Go type of what is answered, where it is not that of the kind. */

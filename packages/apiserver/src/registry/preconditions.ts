@@ -28,16 +28,10 @@ export function checkVersion(
   const { name } = old.metadata;
   const { uid, resourceVersion } = object.metadata;
   if (replaces && uid && uid !== old.metadata.uid) {
-    throw conflict(
-      served,
-      name,
-      `StorageError: invalid object, Code: 4, Key: ${shownKey(served, current.key, dryRun)}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`,
-    );
+    throw otherUid(served, name, current.key, dryRun, { sent: uid, stored: old.metadata.uid });
   }
   if (resourceVersion && resourceVersion !== "0") {
-    if (!/^\d+$/.test(resourceVersion)) {
-      throw serverError(`strconv.ParseUint: parsing ${quoted(resourceVersion)}: invalid syntax`);
-    }
+    checkIsVersion(resourceVersion);
     if (Number(resourceVersion) !== current.revision) throw modified(served, name);
   } else if ((replaces || resourceVersion !== undefined) && served.facts.needsVersion) {
     throw invalid({ group: served.group, kind: served.resource }, name, [
@@ -51,10 +45,43 @@ export function checkVersion(
   }
 }
 
+/** Upstream: pkg/kubeapiserver/default_storage_factory_builder.go, SpecialDefaultResourcePrefixes */
+const prefixes: Readonly<Record<string, string>> = {
+  endpoints: "services/endpoints",
+  ingresses: "ingress",
+  nodes: "minions",
+  replicationcontrollers: "controllers",
+  services: "services/specs",
+};
+
 /** A key as upstream has it: of custom resources the group stands first, and a dry run knows no prefix. */
-function shownKey({ group, resource, facts }: ServedResource, key: string, dryRun: boolean): string {
-  const shown = facts.schemaless ? key.replace(`/${resource}.${group}/`, `/${group}/${resource}/`) : key;
+function shownKey({ group, resource, facts, stored }: ServedResource, key: string, dryRun: boolean): string {
+  const own = stored.resource;
+  const prefix = facts.schemaless ? `${group}/${resource}` : (prefixes[own] ?? own);
+  const shown = key.replace(`/${own}/`, `/${prefix}/`);
   return dryRun ? shown.replace("/registry/", "/") : shown;
+}
+
+/** 409: the uid that an object was sent with is not that of the stored one (empty: there is none). */
+export function otherUid(
+  served: ServedResource,
+  name: string,
+  key: string,
+  dryRun: boolean,
+  uids: { readonly sent: string; readonly stored: string },
+): StatusError {
+  const precondition = `Precondition failed: UID in precondition: ${uids.sent}, UID in object meta: ${uids.stored}`;
+  return conflict(
+    served,
+    name,
+    `StorageError: invalid object, Code: 4, Key: ${shownKey(served, key, dryRun)}, ResourceVersion: 0, AdditionalErrorMsg: ${precondition}`,
+  );
+}
+
+/** Throws 500 for a resourceVersion that is not a number. */
+export function checkIsVersion(resourceVersion: string): void {
+  if (!/^\d+$/.test(resourceVersion))
+    throw serverError(`strconv.ParseUint: parsing ${quoted(resourceVersion)}: invalid syntax`);
 }
 
 /** The preconditions of a DELETE. Throws 409. */

@@ -27,7 +27,7 @@ import type { ManagedFields } from "./managed-fields.ts";
 import { countGeneration, ensureNamespace, prepareMetadata, resetStatus, sameObject } from "./metadata.ts";
 import { modelOf } from "./model.ts";
 import { nameSuffix } from "./names.ts";
-import { checkPreconditions, checkVersion, modified } from "./preconditions.ts";
+import { checkIsVersion, checkPreconditions, checkVersion, modified, otherUid } from "./preconditions.ts";
 import type { Strategy, StrategyContext } from "./strategy.ts";
 
 /** One write: who does what to which object. */
@@ -324,9 +324,13 @@ export class Registry {
       if (current === undefined) {
         if (!rules.mayCreate) throw notFound(served, write.name);
         const draft = await rules.change(undefined);
-        const { resourceVersion } = draft.metadata;
-        if (rules.replaces && resourceVersion && resourceVersion !== "0")
-          throw this.#lost(served, write.name);
+        const { uid, resourceVersion } = draft.metadata;
+        // Another version does no harm: there is nothing that it could be the version of.
+        if (rules.replaces && uid) {
+          const { dryRun } = write.options;
+          throw otherUid(served, write.name, key, dryRun, { sent: uid, stored: "" });
+        }
+        if (rules.replaces && resourceVersion) checkIsVersion(resourceVersion);
         delete (draft.metadata as { resourceVersion?: string }).resourceVersion;
         const object = await this.create(write, convert(draft, served.stored, served), rules.ownManagers);
         return { object, created: true };
@@ -335,11 +339,6 @@ export class Registry {
       if (written) return { object: deepFreeze(convert(written, served.stored, served)), created: false };
     }
     throw conflict(served, write.name, "too many writers change this object at the same time");
-  }
-
-  /** 409 as the store says it where a resourceVersion was given for an object that is not there. */
-  #lost(served: ServedResource, name: string): StatusError {
-    return notFound(served, name);
   }
 
   async #updateOnce(
@@ -424,7 +423,6 @@ export class Registry {
     const { served } = write;
     const strategy = this.strategy(served);
     const context = this.context(write);
-    this.#warn(write, strategy.warnOfDeletion?.(options, served) ?? []);
     for (let attempt = 0; attempt < 100; attempt++) {
       const current = this.need(served, write.namespace, write.name);
       const old = current.object;
