@@ -11,9 +11,13 @@ const machine = (small: Partial<Capacity>): Capacity => ({
 });
 
 test("500 nodes fit into a laptop; fewer than there are need nothing", () => {
-  checkCapacity(500, undefined, { memory: 2 * gibibyte, heap: gibibyte, files: 4096 });
-  checkCapacity(0, undefined, machine({ memory: 0.25 * gibibyte }));
-  checkCapacity(2, 5, machine({ memory: 0 }));
+  checkCapacity({ nodes: 500 }, { memory: 2 * gibibyte, heap: gibibyte, files: 4096 });
+  checkCapacity({ nodes: 0 }, machine({ memory: 0.25 * gibibyte }));
+  assert.throws(
+    () => checkCapacity({ nodes: 500, drivers: 1 }, machine({ memory: 2 * gibibyte })),
+    /with their drivers, and 2\.0 GiB are available: 58 would fit$/,
+  );
+  checkCapacity({ nodes: 2, running: 5 }, machine({ memory: 0 }));
 });
 
 for (const [what, small, message] of [
@@ -36,13 +40,13 @@ for (const [what, small, message] of [
   test(`more nodes than there is ${what} for are refused, and the error says how many fit`, () => {
     for (const running of [undefined, 10]) {
       const fitting = Number(
-        message.exec(errorOf(() => checkCapacity(100_000, undefined, machine(small))))?.[1] ??
-          assert.fail(errorOf(() => checkCapacity(100_000, undefined, machine(small)))),
+        message.exec(errorOf(() => checkCapacity({ nodes: 100_000 }, machine(small))))?.[1] ??
+          assert.fail(errorOf(() => checkCapacity({ nodes: 100_000 }, machine(small)))),
       );
-      checkCapacity(fitting, running, machine(small));
-      assert.throws(() => checkCapacity(fitting + 1000, running, machine(small)));
+      checkCapacity({ nodes: fitting, running }, machine(small));
+      assert.throws(() => checkCapacity({ nodes: fitting + 1000, running }, machine(small)));
     }
-    assert.throws(() => checkCapacity(100_000, 10, machine(small)), /would fit/);
+    assert.throws(() => checkCapacity({ nodes: 100_000, running: 10 }, machine(small)), /would fit/);
   });
 }
 

@@ -10,6 +10,8 @@ const perNode = {
   /** Files that the process of the agents holds open. */
   files: 4,
 };
+/** Bytes of a driver on a node: a process of its own. */
+const driverMemory = 30 * 2 ** 20;
 /** What a cluster without nodes takes. */
 const base = { memory: 200 * 2 ** 20, heap: 60 * 2 ** 20, files: 100 };
 
@@ -41,20 +43,32 @@ function maxOpenFiles(): number {
   }
 }
 
+export interface WantedNodes {
+  readonly nodes: number;
+  /** How many of them there are, if the cluster runs: only new ones take memory. */
+  readonly running?: number | undefined;
+  /** How many drivers are to be installed on every node. */
+  readonly drivers?: number;
+}
+
 /**
- * Throws an error that says how many nodes fit if the machine has not enough for those that a cluster is to have. Of a
- * cluster that runs only new ones take memory. An estimate: pods, and drivers that run on every node, come on top of it.
+ * Throws an error that says how many nodes fit if the machine has not enough for those that a cluster is to have. An
+ * estimate: pods, and drivers that are installed otherwise, come on top of it.
  */
-export function checkCapacity(nodes: number, running: number | undefined, has: Capacity = capacity()): void {
+export function checkCapacity(
+  { nodes, running, drivers = 0 }: WantedNodes,
+  has: Capacity = capacity(),
+): void {
   const [there, own] = running === undefined ? [0, base.memory] : [running, 0];
   if (nodes <= there) return;
-  const memory = own + (nodes - there) * perNode.memory;
+  const each = perNode.memory + drivers * driverMemory;
+  const memory = own + (nodes - there) * each;
   if (memory > has.memory) {
-    const fitting = there + Math.max(0, Math.floor((has.memory - own) / perNode.memory));
+    const fitting = there + Math.max(0, Math.floor((has.memory - own) / each));
     refuse(
       nodes,
       fitting,
-      `${size(memory)} of memory ${there > 0 ? "more" : "without their pods"}`,
+      `${size(memory)} of memory${there > 0 ? " more" : ""} ${drivers > 0 ? "with their drivers" : "without their pods"}`,
       `${size(has.memory)} are available`,
     );
   }

@@ -23,6 +23,8 @@ export interface ControlPlaneOptions {
   readonly runtimeConfig?: Readonly<Record<string, boolean>>;
   readonly clock: Clock;
   readonly log: Log;
+  /** Aborted during the start: all that has started is stopped, and the start rejects. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** API server, scheduler and controllers in this process; the store stays the caller's to close. */
@@ -62,6 +64,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   });
   const listener = await server.listen({ host: bindAddress, port });
   const stop = new AbortController();
+  const given = options.signal ?? new AbortController().signal;
   const client = (name: string, log: Log, groups: readonly string[] = []): Client =>
     createClient({
       transport: server.transport({ name, groups: [...groups, "system:authenticated"] }),
@@ -76,28 +79,55 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     features: featuresOf(parseKubernetesVersion(kubernetesVersion), parseFeatureGates(featureGates)),
   };
   const schedulerLog = withFields(log, { component: "scheduler" });
-  const scheduler = await startScheduler({
-    ...component,
-    log: schedulerLog,
-    newId,
-    client: client("system:kube-scheduler", schedulerLog),
-  });
   const controllersLog = withFields(log, { component: "controller-manager" });
-  const controllers = await startControllers({
-    ...component,
-    log: controllersLog,
-    client: client("system:kube-controller-manager", controllersLog),
-    rootCA: credentials.authority.certificate,
-  });
-  return {
-    server,
-    url: `https://${urlHost(addresses.local)}:${listener.port}`,
-    port: listener.port,
-    admin: client("kubernetes-admin", log, ["system:masters"]),
-    async stop() {
-      stop.abort();
-      await Promise.all([scheduler.stopped, controllers.stopped]);
-      await server.close();
-    },
-  };
+  try {
+    const scheduler = await unlessAborted(
+      given,
+      startScheduler({
+        ...component,
+        log: schedulerLog,
+        newId,
+        client: client("system:kube-scheduler", schedulerLog),
+      }),
+    );
+    const controllers = await unlessAborted(
+      given,
+      startControllers({
+        ...component,
+        log: controllersLog,
+        client: client("system:kube-controller-manager", controllersLog),
+        rootCA: credentials.authority.certificate,
+      }),
+    );
+    return {
+      server,
+      url: `https://${urlHost(addresses.local)}:${listener.port}`,
+      port: listener.port,
+      admin: client("kubernetes-admin", log, ["system:masters"]),
+      async stop() {
+        stop.abort();
+        await Promise.all([scheduler.stopped, controllers.stopped]);
+        await server.close();
+      },
+    };
+  } catch (error) {
+    stop.abort();
+    await server.close();
+    throw error;
+  }
+}
+
+/** What the promise resolves to; rejects with the signal's reason once that is aborted. */
+async function unlessAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+    // A start that is given up may still fail.
+    promise.catch(() => {});
+  }
 }

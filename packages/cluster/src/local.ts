@@ -88,6 +88,7 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
       addresses,
       clock: systemClock,
       log,
+      signal,
     });
     const { admin: client } = controlPlane;
     await removeNodes(layout, client, gone, config.nodes.length);
@@ -102,7 +103,7 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
     const change = async (count: number, say: (line: string) => void, gone: AbortSignal): Promise<string> => {
       gone.throwIfAborted();
       const before = (readConfig(layout) ?? config).nodes;
-      checkCapacity(count, before.length);
+      checkCapacity({ nodes: count, running: before.length });
       return changeNodes({
         ...common,
         clock: systemClock,

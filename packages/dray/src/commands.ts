@@ -99,7 +99,15 @@ export function commandLine(): DrayCommand {
     .addOption(featureGates())
     .addOption(runtimeConfig())
     .addOption(image())
+    .addOption(
+      repeated(
+        "--driver <driver>",
+        "install a driver and its DeviceClass: NAME[:key=value,...], as in example:devices=4 (example: simulated GPUs); may be repeated",
+        "none",
+      ),
+    )
     .option("--detach", "return when the cluster is ready and leave it running")
+    .addOption(new Option("-o, --output <format>", "output format").choices(["json", "yaml"]))
     .addOption(new Option("--detached").hideHelp())
     .addHelpText(
       "after",

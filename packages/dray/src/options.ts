@@ -113,6 +113,35 @@ export function runtimeConfigOption(text: string): Record<string, boolean> {
   );
 }
 
+/** API versions that the API server itself works with. */
+export const serverApis = ["v1", "rbac.authorization.k8s.io/v1", "scheduling.k8s.io/v1"];
+/** Those that scheduler, controllers and node agents work with: without one they would wait for it. */
+export const clusterApis = [
+  ...serverApis,
+  "apps/v1",
+  "coordination.k8s.io/v1",
+  "resource.k8s.io/v1",
+  "storage.k8s.io/v1",
+];
+
+/** Throws a UsageError if the configuration turns off one of these versions or a resource of it. */
+export function checkNeededApis(
+  config: Readonly<Record<string, boolean>>,
+  needed: readonly string[],
+  who: string,
+): void {
+  const refuse = (name: string, version: string): never => {
+    throw new UsageError(`--runtime-config ${name}=false: ${who} needs ${version}`);
+  };
+  for (const version of needed) {
+    // The narrower name counts, as in kube-apiserver.
+    const name = [version, "api/ga", "api/all"].find((one) => config[one] !== undefined);
+    if (name !== undefined && config[name] === false) refuse(name, version);
+    const resource = Object.keys(config).find((one) => one.startsWith(`${version}/`) && !config[one]);
+    if (resource !== undefined) refuse(resource, resource);
+  }
+}
+
 const stages = ["api/all", "api/ga", "api/beta", "api/alpha"];
 
 /** A stage, `group/version` or `group/version/resource`, `v1` for the core group. */

@@ -1,3 +1,4 @@
+import { relative } from "node:path";
 import {
   type AddedContext,
   type ClusterConfig,
@@ -8,14 +9,19 @@ import {
   serverAddresses,
   urlHost,
 } from "@dray/cluster";
+import { type ChosenDriver, manifestsOf } from "./drivers/drivers.ts";
 import { shellWord } from "./shell.ts";
 
-/** What a person needs to use a cluster that runs; `added` is the kubeconfig that they have asked for. */
+/**
+ * What a person needs to use a cluster that runs; `added` is the kubeconfig that they have asked for, `drivers` what was
+ * installed.
+ */
 export function clusterSummary(
   layout: Layout,
   config: ClusterConfig,
   url: string,
   added?: AddedContext,
+  drivers: readonly ChosenDriver[] = [],
 ): string {
   const nodes = config.nodes.length === 0 ? "none" : namesText(config.nodes);
   const file = added?.file ?? layout.kubeconfig;
@@ -31,6 +37,10 @@ export function clusterSummary(
     ...(isUsedByDefault(file) ? [] : [`  export KUBECONFIG=${shellWord(file)}`]),
     "  kubectl get nodes",
     "",
+    ...(drivers.length > 0
+      ? driverLines(drivers)
+      : ["`dray up --driver example` adds simulated GPUs, to a cluster that runs, too."]),
+    "",
   ].join("\n");
 }
 
@@ -38,4 +48,18 @@ export function clusterSummary(
 function urlForOthers({ bindAddress, advertiseAddress, port }: ClusterConfig): string | undefined {
   const { advertised } = serverAddresses({ bind: bindAddress, advertise: advertiseAddress || undefined });
   return isLoopback(advertised) ? undefined : `https://${urlHost(advertised)}:${port}`;
+}
+
+/** What drivers have brought, and the commands that show it. */
+export function driverLines(drivers: readonly ChosenDriver[]): string[] {
+  return drivers.flatMap(({ name, known, settings }) => {
+    const folder = manifestsOf(known);
+    const short = relative(process.cwd(), folder);
+    const commands = known.commands(shellWord(short.startsWith("..") ? folder : short));
+    const devices = known.deviceCount(settings);
+    return [
+      `Driver ${name} is installed: ${devices} devices of ${known.driverName} on each node. A pod with one of them:`,
+      ...commands.map((command) => `  ${command}`),
+    ];
+  });
 }

@@ -22,8 +22,10 @@ import { endRequested } from "../end-requested.ts";
 import { createLog } from "../log/create.ts";
 import {
   bindAddressOption,
+  checkNeededApis,
   featuresOption,
   runtimeConfigOption,
+  serverApis,
   storeOption,
   wholeNumber,
 } from "../options.ts";
@@ -57,6 +59,7 @@ export async function apiserver(options: ApiServerOptions): Promise<void> {
   const storeAt = storeOption(options.store ?? `sqlite:${layout.database}`);
   const { version: kubernetesVersion } = featuresOption(options);
   const runtimeConfig = runtimeConfigOption(options.runtimeConfig ?? "");
+  checkNeededApis(runtimeConfig, serverApis, "the API server");
   const upstream = upstreamOptions(options);
   const log = createLog("apiserver");
   prepareDataDir(layout);

@@ -19,6 +19,8 @@ import {
   runningProcess,
   startLocalCluster,
 } from "@dray/cluster";
+import { driversOption } from "../drivers/drivers.ts";
+import { installDrivers } from "../drivers/install-all.ts";
 import { outliveReader } from "../guard-output.ts";
 import { parseImageMapping } from "../images.ts";
 import { createLog } from "../log/create.ts";
@@ -26,6 +28,8 @@ import { rotateInPlace } from "../log/rotate.ts";
 import {
   advertiseAddressOption,
   bindAddressOption,
+  checkNeededApis,
+  clusterApis,
   featuresOption,
   runtimeConfigOption,
   storeOption,
@@ -36,8 +40,9 @@ import { startProgress, withProgress } from "../progress.ts";
 import { clusterSummary } from "../summary.ts";
 import { type Target, type TargetFlags, target } from "../target.ts";
 import { interrupted, type Started, startDetached, starter } from "../up/detached.ts";
+import { printCluster } from "../up/print.ts";
 import { changeRunning } from "../up/running.ts";
-import { say } from "../verbosity.ts";
+import { remark, say } from "../verbosity.ts";
 
 export interface UpOptions extends TargetFlags {
   readonly nodes?: string;
@@ -50,7 +55,9 @@ export interface UpOptions extends TargetFlags {
   readonly kubernetesVersion?: string;
   readonly featureGates?: string;
   readonly image: readonly string[];
+  readonly driver: readonly string[];
   readonly detach?: boolean;
+  readonly output?: "json" | "yaml";
   /** This process was started by `startDetached`. */
   readonly detached?: boolean;
 }
@@ -81,6 +88,7 @@ function configure({ name, layout }: Target, options: UpOptions): ClusterConfig 
       : advertiseAddressOption(options.advertiseAddress);
   const runtimeConfig =
     options.runtimeConfig === undefined ? before?.runtimeConfig : runtimeConfigOption(options.runtimeConfig);
+  checkNeededApis(runtimeConfig ?? {}, clusterApis, "a cluster");
   const port = options.port === undefined ? before?.port : wholeNumber("--port", options.port, 0, 65535);
   for (const image of options.image) parseImageMapping(image);
   return {
@@ -102,15 +110,19 @@ export async function up(options: UpOptions): Promise<void> {
   const { layout } = chosen;
   if (options.detached) return runDetached(layout);
   const config = configure(chosen, options);
+  const drivers = driversOption(options.driver);
   const kubeconfigs = kubeconfigFiles(options.kubeconfig);
   const running = runningProcess(layout.processFile);
-  if (running !== undefined) return changeRunning(layout, config, options, running.pid);
-  checkCapacity(config.nodes.length, undefined);
+  if (running !== undefined) return changeRunning(chosen, config, options, drivers, running.pid);
+  checkCapacity({ nodes: config.nodes.length, drivers: drivers.length });
   prepareDataDir(layout);
   await checkKubeconfigs(layout, config.name, kubeconfigs);
   const finish = async (started: Started, how: string): Promise<void> => {
     const added = await addToKubeconfigs(layout, config.name, kubeconfigs);
-    say(`${clusterSummary(layout, started.config, started.url, added)}\n${failedNodes(started)}${how}\n`);
+    await installDrivers(layout, config.name, drivers);
+    if (options.output !== undefined) return printCluster(chosen, added, options.output);
+    const summary = clusterSummary(layout, started.config, started.url, added, drivers);
+    say(`${summary}\n${failedNodes(started)}${how}\n`);
   };
   if (options.detach) {
     const logFile = join(layout.logs, outputLog);
@@ -128,7 +140,12 @@ export async function up(options: UpOptions): Promise<void> {
     return finish(started, "Ctrl-C stops the cluster; its data stays.");
   };
   try {
-    await run(layout, config, { ready, progress: progress.update });
+    const stopping = (): void => {
+      const text = "\nStopping: the pods end, then the cluster.\n";
+      if (options.output === undefined) say(text);
+      else remark(text);
+    };
+    await run(layout, config, { ready, stopping, progress: progress.update });
   } finally {
     progress.stop();
   }
@@ -138,7 +155,7 @@ export async function up(options: UpOptions): Promise<void> {
 async function runDetached(layout: Layout): Promise<void> {
   const { config, ready, failed, progress } = await starter();
   try {
-    await run(layout, config, { ready, progress }, join(layout.logs, outputLog));
+    await run(layout, config, { ready, progress, stopping: () => {} }, join(layout.logs, outputLog));
   } catch (error) {
     failed(error as Error);
     throw error;
@@ -162,6 +179,7 @@ function refuseSecond(layout: Layout, pid: number | undefined): void {
 interface Listener {
   progress(text: string): void;
   ready(started: Started): void | Promise<void>;
+  stopping(): void;
 }
 
 /** Runs the cluster in this process until a signal comes. `outputFile` is where this process prints, if that is a file. */
@@ -198,7 +216,7 @@ async function run(
       log.info({ kubernetesVersion, url: cluster.url, nodes: nodes.length }, "the cluster is ready");
       if (!stop.signal.aborted)
         await new Promise((resolve) => stop.signal.addEventListener("abort", resolve, { once: true }));
-      if (outputFile === undefined) say("\nStopping: the pods end, then the cluster.\n");
+      listener.stopping();
     } finally {
       log.info({}, "the cluster stops");
       recordPhase(layout.processFile, "stopping");

@@ -32,7 +32,11 @@ export interface ClusterStatus {
   readonly problems: readonly string[];
   readonly dataDir: string;
   readonly kubeconfig?: string;
+  /** Of the cluster in kubeconfigs. */
+  readonly context?: string;
   readonly server?: string;
+  /** PEM of who signed the server's certificate. */
+  readonly certificateAuthority?: string;
   readonly kubernetesVersion?: string;
   /** The folder of the log files. */
   readonly logs?: string;
@@ -76,14 +80,13 @@ export async function clusterStatus({ name, layout }: Target): Promise<ClusterSt
 }
 
 /** Where the cluster is, as far as its kubeconfig tells: it is written before the API server listens. */
-async function access(layout: Layout, name: string): Promise<{ kubeconfig?: string; server?: string }> {
+async function access(layout: Layout, name: string): Promise<Partial<ClusterStatus>> {
   const kubeconfig = layout.kubeconfig;
   if (!existsSync(kubeconfig)) return {};
+  const context = contextName(name);
   try {
-    return {
-      kubeconfig,
-      server: (await loadKubeconfig({ file: kubeconfig, context: contextName(name) })).connection.server,
-    };
+    const { server, ca } = (await loadKubeconfig({ file: kubeconfig, context })).connection;
+    return { kubeconfig, context, server, ...(typeof ca === "string" && { certificateAuthority: ca }) };
   } catch {
     // Damaged: the request that follows says so.
     return { kubeconfig };

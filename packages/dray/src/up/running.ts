@@ -1,4 +1,5 @@
 import {
+  type AddedContext,
   addToKubeconfigs,
   askControl,
   type ClusterConfig,
@@ -8,9 +9,14 @@ import {
   readConfig,
 } from "@dray/cluster";
 import type { UpOptions } from "../commands/up.ts";
+import type { ChosenDriver } from "../drivers/drivers.ts";
+import { installDrivers } from "../drivers/install-all.ts";
 import { UsageError } from "../failure.ts";
 import { shellWord } from "../shell.ts";
+import { driverLines } from "../summary.ts";
+import type { Target } from "../target.ts";
 import { remark, say } from "../verbosity.ts";
+import { printCluster } from "./print.ts";
 
 /** What a cluster has that does not change while it runs, by flag. */
 const fixed = {
@@ -26,11 +32,13 @@ const fixed = {
 
 /** Does what `up` asks of a cluster that runs already: other nodes, another kubeconfig. Refuses everything else. */
 export async function changeRunning(
-  layout: Layout,
+  chosen: Target,
   config: ClusterConfig,
   options: UpOptions,
+  drivers: readonly ChosenDriver[],
   pid: number,
 ): Promise<void> {
+  const { layout } = chosen;
   const before = readConfig(layout);
   for (const [flag, name] of Object.entries(fixed)) {
     // Port 0 is any.
@@ -40,30 +48,37 @@ export async function changeRunning(
         `${flag}: the cluster in ${layout.dataDir} runs with ${JSON.stringify(before[name])} (process ${pid}): stop it with \`dray down\` first`,
       );
   }
-  if (options.nodes === undefined && options.kubeconfig === undefined) {
+  if (options.nodes === undefined && options.kubeconfig === undefined && drivers.length === 0) {
     throw new Error(
-      `the cluster in ${layout.dataDir} is already running (process ${pid}): see \`dray status\`; --nodes and --kubeconfig can be given while it runs`,
+      `the cluster in ${layout.dataDir} is already running (process ${pid}): see \`dray status\`; --nodes, --driver and --kubeconfig can be given while it runs`,
     );
   }
-  if (options.kubeconfig !== undefined) await addContext(layout, config.name, options.kubeconfig);
-  if (options.nodes !== undefined) await changeNodes(layout, config.nodes.length);
+  // With -o the data is all that goes to standard output.
+  const tell = options.output === undefined ? say : remark;
+  const added =
+    options.kubeconfig === undefined ? undefined : await addContext(layout, config.name, options.kubeconfig);
+  if (added !== undefined)
+    tell(`context ${added.context} is in ${shellWord(added.file)}, and current there\n`);
+  if (options.nodes !== undefined) tell(`${await changeNodes(layout, config.nodes.length)}\n`);
+  await installDrivers(layout, config.name, drivers);
+  if (options.output !== undefined) await printCluster(chosen, added, options.output);
+  else if (drivers.length > 0) say(`${driverLines(drivers).join("\n")}\n`);
 }
 
-async function addContext(layout: Layout, name: string, flag: string): Promise<void> {
+async function addContext(layout: Layout, name: string, flag: string): Promise<AddedContext | undefined> {
   const files = kubeconfigFiles(flag);
   await checkKubeconfigs(layout, name, files);
-  const added = await addToKubeconfigs(layout, name, files);
-  if (added !== undefined)
-    say(`context ${added.context} is in ${shellWord(added.file)}, and current there\n`);
+  return addToKubeconfigs(layout, name, files);
 }
 
-async function changeNodes(layout: Layout, nodes: number): Promise<void> {
+/** Resolves to what was done. */
+async function changeNodes(layout: Layout, nodes: number): Promise<string> {
   const stop = new AbortController();
   const giveUp = (): void => stop.abort(new Error("interrupted: the nodes are as before"));
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, giveUp);
   try {
     const tell = (line: string): void => remark(`${line}\n`);
-    say(`${await askControl(layout.controlSocket, { nodes }, tell, stop.signal)}\n`);
+    return await askControl(layout.controlSocket, { nodes }, tell, stop.signal);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "ENOENT" && code !== "ECONNREFUSED") throw error;

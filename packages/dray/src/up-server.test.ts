@@ -151,6 +151,31 @@ test("what cannot be listened on is refused, with what can", async () => {
   }
 });
 
+test("an API version that a cluster cannot do without stays on", async () => {
+  const refused = async (command: string, config: string, message: string): Promise<void> => {
+    const { code, stderr } = await dray([
+      command,
+      "--data-dir",
+      "/nonexistent/x",
+      "--runtime-config",
+      config,
+    ]);
+    assert.deepEqual([code, stderr.split("\n")[0]], [2, `error: --runtime-config ${message}`]);
+  };
+  await refused(
+    "up",
+    "resource.k8s.io/v1=false",
+    "resource.k8s.io/v1=false: a cluster needs resource.k8s.io/v1",
+  );
+  await refused("up", "api/all=false", "api/all=false: a cluster needs v1");
+  await refused(
+    "up",
+    "api/all=false,api/ga,apps/v1/daemonsets=false",
+    "apps/v1/daemonsets=false: a cluster needs apps/v1/daemonsets",
+  );
+  await refused("apiserver", "v1=false", "v1=false: the API server needs v1");
+});
+
 test(
   "up serves what --runtime-config says, again after a stop, until it says otherwise",
   {

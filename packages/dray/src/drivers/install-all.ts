@@ -1,0 +1,24 @@
+import { contextName, type Layout } from "@dray/cluster";
+import { connect } from "../connect.ts";
+import { withProgress } from "../progress.ts";
+import type { ChosenDriver } from "./drivers.ts";
+
+/** Installs drivers into a cluster that runs, one after the other, as its administrator. */
+export async function installDrivers(
+  layout: Layout,
+  clusterName: string,
+  drivers: readonly ChosenDriver[],
+): Promise<void> {
+  if (drivers.length === 0) return;
+  const { installDriver } = await import("./install.ts");
+  const flags = { kubeconfig: layout.kubeconfig, context: contextName(clusterName) };
+  const { client } = await connect(flags, "dray-up");
+  try {
+    for (const driver of drivers)
+      await withProgress(`Installing the driver ${driver.name}`, ({ update }) =>
+        installDriver(client, driver, update),
+      );
+  } finally {
+    client.close();
+  }
+}

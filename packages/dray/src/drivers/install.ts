@@ -1,0 +1,142 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { KubeObject } from "@dray/api";
+import { DaemonSet } from "@dray/api/apps/v1";
+import { Node } from "@dray/api/core/v1";
+import { ResourceSlice } from "@dray/api/resource/v1";
+import type { Client } from "@dray/client";
+import { namesText } from "@dray/cluster";
+import { parseAllDocuments } from "yaml";
+import { kindByApiVersion } from "../kubectl/kinds.ts";
+import { type ChosenDriver, manifestsOf } from "./drivers.ts";
+
+/** Milliseconds that the next node may take until it has the driver's devices. */
+const timeout = 60_000;
+
+/**
+ * Applies the manifests of a driver, and waits until every node that is ready has its devices. Applying it again changes
+ * what differs. `update` hears what is being waited for.
+ */
+export async function installDriver(
+  client: Client,
+  driver: ChosenDriver,
+  update: (text: string) => void,
+): Promise<void> {
+  update(`Installing the driver ${driver.name}`);
+  try {
+    for (const { file, object } of manifests(driver)) await apply(client, file, object);
+    await published(client, driver, update);
+  } catch (error) {
+    throw new Error(`driver ${driver.name}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+async function apply(client: Client, file: string, object: KubeObject): Promise<void> {
+  try {
+    const kind = kindByApiVersion(object.apiVersion, object.kind);
+    await client.resource(kind).apply(object, { fieldManager: "dray", force: true });
+  } catch (error) {
+    const { message } = error as Error;
+    const unserved = /page not found|could not find the requested resource/.test(message);
+    const why = unserved ? `the cluster does not serve ${object.apiVersion} (see --runtime-config)` : message;
+    throw new Error(`${file}: ${why}`, { cause: error });
+  }
+}
+
+/** The objects of the driver and the names of their files, with the settings in the environment of its containers. */
+function manifests({ known, settings }: ChosenDriver): { file: string; object: KubeObject }[] {
+  const folder = manifestsOf(known);
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(".yaml"))
+    .sort()
+    .flatMap((file) =>
+      parseAllDocuments(readFileSync(join(folder, file), "utf8")).map((document) => {
+        const object = document.toJS() as KubeObject;
+        return { file, object: object.kind === "DaemonSet" ? withSettings(object as DaemonSet) : object };
+      }),
+    );
+
+  function withSettings(set: DaemonSet): DaemonSet {
+    const copy = structuredClone(set);
+    for (const container of copy.spec?.template.spec?.containers ?? []) {
+      for (const [key, { variable, otherwise }] of Object.entries(known.settings)) {
+        const value = settings[key] ?? otherwise;
+        const others = (container.env ?? []).filter(({ name }) => name !== variable);
+        container.env = [...others, { name: variable, value }];
+      }
+    }
+    return copy;
+  }
+}
+
+/** Resolves when the driver's pods are the latest ones, and every node that is ready has the devices. */
+async function published(
+  client: Client,
+  { known, settings }: ChosenDriver,
+  update: (text: string) => void,
+): Promise<void> {
+  const stop = new AbortController();
+  const { namespace, name } = known.daemonSet;
+  const sets = client.informer(DaemonSet, { namespace, fieldSelector: `metadata.name=${name}` });
+  const nodes = client.informer(Node);
+  const slices = client.informer(ResourceSlice, {
+    fieldSelector: `spec.driver=${known.driverName}`,
+    indexes: { node: ({ spec }) => (spec.nodeName === undefined ? [] : [spec.nodeName]) },
+  });
+  const wanted = known.deviceCount(settings);
+  const waiting = (): string[] =>
+    nodes
+      .list()
+      .filter(isReady)
+      .map(({ metadata }) => metadata.name)
+      .filter((node) => deviceCount(slices.byIndex("node", node)) !== wanted);
+  const isDone = (): boolean => sets.list().every(isRolledOut) && waiting().length === 0;
+  let progress = performance.now();
+  let missing = Number.POSITIVE_INFINITY;
+  const look = (): void => {
+    const now = waiting().length;
+    if (now < missing) progress = performance.now();
+    missing = now;
+    update(`Waiting for the devices of ${now} nodes`);
+  };
+  const late = async (): Promise<never> => {
+    for (;;) {
+      const rest = progress + timeout - performance.now();
+      if (rest <= 0 || stop.signal.aborted) break;
+      await sleep(rest, undefined, { signal: stop.signal }).catch(() => {});
+    }
+    throw new Error(
+      `${namesText(waiting())} did not get the devices within ${timeout / 1000} s: see \`kubectl get pods -n ${namespace}\``,
+    );
+  };
+  const all = async (): Promise<void> => {
+    await Promise.all([sets, nodes, slices].map((informer) => informer.start(stop.signal)));
+    slices.handle({ add: look, update: look });
+    // Whichever of them changes last.
+    await Promise.race([sets, nodes, slices].map((informer) => informer.until(isDone)));
+  };
+  try {
+    await Promise.race([all(), late()]);
+  } finally {
+    stop.abort();
+  }
+}
+
+function isReady({ status }: Node): boolean {
+  return status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
+}
+
+function isRolledOut({ metadata, status }: DaemonSet): boolean {
+  const { desiredNumberScheduled: desired = 0, updatedNumberScheduled = 0, numberReady = 0 } = status ?? {};
+  const observed = Number(status?.observedGeneration ?? 0) >= Number(metadata.generation ?? 0);
+  return observed && updatedNumberScheduled === desired && numberReady >= desired;
+}
+
+/** The devices of the newest generation of a node's pools; undefined if one is not complete. */
+function deviceCount(slices: readonly ResourceSlice[]): number | undefined {
+  const newest = Math.max(...slices.map(({ spec }) => Number(spec.pool.generation ?? 0)));
+  const current = slices.filter(({ spec }) => Number(spec.pool.generation ?? 0) === newest);
+  const complete = current.every(({ spec }) => Number(spec.pool.resourceSliceCount) === current.length);
+  return complete ? current.reduce((sum, { spec }) => sum + (spec.devices?.length ?? 0), 0) : undefined;
+}
