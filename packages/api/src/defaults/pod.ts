@@ -1,3 +1,4 @@
+import { type KubernetesVersion, minorOf } from "../features.ts";
 import type {
   Container,
   EphemeralContainer,
@@ -11,8 +12,8 @@ import type {
   ResourceRequirements,
   Volume,
 } from "../generated/core/v1.ts";
-import type { QuantityText } from "../object.ts";
-import { containerTotal, isPodLevelResource } from "../pod/resources.ts";
+import type { QuantityText, Time } from "../object.ts";
+import { defaultPodLevelResources } from "../pod/resource-defaults.ts";
 import { Quantity } from "../quantity.ts";
 import { implicitPullPolicy } from "./image.ts";
 import { defaultVolumeSources } from "./volume-sources.ts";
@@ -132,19 +133,6 @@ function requestWhatIsLimited(resources: ResourceRequirements | undefined): void
   for (const [name, limit] of Object.entries(resources.limits)) resources.requests[name] ??= limit;
 }
 
-/** A pod that has limits of its own requests what its containers do, or else its limits (KEP-2837). */
-function defaultPodRequests(spec: PodSpec): void {
-  const { resources } = spec;
-  const limits = resources?.limits ?? {};
-  if (!resources || Object.keys(limits).length === 0) return;
-  const requests = { ...resources.requests };
-  for (const [name, quantity] of containerTotal({ spec }, "requests")) {
-    if (isPodLevelResource(name) && !name.startsWith("hugepages-")) requests[name] ??= quantity.toString();
-  }
-  for (const [name, limit] of Object.entries(limits)) if (isPodLevelResource(name)) requests[name] ??= limit;
-  if (Object.keys(requests).length > 0) resources.requests = requests;
-}
-
 function publishOnHost(container: Container): void {
   for (const port of container.ports ?? []) port.hostPort ||= port.containerPort;
 }
@@ -156,13 +144,13 @@ export function defaultPodTemplate(template: PodTemplateSpec | undefined): void 
   defaultPodSpec(template.spec);
 }
 
-export function defaultPod(pod: Pod): void {
+export function defaultPod(pod: Pod, _now: Time, release: string): void {
   pod.spec ??= { containers: [] };
   const { spec } = pod;
   const containers = [...(spec.initContainers ?? []), ...(spec.containers ?? [])];
   for (const container of containers) requestWhatIsLimited(container.resources);
   defaultPodSpec(spec);
-  defaultPodRequests(spec);
+  if (minorOf(release) < 37) defaultPodLevelResources(spec, release as KubernetesVersion);
   spec.enableServiceLinks ??= true;
   if (spec.hostNetwork) for (const container of containers) publishOnHost(container);
   defaultPodStatus(pod);

@@ -3,6 +3,7 @@ export { type Amounts, amountsOf, listOf } from "../amounts.ts";
 export { podClaimName } from "./claims.ts";
 export { isSidecar, restartsAfter, sidecarsOf } from "./containers.ts";
 export { isPodActive, isPodReady, isPodTerminal, type PodWithPhase } from "./phase.ts";
+export { defaultPodLevelResources } from "./resource-defaults.ts";
 export {
   containerTotal,
   hasPodLevelRequests,

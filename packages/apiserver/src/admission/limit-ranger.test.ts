@@ -75,3 +75,19 @@ test("a limit range without limits limits nothing", async () => {
   assert.equal(made.status, 201, made.body.message);
   await tested.server.close();
 });
+
+test("what a pod asks for as a whole counts what admission gave its containers, from 1.37 on", async () => {
+  for (const [version, cpu] of [
+    ["1.36", "2"],
+    ["1.37", "100m"],
+  ] as const) {
+    const tested = await testServer({ kubernetesVersion: version });
+    await tested.namespace("team");
+    const limits = [{ type: "Container", defaultRequest: { cpu: "100m" } }];
+    await tested.call("POST", path("limitranges"), { body: { metadata: { name: "l" }, spec: { limits } } });
+    const spec = { containers: [{ name: "c", image: "i" }], resources: { limits: { cpu: "2" } } };
+    const made = await tested.call("POST", path("pods"), { body: { metadata: { name: "p" }, spec } });
+    assert.equal(made.status, 201, made.body.message);
+    assert.deepEqual(made.body.spec.resources, { limits: { cpu: "2" }, requests: { cpu } }, version);
+  }
+});

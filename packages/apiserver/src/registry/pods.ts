@@ -1,13 +1,16 @@
-import type { KubeObject } from "@dray/api";
+import { type KubeObject, type KubernetesVersion, minorOf } from "@dray/api";
 import type { Container, Pod } from "@dray/api/core/v1";
 import { podQosClass } from "@dray/api/defaults";
-import { isPodTerminal } from "@dray/api/pod";
+import { defaultPodLevelResources, isPodTerminal } from "@dray/api/pod";
+import { thaw } from "../storage/json.ts";
 import { mergeLabelKeys, takeAppArmorAnnotations } from "./pod-preparation.ts";
 import type { Strategy } from "./strategy.ts";
 
 export const pods: Strategy = {
   prepareForCreate(object, context) {
     const pod = object as Pod;
+    const { version } = context.features;
+    if (pod.spec && completesLate(version)) defaultPodLevelResources(pod.spec, version);
     pod.status = { phase: "Pending", qosClass: podQosClass(pod) };
     if (pod.spec?.schedulingGates?.length) {
       pod.status.conditions = [
@@ -30,6 +33,13 @@ export const pods: Strategy = {
     const pod = object as Pod;
     const before = old as Pod;
     if (context.subresource === "resize") keepButResources(pod, before);
+    if (completesLate(context.features.version)) {
+      const { subresource } = context;
+      // A client that does not know the field does not take it away.
+      if ((subresource === "" || subresource === "resize") && pod.spec && before.spec?.resources)
+        pod.spec.resources ??= thaw(before.spec.resources);
+      if (subresource === "resize" && pod.spec) defaultPodLevelResources(pod.spec, context.features.version);
+    }
     if (context.subresource === "ephemeralcontainers") keepButEphemeral(pod, before);
     if (context.subresource === "status") {
       copyOwners(pod, before);
@@ -71,6 +81,9 @@ export function positiveGracePeriod(object: KubeObject): void {
   if (spec && seconds !== undefined && seconds !== null && seconds < 0)
     spec.terminationGracePeriodSeconds = 1;
 }
+
+/** Resources of the pod as a whole are completed after admission (PodLevelResourcesFixDefaulting). */
+const completesLate = (version: KubernetesVersion): boolean => minorOf(version) >= 37;
 
 /** Only what containers ask for is taken of a resize; containers that came, went or moved are for validation. */
 function keepButResources(pod: Pod, old: Pod): void {

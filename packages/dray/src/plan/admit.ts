@@ -1,4 +1,6 @@
+import type { KubernetesVersion } from "@dray/api";
 import { setDefaults } from "@dray/api/defaults";
+import { defaultPodLevelResources } from "@dray/api/pod";
 import type { PriorityClass } from "@dray/api/scheduling/v1";
 import { choosePriority, systemPriorityClasses, tolerateOutages } from "@dray/apiserver/objects";
 import type { World } from "../manifests/world.ts";
@@ -20,16 +22,22 @@ function priorityClasses(world: World): PriorityClass[] {
  * What defaults and admission do to new pods (priority, tolerations of node outages), in place; those that would be
  * refused say why. Pods that a server has given a priority are left as they are.
  */
-export function admitPods(world: World, pods: readonly OriginPod[], now: string): OriginPod[] {
+export function admitPods(
+  world: World,
+  pods: readonly OriginPod[],
+  now: string,
+  version: KubernetesVersion,
+): OriginPod[] {
   const classes = priorityClasses(world);
   const given = new Set(world.all("Pod").map(({ object }) => object));
   return pods.map((each) => {
     const { object: pod, path } = each;
-    if (!given.has(pod)) setDefaults("", "v1", "Pod", pod, now);
+    if (!given.has(pod)) setDefaults("", "v1", "Pod", pod, now, version);
     // A server sets both or neither.
     if (pod.spec.priority !== undefined && pod.spec.preemptionPolicy !== undefined) return each;
     const why = choosePriority(pod.spec, classes);
     tolerateOutages(pod.spec);
+    defaultPodLevelResources(pod.spec, version);
     if (why === undefined) return each;
     const at = `${path}.priorityClassName: "${pod.spec.priorityClassName}"`;
     if (!world.isReadable("PriorityClass")) {

@@ -62,9 +62,9 @@ export interface Cluster extends PodClaims {
 }
 
 /** The pods of a world with their claims. */
-export function preparePods(world: World, { now }: PlanOptions): PodClaims {
+export function preparePods(world: World, { now, features }: PlanOptions): PodClaims {
   const nodes = world.all("Node").map(({ object }) => object);
-  return claimsOfPods(world, admitPods(world, podsOf(world, nodes), timeText(now())));
+  return claimsOfPods(world, admitPods(world, podsOf(world, nodes), timeText(now()), features.version));
 }
 
 /** Makes the cluster of a world. */
