@@ -1,4 +1,4 @@
-import { accessSync, constants, lstatSync, mkdirSync } from "node:fs";
+import { accessSync, constants, existsSync, lstatSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { type Layout, userId } from "./layout.ts";
 
@@ -6,7 +6,7 @@ import { type Layout, userId } from "./layout.ts";
 export function prepareDataDir(layout: Layout): void {
   const { dataDir } = layout;
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(dataDir, 0o700);
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
     mkdirSync(layout.logs, { recursive: true, mode: 0o700 });
   } catch (error) {
@@ -14,6 +14,13 @@ export function prepareDataDir(layout: Layout): void {
       `the data directory ${dataDir} cannot be written: ${(error as Error).message}; name another with --data-dir`,
     );
   }
+}
+
+/** As `mkdir -p`. Node's own never ends where the system says ENOENT of a folder whose parent is there, as in /proc. */
+function makeFolder(path: string, mode: number): void {
+  const parent = dirname(path);
+  if (!existsSync(parent) && parent !== path) makeFolder(parent, mode);
+  if (!existsSync(path)) mkdirSync(path, { mode });
 }
 
 /** Makes the run directory and its base, which only their owner can write. Throws if the base is somebody else's. */
