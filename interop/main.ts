@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startAgent } from "./agent.ts";
 import { startControlPlane } from "./control-plane.ts";
+import { runExamples } from "./examples.ts";
 import { buildClients, runClients } from "./go-clients.ts";
 import { failures, type LineCounts } from "./log-lines.ts";
 import { readOptions } from "./options.ts";
@@ -87,10 +88,19 @@ function merge(outcomes: Outcome[], outcome: Outcome): void {
     outcomes[at] = outcome;
 }
 
+// The examples of tests in other languages need nothing but Dray.
+const examples = await (options.sides.includes("dray")
+  ? runExamples(options.only, ({ name, seconds, failure }) =>
+      print(
+        `dray: ${name}: ${failure === undefined ? "ok" : `FAILED: ${failure}`} (${seconds.toFixed(1)} s)`,
+      ),
+    )
+  : []);
+const examplesPassed = examples.every(({ failure }) => failure === undefined);
 const missing = missingPeers();
 if (missing.length > 0) {
   print(`not run: peers missing: ${missing.join(", ")} (interop/build builds them)`);
-  process.exit(0);
+  process.exit(examplesPassed ? 0 : 1);
 }
 const clients = options.only === undefined ? buildClients() : undefined;
 if (clients === undefined && options.only === undefined) print("the Go clients are not run: go missing");
@@ -99,4 +109,4 @@ for (const side of options.sides) results.push(await run(side, clients));
 const { text, passed } = verdict(results, knownLines());
 print(text);
 if (options.write) writeReport(results);
-process.exit(passed ? 0 : 1);
+process.exit(passed && examplesPassed ? 0 : 1);
