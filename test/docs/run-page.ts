@@ -1,0 +1,81 @@
+import { execFile } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type Block, blocksOf } from "./markdown.ts";
+
+export interface PageRun {
+  /** What the commands printed, standard output and error together, by the line of their block. */
+  readonly output: ReadonlyMap<number, string>;
+  /** Blocks of commands that are not for this machine, with the reason that the page gives. */
+  readonly left: readonly string[];
+}
+
+/**
+ * Does in `folder` what a reader of the page does: writes the files that it shows, and runs its commands in one shell.
+ * Rejects with the output of the command that failed. In a block of the language `console` what stands behind `$ ` is a
+ * command, and the rest what it prints, which must be just that unless the page says that it varies.
+ */
+export async function runPage(path: string, folder: string, env: NodeJS.ProcessEnv): Promise<PageRun> {
+  const script = ["set -euo pipefail"];
+  const left: string[] = [];
+  const expected = new Map<number, string>();
+  for (const block of blocksOf(path)) {
+    const { language, text, line, note, file } = block;
+    if (note?.startsWith("not executed: ")) left.push(`${path}:${line}: ${note.slice(14)}`);
+    else if (language === "sh") script.push(marker(line), text);
+    else if (language === "console") {
+      const { commands, output } = transcript(block);
+      script.push(marker(line), ...commands);
+      if (note !== "output varies") expected.set(line, output);
+    } else if (file !== undefined) {
+      // Written from the script: the commands before may have changed the folder.
+      const source = join(folder, `.page-${line}`);
+      mkdirSync(dirname(source), { recursive: true });
+      writeFileSync(source, text);
+      script.push(`mkdir -p "$(dirname '${file}')"`, `cp '${source}' '${file}'`);
+    }
+  }
+  const all = await bash(script.join("\n"), folder, env, path);
+  const output = new Map(
+    all
+      .split(/^::block /m)
+      .slice(1)
+      .map((part): [number, string] => {
+        const [line, ...rest] = part.split("\n");
+        return [Number(line), rest.join("\n")];
+      }),
+  );
+  for (const [line, text] of expected) {
+    const printed = output.get(line) ?? "";
+    if (withoutBlankLines(printed) !== withoutBlankLines(text))
+      throw new Error(`${path}:${line}: the page shows\n${text}\nand the commands print\n${printed}`);
+  }
+  return { output, left };
+}
+
+/** Pages set their commands apart by blank lines. */
+const withoutBlankLines = (text: string): string => text.replaceAll(/^\s*\n/gm, "").trimEnd();
+
+const marker = (line: number): string => `echo '::block ${line}'`;
+
+function transcript({ text }: Block): { readonly commands: string[]; readonly output: string } {
+  const lines = text.trimEnd().split("\n");
+  const commands = lines.filter((line) => line.startsWith("$ ")).map((line) => `${line.slice(2)} || true`);
+  const output = lines.filter((line) => !line.startsWith("$ ")).join("\n");
+  return { commands, output: `${output}\n` };
+}
+
+function bash(script: string, cwd: string, env: NodeJS.ProcessEnv, path: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const options = { cwd, env, maxBuffer: 2 ** 26, timeout: 280_000, killSignal: "SIGKILL" as const };
+    execFile("bash", ["-c", `exec 2>&1\n${script}`], options, (error, stdout) => {
+      if (error === null) return resolve(stdout);
+      const line = stdout.split("::block ").at(-1)?.split("\n")[0];
+      reject(
+        new Error(
+          `${path}:${line}: a command failed (${error.code ?? error.signal}):\n${stdout.slice(-4000)}`,
+        ),
+      );
+    });
+  });
+}
