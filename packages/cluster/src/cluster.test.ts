@@ -284,3 +284,15 @@ test("a configuration that is no JSON is named", () => {
     /cluster\.json cannot be read: .*; delete it to start with defaults/,
   );
 });
+
+test("a data directory of a newer Dray is refused", () => {
+  const layout = layoutOf(join(folder, "newer"));
+  prepareDataDir(layout);
+  writeConfig(layout, config);
+  assert.deepEqual(readConfig(layout), config);
+  const text = readFileSync(layout.configFile, "utf8");
+  writeFileSync(layout.configFile, text.replace('"format": 1', '"format": 2, "nodes": 7'));
+  assert.throws(() => readConfig(layout), {
+    message: `the cluster in ${layout.dataDir} is one of a newer Dray (format 2; this one knows 1): use that Dray, or another cluster (--name or --data-dir)`,
+  });
+});

@@ -23,6 +23,9 @@ export interface ClusterConfig {
   readonly images: readonly string[];
 }
 
+/** Counts up when an older Dray would misunderstand a data directory. */
+const format = 1;
+
 /** What configurations did not have from the beginning. */
 const defaults = { name: defaultName, runtimeConfig: {}, bindAddress: "127.0.0.1", advertiseAddress: "" };
 
@@ -30,14 +33,24 @@ const defaults = { name: defaultName, runtimeConfig: {}, bindAddress: "127.0.0.1
 export function readConfig(layout: Layout): ClusterConfig | undefined {
   if (!existsSync(layout.configFile)) return undefined;
   const file = layout.configFile;
+  let config: unknown;
   try {
-    const config: unknown = JSON.parse(readFileSync(file, "utf8"));
-    const mistake = mistakeIn(config);
+    config = JSON.parse(readFileSync(file, "utf8"));
+    const mistake = isObject(config) && isOfNewer(config) ? undefined : mistakeIn(config);
     if (mistake !== undefined) throw new Error(mistake);
-    return { ...defaults, ...(config as ClusterConfig) };
   } catch (error) {
     throw new Error(`${file} cannot be read: ${(error as Error).message}; delete it to start with defaults`);
   }
+  const { format: found, ...rest } = config as ClusterConfig & { format?: number };
+  if (isOfNewer(config))
+    throw new Error(
+      `the cluster in ${layout.dataDir} is one of a newer Dray (format ${found}; this one knows ${format}): use that Dray, or another cluster (--name or --data-dir)`,
+    );
+  return { ...defaults, ...rest };
+}
+
+function isOfNewer(config: unknown): boolean {
+  return Number((config as { format?: unknown }).format ?? 1) > format;
 }
 
 const isText = (value: unknown): boolean => typeof value === "string";
@@ -68,6 +81,6 @@ function mistakeIn(config: unknown): string | undefined {
 }
 
 export function writeConfig(layout: Layout, config: ClusterConfig): void {
-  const text = `${JSON.stringify(config, null, 2)}\n`;
+  const text = `${JSON.stringify({ format, ...config }, null, 2)}\n`;
   writeFileAtomicallySync(layout.configFile, text, { folderMode: 0o700 });
 }

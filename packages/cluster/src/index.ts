@@ -25,3 +25,4 @@ export { choosePort } from "./port.ts";
 export * from "./process.ts";
 export { processMemory } from "./process-memory.ts";
 export * from "./store.ts";
+export { checkStoreVersion, recordStoreVersion, storeFormat } from "./store-version.ts";

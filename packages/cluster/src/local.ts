@@ -20,6 +20,7 @@ import { changeNodes, removeNodes, startNodes } from "./nodes.ts";
 import { choosePort } from "./port.ts";
 import { isAlive, removeProcessFile, runningProcess } from "./process.ts";
 import { openStore, parseStore } from "./store.ts";
+import { checkStoreVersion, recordStoreVersion } from "./store-version.ts";
 import { watchStore } from "./watched-store.ts";
 
 /** How long agents that outlived their control plane may take to end before they are killed. */
@@ -60,6 +61,13 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
   prepareRunDir(layout);
   await endFormerAgents(layout);
   const { store, failed: storeFailed } = watchStore(openStore(parseStore(config.store), systemClock));
+  try {
+    await checkStoreVersion(store, config.kubernetesVersion);
+  } catch (error) {
+    await store.close();
+    await cleanUpRun(layout);
+    throw error;
+  }
   const credentials = await ensureCredentials(layout, config.nodes, systemClock.now(), addresses);
   const former = readConfig(layout)?.nodes ?? [];
   // Nodes that are to go are named until they are gone.
@@ -91,6 +99,12 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
       signal,
     });
     const { admin: client } = controlPlane;
+    const olderVersion = await recordStoreVersion(store, config.kubernetesVersion);
+    if (olderVersion !== undefined)
+      log.info(
+        { olderVersion },
+        `the objects are those of Kubernetes ${config.kubernetesVersion} from now on`,
+      );
     await removeNodes(layout, client, gone, config.nodes.length);
     writeConfig(layout, config);
     await endDrains(client);

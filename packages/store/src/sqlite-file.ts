@@ -5,6 +5,9 @@ import { fileError, onFile, StoreFileError } from "./sqlite-error.ts";
 /** Marks our files, as the format of SQLite provides. */
 const applicationId = 0x44524159;
 
+/** Counts up when an older Dray would read the tables wrongly. Files from before it was written have 0. */
+const format = 1;
+
 /**
  * One row for each change of a key. Its id is the place in the history: the revision, and the position within the txn.
  * A deletion has no value. `previous` is the id of the change before, or 0. The value is last, so that the rest of a
@@ -77,11 +80,18 @@ function prepare(database: DatabaseSync, path: string): void {
   if (id !== applicationId && (id !== 0 || number("SELECT count(*) FROM sqlite_schema") > 0)) {
     throw new Error(`${path} is a SQLite file, but not a store of Dray; name another`);
   }
+  const found = number("PRAGMA user_version");
+  if (found > format) {
+    throw new Error(
+      `${path} was written by a newer Dray (format ${found}; this one knows ${format}): use that Dray, or another store (--data-dir, --store)`,
+    );
+  }
   // NORMAL: a commit is in the log when it returns, and on the disk when `LogSync` has put it there.
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000");
   const former = number("SELECT count(*) FROM sqlite_schema WHERE name = 'writes'") > 0;
   // The mark and the tables come in one commit, so that a crash here leaves a file that opens again.
-  database.exec(`BEGIN; PRAGMA application_id = ${applicationId}; ${schema} ${former ? convert : ""} COMMIT`);
+  const marks = `PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${format};`;
+  database.exec(`BEGIN; ${marks} ${schema} ${former ? convert : ""} COMMIT`);
 }
 
 /**

@@ -98,6 +98,17 @@ test("sqlite: a file that is no store of ours is refused and left alone", () => 
   assert.throws(() => sqliteStore(text, new TestClock()));
 });
 
+test("sqlite: a file of a newer Dray is refused and left alone", async () => {
+  const file = newFile();
+  await sqliteStore(file, new TestClock()).close();
+  const newer = new DatabaseSync(file);
+  newer.exec("PRAGMA user_version = 2");
+  newer.close();
+  assert.throws(() => sqliteStore(file, new TestClock()), {
+    message: `${file} was written by a newer Dray (format 2; this one knows 1): use that Dray, or another store (--data-dir, --store)`,
+  });
+});
+
 test("sqlite: what was acknowledged survives SIGKILL", { timeout: 60_000 }, async () => {
   const file = newFile();
   const script = `

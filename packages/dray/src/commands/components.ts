@@ -7,11 +7,13 @@ import { type Client, type Log, leadWithLease, systemClock } from "@dray/client"
 import {
   addToKubeconfigs,
   checkKubeconfigs,
+  checkStoreVersion,
   choosePort,
   ensureCredentials,
   kubeconfigFiles,
   openStore,
   prepareDataDir,
+  recordStoreVersion,
   serverAddresses,
   urlHost,
   writeKubeconfigs,
@@ -31,7 +33,7 @@ import {
 } from "../options.ts";
 import { shellWord } from "../shell.ts";
 import { type TargetFlags, target } from "../target.ts";
-import { say } from "../verbosity.ts";
+import { remark, say } from "../verbosity.ts";
 
 interface ComponentOptions {
   readonly kubeconfig?: string;
@@ -74,6 +76,12 @@ export async function apiserver(options: ApiServerOptions): Promise<void> {
   });
   const credentials = await ensureCredentials(layout, [], systemClock.now(), addresses);
   const store = openStore(storeAt, systemClock);
+  try {
+    await checkStoreVersion(store, kubernetesVersion);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
   const server = await createServer({
     store,
     kubernetesVersion,
@@ -91,6 +99,9 @@ export async function apiserver(options: ApiServerOptions): Promise<void> {
     advertisedPort: port,
     advertisedAddress: addresses.advertised,
   });
+  const olderVersion = await recordStoreVersion(store, kubernetesVersion);
+  if (olderVersion !== undefined)
+    remark(`the objects of Kubernetes ${olderVersion} are those of ${kubernetesVersion} from now on\n`);
   await server.listen({ host: bindAddress, port });
   const url = `https://${urlHost(addresses.local)}:${port}`;
   const certificate = [credentials.authority.certificate, upstream.serving?.certificate].join("\n");
