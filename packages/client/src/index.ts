@@ -11,6 +11,7 @@ export {
 } from "./events.ts";
 export * from "./exchange.ts";
 export * from "./informer.ts";
+export { ItemBackOff } from "./item-back-off.ts";
 export {
   type ConnectionConfig,
   inClusterConfig,

@@ -2,7 +2,7 @@ import { labelSelectorOf } from "@dray/api";
 import { ControllerRevision, DaemonSet, type DaemonSetStatus } from "@dray/api/apps/v1";
 import { Node, Pod } from "@dray/api/core/v1";
 import { isPodReady, isPodTerminal } from "@dray/api/pod";
-import { hasReached, keyOf, refOf } from "@dray/client";
+import { hasReached, ItemBackOff, keyOf, refOf } from "@dray/client";
 import { manage } from "./adopt.ts";
 import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "./context.ts";
 import { judgeNode, type NodeVerdict, targetNode, templateFor } from "./daemon-nodes.ts";
@@ -29,8 +29,8 @@ export async function startDaemonSetController(context: ControllerContext): Prom
   const revisions = informers.of(ControllerRevision);
   const recorder = recorderOf(context, "daemonset-controller");
   const control = podControl(client, DaemonSet, pods, recorder);
-  /** By set and node: when its pod last failed, and how long the next must wait. */
-  const failures = new Map<string, { at: number; delay: number }>();
+  /** By set and node: how long the successor of a failed pod must wait. */
+  const failures = new ItemBackOff(clock, firstDelay, longestDelay);
   await synced(context, [sets, pods, nodes, revisions]);
 
   const queues = controllerQueues(context);
@@ -40,7 +40,7 @@ export async function startDaemonSetController(context: ControllerContext): Prom
     add: setChanged,
     update: setChanged,
     delete(set) {
-      for (const key of failures.keys()) if (key.startsWith(`${set.metadata.uid}/`)) failures.delete(key);
+      failures.forgetAll(`${set.metadata.uid}/`);
     },
   });
 
@@ -125,7 +125,7 @@ export async function startDaemonSetController(context: ControllerContext): Prom
     const doomed: Pod[] = [];
     for (const [node, { verdict, pods: there }] of plan.nodes) {
       if (verdict.run && there.length === 0) {
-        const wait = mustWait(set, node);
+        const wait = failures.left(`${set.metadata.uid}/${node}`);
         if (wait > 0) queue.addAfter(key, wait);
         else needed.push(node);
       } else if (!verdict.keep) {
@@ -163,18 +163,7 @@ export async function startDaemonSetController(context: ControllerContext): Prom
       failed ? "FailedDaemonPod" : "SucceededDaemonPod",
       message,
     );
-    if (!failed) return;
-    const key = `${set.metadata.uid}/${node}`;
-    const last = failures.get(key);
-    const delay = last === undefined ? firstDelay : Math.min(longestDelay, last.delay * 2);
-    // Long enough without a failure: forgiven.
-    const forgiven = last !== undefined && clock.now() - last.at > 2 * longestDelay;
-    failures.set(key, { at: clock.now(), delay: forgiven ? firstDelay : delay });
-  }
-
-  function mustWait(set: DaemonSet, node: string): number {
-    const last = failures.get(`${set.metadata.uid}/${node}`);
-    return last === undefined ? 0 : last.at + last.delay - clock.now();
+    if (failed) failures.next(`${set.metadata.uid}/${node}`);
   }
 
   /** Replaces pods of older templates as far as the strategy allows. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { durationText, encodeJSON, StatusError } from "@dray/api";
 import { type Container as ContainerSpec, type Node, Pod } from "@dray/api/core/v1";
 import { isPodTerminal, isSidecar, restartsAfter, sidecarsOf } from "@dray/api/pod";
-import { type Client, type Clock, type EventRecorder, type Log, sleep } from "@dray/client";
+import { type Client, type Clock, type EventRecorder, ItemBackOff, type Log, sleep } from "@dray/client";
 import type { DraManager } from "../dra/manager.ts";
 import type { NodePaths } from "../paths.ts";
 import {
@@ -16,7 +16,6 @@ import {
 } from "../runtime/service.ts";
 import { shortened } from "../text.ts";
 import type { Refusal } from "./admission.ts";
-import { BackOff } from "./back-off.ts";
 import { containerEnvironment, expand, hostname } from "./environment.ts";
 import { type Probes, runHandler } from "./probes.ts";
 import { podStatus, rejectedStatus } from "./status.ts";
@@ -68,8 +67,8 @@ const stopRetryMilliseconds = 1000;
 export class PodWorker {
   readonly uid: string;
   readonly #context: WorkerContext;
-  readonly #crashes: BackOff;
-  readonly #setUps: BackOff;
+  readonly #crashes: ItemBackOff;
+  readonly #setUps: ItemBackOff;
   /** When what a container needs was last found missing. */
   readonly #configFailedAt = new Map<string, number>();
   #setUpFailedAt: number | undefined;
@@ -91,8 +90,8 @@ export class PodWorker {
   constructor(uid: string, context: WorkerContext) {
     this.uid = uid;
     this.#context = context;
-    this.#crashes = new BackOff(context.clock, ...crashBackOff);
-    this.#setUps = new BackOff(context.clock, ...setUpBackOff);
+    this.#crashes = new ItemBackOff(context.clock, ...crashBackOff);
+    this.#setUps = new ItemBackOff(context.clock, ...setUpBackOff);
     this.#statuses = new StatusReporter(context.client, context.log);
   }
 
@@ -349,7 +348,7 @@ export class PodWorker {
       this.#context.requeueAfter(this.uid, left);
       return undefined;
     }
-    this.#crashes.next(spec.name);
+    this.#crashes.next(spec.name, finished);
     return this.#start(pod, spec, sandbox, latest.config.attempt + 1);
   }
 
