@@ -10,7 +10,7 @@ const metadata = { name: "x", namespace: "n" };
 
 function pod(spec: object): KubeObject {
   const object = { apiVersion: "v1", kind: "Pod", metadata, spec } as unknown as KubeObject;
-  setDefaults("", "v1", "Pod", object, "2026-01-01T00:00:00Z");
+  setDefaults("", "v1", "Pod", object, "2026-01-01T00:00:00Z", features.version);
   return object;
 }
 const container = { name: "c", image: "i" };
