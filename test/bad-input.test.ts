@@ -5,6 +5,7 @@ import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { parse } from "yaml";
 import { drayArguments } from "./harness.ts";
 
 /** `dray apiserver` alone, asked over HTTPS: what is wrong gets its Status and changes nothing. */
@@ -42,7 +43,7 @@ before(async () => {
     server.stdout?.on("data", (chunk: Buffer) => chunk.includes("ready") && resolve());
     server.once("exit", (code) => reject(new Error(`dray apiserver ended with ${code}`)));
   });
-  kubeconfig = JSON.parse(readFileSync(join(folder, "kubeconfig"), "utf8"));
+  kubeconfig = parse(readFileSync(join(folder, "kubeconfig"), "utf8"));
 });
 
 after(async () => {
