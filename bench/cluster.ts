@@ -168,7 +168,7 @@ export async function clusterBench(rounds = 3): Promise<string> {
       memory.control.push(pss(control!.pid));
       memory.agents.push(pss(agents!.pid));
       for (const driver of all.filter(
-        (p) => p.command.includes("drivers/example/src/main.ts") && p.command.includes("node"),
+        (p) => /driver example|drivers\/example/.test(p.command) && p.command.includes("node"),
       )) {
         if (!driver.command.startsWith("/bin/sh") && !driver.command.startsWith("sh "))
           memory.driver.push(pss(driver.pid));

@@ -277,7 +277,7 @@ test("parts that are killed and come back", { skip: withoutKubectl, timeout: 240
     const { items } = await getJSON(parts, "pods", "-n", "dra-tutorial", "-l", label);
     // The port of the API server tells our drivers from those of other clusters on this machine.
     const pids = processesOf(`KUBERNETES_SERVICE_PORT=${parts.port}`)
-      .filter((line) => line.includes("drivers/example/src/main.ts"))
+      .filter((line) => /driver example|drivers\/example/.test(line))
       .map((line) => Number(line.split(" ")[0]));
     assert.ok(pids.length >= 2);
     for (const pid of pids) process.kill(pid, "SIGKILL");
