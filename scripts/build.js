@@ -58,7 +58,9 @@ async function buildProgram(folder) {
   prune(dist);
   const examples = join(folder, "examples");
   rmSync(examples, { recursive: true, force: true });
-  cpSync(join(repository, "examples"), examples, { recursive: true });
+  // Examples of tests are to be read in the repository: a package has no tests.
+  const tests = join(repository, "examples", "tests");
+  cpSync(join(repository, "examples"), examples, { recursive: true, filter: (path) => path !== tests });
 }
 
 function buildLibrary(each, digest) {
