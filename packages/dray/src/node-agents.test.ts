@@ -79,3 +79,25 @@ test("down lets the processes of pods end by themselves", async () => {
     }
   });
 });
+
+test("dray kubelet ends with the reason if none of its nodes can start", async () => {
+  await inFolder(async (folder) => {
+    const root = join(folder, "n");
+    const damaged = join(root, "var/lib/kubelet/dra_manager_state");
+    mkdirSync(dirname(damaged), { recursive: true });
+    writeFileSync(damaged, "{}");
+    const kubeconfig = join(folder, "kubeconfig");
+    const cluster = { name: "c", cluster: { server: "http://127.0.0.1:1" } };
+    const context = { name: "c", context: { cluster: "c", user: "c" } };
+    const users = [{ name: "c", user: {} }];
+    writeFileSync(
+      kubeconfig,
+      JSON.stringify({ clusters: [cluster], contexts: [context], users, "current-context": "c" }),
+    );
+    const { code, stderr } = await dray([
+      ...["kubelet", "--node-name", "a", "--kubeconfig", kubeconfig, "--root-dir", root],
+    ]);
+    assert.equal(code, 1);
+    assert.match(stderr, /error: node a cannot start: \S+dra_manager_state is damaged/);
+  });
+});

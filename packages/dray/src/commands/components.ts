@@ -1,7 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { flushCompileCache } from "node:module";
 import { hostname } from "node:os";
-import { setFlagsFromString } from "node:v8";
 import { parseFeatureGates } from "@dray/api";
 import { type Client, type Log, leadWithLease, systemClock } from "@dray/client";
 import {
@@ -21,6 +19,7 @@ import {
 import { type UpstreamFlags, upstreamOptions } from "../apiserver/options.ts";
 import { connect } from "../connect.ts";
 import { endRequested } from "../end-requested.ts";
+import { keepHeapSmall } from "../heap.ts";
 import { createLog } from "../log/create.ts";
 import {
   bindAddressOption,
@@ -113,15 +112,6 @@ export async function apiserver(options: ApiServerOptions): Promise<void> {
   await endRequested();
   await server.close();
   await store.close();
-}
-
-/**
- * With V8's own limit a third of a server's memory is garbage; this one costs a few percent of its time. As a flag of the
- * process it would slow down the start: Node and we keep compiled code, which V8 takes only under the flags of its making.
- */
-function keepHeapSmall(): void {
-  flushCompileCache();
-  setFlagsFromString("--heap-growing-percent=100");
 }
 
 /** Runs a component with its own connection until a signal comes, alone or while it holds a lease. */

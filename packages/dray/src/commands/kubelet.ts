@@ -7,6 +7,7 @@ import type { AgentOptions } from "../agents/node-agent.ts";
 import type { NodeAgents } from "../agents/node-agents.ts";
 import { endRequested } from "../end-requested.ts";
 import { UsageError } from "../failure.ts";
+import { keepYoungHeapSmall } from "../heap.ts";
 import { builtInImages, parseImageMapping } from "../images.ts";
 import { createLog } from "../log/create.ts";
 
@@ -35,7 +36,13 @@ export async function kubelet(options: KubeletOptions): Promise<void> {
   const nodes = nodesOf(options);
   await checkFiles(options);
   const agents = await createAgents(options);
-  await agents.run(nodes);
+  const { running, failed } = await agents.run(nodes);
+  // If some run, the others are started again.
+  if (running.length === 0 && failed.length > 0) {
+    await agents.stop(true);
+    throw new Error(failed.map(({ node, reason }) => `node ${node} cannot start: ${reason}`).join("; "));
+  }
+  keepYoungHeapSmall();
   await endRequested();
   await leave(agents);
 }
@@ -163,7 +170,12 @@ class Parent {
 
   /** From here on these agents are what runs. */
   obey(agents: NodeAgents): void {
-    this.#run = (nodes) => void agents.run(nodes).then((outcome) => this.report(outcome));
+    this.#run = (nodes) =>
+      void agents.run(nodes).then((outcome) => {
+        this.report(outcome);
+        // All code is loaded by now.
+        keepYoungHeapSmall();
+      });
     this.#run(this.#latest);
   }
 
