@@ -19,6 +19,9 @@ const problems = [];
 /** Static and dynamic imports of packages. */
 const imports = /^(?:import|export)\b[^;]*?\bfrom\s*"([^".][^"]*)"|\bimport\("([^".][^"]*)"\)/gm;
 
+/** Never returns in /proc and the like. */
+const endlessFolders = /\bmkdir(Sync)?\([^;]*?\brecursive:/;
+
 function sources(folder) {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
@@ -40,7 +43,12 @@ for (const root of ["packages", "drivers"]) {
     }
     for (const file of sources(join(folder, "src"))) {
       const test = /\.test\.ts$|\/conformance\.ts$|\/testing(\/|\.ts$)|\/test-\w+\.ts$/.test(file);
-      for (const [, from, dynamic] of readFileSync(file, "utf8").matchAll(imports)) {
+      const source = readFileSync(file, "utf8");
+      if (!test && endlessFolders.test(source))
+        problems.push(
+          `${relative(repository, file)} calls mkdir with recursive: use makeFolder of @dray/files`,
+        );
+      for (const [, from, dynamic] of source.matchAll(imports)) {
         const specifier = from ?? dynamic;
         if (specifier.startsWith("node:")) continue;
         const dependency = specifier

@@ -1,14 +1,15 @@
-import { accessSync, constants, existsSync, lstatSync, mkdirSync } from "node:fs";
+import { accessSync, constants, lstatSync } from "node:fs";
 import { dirname } from "node:path";
+import { makeFolderSync } from "@dray/files";
 import { type Layout, userId } from "./layout.ts";
 
 /** Makes the data directory, for its owner alone. Throws an error that a person can act on if it cannot be written. */
 export function prepareDataDir(layout: Layout): void {
   const { dataDir } = layout;
   try {
-    makeFolder(dataDir, 0o700);
+    makeFolderSync(dataDir, 0o700);
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
-    mkdirSync(layout.logs, { recursive: true, mode: 0o700 });
+    makeFolderSync(layout.logs, 0o700);
   } catch (error) {
     throw new Error(
       `the data directory ${dataDir} cannot be written: ${(error as Error).message}; name another with --data-dir`,
@@ -16,21 +17,14 @@ export function prepareDataDir(layout: Layout): void {
   }
 }
 
-/** As `mkdir -p`. Node's own never ends where the system says ENOENT of a folder whose parent is there, as in /proc. */
-function makeFolder(path: string, mode: number): void {
-  const parent = dirname(path);
-  if (!existsSync(parent) && parent !== path) makeFolder(parent, mode);
-  if (!existsSync(path)) mkdirSync(path, { mode });
-}
-
 /** Makes the run directory and its base, which only their owner can write. Throws if the base is somebody else's. */
 export function prepareRunDir(layout: Layout): void {
   const base = dirname(layout.runDir);
   // Containers of the superuser may run as another user, who has to get in.
   const mode = userId() === 0 ? 0o755 : 0o700;
-  mkdirSync(base, { recursive: true, mode });
+  makeFolderSync(base, mode);
   checkOwnFolder(base);
-  mkdirSync(layout.runDir, { recursive: true, mode });
+  makeFolderSync(layout.runDir, mode);
   checkOwnFolder(layout.runDir);
 }
 

@@ -65,6 +65,8 @@ test("what is no file is refused, and an edit that fails changes nothing", async
   await assert.rejects(updateKubeconfigFile(folder, append("x")), {
     message: `${folder} must be a file, not a folder`,
   });
+  if (process.platform === "linux")
+    await assert.rejects(updateKubeconfigFile("/proc/dray/config", append("x")), { code: "ENOENT" });
   const file = join(folder, "config");
   writeFileSync(file, "mine");
   const fail = (): string => {

@@ -1,16 +1,7 @@
-import {
-  chmodSync,
-  chownSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  type Stats,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, chownSync, readFileSync, rmSync, type Stats, statSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { followLinksSync, writeFileAtomicallySync } from "@dray/files";
+import { followLinksSync, makeFolderSync, writeFileAtomicallySync } from "@dray/files";
 import { isAlive, type ProcessId, thisProcess } from "./process.ts";
 
 /** How long another program may hold the lock of a file, in milliseconds. */
@@ -26,7 +17,7 @@ const lockInterval = 20;
  */
 export async function updateKubeconfigFile(path: string, edit: (text: string) => string): Promise<boolean> {
   const target = resolve(followLinksSync(path));
-  mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
+  makeFolderSync(dirname(target), 0o700);
   // A file that has two names has two locks: everybody takes them in the same order.
   const locks = [...new Set([resolve(path), target])].sort().map((name) => `${name}.lock`);
   return withLocks(locks, () => {

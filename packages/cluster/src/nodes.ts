@@ -1,9 +1,10 @@
-import { mkdirSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StatusError } from "@dray/api";
 import { Node, Pod } from "@dray/api/core/v1";
 import { type Client, type Clock, silentLog } from "@dray/client";
+import { makeFolderSync } from "@dray/files";
 import type { AgentsProcess, FailedAgent, NodeFiles } from "./agents.ts";
 import { drainNodes } from "./drain.ts";
 import type { Layout } from "./layout.ts";
@@ -46,7 +47,7 @@ export async function startNodes(options: StartNodesOptions): Promise<readonly F
   const { layout, client, agents, nodes, failed, signal, onProgress } = options;
   if (nodes.length === 0) return [];
   const files = nodeFiles(layout, nodes);
-  for (const { rootDir } of files) mkdirSync(rootDir, { recursive: true, mode: 0o755 });
+  for (const { rootDir } of files) makeFolderSync(rootDir, 0o755);
   let progress = performance.now();
   let registered = 0;
   const all = nodes.length === 1 ? "a node" : `${nodes.length} nodes`;

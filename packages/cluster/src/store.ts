@@ -1,6 +1,7 @@
-import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Clock } from "@dray/client";
+import { makeFolderSync } from "@dray/files";
 import { etcdStore, memoryStore, type Store, sqliteStore } from "@dray/store";
 
 /** Which store a cluster keeps its objects in. */
@@ -85,7 +86,7 @@ export function openStore(store: ClusterStore, clock: Clock): Store {
     );
   }
   try {
-    mkdirSync(dirname(store.path), { recursive: true, mode: 0o700 });
+    makeFolderSync(dirname(store.path), 0o700);
     // Secrets are in it, and SQLite gives its other files the mode of this one.
     closeSync(openSync(store.path, "a", 0o600));
   } catch (error) {

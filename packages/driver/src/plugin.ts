@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { type FSWatcher, watch } from "node:fs";
-import { lstat, mkdir } from "node:fs/promises";
+import { lstat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Clock, type Log, sleep } from "@dray/client";
+import { makeFolder } from "@dray/files";
 import {
   checkSocketPath,
   type Handlers,
@@ -85,8 +86,8 @@ const lookEvery = 10_000;
 export async function servePlugin(options: PluginOptions): Promise<Plugin> {
   const { driver, clock, log } = options;
   const paths = socketPaths(driver.name, options);
-  await mkdir(options.registrarDirectory, { recursive: true, mode: 0o750 });
-  await mkdir(dirname(paths.dra), { recursive: true, mode: 0o750 });
+  await makeFolder(options.registrarDirectory, 0o750);
+  await makeFolder(dirname(paths.dra), 0o750);
 
   const sockets: Socket[] = [
     { path: paths.dra, services: draServices(options) },
@@ -164,7 +165,7 @@ export async function servePlugin(options: PluginOptions): Promise<Plugin> {
     // Closing removes the path, so it must come first.
     await socket.server?.close(0);
     delete socket.server;
-    await mkdir(dirname(socket.path), { recursive: true, mode: 0o750 });
+    await makeFolder(dirname(socket.path), 0o750);
     await serve(socket);
   }
 }

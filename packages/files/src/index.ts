@@ -1,3 +1,4 @@
+export { makeFolder, makeFolderSync } from "./folder.ts";
 export { NotRegularFileError, type ReadOptions, readRegularFile, readRegularFileSync } from "./read.ts";
 export {
   followLinksSync,

@@ -1,17 +1,9 @@
 import { randomBytes } from "node:crypto";
-import {
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readlinkSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { mkdir, open, readlink, rename, rm } from "node:fs/promises";
+import { closeSync, fsyncSync, openSync, readlinkSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { open, readlink, rename, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { withPath } from "./error.ts";
+import { makeFolder, makeFolderSync } from "./folder.ts";
 
 export interface WriteOptions {
   /** Permission bits, from which the umask takes some; 0o600 if absent. */
@@ -49,7 +41,7 @@ export async function writeFileAtomically(
     const target = options.followLink ? await followLinks(path) : path;
     const folder = dirname(resolve(target));
     if (options.folderMode !== undefined) {
-      const first = await mkdir(folder, { recursive: true, mode: options.folderMode });
+      const first = await makeFolder(folder, options.folderMode);
       if (options.durable !== false) for (const made of parentsToSync(first, folder)) await syncFolder(made);
     }
     const temporary = temporaryName(folder);
@@ -137,7 +129,7 @@ function openDraft(file: NewFile, drafts: Draft[]): void {
   const target = followLink ? followLinksSync(path) : path;
   const folder = dirname(resolve(target));
   if (folderMode !== undefined) {
-    const first = mkdirSync(folder, { recursive: true, mode: folderMode });
+    const first = makeFolderSync(folder, folderMode);
     if (durable) for (const made of parentsToSync(first, folder)) syncFolderSync(made);
   }
   const temporary = temporaryName(folder);

@@ -144,11 +144,12 @@ test("a pod that does not fit is refused, and a deadline ends one", async () => 
   assert.equal(short.status?.reason, "DeadlineExceeded");
 });
 
-test("a root that is too long for sockets, and a damaged checkpoint, are refused with what to do", async () => {
+test("a root that is too long for sockets or cannot be made, and a damaged checkpoint, are refused with what to do", async () => {
   await assert.rejects(
     cluster.node("a-name-that-is-much-too-long-for-the-path-of-a-socket"),
     /rootDir .* is too long.*at most 44 bytes/,
   );
+  await assert.rejects(cluster.node("n3", { rootDir: "/proc/dray" }), /ENOENT: .*'\/proc\/dray'/);
   const file = join(cluster.rootDir("n3"), "var/lib/kubelet/dra_manager_state");
   mkdirSync(join(file, ".."), { recursive: true });
   writeFileSync(file, '{"Data":"{}","Checksum":1}');

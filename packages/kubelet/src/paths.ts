@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, symlinkSync } from "node:fs";
+import { existsSync, symlinkSync } from "node:fs";
 import { join, normalize } from "node:path";
+import { makeFolderSync } from "@dray/files";
 import { maxSocketPathBytes } from "@dray/rpc";
 
 /**
@@ -54,14 +55,13 @@ export class NodePaths {
   /** Makes the folders that are there on every node. */
   create(): void {
     for (const path of [this.plugins, this.pluginsRegistry, join(this.kubelet, "device-plugins"), this.pods])
-      mkdirSync(path, { recursive: true, mode: 0o750 });
+      makeFolderSync(path, 0o750);
     const run = join(this.root, "run");
-    for (const path of [run, this.podLogs, join(this.root, "etc")])
-      mkdirSync(path, { recursive: true, mode: 0o755 });
+    for (const path of [run, this.podLogs, join(this.root, "etc")]) makeFolderSync(path, 0o755);
     const varRun = join(this.root, "var/run");
     // As on every machine, so that the two names mean one folder.
     if (!existsSync(varRun)) symlinkSync("../run", varRun);
-    for (const path of this.cdi) mkdirSync(path, { recursive: true, mode: 0o755 });
+    for (const path of this.cdi) makeFolderSync(path, 0o755);
   }
 
   /** True for a path that is the node's own, whether or not it exists. */

@@ -1,8 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newestKubernetesVersion } from "@dray/api";
 import { type Client, createClient, type Log, silentLog, systemClock } from "@dray/client";
+import { makeFolderSync } from "@dray/files";
 import type { ImageMapping, Kubelet } from "@dray/kubelet";
 import { memoryStore } from "@dray/store";
 import { serverAddresses } from "../address.ts";
@@ -117,7 +118,7 @@ async function startNode(
   { images = [], log = silentLog }: TestClusterOptions,
 ): Promise<Kubelet> {
   const { startKubelet } = await import("@dray/kubelet");
-  mkdirSync(rootDir, { recursive: true, mode: 0o755 });
+  makeFolderSync(rootDir, 0o755);
   const { certificate, key } = credentials.nodes.get(name)!.server;
   return startKubelet({
     client: createClient({

@@ -1,5 +1,6 @@
-import { closeSync, fstatSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import { makeFolderSync } from "@dray/files";
 import { defaultLimits, type LogLimits, shiftFiles } from "./rotate.ts";
 
 /** Takes whole lines. Never throws: a log that cannot be written must not end the program that logs. */
@@ -95,7 +96,7 @@ export function logFile(
     ({ size } = fstatSync(descriptor));
     return descriptor;
   };
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolderSync(dirname(path), 0o700);
   open();
   const rotate = (): void => {
     shiftFiles(path, limits);

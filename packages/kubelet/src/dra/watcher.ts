@@ -1,5 +1,6 @@
-import { type FSWatcher, mkdirSync, watch } from "node:fs";
+import { type FSWatcher, watch } from "node:fs";
 import { type Clock, type Log, sleep } from "@dray/client";
+import { makeFolderSync } from "@dray/files";
 import { unixChannel } from "@dray/rpc";
 import { type PluginInfo, RegistrationDefinition } from "@dray/rpc/pluginregistration/v1";
 import { shortened } from "../text.ts";
@@ -105,7 +106,7 @@ export class PluginWatcher {
     let { sockets, folders, ignored } = readRegistry(directory, watched);
     if (!folders.has(directory)) {
       try {
-        mkdirSync(directory, { recursive: true, mode: 0o750 });
+        makeFolderSync(directory, 0o750);
         ({ sockets, folders, ignored } = readRegistry(directory, watched));
       } catch (error) {
         unwatched = error as Error;

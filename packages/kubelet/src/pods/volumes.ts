@@ -30,6 +30,7 @@ import {
   type VolumeProjection,
 } from "@dray/api/core/v1";
 import type { Client, Clock } from "@dray/client";
+import { makeFolderSync } from "@dray/files";
 import type { NodePaths } from "../paths.ts";
 import { fieldValue, resourceValue } from "./environment.ts";
 
@@ -117,7 +118,7 @@ export class Volumes {
     if (emptyDir !== undefined) {
       const path = folder("empty-dir");
       if (!existsSync(path)) {
-        mkdirSync(path, { recursive: true });
+        makeFolderSync(path);
         chmodSync(path, 0o777);
       }
       return path;
@@ -158,9 +159,9 @@ export class Volumes {
       if (!own || !["", "DirectoryOrCreate", "FileOrCreate"].includes(type))
         throw new Error(`hostPath type check failed: ${path} is not ${typeNames[type] ?? "there"}`);
       if (type === "FileOrCreate") {
-        mkdirSync(dirname(place), { recursive: true, mode: 0o755 });
+        makeFolderSync(dirname(place), 0o755);
         writeFileSync(place, "", { mode: 0o644 });
-      } else mkdirSync(place, { recursive: true, mode: 0o755 });
+      } else makeFolderSync(place, 0o755);
       return place;
     }
     const fits: Record<string, boolean> = {
@@ -311,7 +312,7 @@ function writeFiles(directory: string, files: readonly File[]): void {
   for (const { path } of files)
     if (normalize(path) !== path || path.startsWith("/") || path.split("/").includes(".."))
       throw new Error(`path ${JSON.stringify(path)} must be relative and must not contain ".."`);
-  mkdirSync(directory, { recursive: true, mode: 0o755 });
+  makeFolderSync(directory, 0o755);
   const link = join(directory, "..data");
   const current = lstatSync(link, { throwIfNoEntry: false }) ? readlinkSync(link) : undefined;
   if (current !== undefined && same(join(directory, current), files)) return;
@@ -322,7 +323,7 @@ function writeFiles(directory: string, files: readonly File[]): void {
   mkdirSync(next, { mode: 0o755 });
   for (const { path, content, mode } of files) {
     const file = join(next, path);
-    mkdirSync(dirname(file), { recursive: true, mode: 0o755 });
+    makeFolderSync(dirname(file), 0o755);
     writeFileSync(file, content);
     chmodSync(file, mode);
   }

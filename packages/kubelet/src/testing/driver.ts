@@ -1,5 +1,6 @@
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { makeFolderSync } from "@dray/files";
 import { type RpcServer, service, unixServer } from "@dray/rpc";
 import { DRAPluginDefinition } from "@dray/rpc/dra/v1";
 import { type PluginInfo, RegistrationDefinition } from "@dray/rpc/pluginregistration/v1";
@@ -42,7 +43,7 @@ export async function testDriver(
     },
   };
   const endpoint = `/var/lib/kubelet/plugins/${name}/dra${suffix}.sock`;
-  mkdirSync(dirname(join(root, endpoint)), { recursive: true });
+  makeFolderSync(dirname(join(root, endpoint)));
   servers.push(
     await unixServer(join(root, endpoint), [
       service(DRAPluginDefinition, {

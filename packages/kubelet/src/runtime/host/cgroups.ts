@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { makeFolderSync } from "@dray/files";
 import { processStat } from "./processes.ts";
 
 /**
@@ -77,7 +78,7 @@ export function cgroupProcesses(cgroup: string): string {
 }
 
 export function makeCgroup(cgroup: string): void {
-  mkdirSync(cgroup, { recursive: true });
+  makeFolderSync(cgroup);
 }
 
 /** Every process in the cgroup and in those that its processes have made below it, but zombies. */

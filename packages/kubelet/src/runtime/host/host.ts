@@ -1,10 +1,11 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
 import type { CdiRegistry, ContainerEdits } from "@dray/cdi";
 import type { Clock, Log } from "@dray/client";
+import { makeFolderSync } from "@dray/files";
 import {
   type ClientStreams,
   type Container,
@@ -92,8 +93,7 @@ export class HostRuntime implements RuntimeService {
 
   async start(): Promise<void> {
     const { directory, rootDir, log } = this.#options;
-    for (const name of ["sandboxes", "containers"])
-      mkdirSync(join(directory, name), { recursive: true, mode: 0o700 });
+    for (const name of ["sandboxes", "containers"]) makeFolderSync(join(directory, name), 0o700);
     if (this.#options.isolation !== "plain") {
       const { isolation, reason } = await detectIsolation(directory, rootDir);
       this.#isolation = isolation;
@@ -192,7 +192,7 @@ export class HostRuntime implements RuntimeService {
 
   #saveSandbox(record: SandboxRecord): void {
     const directory = join(this.#options.directory, "sandboxes", record.id);
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeFolderSync(directory, 0o700);
     writeRecord(join(directory, "sandbox.json"), JSON.stringify(record));
     this.#sandboxes.set(record.id, record);
   }
@@ -240,7 +240,7 @@ export class HostRuntime implements RuntimeService {
       createdAt: this.#options.clock.now(),
     };
     const container = this.#hold(record);
-    mkdirSync(container.directory, { recursive: true, mode: 0o700 });
+    makeFolderSync(container.directory, 0o700);
     this.#save(container);
     return container.status();
   }
@@ -281,9 +281,9 @@ export class HostRuntime implements RuntimeService {
     if (isolated) {
       const table = writeRoot(planRoot(mounts, this.#options.rootDir), root);
       writeFileSync(join(container.directory, "mounts"), table);
-    } else mkdirSync(root, { recursive: true });
+    } else makeFolderSync(root);
     const directory = isolated ? config.workingDir || "/" : rewrite(config.workingDir || root);
-    mkdirSync(dirname(config.logPath), { recursive: true });
+    makeFolderSync(dirname(config.logPath));
     writeFileSync(config.logPath, "", { flag: "a" });
     const { script, prefix } = programEnvironment(env);
     writeFileSync(join(container.directory, environmentName), script, { mode: 0o600 });
@@ -382,7 +382,7 @@ export class HostRuntime implements RuntimeService {
       );
       if (!covered) {
         const made = join(container.directory, "work");
-        mkdirSync(made, { recursive: true });
+        makeFolderSync(made);
         add({ hostPath: made, containerPath: workingDir, readOnly: false });
       }
     }

@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { makeFolderSync } from "@dray/files";
 import { type MountConfig, RuntimeError } from "../service.ts";
 
 /** A place in the container's tree. */
@@ -61,8 +62,8 @@ type MutablePlan = { -readonly [K in keyof RootPlan]: RootPlan[K][number][] };
 
 /** Makes the skeleton of a plan below `directory`, and the table from which `mount -a` mounts the rest. */
 export function writeRoot(plan: RootPlan, directory: string): string {
-  mkdirSync(directory, { recursive: true });
-  for (const path of plan.directories) mkdirSync(join(directory, path), { recursive: true });
+  makeFolderSync(directory);
+  for (const path of plan.directories) makeFolderSync(join(directory, path));
   for (const path of plan.files) writeFileSync(join(directory, path), "", { flag: "a" });
   for (const [path, target] of plan.links) symlinkSync(target, join(directory, path));
   const lines = [`${field(directory)} ${field(directory)} none bind 0 0`];
