@@ -24,6 +24,13 @@ export const rules: Readonly<Record<string, Rule>> = {
     where === "maxCost" &&
     Number(expected) > Number.MAX_SAFE_INTEGER &&
     Math.abs(Number(expected) - Number(actual)) <= Number(expected) * 2 ** -50,
+  /** A key of the store that ends in "." or "..": 400 instead of 500, and the reason that goes with it. */
+  "namespace-of-dots": (_, { kind, expected, actual }) =>
+    kind === "status"
+      ? expected === "500" && /^400 .*"message":"invalid key: \\"\/\w+\/\.\.?\\""/.test(actual)
+      : kind === "body" &&
+        expected.includes('"message":"invalid key: ') &&
+        expected.replace('"code":500', '"code":400') === actual.replace('"reason":"BadRequest",', ""),
 };
 
 const macro =
