@@ -324,9 +324,16 @@ export class PodWorker {
       }
       return latest;
     }
+    if (latest !== undefined) probes.forget(latest.id);
+    if (latest !== undefined && !restarts(pod, spec, latest)) return undefined;
+    // A start that failed stands in the status until the next, also where the container had crashed before.
+    const failedAt = this.#configFailedAt.get(spec.name);
+    const wait = failedAt === undefined ? 0 : this.#setUps.left(spec.name, failedAt);
+    if (wait > 0) {
+      this.#context.requeueAfter(this.uid, wait);
+      return undefined;
+    }
     if (latest === undefined) return this.#start(pod, spec, sandbox, 0);
-    probes.forget(latest.id);
-    if (!restarts(pod, spec, latest)) return undefined;
     const finished = latest.finishedAt ?? latest.createdAt;
     const left = this.#crashes.left(spec.name, finished);
     if (left > 0) {
@@ -359,12 +366,6 @@ export class PodWorker {
     attempt: number,
   ): Promise<Container | undefined> {
     const { runtime, log, probes, clock } = this.#context;
-    const failedAt = this.#configFailedAt.get(spec.name);
-    const left = failedAt === undefined ? 0 : this.#setUps.left(spec.name, failedAt);
-    if (left > 0) {
-      this.#context.requeueAfter(this.uid, left);
-      return undefined;
-    }
     // It may have been deleted while a driver or another container took its time.
     const now = this.#context.pod(this.uid);
     if (now === undefined || now.metadata.deletionTimestamp !== undefined || this.#context.signal.aborted)
