@@ -12,7 +12,13 @@ import { checkLegacyNetwork, networkFamily } from "./address.ts";
 import type { ValidationContext } from "./context.ts";
 import { asTyped, checkImmutable, type FieldErrors, goJson, seenBefore } from "./field.ts";
 import { internalForm } from "./internal.ts";
-import { checkFinalizerNames, checkLabels, checkMetadata, checkMetadataUpdate } from "./metadata.ts";
+import {
+  checkCommonUpdate,
+  checkFinalizerNames,
+  checkLabels,
+  checkMetadata,
+  checkMetadataUpdate,
+} from "./metadata.ts";
 import { checkQuantity } from "./pod/resources.ts";
 
 function checkObject(errors: FieldErrors, object: KubeObject, rule: NameRule, namespaced: boolean): void {
@@ -27,16 +33,31 @@ function checkObjectUpdate(errors: FieldErrors, object: KubeObject, old: KubeObj
 
 const standardFinalizers = ["kubernetes", "orphan", "foregroundDeletion"];
 
+function checkNamespaceFinalizers(
+  errors: FieldErrors,
+  { spec }: Namespace,
+  path: (index: number) => string,
+): void {
+  for (const [index, name] of (spec?.finalizers ?? []).entries()) {
+    errors.check(qualifiedName, path(index), name);
+    if (!name.includes("/") && !standardFinalizers.includes(name)) {
+      const detail = "name is neither a standard finalizer name nor is it fully qualified";
+      errors.invalid(path(index), name, detail);
+    }
+  }
+}
+
+/** Upstream: pkg/apis/core/validation/validation.go, ValidateNamespaceFinalizeUpdate */
+export function checkNamespaceFinalize(errors: FieldErrors, object: Namespace, old: Namespace): void {
+  checkCommonUpdate(errors, object.metadata, old.metadata, false);
+  checkObjectUpdate(errors, object, old);
+  checkNamespaceFinalizers(errors, object, (index) => `spec.finalizers[${index}]`);
+}
+
 export const namespace = {
   create(errors: FieldErrors, object: Namespace): void {
     checkObject(errors, object, dnsLabel, false);
-    for (const name of object.spec?.finalizers ?? []) {
-      errors.check(qualifiedName, "spec.finalizers", name);
-      if (!name.includes("/") && !standardFinalizers.includes(name)) {
-        const detail = "name is neither a standard finalizer name nor is it fully qualified";
-        errors.invalid("spec.finalizers", name, detail);
-      }
-    }
+    checkNamespaceFinalizers(errors, object, () => "spec.finalizers");
   },
   update(errors: FieldErrors, object: Namespace, old: Namespace): void {
     this.create(errors, object);

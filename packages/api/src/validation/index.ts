@@ -3,7 +3,6 @@
  * Objects of resource.k8s.io are judged in the form of v1, whatever version they were written in.
  */
 import type { FieldError } from "../errors.ts";
-import type { Pod } from "../generated/core/v1.ts";
 import type { NameRule } from "../names.ts";
 import { dnsSubdomain, pathSegment } from "../names.ts";
 import type { KubeObject } from "../object.ts";
@@ -214,13 +213,14 @@ export function validateUpdate(
   return errors.reported;
 }
 
-/** Subresources, besides `status`, that are views of the object with rules of their own. */
-const views: Readonly<Record<string, typeof checkPodResize>> = {
+/** Subresources, besides `status`, that have rules of their own. */
+const views: Readonly<Record<string, CheckUpdate>> = {
   resize: checkPodResize,
   ephemeralcontainers: checkEphemeralContainers,
+  finalize: core.checkNamespaceFinalize,
 };
 
-/** What is wrong with an object that is written by a subresource of pods; undefined where that has no own rules. */
+/** What is wrong with an object that is written by a subresource; undefined where that has no rules of its own. */
 export function validateView(
   object: KubeObject,
   old: KubeObject,
@@ -230,7 +230,7 @@ export function validateView(
   const check = Object.hasOwn(views, subresource) ? views[subresource] : undefined;
   if (check === undefined) return undefined;
   const errors = new FieldErrors(context.features.version);
-  check(errors, object as Pod, old as Pod, context);
+  check(errors, object as never, old as never, context);
   return errors.reported;
 }
 

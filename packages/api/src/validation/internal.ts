@@ -4,6 +4,15 @@ import forms from "./internal-forms.json" with { type: "json" };
 
 const capitals: Readonly<Record<string, string | undefined>> = forms.capitals;
 const orders: Readonly<Record<string, string | undefined>> = forms.types;
+/** Those of releases whose own structs are others: by the first release. */
+const laterOrders: Readonly<Record<string, Readonly<Record<string, string>>>> = forms.typesSince;
+
+function orderOf(type: string, version: string): string | undefined {
+  const since = Object.keys(laterOrders).findLast(
+    (release) => release <= version && laterOrders[release]?.[type] !== undefined,
+  );
+  return since === undefined ? orders[type] : laterOrders[since]?.[type];
+}
 
 /** One field of a struct of the server: its Go name, and where its value comes from. */
 interface InternalField {
@@ -25,17 +34,19 @@ function flatRows(type: string): FieldRow[] {
 const known = new Map<string, readonly InternalField[]>();
 
 /** The fields of the server's own struct in order: those of the API's type, unless the data says otherwise. */
-function internalFields(type: string): readonly InternalField[] {
-  const found = known.get(type);
+function internalFields(type: string, version: string): readonly InternalField[] {
+  const order = orderOf(type, version);
+  const key = order ?? type;
+  const found = known.get(key);
   if (found !== undefined) return found;
   const rows = new Map(flatRows(type).map((row) => [row[0], row]));
-  const order = orders[type]?.split(" ") ?? [...rows.keys()];
-  const fields = order.map((text): InternalField => {
+  const names = order?.split(" ") ?? [...rows.keys()];
+  const fields = names.map((text): InternalField => {
     const [, name = "", own, constant] = /^([^:]*)(?::([^=]+)(?:=(.*))?)?$/.exec(text) ?? [];
     const value: unknown = constant === undefined ? undefined : JSON.parse(constant);
     return { name, goName: own ?? goName(name), constant: value, row: rows.get(name) };
   });
-  known.set(type, fields);
+  known.set(key, fields);
   return fields;
 }
 
@@ -48,7 +59,7 @@ type Tree = Readonly<Record<string, unknown>>;
 
 const podFields = ["hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers"];
 
-/** The server's own pods have what concerns the host's namespaces in the security context. */
+/** Before 1.37, the server's own pods have what concerns the host's namespaces in the security context. */
 function withHostFields(spec: Tree): Tree {
   const moved = podFields.filter((name) => spec[name] !== undefined).map((name) => [name, spec[name]]);
   const context = (spec["securityContext"] ?? {}) as Tree;
@@ -74,9 +85,10 @@ export function internalForm(type: string, value: unknown, version: string): unk
   if (!typeRows.has(type)) return value;
   if (type.startsWith("meta/")) return sharedForm(type, value as Tree, version);
   const source = value as Tree;
-  const object = type === "core/v1.PodSpec" ? withHostFields(source) : source;
+  const moved = type === "core/v1.PodSpec" && version < "1.37";
+  const object = moved ? withHostFields(source) : source;
   const result: Record<string, unknown> = {};
-  for (const { name, goName: key, constant, row } of internalFields(type)) {
+  for (const { name, goName: key, constant, row } of internalFields(type, version)) {
     if (row === undefined) {
       result[key] = object[name] ?? constant;
       continue;

@@ -2,6 +2,8 @@ import { quoted, StatusError } from "@dray/api";
 import type { Binding, Pod } from "@dray/api/core/v1";
 import type { ApiResponse } from "@dray/client";
 import { ensureNamespace } from "../registry/metadata.ts";
+import { withPodCondition } from "../registry/pod-conditions.ts";
+import { checkStored } from "../registry/preconditions.ts";
 import { objectResponse, resourceForms } from "../representation.ts";
 import { writeOptions } from "../request/options.ts";
 import { conflict, serverError, statusObject } from "../response.ts";
@@ -18,7 +20,7 @@ function checkBinding({ metadata, target }: Binding, pod: string): void {
     throw StatusError.of("BadRequest", "name in URL does not match name in Binding object");
   const kind = target?.kind;
   if (kind && kind !== "Node") {
-    throw serverError(`target.kind: Unsupported value: ${quoted(kind)}: supported values: "Node", ""`);
+    throw serverError(`target.kind: Unsupported value: ${quoted(kind)}: supported values: "Node", "<empty>"`);
   }
   if (!target?.name) throw serverError("target.name: Required value");
 }
@@ -31,6 +33,7 @@ export async function bindPod(context: Context): Promise<ApiResponse> {
   const binding = (await readObject(context, bindingKind, options.fieldValidation)) as unknown as Binding;
   ensureNamespace(served, info.namespace, binding);
   const write = writeOf(context, options);
+  const key = registry.key(served, info.namespace, info.name);
   await registry.admit(write, "CREATE", binding, bindingKind, () => checkBinding(binding, info.name));
   await registry.update(write, {
     unchecked: true,
@@ -38,12 +41,7 @@ export async function bindPod(context: Context): Promise<ApiResponse> {
       const pod = thaw(current) as Pod;
       const refuse = (why: string): StatusError =>
         conflict({ group: served.group, resource: "pods/binding" }, info.name, why);
-      const { uid } = binding.metadata;
-      if (uid && uid !== pod.metadata.uid) {
-        throw refuse(
-          `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${pod.metadata.uid}`,
-        );
-      }
+      checkStored(served, binding.metadata, pod, key, options.dryRun);
       if (pod.metadata.deletionTimestamp)
         throw refuse(`pod ${info.name} is being deleted, cannot be assigned to a host`);
       if (pod.spec?.nodeName)
@@ -54,17 +52,9 @@ export async function bindPod(context: Context): Promise<ApiResponse> {
       const { annotations, labels } = binding.metadata;
       if (annotations) pod.metadata.annotations = { ...pod.metadata.annotations, ...annotations };
       if (labels) pod.metadata.labels = { ...pod.metadata.labels, ...labels };
-      const others = (pod.status?.conditions ?? []).filter(({ type }) => type !== "PodScheduled");
-      const scheduled = {
-        type: "PodScheduled",
-        status: "True",
-        observedGeneration: pod.metadata.generation,
-        lastProbeTime: null,
-        lastTransitionTime: registry.now(),
-      };
-      pod.status = { ...pod.status, conditions: [...others, scheduled] } as unknown as NonNullable<
-        Pod["status"]
-      >;
+      pod.status = withPodCondition(pod.status, { type: "PodScheduled", status: "True" }, registry.now());
+      // ClearingNominatedNodeNameAfterBinding
+      if (registry.features.version >= "1.35") delete pod.status.nominatedNodeName;
       return pod;
     },
   });

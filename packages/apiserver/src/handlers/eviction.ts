@@ -4,6 +4,8 @@ import { isPodActive } from "@dray/api/pod";
 import type { Eviction } from "@dray/api/policy/v1";
 import type { ApiResponse } from "@dray/client";
 import { ensureNamespace } from "../registry/metadata.ts";
+import { withPodCondition } from "../registry/pod-conditions.ts";
+import { checkPreconditions } from "../registry/preconditions.ts";
 import { objectResponse, resourceForms } from "../representation.ts";
 import { type DeleteOptions, deleteOptions, writeOptions } from "../request/options.ts";
 import { statusObject } from "../response.ts";
@@ -30,10 +32,7 @@ export async function evictPod(context: Context): Promise<ApiResponse> {
     if (eviction.metadata?.name === info.name) return;
     throw StatusError.of("BadRequest", "name in URL does not match name in Eviction object");
   });
-  const wish = deleteOptions(
-    new URLSearchParams(),
-    (eviction.deleteOptions ?? {}) as Record<string, unknown>,
-  );
+  const wish = optionsOf(eviction);
   await evict(context, { ...wish, dryRun: options.dryRun || wish.dryRun });
   const answer = statusObject({ status: "Success", code: 201 });
   return objectResponse(201, answer, served, wanted, tableOptions(context), headersOf(context));
@@ -46,8 +45,23 @@ function isOld(body: Uint8Array | object): boolean {
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes("policy/v1beta1");
 }
 
+/** Options of the deletion. Those that are invalid are refused by the deletion itself, after the pod has been marked. */
+interface Wish extends DeleteOptions {
+  readonly problem?: unknown;
+}
+
+function optionsOf(eviction: Eviction): Wish {
+  const given = (eviction.deleteOptions ?? {}) as Record<string, unknown>;
+  try {
+    return deleteOptions(new URLSearchParams(), given);
+  } catch (problem) {
+    const { preconditions } = eviction.deleteOptions ?? {};
+    return { dryRun: false, problem, ...(preconditions === undefined ? {} : { preconditions }) };
+  }
+}
+
 /** Deletes the pod, if its budget has a disruption left. */
-async function evict(context: Context, options: DeleteOptions): Promise<void> {
+async function evict(context: Context, { problem, ...options }: Wish): Promise<void> {
   const { info, served, registry } = context;
   const pod = registry.need(served, info.namespace, info.name).object as Pod;
   if (!disturbsNobody(pod)) await spendBudget(context, pod, options.dryRun);
@@ -63,13 +77,19 @@ async function evict(context: Context, options: DeleteOptions): Promise<void> {
     const marked = await registry.update(ofStatus, {
       unchecked: true,
       ownManagers: true,
-      change: (current) => marking(current as Pod, registry.now()),
+      change(current) {
+        const { uid, resourceVersion } = options.preconditions ?? {};
+        const given = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
+        checkPreconditions(served, { ...options, preconditions: given }, current as Pod);
+        return marking(current as Pod, registry.now());
+      },
     });
     // What has just been written is no change by others.
     const resourceVersion = marked.object.metadata.resourceVersion;
     const asRead = preconditions?.resourceVersion === pod.metadata.resourceVersion;
     if (preconditions?.resourceVersion && asRead) preconditions = { ...preconditions, resourceVersion };
   }
+  if (problem !== undefined) throw problem;
   const same = preconditions === undefined ? {} : { preconditions };
   await registry.delete({ ...write, admitted: true }, { ...options, ...same });
 }
@@ -82,17 +102,7 @@ function disturbsNobody(pod: Pod): boolean {
 /** The pod with the condition that says why it goes. */
 function marking(current: Pod, now: string): KubeObject {
   const pod = thaw(current) as Pod;
-  const conditions = pod.status?.conditions ?? [];
-  const before = conditions.find(({ type }) => type === "DisruptionTarget");
-  const condition = {
-    type: "DisruptionTarget",
-    status: "True",
-    lastProbeTime: null,
-    lastTransitionTime: before?.status === "True" ? before.lastTransitionTime : now,
-    reason: "EvictionByEvictionAPI",
-    message: "Eviction API: evicting",
-  } as unknown as (typeof conditions)[number];
-  const others = conditions.filter(({ type }) => type !== "DisruptionTarget");
-  pod.status = { ...pod.status, conditions: [...others, condition] };
+  const why = { reason: "EvictionByEvictionAPI", message: "Eviction API: evicting" };
+  pod.status = withPodCondition(pod.status, { type: "DisruptionTarget", status: "True", ...why }, now);
   return pod;
 }

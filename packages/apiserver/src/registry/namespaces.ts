@@ -19,7 +19,10 @@ export const namespaces: Strategy = {
     const namespace = object as Namespace;
     const before = old as Namespace;
     if (context.subresource === "finalize") Object.assign(namespace, { status: before.status });
-    else namespace.spec = { ...namespace.spec, ...finalizersOf(before) };
+    else {
+      const { finalizers: _sent, ...spec } = namespace.spec ?? {};
+      namespace.spec = { ...spec, ...finalizersOf(before) };
+    }
     if (context.subresource === "status") return;
     namespace.metadata.labels = {
       ...namespace.metadata.labels,

@@ -28,7 +28,11 @@ export function checkVersion(
   const { name } = old.metadata;
   const { uid, resourceVersion } = object.metadata;
   if (replaces && uid && uid !== old.metadata.uid) {
-    throw otherUid(served, name, current.key, dryRun, { sent: uid, stored: old.metadata.uid });
+    throw otherStored(served, name, current.key, dryRun, {
+      field: "UID",
+      sent: uid,
+      stored: old.metadata.uid,
+    });
   }
   if (resourceVersion && resourceVersion !== "0") {
     checkIsVersion(resourceVersion);
@@ -62,20 +66,43 @@ function shownKey({ group, resource, facts, stored }: ServedResource, key: strin
   return dryRun ? shown.replace("/registry/", "/") : shown;
 }
 
-/** 409: the uid that an object was sent with is not that of the stored one (empty: there is none). */
-export function otherUid(
+interface Precondition {
+  readonly field: "UID" | "ResourceVersion";
+  readonly sent: string;
+  /** Empty where nothing is stored. */
+  readonly stored: string;
+}
+
+/** 409: what an object was sent with is not what is stored. */
+export function otherStored(
   served: ServedResource,
   name: string,
   key: string,
   dryRun: boolean,
-  uids: { readonly sent: string; readonly stored: string },
+  { field, sent, stored }: Precondition,
 ): StatusError {
-  const precondition = `Precondition failed: UID in precondition: ${uids.sent}, UID in object meta: ${uids.stored}`;
+  const precondition = `Precondition failed: ${field} in precondition: ${sent}, ${field} in object meta: ${stored}`;
   return conflict(
     served,
     name,
     `StorageError: invalid object, Code: 4, Key: ${shownKey(served, key, dryRun)}, ResourceVersion: 0, AdditionalErrorMsg: ${precondition}`,
   );
+}
+
+/** Checks uid and resourceVersion as the store does. Throws 409. */
+export function checkStored(
+  served: ServedResource,
+  { uid, resourceVersion }: { readonly uid?: string; readonly resourceVersion?: string },
+  stored: KubeObject,
+  key: string,
+  dryRun: boolean,
+): void {
+  const { metadata } = stored;
+  const differs = (precondition: Precondition): StatusError =>
+    otherStored(served, metadata.name, key, dryRun, precondition);
+  if (uid && uid !== metadata.uid) throw differs({ field: "UID", sent: uid, stored: metadata.uid });
+  if (resourceVersion && resourceVersion !== metadata.resourceVersion)
+    throw differs({ field: "ResourceVersion", sent: resourceVersion, stored: metadata.resourceVersion });
 }
 
 /** Throws 500 for a resourceVersion that is not a number. */

@@ -27,7 +27,7 @@ import type { ManagedFields } from "./managed-fields.ts";
 import { countGeneration, ensureNamespace, prepareMetadata, resetStatus, sameObject } from "./metadata.ts";
 import { modelOf } from "./model.ts";
 import { nameSuffix } from "./names.ts";
-import { checkIsVersion, checkPreconditions, checkVersion, modified, otherUid } from "./preconditions.ts";
+import { checkIsVersion, checkPreconditions, checkVersion, modified, otherStored } from "./preconditions.ts";
 import type { Strategy, StrategyContext } from "./strategy.ts";
 
 /** One write: who does what to which object. */
@@ -328,7 +328,7 @@ export class Registry {
         // Another version does no harm: there is nothing that it could be the version of.
         if (rules.replaces && uid) {
           const { dryRun } = write.options;
-          throw otherUid(served, write.name, key, dryRun, { sent: uid, stored: "" });
+          throw otherStored(served, write.name, key, dryRun, { field: "UID", sent: uid, stored: "" });
         }
         if (rules.replaces && resourceVersion) checkIsVersion(resourceVersion);
         delete (draft.metadata as { resourceVersion?: string }).resourceVersion;

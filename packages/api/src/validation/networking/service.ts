@@ -39,7 +39,9 @@ function checkClusterAddresses(errors: FieldErrors, spec: ServiceSpec, options: 
   if (isHeadless(spec)) return;
   (spec.ipFamilies ?? []).forEach((family, index) => {
     const address = addresses[index];
-    if (address === undefined || (family === "IPv6") === (kinds[index] === "IPv6")) return;
+    if (address === undefined || kinds[index] === family) return;
+    // An unknown family is refused by itself.
+    if (family !== "IPv4" && family !== "IPv6") return;
     const detail = `expected an ${family} value as indicated by \`ipFamilies[${index}]\``;
     errors.invalid(`${path}[${index}]`, address, detail);
   });
