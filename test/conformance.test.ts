@@ -239,12 +239,14 @@ describe("npm run conformance:live", () => {
     assert.match(first.lines[0] ?? "", /^seed 7, /);
     assert.match(first.lines.at(-1) ?? "", /differences of seed 7 in /);
     assert.equal(first.status, 1);
-    const cases = readFileSync(out, "utf8");
-    const counts = cases.trimEnd().split("\n").length;
-    assert.equal(run({ "found.jsonl": cases }).lines.at(-1), `0 passed, ${counts} failed`);
+    // They are written in the order in which they have been made small, which differs.
+    const found = (): string[] => readFileSync(out, "utf8").trimEnd().split("\n").sort();
+    const cases = found();
+    const replayed = run({ "found.jsonl": cases.join("\n") });
+    assert.equal(replayed.lines.at(-1), `0 passed, ${cases.length} failed`);
 
     ask(args, { DRAY_ORACLE: oracle });
-    assert.equal(readFileSync(out, "utf8"), cases, "the same seed asks other questions");
+    assert.deepEqual(found(), cases, "the same seed asks other questions");
   });
 
   test("says so where it cannot run", () => {
