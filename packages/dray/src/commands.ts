@@ -210,7 +210,8 @@ where cluster.yaml is what this prints:
 
 Reads Nodes, ResourceSlices, DeviceClasses, DeviceTaintRules, ResourceClaims, ResourceClaimTemplates, Pods,
 Deployments, StatefulSets, DaemonSets, ReplicaSets, Jobs, Namespaces and PriorityClasses; leaves others aside. Of a
-cluster it lists all but the workloads, whose pods are there. An object with a mistake is left out of the plan.
+cluster it lists all of them: pods that wait, and those that a workload still lacks, are planned beside the manifests.
+An object with a mistake is left out of the plan.
 
 Exit codes: 0 every pod has a node (whatever the warnings say); 1 one has none, or the input has mistakes, or a cluster
 cannot be read; 2 wrong usage.

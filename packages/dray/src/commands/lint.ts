@@ -36,6 +36,15 @@ export interface LintFlags {
   readonly output?: "json" | "yaml" | "github";
 }
 
+/** What nothing names. */
+const workloads: ReadonlySet<string> = new Set([
+  "deployments.apps",
+  "replicasets.apps",
+  "statefulsets.apps",
+  "daemonsets.apps",
+  "jobs.batch",
+]);
+
 /** Nothing can be said: a file, or the cluster, cannot be read. */
 const notChecked = 2;
 
@@ -71,9 +80,10 @@ async function lintWith(files: readonly string[], flags: LintFlags, progress: Pr
   };
   const notes = [
     ...(cluster?.notes ?? []),
-    ...(cluster?.live.missing ?? []).map(
-      ({ resource }) => `${cluster?.name}: no right to list ${resource}: what names them is not checked`,
-    ),
+    ...(cluster?.live.missing ?? []).map(({ resource }) => {
+      const without = workloads.has(resource) ? "changes of them are" : "what names them is";
+      return `${cluster?.name}: no right to list ${resource}: ${without} not checked`;
+    }),
   ];
   const existing = await existingObjects(flags, options, cluster?.live);
   const server = await TrialServer.start({

@@ -15,6 +15,7 @@ import { cheapestGrowth, neededNodes } from "../plan/grow.ts";
 import { makePlan, type PlannedPod, type PlanOptions } from "../plan/plan.ts";
 import { planText } from "../plan/print.ts";
 import { checkRights } from "../plan/rights.ts";
+import { withoutReplacedPods } from "../plan/rollout.ts";
 import { type Summary, summarize } from "../plan/summary.ts";
 import { podWarnings } from "../plan/warnings.ts";
 import { type Progress, withProgress } from "../progress.ts";
@@ -72,9 +73,10 @@ async function planWith(flags: PlanFlags, progress: Progress): Promise<void> {
     },
     cluster?.live,
   );
-  const { world, problems, leftOut } = reading;
+  const { problems, leftOut } = reading;
+  const { world, notes: rollouts } = withoutReplacedPods(reading.world, cluster?.live.objects ?? []);
   const lacking = cluster === undefined ? [] : checkRights(cluster.name, cluster.live.missing, world);
-  const notes = [...(cluster?.notes ?? []), ...reading.notes];
+  const notes = [...(cluster?.notes ?? []), ...reading.notes, ...rollouts];
   progress.update("Preparing the plan");
   const options: PlanOptions = {
     features,

@@ -61,7 +61,7 @@ export function worldKind({ apiVersion, kind }: Pick<Draft, "apiVersion" | "kind
 /** Objects that scheduling looks at: each as a server would have it stored, with its place. */
 export class World {
   readonly #objects: readonly Located[];
-  readonly #byName = new Map<string, KubeObject>();
+  readonly #byName = new Map<string, Located>();
   /** By kinds; what has been asked for once. */
   readonly #lists = new Map<string, readonly Located[]>();
   #slices: ReadonlyMap<string | undefined, readonly Located<ResourceSlice>[]> | undefined;
@@ -72,7 +72,7 @@ export class World {
   constructor(objects: readonly Located[], unreadable: ReadonlySet<string> = new Set()) {
     this.#objects = objects;
     this.#unreadable = unreadable;
-    for (const { object } of objects) this.#byName.set(labelOfObject(object), object);
+    for (const each of objects) this.#byName.set(labelOfObject(each.object), each);
   }
 
   get objects(): readonly Located[] {
@@ -97,28 +97,35 @@ export class World {
 
   /** `name` is `namespace/name` of what lives in a namespace. */
   find<K extends keyof Kinds>(kind: K, name: string): Kinds[K] | undefined {
-    const found: unknown = this.#byName.get(`${kind} ${name}`);
+    const found: unknown = this.#byName.get(`${kind} ${name}`)?.object;
     return found as Kinds[K] | undefined;
   }
 
   /** The object of that kind and name. */
   get(object: KubeObject): KubeObject | undefined {
+    return this.located(object)?.object;
+  }
+
+  /** The same with its place. */
+  located(object: KubeObject): Located | undefined {
     return this.#byName.get(labelOfObject(object));
+  }
+
+  /** Other objects of the same cluster. */
+  of(objects: readonly Located[]): World {
+    return new World(objects, this.#unreadable);
   }
 
   /** The same with other objects beside. */
   with(more: readonly Located[]): World {
-    return new World([...this.#objects, ...more], this.#unreadable);
+    return this.of([...this.#objects, ...more]);
   }
 
   /** The same with other objects in place of those with their names. */
   overlaid(more: readonly Located[]): World {
     const key = ({ object }: Located): string => labelOfObject(object);
     const replaced = new Set(more.map(key));
-    return new World(
-      [...this.#objects.filter((each) => !replaced.has(key(each))), ...more],
-      this.#unreadable,
-    );
+    return this.of([...this.#objects.filter((each) => !replaced.has(key(each))), ...more]);
   }
 
   /** False: there may be objects of the kind that nobody has shown. */

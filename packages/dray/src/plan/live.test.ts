@@ -113,7 +113,8 @@ before(async () => {
   for (let i = 0; i < 600; i++)
     await create(pod(`done-${i}`, plain(), {}, { status: { phase: "Succeeded" } }));
   const devices = ["resourceslices", "deviceclasses", "resourceclaims", "resourceclaimtemplates"];
-  await grant("reader", ["nodes", "pods", "namespaces", "priorityclasses", ...devices]);
+  const workloads = ["deployments", "replicasets", "statefulsets", "daemonsets", "jobs"];
+  await grant("reader", ["nodes", "pods", "namespaces", "priorityclasses", ...devices, ...workloads]);
   await grant("nodes-only", ["nodes", "pods"]);
   await grant("narrow", ["nodes", "pods", ...devices.slice(0, 3)]);
   await grant("narrow", ["resourceclaimtemplates"], "default");
@@ -276,4 +277,102 @@ test("a server that is not there, and a context that is not, are named", async (
   assert.deepEqual([gone.code, gone.stdout, context.code], [1, "", 1]);
   assert.match(gone.stderr, /^error: .*127\.0\.0\.1:1/);
   assert.match(context.stderr, /no context "y" \(there is: x\)/);
+});
+
+const pods = (app: string, spec: object): object => ({ metadata: { labels: { app } }, spec });
+
+const deployment = (name: string, replicas: number, spec: object, more: object = {}): Manifest => ({
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  metadata: { name },
+  spec: { replicas, selector: { matchLabels: { app: name } }, template: pods(name, spec), ...more },
+});
+
+test("pods that workloads of the cluster lack are planned, and those that a new template replaces", async () => {
+  // Nobody acts on them here: the server is alone.
+  const namespace = "team";
+  const spec = usesTemplate("w");
+  await create(template("w"), namespace);
+  await create(deployment("web", 2, spec), namespace);
+  const job = { parallelism: 1, template: pods("job", plain({ restartPolicy: "Never" })) };
+  await create(
+    { apiVersion: "batch/v1", kind: "Job", metadata: { name: "batch" }, spec: { ...job, suspend: false } },
+    namespace,
+  );
+  const { metadata: web } = await admin
+    .resource(kindOf("apps", "v1", "Deployment")!)
+    .get({ name: "web", namespace });
+  const hash = { app: "web", "pod-template-hash": "5d4f" };
+  const owner = (kind: string, { name, uid }: { name: string; uid: string }): object => ({
+    ownerReferences: [{ apiVersion: kind === "Pod" ? "v1" : "apps/v1", kind, name, uid, controller: true }],
+  });
+  const setSpec = {
+    replicas: 1,
+    selector: { matchLabels: hash },
+    template: { ...pods("web", spec), metadata: { labels: hash } },
+  };
+  await create(
+    {
+      apiVersion: "apps/v1",
+      kind: "ReplicaSet",
+      metadata: { name: "web-5d4f", ...owner("Deployment", web) },
+      spec: setSpec,
+    },
+    namespace,
+  );
+  const { metadata: set } = await admin
+    .resource(kindOf("apps", "v1", "ReplicaSet")!)
+    .get({ name: "web-5d4f", namespace });
+  // The one of its two pods that is there holds a GPU of b.
+  await create(
+    pod(
+      "web-5d4f-a",
+      { ...spec, nodeName: "b" },
+      { labels: hash, ...owner("ReplicaSet", set) },
+      {
+        status: { phase: "Running", resourceClaimStatuses: [{ name: "gpu", resourceClaimName: "web-gpu" }] },
+      },
+    ),
+    namespace,
+  );
+  const { metadata: first } = await admin
+    .resource(kindOf("", "v1", "Pod")!)
+    .get({ name: "web-5d4f-a", namespace });
+  const reservedFor = [{ resource: "pods", name: first.name, uid: first.uid }];
+  const status = { allocation: allocation("b", "gpu-0"), reservedFor };
+  await create(
+    { ...claim("web-gpu", {}, { status }), metadata: { name: "web-gpu", ...owner("Pod", first) } },
+    namespace,
+  );
+
+  const alone = await planAs("reader", [], "-o", "json");
+  const same = await planAs("reader", [deployment("web", 2, spec)], "-n", namespace, "-o", "json");
+  // Both GPUs of b for each: there is room for one pod, once the old one has gone.
+  const both = [deployment("web", 2, usesTemplate("w2")), template("w2", { count: 2 })];
+  const changed = await planAs("reader", both, "-n", namespace, "-o", "json");
+  const narrow = await planAs("narrow", [], "-o", "json");
+  const team = { "web-5d4f-a": "running b", "web-0": "fits a", "batch-0": "fits a" };
+  const { waits: _, ...of } = statuses(alone);
+  assert.deepEqual(of, {
+    runs: "running a",
+    starts: "bound b",
+    ...team,
+    "web-0": of["web-0"],
+    "batch-0": of["batch-0"],
+  });
+  assert.match(`${of["web-0"]} ${of["batch-0"]}`, /^fits [ab] fits [ab]$/);
+  assert.deepEqual(statuses(same), statuses(alone));
+  assert.equal(same.stderr, "");
+  const planned = statuses(changed);
+  assert.equal(planned["web-5d4f-a"], undefined);
+  assert.deepEqual([planned["web-0"], planned["web-1"]].toSorted(), ["does not fit null", "fits b"]);
+  assert.match(
+    changed.stderr,
+    /note: .*reader\.json.*: Deployment team\/web has another template in the cluster: its pod is planned anew, without the old ones; while it rolls out it has up to 1 pod more \(maxSurge\)\n/,
+  );
+  assert.equal(statuses(narrow)["web-0"], undefined);
+  assert.match(
+    narrow.stderr,
+    /no right to list deployments.apps, replicasets.apps, statefulsets.apps, daemonsets.apps, jobs.batch: pods that they still lack are not in this plan\n/,
+  );
 });

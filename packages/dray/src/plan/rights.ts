@@ -1,7 +1,8 @@
-import type { PodSpec } from "@dray/api/core/v1";
 import type { MissingRight } from "../manifests/live.ts";
 import type { World } from "../manifests/world.ts";
-import { isBound } from "./plan.ts";
+import { podsOf } from "./workloads.ts";
+
+const lacking = "pods that they still lack are not in this plan";
 
 /** What a plan does without a kind that may not be read; kinds that are not here it cannot do without. */
 const without: Readonly<Record<string, string>> = {
@@ -9,6 +10,11 @@ const without: Readonly<Record<string, string>> = {
   PriorityClass: "pods that name one have priority 0 in this plan",
   ResourceClaimTemplate: "pods that name one wait in this plan, unless it is among the manifests",
   DeviceTaintRule: "taints that they set are not known to this plan",
+  Deployment: lacking,
+  ReplicaSet: lacking,
+  StatefulSet: lacking,
+  DaemonSet: lacking,
+  Job: lacking,
 };
 /** Kinds that matter only where a pod without a node uses devices. */
 const ofDevices: ReadonlySet<string> = new Set(["ResourceSlice", "DeviceClass", "ResourceClaim"]);
@@ -30,10 +36,16 @@ export function checkRights(cluster: string, missing: readonly MissingRight[], w
       ].join("\n"),
     );
   }
-  return missing.map(
-    (right) =>
-      `${cluster}: no right to ${rightText(right)}: ${without[right.kind] ?? "none of these pods needs them"}`,
+  const byConsequence = Map.groupBy(
+    missing,
+    ({ kind, only = "" }) => `${only} ${without[kind] ?? "none of these pods needs them"}`,
   );
+  return [...byConsequence].map(([key, rights]) => {
+    const { only } = rights[0]!;
+    const consequence = key.slice((only ?? "").length + 1);
+    const resources = rights.map(({ resource }) => resource).join(", ");
+    return `${cluster}: no right to ${rightText({ ...rights[0]!, resource: resources })}: ${consequence}`;
+  });
 }
 
 function rightText({ verb, resource, only }: MissingRight): string {
@@ -47,13 +59,11 @@ function isNeeded(kind: string, world: World): boolean {
   return !ofDevices.has(kind) || usesDevices(world);
 }
 
-/** A pod that waits, or that a workload may make, has claims. */
+/** A pod that waits, or that a workload lacks, has claims. */
 function usesDevices(world: World): boolean {
-  const has = ({ resourceClaims }: PodSpec): boolean => (resourceClaims ?? []).length > 0;
-  const workloads = world.all("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job");
-  return (
-    !world.isReadable("Pod") ||
-    world.all("Pod").some(({ object }) => !isBound(object) && has(object.spec)) ||
-    workloads.some(({ object }) => object.spec.template !== undefined && has(object.spec.template.spec))
+  if (!world.isReadable("Pod")) return true;
+  const nodes = world.all("Node").map(({ object }) => object);
+  return podsOf(world, nodes).some(
+    ({ object: { spec } }) => (spec.nodeName ?? "") === "" && (spec.resourceClaims ?? []).length > 0,
   );
 }

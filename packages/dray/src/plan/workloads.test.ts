@@ -12,7 +12,13 @@ import {
   usesTemplate,
 } from "./testing.ts";
 
-const workload = (kind: string, name: string, spec: object, metadata: object = {}): Manifest => ({
+const workload = (
+  kind: string,
+  name: string,
+  spec: object,
+  metadata: object = {},
+  status?: object,
+): Manifest => ({
   apiVersion: kind === "Job" ? "batch/v1" : "apps/v1",
   kind,
   metadata: { name, ...metadata },
@@ -22,6 +28,7 @@ const workload = (kind: string, name: string, spec: object, metadata: object = {
     template: { metadata: { labels: { app: name } }, spec: plain() },
     ...spec,
   },
+  ...(status && { status }),
 });
 
 const owned = (kind: string, name: string, uid = "5f3a1c0e-0000-4000-8000-000000000001"): object => ({
@@ -97,6 +104,23 @@ test("pods that a workload has already are not made a second time", async () => 
     workload("Job", "job", { parallelism: 2, completions: 3, template: jobTemplate }),
     pod("job-done", running, owned("Job", "job"), { status: { phase: "Succeeded" } }),
     pod("job-runs", running, owned("Job", "job")),
+    // Controllers make no more pods for these.
+    workload(
+      "Deployment",
+      "going",
+      { replicas: 2 },
+      { deletionTimestamp: "2026-01-01T00:00:00Z", uid: `${uid}3` },
+    ),
+    workload(
+      "Job",
+      "failing",
+      { template: jobTemplate },
+      {},
+      {
+        conditions: [{ type: "FailureTarget", status: "True" }],
+      },
+    ),
+    workload("Job", "drained", { parallelism: 2, template: jobTemplate }, {}, { succeeded: 1 }),
     // Its pod belongs to an earlier one of the same name.
     workload("ReplicaSet", "again", { replicas: 1 }, { uid: `${uid}1` }),
     pod("again-0", running, owned("ReplicaSet", "again", `${uid}2`)),

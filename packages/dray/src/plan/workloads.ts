@@ -1,20 +1,13 @@
-import type { Kind, KubeObject, NamespacedMeta } from "@dray/api";
-import { DaemonSet, Deployment, ReplicaSet, StatefulSet } from "@dray/api/apps/v1";
+import type { Kind } from "@dray/api";
+import { DaemonSet, type Deployment, ReplicaSet, StatefulSet } from "@dray/api/apps/v1";
 import { Job } from "@dray/api/batch/v1";
 import type { Node, Pod, PodTemplateSpec } from "@dray/api/core/v1";
 import { isPodActive, isPodTerminal } from "@dray/api/pod";
-import {
-  controllerOf,
-  controllerReference,
-  judgeNode,
-  podTemplateHash,
-  refersTo,
-  targetNode,
-  templateFor,
-} from "@dray/controllers/objects";
+import { controllerReference, judgeNode, targetNode, templateFor } from "@dray/controllers/objects";
 import { uidOf } from "../manifests/decode.ts";
 import { type Located, labelOfObject, nameOf } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
+import { Managed, type Owner, type Workload } from "./managed.ts";
 
 /** A pod, and where it comes from. */
 export interface OriginPod extends Located<Pod> {
@@ -27,8 +20,6 @@ export interface OriginPod extends Located<Pod> {
   /** What it names and nobody has given, with what there is. */
   readonly hints?: readonly string[];
 }
-
-type Owner = KubeObject & { metadata: NamespacedMeta };
 
 /** What a workload still lacks: a name for each pod, and the template if it is not the workload's own. */
 interface Missing {
@@ -44,26 +35,13 @@ interface Missing {
  * controller would make beside the ones it has already. Names that a controller would draw at random are numbered.
  */
 export function podsOf(world: World, nodes: readonly Node[]): OriginPod[] {
-  const given = world.all("Pod").map(({ object }) => object);
-  const taken = new Set(given.map(nameOf));
-  const byController = Map.groupBy(given, (pod) => {
-    const owner = controllerOf(pod);
-    return owner === undefined ? "" : `${owner.kind} ${pod.metadata.namespace}/${owner.name}`;
-  });
-  /** The pods that the workload manages: by uid where a server has given it one. */
-  const managed = (kind: Kind, owner: Owner): Pod[] => {
-    const { uid, namespace, name } = owner.metadata;
-    const stored = uid !== uidOf(kind.kind, namespace, name);
-    return (byController.get(`${kind.kind} ${namespace}/${name}`) ?? []).filter((pod) => {
-      const reference = controllerOf(pod)!;
-      return refersTo(kind, reference) && (!stored || reference.uid === uid);
-    });
-  };
+  const taken = new Set(world.all("Pod").map(({ object }) => nameOf(object)));
+  const managed = new Managed(world);
   const order = world.all("Pod", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job");
   return order.flatMap(({ object, place }): OriginPod[] => {
     const origin = labelOfObject(object);
     if (object.kind === "Pod") return [{ object: object as Pod, place, origin, path: "spec" }];
-    const [kind, missing] = missingPods(world, object as Workload, nodes, given, managed);
+    const [kind, missing] = missingPods(object as Workload, nodes, managed);
     return missing.map((each) => {
       const pod = podFrom(kind, object as Owner, each, taken);
       taken.add(nameOf(pod));
@@ -72,30 +50,20 @@ export function podsOf(world: World, nodes: readonly Node[]): OriginPod[] {
   });
 }
 
-type Workload = DaemonSet | Deployment | Job | ReplicaSet | StatefulSet;
-type Managed = (kind: Kind, owner: Owner) => Pod[];
-
-function missingPods(
-  world: World,
-  workload: Workload,
-  nodes: readonly Node[],
-  given: readonly Pod[],
-  managed: Managed,
-): [Kind, Missing[]] {
+function missingPods(workload: Workload, nodes: readonly Node[], managed: Managed): [Kind, Missing[]] {
+  // Its controller makes no more pods for what is being deleted.
+  const isGoing = workload.metadata.deletionTimestamp !== undefined;
   switch (workload.kind) {
     case "Deployment":
-      return [ReplicaSet, ofDeployment(world, workload as Deployment, given, managed)];
+      return [ReplicaSet, isGoing ? [] : ofDeployment(workload as Deployment, managed)];
     case "ReplicaSet":
-      return [ReplicaSet, ofReplicaSet(world, workload as ReplicaSet, managed)];
+      return [ReplicaSet, isGoing ? [] : ofReplicaSet(workload as ReplicaSet, managed)];
     case "StatefulSet":
-      return [StatefulSet, ofStatefulSet(workload as StatefulSet, given)];
+      return [StatefulSet, isGoing ? [] : ofStatefulSet(workload as StatefulSet, managed)];
     case "DaemonSet":
-      return [
-        DaemonSet,
-        ofDaemonSet(workload as DaemonSet, nodes, managed(DaemonSet, workload as DaemonSet)),
-      ];
+      return [DaemonSet, isGoing ? [] : ofDaemonSet(workload as DaemonSet, nodes, managed)];
     default:
-      return [Job, ofJob(workload as Job, managed(Job, workload as Job))];
+      return [Job, isGoing ? [] : ofJob(workload as Job, managed)];
   }
 }
 
@@ -107,51 +75,29 @@ function numbered(name: string, count: number, template: PodTemplateSpec | undef
 }
 
 /** All ReplicaSets of a Deployment count together: after a rollout there are as many pods as it says. */
-function ofDeployment(
-  world: World,
-  deployment: Deployment,
-  given: readonly Pod[],
-  managed: Managed,
-): Missing[] {
-  const { namespace, name } = deployment.metadata;
-  const sets = world
-    .all("ReplicaSet")
-    .map(({ object }) => object)
-    .filter((set) => set.metadata.namespace === namespace && deploymentOf(world, set) === deployment);
-  // Pods whose ReplicaSet was not given: it is named after the Deployment and the hash that its pods bear.
-  const orphans = given.filter((pod) => {
-    const owner = controllerOf(pod);
-    const hash = pod.metadata.labels?.[podTemplateHash];
-    return (
-      pod.metadata.namespace === namespace &&
-      owner !== undefined &&
-      refersTo(ReplicaSet, owner) &&
-      owner.name === `${name}-${hash}` &&
-      world.find("ReplicaSet", `${namespace}/${owner.name}`) === undefined
-    );
-  });
-  const there = active([...sets.flatMap((set) => managed(ReplicaSet, set)), ...orphans]);
-  return numbered(name, (deployment.spec.replicas ?? 1) - there, deployment.spec.template);
+function ofDeployment(deployment: Deployment, managed: Managed): Missing[] {
+  const there = active(managed.ofDeployment(deployment));
+  return numbered(
+    deployment.metadata.name,
+    (deployment.spec.replicas ?? 1) - there,
+    deployment.spec.template,
+  );
 }
 
-function deploymentOf(world: World, set: ReplicaSet): Deployment | undefined {
-  const owner = controllerOf(set);
-  if (owner === undefined || !refersTo(Deployment, owner)) return undefined;
-  return world.find("Deployment", `${set.metadata.namespace}/${owner.name}`);
-}
-
-function ofReplicaSet(world: World, set: ReplicaSet, managed: Managed): Missing[] {
-  if (deploymentOf(world, set) !== undefined) return [];
-  const count = (set.spec.replicas ?? 1) - active(managed(ReplicaSet, set));
+function ofReplicaSet(set: ReplicaSet, managed: Managed): Missing[] {
+  if (managed.deploymentOf(set) !== undefined) return [];
+  const count = (set.spec.replicas ?? 1) - active(managed.pods(ReplicaSet, set));
   return numbered(set.metadata.name, count, set.spec.template);
 }
 
 /** Every ordinal has its pod, by name (apps/v1 StatefulSetOrdinals). */
-function ofStatefulSet({ metadata, spec }: StatefulSet, given: readonly Pod[]): Missing[] {
+function ofStatefulSet({ metadata, spec }: StatefulSet, managed: Managed): Missing[] {
   const start = spec.ordinals?.start ?? 0;
-  const there = new Set(given.filter((pod) => !isPodTerminal(pod)).map((pod) => nameOf(pod)));
   return Array.from({ length: spec.replicas ?? 1 }, (_, i) => `${metadata.name}-${start + i}`)
-    .filter((name) => !there.has(`${metadata.namespace}/${name}`))
+    .filter((name) => {
+      const there = managed.pod(`${metadata.namespace}/${name}`);
+      return there === undefined || isPodTerminal(there);
+    })
     .map((name) => ({
       name,
       fixed: true,
@@ -162,8 +108,8 @@ function ofStatefulSet({ metadata, spec }: StatefulSet, given: readonly Pod[]): 
     }));
 }
 
-function ofDaemonSet(set: DaemonSet, nodes: readonly Node[], pods: readonly Pod[]): Missing[] {
-  const served = new Set(pods.filter(isPodActive).map(targetNode));
+function ofDaemonSet(set: DaemonSet, nodes: readonly Node[], managed: Managed): Missing[] {
+  const served = new Set(managed.pods(DaemonSet, set).filter(isPodActive).map(targetNode));
   return nodes
     .filter((node) => !served.has(node.metadata.name) && judgeNode(set, node).run)
     .map(({ metadata: { name } }) => ({
@@ -174,19 +120,22 @@ function ofDaemonSet(set: DaemonSet, nodes: readonly Node[], pods: readonly Pod[
 
 const indexAnnotation = "batch.kubernetes.io/job-completion-index";
 
+/** Conditions of a Job that gets no more pods. */
+const endsJob: ReadonlySet<string> = new Set(["Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"]);
+
 /** As many pods as run at once (batch/v1 JobSpec): those that come after them need no room of their own. */
-function ofJob({ metadata, spec, status }: Job, pods: readonly Pod[]): Missing[] {
-  const ended = status?.conditions?.some(
-    (condition) =>
-      (condition.type === "Complete" || condition.type === "Failed") && condition.status === "True",
-  );
+function ofJob(job: Job, managed: Managed): Missing[] {
+  const { metadata, spec, status } = job;
+  const ended = status?.conditions?.some(({ type, status }) => endsJob.has(type) && status === "True");
   if (ended || spec.suspend === true) return [];
+  const pods = managed.pods(Job, job);
   const running = pods.filter(isPodActive);
   const succeeded = Math.max(
     status?.succeeded ?? 0,
     pods.filter((pod) => pod.status?.phase === "Succeeded").length,
   );
-  const left = spec.completions === undefined ? Infinity : spec.completions - succeeded;
+  // Without completions the first success says that there is no more work (batch/v1 JobSpec).
+  const left = spec.completions === undefined ? (succeeded > 0 ? 0 : Infinity) : spec.completions - succeeded;
   const count = Math.max(0, Math.min(spec.parallelism ?? 1, left) - running.length);
   if (spec.completionMode !== "Indexed") return numbered(metadata.name, count, spec.template);
   const done = new Set([
