@@ -278,13 +278,13 @@ Exit codes: 0 no errors (whatever the warnings say), 1 errors, 2 wrong usage, or
   cel
     .command("check")
     .description(
-      "tell type and cost of a device selector, or of all in manifests, or what is wrong with it; exit code 1 if any is",
+      "tell type and cost of a device selector, or of all expressions in manifests, or what is wrong; exit code 1 if any is",
     )
     .argument("[expression]", "the CEL expression; one that begins with - goes after --")
     .addOption(
       repeated(
         "-f, --filename <file>",
-        "check every device selector in manifests: a file, a directory, - for standard input",
+        "check every CEL expression in manifests (devices, admission policies, webhooks, CRDs): a file, a directory, -",
         "none",
       ),
     )

@@ -52,6 +52,14 @@ test("on a terminal a line says what is done once it takes a while, and goes awa
   assert.equal(screen.written, clear);
 });
 
+test("what precedes work that gives no other code a turn is shown at once", () => {
+  const screen = fakeScreen(true);
+  const progress = startProgress("Starting", screen, {});
+  progress.show("Reading a large file");
+  assert.match(afterClear(screen.written), /^\S Reading a large file$/);
+  progress.stop();
+});
+
 test("nothing is written into a pipe, a CI log or a dumb terminal, nor with --quiet", () => {
   for (const [isTTY, env, verbose] of [
     [false, {}, 0],

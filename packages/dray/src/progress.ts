@@ -4,6 +4,8 @@ import { verbosity } from "./verbosity.ts";
 export interface Progress {
   /** What is done now. May be called as often as one likes, also from code that never waits. */
   update(text: string): void;
+  /** The same at once, before work that takes long and never gives others a turn. */
+  show(text: string): void;
   /** Removes what is shown: before anything else is printed, and at the end. */
   stop(): void;
 }
@@ -37,9 +39,10 @@ export function startProgress(
   const started = on.now();
   let current = text;
   let drawnAt: number | undefined;
-  const draw = (): void => {
+  const draw = (atOnce = false): void => {
     const now = on.now();
-    if (now - started < delay || (drawnAt !== undefined && now - drawnAt < frameInterval)) return;
+    const isEarly = now - started < delay || (drawnAt !== undefined && now - drawnAt < frameInterval);
+    if (isEarly && !atOnce) return;
     drawnAt = now;
     const seconds = Math.floor((now - started) / 1000);
     const frame = frames[Math.floor(now / frameInterval) % frames.length];
@@ -47,7 +50,7 @@ export function startProgress(
     // A line that wraps cannot be erased.
     stream.write(`${clearLine}${line.slice(0, Math.max(1, (stream.columns || 80) - 1))}`);
   };
-  const timer = setInterval(draw, frameInterval);
+  const timer = setInterval(() => draw(), frameInterval);
   timer.unref();
   const erase = (): void => {
     if (drawnAt !== undefined) stream.write(clearLine);
@@ -60,6 +63,10 @@ export function startProgress(
       current = text;
       draw();
     },
+    show(text) {
+      current = text;
+      draw(true);
+    },
     stop() {
       clearInterval(timer);
       process.off("exit", erase);
@@ -68,7 +75,7 @@ export function startProgress(
   };
 }
 
-const silent: Progress = { update() {}, stop() {} };
+const silent: Progress = { update() {}, show() {}, stop() {} };
 
 /** Prints each step when it has ended, with its time. */
 function steps(first: string, { stream, now }: Screen): Progress {
@@ -76,15 +83,17 @@ function steps(first: string, { stream, now }: Screen): Progress {
   const end = (): void => {
     if (current !== "") stream.write(`${current}: ${((now() - since) / 1000).toFixed(1)} s\n`);
   };
+  const update = (text: string): void => {
+    // A count is not a step of its own.
+    if (withoutNumbers(text) !== withoutNumbers(current)) {
+      end();
+      since = now();
+    }
+    current = text;
+  };
   return {
-    update(text) {
-      // A count is not a step of its own.
-      if (withoutNumbers(text) !== withoutNumbers(current)) {
-        end();
-        since = now();
-      }
-      current = text;
-    },
+    update,
+    show: update,
     stop() {
       end();
       current = "";

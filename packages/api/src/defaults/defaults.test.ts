@@ -224,3 +224,24 @@ describe("other kinds", () => {
     });
   });
 });
+
+test("a policy has its defaults in every version that serves it", () => {
+  for (const version of ["v1", "v1beta1", "v1alpha1"]) {
+    const { spec } = defaulted("admissionregistration.k8s.io", version, "MutatingAdmissionPolicy", {
+      spec: { matchConstraints: { resourceRules: [{}] } },
+    });
+    assert.deepEqual(
+      spec,
+      {
+        failurePolicy: "Fail",
+        matchConstraints: {
+          matchPolicy: "Equivalent",
+          namespaceSelector: {},
+          objectSelector: {},
+          resourceRules: [{ scope: "*" }],
+        },
+      },
+      version,
+    );
+  }
+});

@@ -23,8 +23,8 @@ export interface Rejected {
   readonly hints: readonly string[];
 }
 
-/** What an expression is for. */
-export type ExpressionKind = "selector" | "attribute";
+/** What can be judged without a server. */
+export type DeviceExpressionKind = "selector" | "attribute";
 
 const rejected = (error: string, hints: readonly string[] = []): Rejected => ({ valid: false, error, hints });
 
@@ -33,7 +33,7 @@ export function judge(
   expression: string,
   features: Features,
   fresh: boolean,
-  kind: ExpressionKind = "selector",
+  kind: DeviceExpressionKind = "selector",
 ): Verdict {
   const bytes = byteLength(expression);
   if (bytes > maxLength)

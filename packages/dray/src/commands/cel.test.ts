@@ -267,7 +267,7 @@ test("check -f: every selector of manifests, with its place; exit code 1 if any 
         "2",
       ],
       [""],
-      ["5 selectors, 2 are wrong"],
+      ["5 expressions, 2 are wrong"],
       [""],
     ]);
     const errors = text.stderr.replaceAll(`${folder}/`, "");
@@ -278,17 +278,17 @@ test("check -f: every selector of manifests, with its place; exit code 1 if any 
     );
     assert.match(errors, /\nerror: m.yaml:38, document 3, item 2: ResourceClaim team\/c: .*foo/);
     const data = JSON.parse(json.stdout) as {
-      selectors: Record<string, unknown>[];
+      expressions: Record<string, unknown>[];
       errors: { rule: string }[];
       summary: object;
     };
-    assert.deepEqual(data.summary, { selectors: 5, wrong: 2 });
+    assert.deepEqual(data.summary, { expressions: 5, wrong: 2, unchecked: 0 });
     assert.deepEqual(
       data.errors.map(({ rule }) => rule),
       ["syntax"],
     );
     assert.deepEqual(
-      data.selectors.map(({ line, valid, maxCost }) => [line, valid, maxCost]),
+      data.expressions.map(({ line, valid, maxCost }) => [line, valid, maxCost]),
       [
         [7, true, 4],
         [8, false, undefined],
@@ -296,6 +296,154 @@ test("check -f: every selector of manifests, with its place; exit code 1 if any 
         [38, false, undefined],
         [39, true, 2],
       ],
+    );
+  });
+});
+
+/** An expression that is right and one that is wrong at each place where manifests have them. */
+const policies = `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: p}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+  matchConditions:
+  - {name: a, expression: request.foo()}
+  variables:
+  - {name: x, expression: object.spec.nope(}
+  validations:
+  - expression: object.spec.containers.size() > 1
+    messageExpression: 1 + 'a'
+  auditAnnotations:
+  - {key: k, valueExpression: "'b'"}
+---
+apiVersion: admissionregistration.k8s.io/v1beta1
+kind: MutatingAdmissionPolicy
+metadata: {name: m}
+spec:
+  reinvocationPolicy: Never
+  matchConstraints:
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+  mutations:
+  - patchType: ApplyConfiguration
+    applyConfiguration: {expression: "Object{}"}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: w}
+webhooks:
+- name: a.b.c
+  sideEffects: None
+  admissionReviewVersions: [v1]
+  clientConfig: {url: "https://a.b/c"}
+  matchConditions:
+  - {name: a, expression: "1"}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: ws.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: ws, kind: W}
+  versions:
+  - &version
+    name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        x-kubernetes-validations:
+        - rule: has(self.spec)
+        properties:
+          spec:
+            type: object
+            properties:
+              list:
+                type: array
+                items:
+                  type: object
+                  properties: {a: {type: string}}
+                  x-kubernetes-validations:
+                  - rule: self.b == 1
+                    messageExpression: "'x'"
+  - {<<: *version, name: v2, storage: false}
+`;
+
+test("check -f: expressions of policies, webhooks and definitions too, as the API server judges them", async () => {
+  await inFolder(async (folder) => {
+    const file = join(folder, "p.yaml");
+    writeFileSync(file, policies);
+    const [text, lint] = await Promise.all([
+      dray(["cel", "check", "-f", file]),
+      dray(["lint", file, "--runtime-config", "api/all=true", "-o", "json"]),
+    ]);
+    assert.deepEqual([text.code, lint.code], [1, 1]);
+    const rows = text.stdout.split("\n").map((line) => line.split(/ {3,}/));
+    const at = "spec.versions[0].schema.openAPIV3Schema";
+    const items = "properties[spec].properties[list].items.x-kubernetes-validations[0]";
+    const shown = rows
+      .slice(1, -3)
+      .map(([where = "", , path, ...result]) => [Number(where.slice(file.length + 1)), path, ...result]);
+    assert.deepEqual(shown.slice(0, 9), [
+      [8, "spec.matchConditions[0].expression", "error", "-"],
+      [10, "spec.variables[0].expression", "error", "-"],
+      [12, "spec.validations[0].expression", "ok", "-"],
+      [13, "spec.validations[0].messageExpression", "error", "-"],
+      [15, "spec.auditAnnotations[0].valueExpression", "ok", "-"],
+      [26, "spec.mutations[0].applyConfiguration.expression", "not checked", "-"],
+      [37, "webhooks[0].matchConditions[0].expression", "error", "-"],
+      [55, `${at}.x-kubernetes-validations[0].rule`, "ok", "-"],
+      [55, `${at.replace("0", "1")}.x-kubernetes-validations[0].rule`, "ok", "-"],
+    ]);
+    assert.deepEqual(
+      shown
+        .slice(9)
+        .map(([line, path, result]) => [line, path, result])
+        .toSorted(),
+      [at, at.replace("0", "1")]
+        .flatMap((at) => [
+          [66, `${at}.${items}.rule`, "error"],
+          [67, `${at}.${items}.messageExpression`, "not checked"],
+        ])
+        .toSorted(),
+    );
+    assert.match(text.stdout, /\n13 expressions, 6 are wrong, 3 not checked\n$/);
+    assert.match(
+      text.stderr,
+      /^error: \S+:8, .*: compilation failed: ERROR: .*undeclared reference to 'foo'/,
+    );
+    // Lint has the same of each object, at the same places.
+    const { findings } = JSON.parse(lint.stdout) as {
+      findings: { rule: string; line: number; path: string }[];
+    };
+    assert.deepEqual(
+      findings
+        .filter(({ rule }) => rule.startsWith("invalid"))
+        .map(({ rule, line, path }) => [rule, line, path]),
+      [
+        ["invalid-selector", 8, "spec.matchConditions[0].expression"],
+        ["invalid-selector", 10, "spec.variables[0].expression"],
+        ["invalid-selector", 13, "spec.validations[0].messageExpression"],
+        ["invalid-selector", 37, "webhooks[0].matchConditions[0].expression"],
+        ["invalid-selector", 66, `${at}.${items}.rule`],
+      ],
+    );
+  });
+});
+
+test("check -f: what the API server refuses for another reason is not called right", async () => {
+  await inFolder(async (folder) => {
+    const file = join(folder, "p.yaml");
+    const policy = policies.slice(0, policies.indexOf("---"));
+    writeFileSync(file, policy.replace("operations: [CREATE]", "operations: [NOPE]"));
+    const other = await dray(["cel", "check", "-f", file]);
+    assert.equal(other.code, 1);
+    assert.match(other.stdout, /spec\.auditAnnotations\[0\]\.valueExpression +not checked +-\n/);
+    assert.match(
+      other.stderr,
+      /error: .*valueExpression: not checked: spec\.matchConstraints\.resourceRules/,
     );
   });
 });
@@ -330,4 +478,42 @@ test("check -f: new objects by the gates of the release, stored ones by all that
     wrong.map(({ code }) => code),
     [2, 2, 1],
   );
+});
+
+test("what takes long on large input says what is done: steps with --verbose, a line on a terminal", async () => {
+  await inFolder(async (folder) => {
+    const file = join(folder, "large.json");
+    const text = JSON.stringify({
+      apiVersion: "resource.k8s.io/v1",
+      kind: "ResourceSlice",
+      metadata: { name: "s" },
+      spec: {
+        driver: "gpu.example.com",
+        nodeName: "n",
+        pool: { name: "n", generation: 1, resourceSliceCount: 1 },
+        devices: [{ name: "a" }],
+      },
+    });
+    writeFileSync(file, text + " ".repeat(2_100_000));
+    const [evaluated, checked, linted] = await Promise.all([
+      dray(["-v", "cel", "eval", "true", "-f", file]),
+      dray(["-v", "cel", "check", "-f", file, "-f", examples]),
+      dray(["-v", "lint", file]),
+    ]);
+    const steps = ({ stderr }: { stderr: string }): string[] =>
+      stderr
+        .split("\n")
+        .flatMap((line) => /^(.*): \d+\.\d s$/.exec(line.replaceAll(`${folder}/`, ""))?.[1] ?? []);
+    assert.deepEqual(steps(evaluated), [
+      "Reading the ResourceSlices",
+      "Reading large.json",
+      "Reading the objects: 0 of 1",
+      "Checking the objects: 0 of 1",
+      "Asking the devices of ResourceSlices: 0 of 1",
+    ]);
+    assert.deepEqual(steps(checked).slice(0, 2), ["Reading the manifests", "Reading large.json"]);
+    assert.match(steps(checked)[2] ?? "", /^Checking expressions: \d of \d$/);
+    for (const step of ["Reading large.json", "Reading the objects: 0 of 1", "Checking objects: 0 of 1"])
+      assert.ok(steps(linted).includes(step), steps(linted).join());
+  });
 });

@@ -1,19 +1,22 @@
-import type { Features } from "@dray/api";
+import { type Features, parseFeatureGates } from "@dray/api";
 import { costLimit, type Reads } from "@dray/cel";
 import { systemClock, timeText } from "@dray/client";
 import { expressionsOf } from "../cel/expressions.ts";
 import { judge, type Rejected } from "../cel/judge.ts";
+import { judgeFound } from "../cel/judge-found.ts";
 import { columns } from "../columns.ts";
 import { UsageError } from "../failure.ts";
-import { readDrafts } from "../manifests/documents.ts";
+import { readAllDrafts } from "../manifests/documents.ts";
 import { readSources } from "../manifests/files.ts";
 import { positionOf, positionText } from "../manifests/place.ts";
 import { problemTexts } from "../manifests/problem.ts";
-import { readObjects } from "../manifests/read.ts";
+import { inOrder, readObjects } from "../manifests/read.ts";
 import { Selectors } from "../manifests/selectors.ts";
 import { featuresOption } from "../options.ts";
 import { printData } from "../output.ts";
+import { type Progress, withProgress } from "../progress.ts";
 import { remark, say } from "../verbosity.ts";
+import { counted } from "../words.ts";
 
 export interface CelFlags {
   readonly new?: boolean;
@@ -47,12 +50,12 @@ async function refuse(
   for (const hint of hints) process.stderr.write(`hint: ${hint}\n`);
 }
 
-/** Checks a device selector, or all in manifests, as the API server does, and tells their types and costs. */
+/** Checks a device selector, or all expressions in manifests, as the API server does; tells types and costs. */
 export async function celCheck(expression: string | undefined, flags: CelCheckFlags): Promise<void> {
   const features = featuresOption(flags);
   if (flags.filename.length > 0) {
     if (expression !== undefined) throw new UsageError("give an expression or manifests with -f, not both");
-    return checkFiles(flags, features);
+    return withProgress("Reading the manifests", (progress) => checkFiles(flags, features, progress));
   }
   if (expression === undefined) throw new UsageError("give an expression, or manifests with -f");
   const verdict = judge(expression, features, flags.new === true);
@@ -70,49 +73,74 @@ export async function celCheck(expression: string | undefined, flags: CelCheckFl
   );
 }
 
-/** Every device selector of the manifests: a row for each, then what is wrong with them. */
-async function checkFiles(flags: CelCheckFlags, features: Features): Promise<void> {
+/** Every expression of the manifests: a row for each, then what is wrong with them. */
+async function checkFiles(flags: CelCheckFlags, features: Features, progress: Progress): Promise<void> {
   const { sources, problems: unreadable } = await readSources(flags.filename, flags.recursive);
-  const read = sources.map(readDrafts);
+  const read = readAllDrafts(sources, progress);
   const problems = [...unreadable, ...read.flatMap(({ problems }) => problems)];
   const expressions = read.flatMap(({ drafts }) =>
     drafts.flatMap((draft) => expressionsOf(draft, "default")),
   );
-  const checked = expressions.map((found) => {
-    const { draft, object, path, kind, expression, fresh } = found;
-    const verdict = judge(expression, features, flags.new === true || fresh, kind);
-    return { found, verdict, data: { ...positionOf(draft.place, path), object, path, expression } };
-  });
-  const wrong = checked.filter(({ verdict }) => !verdict.valid).length;
-  if (wrong + problems.length > 0) process.exitCode = 1;
+  const rules = {
+    kubernetesVersion: features.version,
+    featureGates: parseFeatureGates(flags.featureGates ?? ""),
+  };
+  const judged = await judgeFound(
+    expressions,
+    features,
+    rules,
+    ({ fresh }) => flags.new === true || fresh,
+    (done) => progress.update(`Checking expressions: ${done} of ${expressions.length}`),
+  );
+  progress.stop();
+  const placed = judged.map(({ found: { draft, object, path, kind, expression }, verdict }) => ({
+    ...positionOf(draft.place, path),
+    ...{ object, path, kind, expression, verdict },
+  }));
+  const files = sources.map(({ file }) => file);
+  const checked = inOrder(placed, files).map(({ verdict, ...data }) => ({ verdict, data }));
+  const count = (valid: boolean | null): number =>
+    checked.filter(({ verdict }) => verdict.valid === valid).length;
+  const summary = { expressions: checked.length, wrong: count(false), unchecked: count(null) };
+  const blamed = checked.some(({ verdict }) => verdict.valid === null && verdict.wrong);
+  if (summary.wrong + problems.length > 0 || blamed) process.exitCode = 1;
   if (flags.output !== undefined) {
-    const selectors = checked.map(({ verdict, data }) => {
+    const expressions = checked.map(({ verdict, data }) => {
       if (!verdict.valid) return { ...data, ...verdict };
+      if (!("maxCost" in verdict)) return { ...data, ...verdict };
       const { selector: _, ...facts } = verdict;
       return { ...data, ...facts, costLimit };
     });
-    const summary = { selectors: selectors.length, wrong };
-    return printData({ selectors, errors: problems, summary }, flags.output);
+    return printData({ expressions, errors: problems, summary }, flags.output);
   }
   for (const text of problemTexts(problems)) process.stderr.write(`error: ${text}\n`);
   const rows = checked.map(({ verdict, data }) => [
     data.line === undefined ? data.file : `${data.file}:${data.line}`,
     data.object,
     data.path,
-    verdict.valid ? "ok" : "error",
-    verdict.valid ? String(verdict.maxCost) : "-",
+    verdict.valid === null ? "not checked" : verdict.valid ? "ok" : "error",
+    "maxCost" in verdict ? String(verdict.maxCost) : "-",
   ]);
   if (rows.length > 0)
     process.stdout.write(`${columns([["WHERE", "OBJECT", "PATH", "RESULT", "COST"], ...rows])}\n`);
   for (const { verdict, data } of checked) {
     const at = `${positionText(data)}: ${data.object}: ${data.path}`;
-    if (!verdict.valid) {
+    if (verdict.valid === false) {
       process.stderr.write(`error: ${at}: ${verdict.error}\n`);
       for (const hint of verdict.hints) process.stderr.write(`  hint: ${hint}\n`);
+    } else if (verdict.valid === null) {
+      const text = `${at}: not checked: ${verdict.error}\n`;
+      if (verdict.wrong) process.stderr.write(`error: ${text}`);
+      else remark(`note: ${text}`);
     } else for (const warning of verdict.warnings) remark(`warning: ${at}: ${warning}\n`);
   }
-  const summary = wrong === 0 ? "" : `, ${wrong} ${wrong === 1 ? "is" : "are"} wrong`;
-  say(`${checked.length} selector${checked.length === 1 ? "" : "s"}${summary}\n`);
+  const { wrong, unchecked } = summary;
+  const parts = [
+    counted(checked.length, "expression"),
+    ...(wrong === 0 ? [] : [`${wrong} ${wrong === 1 ? "is" : "are"} wrong`]),
+    ...(unchecked === 0 ? [] : [`${unchecked} not checked`]),
+  ];
+  say(`${parts.join(", ")}\n`);
 }
 
 function readsText({ driver, allowMultipleAllocations, attributes, capacity }: Reads): string {
@@ -158,7 +186,11 @@ function rowsOf(devices: readonly Answer[]): string[][] {
 }
 
 /** Asks a device selector about the devices of ResourceSlices. The exit code is 1 if one of them makes it fail. */
-export async function celEval(expression: string, flags: CelEvalFlags): Promise<void> {
+export function celEval(expression: string, flags: CelEvalFlags): Promise<void> {
+  return withProgress("Reading the ResourceSlices", (progress) => evaluate(expression, flags, progress));
+}
+
+async function evaluate(expression: string, flags: CelEvalFlags, progress: Progress): Promise<void> {
   const features = featuresOption(flags);
   const verdict = judge(expression, features, flags.new === true);
   if (!verdict.valid) return refuse(expression, verdict, flags.output);
@@ -169,17 +201,24 @@ export async function celEval(expression: string, flags: CelEvalFlags): Promise<
     namespace: "default",
     selectors: new Selectors(features),
     now: timeText(systemClock.now()),
+    progress,
   });
-  for (const text of problemTexts(problems)) process.stderr.write(`error: ${text}\n`);
   const slices = world.all("ResourceSlice").map(({ object }) => object);
-  if (slices.length === 0) throw new Error("there is no ResourceSlice in what -f names");
-  const devices = slices.flatMap(({ metadata, spec }) =>
+  if (slices.length === 0) {
+    progress.stop();
+    for (const text of problemTexts(problems)) process.stderr.write(`error: ${text}\n`);
+    throw new Error("there is no ResourceSlice in what -f names");
+  }
+  const devices = slices.flatMap(({ metadata, spec }, i) =>
     (spec.devices ?? []).map((device) => {
+      progress.update(`Asking the devices of ResourceSlices: ${i} of ${slices.length}`);
       const { matches = null, error = null, cost } = selector.evaluate({ ...device, driver: spec.driver });
       const { driver, pool } = spec;
       return { driver, pool: pool.name, device: device.name, slice: metadata.name, matches, error, cost };
     }),
   );
+  progress.stop();
+  for (const text of problemTexts(problems)) process.stderr.write(`error: ${text}\n`);
   const failed = devices.filter(({ error }) => error !== null).length;
   const matched = devices.filter(({ matches }) => matches === true).length;
   const summary = { devices: devices.length, matched, failed };

@@ -77,6 +77,7 @@ async function lintWith(files: readonly string[], flags: LintFlags, progress: Pr
     namespace: flags.namespace ?? cluster?.namespace ?? "default",
     selectors: new Selectors(features),
     now: timeText(systemClock.now()),
+    progress,
   };
   const notes = [
     ...(cluster?.notes ?? []),

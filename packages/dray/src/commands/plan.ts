@@ -70,6 +70,7 @@ async function planWith(flags: PlanFlags, progress: Progress): Promise<void> {
       namespace: flags.namespace ?? cluster?.namespace ?? "default",
       selectors,
       now: timeText(systemClock.now()),
+      progress,
     },
     cluster?.live,
   );

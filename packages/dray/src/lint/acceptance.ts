@@ -1,4 +1,5 @@
 import type { KubeObject, StatusError } from "@dray/api";
+import { expressionsOf } from "../cel/expressions.ts";
 import { judge } from "../cel/judge.ts";
 import { claimNameHints, groupOf, versionOf } from "../manifests/decode.ts";
 import { valueAt } from "../manifests/selectors.ts";
@@ -7,6 +8,8 @@ import { podSpecsOf } from "./pod-specs.ts";
 import type { RuleId } from "./rules.ts";
 import type { Answer, TrialServer } from "./server.ts";
 import type { LintContext, Subject } from "./subjects.ts";
+import { trialObject } from "./trial-object.ts";
+import { writtenPath } from "./written-path.ts";
 
 /** What others depend on comes first; then the order of the files. */
 const first = ["Namespace", "CustomResourceDefinition", "PriorityClass"];
@@ -36,7 +39,7 @@ export async function checkAcceptance(
       unasked.push(subject);
       continue;
     }
-    const answer = await server.create(path, bodyOf(subject));
+    const answer = await server.create(path, trialObject(subject.draft, subject.namespace));
     for (const each of findingsOf(subject, answer, context)) findings.push(each);
   }
   return findings;
@@ -89,25 +92,6 @@ async function collectionOf(
   return undefined;
 }
 
-/** The manifest as a new object. */
-function bodyOf({ draft, namespace }: Subject): object {
-  const { tree, apiVersion, kind } = draft;
-  const {
-    uid: _u,
-    resourceVersion: _r,
-    creationTimestamp: _c,
-    managedFields: _m,
-    selfLink: _s,
-    ...metadata
-  } = (tree["metadata"] ?? {}) as Readonly<Record<string, unknown>>;
-  return {
-    ...tree,
-    apiVersion,
-    kind,
-    metadata: { ...metadata, ...(namespace !== undefined && { namespace }) },
-  };
-}
-
 function findingsOf(subject: Subject, { error, warnings }: Answer, context: LintContext): Finding[] {
   return [...warnings.map((text) => fromWarning(subject, text)), ...fromError(subject, error, context)];
 }
@@ -123,11 +107,14 @@ function fromError(subject: Subject, error: StatusError | undefined, context: Li
   const { message } = error;
   const { causes = [] } = error.status.details ?? {};
   if (error.reason === "Invalid" && causes.length > 0) {
-    return causes.map(({ field = "", message: why = "", reason = "" }) =>
-      finding(ruleOf(field, reason), subject, field, `${field}: ${why}`, {
+    const namespace = subject.namespace ?? "";
+    const expressions = new Set(expressionsOf(subject.draft, namespace).map(({ path }) => path));
+    return causes.map(({ field: reported = "", message: why = "", reason = "" }) => {
+      const field = writtenPath(reported);
+      return finding(ruleOf(field, reason, expressions), subject, field, `${field}: ${why}`, {
         hints: hintsFor(subject, field, context),
-      }),
-    );
+      });
+    });
   }
   // The release does not have the kind: that is reported where kinds are looked for.
   if (error.code === 404) return [];
@@ -136,9 +123,10 @@ function fromError(subject: Subject, error: StatusError | undefined, context: Li
   return /no PriorityClass with name/.test(message) ? [] : [finding("forbidden", subject, "", message)];
 }
 
-function ruleOf(path: string, reason: string): RuleId {
+function ruleOf(path: string, reason: string, expressions: ReadonlySet<string>): RuleId {
   if (reason === "FieldValueNotFound" && /\.resources\.claims\[\d+\]/.test(path)) return "undeclared-claim";
-  return /(?:^|\.)expression$/.test(path) ? "invalid-selector" : "invalid";
+  // Those of resource.k8s.io are reported with the paths of v1, however they are written.
+  return expressions.has(path) || /(?:^|\.)expression$/.test(path) ? "invalid-selector" : "invalid";
 }
 
 function hintsFor({ decoded }: Subject, path: string, { features }: LintContext): readonly string[] {

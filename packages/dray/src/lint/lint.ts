@@ -2,7 +2,7 @@ import type { Features } from "@dray/api";
 import { expressionsOf } from "../cel/expressions.ts";
 import { judge } from "../cel/judge.ts";
 import type { DecodeOptions } from "../manifests/decode.ts";
-import { type Draft, readDrafts } from "../manifests/documents.ts";
+import { type Draft, readAllDrafts } from "../manifests/documents.ts";
 import type { Sources } from "../manifests/files.ts";
 import { jsonText } from "../manifests/json-text.ts";
 import { positionOf, positionText } from "../manifests/place.ts";
@@ -44,9 +44,13 @@ export interface LintResult {
 export async function lint(input: LintInput): Promise<LintResult> {
   const { sources, cluster, served, options, server, now, onProgress = () => {} } = input;
   const { features } = options;
-  const read = sources.sources.map(readDrafts);
+  const read = readAllDrafts(sources.sources, options.progress);
+  const drafts = read.flatMap(({ drafts }) => drafts);
   const { subjects, repeated } = distinct(
-    read.flatMap(({ drafts }) => drafts.map((draft) => subjectOf(draft, options))),
+    drafts.map((draft, i) => {
+      onProgress(`Reading the objects: ${i} of ${drafts.length}`);
+      return subjectOf(draft, options);
+    }),
   );
   const defined = definedKinds(subjects);
   const unserved = subjects.flatMap((subject) => {
@@ -128,6 +132,8 @@ function droppedFields(subject: Subject, { version }: Features): Finding[] {
 /** Expressions that compile, and cannot have been meant. */
 function suspicions({ draft, ...subject }: Subject, { features, namespace }: DecodeOptions): Finding[] {
   return expressionsOf(draft, namespace).flatMap(({ path, kind, expression, fresh }) => {
+    // Of the others the server says all that there is to say.
+    if (kind !== "selector" && kind !== "attribute") return [];
     const verdict = judge(expression, features, fresh, kind);
     const warnings = verdict.valid ? verdict.warnings : [];
     return warnings.map((warning) => finding("suspicious-selector", subject, path, warning));

@@ -21,6 +21,7 @@ import {
   validateStatusUpdate,
 } from "@dray/api/validation";
 import { convert, selectOwnPods } from "@dray/apiserver/objects";
+import type { Progress } from "../progress.ts";
 import { type Draft, duplicateProblem } from "./documents.ts";
 import { fieldHints } from "./field-hints.ts";
 import { type Located, labelOfObject, type Place, positionOf } from "./place.ts";
@@ -34,6 +35,8 @@ export interface DecodeOptions {
   readonly selectors: Selectors;
   /** RFC 3339: what fields that default to the time get. */
   readonly now: string;
+  /** Told how far the objects are read. */
+  readonly progress?: Progress;
 }
 
 export interface Decoded extends Located {

@@ -1,5 +1,6 @@
 import { JSONError, parseJSON } from "@dray/api/codec";
 import { parseYAMLDocuments, YAMLError, type YAMLTree } from "@dray/api/yaml";
+import type { Progress } from "../progress.ts";
 import { jsonText } from "./json-text.ts";
 import { type Place, positionOf } from "./place.ts";
 import type { Problem } from "./problem.ts";
@@ -27,6 +28,17 @@ export function readDrafts(source: Source): Drafts {
     draftsOf(value, { source, document, root: "" }, duplicates, problems),
   );
   return { drafts, problems };
+}
+
+/** Longest text, in characters, that is read in a moment. */
+const quickText = 2 * 1024 * 1024;
+
+/** The objects of texts. A long one is announced: while it is read nothing else gets a turn. */
+export function readAllDrafts(sources: readonly Source[], progress?: Progress): Drafts[] {
+  return sources.map((source) => {
+    if (source.text.length > quickText) progress?.show(`Reading ${source.file}`);
+    return readDrafts(source);
+  });
 }
 
 interface Parsed {

@@ -9,7 +9,7 @@ import {
   labelOf,
   problemsOf,
 } from "./decode.ts";
-import { type Draft, readDrafts } from "./documents.ts";
+import { type Draft, readAllDrafts } from "./documents.ts";
 import type { Sources } from "./files.ts";
 import { jsonText } from "./json-text.ts";
 import { type Located, labelOfObject, type Place, type Position, placeText, positionOf } from "./place.ts";
@@ -59,7 +59,7 @@ export function readObjects(
   options: DecodeOptions,
   { objects: existing, unreadable: kinds }: Existing = nothing,
 ): Reading {
-  const read = sources.map(readDrafts);
+  const read = readAllDrafts(sources, options.progress);
   const drafts = read.flatMap(({ drafts }) => drafts);
   const fatal = [...unreadable, ...read.flatMap(({ problems }) => problems)];
   if (drafts.length === 0 && fatal.length === 0 && sources.length > 0) {
@@ -71,7 +71,8 @@ export function readObjects(
   const leave = (place: Place, kind: string, label: string, problems: readonly Problem[]): void => {
     leftOut.push({ place, kind, label, problems });
   };
-  const decoded = drafts.flatMap((draft) => {
+  const decoded = drafts.flatMap((draft, i) => {
+    options.progress?.update(`Reading the objects: ${i} of ${drafts.length}`);
     const target = worldKind(draft);
     if (target === undefined) {
       const unknown = unknownKind(draft);
@@ -86,7 +87,8 @@ export function readObjects(
   });
   const { kept, repeated } = withoutRepetitions(decoded);
   const named = new World([...existing, ...kept]);
-  const valid = kept.filter((each) => {
+  const valid = kept.filter((each, i) => {
+    options.progress?.update(`Checking the objects: ${i} of ${kept.length}`);
     const { object, place, stored } = each;
     const namespace = object.metadata.namespace;
     const found = namespace === undefined ? undefined : named.find("Namespace", namespace);

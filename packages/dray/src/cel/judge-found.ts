@@ -1,0 +1,101 @@
+import type { Features } from "@dray/api";
+import { kindOf } from "@dray/api/codec";
+import type { KindRow } from "@dray/api/schema";
+import type { ServerRules, TrialServer } from "../lint/server.ts";
+import { trialObject } from "../lint/trial-object.ts";
+import { writtenPath } from "../lint/written-path.ts";
+import { groupOf, versionOf } from "../manifests/decode.ts";
+import type { Draft } from "../manifests/documents.ts";
+import type { FoundExpression } from "./expressions.ts";
+import { type Accepted, judge, type Rejected } from "./judge.ts";
+
+/** An expression that the API server takes; it says no more of it. */
+export interface Taken {
+  readonly valid: true;
+  readonly warnings: readonly string[];
+}
+
+/** Nobody could judge it. */
+export interface Unchecked {
+  readonly valid: null;
+  readonly error: string;
+  /** The manifest is to blame, not what Dray can do. */
+  readonly wrong: boolean;
+}
+
+export interface Judged {
+  readonly found: FoundExpression;
+  readonly verdict: Accepted | Rejected | Taken | Unchecked;
+}
+
+/** Judges expressions; those that are not about devices by asking an API server in memory for their objects. */
+export async function judgeFound(
+  expressions: readonly FoundExpression[],
+  features: Features,
+  rules: ServerRules,
+  isFresh: (found: FoundExpression) => boolean,
+  onProgress: (done: number) => void,
+): Promise<Judged[]> {
+  const needed = expressions.some(({ kind }) => kind === "policy" || kind === "rule");
+  // Most manifests need none, and it takes a while to load.
+  const server = needed ? await (await import("../lint/server.ts")).TrialServer.start(rules) : undefined;
+  const answers = new Map<Draft, ObjectAnswer>();
+  const judged: Judged[] = [];
+  try {
+    for (const [i, found] of expressions.entries()) {
+      onProgress(i);
+      const { draft, kind, expression } = found;
+      if (kind === "selector" || kind === "attribute") {
+        judged.push({ found, verdict: judge(expression, features, isFresh(found), kind) });
+        continue;
+      }
+      if (kind === "mutation") {
+        const error = "what a policy changes is not judged by Dray";
+        judged.push({ found, verdict: { valid: null, error, wrong: false } });
+        continue;
+      }
+      const answer = answers.get(draft) ?? (await ask(server!, draft, features));
+      answers.set(draft, answer);
+      judged.push({ found, verdict: verdictOf(found, answer) });
+    }
+  } finally {
+    await server?.close();
+  }
+  return judged;
+}
+
+/** What a server says of an object: by path of the field, and of all else. */
+interface ObjectAnswer {
+  readonly byPath: ReadonlyMap<string, string>;
+  readonly other: string | undefined;
+}
+
+async function ask(server: TrialServer, draft: Draft, features: Features): Promise<ObjectAnswer> {
+  const row: KindRow | undefined = kindOf(groupOf(draft.apiVersion), versionOf(draft.apiVersion), draft.kind);
+  const unserved = `Kubernetes ${features.version} has no ${draft.kind} in ${draft.apiVersion}`;
+  if (row === undefined) return { byPath: new Map(), other: unserved };
+  const { error } = await server.create(`/apis/${draft.apiVersion}/${row.resource}`, trialObject(draft));
+  if (error === undefined) return { byPath: new Map(), other: undefined };
+  if (error.code === 404) return { byPath: new Map(), other: unserved };
+  const { causes = [] } = error.status.details ?? {};
+  if (error.reason !== "Invalid" || causes.length === 0) return { byPath: new Map(), other: error.message };
+  const byPath = new Map(causes.map(({ field = "", message = "" }) => [field, message]));
+  const other = causes.find(({ field = "" }) => !isExpression.test(field));
+  return { byPath, other: other && `${writtenPath(other.field ?? "")}: ${other.message}` };
+}
+
+const isExpression = /[eE]xpression$|\.rule$/;
+
+function verdictOf({ path }: FoundExpression, { byPath, other }: ObjectAnswer): Rejected | Taken | Unchecked {
+  for (const [field, message] of byPath) {
+    if (writtenPath(field, path) !== path) continue;
+    // The value is what was written.
+    const error = /compilation failed: .*/s.exec(message)?.[0] ?? message;
+    return { valid: false, error, hints: [] };
+  }
+  const rule = path.replace(/\.messageExpression$/, ".rule");
+  if (rule !== path && [...byPath.keys()].some((field) => writtenPath(field, path) === rule))
+    return { valid: null, error: "its rule does not compile", wrong: false };
+  if (other !== undefined) return { valid: null, error: other, wrong: true };
+  return { valid: true, warnings: [] };
+}
