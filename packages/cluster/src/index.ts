@@ -14,6 +14,7 @@ export {
   contextName,
   isUsedByDefault,
   kubeconfigFiles,
+  refreshKubeconfigs,
   rememberedFiles,
   removeFromKubeconfigs,
 } from "./kubeconfigs.ts";

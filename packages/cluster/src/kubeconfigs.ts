@@ -122,9 +122,7 @@ export async function addToKubeconfigs(
   const { editKubeconfig, readKubeconfigContent } = await editor();
   const { file, currentIn } = destination;
   if (!sameFile(file, layout.kubeconfig)) {
-    const { connection } = await loadKubeconfig({ file: layout.kubeconfig, context: name, env: {} });
-    const { server, ca = "", cert = "", key = "" } = connection;
-    const entries = ownEntries(layout, { name, server, ca, cert, key });
+    const entries = await currentEntries(layout, name);
     // Before the entries are: they are to be found again whatever happens.
     remember(layout, currentIn);
     await updateKubeconfigFile(file, (text) => {
@@ -136,6 +134,45 @@ export async function addToKubeconfigs(
   for (const one of currentIn)
     await updateKubeconfigFile(one, (text) => editKubeconfig(text, { currentContext: name }));
   return { file, context: name };
+}
+
+async function currentEntries(layout: Layout, name: string): Promise<KubeconfigEntries> {
+  const { connection } = await loadKubeconfig({ file: layout.kubeconfig, context: name, env: {} });
+  const { server, ca = "", cert = "", key = "" } = connection;
+  return ownEntries(layout, { name, server, ca, cert, key });
+}
+
+/**
+ * Makes the entries right that earlier starts have added to files: port and certificates may be others now. Files that
+ * are gone, and those from which the user has removed the entries, are left; those that cannot be changed are reported
+ * to `warn`.
+ */
+export async function refreshKubeconfigs(
+  layout: Layout,
+  clusterName: string,
+  warn: (message: string) => void,
+): Promise<void> {
+  const name = contextName(clusterName);
+  const files = rememberedFiles(layout);
+  if (files.length === 0) return;
+  const { editKubeconfig, readKubeconfigContent } = await editor();
+  const entries = await currentEntries(layout, name);
+  const edit = (file: string, text: string): string => {
+    const found = parsedText(file, text, readKubeconfigContent).entries(name);
+    const isOurs = Object.keys(found).length > 0 && ownerProblem(layout, found) === undefined;
+    return isOurs ? editKubeconfig(text, { set: { name, entries } }) : text;
+  };
+  for (const file of files) {
+    try {
+      if (regularFile(file) === undefined) continue;
+      // One that is right needs no right to write it.
+      const text = readFileSync(file, "utf8");
+      if (edit(file, text) !== text) await updateKubeconfigFile(file, (now) => edit(file, now));
+    } catch (error) {
+      const why = (error as Error).message;
+      warn(`the context ${name} in ${file} is of an earlier start, and could not be updated: ${why}`);
+    }
+  }
 }
 
 /**

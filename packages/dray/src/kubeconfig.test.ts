@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { dray, eventually, inFolder, type Output, output, start } from "./testing.ts";
@@ -195,6 +204,57 @@ test(
       }
     }),
 );
+
+test("a start makes the entries right in every file that an earlier one has added them to", () =>
+  inFolder(async (folder) => {
+    const { env, up, down } = clusters(folder);
+    const [kept, taken, gone, broken] = ["kept", "taken", "gone", "broken"].map((name) => join(folder, name));
+    const files = [kept!, taken!, gone!, broken!];
+    const server = (file: string): string | undefined =>
+      /server: (https:\/\/127\.0\.0\.1:\d+)\n/.exec(readFileSync(file, "utf8"))?.[1];
+    try {
+      writeFileSync(kept!, theirs);
+      for (const file of files) {
+        assert.equal((await up(["--kubeconfig", file])).code, 0);
+        await dray(["down"], env);
+      }
+      const before = server(kept!);
+      writeFileSync(
+        kept!,
+        readFileSync(kept!, "utf8").replace("current-context: dray ", "current-context: prod "),
+      );
+      writeFileSync(taken!, theirs);
+      rmSync(gone!);
+      writeFileSync(broken!, "a: [1");
+      // Any port but the one that it had.
+      const port = await new Promise<number>((resolve) => {
+        const other = createServer().listen(0, "127.0.0.1", () => {
+          const { port } = other.address() as AddressInfo;
+          other.close(() => resolve(port));
+        });
+      });
+      // Another authority, too: the keys are made anew.
+      rmSync(join(folder, "data/dray/dray/pki"), { recursive: true });
+      const { code, stderr } = await up(["--port", String(port)]);
+      assert.equal(code, 0, stderr);
+      assert.match(
+        stderr,
+        /^note: the context dray in \S+broken is of an earlier start, and could not be updated: .*malformed.*\n$/s,
+      );
+      assert.notEqual(before, server(kept!));
+      assert.equal(server(kept!), `https://127.0.0.1:${port}`);
+      const text = readFileSync(kept!, "utf8");
+      assert.ok(text.includes("current-context: prod   # careful\n"), text);
+      assert.ok(text.includes("# the only copy\n"), text);
+      const authority = readFileSync(join(folder, "data/dray/dray/pki/ca.crt")).toString("base64");
+      assert.ok(text.includes(authority));
+      // The user has removed what was there.
+      assert.equal(readFileSync(taken!, "utf8"), theirs);
+      assert.deepEqual([existsSync(gone!), readFileSync(broken!, "utf8")], [false, "a: [1"]);
+    } finally {
+      await down();
+    }
+  }));
 
 test("a file that is malformed, of somebody else's cluster, or not to be written stops the start and stays", () =>
   inFolder(async (folder) => {

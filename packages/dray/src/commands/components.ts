@@ -12,6 +12,7 @@ import {
   openStore,
   prepareDataDir,
   recordStoreVersion,
+  refreshKubeconfigs,
   serverAddresses,
   urlHost,
   writeKubeconfigs,
@@ -107,6 +108,7 @@ export async function apiserver(options: ApiServerOptions): Promise<void> {
   const authority = { ...credentials.authority, certificate };
   await writeKubeconfigs(layout, name, { ...credentials, authority }, url);
   const added = await addToKubeconfigs(layout, name, kubeconfigs);
+  await refreshKubeconfigs(layout, name, (message) => remark(`note: ${message}\n`));
   say(`the API server is ready at ${url}\n  kubeconfig  ${shellWord(added?.file ?? layout.kubeconfig)}\n`);
   keepHeapSmall();
   await endRequested();

@@ -15,6 +15,7 @@ import {
   prepareDataDir,
   readConfig,
   recordPhase,
+  refreshKubeconfigs,
   removeProcessFile,
   runningProcess,
   startLocalCluster,
@@ -119,6 +120,7 @@ export async function up(options: UpOptions): Promise<void> {
   await checkKubeconfigs(layout, config.name, kubeconfigs);
   const finish = async (started: Started, how: string): Promise<void> => {
     const added = await addToKubeconfigs(layout, config.name, kubeconfigs);
+    await refreshKubeconfigs(layout, config.name, (message) => remark(`note: ${message}\n`));
     await installDrivers(layout, config.name, drivers);
     if (options.output !== undefined) return printCluster(chosen, added, options.output);
     const summary = clusterSummary(layout, started.config, started.url, added, drivers);

@@ -6,7 +6,13 @@ import { type Client, loadKubeconfig } from "@dray/client";
 import { type ClusterConfig, contextName, type Layout, readConfig, readNodeStates } from "@dray/cluster";
 import { connect } from "../connect.ts";
 import type { Target } from "../target.ts";
-import { type DriverStatus, driverStatuses, type NodeStatus, nodeStatuses } from "./objects.ts";
+import {
+  type DriverStatus,
+  driverStatuses,
+  type NodeStatus,
+  nodeStatuses,
+  nodesWithoutServer,
+} from "./objects.ts";
 import { agentsStatus, controlPlaneStatus, type ProcessStatus } from "./processes.ts";
 
 /**
@@ -57,6 +63,8 @@ export async function clusterStatus({ name, layout }: Target): Promise<ClusterSt
   const controlPlane = controlPlaneStatus(layout);
   const agents = agentsStatus(layout, config, controlPlane);
   const processes = [controlPlane, ...(agents ? [agents] : [])];
+  const nodes = (): NodeStatus[] =>
+    agents === undefined ? [] : nodesWithoutServer(config.nodes, readNodeStates(layout), agents.state);
   const known = {
     ...none,
     kubernetesVersion: config.kubernetesVersion,
@@ -66,7 +74,7 @@ export async function clusterStatus({ name, layout }: Target): Promise<ClusterSt
     processes,
   };
   if (controlPlane.state !== "running") {
-    return { ...known, state: controlPlane.state, problems: processProblems(processes) };
+    return { ...known, state: controlPlane.state, nodes: nodes(), problems: processProblems(processes) };
   }
   try {
     const { server, nodes, drivers } = await objects(layout, config);
@@ -75,7 +83,9 @@ export async function clusterStatus({ name, layout }: Target): Promise<ClusterSt
     return { ...known, state, running: true, server, nodes, drivers, problems };
   } catch (error) {
     const problem = `the API server does not respond: ${(error as Error).message}; see \`dray logs apiserver\``;
-    return { ...known, state: "unresponsive", problems: [problem, ...processProblems(processes)] };
+    const found = nodes();
+    const problems = [problem, ...processProblems(processes), ...found.flatMap(nodeProblem)];
+    return { ...known, state: "unresponsive", nodes: found, problems };
   }
 }
 
@@ -107,7 +117,7 @@ function processProblems(processes: readonly ProcessStatus[]): string[] {
 }
 
 function nodeProblem({ name, ready, reason, message }: NodeStatus): string[] {
-  return ready ? [] : [`node ${name} is not ready: ${reason}: ${message}`];
+  return ready !== false ? [] : [`node ${name} is not ready: ${reason}: ${message}`];
 }
 
 async function objects(

@@ -1,13 +1,15 @@
 import type { Node } from "@dray/api/core/v1";
 import type { ResourceSlice } from "@dray/api/resource/v1";
 import type { NodeState } from "@dray/kubelet";
+import type { ProcessStatus } from "./processes.ts";
 
 export interface NodeStatus {
   readonly name: string;
-  readonly ready: boolean;
-  /** Pods are not scheduled to it. */
-  readonly cordoned: boolean;
-  /** Why it is not ready; null if it is. */
+  /** null: not known, as the API server does not respond. */
+  readonly ready: boolean | null;
+  /** Pods are not scheduled to it; null: not known. */
+  readonly cordoned: boolean | null;
+  /** Why it is not ready, or not known to be; null if it is. */
   readonly reason: string | null;
   readonly message: string | null;
 }
@@ -21,15 +23,11 @@ export function nodeStatuses(
   expected: readonly string[],
   agents: readonly NodeState[] = [],
 ): NodeStatus[] {
-  const failures = new Map(
-    agents.filter(({ state }) => state === "failed").map(({ node, reason = "" }) => [node, reason]),
-  );
+  const states = new Map(agents.map((state) => [state.node, state]));
   const known = new Set(nodes.map(({ metadata }) => metadata.name));
-  const failureOf = (name: string): { reason: string; message: string } | undefined => {
-    const failure = failures.get(name);
-    return failure === undefined
-      ? undefined
-      : { reason: "AgentFailed", message: `${failure} (its agent is started again and again)` };
+  const failureOf = (name: string): Why | undefined => {
+    const state = states.get(name);
+    return state?.state === "failed" ? agentFailure(state) : undefined;
   };
   const missing = expected.filter((name) => !known.has(name));
   return [
@@ -53,7 +51,45 @@ export function nodeStatuses(
       const why = failureOf(name) ?? { reason: "NotRegistered", message };
       return { name, ready: false, cordoned: false, ...why };
     }),
-  ].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
+  ].sort(byName);
+}
+
+type Why = Readonly<Record<"reason" | "message", string>>;
+
+function agentFailure({ reason = "" }: NodeState): Why {
+  return { reason: "AgentFailed", message: `${reason} (its agent is started again and again)` };
+}
+
+const byName = (a: NodeStatus, b: NodeStatus): number =>
+  a.name.localeCompare(b.name, "en", { numeric: true });
+
+/**
+ * What is known of the nodes while the API server does not respond: how their agents are. `agents` is undefined where
+ * no process of theirs lives that has said something; `process` is the state of that process.
+ */
+export function nodesWithoutServer(
+  names: readonly string[],
+  agents: readonly NodeState[] | undefined,
+  process: ProcessStatus["state"],
+): NodeStatus[] {
+  const states = new Map(agents?.map((state) => [state.node, state]));
+  return names
+    .map((name): NodeStatus => {
+      const state = states.get(name);
+      if (state?.state === "failed") return { name, ready: false, cordoned: null, ...agentFailure(state) };
+      if (state?.state === "running" || state?.state === "starting") {
+        const [reason, does] = state.state === "running" ? ["AgentRuns", "runs"] : ["AgentStarts", "starts"];
+        const message = `its agent ${does}; whether the node is ready the API server would say`;
+        return { name, ready: null, cordoned: null, reason, message };
+      }
+      if (state === undefined && (process === "running" || process === "starting")) {
+        const message = "its agent has said nothing yet";
+        return { name, ready: null, cordoned: null, reason: "NoStatus", message };
+      }
+      const message = "its agent does not run";
+      return { name, ready: false, cordoned: null, reason: "AgentStopped", message };
+    })
+    .sort(byName);
 }
 
 export interface DriverStatus {

@@ -35,6 +35,8 @@ export function statusText(status: ClusterStatus, now: number): string {
       ...status.processes.map((process) => processRow(process, now)),
     ]),
     ...(status.running ? [nodesText(status.nodes), driversText(status)] : []),
+    // Of a cluster that was stopped it is clear how its nodes are.
+    ...(status.running || state === "stopped" || status.nodes.length === 0 ? [] : [nodesText(status.nodes)]),
     status.problems.map((problem) => `${styleText("red", "problem:")} ${problem}\n`).join(""),
     restartsText(status.processes, now),
     nextText(status),
@@ -73,7 +75,7 @@ function nodesText(nodes: readonly NodeStatus[]): string {
 }
 
 function nodeRow({ name, ready, cordoned, reason }: NodeStatus): string[] {
-  const state = `${ready ? "Ready" : "NotReady"}${cordoned ? ",SchedulingDisabled" : ""}`;
+  const state = `${ready === null ? "Unknown" : ready ? "Ready" : "NotReady"}${cordoned ? ",SchedulingDisabled" : ""}`;
   return [name, state, reason ?? ""];
 }
 

@@ -136,6 +136,18 @@ test("status says what runs, in which process, the nodes and the drivers; and th
         hung.problems[0]!,
         /^the API server does not respond: no answer within 5 s; see `dray logs apiserver`$/,
       );
+      // What their agents have said is known.
+      assert.deepEqual(
+        hung.nodes.map(({ name, ready, cordoned, reason }) => [name, ready, cordoned, reason]),
+        [
+          ["worker-1", null, null, "AgentRuns"],
+          ["worker-2", null, null, "AgentRuns"],
+        ],
+      );
+      assert.match(
+        (await dray(["status", ...data], env)).stdout,
+        /\nNODE +STATUS +REASON\nworker-1 +Unknown +AgentRuns\nworker-2 +Unknown +AgentRuns\n/,
+      );
 
       process.kill(controlPlane.pid, "SIGKILL");
       const killed = Date.now();
@@ -145,7 +157,12 @@ test("status says what runs, in which process, the nodes and the drivers; and th
       const [{ state, deadSince, pid }] = dead.processes as [ClusterStatus["processes"][number]];
       assert.deepEqual([state, pid], ["dead", undefined]);
       assert.ok(Math.abs(Date.parse(deadSince!) - killed) < 60_000, deadSince);
-      const deadText = await dray(["status", ...data], env);
+      let deadText = await dray(["status", ...data], env);
+      // The agents end by themselves a moment later.
+      await eventually("the agents have ended", async () => {
+        deadText = await dray(["status", ...data], env);
+        return /\nworker-1 +NotReady +AgentStopped\n/.test(deadText.stdout);
+      });
       assert.equal(deadText.code, 1);
       assert.match(deadText.stdout, /^Cluster dray is dead: /);
       assert.match(deadText.stdout, /\ncontrol-plane +dead since \d\d:\d\d:\d\d \(\w+ ago\)/);
@@ -161,6 +178,13 @@ test("status says what runs, in which process, the nodes and the drivers; and th
       await dray(["down", ...data]);
       const stopped = await json(dataDir);
       assert.deepEqual([stopped.code, stopped.state, stopped.running], [1, "stopped", false]);
+      assert.deepEqual(
+        stopped.nodes.map(({ ready, reason }) => [ready, reason]),
+        [
+          [false, "AgentStopped"],
+          [false, "AgentStopped"],
+        ],
+      );
     } finally {
       await dray(["down", "--delete-data", ...data]);
     }
