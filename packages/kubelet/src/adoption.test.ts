@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { isAlive, processStat } from "./runtime/host/processes.ts";
-import { container, sandbox, testRuntime } from "./testing/agent.ts";
+import { isAlive, type ProcessStat, parseStat, processStat } from "./runtime/host/processes.ts";
+import { container, isolations, sandbox, testRuntime } from "./testing/agent.ts";
 import { eventually } from "./testing/eventually.ts";
+import { processesWith } from "./testing/processes.ts";
 
 const agentFile = fileURLToPath(new URL("./testing/agent.ts", import.meta.url));
 
@@ -31,7 +32,7 @@ async function killedAgent(root: string, isolation: string, script: string): Pro
   await once(agent, "exit");
 }
 
-for (const isolation of ["auto", "plain"]) {
+for (const isolation of isolations) {
   test(`${isolation}: a container outlives an agent that is killed, and the next one takes it over`, async () => {
     const root = mkdtempSync("/tmp/dk-");
     await killedAgent(root, isolation, 'echo one; trap "echo two; exit 5" TERM; sleep 1000 & wait');
@@ -52,16 +53,12 @@ for (const isolation of ["auto", "plain"]) {
 
   test(`${isolation}: what ends while no agent looks is known with its exit code, and leaves nothing`, async () => {
     const root = mkdtempSync("/tmp/dk-");
-    await killedAgent(
-      root,
-      isolation,
-      `(setsid sleep 1000 & echo $! >"$0/child"); sleep 0.3; exit 6`.replace("$0", root),
-    );
-    let identity: ReturnType<typeof processStat>;
-    await eventually(async () => {
-      identity = processStat(Number(readFileSync(join(root, "child"), "utf8")));
-      assert.ok(identity);
-    });
+    const mark = `${3_000_000 + process.pid}`;
+    // Ends only after its child has been seen.
+    const script = `(setsid sleep ${mark} &); until [ -e ${root}/seen ]; do sleep 0.1; done; exit 6`;
+    await killedAgent(root, isolation, script);
+    await eventually(async () => assert.equal(processesWith("sleep", mark).length, 1));
+    writeFileSync(join(root, "seen"), "");
     const alive = setInterval(() => {}, 1000);
     const directory = join(root, "runtime/containers");
     await eventually(async () => {
@@ -74,7 +71,7 @@ for (const isolation of ["auto", "plain"]) {
     assert.equal(found?.state, "exited");
     assert.equal(found?.exitCode, 6);
     for (const { id } of runtime.listPodSandboxes()) await runtime.removePodSandbox(id);
-    await eventually(async () => assert.ok(identity && !isAlive(identity)));
+    await eventually(async () => assert.deepEqual(processesWith("sleep", mark), []));
     await runtime.close();
     clearInterval(alive);
     rmSync(root, { recursive: true });
@@ -94,7 +91,7 @@ test("a command that ran in a container when the agent was killed ends with the 
     .map((name) => processStat(Number(name)))
     .filter((stat) => stat !== undefined && environment(stat.pid).includes(`DRAY_CONTAINER_ID=${found?.id}`));
   const commands = members.filter((stat) => stat && environment(stat.pid).includes("DRAY_EXEC_ID="));
-  assert.equal(commands.length, 2);
+  assert.ok(commands.length >= 2);
   await runtime.stopContainer(found?.id ?? "", 0);
   assert.ok(commands.every((stat) => stat && !isAlive(stat)));
   for (const { id } of runtime.listPodSandboxes()) await runtime.removePodSandbox(id);
@@ -146,10 +143,13 @@ test("a container whose shell is killed is gone with everything in it, and says 
   const { id } = await runtime.runPodSandbox(sandbox);
   const made = await runtime.createContainer(id, container(root, ["bash", "-c", "sleep 1000 & sleep 1000"]));
   await runtime.startContainer(made.id);
-  const stat = readFileSync(join(root, "runtime/containers", made.id, "start"), "utf8");
-  const program = processStat(Number(/started (\d+)/.exec(stat)?.[1]));
-  assert.ok(program);
-  process.kill(program.parent, "SIGKILL");
+  const identityIn = (file: string): ProcessStat | undefined => {
+    const text = readFileSync(join(root, "runtime/containers", made.id, file), "utf8");
+    return parseStat(text.replace("started ", ""));
+  };
+  const [wrapper, program] = [identityIn("wrapper"), identityIn("start")];
+  assert.ok(wrapper && program);
+  process.kill(wrapper.pid, "SIGKILL");
   await eventually(async () => assert.equal(runtime.listContainers()[0]?.state, "exited"));
   assert.equal(runtime.listContainers()[0]?.reason, "ContainerStatusUnknown");
   await eventually(async () => assert.ok(!isAlive(program)));

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import type { HostRuntime } from "./runtime/host/host.ts";
 import { find } from "./runtime/host/isolation.ts";
 import type { ClientStreams, Container, ContainerConfig } from "./runtime/service.ts";
-import { container, sandbox, testRuntime } from "./testing/agent.ts";
+import { container, isolations, sandbox, testRuntime } from "./testing/agent.ts";
 import { eventually } from "./testing/eventually.ts";
 import { Kept } from "./testing/kept.ts";
 
@@ -24,7 +24,7 @@ const streams = (given: Partial<ClientStreams>): ClientStreams => ({
 /** Says again what it reads, line by line, and what became of its input. */
 const echo = ["bash", "-c", 'while read -r line; do echo "got $line"; done; echo ended'];
 
-for (const isolation of ["auto", "plain"])
+for (const isolation of isolations)
   describe(`attach and port-forward, isolation ${isolation}`, () => {
     let root: string;
     let runtime: HostRuntime;

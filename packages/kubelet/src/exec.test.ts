@@ -6,15 +6,15 @@ import { after, before, describe, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import type { HostRuntime } from "./runtime/host/host.ts";
 import { find } from "./runtime/host/isolation.ts";
-import { isAlive, processStat } from "./runtime/host/processes.ts";
 import { RuntimeError, type TerminalSize } from "./runtime/service.ts";
-import { container, sandbox, testRuntime } from "./testing/agent.ts";
+import { container, isolations, sandbox, testRuntime } from "./testing/agent.ts";
 import { eventually } from "./testing/eventually.ts";
 import { Kept } from "./testing/kept.ts";
+import { processesWith } from "./testing/processes.ts";
 
 const never = new AbortController().signal;
 
-for (const isolation of ["auto", "plain"])
+for (const isolation of isolations)
   describe(`exec, isolation ${isolation}`, () => {
     let root: string;
     let runtime: HostRuntime;
@@ -127,16 +127,14 @@ for (const isolation of ["auto", "plain"])
 
     test("a client that goes away takes the command and what it has started with it", async () => {
       const gone = new AbortController();
-      const { stdout, code } = sh("echo $$; setsid sleep 1000 & echo $!; wait", { signal: gone.signal });
-      await stdout.until(/\d+\n\d+\n/);
-      const processes = stdout.text
-        .trim()
-        .split("\n")
-        .map((pid) => processStat(Number(pid)));
-      assert.ok(processes.every((one) => one && isAlive(one)));
+      const mark = `${1_000_000 + process.pid}`;
+      const { code } = start(["sh", "-c", `setsid sleep ${mark} & wait`, mark], { signal: gone.signal });
+      await eventually(async () => {
+        for (const program of ["sh", "sleep"]) assert.ok(processesWith(program, mark).length > 0, program);
+      });
       gone.abort();
       await assert.rejects(code);
-      await eventually(async () => assert.ok(processes.every((one) => one && !isAlive(one))));
+      await eventually(async () => assert.deepEqual(processesWith(mark), []));
       await assert.rejects(sh("true", { signal: gone.signal }).code);
     });
 
@@ -178,19 +176,19 @@ for (const isolation of ["auto", "plain"])
     test("a terminal's command ends with its client", async (context) => {
       if (find("script") === undefined) return context.skip("no script");
       const gone = new AbortController();
+      const mark = `${2_000_000 + process.pid}`;
       const { stdout, code } = start(
-        ["bash", "-c", "trap '' HUP; echo pid $$; while :; do sleep 1000; done"],
+        ["bash", "-c", "trap '' HUP; echo here; while :; do sleep 1000; done", mark],
         {
           tty: true,
           signal: gone.signal,
         },
       );
-      await stdout.until(/pid \d+/);
-      const stat = processStat(Number(/pid (\d+)/.exec(stdout.text)?.[1]));
-      assert.ok(stat && isAlive(stat));
+      await stdout.until(/here/);
+      assert.ok(processesWith("bash", mark).length > 0);
       gone.abort();
       await assert.rejects(code);
-      await eventually(async () => assert.ok(!isAlive(stat)));
+      await eventually(async () => assert.deepEqual(processesWith(mark), []));
     });
 
     test("the end of the container ends its commands", async () => {

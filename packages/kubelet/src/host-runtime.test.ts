@@ -5,8 +5,9 @@ import { describe, test } from "node:test";
 import { detectCgroups } from "./runtime/host/cgroups.ts";
 import type { HostRuntime } from "./runtime/host/host.ts";
 import type { ContainerConfig } from "./runtime/service.ts";
-import { container, sandbox, testRuntime } from "./testing/agent.ts";
+import { container, isolations, sandbox, testRuntime } from "./testing/agent.ts";
 import { eventually } from "./testing/eventually.ts";
+import { processesWith } from "./testing/processes.ts";
 
 interface Machine {
   readonly root: string;
@@ -56,21 +57,6 @@ async function withRuntime(isolation: string, body: (machine: Machine) => Promis
   }
 }
 
-/** Processes of the machine with these words on their command line. */
-function processes(...words: readonly string[]): number[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => {
-      try {
-        const line = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
-        return words.every((word) => line.includes(word));
-      } catch {
-        return false;
-      }
-    })
-    .map(Number);
-}
-
 const awkward: readonly (readonly [string, string])[] = [
   // Variables of the scripts around a container.
   ["root", "r"],
@@ -106,7 +92,7 @@ function variables(output: string): ReadonlyMap<string, string> {
   );
 }
 
-for (const isolation of ["auto", "plain"])
+for (const isolation of isolations)
   describe(`host runtime, ${isolation}`, () => {
     test("a program gets its environment as it stands, and exec the same", () =>
       withRuntime(isolation, async ({ start, run, runtime }) => {
@@ -151,33 +137,52 @@ for (const isolation of ["auto", "plain"])
       }));
 
     test("a process that leaves its session, its parent and its environment ends with its container", async (context) => {
-      if ("reason" in (await detectCgroups())) return context.skip("no cgroups");
       await withRuntime(isolation, async ({ start, runtime }) => {
+        if (runtime.containment === undefined) return context.skip("no cgroups and no pid name spaces");
         const mark = `${4_000_000 + process.pid}`;
         const leave = (seconds: string): string => `(setsid env -i /bin/sleep ${seconds} &)`;
         const id = await start({
           command: ["/bin/sh", "-c", `${leave(mark)}; exec /bin/sleep 1000`],
         });
-        await eventually(async () => assert.equal(processes(mark).length, 1));
+        await eventually(async () => assert.equal(processesWith(mark).length, 1));
         const executed = `${mark}1`;
         await runtime.execSync(id, ["/bin/sh", "-c", leave(executed)], 10_000);
-        await eventually(async () => assert.equal(processes(executed).length, 1));
+        await eventually(async () => assert.equal(processesWith(executed).length, 1));
         await runtime.removeContainer(id);
-        assert.deepEqual(processes(mark), []);
-        assert.deepEqual(processes(executed), []);
+        assert.deepEqual(processesWith(mark), []);
+        assert.deepEqual(processesWith(executed), []);
       });
     });
 
     test("a program that makes processes without end ends, and leaves no cgroup", async (context) => {
-      const cgroups = await detectCgroups();
-      if ("reason" in cgroups) return context.skip("no cgroups");
       await withRuntime(isolation, async ({ start, runtime, root }) => {
+        if (runtime.containment === undefined) return context.skip("no cgroups and no pid name spaces");
         const script = join(root, "x".repeat(20));
         const loop = `while :; do (setsid env -i /bin/sh -c ': ${script}; sleep 0.2; : again' &) ; done`;
         const id = await start({ command: ["/bin/sh", "-c", `${loop} >/dev/null 2>&1`] });
         await runtime.removeContainer(id);
-        assert.equal(existsSync(cgroups.path(id)), false);
-        assert.deepEqual(processes("-c", `: ${script}; sleep 0.2; : again`), []);
+        const cgroups = await detectCgroups();
+        if (!("reason" in cgroups)) assert.equal(existsSync(cgroups.path(id)), false);
+        assert.deepEqual(processesWith("-c", `: ${script}; sleep 0.2; : again`), []);
       });
     });
+
+    if (isolation === "pids")
+      test("in a pid name space a program sees its own processes alone, and is not the first of them", async (context) => {
+        await withRuntime(isolation, async ({ start, run, runtime, root }) => {
+          if (runtime.containment !== "pid name spaces") return context.skip("no pid name spaces");
+          const script = 'echo $$; readlink /proc/self; echo /proc/[0-9]*; test "$(cat /proc/1/comm)" = sh';
+          const [output, code] = await run({ command: ["/bin/bash", "-c", script] });
+          assert.equal(code, 0, output);
+          const [own, reader, all] = output.split("\n");
+          assert.notEqual(own, "1");
+          assert.notEqual(reader, own);
+          assert.ok((all ?? "").split(" ").length <= 4, all);
+          // The system drops a signal that the first process does not handle.
+          const logPath = join(root, "signals.log");
+          const id = await start({ command: ["/bin/sleep", "1000"], logPath });
+          await runtime.stopContainer(id, 60_000);
+          assert.equal(runtime.listContainers().find((one) => one.id === id)?.exitCode, 143);
+        });
+      });
   });

@@ -46,6 +46,8 @@ export interface KubeletOptions {
   readonly images: readonly ImageMapping[];
   /** Without mount name spaces even where the system has them. */
   readonly isolation?: "auto" | "plain";
+  /** `none`: without cgroups even where they can be made. */
+  readonly cgroups?: "auto" | "none";
   readonly labels?: Readonly<Record<string, string>>;
   /** Replaces what the machine has, by resource. */
   readonly capacity?: Readonly<Record<string, string>>;
@@ -100,6 +102,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     nodeAddress,
     images,
     isolation: options.isolation ?? "auto",
+    cgroups: options.cgroups ?? "auto",
     cdi: cdiRegistry(paths.cdi),
     hostPath: (path) => paths.onMachine(path),
     clock,

@@ -6,10 +6,11 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { ConfigMap, Event, Pod, type PodSpec, Secret, ServiceAccount } from "@dray/api/core/v1";
 import type { Kubelet } from "./index.ts";
+import { isolations } from "./testing/agent.ts";
 import { podBecomes, podOn, type TestCluster, testCluster } from "./testing/cluster.ts";
 import { eventually } from "./testing/eventually.ts";
 
-for (const isolation of ["auto", "plain"] as const)
+for (const isolation of isolations.filter((one) => one === "auto" || one === "plain"))
   describe(`isolation ${isolation}`, () => {
     let cluster: TestCluster;
     let node: Kubelet;

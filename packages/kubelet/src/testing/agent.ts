@@ -1,6 +1,6 @@
 /**
  * An agent's runtime as a process of its own, for tests that kill it: `DIRECTORY ISOLATION COMMAND...`
- * starts a container. `ISOLATION+stdin`: with an input that the first client closes; `+exec`: with a command in it.
+ * starts a container. `ISOLATION`: `auto`, `plain` without mount name spaces, `pids` without cgroups. `ISOLATION+stdin`: with an input that the first client closes; `+exec`: with a command in it.
  */
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
@@ -10,6 +10,9 @@ import { HostRuntime } from "../runtime/host/host.ts";
 
 const [directory = "", isolation = "", ...command] = process.argv.slice(2);
 
+/** What the tests of the runtime run under. `auto` alone for another user, whose `auto` is `pids`. */
+export const isolations = process.env["DRAY_TEST_ISOLATIONS"]?.split(",") ?? ["auto", "plain", "pids"];
+
 export function testRuntime(root: string, isolation: string): HostRuntime {
   return new HostRuntime({
     directory: `${root}/runtime`,
@@ -17,6 +20,7 @@ export function testRuntime(root: string, isolation: string): HostRuntime {
     nodeAddress: "127.0.0.1",
     images: [],
     isolation: isolation.startsWith("plain") ? "plain" : "auto",
+    cgroups: isolation.startsWith("pids") ? "none" : "auto",
     cdi: cdiRegistry([]),
     hostPath: (path) => path,
     clock: systemClock,

@@ -21,19 +21,17 @@ import {
   type Traces,
   writeRecord,
 } from "./records.ts";
+import { wrapperName } from "./scripts.ts";
 
 /** Tells the processes of a container, whatever they did to their session. Numbers of name spaces would not do: they
  * are given out again at once. */
 export const containerVariable = "DRAY_CONTAINER_ID";
 
-/** The script around every container, in the runtime's directory. */
-export const wrapperName = "container.sh";
-
 /** One container of the host runtime: its record, and what its wrapper has left so far. */
 export class HostContainer {
   readonly directory: string;
   record: ContainerRecord;
-  #traces: Traces = { wrapper: undefined, start: undefined, exit: undefined };
+  #traces: Traces = { wrapper: undefined, init: undefined, start: undefined, exit: undefined };
   /** When the wrapper was found to have ended without a word: killed, or the machine was restarted. */
   #lost: Loss | undefined;
   #watcher: FSWatcher | undefined;
@@ -176,12 +174,15 @@ export class HostContainer {
     if (this.record.bootId !== bootId()) return [];
     const wrapper = this.#traces.wrapper ?? this.#findWrapper();
     const { cgroup, id } = this.record;
+    const { init } = this.#traces;
     // A wrapper that is gone has left its members behind in the cgroup all the same.
     if (wrapper === undefined && cgroup === undefined) return [];
     const members =
       cgroup !== undefined
         ? cgroupMembers(cgroup)
         : familyMembers({ leader: wrapper!, variable: `${containerVariable}=${id}` });
+    // With it ends what has left the session, the parent and the environment by which the others are found.
+    if (init !== undefined && isAlive(init) && !members.includes(init.pid)) members.push(init.pid);
     return members.filter((pid) => pid !== wrapper?.pid && pid !== process.pid && pid !== 1);
   }
 

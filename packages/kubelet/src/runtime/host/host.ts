@@ -21,7 +21,7 @@ import {
 import { AddressPool } from "./addresses.ts";
 import { attachTo, makeInput } from "./attach.ts";
 import { type Cgroups, detectCgroups, makeCgroup, removeCgroup } from "./cgroups.ts";
-import { containerVariable, HostContainer, wrapperName } from "./container.ts";
+import { containerVariable, HostContainer } from "./container.ts";
 import { programEnvironment, toolEnvironment } from "./environment.ts";
 import { runCommand } from "./exec.ts";
 import { runWithStreams } from "./exec-streams.ts";
@@ -34,14 +34,7 @@ import { bootId } from "./processes.ts";
 import { type ContainerRecord, readRecord, type SandboxRecord, writeRecord } from "./records.ts";
 import { rewriter } from "./rewrite.ts";
 import { planRoot, removeRoot, writeRoot } from "./root-plan.ts";
-import {
-  cgroupName,
-  environmentName,
-  startCommand,
-  startScript,
-  terminalName,
-  wrapperScript,
-} from "./scripts.ts";
+import { cgroupName, environmentName, scripts, startCommand, terminalName, wrapperName } from "./scripts.ts";
 import { inTerminal, shellLine } from "./terminal.ts";
 import { terminationMessage } from "./termination-message.ts";
 
@@ -54,6 +47,8 @@ export interface HostRuntimeOptions {
   readonly images: readonly ImageMapping[];
   /** `plain`: without mount name spaces even where the system has them. */
   readonly isolation?: "auto" | "plain";
+  /** `none`: without cgroups even where they can be made. */
+  readonly cgroups?: "auto" | "none";
   /** Where CDI specs are looked for. */
   readonly cdi: CdiRegistry;
   /** The place on this machine of a path that the node's pods name. */
@@ -64,8 +59,6 @@ export interface HostRuntimeOptions {
 
 /** How often containers that another agent started are looked for, should their end go unnoticed. */
 const checkMilliseconds = 10_000;
-/** What the wrapper runs, in the runtime's directory. */
-const startName = "start.sh";
 
 /** Runs containers as processes of the host, each with the node's files mounted at the container's paths. */
 export class HostRuntime implements RuntimeService {
@@ -91,26 +84,36 @@ export class HostRuntime implements RuntimeService {
     return this.#isolation.type;
   }
 
+  /** What holds all processes of a container, whatever they do; undefined if some can outlive it. */
+  get containment(): "cgroups" | "pid name spaces" | undefined {
+    if (this.#cgroups !== undefined) return "cgroups";
+    return this.#isolation.type === "mounts" && this.#isolation.pids ? "pid name spaces" : undefined;
+  }
+
   async start(): Promise<void> {
     const { directory, rootDir, log } = this.#options;
     for (const name of ["sandboxes", "containers"]) makeFolderSync(join(directory, name), 0o700);
+    const reasons: string[] = [];
+    const cgroups =
+      this.#options.cgroups === "none" ? { reason: "cgroups are switched off" } : await detectCgroups();
+    if ("reason" in cgroups) reasons.push(cgroups.reason);
+    else this.#cgroups = cgroups;
     if (this.#options.isolation !== "plain") {
-      const { isolation, reason } = await detectIsolation(directory, rootDir);
+      // Where there are cgroups, no pid name spaces: the machine's own numbers stay true for its programs.
+      const { isolation, reason } = await detectIsolation(directory, rootDir, "reason" in cgroups);
       this.#isolation = isolation;
-      if (reason !== undefined)
+      if (reason !== undefined) reasons.push(reason);
+      if (isolation.type === "plain")
         log.info({ reason }, "no mount name spaces: paths of volumes are rewritten instead");
     }
-    const cgroups = await detectCgroups();
-    if ("reason" in cgroups)
+    if (this.containment === undefined)
       log.info(
-        { reason: cgroups.reason },
-        "no cgroups: a process that leaves its session, its parent and its environment outlives its container",
+        { reason: reasons.join("; ") },
+        "neither cgroups nor pid name spaces: a process that leaves its session, its parent and its environment outlives its container",
       );
-    else this.#cgroups = cgroups;
     // Renamed into place: shells that read the scripts of an older agent are not disturbed.
-    const start = join(directory, startName);
-    writeRecord(start, startScript(this.#isolation));
-    writeRecord(join(directory, wrapperName), wrapperScript(this.#isolation, start));
+    for (const [name, source] of scripts(this.#isolation, directory))
+      writeRecord(join(directory, name), source);
     const pool = readRecord<{ prefix: string }>(directory, "addresses.json");
     this.#addresses = await AddressPool.claim(rootDir, pool?.prefix);
     writeRecord(join(directory, "addresses.json"), JSON.stringify({ prefix: this.#addresses.prefix }));
@@ -279,7 +282,7 @@ export class HostRuntime implements RuntimeService {
     const command = [...(this.#images.command(config.image) ?? config.command), ...config.args].map(rewrite);
     const root = join(container.directory, "root");
     if (isolated) {
-      const table = writeRoot(planRoot(mounts, this.#options.rootDir), root);
+      const table = writeRoot(planRoot(mounts, this.#options.rootDir), root, isolation.pids);
       writeFileSync(join(container.directory, "mounts"), table);
     } else makeFolderSync(root);
     const directory = isolated ? config.workingDir || "/" : rewrite(config.workingDir || root);
@@ -294,7 +297,7 @@ export class HostRuntime implements RuntimeService {
     container.record = {
       ...container.record,
       bootId: bootId(),
-      program: { env, directory, isolated },
+      program: { env, directory, isolated, pids: isolated && isolation.pids },
       ...(cgroup === undefined ? {} : { cgroup }),
     };
     this.#save(container);
@@ -312,7 +315,7 @@ export class HostRuntime implements RuntimeService {
   /** What starts the program in a terminal; the wrapper runs it instead of the start script. */
   #writeTerminal(container: HostContainer, run: readonly string[]): void {
     const { directory, record } = container;
-    const start = startCommand(this.#isolation, join(this.#options.directory, startName));
+    const start = startCommand(this.#isolation, this.#options.directory);
     const argv = inTerminal([...start, directory, record.config.logPath, ...run]);
     writeFileSync(join(directory, terminalName), `exec ${shellLine(argv)}\n`, { mode: 0o600 });
   }

@@ -12,7 +12,9 @@ import { rootScript } from "./scripts.ts";
 export type Isolation =
   | {
       readonly type: "mounts";
-      /** Starts a program in a mount name space of its own; in a user name space too where we are not root. */
+      /** Each has a pid name space, too: all of its processes end with the first of them. */
+      readonly pids: boolean;
+      /** Starts a program in name spaces of its own; in a user name space too where we are not root. */
       readonly unshare: readonly string[];
       /** Enters the name spaces of the process whose number follows. */
       readonly nsenter: readonly string[];
@@ -42,11 +44,25 @@ export function find(program: string): string | undefined {
   return searchPath.map((directory) => join(directory, program)).find((path) => existsSync(path));
 }
 
-/** Tries the whole of it once, in `directory`; the answer of `plain` comes with the reason. */
+export interface DetectedIsolation {
+  readonly isolation: Isolation;
+  /** Why there is no more, if more was wanted: no mount name spaces, or no pid name spaces. */
+  readonly reason?: string;
+}
+
+/** Tries the whole of it once, in `directory`: with pid name spaces if `pids` is set and the system allows them. */
 export async function detectIsolation(
   directory: string,
   rootDir: string,
-): Promise<{ readonly isolation: Isolation; readonly reason?: string }> {
+  pids: boolean,
+): Promise<DetectedIsolation> {
+  if (!pids) return tryIsolation(directory, rootDir, false);
+  const all = await tryIsolation(directory, rootDir, true);
+  if (all.isolation.type === "mounts") return all;
+  return { ...all, ...(await tryIsolation(directory, rootDir, false)) };
+}
+
+async function tryIsolation(directory: string, rootDir: string, pids: boolean): Promise<DetectedIsolation> {
   const plain = (reason: string) => ({ isolation: { type: "plain" } as const, reason });
   const [unshare, nsenter, mount, umount, pivotRoot] = [
     "unshare",
@@ -60,9 +76,11 @@ export async function detectIsolation(
   const privileged = process.getuid?.() === 0;
   const isolation = {
     type: "mounts",
+    pids,
     unshare: [
       unshare,
       ...(privileged ? [] : ["--user", "--map-root-user"]),
+      ...(pids ? ["--pid", "--fork", "--kill-child"] : []),
       "--mount",
       "--propagation",
       "private",
@@ -76,7 +94,7 @@ export async function detectIsolation(
   try {
     const table = join(probe, "mounts");
     const root = join(probe, "root");
-    const lines = writeRoot(planRoot([], rootDir), root);
+    const lines = writeRoot(planRoot([], rootDir), root, pids);
     writeFileSync(table, lines);
     const script = `exec 3>&2\ntable=$1 root=$2\n${rootScript(isolation.tools)}`;
     const [program = "", ...args] = [...isolation.unshare, "/bin/sh", "-c", script, "probe", table, root];

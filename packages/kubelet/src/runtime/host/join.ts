@@ -27,6 +27,7 @@ exec "$@"
  * descriptor 3 what keeps it from starting the command, or `started` and a line of /proc/PID/stat.
  */
 const joinScript = `
+read -r stat </proc/self/stat
 environment=$(cat <&4) || exit 125
 exec 4<&-
 cd "$1" 2>&3 || exit 126
@@ -54,7 +55,7 @@ export function joinContainer(
   const group = cgroup === undefined ? [] : ["/bin/sh", "-c", enterScript, "enter", cgroupProcesses(cgroup)];
   const enter =
     isolation.type === "mounts" && program.isolated
-      ? [...isolation.nsenter, "--target", String(process.pid), "--"]
+      ? [...isolation.nsenter, ...(program.pids ? ["--pid"] : []), "--target", String(process.pid), "--"]
       : [];
   const words = command.map(rewrite);
   const { script, prefix } = programEnvironment(tty ? { TERM: "xterm", ...program.env } : program.env);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { writeFileAtomicallySync } from "@dray/files";
 import type { ContainerConfig, SandboxConfig } from "../service.ts";
 import { type ProcessIdentity, parseStat } from "./processes.ts";
+import { initName } from "./scripts.ts";
 
 /** What is kept of a sandbox on disk. */
 export interface SandboxRecord {
@@ -31,6 +32,8 @@ export interface ContainerRecord {
     readonly env: Readonly<Record<string, string>>;
     readonly directory: string;
     readonly isolated: boolean;
+    /** It has a pid name space. */
+    readonly pids?: boolean;
   };
 }
 
@@ -73,13 +76,16 @@ export interface Started {
 /** What the wrapper has written so far. */
 export interface Traces {
   readonly wrapper: ProcessIdentity | undefined;
+  /** The first process of its pid name space, if it has one. */
+  readonly init: ProcessIdentity | undefined;
   /** The first process of the container's program, or why it was not started. */
   readonly start: Started | { readonly error: string } | undefined;
   readonly exit: { readonly code: number; readonly at: number } | undefined;
 }
 
 export function readTraces(directory: string): Traces {
-  const wrapper = readIfThere(join(directory, "wrapper"));
+  const identity = (name: string): ProcessIdentity | undefined =>
+    parseStat(readIfThere(join(directory, name)) ?? "");
   const exitText = readIfThere(join(directory, "exit"));
   const exit = exitText?.endsWith("\n")
     ? { code: Number.parseInt(exitText, 10), at: modified(join(directory, "exit")) }
@@ -92,7 +98,7 @@ export function readTraces(directory: string): Traces {
     start = {
       error: startText?.trim() || readIfThere(join(directory, "error"))?.trim() || "the shell failed",
     };
-  return { wrapper: wrapper === undefined ? undefined : parseStat(wrapper), start, exit };
+  return { wrapper: identity("wrapper"), init: identity(initName), start, exit };
 }
 
 function modified(path: string): number {

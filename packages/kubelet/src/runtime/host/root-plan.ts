@@ -60,8 +60,11 @@ export function planRoot(mounts: readonly MountConfig[], ownRoot: string): RootP
 
 type MutablePlan = { -readonly [K in keyof RootPlan]: RootPlan[K][number][] };
 
-/** Makes the skeleton of a plan below `directory`, and the table from which `mount -a` mounts the rest. */
-export function writeRoot(plan: RootPlan, directory: string): string {
+/**
+ * Makes the skeleton of a plan below `directory`, and the table from which `mount -a` mounts the rest. With `ownProc`
+ * /proc shows the processes of the pid name space in which it is mounted.
+ */
+export function writeRoot(plan: RootPlan, directory: string, ownProc: boolean): string {
   makeFolderSync(directory);
   for (const path of plan.directories) makeFolderSync(join(directory, path));
   for (const path of plan.files) writeFileSync(join(directory, path), "", { flag: "a" });
@@ -69,6 +72,10 @@ export function writeRoot(plan: RootPlan, directory: string): string {
   const lines = [`${field(directory)} ${field(directory)} none bind 0 0`];
   const table = plan.mounts.some(({ readOnly }) => readOnly) ? mountTable() : [];
   for (const { source, target, readOnly } of plan.mounts) {
+    if (ownProc && source === "/proc" && target === "/proc") {
+      lines.push(`proc ${field(join(directory, target))} proc defaults 0 0`);
+      continue;
+    }
     const options = readOnly ? ["rbind", "ro", ...kept(source, table)] : ["rbind"];
     lines.push(`${field(source)} ${field(join(directory, target))} none ${options.join()} 0 0`);
   }

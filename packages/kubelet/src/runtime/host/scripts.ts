@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { Isolation, MountTools } from "./isolation.ts";
 import { shellLine } from "./terminal.ts";
 
@@ -12,9 +13,43 @@ export const environmentName = "environment";
 /** In the directory of a container that has a cgroup: its path. */
 export const cgroupName = "cgroup";
 
-/** Starts what `startScript` says; its arguments follow. */
-export function startCommand(isolation: Isolation, startFile: string): string[] {
-  return [...(isolation.type === "mounts" ? isolation.unshare : []), "/bin/sh", startFile];
+/** What containers run, in the runtime's directory: `wrapperScript`, `initScript`, `startScript`. */
+export const wrapperName = "container.sh";
+const initFileName = "init.sh";
+const startFileName = "start.sh";
+/** In the directory of a container that has a pid name space: who is the first process in it. */
+export const initName = "init";
+
+/** Source and file name of the scripts that containers of a runtime directory run. */
+export function scripts(isolation: Isolation, directory: string): readonly (readonly [string, string])[] {
+  return [
+    [startFileName, startScript(isolation)],
+    [initFileName, initScript(join(directory, startFileName))],
+    [wrapperName, wrapperScript(isolation, directory)],
+  ];
+}
+
+/** Starts what `startScript` says, under `initScript` in a pid name space; its arguments follow. */
+export function startCommand(isolation: Isolation, directory: string): string[] {
+  if (isolation.type === "plain") return ["/bin/sh", join(directory, startFileName)];
+  return [...isolation.unshare, "/bin/sh", join(directory, isolation.pids ? initFileName : startFileName)];
+}
+
+/**
+ * The first process of a pid name space, with the arguments of `startScript`, which it runs. The container's program is
+ * not the first itself, since the system drops signals that such a process does not handle. Takes in the children of
+ * processes that have ended; when it ends, with the exit code of the program, so do all others of the name space. The
+ * number in `init` is the one outside: /proc is mounted anew only later.
+ */
+function initScript(startFile: string): string {
+  return `
+trap : HUP INT QUIT TERM USR1 USR2 PIPE
+read -r stat </proc/self/stat
+echo "$stat" >"$1/${initName}" || exit 125
+exec 4>&2 2>>"$1/error"
+/bin/sh ${shellLine([startFile])} "$@" 2>&4 4>&-
+exit "$?"
+`;
 }
 
 /**
@@ -24,7 +59,7 @@ export function startCommand(isolation: Isolation, startFile: string): string[] 
  * it. `error` gets what goes wrong before the program has its log, and the word "Terminated" that some shells say. A
  * process of its own holds the pipe of the input open, so that the program reads no end of it when agents come and go.
  */
-export function wrapperScript(isolation: Isolation, startFile: string): string {
+function wrapperScript(isolation: Isolation, directory: string): string {
   return `
 trap : HUP INT QUIT TERM USR1 USR2 PIPE
 directory=$1
@@ -46,7 +81,7 @@ fi
 if [ -e "$directory/${terminalName}" ]; then
   /bin/sh "$directory/${terminalName}" <"$input" >>"$2" 2>"$directory/error"
 else
-  ${shellLine(startCommand(isolation, startFile))} "$@" <"$input" >/dev/null 2>"$directory/error"
+  ${shellLine(startCommand(isolation, directory))} "$@" <"$input" >/dev/null 2>"$directory/error"
 fi
 echo "$?" >"$directory/exit"
 `;
@@ -57,10 +92,11 @@ echo "$?" >"$directory/exit"
  * where there are mount name spaces, and becomes the program. Says in the file `start` whether it could (`started` and
  * a line of /proc/PID/stat) or why not.
  */
-export function startScript(isolation: Isolation): string {
+function startScript(isolation: Isolation): string {
   const root = isolation.type === "mounts" ? rootScript(isolation.tools) : "";
   return `
 exec 3>"$1/start" || exit 125
+read -r stat </proc/self/stat
 [ -e "$1/${terminalName}" ] || exec >>"$2" 2>&1 || exit 125
 table=$1/mounts root=$1/root
 environment=$(cat "$1/${environmentName}" 2>&3) || exit 125
@@ -74,11 +110,10 @@ ${becomeProgram}
 
 /**
  * The end of each script that becomes a program: the arguments are the program and the words that run it, `environment`
- * holds the source that exports its variables. From `eval` on, the variables are the program's: the scripts keep
- * nothing in variables after it.
+ * holds the source that exports its variables, `stat` the line of /proc/self/stat. From `eval` on, the variables are the
+ * program's: the scripts keep nothing in variables after it.
  */
 export const becomeProgram = `
-read -r stat </proc/$$/stat
 set -- "$stat" "$@"
 unset OLDPWD
 eval "unset table root stat environment
