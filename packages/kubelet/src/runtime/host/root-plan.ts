@@ -77,6 +77,8 @@ export function writeRoot(plan: RootPlan, directory: string, ownProc: boolean): 
       continue;
     }
     const options = readOnly ? ["rbind", "ro", ...kept(source, table)] : ["rbind"];
+    // An entry of the machine's own folders may be gone by now, as in /run.
+    if (source === target) options.push("nofail");
     lines.push(`${field(source)} ${field(join(directory, target))} none ${options.join()} 0 0`);
   }
   return `${lines.join("\n")}\n`;
