@@ -19,14 +19,25 @@ export function start(
   detached = false,
   /** Or a file that is open. */
   stdin: "ignore" | "pipe" | number = "ignore",
+  user: User = {},
 ): ChildProcess {
   return spawn(process.execPath, [...program, ...args], {
     // A test changes no kubeconfig of the person who runs it.
     env: { ...process.env, KUBECONFIG: "", ...env },
     detached,
     stdio: [stdin, "pipe", "pipe"],
+    ...user,
   });
 }
+
+/** As whom a process runs; without ids as the one who runs the test. */
+export interface User {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+/** A user to whom files can be closed: the superuser may read and write everything. */
+export const ordinaryUser: User = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 
 /** What a process prints until it has ended. */
 export async function output(child: ChildProcess): Promise<Output> {

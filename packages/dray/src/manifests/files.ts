@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { type Dirent, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { UsageError } from "../failure.ts";
@@ -41,9 +41,13 @@ function filesOf(name: string, recursive: boolean, report: Report): string[] {
       return [];
     }
     if (!stat.isDirectory()) return [name];
-    const found = manifestsIn(name, recursive);
+    let complete = true;
+    const found = manifestsIn(name, recursive, (folder, message) => {
+      complete = false;
+      report(folder, message);
+    });
     const more = recursive ? "" : " (-R looks into the folders in it, too)";
-    if (found.length === 0)
+    if (found.length === 0 && complete)
       report(name, `the directory has no files that end in .yaml, .yml or .json${more}`);
     return found;
   } catch (error) {
@@ -52,12 +56,20 @@ function filesOf(name: string, recursive: boolean, report: Report): string[] {
   }
 }
 
-function manifestsIn(folder: string, recursive: boolean): string[] {
-  return readdirSync(folder, { withFileTypes: true })
+/** A folder that cannot be read is reported, and the others are read. */
+function manifestsIn(folder: string, recursive: boolean, report: Report): string[] {
+  let entries: Dirent[];
+  try {
+    entries = readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    report(folder, `cannot be read: ${(error as Error).message}`);
+    return [];
+  }
+  return entries
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
     .flatMap((entry) => {
       const path = join(folder, entry.name);
-      if (entry.isDirectory()) return recursive ? manifestsIn(path, true) : [];
+      if (entry.isDirectory()) return recursive ? manifestsIn(path, true, report) : [];
       return manifest.test(entry.name) && !kustomization.test(entry.name) ? [path] : [];
     });
 }
