@@ -70,5 +70,7 @@ export function unknownConversion(
   kind: string,
   expected: { readonly group: string; readonly kind: string },
 ): string {
-  return `converting (${version}.${kind}) to (${internalPackage(expected.group)}.${expected.kind}): unknown conversion`;
+  // Kinds of the API machinery are of one Go package, whatever version they are sent in.
+  const from = inEveryVersion.has(kind) || unversioned.has(kind) ? "v1" : version;
+  return `converting (${from}.${kind}) to (${internalPackage(expected.group)}.${expected.kind}): unknown conversion`;
 }

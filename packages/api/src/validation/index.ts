@@ -55,6 +55,7 @@ export type { AdmissionExpressions, CompiledSelector, ValidationContext } from "
 export { type DisabledField, disabledFields, dropDisabledFields } from "./disabled.ts";
 export { checkImmutable, FieldErrors, sameValue } from "./field.ts";
 export { checkCommonUpdate, checkMetadata, checkMetadataUpdate } from "./metadata.ts";
+export { serviceAddressErrors } from "./networking/service.ts";
 export { isExtendedResourceName } from "./resource/class.ts";
 export { stampChangedTaint } from "./resource/rule.ts";
 export { dropDeallocatedDevices } from "./resource/status.ts";

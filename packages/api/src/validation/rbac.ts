@@ -47,15 +47,35 @@ function checkRules(errors: FieldErrors, role: Role | ClusterRole, namespaced: b
   });
 }
 
-function checkSubjects(
+/** Since 1.37 bindings have declared rules. Their errors come after all others. */
+const isDeclared = (errors: FieldErrors): boolean => errors.release >= "1.37";
+
+type Binding = RoleBinding | ClusterRoleBinding;
+
+function checkDeclared(errors: FieldErrors, { subjects, roleRef }: Binding, old: Binding | undefined): void {
+  if (old !== undefined) checkRoleKept(errors, roleRef, old, "field is immutable");
+  for (const [index, { name }] of (subjects ?? []).entries()) {
+    if (!name) errors.required(`subjects[${index}].name`);
+  }
+  if (old === undefined && !roleRef?.name) errors.required("roleRef.name");
+}
+
+function checkRoleKept(
   errors: FieldErrors,
-  { subjects }: RoleBinding | ClusterRoleBinding,
-  namespaced: boolean,
+  roleRef: Binding["roleRef"] | undefined,
+  old: Binding,
+  detail: string,
 ): void {
+  if (sameValue(roleRef, old.roleRef)) return;
+  const { apiGroup = "", kind = "", name = "" } = roleRef ?? {};
+  errors.invalid("roleRef", { APIGroup: apiGroup, Kind: kind, Name: name }, detail);
+}
+
+function checkSubjects(errors: FieldErrors, { subjects }: Binding, namespaced: boolean): void {
   (subjects ?? []).forEach((subject, index) => {
     const path = `subjects[${index}]`;
     const { kind = "", name, namespace, apiGroup = "" } = subject;
-    if (!name) errors.required(`${path}.name`);
+    if (!name && !isDeclared(errors)) errors.required(`${path}.name`);
     if (kind === "ServiceAccount") {
       if (name) errors.check(dnsSubdomain, `${path}.name`, name);
       if (apiGroup !== "") errors.notSupported(`${path}.apiGroup`, apiGroup, [""]);
@@ -68,15 +88,17 @@ function checkSubjects(
 
 function checkRoleRef(
   errors: FieldErrors,
-  { roleRef }: RoleBinding | ClusterRoleBinding,
+  { roleRef }: Binding,
   namespaced: boolean,
+  old: Binding | undefined,
 ): void {
   const { apiGroup = "", kind = "", name = "" } = roleRef ?? {};
   if (apiGroup !== group) errors.notSupported("roleRef.apiGroup", apiGroup, [group]);
   const kinds = namespaced ? ["Role", "ClusterRole"] : ["ClusterRole"];
   if (!kinds.includes(kind)) errors.notSupported("roleRef.kind", kind, kinds);
-  if (name === "") errors.required("roleRef.name");
-  else errors.check(pathSegment, "roleRef.name", name);
+  if (name !== "") errors.check(pathSegment, "roleRef.name", name);
+  // What is declared immutable is looked at no further by the declared rules.
+  else if (old !== undefined || !isDeclared(errors)) errors.required("roleRef.name");
 }
 
 /** Checks of a role, or of a binding: names may hold anything that a path can. */
@@ -96,24 +118,24 @@ export function checkRole(namespaced: boolean) {
 }
 
 export function checkBinding(namespaced: boolean) {
-  return {
-    create(errors: FieldErrors, binding: RoleBinding | ClusterRoleBinding): void {
-      checkMetadata(errors, "metadata", binding.metadata, pathSegment, namespaced);
-      checkFinalizerNames(errors, "metadata", binding.metadata);
-      checkRoleRef(errors, binding, namespaced);
-      checkSubjects(errors, binding, namespaced);
-    },
-    update(
-      errors: FieldErrors,
-      binding: RoleBinding | ClusterRoleBinding,
-      old: RoleBinding | ClusterRoleBinding,
-    ): void {
-      this.create(errors, binding);
+  const checkAll = (errors: FieldErrors, binding: Binding, old?: Binding): void => {
+    checkMetadata(errors, "metadata", binding.metadata, pathSegment, namespaced);
+    checkFinalizerNames(errors, "metadata", binding.metadata);
+    checkRoleRef(errors, binding, namespaced, old);
+    checkSubjects(errors, binding, namespaced);
+    if (old !== undefined) {
       checkMetadataUpdate(errors, "metadata", binding.metadata, old.metadata);
       checkFinalizerNames(errors, "metadata", binding.metadata);
-      if (sameValue(binding.roleRef, old.roleRef)) return;
-      const { apiGroup = "", kind = "", name = "" } = binding.roleRef ?? {};
-      errors.invalid("roleRef", { APIGroup: apiGroup, Kind: kind, Name: name }, "cannot change roleRef");
+    }
+    if (isDeclared(errors)) checkDeclared(errors, binding, old);
+    else if (old !== undefined) checkRoleKept(errors, binding.roleRef, old, "cannot change roleRef");
+  };
+  return {
+    create(errors: FieldErrors, binding: Binding): void {
+      checkAll(errors, binding);
+    },
+    update(errors: FieldErrors, binding: Binding, old: Binding): void {
+      checkAll(errors, binding, old);
     },
   };
 }

@@ -8,7 +8,7 @@ import { withPodCondition } from "../registry/pod-conditions.ts";
 import { checkPreconditions } from "../registry/preconditions.ts";
 import { objectResponse, resourceForms } from "../representation.ts";
 import { type DeleteOptions, deleteOptions, writeOptions } from "../request/options.ts";
-import { statusObject } from "../response.ts";
+import { serverError, statusObject } from "../response.ts";
 import { thaw } from "../storage/json.ts";
 import { bodyOf, readObject } from "./body.ts";
 import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
@@ -32,10 +32,18 @@ export async function evictPod(context: Context): Promise<ApiResponse> {
     if (eviction.metadata?.name === info.name) return;
     throw StatusError.of("BadRequest", "name in URL does not match name in Eviction object");
   });
+  checkSameDryRun(info.query.getAll("dryRun"), eviction.deleteOptions?.dryRun ?? []);
   const wish = optionsOf(eviction);
   await evict(context, { ...wish, dryRun: options.dryRun || wish.dryRun });
   const answer = statusObject({ status: "Success", code: 201 });
   return objectResponse(201, answer, served, wanted, tableOptions(context), headersOf(context));
+}
+
+/** Upstream: pkg/registry/core/pod/storage/eviction.go, propagateDryRun. Throws 500. */
+function checkSameDryRun(asked: readonly string[], sent: readonly string[]): void {
+  if (asked.length === 0 || sent.length === 0 || asked.join(" ") === sent.join(" ")) return;
+  const both = `[${asked.join(" ")}] and [${sent.join(" ")}]`;
+  throw serverError(`Non-matching dry-run options in request and content: ${both}`);
 }
 
 /** Does the body say `policy/v1beta1`? Upstream still takes that version, in all media types. */
@@ -55,8 +63,8 @@ function optionsOf(eviction: Eviction): Wish {
   try {
     return deleteOptions(new URLSearchParams(), given);
   } catch (problem) {
-    const { preconditions } = eviction.deleteOptions ?? {};
-    return { dryRun: false, problem, ...(preconditions === undefined ? {} : { preconditions }) };
+    const { preconditions, dryRun = [] } = eviction.deleteOptions ?? {};
+    return { dryRun: dryRun.length > 0, problem, ...(preconditions === undefined ? {} : { preconditions }) };
   }
 }
 

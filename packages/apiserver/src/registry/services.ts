@@ -1,8 +1,9 @@
 import type { Service, ServiceSpec } from "@dray/api/core/v1";
+import { serviceAddressErrors } from "@dray/api/validation";
 import { deepEqual } from "../storage/json.ts";
 import { settleFamilies } from "./service/families.ts";
 import { getsNodePorts, needsHealthCheck } from "./service/ports.ts";
-import { addressNumber, type Family, familyOf } from "./service/ranges.ts";
+import type { Family } from "./service/ranges.ts";
 import { ServiceStorage } from "./service/storage.ts";
 import { dropOldTypeFields } from "./service-type.ts";
 import type { Strategy, StrategyContext } from "./strategy.ts";
@@ -72,13 +73,13 @@ function followAddress(spec: ServiceSpec, old: ServiceSpec): void {
 function allocate(
   service: Service,
   old: ServiceSpec | undefined,
-  { storage, dryRun }: StrategyContext,
+  { storage, dryRun, features }: StrategyContext,
 ): void {
   const spec = service.spec!;
   if (!(storage instanceof ServiceStorage)) throw new TypeError("services need a storage of their own");
   if (hasAddress(spec)) {
-    // What is wrong with these fields is told by validation, and nothing else.
-    if (!familiesAreSound(spec)) return;
+    // Validation refuses these fields, and reports nothing else.
+    if (serviceAddressErrors(spec, old, features.version).length > 0) return;
     settleFamilies(service, old, storage.families);
     giveAddresses(service, old, storage, dryRun);
   }
@@ -106,23 +107,4 @@ function giveAddresses(
   }
   spec.clusterIPs = given;
   if (given[0] !== undefined) spec.clusterIP = given[0];
-}
-
-/** Whether addresses, families and policy are well-formed, each by itself and together. */
-function familiesAreSound({
-  clusterIP,
-  clusterIPs = [],
-  ipFamilies = [],
-  ipFamilyPolicy,
-}: ServiceSpec): boolean {
-  if ((clusterIP || undefined) !== clusterIPs[0]) return false;
-  if (ipFamilyPolicy && !["SingleStack", "PreferDualStack", "RequireDualStack"].includes(ipFamilyPolicy))
-    return false;
-  if (ipFamilies.some((family) => family !== "IPv4" && family !== "IPv6")) return false;
-  if (new Set(ipFamilies).size < ipFamilies.length || clusterIPs.length > 2) return false;
-  if (clusterIPs[0] === "None") return clusterIPs.length === 1;
-  if (clusterIPs.some((address) => addressNumber(address) === undefined)) return false;
-  const families = clusterIPs.map(familyOf);
-  if (new Set(families).size < families.length) return false;
-  return ipFamilies.every((family, index) => families[index] === undefined || families[index] === family);
 }

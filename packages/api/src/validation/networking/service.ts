@@ -1,4 +1,5 @@
 /** Service. */
+import type { FieldError } from "../../errors.ts";
 import type { KubernetesVersion } from "../../features.ts";
 import type { Service, ServicePort, ServiceSpec } from "../../generated/core/v1.ts";
 import { dnsLabel, dnsSubdomain, qualifiedName } from "../../names.ts";
@@ -240,18 +241,31 @@ function checkSpec(
   checkTraffic(errors, spec);
 }
 
-/** The server gives addresses before it looks at anything else, and refuses wrong ones there. */
+/**
+ * Returns what is wrong with the addresses and families of a service: what the server refuses before it gives addresses.
+ *
+ * Upstream: pkg/apis/core/validation/validation.go, ValidateServiceClusterIPsRelatedFields
+ */
+export function serviceAddressErrors(
+  spec: ServiceSpec,
+  old: ServiceSpec | undefined,
+  version: KubernetesVersion,
+): readonly FieldError[] {
+  const errors = new FieldErrors(version);
+  checkFamilies(errors, spec, { version, before: old?.clusterIPs });
+  return errors.list;
+}
+
 function refusedFamilies(
   errors: FieldErrors,
   { spec }: Service,
   { features }: ValidationContext,
   old?: Service,
 ): boolean {
-  const early = new FieldErrors();
-  checkFamilies(early, spec ?? emptySpec, { version: features.version, before: old?.spec?.clusterIPs });
-  if (early.list.length === 0) return false;
+  const early = serviceAddressErrors(spec ?? emptySpec, old?.spec, features.version);
+  if (early.length === 0) return false;
   errors.list.length = 0;
-  for (const each of early.list) errors.list.push(each);
+  for (const each of early) errors.list.push(each);
   return true;
 }
 

@@ -198,8 +198,8 @@ export const daemonSet = {
   },
   update(errors: FieldErrors, object: DaemonSet, old: DaemonSet, context: ValidationContext): void {
     checkObjectUpdate(errors, object, old);
-    checkDaemonSetSpec(errors, object, context);
     checkSelectorKept(errors, object.spec?.selector, old.spec?.selector);
+    checkDaemonSetSpec(errors, object, context);
   },
   status(errors: FieldErrors, object: DaemonSet, old: DaemonSet): void {
     checkObjectUpdate(errors, object, old);

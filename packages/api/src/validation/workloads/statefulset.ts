@@ -2,7 +2,7 @@ import type { StatefulSet, StatefulSetSpec } from "../../generated/apps/v1.ts";
 import type { PodTemplateSpec, Volume } from "../../generated/core/v1.ts";
 import { dnsLabel } from "../../names.ts";
 import type { ValidationContext } from "../context.ts";
-import { FieldErrors, sameValue } from "../field.ts";
+import { checkImmutable, FieldErrors, sameValue } from "../field.ts";
 import { internalForm } from "../internal.ts";
 import { checkLabelSelector } from "../nodeselector.ts";
 import { checkClaimSpec } from "../storage/claim.ts";
@@ -141,6 +141,21 @@ function fixedPart(spec: StatefulSetSpec | undefined): object {
   return rest;
 }
 
+/** Since 1.37 these fields are declared immutable, each by itself. */
+function checkFixedFields(
+  errors: FieldErrors,
+  spec: StatefulSetSpec | undefined,
+  old: StatefulSetSpec | undefined,
+): void {
+  const { selector, volumeClaimTemplates: claims } = spec ?? {};
+  checkImmutable(errors, "spec.selector", selector, old?.selector, () => shownSelector(selector));
+  checkImmutable(errors, "spec.volumeClaimTemplates", claims, old?.volumeClaimTemplates, () =>
+    internalForm("[]core/v1.PersistentVolumeClaim", claims, errors.release),
+  );
+  checkImmutable(errors, "spec.serviceName", spec?.serviceName ?? "", old?.serviceName ?? "");
+  checkImmutable(errors, "spec.podManagementPolicy", spec?.podManagementPolicy, old?.podManagementPolicy);
+}
+
 export const statefulSet = {
   create(errors: FieldErrors, object: StatefulSet, context: ValidationContext): void {
     checkObject(errors, object, dnsLabel);
@@ -149,7 +164,8 @@ export const statefulSet = {
   update(errors: FieldErrors, object: StatefulSet, old: StatefulSet, context: ValidationContext): void {
     checkObjectUpdate(errors, object, old);
     checkSpec(errors, object, context, old);
-    if (!sameValue(fixedPart(object.spec), fixedPart(old.spec))) errors.forbidden("spec", mutable);
+    if (errors.release >= "1.37") checkFixedFields(errors, object.spec, old.spec);
+    else if (!sameValue(fixedPart(object.spec), fixedPart(old.spec))) errors.forbidden("spec", mutable);
   },
   status(errors: FieldErrors, object: StatefulSet, old: StatefulSet): void {
     checkCounts(
