@@ -21,8 +21,7 @@ export function sidecarsOf(spec: Pick<PodSpec, "initContainers">): Container[] {
  * own policy, else by the pod's. For init containers that are no sidecars it holds after a failure only: one that
  * succeeded is done.
  *
- * The action `RestartAllContainers` is not carried out here: such a rule falls back to the container's policy, as it
- * does upstream where the feature is off.
+ * The action `RestartAllContainers` is for `restartsAllAfter`: here such a rule falls back to the container's policy.
  *
  * Upstream: pkg/api/v1/pod/util.go, ContainerShouldRestart (KEP-5307).
  */
@@ -37,6 +36,29 @@ export function restartsAfter(
     if (own !== undefined) return own;
   }
   return byPolicy(spec.restartPolicy ?? "", exitCode) ?? true;
+}
+
+/**
+ * Whether the end of a container with `exitCode` restarts all containers of its pod in place: the first of its rules that
+ * matches says so.
+ *
+ * Upstream: pkg/kubelet/container/helpers.go, ShouldAllContainersRestart (KEP-5532).
+ */
+export function restartsAllAfter(
+  container: Pick<Container, "restartPolicyRules">,
+  exitCode: number,
+): boolean {
+  return matchingRule(container, exitCode)?.action === "RestartAllContainers";
+}
+
+/** Upstream: pkg/api/v1/pod/util.go, AllContainersCouldRestart. */
+export function canRestartAll({
+  containers = [],
+  initContainers = [],
+}: Partial<Pick<PodSpec, "containers" | "initContainers">>): boolean {
+  return [...initContainers, ...containers].some(({ restartPolicyRules = [] }) =>
+    restartPolicyRules.some(({ action }) => action === "RestartAllContainers"),
+  );
 }
 
 function matchingRule({ restartPolicyRules = [] }: Pick<Container, "restartPolicyRules">, exitCode: number) {

@@ -1,7 +1,7 @@
 /** Rules about pods that several components apply: each stands here once. */
 export { type Amounts, amountsOf, listOf } from "../amounts.ts";
 export { podClaimName } from "./claims.ts";
-export { isSidecar, restartsAfter, sidecarsOf } from "./containers.ts";
+export { canRestartAll, isSidecar, restartsAfter, restartsAllAfter, sidecarsOf } from "./containers.ts";
 export { isPodActive, isPodReady, isPodTerminal, type PodWithPhase } from "./phase.ts";
 export { defaultPodLevelResources } from "./resource-defaults.ts";
 export {

@@ -6,7 +6,7 @@ import type {
   PodCondition,
   PodStatus,
 } from "@dray/api/core/v1";
-import { isPodTerminal, isSidecar, sidecarsOf } from "@dray/api/pod";
+import { canRestartAll, isPodTerminal, isSidecar, sidecarsOf } from "@dray/api/pod";
 import { timeText } from "@dray/client";
 import type { Container } from "../runtime/service.ts";
 import { shortened } from "../text.ts";
@@ -26,6 +26,10 @@ export interface StatusInput {
   /** By container id. */
   readonly started: (container: Container) => boolean;
   readonly ready: (container: Container) => boolean;
+  /** All containers are stopped and removed, to be started anew. */
+  readonly restarting: boolean;
+  /** By name, of containers that were removed to be restarted: which attempt the next one is. */
+  readonly nextAttempts: ReadonlyMap<string, number>;
   /** Set by the agent when it ended the pod: DeadlineExceeded, OutOfcpu, ... */
   readonly failure: { readonly reason: string; readonly message: string } | undefined;
   /** No container of the pod will be started any more. */
@@ -44,7 +48,9 @@ export function podStatus(input: StatusInput): PodStatus {
     if (latest === undefined) return false;
     return isSidecar(spec) ? input.started(latest) || latest.state === "exited" : succeeded(latest);
   });
-  const anyMain = pod.spec.containers.some((spec) => input.containers.has(spec.name));
+  const anyMain = pod.spec.containers.some(
+    ({ name }) => input.containers.has(name) || input.nextAttempts.has(name),
+  );
   const initDone = initialized || anyMain;
   const initStatuses = initContainers.map((spec) =>
     containerStatus(spec, input, "PodInitializing", before?.initContainerStatuses),
@@ -92,8 +98,24 @@ export function rejectedStatus(
   };
 }
 
+/** Says that all containers of a pod are restarted (KEP-5532). */
+export const restartingCondition = "AllContainersRestarting";
+
+/** Upstream: pkg/kubelet/kubelet_pods.go, convertToAPIContainerStatuses. */
+const resetText = {
+  reason: "RestartingAllContainers",
+  message: "The container is removed because RestartAllContainers in place",
+};
+const resetState: ContainerState = { terminated: { ...resetText, exitCode: 137 } };
+
+/** True for a container that was removed to be restarted, and has not been started since. */
+export function wasReset({ state }: ContainerStatus): boolean {
+  return state?.waiting?.reason === resetText.reason;
+}
+
 /** Types of conditions that the agent writes. */
 export const ownConditions: ReadonlySet<string> = new Set([
+  restartingCondition,
   "PodReadyToStartContainers",
   "Initialized",
   "Ready",
@@ -129,6 +151,15 @@ function containerStatus(
           })),
         }),
   };
+  if (latest === undefined && input.nextAttempts.has(spec.name) && !input.ended)
+    return {
+      ...base,
+      restartCount: (input.nextAttempts.get(spec.name) ?? 1) - 1,
+      ready: false,
+      started: false,
+      state: bounded({ waiting: waiting ?? resetText }, input.pod),
+      lastState: resetState,
+    };
   if (latest === undefined) {
     // What an earlier agent reported stands where the runtime has forgotten the container.
     if (old?.state?.terminated !== undefined && (input.ending || input.ended))
@@ -155,8 +186,22 @@ function containerStatus(
     ready: isInit && !isSidecar(spec) ? succeeded(latest) : started && input.ready(latest),
     started,
     state: bounded(state, input.pod),
-    lastState: last === undefined || last.state !== "exited" ? {} : bounded(stateOf(last), input.pod),
+    lastState:
+      last === undefined || last.state !== "exited"
+        ? stateBeforeReset(latest, input, old)
+        : bounded(stateOf(last), input.pod),
   };
+}
+
+/** What stands for the container before this one if that was removed to be restarted. */
+function stateBeforeReset(
+  { config: { name, attempt } }: Container,
+  { nextAttempts }: StatusInput,
+  old: ContainerStatus | undefined,
+): ContainerState {
+  const reported =
+    old?.lastState?.terminated?.reason === resetText.reason && Number(old.restartCount) === attempt;
+  return attempt > 0 && (reported || nextAttempts.get(name) === attempt) ? resetState : {};
 }
 
 /** All termination messages of a pod together have so many bytes. Upstream: MaxPodTerminationMessageLogLength. */
@@ -206,8 +251,21 @@ function podPhase(input: StatusInput, initDone: boolean): string {
     return failure === undefined && good ? "Succeeded" : "Failed";
   }
   // One that waits to be started for the first time: pending unless another has been.
-  const begun = latest.some((container) => container !== undefined && container.state !== "created");
+  const begun =
+    latest.some((container) => container !== undefined && container.state !== "created") ||
+    pod.spec.containers.some(({ name }) => input.nextAttempts.has(name));
   return initDone && begun ? "Running" : "Pending";
+}
+
+/** Upstream: pkg/kubelet/status/generate.go, GenerateAllContainersRestartingCondition. */
+function restartConditions({ pod, restarting }: StatusInput, phase: string): PodCondition[] {
+  const type = restartingCondition;
+  if (!canRestartAll(pod.spec)) return [];
+  if (isPodTerminal({ status: { phase } }))
+    return [{ type, status: "False", reason: phase === "Succeeded" ? "PodCompleted" : "PodFailed" }];
+  if (!restarting) return [{ type, status: "False" }];
+  const message = "container exited with restart policy rule";
+  return [{ type, status: "True", reason: "RestartAllContainersStarted", message }];
 }
 
 function podConditions(
@@ -261,6 +319,7 @@ function podConditions(
       : { type: "Ready", ...readyDetail },
     { type: "ContainersReady", ...readyDetail },
     { type: "PodScheduled", status: "True" },
+    ...restartConditions(input, phase),
   ];
   return wanted.map((condition) => {
     const old = pod.status?.conditions?.find(({ type }) => type === condition.type);

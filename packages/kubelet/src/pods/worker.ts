@@ -3,7 +3,14 @@ import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { durationText, encodeJSON, StatusError } from "@dray/api";
 import { type Container as ContainerSpec, type Node, Pod } from "@dray/api/core/v1";
-import { isPodTerminal, isSidecar, restartsAfter, sidecarsOf } from "@dray/api/pod";
+import {
+  canRestartAll,
+  isPodTerminal,
+  isSidecar,
+  restartsAfter,
+  restartsAllAfter,
+  sidecarsOf,
+} from "@dray/api/pod";
 import { type Client, type Clock, type EventRecorder, ItemBackOff, type Log, sleep } from "@dray/client";
 import type { DraManager } from "../dra/manager.ts";
 import type { NodePaths } from "../paths.ts";
@@ -18,7 +25,7 @@ import { shortened } from "../text.ts";
 import type { Refusal } from "./admission.ts";
 import { containerEnvironment, expand, hostname } from "./environment.ts";
 import { type Probes, runHandler } from "./probes.ts";
-import { podStatus, rejectedStatus } from "./status.ts";
+import { podStatus, rejectedStatus, restartingCondition, wasReset } from "./status.ts";
 import { StatusReporter } from "./status-reporter.ts";
 import { resolveSubPath } from "./sub-path.ts";
 import type { Volumes } from "./volumes.ts";
@@ -83,6 +90,10 @@ export class PodWorker {
   readonly #stopping = new Map<string, number>();
   readonly #told = new Set<string>();
   #places: ReadonlyMap<string, string> | undefined;
+  /** Set while all containers are restarted; undefined until this agent has looked at the pod. */
+  #restarting: boolean | undefined;
+  /** Which attempt the next container of a name is, after all were removed to be restarted. */
+  readonly #nextAttempts = new Map<string, number>();
   #ended = false;
   readonly #statuses: StatusReporter;
   #done = false;
@@ -181,6 +192,7 @@ export class PodWorker {
       }
       this.#context.requeueAfter(this.uid, left);
     }
+    if (!(await this.#restartAll(pod))) return;
     if (this.#finishedByItself(pod))
       return this.#end(pod, Number(pod.spec.terminationGracePeriodSeconds ?? 30));
     if (sandbox === undefined) {
@@ -205,6 +217,64 @@ export class PodWorker {
     }
     this.#admitted = refusal === undefined;
     return refusal;
+  }
+
+  /**
+   * Restarts all containers in their sandbox once one has ended that has a rule for it: those that run are killed without
+   * grace or hooks, then all are removed, so that init containers run again. False while that goes on. As for a container
+   * that crashes, each restart waits longer than the one before.
+   *
+   * Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions (KEP-5532).
+   */
+  async #restartAll(pod: Pod): Promise<boolean> {
+    const { probes, runtime } = this.#context;
+    if (!canRestartAll(pod.spec)) return true;
+    // What an earlier agent began is in the status.
+    this.#restarting ??= isRestarting(pod);
+    if (!this.#restarting && !this.#triggersRestart(pod)) return true;
+    this.#restarting = true;
+    await this.#report(pod);
+    const containers = await this.#withoutUnstarted();
+    const specs = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
+    let running = false;
+    for (const spec of specs)
+      for (const container of containers.get(spec.name) ?? []) {
+        if (container.state !== "running") continue;
+        running = true;
+        this.#stop(pod, spec, container, 0, true);
+      }
+    if (running) return false;
+    const ends = [...containers.values()].flat().map(({ finishedAt, createdAt }) => finishedAt ?? createdAt);
+    const end = ends.reduce((a, b) => Math.max(a, b), 0);
+    const left = this.#crashes.left(restartingCondition, end);
+    if (left > 0) {
+      this.#context.requeueAfter(this.uid, left);
+      return false;
+    }
+    this.#crashes.next(restartingCondition, end);
+    for (const spec of specs) {
+      const latest = containers.get(spec.name)?.[0];
+      const attempt = latest === undefined ? attemptAfterReset(pod, spec) : latest.config.attempt + 1;
+      if (attempt > 0) this.#nextAttempts.set(spec.name, attempt);
+      this.#waiting.delete(spec.name);
+      this.#crashes.forget(spec.name);
+    }
+    for (const { id } of [...containers.values()].flat()) {
+      probes.forget(id);
+      await runtime.removeContainer(id);
+    }
+    this.#restarting = false;
+    await this.#report(pod);
+    return true;
+  }
+
+  /** True if a container has ended whose rules restart all. */
+  #triggersRestart(pod: Pod): boolean {
+    const containers = this.#containers();
+    return [...(pod.spec.initContainers ?? []), ...pod.spec.containers].some((spec) => {
+      const latest = containers.get(spec.name)?.[0];
+      return latest?.state === "exited" && restartsAllAfter(spec, latest.exitCode ?? 0);
+    });
   }
 
   /** Volumes and claims, then the sandbox; undefined if that has to be tried again later. */
@@ -289,7 +359,7 @@ export class PodWorker {
       }
       if (mainBegan) continue;
       if (here?.state === "exited" && here.exitCode === 0) continue;
-      if (here?.state === "exited" && !restartsAfter(pod.spec, spec, here.exitCode ?? 0)) return;
+      if (here?.state === "exited" && !restarts(pod, spec, here)) return;
       await this.#ensureRunning(pod, spec, sandbox, latest);
       return;
     }
@@ -333,7 +403,13 @@ export class PodWorker {
       this.#context.requeueAfter(this.uid, wait);
       return undefined;
     }
-    if (latest === undefined) return this.#start(pod, spec, sandbox, 0);
+    if (latest === undefined)
+      return this.#start(
+        pod,
+        spec,
+        sandbox,
+        this.#nextAttempts.get(spec.name) ?? attemptAfterReset(pod, spec),
+      );
     const finished = latest.finishedAt ?? latest.createdAt;
     const left = this.#crashes.left(spec.name, finished);
     if (left > 0) {
@@ -489,6 +565,7 @@ export class PodWorker {
 
   /** True when all main containers, or an init container for good, have ended and nothing restarts them. */
   #finishedByItself(pod: Pod): boolean {
+    if (this.#triggersRestart(pod)) return false;
     const containers = this.#containers();
     const over = (spec: ContainerSpec): boolean => {
       const latest = containers.get(spec.name)?.[0];
@@ -647,6 +724,8 @@ export class PodWorker {
             waiting: this.#waiting,
             started: ({ id }) => probes.started(id),
             ready: ({ id }) => probes.ready(id) && !this.#stopping.has(id),
+            restarting: this.#restarting ?? false,
+            nextAttempts: this.#nextAttempts,
             failure: this.#failure,
             ending:
               pod.metadata.deletionTimestamp !== undefined || this.#failure !== undefined || this.#ended,
@@ -675,9 +754,25 @@ export class PodWorker {
 
 /** True if a container that ended like this is started again. */
 function restarts(pod: Pod, spec: ContainerSpec, { exitCode }: Container): boolean {
+  // Not alone, but with all the others.
+  if (restartsAllAfter(spec, exitCode ?? 0)) return false;
   const init = (pod.spec.initContainers ?? []).find(({ name }) => name === spec.name);
   if (init !== undefined && !isSidecar(init) && exitCode === 0) return false;
   return restartsAfter(pod.spec, spec, exitCode ?? 0);
+}
+
+/** The attempt of a container of which the runtime has none: not the first if it was removed to be restarted. */
+function attemptAfterReset(pod: Pod, { name }: ContainerSpec): number {
+  const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
+  const status = statuses.find((one) => one.name === name);
+  if (status === undefined) return 0;
+  // An agent may have been killed after it had removed them, and before it could report that.
+  const removed = wasReset(status) || (isRestarting(pod) && status.containerID !== undefined);
+  return Number(status.restartCount) + (removed ? 1 : 0);
+}
+
+function isRestarting({ status }: Pod): boolean {
+  return (status?.conditions ?? []).some((one) => one.type === restartingCondition && one.status === "True");
 }
 
 function expandFrom(text: string, values: ReadonlyMap<string, string>): string {

@@ -1,7 +1,7 @@
 import type { KubernetesVersion } from "../../features.ts";
 import type { Container, Pod, PodSpec } from "../../generated/core/v1.ts";
 import { dnsLabel, dnsSubdomain, qualifiedName } from "../../names.ts";
-import { restartsAfter } from "../../pod/containers.ts";
+import { canRestartAll, restartsAfter } from "../../pod/containers.ts";
 import { addressFamily, checkLegacyAddress, type LegacyOptions } from "../address.ts";
 import type { ValidationContext } from "../context.ts";
 import { asTyped, byName, checkImmutable, type FieldErrors } from "../field.ts";
@@ -107,11 +107,7 @@ function checkAddresses(
 function checkTransitions(errors: FieldErrors, pod: Pod, old: Pod, version: KubernetesVersion): void {
   const spec: Partial<PodSpec> = old.spec ?? {};
   const { containers = [], initContainers = [] } = spec;
-  const restartsAll =
-    version >= "1.36" &&
-    [...initContainers, ...containers].some(({ restartPolicyRules }) =>
-      restartPolicyRules?.some(({ action }) => action === "RestartAllContainers"),
-    );
+  const restartsAll = version >= "1.36" && canRestartAll(spec);
   const check = (field: StatusList, all: readonly Container[]): void => {
     const statuses = byName(pod.status?.[field] ?? []);
     (old.status?.[field] ?? []).forEach(({ name, state }, index) => {
