@@ -1,18 +1,10 @@
 import { readFileSync } from "node:fs";
 import { arch, availableParallelism, hostname, machine, release, totalmem } from "node:os";
 import { StatusError } from "@dray/api";
-import { Lease } from "@dray/api/coordination/v1";
 import { Node, type NodeCondition, type NodeStatus } from "@dray/api/core/v1";
-import {
-  type Client,
-  type Clock,
-  ConnectionError,
-  type Log,
-  microTimeText,
-  sleep,
-  timeText,
-} from "@dray/client";
+import { type Client, type Clock, ConnectionError, type Log, sleep, timeText } from "@dray/client";
 import { bootId } from "../runtime/host/processes.ts";
+import { NodeLease } from "./lease.ts";
 
 export interface RegistrationOptions {
   readonly client: Client;
@@ -35,19 +27,17 @@ export interface RegistrationOptions {
   changed(node: Node): void;
 }
 
-/** As the kubelet does: a lease of 40 seconds renewed every 10, the status at least every 5 minutes. */
-const leaseSeconds = 40;
-const renewMilliseconds = 10_000;
+/** Milliseconds between two looks at the Node, and the longest between two reports of its status, as of the kubelet. */
+const lookInterval = 10_000;
 const statusMilliseconds = 300_000;
 const firstRetry = 200;
 const longestRetry = 5000;
-const leaseNamespace = "kube-node-lease";
 
 /** Keeps the Node object and its lease: the node's word to the cluster that it is there. */
 export class Registration {
   readonly #options: RegistrationOptions;
   #node: Node | undefined;
-  #lease: Lease | undefined;
+  readonly #lease: NodeLease;
   #reportedAt = 0;
   #cancel: (() => void) | undefined;
   #beating: Promise<void> | undefined;
@@ -56,6 +46,7 @@ export class Registration {
 
   constructor(options: RegistrationOptions) {
     this.#options = options;
+    this.#lease = new NodeLease({ ...options, nodeUid: () => this.#node?.metadata.uid });
   }
 
   /**
@@ -82,7 +73,7 @@ export class Registration {
     const version = JSON.parse(await client.text("GET", "/version")) as { gitVersion: string };
     this.#kubeletVersion = version.gitVersion;
     const node = await this.#register();
-    await this.#renew();
+    await this.#lease.start();
     this.#schedule();
     return node;
   }
@@ -91,24 +82,22 @@ export class Registration {
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#cancel?.();
-    await this.#beating;
+    await Promise.all([this.#beating, this.#lease.stop()]);
   }
 
   #schedule(): void {
     if (this.#stop.signal.aborted) return;
-    this.#cancel = this.#options.clock.after(renewMilliseconds, () => {
+    this.#cancel = this.#options.clock.after(lookInterval, () => {
       this.#beating = this.#beat().finally(() => this.#schedule());
     });
   }
 
   async #beat(): Promise<void> {
-    // The one also when the other fails: a node that is gone takes its lease with it.
-    for (const step of [() => this.#renew(), () => this.#look()])
-      try {
-        if (!this.#stop.signal.aborted) await step();
-      } catch (error) {
-        this.#options.log.warn({ err: error }, "the node's heart-beat failed");
-      }
+    try {
+      await this.#look();
+    } catch (error) {
+      this.#options.log.warn({ err: error }, "the Node could not be looked at or reported");
+    }
   }
 
   /**
@@ -232,45 +221,6 @@ export class Registration {
       },
     };
     return status;
-  }
-
-  async #renew(): Promise<void> {
-    const { client, clock, nodeName } = this.#options;
-    const leases = client.resource(Lease);
-    const now = microTimeText(clock.now());
-    const ref = { namespace: leaseNamespace, name: nodeName };
-    const uid = this.#node?.metadata.uid;
-    // Written each time: a node that is registered again has another UID.
-    const owner =
-      uid === undefined ? {} : { ownerReferences: [{ apiVersion: "v1", kind: "Node", name: nodeName, uid }] };
-    if (this.#lease === undefined) {
-      try {
-        this.#lease = await leases.get(ref);
-      } catch (error) {
-        if (!StatusError.is(error, "NotFound")) throw error;
-        this.#lease = await leases.create({
-          metadata: { ...ref, ...owner },
-          spec: { holderIdentity: nodeName, leaseDurationSeconds: leaseSeconds, renewTime: now },
-        });
-        return;
-      }
-    }
-    try {
-      this.#lease = await leases.update({
-        ...this.#lease,
-        metadata: { ...this.#lease.metadata, ...owner },
-        spec: {
-          ...this.#lease.spec,
-          holderIdentity: nodeName,
-          leaseDurationSeconds: leaseSeconds,
-          renewTime: now,
-        },
-      });
-    } catch (error) {
-      // Somebody else has written or removed it: look again at the next beat.
-      this.#lease = undefined;
-      throw error;
-    }
   }
 }
 
