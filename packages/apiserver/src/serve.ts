@@ -16,7 +16,7 @@ const unsentLimit = 256 * 2 ** 20;
  * what is handed over is copied and encrypted, in buffers that a connection keeps.
  */
 const sliceLength = 32 * 1024;
-/** Bytes of events that may wait behind all watchers together. */
+/** Maximum number of bytes that wait behind all watchers together. */
 const waitingLimit = 64 * 2 ** 20;
 /** A body that may be larger is only read after its sender has shown that he may send it. */
 const trustedBody = 64 * 1024;
@@ -139,23 +139,24 @@ export class Service {
   ): Promise<void> {
     const { answer } = exchange;
     exchange.beginStream(response.status, response.headers);
-    // Who reads a log slowly holds up nothing of ours; a watch holds on to what has happened since.
+    // A log that is read slowly holds up nothing; a watch keeps what has happened since.
     const watch = response.type === "watch";
     const limit = watch ? this.#patience : undefined;
     for await (const part of response.type === "watch" ? response.events : response.chunks) {
       if (signal.aborted) break;
       const chunk = part instanceof Uint8Array ? part : part.bytes();
-      if (watch && !this.#waiting.hasRoom(chunk.length)) {
-        await this.#waiting.room(chunk.length);
-        if (signal.aborted) break;
-      }
       let release: (() => void) | undefined;
-      for (let at = 0; at < chunk.length; at += sliceLength) {
-        if (answer.write(chunk.subarray(at, at + sliceLength))) continue;
-        if (watch) release ??= this.#waiting.hold(this.#waitingFor(exchange, chunk.length));
-        const taken = await drained(exchange, signal, this.#clock, limit);
+      let at = 0;
+      for (; at < chunk.length; at += sliceLength) {
+        const slice = chunk.subarray(at, at + sliceLength);
+        const taken = Promise.withResolvers<void>();
+        const room = answer.write(slice, () => taken.resolve());
+        // Small events may wait together.
+        if (room && at + sliceLength >= chunk.length) continue;
+        if (watch) release ??= this.#waiting.hold(this.#waitingFor(exchange, chunk, () => at));
+        const inTime = await within(taken.promise, signal, this.#clock, limit);
         if (signal.aborted) break;
-        if (taken) continue;
+        if (inTime) continue;
         release?.();
         this.#cutOff(exchange);
         return;
@@ -165,10 +166,15 @@ export class Service {
     exchange.end();
   }
 
-  /** Over HTTP/2 a client that reads tells how much it has taken. */
-  #waitingFor(exchange: Exchange, bytes: number): Waiting {
+  /** `taken` says how much of the event is gone. Over HTTP/2 a client that reads also says so itself. */
+  #waitingFor(exchange: Exchange, event: Uint8Array, taken: () => number): Waiting {
     const { socket } = exchange;
-    return { bytes, progress: () => socket.bytesRead, cutOff: () => this.#cutOff(exchange) };
+    return {
+      event,
+      copied: Math.min(event.length, sliceLength),
+      progress: () => socket.bytesRead + taken(),
+      cutOff: () => this.#cutOff(exchange),
+    };
   }
 
   #cutOff(exchange: Exchange): void {
@@ -209,25 +215,24 @@ class ExchangeRequest implements ApiRequest {
   }
 }
 
-/** Resolves true when more can be written, or the client has gone; false if neither happens within the limit. */
-function drained(
-  { answer }: Exchange,
+/** Resolves true when `done` does, or the client has gone; false if neither happens within the limit. */
+function within(
+  done: Promise<void>,
   signal: AbortSignal,
   clock: Clock,
   limit: number | undefined,
 ): Promise<boolean> {
   return new Promise((resolve) => {
-    const end = (drained: boolean): void => {
+    const end = (inTime: boolean): void => {
       cancel?.();
-      answer.off("drain", done);
-      signal.removeEventListener("abort", done);
-      resolve(drained);
+      signal.removeEventListener("abort", gone);
+      resolve(inTime);
     };
-    const done = (): void => end(true);
+    const gone = (): void => end(true);
     const cancel = limit === undefined ? undefined : clock.after(limit, () => end(false));
-    answer.once("drain", done);
-    signal.addEventListener("abort", done, { once: true });
-    if (signal.aborted) done();
+    signal.addEventListener("abort", gone, { once: true });
+    done.then(gone);
+    if (signal.aborted) gone();
   });
 }
 

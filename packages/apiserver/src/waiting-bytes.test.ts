@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Clock } from "@dray/client";
 import { type Waiting, WaitingBytes } from "./waiting-bytes.ts";
 
-function handClock(): Clock & { pass(milliseconds: number): Promise<void> } {
+function fakeClock(): Clock & { pass(milliseconds: number): Promise<void> } {
   let now = 0;
   const timers = new Set<{ at: number; run: () => void }>();
   return {
@@ -15,76 +15,85 @@ function handClock(): Clock & { pass(milliseconds: number): Promise<void> } {
     },
     async pass(milliseconds) {
       now += milliseconds;
-      for (const timer of [...timers]) {
-        if (timer.at > now || !timers.delete(timer)) continue;
-        timer.run();
+      for (let turn = 0; turn < 10; turn++) {
+        for (const timer of [...timers]) if (timer.at <= now && timers.delete(timer)) timer.run();
+        await new Promise(setImmediate);
       }
-      await new Promise(setImmediate);
     },
   };
 }
 
-const held = (bytes: number, name: string, cut: string[], progress = () => 0): Waiting => ({
-  bytes,
-  progress,
-  cutOff: () => cut.push(name),
+const event = (bytes: number): Uint8Array => new Uint8Array(bytes);
+
+/** Watchers by name; `cut` says who was cut off. */
+function watchers(waiting: WaitingBytes) {
+  const cut: string[] = [];
+  const hold = (name: string, of: Uint8Array, copied = 0, progress = () => 0) => {
+    const one: Waiting = { event: of, copied, progress, cutOff: () => cut.push(name) };
+    return waiting.hold(one);
+  };
+  return { cut, hold };
+}
+
+test("an event counts once, however many wait with it, and copies count each", () => {
+  const waiting = new WaitingBytes(fakeClock(), 1000);
+  const { hold } = watchers(waiting);
+  const shared = event(100);
+  const releases = [hold("a", shared, 10), hold("b", shared, 10), hold("c", event(50), 5)];
+  assert.equal(waiting.total, 175);
+  releases[0]!();
+  releases[0]!();
+  assert.equal(waiting.total, 165);
+  for (const release of releases) release();
+  assert.equal(waiting.total, 0);
 });
 
-test("who reads in time is never cut off: others wait until there is room", async () => {
-  const clock = handClock();
+test("below the limit nobody is cut off", async () => {
+  const clock = fakeClock();
   const waiting = new WaitingBytes(clock, 100);
-  const cut: string[] = [];
-  const releaseA = waiting.hold(held(60, "a", cut));
-  const releaseB = waiting.hold(held(40, "b", cut));
-  let entered = false;
-  const room = waiting.room(60).then(() => {
-    entered = true;
-  });
-  await clock.pass(9_000);
-  assert.equal(entered, false);
-  releaseB();
-  await clock.pass(50);
-  assert.equal(entered, false);
-  releaseA();
-  await room;
+  const { cut, hold } = watchers(waiting);
+  hold("a", event(100));
+  await clock.pass(60_000);
   assert.deepEqual(cut, []);
-  assert.ok(waiting.hasRoom(100));
 });
 
-test("who holds room that others need and reads nothing is cut off, the longest first, and no more than it takes", async () => {
-  const clock = handClock();
+test("above the limit the slowest is cut off after a second, and no more than it takes", async () => {
+  const clock = fakeClock();
   const waiting = new WaitingBytes(clock, 100);
-  const cut: string[] = [];
-  for (const name of ["a", "b", "c"]) {
-    waiting.hold(held(30, name, cut));
+  const { cut, hold } = watchers(waiting);
+  for (const name of ["a", "b", "c", "d"]) {
+    hold(name, event(30));
     await clock.pass(10);
   }
-  // Alone they may hold it.
-  await clock.pass(20_000);
+  await clock.pass(950);
   assert.deepEqual(cut, []);
-  await waiting.room(60);
-  assert.deepEqual(cut, ["a", "b"]);
+  await clock.pass(20);
+  assert.deepEqual(cut, ["a"]);
+  assert.equal(waiting.total, 90);
 });
 
-test("who is slow but reads is not cut off before those that do not", async () => {
-  const clock = handClock();
+test("far above the limit nobody has a second", async () => {
+  const clock = fakeClock();
   const waiting = new WaitingBytes(clock, 100);
-  const cut: string[] = [];
-  let read = 0;
-  waiting.hold(held(50, "slow", cut, () => read));
-  await clock.pass(10);
-  waiting.hold(held(50, "dead", cut));
-  await clock.pass(20_000);
-  read = 1000;
-  await waiting.room(50);
-  assert.deepEqual(cut, ["dead"]);
+  const { cut, hold } = watchers(waiting);
+  hold("a", event(90));
+  hold("b", event(90));
+  await clock.pass(0);
+  assert.deepEqual(cut, []);
+  hold("c", event(90));
+  await clock.pass(0);
+  assert.deepEqual(cut, ["a"]);
 });
 
-test("one event that is larger than the limit goes through alone", async () => {
-  const waiting = new WaitingBytes(handClock(), 100);
-  await waiting.room(1000);
-  const release = waiting.hold(held(1000, "a", []));
-  assert.equal(waiting.hasRoom(1), false);
-  release();
-  assert.equal(waiting.hasRoom(1000), true);
+test("those that read are not cut off before those that do not", async () => {
+  const clock = fakeClock();
+  const waiting = new WaitingBytes(clock, 100);
+  const { cut, hold } = watchers(waiting);
+  let read = 0;
+  hold("slow", event(60), 0, () => read);
+  await clock.pass(10);
+  hold("silent", event(60));
+  read = 1000;
+  await clock.pass(2000);
+  assert.deepEqual(cut, ["silent"]);
 });

@@ -1,7 +1,7 @@
 import type { Clock } from "@dray/client";
 
-/** Milliseconds for which a watcher may hold room that others wait for. */
-const shareTime = 10_000;
+/** Milliseconds for which a watcher may wait before it is cut off for the others. */
+const grace = 1_000;
 
 /** Lets the event loop look at all connections. */
 async function turns(): Promise<void> {
@@ -10,7 +10,10 @@ async function turns(): Promise<void> {
 
 /** What waits for one reader. */
 export interface Waiting {
-  readonly bytes: number;
+  /** The event, which may wait for other readers, too. */
+  readonly event: Uint8Array;
+  /** Bytes of it that the connection has a copy of. */
+  readonly copied: number;
   /** Changes when the client shows that it reads. */
   progress(): number;
   cutOff(): void;
@@ -23,55 +26,68 @@ interface Holder {
 }
 
 /**
- * Bounds the bytes that wait behind all watchers together. Where there is no room left a watcher waits with its next
- * event, which costs nothing: the history of the cache has it. Those that hold room for ten seconds and read
- * nothing are cut off, the longest first, so that clients which never read hold up nobody and cost no memory.
+ * Bounds the bytes that wait behind all watchers together: the copies of their connections, and each event once,
+ * however many watchers share it. Above the limit those are cut off that have waited for a second and read nothing,
+ * the longest first; above twice the limit without the second. A watcher that reads never waits for them.
  * Upstream: k8s.io/apiserver/pkg/storage/cacher, which terminates watchers that do not take their events in time.
  */
 export class WaitingBytes {
   readonly #clock: Clock;
   readonly #limit: number;
-  /** In the order in which they began to wait. */
+  /** In the order in which they began to wait, or were last seen to read. */
   readonly #holders = new Set<Holder>();
+  /** How many wait with each event. */
+  readonly #events = new Map<Uint8Array, number>();
   #total = 0;
-  #room = Promise.withResolvers<void>();
+  #cancel: (() => void) | undefined;
+  #cutting = false;
 
   constructor(clock: Clock, limit: number) {
     this.#clock = clock;
     this.#limit = limit;
   }
 
-  /** Whether so many bytes may be written now. */
-  hasRoom(bytes: number): boolean {
-    return this.#total === 0 || this.#total + bytes <= this.#limit;
-  }
-
-  /** Resolves when there is room for so many bytes. */
-  async room(bytes: number): Promise<void> {
-    while (!this.hasRoom(bytes)) {
-      const [slowest] = this.#holders;
-      if (slowest === undefined) return;
-      const left = slowest.since + shareTime - this.#clock.now();
-      if (left <= 0) {
-        // After a stall of our own what they have taken meanwhile is not known yet.
-        await turns();
-        if (!this.#holders.has(slowest) || this.hasRoom(bytes) || this.#hasMoved(slowest)) continue;
-        this.#remove(slowest);
-        slowest.waiting.cutOff();
-        continue;
-      }
-      const cancel = this.#clock.after(left, () => this.#free());
-      await this.#room.promise;
-      cancel();
-    }
+  get total(): number {
+    return this.#total;
   }
 
   /** These bytes wait for their reader until the answer is called. */
   hold(waiting: Waiting): () => void {
     const holder: Holder = { waiting, since: this.#clock.now(), progress: waiting.progress() };
+    const { event, copied } = waiting;
+    const readers = this.#events.get(event) ?? 0;
+    this.#events.set(event, readers + 1);
+    this.#total += copied + (readers === 0 ? event.length : 0);
     this.#holders.add(holder);
-    this.#total += waiting.bytes;
+    this.#reclaim();
     return () => this.#remove(holder);
+  }
+
+  /** Sees to it that the slowest are cut off when they may be, while there is too much. */
+  #reclaim(): void {
+    const [slowest] = this.#holders;
+    if (this.#cutting || slowest === undefined || this.#total <= this.#limit) return;
+    this.#cancel?.();
+    this.#cancel = this.#clock.after(this.#graceOf(slowest), () => void this.#cutOffSlowest());
+  }
+
+  /** Milliseconds for which this one may still wait. */
+  #graceOf({ since }: Holder): number {
+    return this.#total > 2 * this.#limit ? 0 : Math.max(0, since + grace - this.#clock.now());
+  }
+
+  async #cutOffSlowest(): Promise<void> {
+    this.#cutting = true;
+    // After a stall of our own what they have taken meanwhile is not known yet.
+    await turns();
+    for (const holder of [...this.#holders]) {
+      if (this.#total <= this.#limit || this.#graceOf(holder) > 0) break;
+      if (this.#hasMoved(holder)) continue;
+      this.#remove(holder);
+      holder.waiting.cutOff();
+    }
+    this.#cutting = false;
+    this.#reclaim();
   }
 
   /** One that has read something is the last in the row again. */
@@ -87,12 +103,10 @@ export class WaitingBytes {
 
   #remove(holder: Holder): void {
     if (!this.#holders.delete(holder)) return;
-    this.#total -= holder.waiting.bytes;
-    this.#free();
-  }
-
-  #free(): void {
-    this.#room.resolve();
-    this.#room = Promise.withResolvers();
+    const { event, copied } = holder.waiting;
+    const readers = this.#events.get(event)! - 1;
+    if (readers === 0) this.#events.delete(event);
+    else this.#events.set(event, readers);
+    this.#total -= copied + (readers === 0 ? event.length : 0);
   }
 }

@@ -90,3 +90,28 @@ test("a watch that begins with much makes its frames as the client takes them", 
   assert.deepEqual(names.slice(50), ["MODIFIED a-9 new", "DELETED a-8 old"]);
   await server.close();
 });
+
+test("watches that begin with a large object share its bytes, in each form", async () => {
+  const { server, call } = await testServer();
+  await call("POST", maps, { body: { metadata: { name: "large" }, data: { text: "x".repeat(50_000) } } });
+  const first = async (accept: string): Promise<Uint8Array> => {
+    const response = await server.handle({
+      method: "GET",
+      url: `${maps}?watch=true&fieldSelector=metadata.name%3Dlarge`,
+      headers: { accept },
+      credential: { type: "bearer", token: "admin-token" },
+      signal: new AbortController().signal,
+    });
+    assert.ok(response.type === "watch");
+    for await (const frame of response.events) return frame.bytes();
+    throw new Error("no event");
+  };
+  const json = await first("application/json");
+  assert.equal(await first("application/json"), json);
+  const metadata = await first("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
+  assert.ok(metadata.length < 1000);
+  assert.notEqual(await first("application/vnd.kubernetes.protobuf"), json);
+  await call("PATCH", `${maps}/large`, { body: { data: { more: "y" } } });
+  assert.match(String(await first("application/json")), /"more":"y"/);
+  await server.close();
+});

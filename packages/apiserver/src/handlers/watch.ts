@@ -13,11 +13,14 @@ import { includedOf, tableOf } from "../table.ts";
 import { isWebSocket } from "../upgrade/request.ts";
 import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
 import { reach } from "./freshness.ts";
+import { LargeFrames } from "./large-frames.ts";
 import { type Selection, selectionOf } from "./select.ts";
 
 const bookmarkMilliseconds = 60_000;
 /** The last bookmark of a watch comes so long before its end. */
 const lastBookmarkMilliseconds = 2_000;
+/** First frames that wait for their watchers. */
+const largeFrames = new LargeFrames();
 /** Watches without a timeout of their own end after 30 to 60 minutes. */
 const defaultTimeoutSeconds = 1800;
 
@@ -86,7 +89,7 @@ async function* events(
       // References to what is there now; frames are made one by one, as the client takes them.
       for (const { object } of [...cache.range(prefix)]) {
         if (pace.ended) return;
-        if (selection.matches(object)) yield frames.of("ADDED", object);
+        if (selection.matches(object)) yield frames.ofInitial(object);
       }
       if (options.allowWatchBookmarks) yield frames.bookmark(from, true);
     }
@@ -215,6 +218,14 @@ class Frames {
       ...previous,
       metadata: { ...previous.metadata, resourceVersion },
     });
+  }
+
+  /** The frame of an object that was there before the watch. */
+  ofInitial(object: KubeObject): WatchFrame {
+    const frame = this.of("ADDED", object);
+    // Ages in tables pass.
+    if (this.#accepted.as?.kind === "Table") return frame;
+    return { event: frame.event, bytes: () => largeFrames.bytes(object, this.#form, () => frame.bytes()) };
   }
 
   #shared(event: CacheEvent, type: WatchEventType, object: KubeObject): WatchFrame {
