@@ -61,11 +61,16 @@ export class Nodes {
   }
 
   #build(names: readonly string[], below: readonly FieldSet[]): FieldSet {
-    const parts = new Map<PathElement, FieldSet>();
-    for (const [i, name] of names.entries()) parts.set(`${this.#prefix}${name}`, below[i]!);
     const node: FieldSetBuilder = this.#member ? { ".": leaf } : {};
-    for (const element of sortElements([...parts.keys()])) {
-      node[element] = parts.get(element) as FieldSetBuilder;
+    const elements = names.map((name) => `${this.#prefix}${name}`);
+    if (below.every((set) => set === leaf)) {
+      for (const element of sortElements(elements)) node[element] = leaf;
+    } else {
+      const parts = new Map<PathElement, FieldSet>();
+      for (const [i, element] of elements.entries()) parts.set(element, below[i]!);
+      for (const element of sortElements([...parts.keys()])) {
+        node[element] = parts.get(element) as FieldSetBuilder;
+      }
     }
     canonicalSets.add(node);
     return Object.freeze(node);

@@ -1,4 +1,4 @@
-import { union } from "./field-set.ts";
+import { type FieldSet, union } from "./field-set.ts";
 import { compareText, entryKey, type Managed, type ManagedEntry, withFields } from "./managed-fields.ts";
 
 const maximumUpdaters = 10;
@@ -15,6 +15,7 @@ export function capManagers(managed: Managed): Managed {
     .filter(([, entry]) => entry.operation === "Update")
     .sort(([a, x], [b, y]) => compareText(x.time ?? "", y.time ?? "") || compareText(a, b));
   const firstOfVersion = new Map<string, string>();
+  const buckets = new Map<string, FieldSet[]>();
   for (const [key, entry] of oldestFirst) {
     if (updaters <= maximumUpdaters) break;
     const first = firstOfVersion.get(entry.apiVersion);
@@ -34,10 +35,23 @@ export function capManagers(managed: Managed): Managed {
       base = result.get(first) as ManagedEntry;
       result.delete(first);
     }
-    const { source: _, ...rest } = withFields(base, union(entry.fields, base.fields));
+    const merged = buckets.get(bucketKey) ?? [base.fields];
+    buckets.set(bucketKey, merged);
+    merged.push(entry.fields);
+    const { source: _, ...rest } = base;
     result.delete(key);
     result.set(bucketKey, { ...rest, ...bucket, time: entry.time });
     updaters--;
   }
+  for (const [key, sets] of buckets) {
+    result.set(key, withFields(result.get(key) as ManagedEntry, unionOf(sets)));
+  }
   return result;
+}
+
+/** The union of many sets, by halves: one after the other, each set would be copied as often as there are sets. */
+function unionOf(sets: readonly FieldSet[]): FieldSet {
+  if (sets.length === 1) return sets[0] as FieldSet;
+  const half = Math.ceil(sets.length / 2);
+  return union(unionOf(sets.slice(0, half)), unionOf(sets.slice(half)));
 }
