@@ -15,7 +15,10 @@ export function checkNesting(tree: unknown): void {
     const next: unknown[] = [];
     for (const value of level) {
       if (typeof value !== "object" || value === null) continue;
-      for (const below of Object.values(value)) if (typeof below === "object") next.push(below);
+      for (const key in value) {
+        const below = (value as Record<string, unknown>)[key];
+        if (typeof below === "object") next.push(below);
+      }
     }
     level = next;
   }
@@ -33,11 +36,14 @@ function collect(tree: unknown, path: string, found: string[]): void {
   if (typeof tree !== "object" || tree === null) return;
   if (Array.isArray(tree)) {
     tree.forEach((item, index) => {
-      collect(item, `${path}[${index}]`, found);
+      if (typeof item === "object") collect(item, `${path}[${index}]`, found);
     });
     return;
   }
   const at = (key: string): string => (path === "" ? key : `${path}.${key}`);
   for (const key of duplicateKeys(tree)) found.push(`duplicate field ${quoted(at(key))}`);
-  for (const [key, value] of Object.entries(tree)) collect(value, at(key), found);
+  for (const key in tree) {
+    const value = (tree as Record<string, unknown>)[key];
+    if (typeof value === "object") collect(value, at(key), found);
+  }
 }

@@ -1,5 +1,5 @@
 import { thaw } from "../../storage/json.ts";
-import { fieldOf, isPlain, itemsOf, type Schema, setField } from "./schema.ts";
+import { fieldOf, isContainer, isPlain, itemsOf, namesFields, type Schema, setField } from "./schema.ts";
 
 const nullable = (schema: Schema | undefined): boolean => schema === undefined || schema.nullable === true;
 const hasDefault = (schema: Schema | undefined): boolean =>
@@ -22,23 +22,27 @@ export function setDefaults(value: unknown, schema: Schema | undefined): void {
     const absent = !Object.hasOwn(value, name) || (value[name] === null && !nullable(property));
     if (absent) setField(value, name, thaw(property.default));
   }
-  for (const key of Object.keys(value)) {
+  if (!namesFields(schema)) return;
+  for (const key in value) {
     const field = fieldOf(schema, key);
     if (value[key] === null && !nullable(field)) setField(value, key, thaw(field?.default ?? null));
-    setDefaults(value[key], field);
+    if (isContainer(value[key])) setDefaults(value[key], field);
   }
 }
 
 /** Takes out nulls that may not be and that no default will replace, in place. */
 export function dropNulls(value: unknown, schema: Schema | undefined): void {
+  if (schema === undefined) return;
   if (Array.isArray(value)) {
-    for (const item of value) dropNulls(item, itemsOf(schema));
+    const items = itemsOf(schema);
+    if (items !== undefined) for (const item of value) dropNulls(item, items);
     return;
   }
-  if (!isPlain(value)) return;
-  for (const key of Object.keys(value)) {
+  if (!isPlain(value) || !namesFields(schema)) return;
+  for (const key in value) {
     const field = fieldOf(schema, key);
-    if (value[key] === null && !nullable(field) && !hasDefault(field)) delete value[key];
-    else dropNulls(value[key], field);
+    const item = value[key];
+    if (item === null && !nullable(field) && !hasDefault(field)) delete value[key];
+    else if (isContainer(item)) dropNulls(item, field);
   }
 }

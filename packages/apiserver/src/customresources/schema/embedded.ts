@@ -5,10 +5,12 @@ import { checkMetadata, type FieldErrors } from "@dray/api/validation";
 import {
   child,
   fieldOf,
+  isContainer,
   isEmbedded,
   isPlain,
   itemsOf,
   keyed,
+  namesFields,
   type Plain,
   propertyOf,
   type Schema,
@@ -69,7 +71,10 @@ export function coerceEmbedded(
   if (schema === undefined) return [];
   if (Array.isArray(value)) {
     const items = itemsOf(schema);
-    return value.flatMap((item, index) => coerceEmbedded(item, items, `${path}[${index}]`, options));
+    if (items === undefined) return [];
+    return value.flatMap((item, index) =>
+      isContainer(item) ? coerceEmbedded(item, items, `${path}[${index}]`, options) : [],
+    );
   }
   if (!isPlain(value)) return [];
   const unknown: string[] = [];
@@ -81,7 +86,9 @@ export function coerceEmbedded(
     }
     for (const each of coerceMetadata(value, path, options)) unknown.push(each);
   }
-  for (const key of Object.keys(value)) {
+  if (!namesFields(schema)) return unknown;
+  for (const key in value) {
+    if (!isContainer(value[key])) continue;
     const where = propertyOf(schema, key) === undefined ? keyed(path, key) : child(path, key);
     for (const each of coerceEmbedded(value[key], fieldOf(schema, key), where, options)) unknown.push(each);
   }
@@ -97,14 +104,18 @@ export function checkEmbedded(
 ): void {
   if (schema === undefined) return;
   if (Array.isArray(value)) {
+    const items = itemsOf(schema);
+    if (items === undefined) return;
     value.forEach((item, index) => {
-      checkEmbedded(errors, `${path}[${index}]`, itemsOf(schema), item);
+      if (isContainer(item)) checkEmbedded(errors, `${path}[${index}]`, items, item);
     });
     return;
   }
   if (!isPlain(value)) return;
   if (isEmbedded(schema)) checkResource(errors, path, value);
-  for (const key of Object.keys(value)) {
+  if (!namesFields(schema)) return;
+  for (const key in value) {
+    if (!isContainer(value[key])) continue;
     const where = propertyOf(schema, key) === undefined ? keyed(path, key) : child(path, key);
     checkEmbedded(errors, where, fieldOf(schema, key), value[key]);
   }

@@ -3,6 +3,7 @@ import type { FieldErrors } from "@dray/api/validation";
 import {
   additionalOf,
   child,
+  isContainer,
   isPlain,
   itemsOf,
   keyed,
@@ -21,12 +22,15 @@ export function checkListTypes(
   if (schema === undefined) return;
   const additional = additionalOf(schema);
   if (additional !== undefined) {
-    for (const [key, value] of Object.entries(object))
-      checkValue(errors, keyed(path, key), additional, value);
+    for (const key in object) {
+      const value = object[key];
+      if (isContainer(value)) checkValue(errors, keyed(path, key), additional, value);
+    }
   }
-  for (const [key, value] of Object.entries(object)) {
+  if (schema.properties === undefined) return;
+  for (const key in object) {
     const property = propertyOf(schema, key);
-    if (property !== undefined) checkValue(errors, child(path, key), property, value);
+    if (property !== undefined) checkValue(errors, child(path, key), property, object[key]);
   }
 }
 
@@ -48,7 +52,7 @@ function checkList(errors: FieldErrors, path: string, schema: Schema, list: read
   const items = itemsOf(schema);
   if (items === undefined) return;
   list.forEach((item, index) => {
-    checkValue(errors, `${path}[${index}]`, items, item);
+    if (isContainer(item)) checkValue(errors, `${path}[${index}]`, items, item);
   });
 }
 

@@ -1,9 +1,11 @@
 import {
   additionalOf,
+  isContainer,
   isEmbedded,
   isPlain,
   itemsOf,
   metaFields,
+  namesFields,
   type Plain,
   preserves,
   propertyOf,
@@ -38,16 +40,17 @@ function pruneValue(
     });
     return;
   }
-  if (!isPlain(value)) return;
-  for (const [key, field] of Object.entries(value)) {
-    if (schema !== undefined && isEmbedded(schema) && metaFields.has(key)) continue;
-    const where = path === "" ? key : `${path}.${key}`;
+  if (!isPlain(value) || (keeps && !namesFields(schema))) return;
+  const embedded = schema !== undefined && isEmbedded(schema);
+  const at = (key: string): string => (path === "" ? key : `${path}.${key}`);
+  for (const key in value) {
+    if (embedded && metaFields.has(key)) continue;
+    const field = value[key];
     const named = propertyOf(schema, key);
-    if (named !== undefined) pruneValue(field, named, where, unknown);
-    else if (schema?.additionalProperties !== undefined) {
-      pruneValue(field, additionalOf(schema), where, unknown);
+    if (named !== undefined || schema?.additionalProperties !== undefined) {
+      if (isContainer(field)) pruneValue(field, named ?? additionalOf(schema), at(key), unknown);
     } else if (!keeps) {
-      if (schema === undefined || !metaFields.has(key) || path !== "") unknown.push(where);
+      if (schema === undefined || !metaFields.has(key) || path !== "") unknown.push(at(key));
       delete value[key];
     }
   }

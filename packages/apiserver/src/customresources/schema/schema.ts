@@ -33,6 +33,13 @@ export function fieldOf(schema: Schema | undefined, name: string): Schema | unde
   return propertyOf(schema, name) ?? additionalOf(schema);
 }
 
+/** Whether the schema says anything about fields, named or not: of a map of thousands nothing need be asked otherwise. */
+export const namesFields = (schema: Schema | undefined): boolean =>
+  schema?.properties !== undefined || schema?.additionalProperties !== undefined;
+
+/** Whether anything can lie below a value. */
+export const isContainer = (value: unknown): value is object => typeof value === "object" && value !== null;
+
 export const preserves = (schema: Schema | undefined): boolean =>
   schema?.["x-kubernetes-preserve-unknown-fields"] === true;
 export const isEmbedded = (schema: Schema): boolean => schema["x-kubernetes-embedded-resource"] === true;

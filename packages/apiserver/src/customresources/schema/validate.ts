@@ -13,6 +13,7 @@ import {
   formOf,
   isPlain,
   itemsOf,
+  namesFields,
   type Plain,
   propertyOf,
   type Schema,
@@ -163,7 +164,7 @@ function checkObject(
     outcome.merge(validate(of, where, object[name], unseen ? undefined : correlation?.key(name)));
   };
   const additional = additionalOf(schema);
-  for (const name of Object.keys(object)) {
+  for (const name in namesFields(schema) ? object : {}) {
     if (propertyOf(schema, name) !== undefined) continue;
     if (additionalProperties === false) {
       outcome.add({
