@@ -6,6 +6,7 @@ import { keepEmpty } from "./empty.ts";
 import { JSONError, parseJSON } from "./json.ts";
 import { homeGroup, isRegistered, unknownConversion } from "./registered.ts";
 import { kindOf } from "./types.ts";
+import type { YAMLTree } from "./yaml.ts";
 
 /** Media types of bodies that hold an object. */
 export type BodyType = "application/json" | "application/yaml" | "application/vnd.kubernetes.protobuf";
@@ -19,16 +20,20 @@ export interface RawBody {
   readonly typed: boolean;
   /** An object of the type as it is stored: parts that the tree has of it need not be read again. */
   readonly known?: object;
-  /** What was read, for error messages. */
+  /** What was read, for error messages; the tree of these bytes is nobody else's. */
   readonly bytes?: Uint8Array;
 }
 
 let protobuf: typeof import("./protobuf.ts") | undefined;
 let yaml: typeof import("./yaml.ts") | undefined;
 
+/** Reads the first document of a YAML text, in its own time. Rejects with YAMLError. */
+export type ReadYAML = (text: string) => Promise<YAMLTree>;
+
 /**
  * Reads bytes of that media type into a tree; `version` is the release whose fields are known, `apiVersion` and
- * `kind` are what is expected: protobuf need not say it. Throws 400 BadRequest.
+ * `kind` are what is expected: protobuf need not say it. `readYAML` reads YAML in place of `parseYAML`. Throws 400
+ * BadRequest.
  */
 export async function readBody(
   bytes: Uint8Array,
@@ -36,6 +41,7 @@ export async function readBody(
   kind: string,
   version?: string,
   apiVersion = "",
+  readYAML?: ReadYAML,
 ): Promise<RawBody> {
   const bare = apiVersion.startsWith(`${optionsGroup}/`);
   const refuse = (why: string): StatusError =>
@@ -59,7 +65,7 @@ export async function readBody(
   if (mediaType === "application/yaml") {
     yaml ??= await import("./yaml.ts");
     try {
-      const { value, duplicates } = yaml.parseYAML(text);
+      const { value, duplicates } = readYAML === undefined ? yaml.parseYAML(text) : await readYAML(text);
       return { tree: value, duplicates, typed: false, bytes };
     } catch (error) {
       if (error instanceof yaml.YAMLError) throw refuse(error.message);
@@ -153,11 +159,8 @@ function unknownKind(kind: string, apiVersion: string, expected: string | undefi
  * Reads a tree as an object of `kind`. Missing `kind` and `apiVersion` are taken from it; others are refused. Throws
  * 400 BadRequest in kube-apiserver's words. `version` is the release whose fields are known.
  */
-export function decodeBody(
-  { tree, duplicates, typed, known, bytes = new Uint8Array() }: RawBody,
-  kind: KindRow,
-  version?: string,
-): DecodedBody {
+export function decodeBody(raw: RawBody, kind: KindRow, version?: string): DecodedBody {
+  const { tree, duplicates, typed, known, bytes = new Uint8Array() } = raw;
   const apiVersion = kind.group === "" ? kind.version : `${kind.group}/${kind.version}`;
   const bare = kind.group === optionsGroup;
   const why = kindUnknown(tree);
@@ -192,7 +195,7 @@ export function decodeBody(
   }
   if (typed) return { object: { ...source, apiVersion, kind: kind.kind }, problems: [], warnings: [] };
   try {
-    const { object, problems } = decodeAs(source, kind.type, version, true, known);
+    const { object, problems } = decodeAs(source, kind.type, version, true, known, raw.bytes !== undefined);
     const { apiVersion: _a, kind: _k, ...rest } = object;
     // To Go all repeated keys of a YAML text are one error.
     const repeated = duplicates.length > 0 ? [`yaml: unmarshal errors:\n  ${duplicates.join("\n  ")}`] : [];

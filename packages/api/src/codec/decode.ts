@@ -49,6 +49,8 @@ interface Context {
   readonly version: string | undefined;
   /** Empty lists and maps that are always written become null, as storing makes them. */
   readonly stored: boolean;
+  /** Nobody else has the tree: parts of it that need no change may become parts of the object. */
+  readonly owned: boolean;
   readonly problems: Set<string>;
   /** For error messages: the innermost struct, and the path of keys without indices. */
   struct: StructType | undefined;
@@ -74,7 +76,8 @@ function report(context: Context, problem: string): void {
  * Reads an untyped tree as a struct type of the schema: checks the types of values, reports unknown and duplicate
  * fields, and brings quantities, times and what Go leaves out into the form that the API server writes. Throws
  * DecodeError. `stored`: as the object is once it has been stored and read again. `known` is an object that has been read
- * as that type before: what the tree shares with it, in the same place, is copied without another look.
+ * as that type before: what the tree shares with it, in the same place, is copied without another look. `owned`:
+ * nobody else has the tree, and parts of it may become parts of the object.
  */
 export function decodeAs(
   tree: unknown,
@@ -82,12 +85,14 @@ export function decodeAs(
   version?: string,
   stored = false,
   known?: object,
+  owned = false,
 ): Decoded {
   const struct = typeof type === "string" ? structType(type) : type;
   const context: Context = {
     top: struct,
     version,
     stored,
+    owned,
     problems: new Set(),
     struct: undefined,
     keys: [],
@@ -309,9 +314,10 @@ function readValue(
     }
     case "map": {
       if (!isTree(value)) return mismatch(formOf(value), context);
+      const raw = repeatedEntries(value);
+      if (context.owned && raw === undefined && isString(type.value) && hasOnlyStrings(value)) return value;
       context.elements.push(type.value);
       const map: Record<string, unknown> = {};
-      const raw = repeatedEntries(value);
       const seen = raw === undefined ? undefined : new Set<string>();
       for (const [name, element] of raw ?? Object.entries(value)) {
         const where = `${path}.${name}`;
@@ -327,6 +333,13 @@ function readValue(
       return map;
     }
   }
+}
+
+const isString = (type: FieldType): boolean => type.form === "scalar" && type.name === "string";
+
+function hasOnlyStrings(map: Readonly<Record<string, unknown>>): boolean {
+  for (const key in map) if (typeof map[key] !== "string") return false;
+  return true;
 }
 
 /** A union of a boolean refuses null where it is no pointer. */

@@ -67,17 +67,19 @@ function decodedLength(text: string | null): number {
 }
 
 function checkConfigData(errors: FieldErrors, object: ConfigMap): void {
+  const { data = {}, binaryData = {} } = object;
   let size = 0;
-  for (const [key, value] of Object.entries(object.data ?? {})) {
-    errors.check(isConfigMapKey, `data[${key}]`, key);
-    if (Object.hasOwn(object.binaryData ?? {}, key)) {
-      errors.invalid(`data[${key}]`, key, `duplicate of key present in binaryData`);
+  for (const key in data) {
+    if (!errors.full) {
+      errors.check(isConfigMapKey, `data[${key}]`, key);
+      if (Object.hasOwn(binaryData, key))
+        errors.invalid(`data[${key}]`, key, `duplicate of key present in binaryData`);
     }
-    size += byteLength(value);
+    size += byteLength(data[key]!);
   }
-  for (const [key, value] of Object.entries(object.binaryData ?? {})) {
-    errors.check(isConfigMapKey, `binaryData[${key}]`, key);
-    size += decodedLength(value);
+  for (const key in binaryData) {
+    if (!errors.full) errors.check(isConfigMapKey, `binaryData[${key}]`, key);
+    size += decodedLength(binaryData[key]!);
   }
   // Upstream has no name for the whole.
   if (size > dataLimit) errors.tooLong("[]", dataLimit);
@@ -116,9 +118,9 @@ export const configMap = {
 
 function checkSecretData(errors: FieldErrors, { data, type }: Secret): void {
   let size = 0;
-  for (const [key, value] of Object.entries(data ?? {})) {
-    errors.check(isConfigMapKey, `data[${key}]`, key);
-    size += decodedLength(value);
+  for (const key in data) {
+    if (!errors.full) errors.check(isConfigMapKey, `data[${key}]`, key);
+    size += decodedLength(data[key]!);
   }
   if (size > dataLimit) errors.tooLong("data", dataLimit);
   checkSecretType(errors, type ?? "", data ?? {});
