@@ -6,10 +6,11 @@ import {
   isRegistered,
   kindProblem,
   type RawBody,
-  readBody,
   unknownConversion,
 } from "@dray/api/codec";
+import type { Pause } from "./large-work.ts";
 import { sortProblems } from "./patch/problem-order.ts";
+import { readBytes } from "./read-bytes.ts";
 import { type ModelledKind, modelOf } from "./registry/model.ts";
 import type { FieldValidation } from "./request/options.ts";
 
@@ -34,6 +35,8 @@ export interface DecodeOptions {
   readonly live?: object;
   /** Paths of what a JSON patch has put in. */
   readonly written?: readonly string[];
+  /** Awaited between reading and decoding. */
+  readonly pause?: Pause;
 }
 
 /** Reads a request body that must hold an object of `kind`. Throws 400. */
@@ -45,8 +48,9 @@ export async function decode(
 ): Promise<Decoded> {
   const raw =
     body instanceof Uint8Array
-      ? await readBody(body, contentType, kind.kind, options.release, apiVersionOf(kind))
+      ? await readBytes(body, contentType, kind.kind, options.release, apiVersionOf(kind), options.pause)
       : rawObject(body);
+  await options.pause?.();
   const decoded = modelOf(kind).decode(raw, options.release);
   if (decoded.problems.length > 0 && options.validation === "Strict") {
     throw StatusError.of(

@@ -31,7 +31,7 @@ import type { Context } from "./handlers/context.ts";
 import { route } from "./handlers/route.ts";
 import { healthChecks } from "./health.ts";
 import type { KubeletClient } from "./kubelet.ts";
-import { LargeAnswers } from "./large-answers.ts";
+import { LargeWork } from "./large-work.ts";
 import { type Listener, type ListenOptions, listen } from "./listener.ts";
 import { Metrics } from "./metrics.ts";
 import { Overload, tooManyRequests } from "./overload.ts";
@@ -160,7 +160,7 @@ class Server implements ApiServer {
   readonly #plainPaths: PlainPaths;
   readonly #metrics = new Metrics();
   readonly #overload: Overload;
-  readonly #largeAnswers = new LargeAnswers();
+  readonly #largeWork = new LargeWork();
   readonly #constrainedImpersonation: boolean;
   readonly #listeners: Listener[] = [];
   readonly #stop = new AbortController();
@@ -323,7 +323,7 @@ class Server implements ApiServer {
     try {
       const answer = await this.#serve(request, info, user, warnings);
       // In process nobody asks for bytes.
-      if (request.credential.type !== "user") await this.#largeAnswers.make(answer, () => request.signal);
+      if (request.credential.type !== "user") await this.#largeWork.answer(answer, () => request.signal);
       return answer;
     } finally {
       leave();
@@ -380,6 +380,7 @@ class Server implements ApiServer {
       resources: this.#resources.byPath,
       kubelet: this.#options.kubelet ?? {},
       warnings,
+      pause: this.#largeWork.pauseOf(request),
     };
     return route(context);
   }

@@ -42,7 +42,11 @@ export async function readObject(
   validation: FieldValidation,
 ): Promise<KubeObject> {
   const { registry } = context;
-  const decoded = await decode(bodyOf(context), bodyType(context), kind, registry.decoding(validation));
+  const decoded = await decode(bodyOf(context), bodyType(context), kind, {
+    ...registry.decoding(validation),
+    pause: context.pause,
+  });
+  await context.pause?.();
   warn(context, decoded.warnings);
   return decoded.object;
 }

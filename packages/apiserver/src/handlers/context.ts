@@ -4,6 +4,7 @@ import type { ServiceAccountTokens } from "../authentication/service-account.ts"
 import type { Attributes, Decision } from "../authorization/attributes.ts";
 import type { Rbac } from "../authorization/rbac.ts";
 import type { KubeletClient } from "../kubelet.ts";
+import type { Pause } from "../large-work.ts";
 import type { ServedResource } from "../registry/kinds.ts";
 import type { Registry } from "../registry/registry.ts";
 import { metadataForms, notAcceptable } from "../representation.ts";
@@ -30,6 +31,8 @@ export interface Context {
   readonly kubelet: KubeletClient;
   /** Texts of Warning headers; handlers add to it. */
   readonly warnings: Set<string>;
+  /** Awaited between two steps of work that grows with the body. */
+  readonly pause: Pause;
 }
 
 /** Subresources that upstream shows in no Table, and resources whose `status` it does not. */

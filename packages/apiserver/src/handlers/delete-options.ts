@@ -1,4 +1,5 @@
-import { decodeBody, readBody } from "@dray/api/codec";
+import { decodeBody } from "@dray/api/codec";
+import { readBytes } from "../read-bytes.ts";
 import { type DeleteOptions, deleteOptions } from "../request/options.ts";
 import { bodyOf, bodyType } from "./body.ts";
 import type { Context } from "./context.ts";
@@ -23,7 +24,7 @@ export async function readDeleteOptions(context: Context): Promise<DeleteOptions
   const { version } = context.registry.features;
   const raw =
     body instanceof Uint8Array
-      ? await readBody(body, type, row.kind, version, apiVersion)
+      ? await readBytes(body, type, row.kind, version, apiVersion, context.pause)
       : { tree: body, duplicates: [], typed: false };
   const { object } = decodeBody({ ...raw, tree: inOwnVersion(raw.tree) }, row, version);
   return deleteOptions(query, object);

@@ -1,6 +1,8 @@
 import { StatusError } from "@dray/api";
-import { JSONError, parseJSON, readBody } from "@dray/api/codec";
+import { JSONError, parseJSON } from "@dray/api/codec";
+import type { Pause } from "../large-work.ts";
 import { checkNesting } from "../nesting.ts";
+import { readBytes } from "../read-bytes.ts";
 import { bodyOf } from "./body.ts";
 import type { Context } from "./context.ts";
 import type { PatchKind } from "./patch.ts";
@@ -21,7 +23,8 @@ export async function readPatchBody(context: Context, kind: PatchKind): Promise<
   const body = bodyOf(context);
   if (!(body instanceof Uint8Array)) return { value: () => body, warnings: [] };
   try {
-    if (kind === "apply") return await readApplied(body);
+    if (kind === "apply") return await readApplied(body, context.pause);
+    await context.pause?.();
     const tree = parseJSON(new TextDecoder("utf-8", { ignoreBOM: true }).decode(body));
     checkNesting(tree);
     return { value: () => tree, warnings: [] };
@@ -45,15 +48,16 @@ function refusal(error: unknown, kind: PatchKind): unknown {
   );
 }
 
-async function readApplied(body: Uint8Array): Promise<PatchBody> {
+async function readApplied(body: Uint8Array, pause: Pause): Promise<PatchBody> {
   const refuse = (why: string): StatusError => StatusError.of("BadRequest", `error decoding YAML: ${why}`);
-  let read: Awaited<ReturnType<typeof readBody>>;
+  let read: Awaited<ReturnType<typeof readBytes>>;
   try {
-    read = await readBody(body, "application/yaml", "", undefined, "meta.k8s.io/v1");
+    read = await readBytes(body, "application/yaml", "", undefined, "meta.k8s.io/v1", pause);
   } catch (error) {
     if (!StatusError.is(error, "BadRequest")) throw error;
     throw refuse(`error converting YAML to JSON: ${error.message}`);
   }
+  await pause?.();
   const { tree, duplicates } = read;
   checkNesting(tree);
   if (tree !== null && (typeof tree !== "object" || Array.isArray(tree))) {

@@ -73,10 +73,12 @@ export async function patchObject(context: Context): Promise<ApiResponse> {
     ownManagers: kind === "apply",
     async change(current) {
       const body = value();
+      await context.pause?.();
       if (current === undefined) return create(context, type, body, options, warnings);
       const live = convert(current, served.stored, served) as unknown as Plain;
       const raw = ofLiveKind(patched(context, kind, type, live, body, options), live, kind);
       judgeRepeated(context, options, warnings);
+      await context.pause?.();
       const object = decodeOutcome(raw, live, {
         kind,
         body,
@@ -86,6 +88,7 @@ export async function patchObject(context: Context): Promise<ApiResponse> {
       });
       warn(context, object.warnings);
       checkIdentity(context, object.object);
+      await context.pause?.();
       return convert(object.object, served, served.stored);
     },
   };
@@ -241,6 +244,7 @@ async function create(
     now: registry.now(),
   });
   judgeRepeated(context, options, repeated);
+  await context.pause?.();
   const decoding = { ...registry.decoding(options.fieldValidation), keepsNulls: true };
   const { object, warnings } = decodePatched(raw, served, decoding);
   warn(context, warnings);

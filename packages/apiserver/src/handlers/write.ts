@@ -22,6 +22,7 @@ export function writeOf(context: Context, options: WriteOptions): Write {
     given: givenOptions(info),
     warn: (text) => context.warnings.add(text),
     sent: context.request,
+    pause: context.pause,
   };
 }
 
@@ -33,6 +34,7 @@ export async function createObject(context: Context): Promise<ApiResponse> {
   const draft = await readObject(context, served, options.fieldValidation);
   ensureNamespace(served, info.namespace, draft);
   const object = await registry.create(writeOf(context, options), draft);
+  await context.pause?.();
   return objectResponse(201, object, served, wanted, tableOptions(context), headersOf(context));
 }
 

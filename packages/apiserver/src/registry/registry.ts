@@ -12,11 +12,13 @@ import type { ApiRequest, Clock, UserInfo } from "@dray/client";
 import { type Admission, type AdmissionRequest, shownName } from "../admission/admission.ts";
 import type { Attributes, Decision } from "../authorization/attributes.ts";
 import type { DecodeOptions, Kind } from "../codec.ts";
+import type { Pause } from "../large-work.ts";
 import type { DeleteOptions, FieldValidation, WriteOptions } from "../request/options.ts";
 import { alreadyExists, conflict, notFound, serverError, statusObject } from "../response.ts";
 import type { ResourceCache, Stored } from "../storage/cache.ts";
 import { deepFreeze, thaw } from "../storage/json.ts";
 import { objectKey } from "../storage/keys.ts";
+import { isTooLarge, tooLarge } from "../storage/size.ts";
 import type { Storage } from "../storage/storage.ts";
 import { Turns } from "../storage/turns.ts";
 import type { Checks } from "./checks.ts";
@@ -52,6 +54,8 @@ export interface Write {
   readonly warn?: (text: string) => void;
   /** The request behind it. Its signal ends when the client has gone or the time is over, and is made when it is asked for. */
   readonly sent?: Pick<ApiRequest, "signal">;
+  /** Awaited between two steps of work that grows with the object. */
+  readonly pause?: Pause;
 }
 
 export interface UpdateRules {
@@ -253,8 +257,13 @@ export class Registry {
     delete draft.metadata.deletionTimestamp;
     delete draft.metadata.deletionGracePeriodSeconds;
     delete draft.metadata.selfLink;
-    if (!ownManagers)
+    // Who owns which field of it is never seen.
+    const isRefused =
+      write.pause !== undefined && !options.dryRun && isTooLarge(draft, served.facts.schemaless === true);
+    await write.pause?.();
+    if (!ownManagers && !isRefused)
       this.managers.created(served, draft, options.fieldManager, write.subresource, context.now);
+    await write.pause?.();
     const object = convert(draft, served, served.stored);
     ensureNamespace(served, write.namespace, object);
     const admitted = this.#admissionRequest(write, "CREATE", { object });
@@ -274,23 +283,28 @@ export class Registry {
       resetStatus(object, modelOf(served.stored).objectType.zero);
     dropDisabledFields(served.stored, object, undefined, this.features);
     strategy.prepareForCreate?.(object, context);
+    await write.pause?.();
     this.#refuse(served, object, [
       ...this.checks.create(served.stored, object, served.group),
       ...(strategy.validateCreate?.(object, context) ?? []),
     ]);
     this.#warn(write, this.checks.warnings(served.stored, object, undefined, write.subresource));
+    await write.pause?.();
     await this.#admission.validate(this.#admissionRequest(write, "CREATE", { object }));
     strategy.complete?.(object);
+    await write.pause?.();
     const key = this.key(served, write.namespace, metadata.name);
     // Only the store looks at it (etcd3 Create), and takes what is no number for none.
     if (!options.dryRun && /^0*[1-9]\d*$/.test(metadata.resourceVersion ?? ""))
       throw serverError("resourceVersion should not be set on objects to be created");
     const present = this.cache(served).get(key);
     if (present) throw this.#taken(served, present.object);
+    if (isRefused) throw tooLarge();
     if (options.dryRun) return deepFreeze(convert(thaw(object), served.stored, served));
     delete metadata.selfLink;
     const stored = await this.storage.put(key, object, 0, strategy.ttl?.(object));
     if (stored === undefined) throw this.#taken(served, this.cache(served).get(key)?.object ?? object);
+    await write.pause?.();
     return deepFreeze(convert(stored.object, served.stored, served));
   }
 
@@ -355,9 +369,14 @@ export class Registry {
     const { view } = rules;
     const seen = view ? { object: view.show(object), old: view.show(old), kind: view.kind } : { object, old };
     const admitted = this.#admissionRequest(write, "UPDATE", seen);
-    if (!rules.ownManagers) {
+    await write.pause?.();
+    const isRefused =
+      write.pause !== undefined && !options.dryRun && isTooLarge(object, served.facts.schemaless === true);
+    await write.pause?.();
+    if (!rules.ownManagers && !isRefused) {
       this.managers.updated(served, object, old, options.fieldManager, write.subresource, context.now);
     }
+    await write.pause?.();
     if (!rules.unchecked) await this.#admission.mutate(admitted);
     view?.take(object, seen.object);
     ensureNamespace(served, write.namespace, object);
@@ -370,6 +389,7 @@ export class Registry {
     // The scheduler's choice is no change of what the user wants (KEP-5067: generation counts from 1).
     if (generation && generation !== "sent" && write.subresource !== "binding")
       countGeneration(served, object, old, write.subresource);
+    await write.pause?.();
     if (!rules.unchecked) {
       const problems = [
         ...(strategy.authorizeUpdate?.(object, old, context) ?? []),
@@ -379,9 +399,11 @@ export class Registry {
       this.#warn(write, modelOf(served.stored).tolerated?.(object) ?? []);
       this.#refuse(served, object, problems);
       this.#warn(write, this.checks.warnings(served.stored, object, old, write.subresource));
+      await write.pause?.();
       await this.#admission.validate(admitted);
     }
     strategy.complete?.(object);
+    await write.pause?.();
     if (sameObject(object, old)) return old;
     const goes =
       object.metadata.deletionTimestamp !== undefined &&
@@ -398,7 +420,10 @@ export class Registry {
       return { ...object, metadata: { ...object.metadata, resourceVersion: old.metadata.resourceVersion } };
     }
     delete object.metadata.selfLink;
+    await write.pause?.();
+    if (isRefused) throw tooLarge();
     const stored = await this.storage.put(key, object, current.revision, strategy.ttl?.(object));
+    await write.pause?.();
     if (stored) return stored.object;
     if (rules.expectedVersion !== undefined) throw modified(served, write.name);
     return undefined;

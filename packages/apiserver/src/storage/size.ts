@@ -1,4 +1,4 @@
-import type { KubeObject } from "@dray/api";
+import type { KubeObject, StatusError } from "@dray/api";
 import { encodeProtobuf } from "@dray/api/codec";
 import { serverError } from "../response.ts";
 
@@ -16,7 +16,67 @@ export function checkSize(key: string, object: KubeObject, text: string): void {
   // The bytes in protobuf are fewer than those in JSON, and those are at most three for a UTF-16 unit.
   if (3 * text.length <= limit || Buffer.byteLength(text) <= limit) return;
   if (protobufLength(object) <= limit) return;
-  throw serverError("etcdserver: request is too large");
+  throw tooLarge();
+}
+
+/** What kube-apiserver answers for an object that etcd does not take. */
+export function tooLarge(): StatusError {
+  return serverError("etcdserver: request is too large");
+}
+
+/** Bytes that a text has at least. */
+const textLength = (text: string): number => text.length;
+/** Bytes that base64 stands for at least: these are stored. */
+const decodedLength = (text: string): number => Math.max(0, text.length * 0.75 - 2);
+
+/** Bytes that an entry of a map has beside its key and its value, in protobuf and in JSON, at least. */
+const entryRest = 6;
+
+/**
+ * Whether an object that a client sends is certain to be refused by `checkSize`, however little is left of the rest of it:
+ * what nothing is ever taken from is too large by itself. To see that takes a tenth of the time of all that is done to an
+ * object of that size before it is stored.
+ */
+export function isTooLarge(object: KubeObject, storedAsJSON: boolean): boolean {
+  const { metadata, kind, apiVersion } = object;
+  let size = 0;
+  const add = (map: unknown, lengthOf: (value: string) => number): void => {
+    for (const key in map as Record<string, string | null>) {
+      const value = (map as Record<string, string | null>)[key];
+      size += key.length + (value ? lengthOf(value) : 0) + entryRest;
+      if (size > requestLimit) return;
+    }
+  };
+  if (storedAsJSON) {
+    // What is left out may go, or become less.
+    const { status: _, metadata: __, ...rest } = object as { metadata: unknown; status?: unknown };
+    return isLonger(rest, requestLimit);
+  }
+  add(metadata.labels, textLength);
+  add(metadata.annotations, textLength);
+  if (apiVersion === "v1" && (kind === "ConfigMap" || kind === "Secret")) {
+    const { data, binaryData } = object as { data?: unknown; binaryData?: unknown };
+    add(data, kind === "Secret" ? decodedLength : textLength);
+    add(binaryData, decodedLength);
+  }
+  return size > requestLimit;
+}
+
+/** Whether the JSON of a value surely has more bytes; looks no further than that. */
+function isLonger(value: unknown, limit: number): boolean {
+  let left = limit;
+  const take = (value: unknown): void => {
+    if (typeof value === "string") left -= value.length;
+    left -= 2;
+    if (typeof value !== "object" || value === null) return;
+    for (const key in value) {
+      if (left < 0) return;
+      if (!Array.isArray(value)) left -= key.length + 3;
+      take((value as Record<string, unknown>)[key]);
+    }
+  };
+  take(value);
+  return left < 0;
 }
 
 function protobufLength(object: KubeObject): number {

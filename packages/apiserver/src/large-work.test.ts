@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LargeAnswers } from "./large-answers.ts";
+import { LargeWork } from "./large-work.ts";
 import { bodyResponse } from "./response.ts";
 
 const list = (count: number, made: () => void) =>
@@ -16,7 +16,7 @@ const list = (count: number, made: () => void) =>
 const wanted = (): AbortSignal => new AbortController().signal;
 
 test("large answers are made one after the other, and others have their turn between them", async () => {
-  const answers = new LargeAnswers();
+  const answers = new LargeWork();
   let turn = 0;
   let counting = true;
   const count = (): void => {
@@ -27,7 +27,7 @@ test("large answers are made one after the other, and others have their turn bet
   const made: number[] = [];
   await Promise.all(
     [1, 2, 3].map(() =>
-      answers.make(
+      answers.answer(
         list(1000, () => made.push(turn)),
         wanted,
       ),
@@ -39,14 +39,14 @@ test("large answers are made one after the other, and others have their turn bet
 });
 
 test("small answers, and those that nobody waits for any more, are not made", async () => {
-  const answers = new LargeAnswers();
+  const answers = new LargeWork();
   const gone = AbortSignal.abort();
   let made = 0;
-  await answers.make(
+  await answers.answer(
     list(3, () => made++),
     wanted,
   );
-  await answers.make(
+  await answers.answer(
     list(1000, () => made++),
     () => gone,
   );

@@ -1,0 +1,49 @@
+/**
+ * Reads YAML in a thread of its own. This module is also the thread's program: a bundle has no other file that it could
+ * be. It is only ever loaded by `import()`, so that it stays a file of its own in a bundle.
+ */
+import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+import { parseYAML, YAMLError, type YAMLTree } from "@dray/api/yaml";
+
+type Answer = { readonly tree: YAMLTree } | { readonly problem: string; readonly line: number | undefined };
+
+/** What tells a thread of ours from others that load this module. */
+interface Data {
+  readonly drayYAML: string;
+}
+
+if (!isMainThread && typeof (workerData as Data | null)?.drayYAML === "string") {
+  try {
+    parentPort?.postMessage(answerTo((workerData as Data).drayYAML));
+  } catch {
+    // What is too deep for a message is too deep for an object.
+    parentPort?.postMessage({ problem: "yaml: exceeded max depth", line: undefined } satisfies Answer);
+  }
+}
+
+function answerTo(text: string): Answer {
+  try {
+    return { tree: parseYAML(text) };
+  } catch (error) {
+    if (!(error instanceof YAMLError)) throw error;
+    return { problem: error.message, line: error.line };
+  }
+}
+
+/** As `parseYAML`: the first document of the text. Rejects with YAMLError. */
+export function parseYAMLInThread(text: string): Promise<YAMLTree> {
+  return new Promise((resolve, reject) => {
+    const thread = new Worker(new URL(import.meta.url), { workerData: { drayYAML: text } satisfies Data });
+    const end = (settle: () => void): void => {
+      settle();
+      void thread.terminate();
+    };
+    thread.once("message", (answer: Answer) =>
+      end(() =>
+        "tree" in answer ? resolve(answer.tree) : reject(new YAMLError(answer.problem, answer.line)),
+      ),
+    );
+    thread.once("messageerror", () => end(() => reject(new YAMLError("yaml: exceeded max depth"))));
+    thread.once("error", (error) => end(() => reject(error)));
+  });
+}
