@@ -1,9 +1,10 @@
 /**
  * `npm run bench`: everything there is to measure. `npm run bench -- cluster [ROUNDS]`, `-- cel`,
- * `-- allocator [CASE...]`, or `-- apiserver [PODS [ROUNDS]]`: one of them. Prints tables in Markdown.
+ * `-- allocator [CASE...]`, `-- bodies [CASE...]`, or `-- apiserver [PODS [ROUNDS]]`: one of them. Prints tables in Markdown.
  */
 import { allocatorBench } from "./allocator.ts";
 import { apiserverBench } from "./apiserver.ts";
+import { bodiesBench } from "./bodies.ts";
 import { celBench } from "./cel.ts";
 import { clusterBench } from "./cluster.ts";
 
@@ -14,6 +15,7 @@ const benches: Readonly<Record<string, Bench>> = {
   cel: () => celBench(),
   allocator: allocatorBench,
   apiserver: apiserverBench,
+  bodies: bodiesBench,
 };
 
 const [name, ...args] = process.argv.slice(2);
