@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { detectCgroups } from "./runtime/host/cgroups.ts";
+import { detectCgroups, makeCgroup, removeCgroup } from "./runtime/host/cgroups.ts";
 import type { HostRuntime } from "./runtime/host/host.ts";
 import type { ContainerConfig } from "./runtime/service.ts";
 import { container, isolations, sandbox, testRuntime } from "./testing/agent.ts";
@@ -151,6 +151,31 @@ for (const isolation of isolations)
         await runtime.removeContainer(id);
         assert.deepEqual(processesWith(mark), []);
         assert.deepEqual(processesWith(executed), []);
+      });
+    });
+
+    test("a cgroup goes with what its container was: an end, a sandbox that stops, an agent that is killed", async (context) => {
+      const cgroups = await detectCgroups();
+      if ("reason" in cgroups) return context.skip("no cgroups");
+      await withRuntime(isolation, async ({ start, run, runtime, root }) => {
+        const left = (): string[] =>
+          runtime
+            .listContainers()
+            .map(({ id }) => cgroups.path(id))
+            .filter((path) => existsSync(path));
+        await run({ command: ["/bin/true"] });
+        for (let count = 0; count < 5; count++) await start({ command: ["/bin/sleep", "1000"] });
+        for (const { id } of runtime.listPodSandboxes()) await runtime.stopPodSandbox(id);
+        assert.deepEqual(left(), []);
+        // What an agent leaves that is killed between the removal of the record and that of the rest.
+        const id = `${process.pid}-${isolation}`;
+        mkdirSync(join(root, "runtime/containers", id));
+        makeCgroup(cgroups.path(id));
+        const next = testRuntime(root, isolation);
+        await next.start();
+        await next.close();
+        assert.equal(existsSync(cgroups.path(id)), isolation === "pids");
+        removeCgroup(cgroups.path(id));
       });
     });
 

@@ -105,8 +105,8 @@ export function withoutForks(cgroup: string, act: () => void): void {
   }
 }
 
-/** Removes a cgroup without processes; one that still has some, or is gone, is left alone. */
-export function removeCgroup(cgroup: string): void {
+/** Removes a cgroup without processes; one that still has some is left alone. Returns true if it is gone. */
+export function removeCgroup(cgroup: string): boolean {
   for (const path of [...below(cgroup).reverse(), cgroup])
     try {
       rmdirSync(path);
@@ -114,6 +114,7 @@ export function removeCgroup(cgroup: string): void {
       const { code } = error as NodeJS.ErrnoException;
       if (code !== "ENOENT" && code !== "EBUSY") throw error;
     }
+  return !existsSync(cgroup);
 }
 
 /** The cgroups below a cgroup, parents first. */

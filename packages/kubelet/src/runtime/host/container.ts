@@ -2,7 +2,7 @@ import { existsSync, type FSWatcher, watch } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "@dray/client";
 import type { Container } from "../service.ts";
-import { cgroupMembers, withoutForks } from "./cgroups.ts";
+import { cgroupMembers, removeCgroup, withoutForks } from "./cgroups.ts";
 import { LogTimes } from "./logs.ts";
 import { note } from "./note.ts";
 import {
@@ -208,6 +208,16 @@ export class HostContainer {
       await new Promise((resolve) => setTimeout(resolve, Math.min(2 ** tries, 100)));
     }
     note(join(this.directory, "done"), "");
+  }
+
+  /** Ends everything and removes the cgroup, which no folder of the node's goes with. */
+  async end(): Promise<void> {
+    await this.kill();
+    const { cgroup } = this.record;
+    if (cgroup === undefined) return;
+    // The wrapper is the last process in it: it ends once it has written down the exit code.
+    for (let tries = 0; !removeCgroup(cgroup) && tries < 100 && !this.#released; tries++)
+      await new Promise((resolve) => setTimeout(resolve, 10));
   }
 
   /** Sends SIGKILL to every process but the wrapper; returns how many there were. */

@@ -137,6 +137,7 @@ export class HostRuntime implements RuntimeService {
       const record = readRecord<ContainerRecord>(join(directory, "containers", id), "container.json");
       if (record === undefined) {
         removeRoot(join(directory, "containers", id));
+        if (this.#cgroups !== undefined) removeCgroup(this.#cgroups.path(id));
         continue;
       }
       const container = this.#hold(record);
@@ -208,7 +209,7 @@ export class HostRuntime implements RuntimeService {
   async stopPodSandbox(id: string): Promise<void> {
     const record = this.#sandboxes.get(id);
     if (record === undefined || record.stopped) return;
-    await Promise.all(this.#of(id).map((container) => container.kill()));
+    await Promise.all(this.#of(id).map((container) => container.end()));
     this.#saveSandbox({ ...record, stopped: true });
     if (!record.config.hostNetwork) this.#pool.free(record.ip);
   }
@@ -410,13 +411,12 @@ export class HostRuntime implements RuntimeService {
   async removeContainer(id: string): Promise<void> {
     const container = this.#containers.get(id);
     if (container === undefined) return;
-    await container.kill();
+    await container.end();
     container.unwatch();
     this.#containers.delete(id);
     // The record goes first: what is left without one is removed by whoever comes next.
     rmSync(join(container.directory, "container.json"), { force: true });
     removeRoot(container.directory);
-    if (container.record.cgroup !== undefined) removeCgroup(container.record.cgroup);
   }
 
   listContainers(): readonly Container[] {
