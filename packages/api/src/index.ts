@@ -11,5 +11,11 @@ export * from "./object.ts";
 export { canonicalQuantity, Quantity, QuantityError, type QuantityFormat } from "./quantity.ts";
 export { goEscapes, quoted, quotedBytes, quotedTime } from "./quoted.ts";
 export * from "./selectors/index.ts";
-export { isSemanticVersion } from "./semver.ts";
+export {
+  compareSemanticVersions,
+  isSemanticVersion,
+  parseSemanticVersion,
+  type SemanticVersion,
+  semanticVersionText,
+} from "./semver.ts";
 export { microTimeText, timeText } from "./time.ts";

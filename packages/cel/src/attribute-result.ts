@@ -1,3 +1,4 @@
+import { semanticVersionText } from "@dray/api";
 import type { DeviceAttribute } from "@dray/api/resource/v1";
 import { LiteralMap } from "./maps.ts";
 import {
@@ -10,7 +11,6 @@ import {
   Uint,
   type Value,
 } from "./values.ts";
-import { versionText } from "./version.ts";
 
 /** What Go's conversion to a native value makes of one: optional values become what they hold, types their names. */
 function native(value: Value): Value | undefined {
@@ -57,7 +57,7 @@ export function attributeResult(value: Value): DeviceAttribute | CelError {
   if (typeof scalar === "boolean") return { bool: scalar };
   if (typeof scalar === "bigint") return { int: scalar };
   if (typeof scalar === "string") return { string: scalar };
-  if (scalar instanceof SemverValue) return { version: versionText(scalar.version) };
+  if (scalar instanceof SemverValue) return { version: semanticVersionText(scalar.version) };
   return new CelError(`unsupported CEL return type: ${goName(scalar)}`);
 }
 
@@ -78,6 +78,6 @@ function listResult(list: readonly Value[]): DeviceAttribute | CelError {
     case "string":
       return { strings: values as string[] };
     default:
-      return { versions: (values as SemverValue[]).map(({ version }) => versionText(version)) };
+      return { versions: (values as SemverValue[]).map(({ version }) => semanticVersionText(version)) };
   }
 }

@@ -1,8 +1,7 @@
-import { Quantity, QuantityError } from "@dray/api";
+import { parseSemanticVersion, Quantity, QuantityError } from "@dray/api";
 import type { DeviceAttribute, DeviceCapacity } from "@dray/api/resource/v1";
 import { StringMap } from "./maps.ts";
 import { CelError, MapValue, QuantityValue, SemverValue, type Value } from "./values.ts";
-import { parseVersion } from "./version.ts";
 
 /** A device as a selector sees it. Names without a domain belong to the driver's domain. */
 export interface DeviceInput {
@@ -159,7 +158,7 @@ function attributeValue(attribute: DeviceAttribute): Value {
 }
 
 function versionValue(text: string): Value {
-  const version = parseVersion(text);
+  const version = parseSemanticVersion(text);
   return typeof version === "string"
     ? new CelError(`parse semantic version: ${version}`)
     : new SemverValue(version);

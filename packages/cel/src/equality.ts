@@ -1,3 +1,4 @@
+import { compareSemanticVersions } from "@dray/api";
 import { touchElements } from "./budget.ts";
 import {
   type CelError,
@@ -13,7 +14,6 @@ import {
   Uint,
   type Value,
 } from "./values.ts";
-import { compareVersions } from "./version.ts";
 
 /** CEL's `==`: true, false, or an error where a type of Kubernetes stands left of another type. */
 export function equal(a: Value, b: Value): boolean | CelError {
@@ -28,7 +28,7 @@ export function equal(a: Value, b: Value): boolean | CelError {
     return a.quantity.equals(b.quantity);
   }
   if (a instanceof SemverValue) {
-    return b instanceof SemverValue ? compareVersions(a.version, b.version) === 0 : noSuchOverload;
+    return b instanceof SemverValue ? compareSemanticVersions(a.version, b.version) === 0 : noSuchOverload;
   }
   if (a instanceof LibraryValue) {
     return b instanceof LibraryValue && b.typeName === a.typeName ? a.equals(b) : noSuchOverload;

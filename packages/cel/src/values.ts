@@ -1,8 +1,7 @@
-import type { Quantity } from "@dray/api";
+import type { Quantity, SemanticVersion } from "@dray/api";
 import type { Amount } from "./library/amounts.ts";
 import { textLength } from "./texts.ts";
 import type { CelType } from "./types.ts";
-import type { Version } from "./version.ts";
 
 /** An unsigned 64-bit integer; a plain bigint is an int. */
 export class Uint {
@@ -60,8 +59,8 @@ export class QuantityValue {
 }
 
 export class SemverValue {
-  readonly version: Version;
-  constructor(version: Version) {
+  readonly version: SemanticVersion;
+  constructor(version: SemanticVersion) {
     this.version = version;
   }
 }

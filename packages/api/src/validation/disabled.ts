@@ -10,6 +10,7 @@ import { type FieldRow, typeRows } from "../schema/table.ts";
  * Upstream: pkg/features/kube_features.go
  */
 const onSince: ReadonlyMap<string, KubernetesVersion | "never"> = new Map([
+  ["CSIVolumeHealth", "never"],
   ["ClusterTrustBundleProjection", "1.37"],
   ["ContainerStopSignals", "never"],
   ["CoordinatedLeaderElection", "never"],

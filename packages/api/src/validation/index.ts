@@ -16,6 +16,7 @@ import type { ValidationContext } from "./context.ts";
 import * as core from "./core.ts";
 import { event } from "./event.ts";
 import { FieldErrors } from "./field.ts";
+import { leaseCandidate } from "./lease-candidate.ts";
 import { checkCommonUpdate, checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "./metadata.ts";
 import { ipAddress, serviceCIDR } from "./networking/addresses.ts";
 import { endpointSlice, endpoints } from "./networking/endpoints.ts";
@@ -129,6 +130,7 @@ const rules = new Map<string, Rules>(
     PodTemplate: podTemplate,
     ReplicationController: replicationController,
     "Lease.coordination.k8s.io": core.lease,
+    "LeaseCandidate.coordination.k8s.io": leaseCandidate,
     "ClusterRole.rbac.authorization.k8s.io": checkRole(false),
     "ClusterRoleBinding.rbac.authorization.k8s.io": checkBinding(false),
     "Role.rbac.authorization.k8s.io": checkRole(true),

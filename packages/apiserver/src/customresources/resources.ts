@@ -92,6 +92,7 @@ function resourceOf(
   return {
     ...row,
     stored,
+    storageVersion: stored.version,
     singular: names.singular ?? kind.kind.toLowerCase(),
     listKind: names.listKind ?? `${kind.kind}List`,
     ...(names.shortNames === undefined ? {} : { shortNames: names.shortNames }),

@@ -165,8 +165,8 @@ function resourceRows(resource: ServedResource): object[] {
   return rows;
 }
 
-function storageVersionHash({ stored }: ServedResource): string {
-  const text = `${stored.group}/${stored.version}/${stored.kind}`;
+function storageVersionHash({ stored, storageVersion }: ServedResource): string {
+  const text = `${stored.group}/${storageVersion}/${stored.kind}`;
   return createHash("sha256").update(text).digest().subarray(0, 8).toString("base64");
 }
 

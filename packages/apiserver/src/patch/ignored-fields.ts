@@ -27,6 +27,7 @@ const allButStatus = setOf(["f:metadata"], ["f:spec"]);
 const byStatus: ReadonlyMap<string, FieldSet> = new Map([
   ["Pod", setOf(["f:spec"], ["f:metadata", "f:deletionTimestamp"], ["f:metadata", "f:ownerReferences"])],
   ["Deployment", setOf(["f:spec"], ["f:metadata", "f:labels"])],
+  ["CSINode", allButStatus],
   ["CompositePodGroup", allButStatus],
   ["DeviceTaintRule", allButStatus],
   ["PodGroup", allButStatus],

@@ -12,6 +12,8 @@ export interface ResourceFacts {
    * but managedFields (`reset`).
    */
   readonly status?: "keep" | "labels" | "reset";
+  /** The first release that has the `status` subresource. */
+  readonly statusSince?: string;
   /** Has a `scale` subresource. */
   readonly scale?: true;
   /**
@@ -37,6 +39,8 @@ export interface ResourceFacts {
   readonly readOnly?: true;
   /** Discovery does not show the version in which it is stored, since that is not served. */
   readonly noStorageHash?: true;
+  /** By release, the version of which discovery shows the hash; else that in which the objects are stored. */
+  readonly storageVersion?: Readonly<Record<string, string>>;
   /** There are no protobuf bodies of it and no strategic merge patches. */
   readonly schemaless?: true;
   /** What messages call the Go type of what is answered, where it is not that of the kind. */
@@ -76,6 +80,8 @@ export interface ServedResource extends StoredRow {
   readonly deprecation?: string;
   /** The row of the version in which the objects are stored; its resource is the name of their place there. */
   readonly stored: StoredRow;
+  /** The version that upstream stores the objects in, as discovery shows by its hash. */
+  readonly storageVersion: string;
   /** Where scale finds its numbers, if not at `.spec.replicas` and `.status.replicas`. */
   readonly scalePaths?: ScalePaths;
   /** When this is served no longer all that lasts ends. */
@@ -156,7 +162,7 @@ export function compareVersions(left: string, right: string): number {
 }
 
 function servedResource(row: KindRow, stored: KindRow, version: string): ServedResource {
-  const own = allFacts[row.resource] ?? {};
+  const own = factsOf(row.resource, version);
   const fields = row.group === "events.k8s.io" ? eventsFields(own.fields!) : [...(own.fields ?? [])];
   for (const [since, more] of Object.entries(own.fieldsSince ?? {})) {
     if (isInRelease(version, { since })) for (const each of more) fields.push(each);
@@ -175,7 +181,14 @@ function servedResource(row: KindRow, stored: KindRow, version: string): ServedR
     facts: { ...own, fields, ...(counted ? { generation: true as const } : {}) },
     ...deprecation(row, version),
     stored,
+    storageVersion: own.storageVersion?.[version] ?? stored.version,
   };
+}
+
+function factsOf(resource: string, version: string): ResourceFacts {
+  const { statusSince, status, ...rest } = allFacts[resource] ?? {};
+  const hasStatus = status !== undefined && (statusSince === undefined || version >= statusSince);
+  return hasStatus ? { ...rest, status } : rest;
 }
 
 function verbsOf({ createOnly, readOnly, noDeleteCollection }: ResourceFacts): readonly string[] {

@@ -61,6 +61,7 @@ const printers = new Map<string, Printer<never>>(
     "Job.batch": workloads.jobs,
     "CertificateSigningRequest.certificates.k8s.io": other.signingRequests,
     "Lease.coordination.k8s.io": other.leases,
+    "LeaseCandidate.coordination.k8s.io": other.leaseCandidates,
     "EndpointSlice.discovery.k8s.io": networking.endpointSlices,
     "Ingress.networking.k8s.io": networking.ingresses,
     "IngressClass.networking.k8s.io": networking.ingressClasses,

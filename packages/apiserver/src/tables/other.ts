@@ -1,6 +1,7 @@
 import { humanDuration, type KubeObject } from "@dray/api";
 import type { CertificateSigningRequest } from "@dray/api/certificates/v1";
 import type { Lease } from "@dray/api/coordination/v1";
+import type { LeaseCandidate } from "@dray/api/coordination/v1beta1";
 import type { ComponentStatus } from "@dray/api/core/v1";
 import type { RuntimeClass } from "@dray/api/node/v1";
 import type { PodDisruptionBudget } from "@dray/api/policy/v1";
@@ -27,6 +28,17 @@ export const leases: Printer<Lease> = {
   cells: ({ metadata, spec }, now) => [
     metadata.name,
     spec?.holderIdentity ?? "",
+    ageText(metadata.creationTimestamp, now),
+  ],
+};
+
+export const leaseCandidates: Printer<LeaseCandidate> = {
+  columns: columns("Name", "LeaseName", "BinaryVersion", "EmulationVersion", "Age"),
+  cells: ({ metadata, spec }, now) => [
+    metadata.name,
+    spec?.leaseName ?? "",
+    spec?.binaryVersion ?? "",
+    spec?.emulationVersion ?? "",
     ageText(metadata.creationTimestamp, now),
   ],
 };

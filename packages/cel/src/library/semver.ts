@@ -1,10 +1,10 @@
+import { compareSemanticVersions, parseSemanticVersion } from "@dray/api";
 import { declare, type FunctionDeclaration, form, type Implementation, method } from "../declarations.ts";
 import { boolType, intType, semverType, stringType } from "../types.ts";
 import { CelError, SemverValue, type Value } from "../values.ts";
-import { compareVersions, parseVersion } from "../version.ts";
 
 function parse(text: string): Value {
-  const version = parseVersion(text);
+  const version = parseSemanticVersion(text);
   return typeof version === "string" ? new CelError(version) : new SemverValue(version);
 }
 
@@ -52,9 +52,9 @@ export const semverLibrary: readonly FunctionDeclaration[] = [
       (a, b) => !((b === true ? normalized(a as string) : parse(a as string)) instanceof CelError),
     ),
   ]),
-  two("isGreaterThan", boolType, (a, b) => compareVersions(version(a), version(b)) > 0),
-  two("isLessThan", boolType, (a, b) => compareVersions(version(a), version(b)) < 0),
-  two("compareTo", intType, (a, b) => BigInt(compareVersions(version(a), version(b)))),
+  two("isGreaterThan", boolType, (a, b) => compareSemanticVersions(version(a), version(b)) > 0),
+  two("isLessThan", boolType, (a, b) => compareSemanticVersions(version(a), version(b)) < 0),
+  two("compareTo", intType, (a, b) => BigInt(compareSemanticVersions(version(a), version(b)))),
   part("major"),
   part("minor"),
   part("patch"),
