@@ -119,7 +119,7 @@ test("up --nodes adds nodes to a cluster that runs, and drains the last ones bef
       for (const [flags, message] of [
         [
           ["--port", "1"],
-          /^error: --port: the cluster in .* runs with \d+ \(process \d+\): stop it with `dray down` first/,
+          /^error: --port: the cluster in .* runs with \d+ \(process \d+\): stop it with `dray down --data-dir \S+` first/,
         ],
         [
           ["--kubernetes-version", "1.35", "--nodes", "1"],

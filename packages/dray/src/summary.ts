@@ -11,6 +11,7 @@ import {
 } from "@dray/cluster";
 import { type ChosenDriver, manifestsOf } from "./drivers/drivers.ts";
 import { shellWord } from "./shell.ts";
+import { commandText } from "./target.ts";
 
 /**
  * What a person needs to use a cluster that runs; `added` is the kubeconfig that they have asked for, `drivers` what was
@@ -39,7 +40,9 @@ export function clusterSummary(
     "",
     ...(drivers.length > 0
       ? driverLines(drivers)
-      : ["`dray up --driver example` adds simulated GPUs, to a cluster that runs, too."]),
+      : [
+          `${commandText(layout, "up", "--driver example")} adds simulated GPUs, to a cluster that runs, too.`,
+        ]),
     "",
   ].join("\n");
 }

@@ -1,4 +1,5 @@
 import { accessSync, constants, statSync } from "node:fs";
+import { basename } from "node:path";
 import {
   checkClusterName,
   clusterNames,
@@ -10,6 +11,7 @@ import {
   runningProcess,
 } from "@dray/cluster";
 import { UsageError } from "./failure.ts";
+import { shellWord } from "./shell.ts";
 
 /** The flags that say which cluster a command is about. */
 export interface TargetFlags {
@@ -79,6 +81,33 @@ export function listOfOthers(flags: TargetFlags, env: NodeJS.ProcessEnv = proces
   return `\nOther clusters, for --name:\n${lines.join("")}`;
 }
 
+/** `npx dray` for one who runs it so: npm says that to what it runs. */
+export function programName(env: NodeJS.ProcessEnv = process.env): string {
+  return env["npm_lifecycle_event"] === "npx" ? "npx dray" : "dray";
+}
+
+/**
+ * A command as this person has to type it to be about that cluster: `dray down`, `npx dray down --name ci`. `rest` are
+ * its other arguments.
+ */
+export function commandText(
+  layout: Layout,
+  command: string,
+  rest = "",
+  env: NodeJS.ProcessEnv = process.env,
+): string {
+  const words = [programName(env), command, rest, clusterFlag(layout.dataDir, env)];
+  return `\`${words.filter((word) => word !== "").join(" ")}\``;
+}
+
+/** The flag that names the cluster; "" for the one that a command without any is about. */
+function clusterFlag(dataDir: string, env: NodeJS.ProcessEnv): string {
+  const isOf = (folder: string): boolean => layoutOf(folder).dataDir === dataDir;
+  if (isOf(env["DRAY_DATA_DIR"] || dataDirOf(defaultName, env))) return "";
+  const name = basename(dataDir);
+  return isOf(dataDirOf(name, env)) ? `--name ${name}` : `--data-dir ${shellWord(dataDir)}`;
+}
+
 export function noCluster(layout: Layout): Error {
-  return new Error(`there is no cluster in ${layout.dataDir}: \`dray up\` makes one`);
+  return new Error(`there is no cluster in ${layout.dataDir}: ${commandText(layout, "up")} makes one`);
 }

@@ -156,7 +156,7 @@ test("without a cluster status exits with 1, down with 0, and both say so", asyn
       dray(["down", "--delete-data", ...data]),
     ]);
     assert.equal(text.code, 1);
-    assert.match(text.stdout, /there is no cluster in .*none: `dray up` makes one/);
+    assert.match(text.stdout, /there is no cluster in .*none: `dray up --data-dir \S+none` makes one/);
     assert.equal(json.code, 1);
     const { name, state, running, dataDir } = JSON.parse(json.stdout) as Record<string, unknown>;
     assert.deepEqual([name, state, running, dataDir], ["dray", "none", false, join(folder, "none")]);

@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { systemClock } from "@dray/client";
-import { runningProcess } from "@dray/cluster";
+import { type Layout, runningProcess } from "@dray/cluster";
 import { printData } from "../output.ts";
 import { type ClusterStatus, clusterStatus } from "../status/cluster.ts";
 import { statusText } from "../status/print.ts";
-import { listOfOthers, noCluster, type TargetFlags, target } from "../target.ts";
+import { commandText, listOfOthers, noCluster, type TargetFlags, target } from "../target.ts";
 import { remark } from "../verbosity.ts";
 
 /** Prints how the cluster is. Its exit code is 0 only if it runs and all of it is well. */
@@ -17,17 +17,17 @@ export async function status(
     if (!existsSync(layout.kubeconfig)) throw noCluster(layout);
     process.stdout.write(`${layout.kubeconfig}\n`);
     if (runningProcess(layout.processFile) !== undefined) return;
-    remark(`the cluster in ${layout.dataDir} does not run: \`dray up\` continues it\n`);
+    remark(`the cluster in ${layout.dataDir} does not run: ${commandText(layout, "up")} continues it\n`);
     process.exitCode = 1;
     return;
   }
   const found = await clusterStatus(chosen);
   if (found.state !== "running") process.exitCode = 1;
   if (options.output !== undefined) return printData(found, options.output);
-  process.stdout.write(`${textOf(found)}${listOfOthers(options)}`);
+  process.stdout.write(`${textOf(found, layout)}${listOfOthers(options)}`);
 }
 
-function textOf(found: ClusterStatus): string {
-  if (found.state === "none") return `there is no cluster in ${found.dataDir}: \`dray up\` makes one\n`;
-  return statusText(found, systemClock.now());
+function textOf(found: ClusterStatus, layout: Layout): string {
+  if (found.state === "none") return `${noCluster(layout).message}\n`;
+  return statusText(found, systemClock.now(), layout);
 }

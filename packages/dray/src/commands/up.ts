@@ -39,7 +39,7 @@ import {
 import { agentsCommand } from "../ourselves.ts";
 import { startProgress, withProgress } from "../progress.ts";
 import { clusterSummary } from "../summary.ts";
-import { type Target, type TargetFlags, target } from "../target.ts";
+import { commandText, type Target, type TargetFlags, target } from "../target.ts";
 import { interrupted, type Started, startDetached, starter } from "../up/detached.ts";
 import { printCluster } from "../up/print.ts";
 import { changeRunning } from "../up/running.ts";
@@ -132,9 +132,11 @@ export async function up(options: UpOptions): Promise<void> {
     const started = await withProgress("Starting the cluster", ({ update }) =>
       startDetached(layout, config, output, logFile, update).finally(() => closeSync(output)),
     );
-    return finish(started, "`dray down` stops the cluster; its data stays.").catch((error: Error) => {
-      throw new Error(`the cluster runs at ${started.url}, but ${error.message}`);
-    });
+    return finish(started, `${commandText(layout, "down")} stops the cluster; its data stays.`).catch(
+      (error: Error) => {
+        throw new Error(`the cluster runs at ${started.url}, but ${error.message}`);
+      },
+    );
   }
   const progress = startProgress("Starting the cluster");
   const ready = (started: Started): Promise<void> => {
@@ -173,7 +175,7 @@ function failedNodes({ failed }: Started): string {
 function refuseSecond(layout: Layout, pid: number | undefined): void {
   if (pid === undefined) return;
   throw new Error(
-    `the cluster in ${layout.dataDir} is already running (process ${pid}): see \`dray status\``,
+    `the cluster in ${layout.dataDir} is already running (process ${pid}): see ${commandText(layout, "status")}`,
   );
 }
 

@@ -89,8 +89,7 @@ function driverOption(text: string): ChosenDriver {
 
 function unknown(what: string, word: string, accepted: readonly string[]): string {
   const meant = didYouMean(word, accepted);
-  const hint = meant === undefined ? "" : ` (${meant})`;
-  return `unknown ${what} ${JSON.stringify(word)}: must be one of ${accepted.join(", ")}${hint}`;
+  return `unknown ${what} ${JSON.stringify(word)}: ${meant ?? `must be one of ${accepted.join(", ")}`}`;
 }
 
 /** Where the manifests of a driver are. */

@@ -5,7 +5,7 @@ import { ResourceSlice } from "@dray/api/resource/v1";
 import { type Client, loadKubeconfig } from "@dray/client";
 import { type ClusterConfig, contextName, type Layout, readConfig, readNodeStates } from "@dray/cluster";
 import { connect } from "../connect.ts";
-import type { Target } from "../target.ts";
+import { commandText, type Target } from "../target.ts";
 import {
   type DriverStatus,
   driverStatuses,
@@ -82,7 +82,7 @@ export async function clusterStatus({ name, layout }: Target): Promise<ClusterSt
     const state = problems.length === 0 ? "running" : "degraded";
     return { ...known, state, running: true, server, nodes, drivers, problems };
   } catch (error) {
-    const problem = `the API server does not respond: ${(error as Error).message}; see \`dray logs apiserver\``;
+    const problem = `the API server does not respond: ${(error as Error).message}; see ${commandText(layout, "logs", "apiserver")}`;
     const found = nodes();
     const problems = [problem, ...processProblems(processes), ...found.flatMap(nodeProblem)];
     return { ...known, state: "unresponsive", nodes: found, problems };
@@ -136,7 +136,9 @@ async function objects(
     ]);
     return {
       server,
-      nodes: nodeStatuses(nodes.items, config.nodes, readNodeStates(layout)),
+      nodes: nodeStatuses(nodes.items, config.nodes, readNodeStates(layout), (node) =>
+        commandText(layout, "logs", node),
+      ),
       drivers: driverStatuses(slices),
     };
   } catch (error) {

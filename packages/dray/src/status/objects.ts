@@ -22,6 +22,8 @@ export function nodeStatuses(
   nodes: readonly Node[],
   expected: readonly string[],
   agents: readonly NodeState[] = [],
+  /** The command that prints the log of a node. */
+  logCommand = (node: string): string => `\`dray logs ${node}\``,
 ): NodeStatus[] {
   const states = new Map(agents.map((state) => [state.node, state]));
   const known = new Set(nodes.map(({ metadata }) => metadata.name));
@@ -47,7 +49,7 @@ export function nodeStatuses(
       };
     }),
     ...missing.map((name): NodeStatus => {
-      const message = `its agent has not registered it: see \`dray logs ${name}\``;
+      const message = `its agent has not registered it: see ${logCommand(name)}`;
       const why = failureOf(name) ?? { reason: "NotRegistered", message };
       return { name, ready: false, cordoned: false, ...why };
     }),

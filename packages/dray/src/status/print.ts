@@ -1,7 +1,9 @@
 import { styleText } from "node:util";
 import { humanDuration } from "@dray/api";
+import type { Layout } from "@dray/cluster";
 import { columns } from "../columns.ts";
 import { shellWord } from "../shell.ts";
+import { commandText } from "../target.ts";
 import type { ClusterStatus } from "./cluster.ts";
 import type { NodeStatus } from "./objects.ts";
 import { endText, type ProcessStatus } from "./processes.ts";
@@ -10,7 +12,7 @@ import { endText, type ProcessStatus } from "./processes.ts";
 const maxNodes = 20;
 
 /** The status for people. `now` in milliseconds since the epoch. */
-export function statusText(status: ClusterStatus, now: number): string {
+export function statusText(status: ClusterStatus, now: number, layout: Layout): string {
   const { name, state, kubernetesVersion, server, dataDir, kubeconfig, logs } = status;
   const [what, style] = {
     none: ["does not exist", "yellow"] as const,
@@ -27,7 +29,7 @@ export function statusText(status: ClusterStatus, now: number): string {
       `Cluster ${name} ${styleText(style, what)}: Kubernetes ${kubernetesVersion}${server === undefined ? "" : ` at ${server}`}`,
       `  data        ${shellWord(dataDir)}`,
       ...(kubeconfig === undefined ? [] : [`  kubeconfig  ${shellWord(kubeconfig)}`]),
-      `  logs        ${shellWord(logs ?? "")}, or \`dray logs\``,
+      `  logs        ${shellWord(logs ?? "")}, or ${commandText(layout, "logs")}`,
       "",
     ].join("\n"),
     columns([
@@ -39,7 +41,7 @@ export function statusText(status: ClusterStatus, now: number): string {
     ...(status.running || state === "stopped" || status.nodes.length === 0 ? [] : [nodesText(status.nodes)]),
     status.problems.map((problem) => `${styleText("red", "problem:")} ${problem}\n`).join(""),
     restartsText(status.processes, now),
-    nextText(status),
+    nextText(status, layout),
   ];
   return sections.filter((section) => section !== "").join("\n");
 }
@@ -98,10 +100,11 @@ function restartsText(processes: readonly ProcessStatus[], now: number): string 
 }
 
 /** What to do about it. */
-function nextText({ state, kubeconfig }: ClusterStatus): string {
+function nextText({ state, kubeconfig }: ClusterStatus, layout: Layout): string {
+  const [up, down] = ["up", "down"].map((command) => commandText(layout, command));
   if (state === "dead")
-    return "`dray up` continues the cluster; its pods may still run, and `dray down` ends them.\n";
-  if (state === "stopped") return "`dray up` continues the cluster.\n";
+    return `${up} continues the cluster; its pods may still run, and ${down} ends them.\n`;
+  if (state === "stopped") return `${up} continues the cluster.\n`;
   if ((state !== "running" && state !== "degraded") || kubeconfig === undefined) return "";
   return `Use it:\n  export KUBECONFIG=${shellWord(kubeconfig)}\n  kubectl get nodes\n`;
 }

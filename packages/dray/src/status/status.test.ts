@@ -97,7 +97,7 @@ test("status says what runs, in which process, the nodes and the drivers; and th
       assert.equal(text.code, 0);
       for (const part of [
         /^Cluster dray is running: Kubernetes 1\.37 at https:\/\/127\.0\.0\.1:\d+\n/,
-        /\n {2}logs +\S+\/logs, or `dray logs`\n/,
+        /\n {2}logs +\S+\/logs, or `dray logs --data-dir \S+`\n/,
         /\ncontrol-plane +running +\d+ +\d+s +\d+Mi +apiserver, scheduler, controller-manager\n/,
         /\nagents +running +\d+ +\d+s +\d+Mi +kubelet of 2 nodes\n/,
         /\nNODE +STATUS\nworker-1 +Ready\nworker-2 +Ready,SchedulingDisabled\n/,
@@ -134,7 +134,7 @@ test("status says what runs, in which process, the nodes and the drivers; and th
       assert.deepEqual([hung.code, hung.state, hung.running], [1, "unresponsive", false]);
       assert.match(
         hung.problems[0]!,
-        /^the API server does not respond: no answer within 5 s; see `dray logs apiserver`$/,
+        /^the API server does not respond: no answer within 5 s; see `dray logs apiserver --data-dir \S+`$/,
       );
       // What their agents have said is known.
       assert.deepEqual(
@@ -169,11 +169,11 @@ test("status says what runs, in which process, the nodes and the drivers; and th
       assert.ok(deadText.stdout.includes(`see ${join(layout.logs, "control-plane.log")}`));
       assert.match(
         deadText.stdout,
-        /`dray up` continues the cluster; its pods may still run, and `dray down` ends them\.\n$/,
+        /`dray up --data-dir \S+` continues the cluster; its pods may still run, and `dray down --data-dir \S+` ends them\.\n$/,
       );
       const path = await dray(["status", "-o", "kubeconfig", ...data]);
       assert.deepEqual([path.code, path.stdout], [1, `${layout.kubeconfig}\n`]);
-      assert.match(path.stderr, /does not run: `dray up` continues it\n$/);
+      assert.match(path.stderr, /does not run: `dray up --data-dir \S+` continues it\n$/);
 
       await dray(["down", ...data]);
       const stopped = await json(dataDir);

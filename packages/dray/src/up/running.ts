@@ -14,7 +14,7 @@ import { installDrivers } from "../drivers/install-all.ts";
 import { UsageError } from "../failure.ts";
 import { shellWord } from "../shell.ts";
 import { driverLines } from "../summary.ts";
-import type { Target } from "../target.ts";
+import { commandText, type Target } from "../target.ts";
 import { remark, say } from "../verbosity.ts";
 import { printCluster } from "./print.ts";
 
@@ -45,12 +45,12 @@ export async function changeRunning(
     if (name === "port" && config.port === 0) continue;
     if (before !== undefined && JSON.stringify(config[name]) !== JSON.stringify(before[name]))
       throw new UsageError(
-        `${flag}: the cluster in ${layout.dataDir} runs with ${JSON.stringify(before[name])} (process ${pid}): stop it with \`dray down\` first`,
+        `${flag}: the cluster in ${layout.dataDir} runs with ${JSON.stringify(before[name])} (process ${pid}): stop it with ${commandText(layout, "down")} first`,
       );
   }
   if (options.nodes === undefined && options.kubeconfig === undefined && drivers.length === 0) {
     throw new Error(
-      `the cluster in ${layout.dataDir} is already running (process ${pid}): see \`dray status\`; --nodes, --driver and --kubeconfig can be given while it runs`,
+      `the cluster in ${layout.dataDir} is already running (process ${pid}): see ${commandText(layout, "status")}; --nodes, --driver and --kubeconfig can be given while it runs`,
     );
   }
   // With -o the data is all that goes to standard output.
@@ -83,7 +83,7 @@ async function changeNodes(layout: Layout, nodes: number): Promise<string> {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "ENOENT" && code !== "ECONNREFUSED") throw error;
     throw new Error(
-      `the cluster in ${layout.dataDir} is still starting, or stops: try again, and see \`dray status\``,
+      `the cluster in ${layout.dataDir} is still starting, or stops: try again, and see ${commandText(layout, "status")}`,
     );
   } finally {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, giveUp);
