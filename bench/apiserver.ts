@@ -10,7 +10,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Users } from "../interop/credentials.ts";
 import { buildClients } from "../interop/go-clients.ts";
-import { missingPeers, peerVersion } from "../interop/peers.ts";
+import { controlPlanePeers, missingPeers, peerVersion } from "../interop/peers.ts";
 import { type Server, type Side, startServer } from "../interop/server.ts";
 import { machine, markdown, median } from "./allocator/clock.ts";
 
@@ -61,7 +61,7 @@ interface Round {
  * Dray's server.
  */
 export async function apiserverBench([pods = "10000", rounds = "3"]: readonly string[]): Promise<string> {
-  const missing = missingPeers();
+  const missing = missingPeers(controlPlanePeers);
   if (missing.length > 0) return `not run: peers missing: ${missing.join(", ")} (interop/build builds them)`;
   const clients = buildClients();
   if (clients === undefined) return "not run: go missing";

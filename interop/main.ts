@@ -7,13 +7,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startAgent } from "./agent.ts";
 import { startControlPlane } from "./control-plane.ts";
+import { complaints, readKnownFailures, summary } from "./dra/report.ts";
+import { nodeCount, runSuite, suiteObstacle } from "./dra/suite.ts";
 import { runExamples } from "./examples.ts";
 import { buildClients, runClients } from "./go-clients.ts";
 import { failures, type LineCounts } from "./log-lines.ts";
 import { readOptions } from "./options.ts";
-import { missingPeers } from "./peers.ts";
+import { controlPlanePeers, missingPeers } from "./peers.ts";
 import { type Outcome, play, startNodes } from "./play.ts";
-import { knownLines, type SideResult, verdict, writeReport } from "./report.ts";
+import { knownLines, type SideResult, verdict, writeReport, writeSuiteReport } from "./report.ts";
 import { scenarios } from "./scenarios/index.ts";
 import type { Side } from "./server.ts";
 
@@ -88,25 +90,52 @@ function merge(outcomes: Outcome[], outcome: Outcome): void {
     outcomes[at] = outcome;
 }
 
-// The examples of tests in other languages need nothing but Dray.
-const examples = await (options.sides.includes("dray")
-  ? runExamples(options.only, ({ name, seconds, failure }) =>
-      print(
-        `dray: ${name}: ${failure === undefined ? "ok" : `FAILED: ${failure}`} (${seconds.toFixed(1)} s)`,
-      ),
-    )
-  : []);
-const examplesPassed = examples.every(({ failure }) => failure === undefined);
-const missing = missingPeers();
-if (missing.length > 0) {
-  print(`not run: peers missing: ${missing.join(", ")} (interop/build builds them)`);
-  process.exit(examplesPassed ? 0 : 1);
+/** Plays the scenarios; reports whether they ended as they should. */
+async function playScenarios(): Promise<boolean> {
+  // The examples of tests in other languages need nothing but Dray.
+  const examples = await (options.sides.includes("dray")
+    ? runExamples(options.only, ({ name, seconds, failure }) =>
+        print(
+          `dray: ${name}: ${failure === undefined ? "ok" : `FAILED: ${failure}`} (${seconds.toFixed(1)} s)`,
+        ),
+      )
+    : []);
+  const examplesPassed = examples.every(({ failure }) => failure === undefined);
+  const missing = missingPeers(controlPlanePeers);
+  if (missing.length > 0) {
+    print(`not run: peers missing: ${missing.join(", ")} (interop/build builds them)`);
+    return examplesPassed;
+  }
+  const clients = options.only === undefined ? buildClients() : undefined;
+  if (clients === undefined && options.only === undefined) print("the Go clients are not run: go missing");
+  const results: SideResult[] = [];
+  for (const side of options.sides) results.push(await run(side, clients));
+  const { text, passed } = verdict(results, knownLines());
+  print(text);
+  if (options.write) writeReport(results);
+  return passed && examplesPassed;
 }
-const clients = options.only === undefined ? buildClients() : undefined;
-if (clients === undefined && options.only === undefined) print("the Go clients are not run: go missing");
-const results: SideResult[] = [];
-for (const side of options.sides) results.push(await run(side, clients));
-const { text, passed } = verdict(results, knownLines());
-print(text);
-if (options.write) writeReport(results);
-process.exit(passed && examplesPassed ? 0 : 1);
+
+/** Runs upstream's DRA suite; reports whether just those specs failed that are known to. */
+async function playSuite(): Promise<boolean> {
+  const obstacle = suiteObstacle();
+  if (obstacle !== undefined) {
+    print(`dra: not run: ${obstacle}`);
+    return true;
+  }
+  const known = readKnownFailures(
+    readFileSync(join(import.meta.dirname, "dra-expected-failures.yaml"), "utf8"),
+  );
+  const { only, specJobs: jobs, keep } = options;
+  const result = await runSuite({ only, jobs, keep, print });
+  const wrong = complaints(result, known, only !== undefined);
+  for (const text of wrong) print(`dra: ${text}`);
+  print(`dra: ${summary(result, known)}`);
+  if (options.write && only === undefined) writeSuiteReport(result, known, nodeCount);
+  return wrong.length === 0;
+}
+
+const passed: boolean[] = [];
+if (options.scenarios) passed.push(await playScenarios());
+if (options.dra) passed.push(await playSuite());
+process.exit(passed.every(Boolean) ? 0 : 1);

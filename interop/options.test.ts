@@ -7,6 +7,20 @@ test("without options both sides are played once, kube-apiserver first", () => {
   assert.deepEqual([sides, minutes, only], [["peer", "dray"], 0, undefined]);
 });
 
+test("without a name of a part both are run; the DRA suite is left out of a search for scenarios", () => {
+  const parts = (...args: string[]) => {
+    const { scenarios, dra, jobs, specJobs } = readOptions(args);
+    return { scenarios, dra, jobs, specJobs };
+  };
+  assert.deepEqual(parts(), { scenarios: true, dra: true, jobs: 4, specJobs: 6 });
+  assert.deepEqual(parts("dra", "--jobs", "2"), { scenarios: false, dra: true, jobs: 2, specJobs: 2 });
+  assert.equal(parts("scenarios").dra, false);
+  assert.equal(parts("--only", "Job").dra, false);
+  assert.equal(parts("--against", "peer").dra, false);
+  assert.equal(parts("dra", "--only", "kubelet").dra, true);
+  assert.throws(() => readOptions(["e2e"]), /e2e: must be scenarios or dra/);
+});
+
 test("a value that an option does not take is refused with what it takes", () => {
   assert.throws(() => readOptions(["--against", "nobody"]), /--against nobody: must be both, dray or peer/);
   assert.throws(() => readOptions(["--minutes", "ten"]), /--minutes ten: must be a number from 0 on/);

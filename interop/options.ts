@@ -2,12 +2,18 @@ import { parseArgs } from "node:util";
 import type { Side } from "./server.ts";
 
 export interface Options {
+  /** What to run. */
+  readonly scenarios: boolean;
+  readonly dra: boolean;
   /** In this order. */
   readonly sides: readonly Side[];
   readonly minutes: number;
-  /** Names of the scenarios to play; all, and the Go clients, if undefined. */
+  /** Names of the scenarios to play, or of the specs of the DRA suite; all, and the Go clients, if undefined. */
   readonly only: RegExp | undefined;
+  /** Scenarios at a time. */
   readonly jobs: number;
+  /** Specs at a time. */
+  readonly specJobs: number;
   readonly nodes: number;
   readonly keep: boolean;
   readonly write: boolean;
@@ -21,13 +27,14 @@ const sides: Readonly<Record<string, readonly Side[]>> = {
 
 /** Reads the command line. Throws an error that names the option and what it takes. */
 export function readOptions(args: readonly string[]): Options {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
     args: [...args],
+    allowPositionals: true,
     options: {
       against: { type: "string", default: "both" },
       minutes: { type: "string", default: "0" },
       only: { type: "string" },
-      jobs: { type: "string", default: "4" },
+      jobs: { type: "string" },
       nodes: { type: "string", default: "3" },
       keep: { type: "boolean", default: false },
       write: { type: "boolean", default: false },
@@ -35,16 +42,23 @@ export function readOptions(args: readonly string[]): Options {
   });
   const chosen = sides[values.against];
   if (chosen === undefined) throw new Error(`--against ${values.against}: must be both, dray or peer`);
-  const number = (name: "minutes" | "jobs" | "nodes", least: number): number => {
-    const value = Number(values[name]);
+  const number = (name: "minutes" | "jobs" | "nodes", least: number, otherwise?: number): number => {
+    const value = Number(values[name] ?? otherwise);
     if (!(value >= least)) throw new Error(`--${name} ${values[name]}: must be a number from ${least} on`);
     return value;
   };
+  for (const part of positionals)
+    if (part !== "dra" && part !== "scenarios") throw new Error(`${part}: must be scenarios or dra`);
+  const all = positionals.length === 0;
   return {
+    scenarios: all || positionals.includes("scenarios"),
+    // Real nodes are not started only to find that no spec has the name of a scenario.
+    dra: positionals.includes("dra") || (all && values.only === undefined && chosen.includes("dray")),
     sides: chosen,
     minutes: number("minutes", 0),
     only: values.only === undefined ? undefined : new RegExp(values.only),
-    jobs: number("jobs", 1),
+    jobs: number("jobs", 1, 4),
+    specJobs: number("jobs", 1, 6),
     nodes: number("nodes", 2),
     keep: values.keep,
     write: values.write,

@@ -3,24 +3,43 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
-export type Peer = "etcd" | "kube-apiserver" | "kube-controller-manager" | "kube-scheduler";
+/** What the scenarios need. */
+export const controlPlanePeers = [
+  "etcd",
+  "kube-apiserver",
+  "kube-controller-manager",
+  "kube-scheduler",
+] as const;
 
-const peers: readonly Peer[] = ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"];
+/** What upstream's DRA suite needs. */
+export const suitePeers = [
+  "kubelet",
+  "containerd",
+  "containerd-shim-runc-v2",
+  "ctr",
+  "e2e.test",
+  "ginkgo",
+  "agnhost",
+  "sample-device-plugin",
+  "driver-proxy",
+] as const;
+
+export type Peer = (typeof controlPlanePeers)[number] | (typeof suitePeers)[number];
 
 /** Where `interop/build` puts the real components: `$DRAY_PEERS`, else a folder of the user's cache. */
-function folder(): string {
+export function peersFolder(): string {
   const cache = process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache");
   return process.env["DRAY_PEERS"] ?? join(cache, "dray-peers", "bin");
 }
 
 /** The program of a real component. */
 export function peer(name: Peer): string {
-  return join(folder(), name);
+  return join(peersFolder(), name);
 }
 
-/** The real components that have not been built. */
-export function missingPeers(): Peer[] {
-  return peers.filter((name) => !existsSync(peer(name)));
+/** Those of the programs that have not been built. */
+export function missingPeers(names: readonly Peer[]): Peer[] {
+  return names.filter((name) => !existsSync(peer(name)));
 }
 
 /** What the component says of its version: `v1.36.3`. */

@@ -12,9 +12,17 @@ export interface Program {
   readonly started: number;
   /** Set when it has ended, by itself or because it was stopped. */
   readonly ended: string | undefined;
+  /** Resolves then. */
+  readonly exited: Promise<void>;
   /** Asks it to end, and kills it after ten seconds. */
   stop(): Promise<void>;
 }
+
+/** What ends with this process; one listener for all, since Node warns of more than ten. */
+const atExit = new Set<() => void>();
+process.once("exit", () => {
+  for (const end of atExit) end();
+});
 
 /** Starts `file`; its standard output and error go to `log`. It is killed when this process exits. */
 export function start(
@@ -29,11 +37,11 @@ export function start(
   const child: ChildProcess = spawn(file, args, { stdio: ["ignore", output, output], env });
   let ended: string | undefined;
   const kill = (): void => void child.kill("SIGKILL");
-  process.once("exit", kill);
+  atExit.add(kill);
   const exited = new Promise<void>((resolve) => {
     const end = (how: string) => {
       ended ??= how;
-      process.off("exit", kill);
+      atExit.delete(kill);
       resolve();
     };
     child.once("error", (error) => end(error.message));
@@ -44,6 +52,7 @@ export function start(
     log,
     pid: child.pid ?? 0,
     started,
+    exited,
     get ended() {
       return ended;
     },

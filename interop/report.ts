@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { type KnownFailure, type SuiteResult, suiteSection } from "./dra/report.ts";
 import { type LineCounts, onlyIn } from "./log-lines.ts";
 import { peerVersion } from "./peers.ts";
 import type { Outcome } from "./play.ts";
@@ -21,6 +22,7 @@ export interface SideResult {
 const repository = join(import.meta.dirname, "..");
 const reference = join(import.meta.dirname, "reference-lines.json");
 const report = join(repository, "docs", "interop.md");
+const pins = join(import.meta.dirname, "peers", "go.mod");
 
 /** Kinds of lines, by component, that runs on kube-apiserver have brought before: some races are seldom lost. */
 export function knownLines(): ReadonlyMap<string, readonly string[]> {
@@ -74,8 +76,32 @@ export function writeReport(results: readonly SideResult[]): void {
     merged.set(component, [...new Set([...(known.get(component) ?? []), ...lines.keys()])].sort());
   writeFileSync(reference, `${JSON.stringify(Object.fromEntries(merged), null, 2)}\n`);
   if (!results.some(({ side }) => side === "dray")) return;
+  writeSections({ scenarios: markdown(results, merged) });
+}
+
+/** Writes the section of upstream's DRA suite in docs/interop.md. */
+export function writeSuiteReport(result: SuiteResult, known: readonly KnownFailure[], nodes: number): void {
+  const version = /^\tk8s\.io\/kubernetes v(\S+)/m.exec(readFileSync(pins, "utf8"))?.[1] ?? "unknown";
+  const setting = { commit: commitText(), kubernetes: version, nodes };
+  writeSections({ suite: `${suiteHeading}\n\n${suiteSection(result, known, setting)}` });
+}
+
+const suiteHeading = "## Upstream's end-to-end suite for DRA";
+
+/** Replaces one part of docs/interop.md and keeps the other: each has a run of its own. */
+function writeSections(parts: { readonly scenarios?: string; readonly suite?: string }): void {
   mkdirSync(dirname(report), { recursive: true });
-  writeFileSync(report, markdown(results, merged));
+  const old = existsSync(report) ? readFileSync(report, "utf8") : "";
+  const [scenarios = "", suite] = old.split(suiteHeading);
+  const kept = { scenarios, suite: suite === undefined ? "" : `${suiteHeading}${suite}` };
+  const { scenarios: first, suite: second } = { ...kept, ...parts };
+  writeFileSync(
+    report,
+    `${[first, second]
+      .map((text) => text.trimEnd())
+      .join("\n\n")
+      .trim()}\n`,
+  );
 }
 
 /** The commit that has run; what this run itself writes does not count as a change. */

@@ -30,7 +30,12 @@ export async function startServer(
   return side === "dray" ? startDray(folder, nodeFlags) : startPeer(folder);
 }
 
-async function startDray(folder: string, nodeFlags: readonly string[]): Promise<Server> {
+/** Starts Dray's API server in `folder`, with flags for Node, on an address of this machine. */
+export async function startDray(
+  folder: string,
+  nodeFlags: readonly string[] = [],
+  address = "127.0.0.1",
+): Promise<Server> {
   const [port] = await freePorts(1);
   const data = join(folder, "data");
   const kubeconfig = join(folder, "dray.kubeconfig");
@@ -39,6 +44,7 @@ async function startDray(folder: string, nodeFlags: readonly string[]): Promise<
     `--data-dir=${data}`,
     `--kubeconfig=${kubeconfig}`,
     `--port=${port}`,
+    `--bind-address=${address}`,
   ];
   const program = start(
     "dray",
@@ -63,7 +69,7 @@ async function startDray(folder: string, nodeFlags: readonly string[]): Promise<
         return undefined;
       }
     });
-    return { programs: [program], url: `https://127.0.0.1:${port}`, authority, files };
+    return { programs: [program], url: `https://${address}:${port}`, authority, files };
   } catch (error) {
     await program.stop();
     throw error;

@@ -1,0 +1,191 @@
+/**
+ * The images of upstream's DRA suite, without a registry: an OCI layout that holds the machine's busybox and bash and what
+ * `interop/build` has built, under the names that the suite asks for.
+ */
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { type Peer, peer } from "../peers.ts";
+import { output } from "./commands.ts";
+
+interface Image {
+  /** Of the repository of the images it stands for; the suite names the versions. */
+  readonly name: string;
+  readonly program?: { readonly peer: Peer; readonly path: string };
+  readonly entrypoint?: readonly string[];
+  readonly command?: readonly string[];
+}
+
+const images: readonly Image[] = [
+  { name: "busybox", command: ["sh"] },
+  {
+    name: "agnhost",
+    program: { peer: "agnhost", path: "/agnhost" },
+    entrypoint: ["/agnhost"],
+    command: ["pause"],
+  },
+  { name: "pause", program: { peer: "agnhost", path: "/pause" }, entrypoint: ["/pause", "pause"] },
+  {
+    name: "hostpathplugin",
+    program: { peer: "driver-proxy", path: "/hostpathplugin" },
+    entrypoint: ["/hostpathplugin"],
+  },
+  {
+    name: "sample-device-plugin",
+    program: { peer: "sample-device-plugin", path: "/sampledeviceplugin" },
+    entrypoint: ["/sampledeviceplugin", "-alsologtostderr"],
+  },
+];
+
+/** Programs of this machine that the images are made of. */
+export const imagePrograms = ["busybox", "bash", "tar", "ldd"] as const;
+
+/** What the suite asks for and we have, by our names. */
+export function imageNames(asked: readonly string[]): ReadonlyMap<string, readonly string[]> {
+  return new Map(
+    images.map(({ name }) => [
+      name,
+      asked.filter((image) => basename(image.slice(0, image.lastIndexOf(":"))) === name),
+    ]),
+  );
+}
+
+/** Packs all images into the tar `file`; returns the name of the one that holds a pod's name spaces. */
+export function packImages(file: string): string {
+  const names = imageNames(output(peer("e2e.test"), ["--list-images"]).split("\n"));
+  const scratch = mkdtempSync(join(tmpdir(), "dray-images-"));
+  try {
+    const layout = new Layout(join(scratch, "layout"));
+    const base = join(scratch, "base");
+    makeBase(base);
+    const shared = layout.layer(base);
+    for (const { name, program, entrypoint, command } of images) {
+      const layers = [shared];
+      if (program !== undefined) {
+        const root = join(scratch, name);
+        mkdirSync(join(root, dirname(program.path)), { recursive: true });
+        copyFileSync(peer(program.peer), join(root, program.path));
+        layers.push(layout.layer(root));
+      }
+      const config = {
+        Env: ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
+        WorkingDir: "/",
+        ...(entrypoint && { Entrypoint: entrypoint }),
+        ...(command && { Cmd: command }),
+      };
+      layout.image(layers, config, names.get(name) ?? []);
+    }
+    layout.pack(file);
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+  const [pause] = names.get("pause") ?? [];
+  if (pause === undefined) throw new Error("e2e.test --list-images: no image is named pause");
+  return pause;
+}
+
+/** A small root file system. Its sh is bash: busybox's drops environment variables whose names a shell cannot have. */
+function makeBase(root: string): void {
+  for (const folder of ["bin", "usr/bin", "etc", "root", "proc", "sys", "dev", "tmp", "var/run", "run"])
+    mkdirSync(join(root, folder), { recursive: true });
+  chmodSync(join(root, "tmp"), 0o1777);
+  writeFileSync(
+    join(root, "etc/passwd"),
+    "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n",
+  );
+  writeFileSync(join(root, "etc/group"), "root:x:0:\nnogroup:x:65534:\n");
+  const busybox = install(root, "busybox");
+  for (const applet of output(busybox, ["--list"]).split("\n"))
+    if (applet !== "sh" && applet !== "busybox") symlinkSync("busybox", join(root, "bin", applet));
+  install(root, "bash");
+  symlinkSync("bash", join(root, "bin/sh"));
+  symlinkSync("/bin/env", join(root, "usr/bin/env"));
+}
+
+/** Copies a program of this machine, and the libraries it is linked with, into `root`. Returns its path here. */
+function install(root: string, name: string): string {
+  const path = output("sh", ["-c", `command -v ${name}`]);
+  const target = join(root, "bin", name);
+  copyFileSync(path, target);
+  // Of a static program ldd says on standard error that it is not a dynamic one, and fails.
+  const { stdout } = spawnSync("ldd", [path], { encoding: "utf8" });
+  for (const [library] of stdout.matchAll(/\/\S+/g)) {
+    if (library === `${path}:` || existsSync(join(root, library))) continue;
+    mkdirSync(join(root, dirname(library)), { recursive: true });
+    copyFileSync(library, join(root, library));
+  }
+  return path;
+}
+
+interface Descriptor {
+  readonly mediaType: string;
+  readonly digest: string;
+  readonly size: number;
+}
+
+/** An OCI image layout. https://github.com/opencontainers/image-spec/blob/main/image-layout.md */
+class Layout {
+  readonly #folder: string;
+  readonly #manifests: object[] = [];
+
+  constructor(folder: string) {
+    this.#folder = folder;
+    mkdirSync(join(folder, "blobs/sha256"), { recursive: true });
+  }
+
+  #blob(content: Buffer | string, mediaType: string): Descriptor {
+    const digest = createHash("sha256").update(content).digest("hex");
+    writeFileSync(join(this.#folder, "blobs/sha256", digest), content);
+    return { mediaType, digest: `sha256:${digest}`, size: Buffer.byteLength(content) };
+  }
+
+  layer(root: string): Descriptor {
+    const file = join(this.#folder, "layer");
+    output("tar", ["--owner=0", "--group=0", "--numeric-owner", "-C", root, "-cf", file, "."]);
+    const layer = this.#blob(readFileSync(file), "application/vnd.oci.image.layer.v1.tar");
+    rmSync(file);
+    return layer;
+  }
+
+  image(layers: readonly Descriptor[], config: object, names: readonly string[]): void {
+    const diffIds = layers.map(({ digest }) => digest); // Layers are not compressed.
+    const architecture = process.arch === "x64" ? "amd64" : process.arch;
+    const platform = { architecture, os: "linux" };
+    const text = JSON.stringify({ ...platform, config, rootfs: { type: "layers", diff_ids: diffIds } });
+    const mediaType = "application/vnd.oci.image.manifest.v1+json";
+    const manifest = this.#blob(
+      JSON.stringify({
+        schemaVersion: 2,
+        mediaType,
+        config: this.#blob(text, "application/vnd.oci.image.config.v1+json"),
+        layers,
+      }),
+      mediaType,
+    );
+    for (const name of names)
+      this.#manifests.push({
+        ...manifest,
+        platform,
+        annotations: { "io.containerd.image.name": name },
+      });
+  }
+
+  pack(file: string): void {
+    const index = { schemaVersion: 2, mediaType: "application/vnd.oci.image.index.v1+json" };
+    writeFileSync(join(this.#folder, "index.json"), JSON.stringify({ ...index, manifests: this.#manifests }));
+    writeFileSync(join(this.#folder, "oci-layout"), '{"imageLayoutVersion":"1.0.0"}');
+    output("tar", ["-C", this.#folder, "-cf", file, "."]);
+  }
+}

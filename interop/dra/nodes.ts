@@ -1,0 +1,279 @@
+/**
+ * Real nodes on this machine: each has a kubelet and a containerd of its own, in name spaces of its own for processes,
+ * mounts, network and host name. What a node has started ends with the first process of its process name space, and what
+ * it has mounted goes with it; of the machine's it uses one bridge and one cgroup.
+ */
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Node } from "@dray/api/core/v1";
+import type { Client } from "@dray/client";
+import type { Users } from "../credentials.ts";
+import { eventually } from "../eventually.ts";
+import { peer, peersFolder } from "../peers.ts";
+import { type Program, start } from "../processes.ts";
+import { output } from "./commands.ts";
+
+/** Programs of this machine that nodes are made with. */
+export const nodePrograms = ["ip", "mount", "nsenter", "runc", "unshare"] as const;
+/** The network plugins that containerd calls; Debian has them in `containernetworking-plugins`. */
+export const networkPlugins = ["/usr/lib/cni", "/opt/cni/bin"];
+
+const bridge = "dray-interop";
+const network = "172.31.249";
+const group = "dray-interop";
+
+/** Address of this machine that the nodes reach. */
+export const gateway = `${network}.1`;
+
+/** The bridge between the nodes and this machine; it goes when this process ends. */
+export function addBridge(): () => void {
+  if (existsSync(join("/sys/class/net", bridge)))
+    throw new Error(
+      `the bridge ${bridge} exists: another run uses it, or was killed (then: ip link del ${bridge})`,
+    );
+  output("ip", ["link", "add", bridge, "type", "bridge"]);
+  const remove = (): void => {
+    process.off("exit", remove);
+    spawnSync("ip", ["link", "del", bridge]);
+  };
+  process.once("exit", remove);
+  output("ip", ["addr", "add", `${gateway}/24`, "dev", bridge]);
+  output("ip", ["link", "set", bridge, "up"]);
+  return remove;
+}
+
+export interface RealNode {
+  readonly name: string;
+  readonly programs: readonly Program[];
+  stop(): Promise<void>;
+}
+
+export interface Cluster {
+  readonly folder: string;
+  readonly admin: Client;
+  readonly users: Users;
+  /** The certificate that the API server's client certificate for kubelets is verified with. */
+  readonly ca: string;
+  /** The tar with the images, and the one that holds a pod's name spaces. */
+  readonly images: string;
+  readonly pause: string;
+}
+
+/** Starts a node and waits until it is ready. */
+export async function startNode(cluster: Cluster, index: number): Promise<RealNode> {
+  const name = `node-${index}`;
+  const folder = join(cluster.folder, name);
+  for (const part of ["kubelet", "containerd", "cni"]) mkdirSync(join(folder, part), { recursive: true });
+  const removeCgroups = makeCgroups(name);
+  const programs: Program[] = [];
+  const stop = async (): Promise<void> => {
+    for (const program of programs) await program.stop(); // The first of them is that which ends all others.
+    removeCgroups();
+  };
+  try {
+    const init = join(folder, "init");
+    writeFileSync(init, initScript(folder, name));
+    const holder = start(
+      `${name}: name spaces`,
+      "unshare",
+      ["-m", "-n", "-u", "-p", "-f", "--kill-child", "--mount-proc", "--propagation=private", "sh", init],
+      join(folder, "init.log"),
+    );
+    programs.push(holder);
+    const ready = join(folder, "ready");
+    await eventually(`${name} has its name spaces`, async () => {
+      assertRuns(holder);
+      return existsSync(ready);
+    });
+    const pid = readFileSync(`/proc/${holder.pid}/task/${holder.pid}/children`, "utf8").trim();
+    const enter = ["-t", pid, "-m", "-n", "-u", "-p", "--"];
+    connectNetwork(index, pid, enter);
+    const env = { ...process.env, PATH: `${peersFolder()}:${process.env["PATH"]}` };
+    const run = (program: "containerd" | "kubelet", flags: readonly string[]): Program => {
+      const log = join(folder, `${program}.log`);
+      const started = start(`${name}: ${program}`, "nsenter", [...enter, peer(program), ...flags], log, env);
+      programs.push(started);
+      return started;
+    };
+    writeFileSync(join(folder, "cni", "10-interop.conflist"), networkConfig(index));
+    writeFileSync(join(folder, "containerd.toml"), containerdConfig(folder, cluster.pause));
+    const containerd = run("containerd", [`--config=${join(folder, "containerd.toml")}`]);
+    const ctr = [...enter, peer("ctr"), "--namespace=k8s.io"];
+    await eventually(`${name}: containerd is ready`, async () => {
+      assertRuns(containerd);
+      return spawnSync("nsenter", [...ctr, "version"]).status === 0;
+    });
+    output("nsenter", [...ctr, "images", "import", cluster.images]);
+
+    writeFileSync(join(folder, "resolv.conf"), "nameserver 127.0.0.1\n");
+    writeFileSync(
+      join(folder, "kubelet.yaml"),
+      JSON.stringify(kubeletConfig(folder, name, cluster.ca), null, 2),
+    );
+    const kubelet = run("kubelet", [
+      `--config=${join(folder, "kubelet.yaml")}`,
+      `--kubeconfig=${await cluster.users.kubeconfig(`system:node:${name}`, ["system:nodes"])}`,
+      `--hostname-override=${name}`,
+      `--node-ip=${nodeAddress(index)}`,
+    ]);
+    await eventually(
+      `${name} is ready`,
+      async () => {
+        assertRuns(kubelet);
+        const { spec, status } = await cluster.admin.resource(Node).get({ name });
+        const condition = status?.conditions?.find(({ type }) => type === "Ready");
+        return condition?.status === "True" && (spec.taints ?? []).length === 0;
+      },
+      180,
+    );
+    return { name, programs, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function assertRuns({ name, ended, log }: Program): void {
+  if (ended !== undefined) throw new Error(`${name} ${ended}:\n${readFileSync(log, "utf8").slice(-2000)}`);
+}
+
+function nodeAddress(index: number): string {
+  return `${network}.${10 + index}`;
+}
+
+/**
+ * The first process of a node. Folders that only exist in its mount name space stand at the paths of a real node; sh waits,
+ * so that it takes in the processes that have lost their parent.
+ */
+function initScript(folder: string, name: string): string {
+  const quoted = `'${folder.replaceAll("'", "'\\''")}'`;
+  return `set -e
+folder=${quoted}
+hostname ${name}
+for path in /run /var/lib /var/log; do mount -t tmpfs -o mode=755 tmpfs $path; done
+mkdir -p /run/netns /run/cdi /run/lock /var/lib/cni /var/log/pods /var/log/containers
+for part in kubelet containerd; do
+  mkdir -p /var/lib/$part
+  mount --bind "$folder/$part" /var/lib/$part
+done
+mount --make-rshared /
+ip link set lo up
+echo 1 >/proc/sys/net/ipv4/ip_forward
+: >"$folder/ready"
+while :; do sleep 3600 & wait $!; done
+`;
+}
+
+/** A pair of interfaces: one end is the node's, the other is on the bridge. */
+function connectNetwork(index: number, pid: string, enter: readonly string[]): void {
+  const outside = `dray-node-${index}`;
+  output("ip", ["link", "add", outside, "type", "veth", "peer", "name", "eth0", "netns", pid]);
+  output("ip", ["link", "set", outside, "master", bridge, "up"]);
+  const inside = (...args: string[]): string => output("nsenter", [...enter, "ip", ...args]);
+  inside("addr", "add", `${nodeAddress(index)}/24`, "dev", "eth0");
+  inside("link", "set", "eth0", "up");
+  inside("route", "add", "default", "via", gateway);
+}
+
+function networkConfig(index: number): string {
+  const subnet = `10.244.${index}.0/24`;
+  const ipam = { type: "host-local", ranges: [[{ subnet }]], routes: [{ dst: "0.0.0.0/0" }] };
+  const plugins = [{ type: "bridge", bridge: "cni0", isGateway: true, hairpinMode: true, ipam }];
+  return JSON.stringify({ cniVersion: "1.0.0", name: "interop", plugins });
+}
+
+/** Without CAP_SYS_RESOURCE, which machines of CI lack, nobody may lower the oom_score_adj of a process. */
+function containerdConfig(folder: string, pause: string): string {
+  return `version = 3
+root = "/var/lib/containerd"
+state = "/run/containerd"
+[plugins."io.containerd.cri.v1.images".pinned_images]
+sandbox = ${JSON.stringify(pause)}
+[plugins."io.containerd.cri.v1.runtime"]
+restrict_oom_score_adj = true
+[plugins."io.containerd.cri.v1.runtime".cni]
+bin_dirs = ${JSON.stringify(networkPlugins)}
+conf_dir = ${JSON.stringify(join(folder, "cni"))}
+`;
+}
+
+function kubeletConfig(folder: string, name: string, ca: string): object {
+  return {
+    apiVersion: "kubelet.config.k8s.io/v1beta1",
+    kind: "KubeletConfiguration",
+    authentication: { anonymous: { enabled: false }, webhook: { enabled: true }, x509: { clientCAFile: ca } },
+    authorization: { mode: "Webhook" },
+    cgroupDriver: "cgroupfs",
+    cgroupRoot: `/${group}/${name}`,
+    clusterDNS: ["10.0.0.10"],
+    clusterDomain: "cluster.local",
+    containerRuntimeEndpoint: "unix:///run/containerd/containerd.sock",
+    evictionHard: {
+      "memory.available": "100Mi",
+      "nodefs.available": "1%",
+      "imagefs.available": "1%",
+      "nodefs.inodesFree": "1%",
+    },
+    failCgroupV1: false,
+    failSwapOn: false,
+    imageGCHighThresholdPercent: 100, // There is no registry to pull them from again.
+    oomScoreAdj: 0,
+    readOnlyPort: 0,
+    resolvConf: join(folder, "resolv.conf"),
+    volumePluginDir: join(folder, "volume-plugins"),
+  };
+}
+
+/** Makes the cgroup that kubelet keeps its pods below, in every hierarchy that there is. Returns what removes it. */
+function makeCgroups(name: string): () => void {
+  const root = "/sys/fs/cgroup";
+  const unified = existsSync(join(root, "cgroup.controllers"));
+  const hierarchies = unified
+    ? [root]
+    : readdirSync(root)
+        .map((part) => join(root, part))
+        .filter((path) => existsSync(join(path, "cgroup.procs")));
+  for (const hierarchy of hierarchies) {
+    const path = join(hierarchy, group, name);
+    mkdirSync(path, { recursive: true });
+    if (unified)
+      for (const parent of [hierarchy, join(hierarchy, group), path]) {
+        const controllers = readFileSync(join(parent, "cgroup.controllers"), "utf8").trim().split(" ");
+        for (const controller of controllers)
+          try {
+            writeFileSync(join(parent, "cgroup.subtree_control"), `+${controller}`);
+          } catch {
+            // A controller may be in use elsewhere; kubelet names those that it misses.
+          }
+      }
+    else if (existsSync(join(path, "cpuset.cpus")))
+      for (const child of [join(hierarchy, group), path]) // A new cpuset is empty.
+        for (const file of ["cpuset.mems", "cpuset.cpus"])
+          writeFileSync(join(child, file), readFileSync(join(hierarchy, file)));
+  }
+  const remove = (): void => {
+    process.off("exit", remove);
+    for (const hierarchy of hierarchies) {
+      removeTree(join(hierarchy, group, name));
+      removeIfEmpty(join(hierarchy, group));
+    }
+  };
+  process.once("exit", remove);
+  return remove;
+}
+
+function removeTree(path: string): void {
+  if (!existsSync(path)) return;
+  for (const entry of readdirSync(path, { withFileTypes: true }))
+    if (entry.isDirectory()) removeTree(join(path, entry.name));
+  removeIfEmpty(path);
+}
+
+function removeIfEmpty(path: string): void {
+  try {
+    rmdirSync(path);
+  } catch {
+    // Another node's, or processes of it end only now.
+  }
+}

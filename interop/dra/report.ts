@@ -1,0 +1,133 @@
+/** What came of upstream's suite, and how it compares with the list of what is known to fail. */
+import { parse } from "yaml";
+
+/** A spec that was run. */
+export interface SpecResult {
+  readonly name: string;
+  /** Undefined if it has passed. */
+  readonly failure?: string;
+  readonly seconds: number;
+}
+
+export interface SuiteResult {
+  readonly specs: readonly SpecResult[];
+  /** Specs that the suite itself left out, with its reason. */
+  readonly skipped: readonly { readonly name: string; readonly reason: string }[];
+  readonly seconds: number;
+}
+
+/** Fields of the report that ginkgo writes. https://pkg.go.dev/github.com/onsi/ginkgo/v2/types#SpecReport */
+interface SpecReport {
+  readonly ContainerHierarchyTexts?: readonly string[] | null;
+  readonly LeafNodeType: string;
+  readonly LeafNodeText: string;
+  readonly State: string;
+  /** Nanoseconds. */
+  readonly RunTime: number;
+  readonly Failure?: { readonly Message?: string };
+}
+
+/** Reads ginkgo's JSON report. What is run before or after all specs counts only if it fails. */
+export function readReport(json: string): Omit<SuiteResult, "seconds"> {
+  const suites = JSON.parse(json) as readonly { readonly SpecReports?: readonly SpecReport[] | null }[];
+  const specs: SpecResult[] = [];
+  const skipped: { name: string; reason: string }[] = [];
+  for (const report of suites.flatMap(({ SpecReports }) => SpecReports ?? [])) {
+    const { ContainerHierarchyTexts, LeafNodeType, LeafNodeText, State, RunTime, Failure } = report;
+    const isSpec = LeafNodeType === "It";
+    const texts = isSpec ? [...(ContainerHierarchyTexts ?? []), LeafNodeText] : [LeafNodeType, LeafNodeText];
+    const name = texts.join(" ").trim();
+    const message = (Failure?.Message ?? "").replaceAll(/\s+/g, " ").trim();
+    const seconds = RunTime / 1e9;
+    if (State === "passed") {
+      if (isSpec) specs.push({ name, seconds });
+    } else if (State === "skipped" || State === "pending") {
+      // A spec that the filter left out has no message.
+      if (isSpec && message !== "") skipped.push({ name, reason: message });
+    } else specs.push({ name, seconds, failure: message === "" ? State : message });
+  }
+  return { specs, skipped };
+}
+
+/** A spec that is known to fail. */
+export interface KnownFailure {
+  readonly spec: string;
+  /** Whether something is missing in Dray, or the machine or the harness cannot do it. */
+  readonly cause: "dray" | "environment";
+  readonly reason: string;
+}
+
+/** Reads `dra-expected-failures.yaml`. Throws an error that names the entry that is wrong. */
+export function readKnownFailures(text: string): KnownFailure[] {
+  const entries: unknown = parse(text) ?? [];
+  if (!Array.isArray(entries)) throw new Error("must be a list of {spec, cause, reason}");
+  return entries.map((entry: Partial<Record<string, unknown>> | null, index) => {
+    const { spec, cause, reason } = entry ?? {};
+    if (typeof spec !== "string") throw new Error(`[${index}].spec: must be the name of a spec`);
+    if (cause !== "dray" && cause !== "environment")
+      throw new Error(`[${index}].cause: ${JSON.stringify(cause)}: must be dray or environment`);
+    if (typeof reason !== "string" || reason === "") throw new Error(`[${index}].reason: must say why`);
+    return { spec, cause, reason };
+  });
+}
+
+/**
+ * What is to be done about the result; nothing if it is as expected. The list may only shrink: a listed spec that passes is
+ * as wrong as one that fails and is not listed. With `partial` specs may be listed that were not run.
+ */
+export function complaints(
+  { specs }: Pick<SuiteResult, "specs">,
+  known: readonly KnownFailure[],
+  partial: boolean,
+): string[] {
+  const listed = new Set(known.map(({ spec }) => spec));
+  const run = new Set(specs.map(({ name }) => name));
+  return [
+    ...specs.flatMap(({ name, failure }) => {
+      if (failure !== undefined && !listed.has(name))
+        return [`failed, and is not listed: ${name}: ${failure}`];
+      if (failure === undefined && listed.has(name)) return [`passed: take it out of the list: ${name}`];
+      return [];
+    }),
+    ...(partial
+      ? []
+      : [...listed]
+          .filter((spec) => !run.has(spec))
+          .map((spec) => `was not run: take it out of the list: ${spec}`)),
+  ];
+}
+
+/** One line for the terminal. */
+export function summary({ specs, skipped, seconds }: SuiteResult, known: readonly KnownFailure[]): string {
+  const failed = specs.filter(({ failure }) => failure !== undefined).length;
+  const left = skipped.length === 0 ? "" : `, ${skipped.length} left out by the suite`;
+  return `${specs.length - failed} of ${specs.length} specs passed, ${failed} failed, ${known.length} are listed to fail${left}, ${seconds.toFixed(0)} s`;
+}
+
+/** The section of docs/interop.md. */
+export function suiteSection(
+  result: SuiteResult,
+  known: readonly KnownFailure[],
+  setting: { readonly commit: string; readonly kubernetes: string; readonly nodes: number },
+): string {
+  const { specs, skipped, seconds } = result;
+  const reasons = new Map(known.map((failure) => [failure.spec, failure]));
+  const failed = specs.filter(({ failure }) => failure !== undefined);
+  const rows = [
+    ...failed.map(({ name, failure }) => {
+      const { cause, reason } = reasons.get(name) ?? { cause: "dray", reason: failure };
+      return `| ${name} | ${cause === "dray" ? "fails: Dray" : "fails: environment"} | ${reason} |`;
+    }),
+    ...skipped.map(({ name, reason }) => `| ${name} | left out by the suite | ${reason} |`),
+  ].map((row) => row.replaceAll("\n", " "));
+  const table =
+    rows.length === 0 ? "" : `\n| spec | result | why |\n| --- | --- | --- |\n${rows.join("\n")}\n`;
+  return `Written by \`npm run interop -- dra --write\`. Dray's API server, scheduler and controllers at commit ${setting.commit}, and
+${setting.nodes} nodes with the kubelet of Kubernetes ${setting.kubernetes} and containerd. Of the suite all specs that are about DRA
+and whose feature gates are on by default.
+
+| passed | failed | of them listed | left out by the suite | duration |
+| ---: | ---: | ---: | ---: | ---: |
+| ${specs.length - failed.length} of ${specs.length} | ${failed.length} | ${failed.filter(({ name }) => reasons.has(name)).length} | ${skipped.length} | ${seconds.toFixed(0)} s |
+${table}`;
+}
