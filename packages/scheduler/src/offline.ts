@@ -8,6 +8,12 @@ import { SchedulerCache, takesRoom } from "./cache.ts";
 import { type Decision, SchedulingCycle } from "./cycle.ts";
 import type { Rejection } from "./framework.ts";
 import { diagnosisText } from "./message.ts";
+import {
+  type ExtendedClass,
+  hasServedResources,
+  preferredClass,
+  resourcesOf,
+} from "./plugins/extended-resources.ts";
 import { defaultPlugins } from "./plugins/index.ts";
 import { MemoryClaims } from "./plugins/memory-claims.ts";
 import { claimsOf } from "./plugins/pod-claims.ts";
@@ -74,10 +80,14 @@ export function createOfflineScheduler({ features, newId, now }: OfflineOptions)
   const claims = new MemoryClaims(allocator);
   const cache = new SchedulerCache(features.version);
   const first = (): number => 0;
+  const extendedClass: ExtendedClass = (resource) =>
+    preferredClass([...classes.values()].filter((one) => resourcesOf(one).includes(resource)));
   const plugins = defaultPlugins({
     allocator,
     claims,
     deviceClass: (name) => classes.get(name),
+    ...(features.enabled("DRAExtendedResource") && { extendedClass }),
+    newId,
     namespaceLabels: (name) => namespaces.get(name)?.metadata.labels,
     now,
     random: first,
@@ -108,6 +118,7 @@ export function createOfflineScheduler({ features, newId, now }: OfflineOptions)
     const found = claimsOf(pod, (name) => claims.get(pod.metadata.namespace, name));
     if ("problem" in found) return undefined;
     if (found.claims.length > 0 && !local) return undefined;
+    if (features.enabled("DRAExtendedResource") && hasServedResources(pod, extendedClass)) return undefined;
     if (found.claims.some(({ status }) => status?.allocation !== undefined)) return undefined;
     // What the claims are called makes no difference.
     const { resourceClaims: _, ...spec } = pod.spec;

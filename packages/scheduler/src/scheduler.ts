@@ -11,6 +11,12 @@ import type { ClusterEvent, CycleState } from "./framework.ts";
 import { diagnosisText, preemptionText } from "./message.ts";
 import type { NodeInfo } from "./node-info.ts";
 import { ClaimWriter, claimsByDevice } from "./plugins/claim-writer.ts";
+import {
+  extendedClaimOwner,
+  isExtendedClaim,
+  preferredClass,
+  resourcesOf,
+} from "./plugins/extended-resources.ts";
 import { defaultPlugins } from "./plugins/index.ts";
 import { type QueuedPod, SchedulingQueue } from "./queue.ts";
 
@@ -43,8 +49,10 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   const name = options.name ?? "default-scheduler";
   const recorder = createEventRecorder({ client, clock, log, random, component: name });
   const answered = untilAnswered(clock, signal);
-  const claims = client.informer(ResourceClaim, { indexes: { device: claimsByDevice } });
-  const classes = client.informer(DeviceClass);
+  const claims = client.informer(ResourceClaim, {
+    indexes: { device: claimsByDevice, extended: extendedClaimOwner },
+  });
+  const classes = client.informer(DeviceClass, { indexes: { resource: resourcesOf } });
   const slices = client.informer(ResourceSlice);
   // Releases before that have it in versions that are not served by default.
   const hasRules = features.enabled("DRADeviceTaintRules") && features.version === "1.37";
@@ -66,6 +74,10 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
       learned: (object) => allocator.update({ kind: "claim", object, deleted: false }),
     }),
     deviceClass: (className) => classes.get({ name: className }),
+    ...(features.enabled("DRAExtendedResource") && {
+      extendedClass: (resource: string) => preferredClass(classes.byIndex("resource", resource)),
+    }),
+    newId: options.newId,
     namespaceLabels: (namespace) => namespaces.get({ name: namespace })?.metadata.labels,
     now: () => clock.now(),
     random,
@@ -322,7 +334,8 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     },
     delete(object) {
       allocator.update({ kind: "claim", object, deleted: true });
-      claimEvent(object, object.status?.allocation !== undefined);
+      // A pod waits until the claim that an earlier attempt made for its extended resources is gone.
+      claimEvent(object, object.status?.allocation !== undefined || isExtendedClaim(object));
     },
   });
 

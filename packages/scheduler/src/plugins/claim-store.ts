@@ -1,4 +1,4 @@
-import type { Pod } from "@dray/api/core/v1";
+import type { ContainerExtendedResourceRequest, Pod } from "@dray/api/core/v1";
 import type { AllocationResult, ResourceClaim } from "@dray/api/resource/v1";
 
 /** What `store` left behind. */
@@ -17,6 +17,14 @@ export interface ClaimStore {
    * claim is not any more what the choice was made for.
    */
   store(known: ResourceClaim, pod: Pod, allocation: AllocationResult | undefined): Promise<StoredClaim>;
+  /** The claim that the scheduler made for the pod's extended resources, if it is stored. */
+  extended(pod: Pod): ResourceClaim | undefined;
+  /** Stores a claim for extended resources, under a name of its own. */
+  create(claim: ResourceClaim): Promise<ResourceClaim>;
+  /** Deletes a claim, and gives its devices back. */
+  delete(claim: ResourceClaim): Promise<void>;
+  /** Writes on the pod which of its containers have which devices of the claim (KEP-5004). */
+  map(pod: Pod, claim: ResourceClaim, mappings: readonly ContainerExtendedResourceRequest[]): Promise<void>;
   /** Fails, and gives the devices up, if another claim turns out to have one of them. */
   confirm(stored: ResourceClaim, pod: Pod): Promise<void>;
   /** Waits until a later state of the claim is decided, for so many milliseconds at most; answers the newest state. */

@@ -1,5 +1,5 @@
 import { StatusError } from "@dray/api";
-import type { Pod } from "@dray/api/core/v1";
+import { type ContainerExtendedResourceRequest, Pod } from "@dray/api/core/v1";
 import { type AllocationResult, type ResourceClaim as Claim, ResourceClaim } from "@dray/api/resource/v1";
 import { type Client, type Clock, hasReached, type Informer } from "@dray/client";
 import type { UntilAnswered } from "../answered.ts";
@@ -13,7 +13,7 @@ const conflicts = 5;
 
 export interface ClaimWriterOptions {
   readonly client: Client;
-  /** With the index `claimsByDevice`. */
+  /** With the indexes `device`: `claimsByDevice`, and `extended`: `extendedClaimOwner`. */
   readonly claims: Informer<Claim>;
   readonly untilAnswered: UntilAnswered;
   readonly clock: Clock;
@@ -105,6 +105,41 @@ export class ClaimWriter implements ClaimStore {
         this.#learn(claim);
       }
     }
+  }
+
+  extended(pod: Pod): Claim | undefined {
+    return this.#options.claims.byIndex("extended", pod.metadata.uid)[0];
+  }
+
+  async create(claim: Claim): Promise<Claim> {
+    const { untilAnswered, client } = this.#options;
+    const { name: _n, uid: _u, ...metadata } = claim.metadata;
+    return untilAnswered(() => client.resource(ResourceClaim).create({ ...claim, metadata } as never));
+  }
+
+  async delete({ metadata: { namespace, name, uid } }: Claim): Promise<void> {
+    const { untilAnswered, client } = this.#options;
+    const resource = client.resource(ResourceClaim);
+    const finalizers = [deleteProtection];
+    const patch = { metadata: { uid, "$deleteFromPrimitiveList/finalizers": finalizers } };
+    try {
+      await untilAnswered(() => resource.patch({ namespace, name }, "strategic", patch));
+      await untilAnswered(() => resource.delete({ namespace, name }, { preconditions: { uid } }));
+    } catch (error) {
+      if (!StatusError.is(error, "NotFound") && !StatusError.is(error, "Conflict")) throw error;
+    }
+  }
+
+  async map(
+    { metadata: { namespace, name, uid } }: Pod,
+    claim: Claim,
+    requestMappings: readonly ContainerExtendedResourceRequest[],
+  ): Promise<void> {
+    const { untilAnswered, client } = this.#options;
+    const extendedResourceClaimStatus = { resourceClaimName: claim.metadata.name, requestMappings };
+    const patch = { metadata: { uid }, status: { extendedResourceClaimStatus } };
+    const write = { subresource: "status" };
+    await untilAnswered(() => client.resource(Pod).patch({ namespace, name }, "merge", patch, write));
   }
 
   /**

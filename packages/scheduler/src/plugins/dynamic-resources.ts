@@ -1,6 +1,6 @@
 import type { Allocator, Candidates, Reservation } from "@dray/allocator";
 import { matchesNodeSelector } from "@dray/api";
-import type { Pod } from "@dray/api/core/v1";
+import type { ContainerExtendedResourceRequest, Pod } from "@dray/api/core/v1";
 import { podClaimName } from "@dray/api/pod";
 import type { AllocationResult, ResourceClaim as Claim, DeviceClass } from "@dray/api/resource/v1";
 import { timeText } from "@dray/client";
@@ -12,8 +12,17 @@ import {
   type Rejection,
 } from "../framework.ts";
 import type { NodeInfo } from "../node-info.ts";
+import { requestsOf } from "../resources.ts";
 import { bindingState, bindingTimeout, isLost } from "./binding-conditions.ts";
 import type { ClaimStore, StoredClaim } from "./claim-store.ts";
+import {
+  type ExtendedClass,
+  extendedClaim,
+  extendedRequests,
+  hasServedResources,
+  isExtended,
+  isServedByDevices,
+} from "./extended-resources.ts";
 import {
   alternativesScore,
   claimsOf,
@@ -38,10 +47,33 @@ interface PodClaim {
   stored?: StoredClaim;
 }
 
+/** What a node would give a pod for its extended resources. */
+interface ExtendedAnswer {
+  readonly claim: Claim;
+  readonly mappings: readonly ContainerExtendedResourceRequest[];
+}
+
+/** What Filter found on a node: an allocation for each open claim, and one more for `extended`. */
+interface Found {
+  readonly allocations: readonly AllocationResult[];
+  readonly extended?: ExtendedAnswer;
+}
+
 interface State {
   readonly claims: readonly PodClaim[];
+  /** The claim for extended resources that devices may serve, without its requests. */
+  readonly extended: Claim | undefined;
+  /** The claim that an earlier attempt has left; it is not used again. */
+  readonly leftover: Claim | undefined;
+  /** What Reserve took for extended resources, and what PreBind made of it. */
+  taken?: ExtendedAnswer & {
+    readonly allocation: AllocationResult;
+    readonly reservation: Reservation;
+  };
+  /** The claim that PreBind stored for extended resources. */
+  created?: Claim;
   /** What Filter found, by node. */
-  readonly found: Map<string, { readonly allocations: readonly AllocationResult[] }>;
+  readonly found: Map<string, Found>;
   /** Claims with an allocation that some node cannot use. */
   readonly unavailable: Set<PodClaim>;
   /** Nodes that may have devices for the claims without an allocation; undefined: any may. */
@@ -53,6 +85,10 @@ export interface DynamicResourcesOptions {
   readonly allocator: Allocator;
   readonly claims: ClaimStore;
   readonly deviceClass: (name: string) => DeviceClass | undefined;
+  /** Undefined: extended resources are not served by devices (gate DRAExtendedResource). */
+  readonly extendedClass?: ExtendedClass;
+  /** Fresh lowercase UUIDs. */
+  readonly newId: () => string;
   readonly now: () => number;
   readonly random: () => number;
 }
@@ -67,7 +103,7 @@ function reject(reason: string): Rejection {
  * the devices in memory; PreBind writes allocation and reservation; Unreserve takes them back.
  */
 export function dynamicResources(options: DynamicResourcesOptions): Plugin {
-  const { allocator, claims, deviceClass, now, random } = options;
+  const { allocator, claims, deviceClass, extendedClass, newId, now, random } = options;
   /** Claims between Reserve and the end of PreBind, by uid. */
   const inFlight = new Set<string>();
 
@@ -81,7 +117,8 @@ export function dynamicResources(options: DynamicResourcesOptions): Plugin {
     const rejected = (reason: string): PreFilterResult => ({ type: "reject", rejection: reject(reason) });
     const found = podClaims(pod);
     if ("problem" in found) return rejected(found.problem);
-    if (found.claims.length === 0) return { type: "skip" };
+    const extended = hasServedResources(pod, extendedClass);
+    if (found.claims.length === 0 && !extended) return { type: "skip" };
     for (const claim of found.claims) {
       const { namespace, name: claimed, uid } = claim.metadata;
       if (claim.status?.allocation !== undefined) {
@@ -97,6 +134,8 @@ export function dynamicResources(options: DynamicResourcesOptions): Plugin {
     }
     const own: State = {
       claims: found.claims.map((claim) => ({ claim })),
+      extended: extended ? extendedClaim(pod, newId()) : undefined,
+      leftover: extended ? claims.extended(pod) : undefined,
       found: new Map(),
       unavailable: new Set(),
       candidates: undefined,
@@ -110,8 +149,30 @@ export function dynamicResources(options: DynamicResourcesOptions): Plugin {
   const openClaims = (own: State): readonly PodClaim[] =>
     own.claims.filter(({ claim }) => claim.status?.allocation === undefined);
 
-  function filter(state: CycleState, _pod: Pod, { name: nodeName, node }: NodeInfo): Rejection | undefined {
+  /** The claim for what this node has to serve with devices; undefined if there is nothing. A reason: it cannot. */
+  function extendedOn(own: State, pod: Pod, { allocatable }: NodeInfo): ExtendedAnswer | string | undefined {
+    if (own.extended === undefined) return undefined;
+    const served = new Map<string, DeviceClass>();
+    for (const [resource, amount] of requestsOf(pod)) {
+      const offered = allocatable.get(resource);
+      if (amount === 0 || !isExtended(resource)) continue;
+      if (isServedByDevices(resource, offered ?? 0, extendedClass))
+        served.set(resource, extendedClass!(resource)!);
+      else if (offered === undefined) return "cannot fit resource";
+    }
+    if (served.size === 0) return undefined;
+    const { requests, mappings } = extendedRequests(pod, served);
+    const spec = { devices: { requests } };
+    return { claim: { ...own.extended, spec } as Claim, mappings };
+  }
+
+  function filter(state: CycleState, pod: Pod, info: NodeInfo): Rejection | undefined {
+    const { name: nodeName, node } = info;
     const own = state.get(name) as State;
+    // Deleted after all nodes were rejected; then the pod is tried again.
+    if (own.leftover !== undefined) return reject("cannot schedule extended resource claim");
+    const extended = extendedOn(own, pod, info);
+    if (typeof extended === "string") return reject(extended);
     let elsewhere = false;
     for (const entry of own.claims) {
       const selector = entry.claim.status?.allocation?.nodeSelector;
@@ -122,13 +183,14 @@ export function dynamicResources(options: DynamicResourcesOptions): Plugin {
     }
     if (elsewhere) return reject("resourceclaim not available on the node");
     const open = openClaims(own).map(({ claim }) => claim);
+    if (extended !== undefined) open.push(extended.claim);
     if (open.length === 0) return undefined;
     if (own.candidates?.has(nodeName) === false) return reject("cannot allocate all claims");
     const deadline = now() + filterTimeout;
     const result = allocator.allocate(node, open, { shouldStop: () => now() > deadline });
     switch (result.type) {
       case "allocated":
-        own.found.set(nodeName, result);
+        own.found.set(nodeName, { allocations: result.allocations, ...(extended && { extended }) });
         return undefined;
       case "refused":
         return reject(result.message);
@@ -141,10 +203,14 @@ export function dynamicResources(options: DynamicResourcesOptions): Plugin {
 
   /** Frees one allocated claim that keeps the pod from a node, if nobody else uses it. */
   async function postFilter(state: CycleState, pod: Pod): Promise<string | undefined> {
-    if (!hasClaims(pod)) return "no new claims to deallocate";
     const own = state.get(name) as State | undefined;
+    if (!hasClaims(pod) && own?.extended === undefined) return "no new claims to deallocate";
     const idle = [...(own?.unavailable ?? [])].filter(({ claim }) => unusedByOthers(claim, pod));
     const chosen = idle[Math.floor(random() * idle.length)];
+    if (chosen === undefined && own?.leftover !== undefined) {
+      await claims.delete(own.leftover);
+      return "deletion of ResourceClaim completed";
+    }
     if (chosen === undefined) return "still not schedulable";
     await claims.deallocate(chosen.claim);
     return "deallocation of ResourceClaim completed";
@@ -153,13 +219,21 @@ export function dynamicResources(options: DynamicResourcesOptions): Plugin {
   function reserve(state: CycleState, _pod: Pod, node: NodeInfo): undefined {
     const own = state.get(name) as State | undefined;
     const open = own === undefined ? [] : openClaims(own);
-    if (own === undefined || open.length === 0) return;
-    const allocations = own.found.get(node.name)?.allocations;
-    if (allocations === undefined) throw new Error(`claims were not allocated for node ${node.name}`);
-    own.reservation = allocator.reserve(
-      open.map(({ claim }) => claim),
-      allocations,
-    );
+    if (own === undefined) return;
+    const found = own.found.get(node.name);
+    if (found === undefined && open.length === 0) return;
+    if (found === undefined) throw new Error(`claims were not allocated for node ${node.name}`);
+    const { allocations, extended } = found;
+    if (open.length > 0)
+      own.reservation = allocator.reserve(
+        open.map(({ claim }) => claim),
+        allocations.slice(0, open.length),
+      );
+    if (extended !== undefined) {
+      const allocation = allocations[open.length]!;
+      const reservation = allocator.reserve([extended.claim], [allocation]);
+      own.taken = { ...extended, allocation: stamped(allocation), reservation };
+    }
     open.forEach((entry, i) => {
       entry.allocation = stamped(allocations[i]!);
       inFlight.add(entry.claim.metadata.uid);
@@ -198,13 +272,30 @@ export function dynamicResources(options: DynamicResourcesOptions): Plugin {
     const own = state.get(name) as State | undefined;
     if (own === undefined) return;
     own.reservation?.rollback();
+    own.taken?.reservation.rollback();
     land(own);
     // Another scheduler has bound the pod: what is reserved for it is in use.
     if ((pod.spec.nodeName ?? "") !== "") return;
     const written = own.claims.flatMap(({ stored }) => (stored?.written ? [stored.claim] : []));
-    const results = await Promise.allSettled(written.map((claim) => claims.release(claim, pod)));
+    const results = await Promise.allSettled([
+      ...written.map((claim) => claims.release(claim, pod)),
+      ...(own.created === undefined ? [] : [claims.delete(own.created)]),
+    ]);
     const failed = results.find((result) => result.status === "rejected");
     if (failed !== undefined) throw failed.reason;
+  }
+
+  /**
+   * Stores the claim for extended resources. It has another uid than the one in memory, which keeps the devices until the
+   * stored one is in the cache.
+   */
+  async function storeExtended(own: State, taken: NonNullable<State["taken"]>, pod: Pod): Promise<Claim> {
+    own.created = await claims.create(taken.claim);
+    const { claim } = await claims.store(own.created, pod, taken.allocation);
+    await claims.confirm(claim, pod);
+    taken.reservation.rollback();
+    await claims.map(pod, claim, taken.mappings);
+    return claim;
   }
 
   async function preBind(state: CycleState, pod: Pod): Promise<void> {
@@ -213,8 +304,10 @@ export function dynamicResources(options: DynamicResourcesOptions): Plugin {
     for (const entry of own.claims) entry.stored = await claims.store(entry.claim, pod, entry.allocation);
     own.reservation?.commit();
     land(own);
-    for (const { stored } of own.claims) if (stored !== undefined) await claims.confirm(stored.claim, pod);
-    for (const { stored } of own.claims) if (stored !== undefined) await ready(stored.claim);
+    const stored = own.claims.flatMap((entry) => entry.stored?.claim ?? []);
+    for (const claim of stored) await claims.confirm(claim, pod);
+    if (own.taken !== undefined) stored.push(await storeExtended(own, own.taken, pod));
+    for (const claim of stored) await ready(claim);
   }
 
   return {

@@ -22,7 +22,7 @@ export function defaultPlugins(options: PluginOptions): readonly Plugin[] {
     taintToleration,
     nodeAffinity,
     nodePorts,
-    nodeResourcesFit,
+    nodeResourcesFit(options.extendedClass),
     interPodAffinity(options.namespaceLabels),
     dynamicResources(options),
     nodeResourcesBalancedAllocation,

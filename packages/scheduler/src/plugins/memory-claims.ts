@@ -1,12 +1,15 @@
 import type { Allocator } from "@dray/allocator";
-import type { Pod } from "@dray/api/core/v1";
+import type { ContainerExtendedResourceRequest, Pod } from "@dray/api/core/v1";
 import type { AllocationResult, ResourceClaim } from "@dray/api/resource/v1";
 import type { ClaimStore, StoredClaim } from "./claim-store.ts";
+import { extendedClaimOwner } from "./extended-resources.ts";
 import { reservedFor } from "./pod-claims.ts";
 
 /** Claims in memory: nobody else writes them, so that what is decided holds at once. */
 export class MemoryClaims implements ClaimStore {
   readonly #claims = new Map<string, ResourceClaim>();
+  /** By the uid of the pod that they are for. */
+  readonly #extended = new Map<string, ResourceClaim>();
   readonly #allocator: Allocator;
   /** How many claims gave their devices back. */
   deallocated = 0;
@@ -17,6 +20,7 @@ export class MemoryClaims implements ClaimStore {
 
   set(claim: ResourceClaim): void {
     this.#claims.set(`${claim.metadata.namespace}/${claim.metadata.name}`, claim);
+    for (const owner of extendedClaimOwner(claim)) this.#extended.set(owner, claim);
     this.#allocator.update({ kind: "claim", object: claim, deleted: false });
   }
 
@@ -46,6 +50,32 @@ export class MemoryClaims implements ClaimStore {
     };
     return { claim: this.#setStatus(claim, status), written: true };
   }
+
+  extended(pod: Pod): ResourceClaim | undefined {
+    return this.#extended.get(pod.metadata.uid);
+  }
+
+  async create(claim: ResourceClaim): Promise<ResourceClaim> {
+    const name = `${claim.metadata.generateName}${claim.metadata.uid}`;
+    const created = { ...claim, metadata: { ...claim.metadata, name, resourceVersion: "1" } };
+    this.set(created);
+    return created;
+  }
+
+  async delete(claim: ResourceClaim): Promise<void> {
+    const { namespace, name } = claim.metadata;
+    this.#claims.delete(`${namespace}/${name}`);
+    for (const owner of extendedClaimOwner(claim)) this.#extended.delete(owner);
+    this.deallocated++;
+    this.#allocator.update({ kind: "claim", object: claim, deleted: true });
+  }
+
+  /** Nobody prepares devices. */
+  async map(
+    _pod: Pod,
+    _claim: ResourceClaim,
+    _: readonly ContainerExtendedResourceRequest[],
+  ): Promise<void> {}
 
   /** Nobody else gives devices away. */
   async confirm(): Promise<void> {}

@@ -1,12 +1,16 @@
 import { maxScore, type Plugin } from "../framework.ts";
 import { requestsOf, scoredRequest } from "../resources.ts";
+import { type ExtendedClass, isServedByDevices } from "./extended-resources.ts";
 
 const defaultPods = 110;
 /** What scores go by. Resources that a node does not have are left out (kube-scheduler's resource allocation scorer). */
 const scored = ["cpu", "memory"] as const;
 
-/** The pod's requests must fit into what the node has left; emptier nodes score higher (LeastAllocated). */
-export const nodeResourcesFit: Plugin = {
+/**
+ * The pod's requests must fit into what the node has left, but for extended resources that DynamicResources gives it as
+ * devices; emptier nodes score higher (LeastAllocated).
+ */
+export const nodeResourcesFit = (extendedClass?: ExtendedClass): Plugin => ({
   name: "NodeResourcesFit",
   weight: 1,
   filter(_state, pod, node) {
@@ -17,6 +21,7 @@ export const nodeResourcesFit: Plugin = {
       if (amount === 0 || resource === "pods") continue;
       const allocatable = node.allocatable.get(resource) ?? 0;
       if (amount <= allocatable - (node.requested.get(resource) ?? 0)) continue;
+      if (isServedByDevices(resource, allocatable, extendedClass)) continue;
       reasons.push(`Insufficient ${resource}`);
       // More than the whole node has: no preemption frees that.
       if (amount > allocatable) resolvable = false;
@@ -37,8 +42,9 @@ export const nodeResourcesFit: Plugin = {
     event.kind === "node" ||
     event.kind === "assigned-pod" ||
     event.kind === "released" ||
-    event.kind === "own-pod",
-};
+    event.kind === "own-pod" ||
+    (event.kind === "class" && extendedClass !== undefined),
+});
 
 /**
  * Prefers nodes whose cpu and memory would be used in equal parts. It counts what is asked for, without assumptions,
