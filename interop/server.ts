@@ -30,11 +30,12 @@ export async function startServer(
   return side === "dray" ? startDray(folder, nodeFlags) : startPeer(folder);
 }
 
-/** Starts Dray's API server in `folder`, with flags for Node, on an address of this machine. */
+/** Starts Dray's API server in `folder`, with flags for Node, on an address of this machine, and with more flags. */
 export async function startDray(
   folder: string,
   nodeFlags: readonly string[] = [],
   address = "127.0.0.1",
+  more: readonly string[] = [],
 ): Promise<Server> {
   const [port] = await freePorts(1);
   const data = join(folder, "data");
@@ -45,6 +46,7 @@ export async function startDray(
     `--kubeconfig=${kubeconfig}`,
     `--port=${port}`,
     `--bind-address=${address}`,
+    ...more,
   ];
   const program = start(
     "dray",

@@ -255,7 +255,12 @@ function makeCgroups(name: string): () => void {
   const remove = (): void => {
     process.off("exit", remove);
     for (const hierarchy of hierarchies) {
-      removeTree(join(hierarchy, group, name));
+      const path = join(hierarchy, group, name);
+      // Processes that were killed a moment ago are still in it.
+      for (let tries = 0; tries < 60 && existsSync(path); tries++) {
+        if (tries > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);
+        removeTree(path);
+      }
       removeIfEmpty(join(hierarchy, group));
     }
   };

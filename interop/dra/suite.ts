@@ -19,6 +19,9 @@ export const nodeCount = 3;
 /** All specs of DRA whose feature gates are on by default. */
 const labels = "DRA && !(Feature: containsAny OffByDefault)";
 
+/** Some specs use them; like kube-apiserver, Dray does not serve them by default. */
+const betaVersions = "--runtime-config=resource.k8s.io/v1beta1=true,resource.k8s.io/v1beta2=true";
+
 export interface SuiteOptions {
   /** Specs whose names it finds; all if undefined. */
   readonly only: RegExp | undefined;
@@ -50,7 +53,7 @@ export async function runSuite({ only, jobs, keep, print }: SuiteOptions): Promi
   if (!keep) process.once("exit", removeFolder); // Whatever ends this process, the nodes' images are gigabytes.
   try {
     const pause = packImages(images);
-    const server = await startDray(folder, [], gateway);
+    const server = await startDray(folder, [], gateway, [betaVersions]);
     programs.push(...server.programs);
     const users = new Users(folder, server.url, server.authority);
     const kubeconfig = await users.kubeconfig("interop-admin", ["system:masters"]);
@@ -115,7 +118,9 @@ async function runSpecs({ only, jobs, folder, log, kubeconfig }: Run): Promise<S
     `--num-nodes=${nodeCount}`,
   ];
   const began = performance.now();
-  const ginkgo = start("ginkgo", peer("ginkgo"), flags, log);
+  // In a process name space of its own, so that the processes that run the specs end with it.
+  const alone = ["-m", "-p", "-f", "--kill-child", "--mount-proc", peer("ginkgo")];
+  const ginkgo = start("ginkgo", "unshare", [...alone, ...flags], log);
   await ginkgo.exited;
   const seconds = (performance.now() - began) / 1000;
   const file = join(folder, report);
