@@ -8,7 +8,7 @@ import { inFolder, type Output, ordinaryUser, output, start } from "./testing.ts
 const unreadable = ((): string | false => {
   if (ordinaryUser.uid === undefined) return false;
   for (let folder = import.meta.dirname; folder !== dirname(folder); folder = dirname(folder)) {
-    if ((statSync(folder).mode & 0o005) !== 0o005) return `${folder} is closed to other users`;
+    if ((statSync(folder).mode & 0o005) !== 0o005) return `other users cannot read ${folder}`;
   }
   return false;
 })();

@@ -22,12 +22,12 @@ function asNobody(argv: readonly string[], env: Readonly<Record<string, string>>
 }
 
 test("containers of a user without privileges hold all their processes in a pid name space", (t) => {
-  if (process.getuid?.() !== 0) return t.skip("not root");
+  if (process.getuid?.() !== 0) return t.skip("other users are for root to be");
   if (asNobody(["test", "-r", files[0] ?? ""], {}).status !== 0)
-    return t.skip("no setpriv, or other users cannot read the repository");
+    return t.skip("other users cannot read the repository, or there is no setpriv");
   const nameSpaces = ["--user", "--map-root-user", "--mount", "--pid", "--fork", "--mount-proc"];
   if (asNobody(["unshare", ...nameSpaces, "true"], {}).status !== 0)
-    return t.skip("users without privileges cannot make name spaces here");
+    return t.skip("other users cannot make name spaces here");
   const home = mkdtempSync(join(tmpdir(), "dk-home-"));
   t.after(() => rmSync(home, { recursive: true }));
   // How our sources are run.
