@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { encodeFieldSet } from "./canonical-sets.ts";
 import { capManagers } from "./cap-managers.ts";
+import { type FieldSet, union, unionAll } from "./field-set.ts";
 import { decodeManaged, encodeManaged } from "./managed-fields.ts";
 
 const entry = (index: number, apiVersion = "v1"): object => ({
@@ -34,4 +36,17 @@ test("each version has a bucket of its own, and one that is there is filled furt
     Array.from({ length: 30 }, (_, index) => entry(index, index % 2 === 0 ? "v1" : "v1beta1")),
   );
   assert.equal(mixed.filter(({ manager }) => manager === "ancient-changes").length, 2);
+});
+
+test("the union of many sets is what is left when they are joined one after the other", () => {
+  const sets: readonly FieldSet[] = [
+    { "f:a": {}, "f:b": { "f:c": {} } },
+    { "f:b": { ".": {}, "f:d": {} } },
+    { "f:a": { "f:e": {} }, "f:b": {} },
+    { 'k:{"name":"x"}': { ".": {}, "f:name": {} } },
+    {},
+  ];
+  const joined = sets.reduce((one, other) => union(one, other));
+  assert.deepEqual(encodeFieldSet(unionAll(sets)), encodeFieldSet(joined));
+  assert.deepEqual(encodeFieldSet(unionAll([])), {});
 });

@@ -1,4 +1,4 @@
-import { type FieldSet, union } from "./field-set.ts";
+import { type FieldSet, unionAll } from "./field-set.ts";
 import { compareText, entryKey, type Managed, type ManagedEntry, withFields } from "./managed-fields.ts";
 
 const maximumUpdaters = 10;
@@ -44,14 +44,7 @@ export function capManagers(managed: Managed): Managed {
     updaters--;
   }
   for (const [key, sets] of buckets) {
-    result.set(key, withFields(result.get(key) as ManagedEntry, unionOf(sets)));
+    result.set(key, withFields(result.get(key) as ManagedEntry, unionAll(sets)));
   }
   return result;
-}
-
-/** The union of many sets, by halves: one after the other, each set would be copied as often as there are sets. */
-function unionOf(sets: readonly FieldSet[]): FieldSet {
-  if (sets.length === 1) return sets[0] as FieldSet;
-  const half = Math.ceil(sets.length / 2);
-  return union(unionOf(sets.slice(0, half)), unionOf(sets.slice(half)));
 }

@@ -105,6 +105,28 @@ export function union(left: FieldSet, right: FieldSet): FieldSet {
   return result ?? left;
 }
 
+/** What belongs to any of many sets: to join them one after the other takes a copy for each. */
+export function unionAll(sets: readonly FieldSet[]): FieldSet {
+  const [first = emptySet] = sets;
+  if (sets.every((set) => set === first)) return first;
+  const parts = new Map<PathElement, FieldSet[]>();
+  for (const set of sets) {
+    for (const element in set) {
+      if (element === self) continue;
+      const nodes = parts.get(element);
+      if (nodes === undefined) parts.set(element, [set[element] as FieldSet]);
+      else nodes.push(set[element] as FieldSet);
+    }
+  }
+  const result: FieldSetBuilder = {};
+  for (const [element, nodes] of parts) {
+    const below = unionAll(nodes);
+    const member = nodes.some(isMember);
+    result[element] = withSelf(below, member && hasBelow(below)) as FieldSetBuilder;
+  }
+  return result;
+}
+
 function unionNode(left: FieldSet, right: FieldSet): FieldSet {
   if (left === right) return left;
   const below = union(left, right);

@@ -127,6 +127,9 @@ function valueText(value: unknown): string {
     .join("");
 }
 
+/** What stands before the value in plain elements. */
+const plainStart = /^(?:v:"|k:\{"\w+":")/;
+
 const rank: Readonly<Record<string, number>> = { f: 0, k: 1, v: 2, i: 3 };
 
 /** The elements in Kubernetes' order: fields by name, then keys, values (numbers before strings) and places. */
@@ -137,6 +140,13 @@ export function sortElements(elements: PathElement[]): PathElement[] {
   }
   if (ordered) return elements;
   if (elements.every((element) => element[0] === "f")) return elements.sort();
+  const start = plainStart.exec(elements[0] as string)?.[0];
+  if (start !== undefined && elements.every((each) => each.startsWith(start) && plainElement.test(each))) {
+    // The texts have the order of the values, but for what ends them: a quote is more than a blank.
+    const end = start.startsWith("v") ? '"' : '"}';
+    const texts = elements.map((element) => element.slice(0, -end.length)).sort();
+    return texts.map((text) => text + end);
+  }
   const decoded = new Map(elements.map((element) => [element, decode(element)]));
   return elements.sort((a, b) => compareDecoded(a, b, decoded));
 }

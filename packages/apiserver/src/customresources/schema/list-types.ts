@@ -80,7 +80,7 @@ function repeated(list: readonly unknown[]): number[] {
   const seen = new Map<string, number>();
   const second: number[] = [];
   list.forEach((value, index) => {
-    const text = canonicalJSON(value);
+    const text = typeof value === "string" ? `"${value}` : canonicalJSON(value);
     const times = (seen.get(text) ?? 0) + 1;
     seen.set(text, times);
     if (times === 2) second.push(index);
