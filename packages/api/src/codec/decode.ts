@@ -318,16 +318,22 @@ function readValue(
       if (context.owned && raw === undefined && isString(type.value) && hasOnlyStrings(value)) return value;
       context.elements.push(type.value);
       const map: Record<string, unknown> = {};
-      const seen = raw === undefined ? undefined : new Set<string>();
-      for (const [name, element] of raw ?? Object.entries(value)) {
-        const where = `${path}.${name}`;
-        if (seen?.has(name)) report(context, `duplicate field ${quoted(where)}`);
-        seen?.add(name);
+      const take = (name: string, element: unknown): void => {
         const read =
           element === null && !readsNull(type.value)
             ? zeroOf(type.value, context.version)
-            : readValue(element, type.value, context, where, value, name, partOf(known, name));
+            : readValue(element, type.value, context, `${path}.${name}`, value, name, partOf(known, name));
         setKey(map, name, read === undefined ? zeroOf(type.value, context.version) : read);
+      };
+      if (raw === undefined) {
+        for (const name in value) take(name, value[name]);
+      } else {
+        const seen = new Set<string>();
+        for (const [name, element] of raw) {
+          if (seen.has(name)) report(context, `duplicate field ${quoted(`${path}.${name}`)}`);
+          seen.add(name);
+          take(name, element);
+        }
       }
       context.elements.pop();
       return map;
@@ -412,6 +418,12 @@ function readScalar(
   }
 }
 
+/** Base64 of which nothing is skipped or dropped. */
+const canonicalBase64 =
+  /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$/;
+/** Longer texts are as fast to decode as to look through. */
+const longestLooked = 256;
+
 /** Base64, or a list of bytes, which Go takes as well. Line ends within are skipped. */
 function readBytes(value: unknown, context: Context): string | undefined {
   if (Array.isArray(value)) {
@@ -425,6 +437,7 @@ function readBytes(value: unknown, context: Context): string | undefined {
     return Buffer.from(bytes).toString("base64");
   }
   if (typeof value !== "string") return mismatch(formOf(value), context);
+  if (value.length <= longestLooked && canonicalBase64.test(value)) return value;
   const wrong = wrongBase64(value);
   if (wrong !== undefined) {
     context.wrong ??= new DecodeError(`illegal base64 data at input byte ${wrong}`);

@@ -20,9 +20,10 @@ export function checkLabels(
   path: string,
   labels: Readonly<Record<string, string>> | undefined,
 ): void {
-  for (const [key, value] of Object.entries(labels ?? {})) {
+  for (const key in labels) {
+    if (errors.full) return;
     errors.check(qualifiedName, path, key);
-    errors.check(isLabelValue, path, value);
+    errors.check(isLabelValue, path, labels[key]!);
   }
 }
 
@@ -32,9 +33,9 @@ export function checkAnnotations(
   annotations: Readonly<Record<string, string>> | undefined,
 ): void {
   let size = 0;
-  for (const [key, value] of Object.entries(annotations ?? {})) {
+  for (const key in annotations) {
     for (const problem of qualifiedName(key.toLowerCase())) errors.invalid(path, key, problem);
-    size += byteLength(key) + byteLength(value);
+    size += byteLength(key) + byteLength(annotations[key]!);
   }
   if (size > annotationsLimit) errors.tooLong(path, annotationsLimit);
 }
