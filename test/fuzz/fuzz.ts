@@ -40,8 +40,11 @@ export class Finding extends Error {
 const roundsOfServer = 300;
 /** Caches that live as long as the process (compiled expressions, tables) are allowed to grow by so many bytes. */
 const mostGrowth = 64 * 1024 * 1024;
-/** Milliseconds of its thread's processor time that an answer may take, on a slow and busy machine. */
-const longest = 1000;
+/**
+ * Milliseconds of its thread's processor time that an answer may take while nobody else is answered, on a slow and busy
+ * machine.
+ */
+const longest = 500;
 /** Bytes that an answer may have: a few times what a request may. */
 const mostBytes = 32 * 1024 * 1024;
 /** How many of the slowest answers are reported. */
