@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, join } from "node:path";
-import { cacheFolder } from "./start.js";
+import { cacheFolder, makeFolder } from "./start.js";
 
 const packages = JSON.parse(readFileSync(new URL("node-packages.json", import.meta.url), "utf8"));
 
@@ -45,7 +45,7 @@ export function fetchedNode() {
 
 /** Puts the program, and nothing else of the package, into a folder; others may do so at the same time. */
 function fetch({ name, version, file, integrity }, folder) {
-  mkdirSync(cacheFolder, { recursive: true });
+  makeFolder(cacheFolder);
   const work = mkdtempSync(join(cacheFolder, ".fetch-"));
   try {
     const manifest = { name: "dray-node", private: true, dependencies: { [name]: version } };

@@ -1,8 +1,9 @@
 // Finds a Node that is new enough and runs a program on it. Runs on Node >= 20.
 import { spawn } from "node:child_process";
+import { mkdirSync, statSync } from "node:fs";
 import nodeModule from "node:module";
 import { constants, homedir } from "node:os";
-import { isAbsolute, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { pathToFileURL } from "node:url";
 
 /** This Node can run Dray itself. */
@@ -12,16 +13,43 @@ export const isNewEnough = Number(process.versions.node.split(".")[0]) >= 24;
 export const cacheFolder = (() => {
   const shared = process.env.XDG_CACHE_HOME ?? "";
   try {
-    // XDG Base Directory Specification: an empty or relative path counts as unset.
-    return join(isAbsolute(shared) ? shared : join(homedir(), ".cache"), "dray");
+    // XDG Base Directory Specification: an empty or relative path counts as unset. A home may be empty, too.
+    const folder = isAbsolute(shared) ? shared : join(homedir(), ".cache");
+    return isAbsolute(folder) ? join(folder, "dray") : undefined;
   } catch {
     // A user without an entry in the system's list of users has none.
     return undefined;
   }
 })();
 
-/** Where V8 keeps compiled code; it makes a start about twice as fast. */
-const compileCache = cacheFolder && { NODE_COMPILE_CACHE: join(cacheFolder, "compile-cache") };
+/**
+ * Makes a folder with its parents. `mkdir` with `recursive` never returns where the system says ENOENT below a folder that
+ * exists, as in /proc.
+ */
+export function makeFolder(folder) {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return;
+    const parent = dirname(folder);
+    if (error.code !== "ENOENT" || statSync(parent, { throwIfNoEntry: false }) !== undefined) throw error;
+    makeFolder(parent);
+    makeFolder(folder);
+  }
+}
+
+/** Where V8 keeps compiled code; it makes a start about twice as fast. Node would make the folder with `recursive`. */
+const compileCache = (() => {
+  if (cacheFolder === undefined) return undefined;
+  const folder = join(cacheFolder, "compile-cache");
+  try {
+    makeFolder(folder);
+    return { NODE_COMPILE_CACHE: folder };
+  } catch {
+    // It works without one.
+    return undefined;
+  }
+})();
 
 /** Flags that Node takes for a command: V8 reads them only at its start. */
 export function flagsOf([command]) {
