@@ -15,7 +15,7 @@ import { commandText } from "./target.ts";
 
 /**
  * What a person needs to use a cluster that runs; `added` is the kubeconfig that they have asked for, `drivers` what was
- * installed.
+ * installed, `hasDeviceClasses` says that it has some already.
  */
 export function clusterSummary(
   layout: Layout,
@@ -23,6 +23,7 @@ export function clusterSummary(
   url: string,
   added?: AddedContext,
   drivers: readonly ChosenDriver[] = [],
+  hasDeviceClasses = false,
 ): string {
   const nodes = config.nodes.length === 0 ? "none" : namesText(config.nodes);
   const file = added?.file ?? layout.kubeconfig;
@@ -38,12 +39,13 @@ export function clusterSummary(
     ...(isUsedByDefault(file) ? [] : [`  export KUBECONFIG=${shellWord(file)}`]),
     "  kubectl get nodes",
     "",
-    ...(drivers.length > 0
-      ? driverLines(drivers)
+    ...(drivers.length > 0 ? [...driverLines(drivers), ""] : []),
+    ...(drivers.length > 0 || hasDeviceClasses
+      ? []
       : [
           `${commandText(layout, "up", "--driver example")} adds simulated GPUs, to a cluster that runs, too.`,
+          "",
         ]),
-    "",
   ].join("\n");
 }
 

@@ -21,7 +21,7 @@ import {
   startLocalCluster,
 } from "@dray/cluster";
 import { driversOption } from "../drivers/drivers.ts";
-import { installDrivers } from "../drivers/install-all.ts";
+import { hasDeviceClasses, installDrivers } from "../drivers/install-all.ts";
 import { outliveReader } from "../guard-output.ts";
 import { parseImageMapping } from "../images.ts";
 import { createLog } from "../log/create.ts";
@@ -110,6 +110,7 @@ export async function up(options: UpOptions): Promise<void> {
   const chosen = target(options);
   const { layout } = chosen;
   if (options.detached) return runDetached(layout);
+  const isNew = readConfig(layout) === undefined;
   const config = configure(chosen, options);
   const drivers = driversOption(options.driver);
   const kubeconfigs = kubeconfigFiles(options.kubeconfig);
@@ -123,7 +124,8 @@ export async function up(options: UpOptions): Promise<void> {
     await refreshKubeconfigs(layout, config.name, (message) => remark(`note: ${message}\n`));
     await installDrivers(layout, config.name, drivers);
     if (options.output !== undefined) return printCluster(chosen, added, options.output);
-    const summary = clusterSummary(layout, started.config, started.url, added, drivers);
+    const equipped = !isNew && drivers.length === 0 && (await hasDeviceClasses(layout, config.name));
+    const summary = clusterSummary(layout, started.config, started.url, added, drivers, equipped);
     say(`${summary}\n${failedNodes(started)}${how}\n`);
   };
   if (options.detach) {

@@ -3,7 +3,9 @@ import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { dray, inFolder } from "../testing.ts";
+import { DeviceClass } from "@dray/api/resource/v1";
+import { connect } from "../connect.ts";
+import { dray, inFolder, type Output } from "../testing.ts";
 import { drivers, driversOption, manifestsOf } from "./drivers.ts";
 
 const withoutKubectl = spawnSync("kubectl", ["version", "--client"]).status !== 0 && "kubectl is not on PATH";
@@ -118,6 +120,26 @@ test("the manifests apply in one go", { skip: withoutKubectl, timeout: 120_000 }
       assert.equal(up.code, 0, up.stderr);
     } finally {
       await dray(["down", "--delete-data", "--data-dir", join(folder, "data")], env);
+    }
+  }),
+);
+
+test("a cluster that has a class of devices is not offered the driver again", { timeout: 120_000 }, () =>
+  inFolder(async (folder) => {
+    const data = ["--data-dir", join(folder, "data")];
+    const up = (): Promise<Output> => dray(["up", "--detach", "--nodes", "0", ...data]);
+    try {
+      assert.match((await up()).stdout, /adds simulated GPUs/);
+      const { client } = await connect({ kubeconfig: join(folder, "data/kubeconfig") }, "test");
+      await client.resource(DeviceClass).create({ metadata: { name: "gpu" }, spec: {} });
+      client.close();
+      await dray(["down", ...data]);
+      const again = await up();
+      assert.equal(again.code, 0, again.stderr);
+      assert.doesNotMatch(again.stdout, /adds simulated GPUs/);
+      assert.match(again.stdout, /\n {2}kubectl get nodes\n\n`dray down/);
+    } finally {
+      await dray(["down", "--delete-data", ...data]);
     }
   }),
 );

@@ -1,3 +1,5 @@
+import { StatusError } from "@dray/api";
+import { DeviceClass } from "@dray/api/resource/v1";
 import { contextName, type Layout } from "@dray/cluster";
 import { connect } from "../connect.ts";
 import { withProgress } from "../progress.ts";
@@ -18,6 +20,21 @@ export async function installDrivers(
       await withProgress(`Installing the driver ${driver.name}`, ({ update }) =>
         installDriver(client, driver, update),
       );
+  } finally {
+    client.close();
+  }
+}
+
+/** Whether somebody has installed a class of devices in a cluster that runs: slices are gone until their drivers are back. */
+export async function hasDeviceClasses(layout: Layout, clusterName: string): Promise<boolean> {
+  const flags = { kubeconfig: layout.kubeconfig, context: contextName(clusterName) };
+  const { client } = await connect(flags, "dray-up");
+  try {
+    return (await client.resource(DeviceClass).list({ limit: 1 })).items.length > 0;
+  } catch (error) {
+    // The cluster was told not to serve them.
+    if (StatusError.is(error, "NotFound")) return false;
+    throw error;
   } finally {
     client.close();
   }
