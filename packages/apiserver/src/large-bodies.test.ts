@@ -125,12 +125,13 @@ test("long YAML is read in a thread, into the same object and with the same erro
 
 test("what is too large to be stored is refused after its other errors, and no sooner seen by dry runs", async () => {
   const tested = await testServer();
-  const long = "v".repeat(100);
-  const tooLarge = map(keys(16_000, long));
+  // Their values alone would be less than a ConfigMap may have.
+  const long = "k".repeat(100);
+  const tooLarge = map(keys(16_000, "v", long));
   const refused = await tested.call("POST", maps, { body: tooLarge });
   assert.equal(refused.status, 500);
   assert.equal(refused.body.message, "etcdserver: request is too large");
-  const wrong = await tested.call("POST", maps, { body: map(keys(16_000, long, "k/")) });
+  const wrong = await tested.call("POST", maps, { body: map(keys(16_000, "v", `${long}/`)) });
   assert.equal(wrong.status, 422);
   const dry = await tested.call("POST", `${maps}?dryRun=All`, { body: tooLarge });
   assert.equal(dry.status, 201);
@@ -141,7 +142,7 @@ test("what is too large to be stored is refused after its other errors, and no s
   const changed = await tested.call("PUT", `${maps}/m`, { body: tooLarge });
   assert.equal(changed.body.message, "etcdserver: request is too large");
   const stale = await tested.call("PUT", `${maps}/m`, {
-    body: map(keys(16_000, long), { resourceVersion: "1" }),
+    body: map(keys(16_000, "v", long), { resourceVersion: "1" }),
   });
   assert.equal(stale.status, 409);
   await tested.server.close();
