@@ -39,6 +39,15 @@ test("a name that no key may have is refused before anything is looked for", asy
     const { status, body } = await call("GET", path);
     assert.deepEqual([status, body.reason, body.message], [400, "BadRequest", `invalid key: "/pods/.."`]);
   }
+  for (const method of ["PUT", "PATCH", "DELETE"]) {
+    const { status, body } = await call(method, "/api/v1/namespaces/../pods/x", { body: {} });
+    assert.deepEqual([status, body.message], [400, `invalid key: "/pods/../x"`], method);
+  }
+  const posted = await call("POST", "/api/v1/namespaces/../pods", { body: {} });
+  assert.deepEqual(
+    [posted.status, posted.body.message],
+    [400, `invalid resource name "..": [may not be '..']`],
+  );
   assert.equal((await call("GET", `${configMaps}/%ff`)).status, 404);
   await server.close();
 });

@@ -65,7 +65,11 @@ function checkNames({ info, served, request }: Context): void {
     const message = `Name parameter invalid: ${quoted(name)}: ${problems.join(";")}`;
     throw StatusError.of("BadRequest", message);
   }
-  if (request.method !== "GET" || !inNamespace || (namespace !== "." && namespace !== "..")) return;
+  if (!inNamespace || (namespace !== "." && namespace !== "..")) return;
+  if (request.method === "POST" && name === "") {
+    const message = `invalid resource name ${quoted(namespace)}: [may not be '${namespace}']`;
+    throw StatusError.of("BadRequest", message);
+  }
   const resource = served.facts.schemaless ? `${served.group}/${served.resource}` : served.resource;
   const key = ["", resource, namespace, ...(name === "" ? [] : [name])].join("/");
   // Upstream has 500 here, for a mistake of the client.
