@@ -90,7 +90,8 @@ export type DeepPartial<T> = T extends readonly (infer E)[]
 
 /** A connection to one API server as one user. */
 export interface Client {
-  resource<T extends KubeObject>(kind: Kind<T>): ResourceClient<T>;
+  /** With `ignoreWarnings`, what the server warns of (a deprecated version, say) is not logged. */
+  resource<T extends KubeObject>(kind: Kind<T>, options?: { ignoreWarnings?: boolean }): ResourceClient<T>;
   /** A synchronised cache of a kind; see `Informer`. One is made for each call: share it where you can. */
   informer<T extends KubeObject>(kind: Kind<T>, options?: InformerOptions<T>): Informer<T>;
   /** A request by path, for what has no kind: discovery, logs, health. The body is returned as text. */

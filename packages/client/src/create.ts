@@ -19,7 +19,7 @@ import { followServer } from "./follow.ts";
 import type { Informer, InformerOptions } from "./informer.ts";
 import { type Log, silentLog } from "./log.ts";
 import { tokenBucket } from "./rate-limiter.ts";
-import { type SendOptions, sender } from "./send.ts";
+import { type Send, type SendOptions, sender } from "./send.ts";
 
 export interface ClientOptions {
   readonly transport: Transport;
@@ -43,9 +43,14 @@ export function createClient(options: ClientOptions): Client {
   const random = options.random ?? Math.random;
   const { qps } = options;
   const limiter = qps === undefined ? undefined : tokenBucket(clock, qps, options.burst ?? Math.ceil(qps));
-  const send = sender({ transport, userAgent, clock, log, limiter });
+  const sendAny = sender({ transport, userAgent, clock, log, limiter });
 
-  async function object(method: string, url: string, request?: SendOptions): Promise<object> {
+  async function objectOfAnswer(
+    send: Send,
+    method: string,
+    url: string,
+    request?: SendOptions,
+  ): Promise<object> {
     const response = await send(method, url, request);
     if (response.status >= 400) throw await failure(response);
     const value = await objectOf(response);
@@ -53,7 +58,13 @@ export function createClient(options: ClientOptions): Client {
     return value;
   }
 
-  function resource<T extends KubeObject>(kind: Kind<T>): ResourceClient<T> {
+  function resource<T extends KubeObject>(
+    kind: Kind<T>,
+    { ignoreWarnings = false }: { ignoreWarnings?: boolean } = {},
+  ): ResourceClient<T> {
+    const send: Send = (method, url, request) => sendAny(method, url, { ...request, ignoreWarnings });
+    const object = (method: string, url: string, request?: SendOptions): Promise<object> =>
+      objectOfAnswer(send, method, url, request);
     const apiVersion = apiVersionOf(kind);
     const root = kind.group === "" ? `/api/${kind.version}` : `/apis/${kind.group}/${kind.version}`;
 
@@ -152,15 +163,21 @@ export function createClient(options: ClientOptions): Client {
   return {
     resource,
     informer<T extends KubeObject>(kind: Kind<T>, informer: InformerOptions<T> = {}): Informer<T> {
-      return followServer(kind, resource(kind), informer, { clock, log, random });
+      const { ignoreWarnings, ...options } = informer;
+      return followServer(
+        kind,
+        resource(kind, ignoreWarnings === undefined ? {} : { ignoreWarnings }),
+        options,
+        { clock, log, random },
+      );
     },
     async text(method, url, request = {}) {
-      const response = await send(method, url, request);
+      const response = await sendAny(method, url, request);
       if (response.status >= 400) throw await failure(response);
       return (await bytesOf(response)).toString("utf8");
     },
     async *stream(url, { signal } = {}) {
-      const response = await send("GET", url, { headers: { accept: "*/*" }, signal });
+      const response = await sendAny("GET", url, { headers: { accept: "*/*" }, signal });
       if (response.status >= 400) throw await failure(response);
       if (response.type === "bytes") yield* response.chunks;
       else yield await bytesOf(response);

@@ -9,6 +9,8 @@ export interface InformerOptions<T> {
   readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
   /** Milliseconds after which `update` is called again for every object of the cache; never if absent. */
   readonly resyncPeriod?: number;
+  /** Does not log what the server warns of: for kinds that are followed because the server has them. */
+  readonly ignoreWarnings?: boolean;
 }
 
 export interface InformerHandler<T> {

@@ -8,6 +8,7 @@ import {
   ConnectionError,
   createClient,
   httpsTransport,
+  silentLog,
   type Transport,
 } from "@dray/client";
 import { sendJSON, testServer } from "./test-server.ts";
@@ -160,3 +161,20 @@ for (const http1 of [false, true]) {
     }
   });
 }
+
+test("an informer logs what the server warns of, unless it is told not to", async () => {
+  for (const ignoreWarnings of [false, true]) {
+    const warnings: unknown[] = [];
+    const log = { ...silentLog, warn: (fields: object) => warnings.push(fields) };
+    const transport = transportOf([answer(200, { warning: '299 - "old"' })]);
+    const client = createClient({ transport, userAgent: "t", clock: handClock(), log });
+    const stop = new AbortController();
+    void client.informer(ConfigMap, { ignoreWarnings }).start(stop.signal);
+    await turns(3);
+    stop.abort();
+    assert.ok(transport.requests.length > 0);
+    assert.equal(warnings.length > 0, !ignoreWarnings);
+    await get(client);
+    assert.ok(warnings.length > 0);
+  }
+});

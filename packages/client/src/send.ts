@@ -8,6 +8,8 @@ export interface SendOptions {
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
+  /** Warnings of the server are not logged. */
+  readonly ignoreWarnings?: boolean | undefined;
 }
 
 /** A request and its answer, whatever the status. Rejects with `ConnectionError`. */
@@ -54,7 +56,8 @@ export function sender({ transport, userAgent, clock, log, limiter }: Surroundin
         delay = retryAfter(response);
         if (delay === undefined || retries === mostRetries) {
           const warning = response.headers["warning"];
-          if (warning !== undefined) log.warn({ method, url, warning }, "the API server warns");
+          if (warning !== undefined && !request.ignoreWarnings)
+            log.warn({ method, url, warning }, "the API server warns");
           return response;
         }
         await discard(response);

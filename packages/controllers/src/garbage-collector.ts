@@ -217,7 +217,7 @@ export async function startGarbageCollector(
           : "Background";
     await settle(() =>
       client
-        .resource(vertex.resource.kind)
+        .resource(vertex.resource.kind, { ignoreWarnings: true })
         .delete(refOf(vertex), { propagationPolicy, preconditions: { uid, resourceVersion } }),
     );
   }
@@ -266,7 +266,7 @@ export async function startGarbageCollector(
     const { uid, resourceVersion } = vertex.object.metadata;
     return settle(() =>
       client
-        .resource(vertex.resource.kind)
+        .resource(vertex.resource.kind, { ignoreWarnings: true })
         .patch(refOf(vertex), "merge", { metadata: { uid, resourceVersion, ...metadata } }),
     );
   }

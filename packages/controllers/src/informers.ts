@@ -70,6 +70,9 @@ const options: Readonly<Record<string, InformerOptions<never>>> = {
   [key(ServiceAccount)]: {},
 };
 
+/** Of a kind that needs no index: the garbage collector follows what the server has, deprecated or not. */
+const followed: InformerOptions<never> = { ignoreWarnings: true };
+
 function key(kind: Kind): string {
   return `${kind.group}/${kind.resource}`;
 }
@@ -81,7 +84,7 @@ export function createInformers(client: Client): Informers {
     of<T extends KubeObject>(kind: Kind<T>): Informer<T> {
       const found = made.get(key(kind));
       if (found !== undefined) return found as Informer<T>;
-      const informer = client.informer<T>(kind, (options[key(kind)] ?? {}) as InformerOptions<T>);
+      const informer = client.informer<T>(kind, (options[key(kind)] ?? followed) as InformerOptions<T>);
       made.set(key(kind), informer as unknown as Informer<KubeObject>);
       return informer;
     },

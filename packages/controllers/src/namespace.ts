@@ -73,7 +73,7 @@ export async function startNamespaceController(
     const left = new Map<ServedResource, readonly KubeObject[]>();
     await Promise.all(
       kinds.map(async (resource) => {
-        const objects = client.resource(resource.kind);
+        const objects = client.resource(resource.kind, { ignoreWarnings: true });
         const options = { propagationPolicy: "Background" } as const;
         try {
           // Asked of the server, not the cache: something may have been made a moment ago.

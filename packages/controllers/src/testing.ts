@@ -71,8 +71,6 @@ export async function withCluster(
   const store = memoryStore(clock);
   const problems: string[] = [];
   const note = (fields: object, message: string): void => {
-    // Controllers that look after every kind watch deprecated ones too.
-    if (message === "the API server warns") return;
     const { err, ...rest } = fields as { err?: unknown };
     problems.push(`${message} ${JSON.stringify(rest)} ${err instanceof Error ? err.stack : ""}`);
   };
