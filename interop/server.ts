@@ -3,7 +3,7 @@ import { createPublicKey } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Certificate, createAuthority, createSigningKey, issueCertificate } from "@dray/apiserver";
-import { program as drayProgram } from "../scripts/clone.js";
+import { program as drayProgram, environment } from "../scripts/clone.js";
 import { eventually } from "./eventually.ts";
 import { peer } from "./peers.ts";
 import { freePorts, type Program, start } from "./processes.ts";
@@ -53,6 +53,7 @@ export async function startDray(
     process.execPath,
     [...process.execArgv, ...nodeFlags, ...(await drayProgram(["apiserver", ...flags]))],
     join(folder, "dray.log"),
+    { ...environment, ...process.env },
   );
   const pki = join(data, "pki");
   const files = {

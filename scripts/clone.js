@@ -1,9 +1,11 @@
 // What `dray` runs in a clone: the bundle of the sources. Runs on Node >= 20.
 import { join } from "node:path";
-import { flagsOf } from "../packages/dray/bin/start.js";
+import { environment, flagsOf } from "../packages/dray/bin/start.js";
 import { bundled } from "./bundle.js";
 import { node24, repository, sourceFlags } from "./node24.js";
 import { setup } from "./setup.js";
+
+export { environment };
 
 /** Installs what is missing, and makes the bundle. Gives what finds Node, flags for it, and the file to run. */
 export async function prepare() {

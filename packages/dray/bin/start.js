@@ -51,6 +51,16 @@ const compileCache = (() => {
   }
 })();
 
+/**
+ * Buffers from 16 KiB on, as each connection has some, go back to the system when they are freed: glibc would keep them
+ * between what stays (mallopt(3)). Each is a mapping of its own, of which a process may have 65,530. Other systems know
+ * neither variable.
+ */
+const allocation = { MALLOC_MMAP_THRESHOLD_: "16384", MALLOC_MMAP_MAX_: "20000" };
+
+/** Variables of the environment of each Node that runs Dray. */
+export const environment = { ...compileCache, ...allocation };
+
 /** Flags that Node takes for a command: V8 reads them only at its start. */
 export function flagsOf([command]) {
   // With V8's own limits a good part of the API server's memory is garbage; the other is set when it has started.
@@ -64,7 +74,7 @@ export function flagsOf([command]) {
 export async function start(node, flags, file, args) {
   if (!isNewEnough || flags.length > 0) return spawnNode(node(), [...flags, file, ...args]);
   // For the processes that it starts, too.
-  Object.assign(process.env, { ...compileCache, ...process.env });
+  Object.assign(process.env, { ...environment, ...process.env });
   if (process.env.NODE_COMPILE_CACHE) nodeModule.enableCompileCache(process.env.NODE_COMPILE_CACHE);
   process.argv = [process.argv[0], file, ...args];
   await import(pathToFileURL(file).href);
@@ -74,7 +84,7 @@ export async function start(node, flags, file, args) {
 export function spawnNode(node, args) {
   const child = spawn(node, args, {
     stdio: "inherit",
-    env: { ...compileCache, ...process.env },
+    env: { ...environment, ...process.env },
   });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
   child.on("error", (error) => {
