@@ -1,12 +1,14 @@
 /**
  * `npm run bench`: everything there is to measure. `npm run bench -- cluster [ROUNDS]`, `-- cel`,
- * `-- allocator [CASE...]`, `-- bodies [CASE...]`, or `-- apiserver [PODS [ROUNDS]]`: one of them. Prints tables in Markdown.
+ * `-- allocator [CASE...]`, `-- bodies [CASE...]`, `-- apiserver [PODS [ROUNDS]]`, or `-- watchers [WATCHERS [EVENTS [BYTES [KIND]]]]`: one of
+ * them. Prints tables in Markdown.
  */
 import { allocatorBench } from "./allocator.ts";
 import { apiserverBench } from "./apiserver.ts";
 import { bodiesBench } from "./bodies.ts";
 import { celBench } from "./cel.ts";
 import { clusterBench } from "./cluster.ts";
+import { watchersBench } from "./watchers.ts";
 
 type Bench = (args: readonly string[]) => string | Promise<string>;
 
@@ -16,6 +18,7 @@ const benches: Readonly<Record<string, Bench>> = {
   allocator: allocatorBench,
   apiserver: apiserverBench,
   bodies: bodiesBench,
+  watchers: watchersBench,
 };
 
 const [name, ...args] = process.argv.slice(2);
