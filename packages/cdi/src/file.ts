@@ -1,6 +1,6 @@
-import { readdir, rm } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { writeFileAtomically } from "@dray/files";
+import { removeFile, writeFileAtomically } from "@dray/files";
 import { CdiError, type Spec } from "./spec.ts";
 import { validateSpec } from "./validate.ts";
 import { minimumVersion } from "./version.ts";
@@ -35,9 +35,9 @@ export async function writeSpec(
   return path;
 }
 
-/** Removes a spec's file; succeeds if there is none. */
+/** Removes a spec's file, and what a killed writer of it has left; succeeds if there is none. */
 export async function removeSpec(directory: string, kind: string, transientID?: string): Promise<void> {
-  await rm(join(directory, specFileName(kind, transientID)), { force: true });
+  await removeFile(join(directory, specFileName(kind, transientID)));
 }
 
 /** The transient IDs for which `directory` has a spec of `kind`. */

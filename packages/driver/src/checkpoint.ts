@@ -1,8 +1,8 @@
-import { readdir, readFile, rm } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { decodeJSON, encodeJSON } from "@dray/api";
 import type { ContainerEdits } from "@dray/cdi";
-import { writeFileAtomically } from "@dray/files";
+import { removeFile, writeFileAtomically } from "@dray/files";
 import type { AllocatedDevice, PreparedClaim } from "./driver.ts";
 
 /** A device of a claim as it was answered to the kubelet. */
@@ -74,7 +74,7 @@ export function checkpoints(directory: string): Checkpoints {
       await writeFileAtomically(path(checkpoint.uid), text, { folderMode: 0o750 });
     },
     async remove(uid) {
-      await rm(path(uid), { force: true });
+      await removeFile(path(uid));
     },
   };
 }

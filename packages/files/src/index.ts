@@ -3,6 +3,7 @@ export { NotRegularFileError, type ReadOptions, readRegularFile, readRegularFile
 export {
   followLinksSync,
   type NewFile,
+  removeFile,
   type WriteOptions,
   writeFileAtomically,
   writeFileAtomicallySync,

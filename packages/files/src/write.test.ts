@@ -17,7 +17,12 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { writeFileAtomically, writeFileAtomicallySync, writeFilesAtomicallySync } from "./index.ts";
+import {
+  removeFile,
+  writeFileAtomically,
+  writeFileAtomicallySync,
+  writeFilesAtomicallySync,
+} from "./index.ts";
 
 /** The user that owns nothing. */
 const nobody = 65_534;
@@ -126,7 +131,7 @@ for (const [form, write] of Object.entries(forms)) {
     const at = (pattern: RegExp): number => calls.findIndex((line) => pattern.test(line));
     const made = at(/mkdir\(".*\/new"/);
     const parent = at(/fsync\(\d+<[^>]*\/dray-files-\w+>/);
-    const file = at(/fsync\(\d+<[^>]*\/new\/\.\w+\.tmp>/);
+    const file = at(/fsync\(\d+<[^>]*\/new\/\.[\w-]+\.tmp>/);
     const renamed = at(/rename\(".*\.tmp", ".*\/new\/x"/);
     const synced = at(/fsync\(\d+<[^>]*\/new>/);
     const order = [made, parent, file, renamed, synced];
@@ -147,7 +152,7 @@ test("a disk that takes only a part leaves the old file and is an error", (t) =>
   const script = join(folder, "program.mts");
   writeFileSync(
     script,
-    `import { writeFileAtomically, writeFileAtomicallySync } from ${JSON.stringify(import.meta.resolve("./index.ts"))};
+    `import { removeFile, writeFileAtomically, writeFileAtomicallySync } from ${JSON.stringify(import.meta.resolve("./index.ts"))};
      const text = "x".repeat(100_000);
      try { writeFileAtomicallySync(${JSON.stringify(path)}, text); } catch (error) { console.log(error.message); }
      await writeFileAtomically(${JSON.stringify(path)}, text).catch((error) => console.log(error.message));`,
@@ -164,6 +169,32 @@ test("a disk that takes only a part leaves the old file and is an error", (t) =>
   assert.equal(stdout, expected.repeat(2), stderr);
   assert.equal(readFileSync(path, "utf8"), "old");
   assert.deepEqual(readdirSync(folder).sort(), ["checkpoint", "program.mts"]);
+});
+
+test("what a killed writer has left goes with its file, and nothing else", async (t) => {
+  const folder = scratch(t);
+  const [path, other] = [join(folder, "claim-1.json"), join(folder, "claim-2.json")];
+  writeFileSync(other, "");
+  const script = join(folder, "program.mts");
+  // Killed at the first sync: the temporary file is there and has not been renamed.
+  writeFileSync(
+    script,
+    `import fs from "node:fs";
+     import { syncBuiltinESMExports } from "node:module";
+     import { writeFileAtomicallySync } from ${JSON.stringify(import.meta.resolve("./index.ts"))};
+     fs.fsyncSync = () => process.kill(process.pid, "SIGKILL");
+     syncBuiltinESMExports();
+     writeFileAtomicallySync(process.argv[2], "text");`,
+  );
+  for (const target of [path, path, other]) spawnSync(process.execPath, [script, target]);
+  const left = (): string[] => readdirSync(folder).filter((name) => name.endsWith(".tmp"));
+  assert.equal(left().length, 3);
+  await removeFile(path);
+  assert.equal(left().length, 1);
+  assert.ok(readdirSync(folder).includes("claim-2.json"));
+  await removeFile(other);
+  assert.deepEqual(readdirSync(folder), ["program.mts"]);
+  await removeFile(join(folder, "none", "file"));
 });
 
 test("writers of one path at once leave one whole file", async (t) => {

@@ -1,7 +1,7 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readlinkSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { open, readlink, rename, rm } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { open, readdir, readlink, rename, rm } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
 import { withPath } from "./error.ts";
 import { makeFolder, makeFolderSync } from "./folder.ts";
 
@@ -44,7 +44,7 @@ export async function writeFileAtomically(
       const first = await makeFolder(folder, options.folderMode);
       if (options.durable !== false) for (const made of parentsToSync(first, folder)) await syncFolder(made);
     }
-    const temporary = temporaryName(folder);
+    const temporary = temporaryName(target);
     try {
       const file = await open(temporary, "wx", options.mode ?? 0o600);
       try {
@@ -132,16 +132,39 @@ function openDraft(file: NewFile, drafts: Draft[]): void {
     const first = makeFolderSync(folder, folderMode);
     if (durable) for (const made of parentsToSync(first, folder)) syncFolderSync(made);
   }
-  const temporary = temporaryName(folder);
+  const temporary = temporaryName(target);
   const descriptor = openSync(temporary, "wx", mode);
   drafts.push({ descriptor, temporary, target, folder, durable });
   // Unlike writeSync, it goes on after a short write, so that a disk that fills up is an error.
   writeFileSync(descriptor, data);
 }
 
-/** Ends in `.tmp`, which readers of CDI specs and of checkpoints skip; short, whatever the length of the file's name. */
-function temporaryName(folder: string): string {
-  return join(folder, `.${randomBytes(8).toString("hex")}.tmp`);
+/**
+ * Removes a file, and the temporary ones that writers of it left when they were killed. Succeeds if there is none. Not
+ * for a file that somebody else may be writing.
+ */
+export async function removeFile(path: string): Promise<void> {
+  await rm(path, { force: true });
+  const folder = dirname(resolve(path));
+  const names = await readdir(folder).catch(() => []);
+  const start = temporaryStart(path);
+  const left = names.filter((name) => name.startsWith(start) && name.endsWith(temporaryEnd));
+  await Promise.all(left.map((name) => rm(join(folder, name), { force: true })));
+}
+
+/** Readers of CDI specs and of checkpoints skip such files. */
+const temporaryEnd = ".tmp";
+
+function temporaryName(target: string): string {
+  return join(
+    dirname(resolve(target)),
+    `${temporaryStart(target)}${randomBytes(8).toString("hex")}${temporaryEnd}`,
+  );
+}
+
+/** The same for all writers of a file; short, whatever the length of the file's name. */
+function temporaryStart(target: string): string {
+  return `.${createHash("sha256").update(basename(target)).digest("hex").slice(0, 8)}-`;
 }
 
 /** The folders whose entries changed when `first` and everything below it down to `last` was created. */
