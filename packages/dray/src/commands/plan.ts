@@ -97,7 +97,7 @@ async function planWith(flags: PlanFlags, progress: Progress): Promise<void> {
       ({ slice, path, message }) => `${placeText(slice.place, path)}: ${message}: its devices are not used`,
     ),
     ...claimWarnings(world),
-    ...podWarnings(world, plan.pods, (namespace, name) => scheduler.claim(namespace, name)),
+    ...podWarnings(world, plan.pods, (namespace, name) => scheduler.claim(namespace, name), features),
   ];
   const summary = summarize(plan, {
     kubernetesVersion: features.version,

@@ -76,7 +76,8 @@ test("whatever is wrong with manifests, lint and plan find words for it", async 
       );
       const plan = await makePlan(world, { features, now: () => 0 });
       const { scheduler } = plan.cluster;
-      const warnings = podWarnings(world, plan.pods, (namespace, name) => scheduler.claim(namespace, name));
+      const find = (namespace: string, name: string) => scheduler.claim(namespace, name);
+      const warnings = podWarnings(world, plan.pods, find, features);
       const counts = { kubernetesVersion: "1.37", warnings, errors: problems, leftOut: leftOut.length };
       assert.ok(planText(plan.pods, summarize(plan, counts), { wide: true, leftOut }).length > 0);
     } catch (error) {

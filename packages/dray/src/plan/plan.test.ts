@@ -8,6 +8,7 @@ import {
   allocation,
   claim,
   gpuClass,
+  type Manifest,
   node,
   type PlanData,
   plain,
@@ -244,6 +245,29 @@ test("the release decides: what it does not know is refused or not looked at", a
   const results = (data: PlanData): unknown => data.pods[0]?.claims[0]?.allocation;
   assert.match(JSON.stringify(results(newest.data)), /"bindingConditions":\["ready"\]/);
   assert.doesNotMatch(JSON.stringify(results(old.data)), /bindingConditions/);
+});
+
+test("devices serve extended resources, where the release has that", async () => {
+  const asking = (name: string): Manifest =>
+    pod(name, {
+      containers: [
+        { name: "c", image: "i", resources: { limits: { "deviceclass.resource.kubernetes.io/gpu": "1" } } },
+      ],
+    });
+  const objects = [node("n"), slice("n", 1), gpuClass, asking("a"), asking("b")];
+  const [newest, old] = await Promise.all([
+    planned(objects),
+    planned(objects, "--kubernetes-version", "1.35"),
+  ]);
+  assert.deepEqual(
+    [newest.nodes, old.nodes],
+    [
+      { a: "n", b: null },
+      { a: null, b: null },
+    ],
+  );
+  assert.deepEqual(newest.data.summary.warnings, []);
+  assert.match(old.data.summary.warnings[0] ?? "", /serves only with the feature gate DRAExtendedResource/);
 });
 
 test("admin access needs the label of its namespace", async () => {

@@ -1,4 +1,4 @@
-import { matchesNodeSelector } from "@dray/api";
+import { type Features, matchesNodeSelector } from "@dray/api";
 import type { ResourceClaim } from "@dray/api/resource/v1";
 import { placeText } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
@@ -14,9 +14,15 @@ interface FieldRemark {
 }
 
 /** What Kubernetes accepts of the pods and nobody can have meant, each once for all pods of a workload. */
-export function podWarnings(world: World, pods: readonly PlannedPod[], claim: FindClaim): string[] {
+export function podWarnings(
+  world: World,
+  pods: readonly PlannedPod[],
+  claim: FindClaim,
+  features: Features,
+): string[] {
   const found = new Map<string, PlannedPod & FieldRemark>();
-  const classes = classesByResource(world);
+  const withExtended = features.enabled("DRAExtendedResource");
+  const classes = withExtended ? new Map<string, string>() : classesByResource(world);
   for (const planned of pods) {
     const { pod, place, origin } = planned;
     const remarks = [
@@ -140,13 +146,13 @@ function classesByResource(world: World): ReadonlyMap<string, string> {
   );
 }
 
-/** Extended resources that a class serves by devices (KEP-5004): no claims are made for them yet. */
+/** Extended resources that a class would serve by devices (KEP-5004), where the release does not do that. */
 function extendedResources(classes: ReadonlyMap<string, string>, { pod, path }: PlannedPod): FieldRemark[] {
   return pod.spec.containers.flatMap(({ name, resources }) =>
     Object.keys(resources?.requests ?? {}).flatMap((resource) => {
       const served = classes.get(resource);
       if (served === undefined) return [];
-      const text = `${name} asks for ${resource}, which DeviceClass ${served} serves: this plan counts only what nodes have of it themselves`;
+      const text = `${name} asks for ${resource}, which DeviceClass ${served} serves only with the feature gate DRAExtendedResource: only what nodes have of it themselves counts`;
       return [{ path: `${path}.containers`, text }];
     }),
   );
