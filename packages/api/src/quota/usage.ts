@@ -21,15 +21,17 @@ export function quotaStatus(
   const hard = quota.spec?.hard ?? {};
   const names = Object.keys(hard);
   const balance = balanceOf({ ...quota, status: { ...quota.status, hard } });
-  const used: Amounts = only(balance.used, names);
+  // Pods and claims are charged under the same names where devices serve extended resources (KEP-5004).
+  const sum: Amounts = new Map();
   for (const { evaluator, objects } of resources) {
     const charged = evaluator.matching(names);
+    for (const name of charged) if (!sum.has(name)) sum.set(name, zero);
     if (charged.length === 0) continue;
-    const sum: Amounts = new Map(charged.map((name) => [name, zero]));
     for (const object of objects()) {
       if (restricts(balance, evaluator, object)) addTo(sum, only(evaluator.usage(object), charged));
     }
-    for (const [name, quantity] of sum) used.set(name, quantity);
   }
+  const used: Amounts = only(balance.used, names);
+  for (const [name, quantity] of sum) used.set(name, quantity);
   return { hard: { ...hard }, used: listOf(used) };
 }
