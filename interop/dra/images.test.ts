@@ -17,4 +17,5 @@ test("an image stands for all versions of its repository that the suite asks for
   ]);
   assert.deepEqual(names.get("pause"), ["registry.k8s.io/pause:3.10.2"]);
   assert.deepEqual(names.get("hostpathplugin"), []);
+  assert.equal(names.get("sample-device-plugin")?.length, 1);
 });
