@@ -168,6 +168,8 @@ while :; do sleep 3600 & wait $!; done
 /** A pair of interfaces: one end is the node's, the other is on the bridge. */
 function connectNetwork(index: number, pid: string, enter: readonly string[]): void {
   const outside = `dray-node-${index}`;
+  // The kernel takes a moment to remove that of a node that was killed.
+  spawnSync("ip", ["link", "del", outside]);
   output("ip", ["link", "add", outside, "type", "veth", "peer", "name", "eth0", "netns", pid]);
   output("ip", ["link", "set", outside, "master", bridge, "up"]);
   const inside = (...args: string[]): string => output("nsenter", [...enter, "ip", ...args]);
