@@ -2,7 +2,7 @@ import { canonicalQuantity } from "../quantity.ts";
 import { quoted } from "../quoted.ts";
 import { wrongBase64 } from "./base64.ts";
 import { keepEmpty } from "./empty.ts";
-import { literalOf, repeatedEntries, setKey } from "./json.ts";
+import { literalOf, looseText, repeatedEntries, setKey } from "./json.ts";
 import { thaw } from "./thaw.ts";
 import { readTime, TimeError } from "./time.ts";
 import {
@@ -315,7 +315,9 @@ function readValue(
     case "map": {
       if (!isTree(value)) return mismatch(formOf(value), context);
       const raw = repeatedEntries(value);
-      if (context.owned && raw === undefined && isString(type.value) && hasOnlyStrings(value)) return value;
+      // What has been decoded has no text of its own, by which raw JSON is compared.
+      const plain = raw === undefined && looseText(value) === undefined;
+      if (context.owned && plain && isString(type.value) && hasOnlyStrings(value)) return value;
       context.elements.push(type.value);
       const map: Record<string, unknown> = {};
       const take = (name: string, element: unknown): void => {
