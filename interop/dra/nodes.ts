@@ -20,6 +20,8 @@ export const nodePrograms = ["ip", "mount", "nsenter", "runc", "unshare"] as con
 export const networkPlugins = ["/usr/lib/cni", "/opt/cni/bin"];
 
 const bridge = "dray-interop";
+/** What the nodes' interfaces are called on this machine, before their number. */
+const outside = "dray-node-";
 const network = "172.31.249";
 const group = "dray-interop";
 
@@ -35,7 +37,9 @@ export function addBridge(): () => void {
   output("ip", ["link", "add", bridge, "type", "bridge"]);
   const remove = (): void => {
     process.off("exit", remove);
-    spawnSync("ip", ["link", "del", bridge]);
+    // The kernel removes those of the nodes with their name spaces, which may be much later.
+    for (const name of readdirSync("/sys/class/net"))
+      if (name === bridge || name.startsWith(outside)) spawnSync("ip", ["link", "del", name]);
   };
   process.once("exit", remove);
   output("ip", ["addr", "add", `${gateway}/24`, "dev", bridge]);
@@ -167,11 +171,10 @@ while :; do sleep 3600 & wait $!; done
 
 /** A pair of interfaces: one end is the node's, the other is on the bridge. */
 function connectNetwork(index: number, pid: string, enter: readonly string[]): void {
-  const outside = `dray-node-${index}`;
-  // The kernel takes a moment to remove that of a node that was killed.
-  spawnSync("ip", ["link", "del", outside]);
-  output("ip", ["link", "add", outside, "type", "veth", "peer", "name", "eth0", "netns", pid]);
-  output("ip", ["link", "set", outside, "master", bridge, "up"]);
+  const end = `${outside}${index}`;
+  spawnSync("ip", ["link", "del", end]); // Left by a run that was killed.
+  output("ip", ["link", "add", end, "type", "veth", "peer", "name", "eth0", "netns", pid]);
+  output("ip", ["link", "set", end, "master", bridge, "up"]);
   const inside = (...args: string[]): string => output("nsenter", [...enter, "ip", ...args]);
   inside("addr", "add", `${nodeAddress(index)}/24`, "dev", "eth0");
   inside("link", "set", "eth0", "up");
