@@ -140,6 +140,27 @@ test("the examples", { skip: withoutKubectl, timeout: 180_000 }, async (t) => {
     );
   });
 
+  await t.test("a pod that knows of no claims gets devices by an extended resource", async () => {
+    const file = "extended-resource/extended-resource.yaml";
+    await apply(file);
+    await eventually("the pod runs", async () => {
+      const { status } = await getJSON(cluster, "pod", "two-gpus");
+      return status.phase === "Running";
+    });
+    const log = await eventually("it has said which devices", () => cluster.kubectl("logs", "two-gpus"));
+    assert.equal(log.match(/^GPU_DEVICE_\d=gpu-\d$/gm)?.length, 2, log);
+    const { items } = await getJSON(cluster, "resourceclaims");
+    assert.equal(items.length, 1);
+    assert.equal(items[0].status.allocation.devices.results.length, 2);
+    const { status } = await getJSON(cluster, "pod", "two-gpus");
+    assert.equal(status.extendedResourceClaimStatus.resourceClaimName, items[0].metadata.name);
+    await cluster.kubectl("delete", "--grace-period=1", "-f", join(repository, "examples", file));
+    await eventually(
+      "the claim is gone",
+      async () => (await getJSON(cluster, "resourceclaims")).items.length === 0,
+    );
+  });
+
   await t.test("a claim that nothing satisfies leaves its pod Pending, with the reason", async () => {
     await apply("unsatisfiable/unsatisfiable.yaml");
     const event = await eventually("an event says why", async () => {
