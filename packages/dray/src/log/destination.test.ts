@@ -116,7 +116,7 @@ test("standard error that nobody reads does not end who logs, nor hold it up for
     process.stdout.write(String(log.dropped));`;
   // The shell's other end of the pipe is never read, and then closed.
   for (const reader of ["sleep 3", "true"]) {
-    const command = `{ "$0" --input-type=module -e "$1" 3>&1 1>&4 2>&3 | ${reader}; } 4>&1`;
+    const command = `{ "$0" --conditions=dray-source --input-type=module -e "$1" 3>&1 1>&4 2>&3 | ${reader}; } 4>&1`;
     const { stdout, stderr } = spawnSync("bash", ["-c", command, process.execPath, script], {
       encoding: "utf8",
     });

@@ -103,9 +103,10 @@ test("an unknown component is answered with those that exist, and a folder witho
     );
     assert.match(node.stderr, /did you mean worker-1 or worker-2\?/);
     assert.equal(none.code, 1);
+    const absent = join(folder, "none");
     assert.equal(
       none.stderr,
-      `error: there is no cluster in ${join(folder, "none")}: \`dray up\` makes one\n`,
+      `error: there is no cluster in ${absent}: \`dray up --data-dir ${absent}\` makes one\n`,
     );
     assert.deepEqual([empty.code, empty.stdout], [0, ""]);
     assert.equal(empty.stderr, `no lines in ${join(folder, "logs")}\n`);
