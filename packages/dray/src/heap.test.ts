@@ -28,3 +28,26 @@ test("the young heap of the agents does not grow with a burst of work", () => {
   assert.ok(limited <= 16, `${limited} MiB`);
   assert.ok(usual >= 2 * limited, `${usual} MiB without the limit, ${limited} with it`);
 });
+
+test("an idle process collects what a burst has left, and keeps what it uses", () => {
+  const script = `
+    import { getHeapStatistics } from "node:v8";
+    import { setTimeout as sleep } from "node:timers/promises";
+    import { collectWhenIdle } from ${JSON.stringify(module)};
+    collectWhenIdle(200);
+    const used = () => getHeapStatistics().used_heap_size / 2 ** 20;
+    const make = () => Array.from({ length: 400_000 }, (_, i) => ({ i, text: "pod" + i }));
+    const kept = make();
+    let watches = make();
+    const full = used();
+    watches = undefined;
+    const end = Date.now() + 60_000;
+    while (used() > full * 0.75 && Date.now() < end) await sleep(50);
+    console.log(JSON.stringify([full, used(), kept.length]));
+  `;
+  const args = ["--conditions=dray-source", "--input-type=module", "--eval", script];
+  const [full, rest, kept] = JSON.parse(execFileSync(process.execPath, args, { encoding: "utf8" }));
+  assert.ok(full > 40, `${full} MiB`);
+  assert.ok(rest < full * 0.75, `${full} MiB, and ${rest} when idle`);
+  assert.equal(kept, 400_000);
+});

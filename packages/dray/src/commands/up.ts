@@ -23,6 +23,7 @@ import {
 import { driversOption } from "../drivers/drivers.ts";
 import { hasDeviceClasses, installDrivers } from "../drivers/install-all.ts";
 import { outliveReader } from "../guard-output.ts";
+import { collectWhenIdle } from "../heap.ts";
 import { parseImageMapping } from "../images.ts";
 import { createLog } from "../log/create.ts";
 import { rotateInPlace } from "../log/rotate.ts";
@@ -220,6 +221,7 @@ async function run(
       for (const { node, reason } of failed) log.error({ node, reason }, "the node could not be started");
       const { kubernetesVersion, nodes } = cluster.config;
       log.info({ kubernetesVersion, url: cluster.url, nodes: nodes.length }, "the cluster is ready");
+      collectWhenIdle();
       if (!stop.signal.aborted)
         await new Promise((resolve) => stop.signal.addEventListener("abort", resolve, { once: true }));
       listener.stopping();
