@@ -1,7 +1,8 @@
 /**
- * `npm run fuzz -- [--seconds N] [--seed N] [NAME...]`: sends broken and odd requests to an API server in this
+ * `npm run fuzz -- [--seconds N] [--seed N] [--part K/N] [NAME...]`: sends broken and odd requests to an API server in this
  * process, each fuzzer for that long (10 seconds), says which answers were the slowest and the largest, and exits with
- * 1 at the first answer that breaks a rule.
+ * 1 at the first answer that breaks a rule. `--part 1/2`: every second fuzzer from the first on, so that two processes
+ * share them.
  */
 import { parseArgs } from "node:util";
 import { readCorpus } from "./corpus.ts";
@@ -9,13 +10,19 @@ import { fuzz, type Notable, type Report } from "./fuzz.ts";
 import { generators } from "./generators.ts";
 
 const { values, positionals } = parseArgs({
-  options: { seconds: { type: "string", default: "10" }, seed: { type: "string" } },
+  options: {
+    seconds: { type: "string", default: "10" },
+    seed: { type: "string" },
+    part: { type: "string", default: "1/1" },
+  },
   allowPositionals: true,
 });
 const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
 const seconds = Number(values.seconds);
-const names = positionals.length > 0 ? positionals : Object.keys(generators);
-const unknown = names.find((name) => !Object.hasOwn(generators, name));
+const [part = 0, parts = 0] = values.part.split("/").map(Number);
+const all = positionals.length > 0 ? positionals : Object.keys(generators);
+const names = all.filter((_, index) => index % parts === part - 1);
+const unknown = all.find((name) => !Object.hasOwn(generators, name));
 
 function print(name: string, { requests, statuses, growth, slowest, largest }: Report): void {
   const counts = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`);
@@ -33,9 +40,9 @@ function nameOf({ seed, status, sent }: Notable): string {
   return `seed ${seed}: ${status} for ${sent.method} ${sent.url.slice(0, 150)} of ${size}, ${sent.headers["content-type"] ?? ""}`;
 }
 
-if (unknown !== undefined || !Number.isInteger(seed) || !(seconds > 0)) {
+if (unknown !== undefined || !Number.isInteger(seed) || !(seconds > 0) || !(part >= 1 && part <= parts)) {
   const list = Object.keys(generators).join(", ");
-  process.stderr.write(`fuzz: --seconds N, --seed N, and names of fuzzers: ${list}\n`);
+  process.stderr.write(`fuzz: --seconds N, --seed N, --part K/N, and names of fuzzers: ${list}\n`);
   process.exitCode = 2;
 } else {
   const corpus = readCorpus();
