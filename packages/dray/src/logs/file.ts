@@ -1,8 +1,12 @@
+import { existsSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 
 /** Bytes read at a time. */
 const chunkSize = 64 * 1024;
 const newline = 0x0a;
+/** Looks, a millisecond apart, at a file that may be between two names. */
+const gapTries = 20;
 
 /** An open file whose lines are read in order, again and again as it grows. */
 class OpenFile {
@@ -97,7 +101,7 @@ export class LogFile {
     // From the newest on: a file that is renamed meanwhile is met again, and none is missed.
     const files: OpenFile[] = [];
     for (let number = 0; ; number++) {
-      const file = await OpenFile.at(number === 0 ? this.#path : `${this.#path}.${number}`);
+      const file = await this.#numbered(number);
       if (file === undefined) {
         if (number > 0) break;
         continue;
@@ -145,11 +149,23 @@ export class LogFile {
     this.#current = (await OpenFile.at(this.#path)) ?? cut;
   }
 
+  /** The file of that number; 0 is the one that is written. Waits where a rotation has renamed it and not yet the next. */
+  async #numbered(number: number): Promise<OpenFile | undefined> {
+    const path = (of: number): string => (of === 0 ? this.#path : `${this.#path}.${of}`);
+    for (let tries = 0; ; tries++) {
+      const file = await OpenFile.at(path(number));
+      // A rotation renames the oldest first. A gap that stays is none of its.
+      if (file !== undefined || number === 0 || tries === gapTries || !existsSync(path(number + 1)))
+        return file;
+      await sleep(1);
+    }
+  }
+
   /** The file was renamed, perhaps several times: those that came after it are read whole. */
   async *#afterRename(old: OpenFile): AsyncGenerator<FileLine> {
     const newer: OpenFile[] = [];
     for (let number = 0; ; number++) {
-      const file = await OpenFile.at(number === 0 ? this.#path : `${this.#path}.${number}`);
+      const file = await this.#numbered(number);
       // Between two renames there is no current file for a moment.
       if (file === undefined && number === 0) return;
       if (file === undefined || file.inode === old.inode) {

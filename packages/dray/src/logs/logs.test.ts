@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { appendFileSync, mkdirSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { parse, parseAllDocuments } from "yaml";
@@ -162,6 +162,37 @@ test("a line is read when it is complete, and the end of a file that was cut is 
     appendFileSync(path, "seven\n");
     assert.deepEqual(await read(file.added()), ["six, cut", "seven"]);
     await file.close();
+  }));
+
+test("nothing is passed over in the midst of a rotation, when a number has no file", () =>
+  inFolder(async (folder) => {
+    const path = join(folder, "x.log");
+    writeFileSync(path, "1\n");
+    const [reader, late] = [new LogFile(path), new LogFile(path)];
+    assert.deepEqual(await read(reader.history(0)), ["1"]);
+    const rotate = (text: string): void => {
+      shiftFiles(path, limits);
+      writeFileSync(path, text);
+    };
+    rotate("2\n");
+    rotate("3\n");
+    // The next rotation has come as far as this.
+    renameSync(`${path}.2`, `${path}.3`);
+    renameSync(`${path}.1`, `${path}.2`);
+    const [added, all] = [read(reader.added()), read(late.history(0))];
+    setTimeout(() => {
+      renameSync(path, `${path}.1`);
+      writeFileSync(path, "4\n");
+    }, 3);
+    assert.deepEqual([...(await added), ...(await read(reader.added()))], ["2", "3", "4"]);
+    assert.equal((await all)[0], "1");
+    await reader.close();
+    await late.close();
+    // One that is missing for good hides no newer one.
+    rmSync(`${path}.2`);
+    const gap = new LogFile(path);
+    assert.deepEqual(await read(gap.history(0)), ["3", "4"]);
+    await gap.close();
   }));
 
 test("-f goes on with what comes, over a rotation", () =>
