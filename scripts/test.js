@@ -1,5 +1,6 @@
 // `npm test [FILE...]`: sets up, then runs all tests (or those named) on Node 24. Runs on Node >= 20.
 import { readdirSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { repository, run } from "./node24.js";
 import { setup } from "./setup.js";
@@ -26,4 +27,6 @@ const reporters = ["spec", join(repository, "scripts", "reporter.js")].flatMap((
 ]);
 // A test that hangs is one that failed, and says so.
 const limits = ["--test-timeout=300000", "--import", join(repository, "scripts", "test-end.js")];
-run([...limits, "--test", ...reporters, ...files]);
+// Most files wait for processes most of their time; Node would leave one core idle.
+const concurrency = `--test-concurrency=${availableParallelism()}`;
+run([...limits, "--test", concurrency, ...reporters, ...files]);
