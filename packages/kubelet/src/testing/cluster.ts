@@ -108,7 +108,7 @@ export async function podBecomes(
   client: Client,
   ref: { namespace: string; name: string },
   wanted: (pod: Pod) => boolean,
-  milliseconds = 10_000,
+  milliseconds = 30_000,
 ): Promise<Pod> {
   let last: Pod | undefined;
   for (const end = Date.now() + milliseconds; Date.now() < end; ) {
