@@ -107,7 +107,9 @@ export function logFile(
     write(line) {
       try {
         if (size > 0 && size + Buffer.byteLength(line) > limits.maxSize) rotate();
-        size += writer.write(descriptor ?? open(), line);
+        // A new file begins with its own size.
+        const written = writer.write(descriptor ?? open(), line);
+        size += written;
       } catch (error) {
         writer.drop(error);
       }

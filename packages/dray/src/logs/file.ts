@@ -1,12 +1,10 @@
-import { existsSync } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
-import { setTimeout as sleep } from "node:timers/promises";
+import { type FileHandle, open, stat } from "node:fs/promises";
 
 /** Bytes read at a time. */
 const chunkSize = 64 * 1024;
 const newline = 0x0a;
-/** Looks, a millisecond apart, at a file that may be between two names. */
-const gapTries = 20;
+/** Looks at a log that rotates between two of them. */
+const maxTries = 100;
 
 /** An open file whose lines are read in order, again and again as it grows. */
 class OpenFile {
@@ -84,9 +82,16 @@ export interface FileLine {
   readonly written: number;
 }
 
+/** A name under which a file of the log was seen. */
+interface Found {
+  readonly path: string;
+  readonly inode: number;
+}
+
 /**
  * A log that rotates: `path` is renamed to `path.1`, `path.1` to `path.2` and so on, or copied to `path.1` and cut to
- * nothing (`../log/rotate.ts`). Every line is read once.
+ * nothing (`../log/rotate.ts`). Every line is read once. From each file the reader goes to its successor, which stands
+ * one number lower: numbers may change at any moment, a file stays the same.
  */
 export class LogFile {
   readonly #path: string;
@@ -98,38 +103,32 @@ export class LogFile {
 
   /** All lines that are there, those of older files first. Files that were last written before `since` are passed over. */
   async *history(since: number): AsyncGenerator<FileLine> {
-    // From the newest on: a file that is renamed meanwhile is met again, and none is missed.
-    const files: OpenFile[] = [];
-    for (let number = 0; ; number++) {
-      const file = await this.#numbered(number);
-      if (file === undefined) {
-        if (number > 0) break;
-        continue;
-      }
-      if (files.some(({ inode }) => inode === file.inode)) await file.close();
-      else files.push(file);
-      if (number === 0) this.#current = file;
-    }
-    for (const file of files.reverse()) {
-      const written = await file.changed();
-      if (written >= since) yield* withTime(file, written);
-      if (file === this.#current) {
-        // Lines that were passed over are not new.
-        if (written < since) for await (const _ of file.lines());
-      } else {
-        yield* lastLine(file, written);
-        await file.close();
-      }
-    }
+    this.#current = await this.#oldest();
+    yield* this.#toNewest(since);
   }
 
   /** The lines that have been written since the last one that was read. */
   async *added(): AsyncGenerator<FileLine> {
-    this.#current ??= await OpenFile.at(this.#path);
+    this.#current ??= await this.#oldest();
     if (this.#current === undefined) return;
     if ((await this.#current.size()) < this.#current.position) yield* this.#afterCut(this.#current);
-    yield* withTime(this.#current, await this.#current.changed());
-    yield* this.#afterRename(this.#current);
+    yield* this.#toNewest(0);
+  }
+
+  async *#toNewest(since: number): AsyncGenerator<FileLine> {
+    while (this.#current !== undefined) {
+      const file = this.#current;
+      yield* linesSince(file, since);
+      const next = await this.#successor(file);
+      if (next === undefined) return;
+      // Lines that were written just before the rename.
+      yield* linesSince(file, since);
+      const last = file.remainder();
+      const written = await file.changed();
+      if (last !== "" && written >= since) yield { line: last, written };
+      await file.close();
+      this.#current = next;
+    }
   }
 
   /** The file was copied away and cut: what was not read yet is in the copy. */
@@ -149,45 +148,43 @@ export class LogFile {
     this.#current = (await OpenFile.at(this.#path)) ?? cut;
   }
 
-  /** The file of that number; 0 is the one that is written. Waits where a rotation has renamed it and not yet the next. */
-  async #numbered(number: number): Promise<OpenFile | undefined> {
-    const path = (of: number): string => (of === 0 ? this.#path : `${this.#path}.${of}`);
-    for (let tries = 0; ; tries++) {
-      const file = await OpenFile.at(path(number));
-      // A rotation renames the oldest first. A gap that stays is none of its.
-      if (file !== undefined || number === 0 || tries === gapTries || !existsSync(path(number + 1)))
-        return file;
-      await sleep(1);
-    }
+  /** The file that was begun after this one; the oldest if this one has been deleted; undefined if there is none yet. */
+  async #successor(file: OpenFile): Promise<OpenFile | undefined> {
+    return this.#find((found) => {
+      const index = found.findIndex(({ inode }) => inode === file.inode);
+      return index < 0 ? found.at(-1) : found[index - 1];
+    });
   }
 
-  /** The file was renamed, perhaps several times: those that came after it are read whole. */
-  async *#afterRename(old: OpenFile): AsyncGenerator<FileLine> {
-    const newer: OpenFile[] = [];
-    for (let number = 0; ; number++) {
-      const file = await this.#numbered(number);
-      // Between two renames there is no current file for a moment.
-      if (file === undefined && number === 0) return;
-      if (file === undefined || file.inode === old.inode) {
-        await file?.close();
-        break;
-      }
-      if (newer.some(({ inode }) => inode === file.inode)) await file.close();
-      else newer.push(file);
+  async #oldest(): Promise<OpenFile | undefined> {
+    return this.#find((found) => found.at(-1));
+  }
+
+  /** Opens one of the files; undefined if none is chosen. Looks again if a rotation has given its name to another. */
+  async #find(choose: (found: readonly Found[]) => Found | undefined): Promise<OpenFile | undefined> {
+    for (let tries = 0; tries < maxTries; tries++) {
+      const chosen = choose(await this.#list());
+      if (chosen === undefined) return undefined;
+      const file = await OpenFile.at(chosen.path);
+      if (file?.inode === chosen.inode) return file;
+      await file?.close();
     }
-    if (newer.length === 0) return;
-    // Lines that were written just before the rename.
-    yield* withTime(old, await old.changed());
-    yield* lastLine(old, await old.changed());
-    await old.close();
-    this.#current = newer[0];
-    for (const file of newer.reverse()) {
-      const written = await file.changed();
-      yield* withTime(file, written);
-      if (file === this.#current) continue;
-      yield* lastLine(file, written);
-      await file.close();
+    return undefined;
+  }
+
+  /**
+   * From the newest on. In a rotation files move away from it, the oldest first: a file may be met twice, and none is
+   * missed; a number may be free for a moment, but not two.
+   */
+  async #list(): Promise<Found[]> {
+    const found: Found[] = [];
+    for (let number = 0, missing = 0; missing < 2; number++) {
+      const path = number === 0 ? this.#path : `${this.#path}.${number}`;
+      const inode = await inodeOf(path);
+      missing = inode === undefined ? missing + 1 : 0;
+      if (inode !== undefined) found.push({ path, inode });
     }
+    return found;
   }
 
   async close(): Promise<void> {
@@ -196,11 +193,17 @@ export class LogFile {
   }
 }
 
-async function* withTime(file: OpenFile, written: number): AsyncGenerator<FileLine> {
-  for await (const line of file.lines()) yield { line, written };
+/** Lines that are new in a file; of one that was last written before `since` none is. */
+async function* linesSince(file: OpenFile, since: number): AsyncGenerator<FileLine> {
+  const written = await file.changed();
+  for await (const line of file.lines()) if (written >= since) yield { line, written };
 }
 
-async function* lastLine(file: OpenFile, written: number): AsyncGenerator<FileLine> {
-  const line = file.remainder();
-  if (line !== "") yield { line, written };
+async function inodeOf(path: string): Promise<number | undefined> {
+  try {
+    return (await stat(path)).ino;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
 }

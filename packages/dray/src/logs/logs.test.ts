@@ -1,5 +1,14 @@
 import assert from "node:assert/strict";
-import { appendFileSync, mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { parse, parseAllDocuments } from "yaml";
@@ -141,7 +150,12 @@ test("every line of a log that rotates is read once, however often it rotates be
       assert.deepEqual(found, written, `after ${count} lines`);
     }
     await file.close();
-    assert.ok(written.length > 5 * (limits.maxSize / 50), "it has rotated");
+    const old = readdirSync(folder).filter((name) => /\.\d+$/.test(name));
+    assert.ok(old.length > 5, "it has rotated");
+    for (const name of old) {
+      const { size } = statSync(join(folder, name));
+      assert.ok(size > limits.maxSize / 2 && size <= limits.maxSize, `${name} has ${size} bytes`);
+    }
   }));
 
 test("a line is read when it is complete, and the end of a file that was cut is read from its copy", () =>
@@ -164,34 +178,50 @@ test("a line is read when it is complete, and the end of a file that was cut is 
     await file.close();
   }));
 
-test("nothing is passed over in the midst of a rotation, when a number has no file", () =>
+test("every line is read once whenever a rotation comes, and wherever it stands while somebody looks", () =>
   inFolder(async (folder) => {
     const path = join(folder, "x.log");
-    writeFileSync(path, "1\n");
-    const [reader, late] = [new LogFile(path), new LogFile(path)];
-    assert.deepEqual(await read(reader.history(0)), ["1"]);
-    const rotate = (text: string): void => {
-      shiftFiles(path, limits);
-      writeFileSync(path, text);
+    const name = (number: number): string => (number === 0 ? path : `${path}.${number}`);
+    const lines = 150;
+    const step = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+    let isWritten = false;
+    /** Lines and renames, each in a turn of its own. */
+    const write = async (): Promise<void> => {
+      for (let line = 0, old = 0; line < lines; line++) {
+        appendFileSync(path, `${line}\n`);
+        await step();
+        if (line % 3 > 0) continue;
+        for (let number = old++; number >= 0; number--) {
+          renameSync(name(number), name(number + 1));
+          if (number % 5 === line % 5) await step();
+        }
+      }
+      isWritten = true;
     };
-    rotate("2\n");
-    rotate("3\n");
-    // The next rotation has come as far as this.
-    renameSync(`${path}.2`, `${path}.3`);
-    renameSync(`${path}.1`, `${path}.2`);
-    const [added, all] = [read(reader.added()), read(late.history(0))];
-    setTimeout(() => {
-      renameSync(path, `${path}.1`);
-      writeFileSync(path, "4\n");
-    }, 3);
-    assert.deepEqual([...(await added), ...(await read(reader.added()))], ["2", "3", "4"]);
-    assert.equal((await all)[0], "1");
-    await reader.close();
+    writeFileSync(path, "");
+    const [early, late] = [new LogFile(path), new LogFile(path)];
+    const found = await read(early.history(0));
+    const writing = write();
+    const readOn = async (file: LogFile, into: string[]): Promise<void> => {
+      while (!isWritten) {
+        for (const line of await read(file.added())) into.push(line);
+        await step();
+      }
+      for (const line of await read(file.added())) into.push(line);
+    };
+    const reading = readOn(early, found);
+    for (let turn = 0; turn < 50; turn++) await step();
+    const foundLate = await read(late.history(0));
+    await Promise.all([writing, reading, readOn(late, foundLate)]);
+    const all = Array.from({ length: lines }, (_, line) => `${line}`);
+    assert.deepEqual(found, all);
+    assert.deepEqual(foundLate, all);
+    await early.close();
     await late.close();
-    // One that is missing for good hides no newer one.
-    rmSync(`${path}.2`);
+    rmSync(name(20));
     const gap = new LogFile(path);
-    assert.deepEqual(await read(gap.history(0)), ["3", "4"]);
+    const rest = await read(gap.history(0));
+    assert.ok(rest.includes("0") && rest.includes(`${lines - 1}`), "a number without a file hides no other");
     await gap.close();
   }));
 
