@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Worker } from "node:worker_threads";
 import { type Answer, type CallOptions, type TestServer, testServer } from "./test-server.ts";
 import { encodeYAML } from "./yaml/emit.ts";
 
@@ -120,6 +121,27 @@ test("long YAML is read in a thread, into the same object and with the same erro
     threads = 0;
   }
   process.off("worker", count);
+  await tested.server.close();
+});
+
+test("threads that read YAML come one after the other, and one that is refused holds up no other", async () => {
+  const tested = await testServer();
+  let [running, peak] = [0, 0];
+  const count = (worker: Worker): void => {
+    peak = Math.max(peak, ++running);
+    worker.once("exit", () => running--);
+  };
+  process.on("worker", count);
+  const texts = ["", "\nx: [1, 2", "", ""].map(
+    (end, index) => `${encodeYAML(map(keys(12_000), { name: `m${index}` })).trimEnd()}${end}`,
+  );
+  const answers = await Promise.all(texts.map((body) => tested.call("POST", maps, { body, headers: yaml })));
+  process.off("worker", count);
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [201, 400, 201, 201],
+  );
+  assert.equal(peak, 1);
   await tested.server.close();
 });
 

@@ -30,12 +30,23 @@ function answerTo(text: string): Answer {
   }
 }
 
+/** The thread that was started last: there is one at a time, since each takes a core and tens of megabytes. */
+let last: Promise<unknown> = Promise.resolve();
+
 /** As `parseYAML`: the first document of the text. Rejects with YAMLError. */
 export function parseYAMLInThread(text: string): Promise<YAMLTree> {
+  const tree = last.then(() => startThread(text));
+  last = tree.catch(() => {});
+  return tree;
+}
+
+function startThread(text: string): Promise<YAMLTree> {
   return new Promise((resolve, reject) => {
     const thread = new Worker(new URL(import.meta.url), { workerData: { drayYAML: text } satisfies Data });
-    const end = (settle: () => void): void => {
-      settle();
+    let settle = (): void => reject(new Error("the thread that reads YAML has ended without an answer"));
+    thread.once("exit", () => settle());
+    const end = (outcome: () => void): void => {
+      settle = outcome;
       void thread.terminate();
     };
     thread.once("message", (answer: Answer) =>
