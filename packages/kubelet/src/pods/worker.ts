@@ -3,15 +3,8 @@ import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { durationText, encodeJSON, StatusError } from "@dray/api";
 import { type Container as ContainerSpec, type Node, Pod } from "@dray/api/core/v1";
-import {
-  canRestartAll,
-  isPodTerminal,
-  isSidecar,
-  restartsAfter,
-  restartsAllAfter,
-  sidecarsOf,
-} from "@dray/api/pod";
-import { type Client, type Clock, type EventRecorder, ItemBackOff, type Log, sleep } from "@dray/client";
+import { canRestartAll, isPodTerminal, isSidecar, restartsAllAfter, sidecarsOf } from "@dray/api/pod";
+import { type Client, type Clock, type EventRecorder, ItemBackOff, type Log } from "@dray/client";
 import type { DraManager } from "../dra/manager.ts";
 import type { NodePaths } from "../paths.ts";
 import {
@@ -24,8 +17,10 @@ import {
 import { shortened } from "../text.ts";
 import type { Refusal } from "./admission.ts";
 import { containerEnvironment, expand, hostname } from "./environment.ts";
-import { type Probes, runHandler } from "./probes.ts";
-import { podStatus, rejectedStatus, restartingCondition, wasReset } from "./status.ts";
+import { runHook } from "./hooks.ts";
+import type { Probes } from "./probes.ts";
+import { attemptAfterReset, isRestarting, restarts } from "./restarts.ts";
+import { podStatus, rejectedStatus, restartingCondition } from "./status.ts";
 import { StatusReporter } from "./status-reporter.ts";
 import { resolveSubPath } from "./sub-path.ts";
 import type { Volumes } from "./volumes.ts";
@@ -752,46 +747,6 @@ export class PodWorker {
   }
 }
 
-/** True if a container that ended like this is started again. */
-function restarts(pod: Pod, spec: ContainerSpec, { exitCode }: Container): boolean {
-  // Not alone, but with all the others.
-  if (restartsAllAfter(spec, exitCode ?? 0)) return false;
-  const init = (pod.spec.initContainers ?? []).find(({ name }) => name === spec.name);
-  if (init !== undefined && !isSidecar(init) && exitCode === 0) return false;
-  return restartsAfter(pod.spec, spec, exitCode ?? 0);
-}
-
-/** The attempt of a container of which the runtime has none: not the first if it was removed to be restarted. */
-function attemptAfterReset(pod: Pod, { name }: ContainerSpec): number {
-  const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
-  const status = statuses.find((one) => one.name === name);
-  if (status === undefined) return 0;
-  // An agent may have been killed after it had removed them, and before it could report that.
-  const removed = wasReset(status) || (isRestarting(pod) && status.containerID !== undefined);
-  return Number(status.restartCount) + (removed ? 1 : 0);
-}
-
-function isRestarting({ status }: Pod): boolean {
-  return (status?.conditions ?? []).some((one) => one.type === restartingCondition && one.status === "True");
-}
-
 function expandFrom(text: string, values: ReadonlyMap<string, string>): string {
   return expand(text, (name) => values.get(name));
-}
-
-async function runHook(
-  hook: NonNullable<NonNullable<ContainerSpec["lifecycle"]>["postStart"]>,
-  target: { containerId: string; spec: ContainerSpec; podIP: string },
-  { runtime, clock }: WorkerContext,
-  timeout: number,
-): Promise<string | undefined> {
-  if (hook.sleep !== undefined) {
-    await sleep(clock, Math.min(Number(hook.sleep.seconds) * 1000, timeout));
-    return undefined;
-  }
-  try {
-    return await runHandler(hook, target, timeout, runtime);
-  } catch (error) {
-    return (error as Error).message;
-  }
 }

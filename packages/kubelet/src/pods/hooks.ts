@@ -1,0 +1,22 @@
+import type { Container as ContainerSpec } from "@dray/api/core/v1";
+import { type Clock, sleep } from "@dray/client";
+import type { RuntimeService } from "../runtime/service.ts";
+import { runHandler } from "./probes.ts";
+
+/** Runs a hook of a container for at most `timeout` milliseconds; resolves with what went wrong. */
+export async function runHook(
+  hook: NonNullable<NonNullable<ContainerSpec["lifecycle"]>["postStart"]>,
+  target: { containerId: string; spec: ContainerSpec; podIP: string },
+  { runtime, clock }: { readonly runtime: RuntimeService; readonly clock: Clock },
+  timeout: number,
+): Promise<string | undefined> {
+  if (hook.sleep !== undefined) {
+    await sleep(clock, Math.min(Number(hook.sleep.seconds) * 1000, timeout));
+    return undefined;
+  }
+  try {
+    return await runHandler(hook, target, timeout, runtime);
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
