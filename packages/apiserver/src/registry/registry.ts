@@ -257,9 +257,7 @@ export class Registry {
     delete draft.metadata.deletionTimestamp;
     delete draft.metadata.deletionGracePeriodSeconds;
     delete draft.metadata.selfLink;
-    // Who owns which field of it is never seen.
-    const isRefused =
-      write.pause !== undefined && !options.dryRun && isTooLarge(draft, served.facts.schemaless === true);
+    const isRefused = willBeTooLarge(write, draft);
     await write.pause?.();
     if (!ownManagers && !isRefused)
       this.managers.created(served, draft, options.fieldManager, write.subresource, context.now);
@@ -370,8 +368,7 @@ export class Registry {
     const seen = view ? { object: view.show(object), old: view.show(old), kind: view.kind } : { object, old };
     const admitted = this.#admissionRequest(write, "UPDATE", seen);
     await write.pause?.();
-    const isRefused =
-      write.pause !== undefined && !options.dryRun && isTooLarge(object, served.facts.schemaless === true);
+    const isRefused = willBeTooLarge(write, object);
     await write.pause?.();
     if (!rules.ownManagers && !isRefused) {
       this.managers.updated(served, object, old, options.fieldManager, write.subresource, context.now);
@@ -524,4 +521,12 @@ export class Registry {
 /** A PUT or PATCH that makes a new object is asked about as one that creates it. */
 function optionsFor(operation: AdmissionRequest["operation"], given: object): object {
   return operation === "CREATE" ? { ...given, kind: "CreateOptions" } : given;
+}
+
+/**
+ * Whether the store is going to refuse a large object. Its managedFields, which nobody will see, are not computed then. A
+ * webhook that would make it smaller comes too late.
+ */
+function willBeTooLarge({ pause, options, served }: Write, object: KubeObject): boolean {
+  return pause !== undefined && !options.dryRun && isTooLarge(object, served.facts.schemaless === true);
 }
