@@ -14,7 +14,7 @@ const rounds = 3;
 
 interface Measured {
   readonly status: number;
-  /** What is wrong, where something is. */
+  /** Why the case does not measure what it should; absent if it does. */
   readonly message: string;
   /** Milliseconds until the answer. */
   readonly total: number;

@@ -86,7 +86,7 @@ async function measure(kind: string, watchers: number, events: number, bytes: nu
       }
       return slowest;
     };
-    // What every server needs, with or without silent watchers: code is compiled, the history filled.
+    // Code is compiled and the history filled before memory counts.
     await write(events);
     const before = resident(pid);
     const silent = kind === "none" ? undefined : await openSilent(kind, users, watchers);
@@ -135,7 +135,7 @@ async function openSilent(kind: string, users: Users, watchers: number) {
   return child;
 }
 
-/** What one watcher that reads has seen: all events, in order. */
+/** The events that one watcher has read; fails if one is missing or out of order. */
 class Seen {
   #latest = -1;
   #news = Promise.withResolvers<void>();

@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import type { Side } from "./server.ts";
 
 export interface Options {
-  /** What to run. */
+  /** Parts to run. */
   readonly scenarios: boolean;
   readonly dra: boolean;
   /** In this order. */

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
-/** What the scenarios need. */
+/** Programs that the scenarios need. */
 export const controlPlanePeers = [
   "etcd",
   "kube-apiserver",

@@ -18,7 +18,7 @@ export interface Program {
   stop(): Promise<void>;
 }
 
-/** What ends with this process; one listener for all, since Node warns of more than ten. */
+/** Called when this process ends. They share one listener, since Node warns of more than ten. */
 const atExit = new Set<() => void>();
 process.once("exit", () => {
   for (const end of atExit) end();

@@ -55,7 +55,7 @@ const images: readonly Image[] = [
 /** Programs of this machine that the images are made of. */
 export const imagePrograms = ["busybox", "bash", "tar", "ldd"] as const;
 
-/** What the suite asks for and we have, by our names. */
+/** Images that the suite names, and ours that stand for them. */
 export function imageNames(asked: readonly string[]): ReadonlyMap<string, readonly string[]> {
   return new Map(
     images.map(({ name, unlisted = [] }) => [

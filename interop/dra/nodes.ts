@@ -1,7 +1,7 @@
 /**
  * Real nodes on this machine: each has a kubelet and a containerd of its own, in name spaces of its own for processes,
- * mounts, network and host name. What a node has started ends with the first process of its process name space, and what
- * it has mounted goes with it; of the machine's it uses one bridge and one cgroup.
+ * mounts, network and host name. All that a node has started and mounted goes with the first process of its process name
+ * space. All nodes share one bridge and one cgroup of the machine.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
@@ -20,7 +20,7 @@ export const nodePrograms = ["ip", "mount", "nsenter", "runc", "unshare"] as con
 export const networkPlugins = ["/usr/lib/cni", "/opt/cni/bin"];
 
 const bridge = "dray-interop";
-/** What the nodes' interfaces are called on this machine, before their number. */
+/** Prefix of the names of the nodes' interfaces on this machine; a number follows. */
 const outside = "dray-node-";
 const network = "172.31.249";
 const group = "dray-interop";
@@ -188,7 +188,7 @@ function networkConfig(index: number): string {
   return JSON.stringify({ cniVersion: "1.0.0", name: "interop", plugins });
 }
 
-/** Without CAP_SYS_RESOURCE, which machines of CI lack, nobody may lower the oom_score_adj of a process. */
+/** Lowering the oom_score_adj of a process needs CAP_SYS_RESOURCE, which machines of CI lack. */
 function containerdConfig(folder: string, pause: string): string {
   return `version = 3
 root = "/var/lib/containerd"
@@ -222,7 +222,7 @@ function kubeletConfig(folder: string, name: string, ca: string): object {
     },
     failCgroupV1: false,
     failSwapOn: false,
-    imageGCHighThresholdPercent: 100, // There is no registry to pull them from again.
+    imageGCHighThresholdPercent: 100, // An image that is deleted cannot be pulled again: there is no registry.
     oomScoreAdj: 0,
     readOnlyPort: 0,
     resolvConf: join(folder, "resolv.conf"),

@@ -1,4 +1,4 @@
-/** What came of upstream's suite, and how it compares with the list of what is known to fail. */
+/** The result of upstream's suite, compared with the list of specs that are known to fail. */
 import { parse } from "yaml";
 
 /** A spec that was run. */
@@ -27,7 +27,7 @@ interface SpecReport {
   readonly Failure?: { readonly Message?: string };
 }
 
-/** Reads ginkgo's JSON report. What is run before or after all specs counts only if it fails. */
+/** Reads ginkgo's JSON report. Steps before and after all specs are in it only if they failed. */
 export function readReport(json: string): Omit<SuiteResult, "seconds"> {
   const suites = JSON.parse(json) as readonly { readonly SpecReports?: readonly SpecReport[] | null }[];
   const specs: SpecResult[] = [];
@@ -72,7 +72,7 @@ export function readKnownFailures(text: string): KnownFailure[] {
 }
 
 /**
- * What is to be done about the result; nothing if it is as expected. The list may only shrink: a listed spec that passes is
+ * One sentence for each deviation from the list of known failures; none if the result is as expected. The list may only shrink: a listed spec that passes is
  * as wrong as one that fails and is not listed. With `partial` specs may be listed that were not run.
  */
 export function complaints(

@@ -163,13 +163,8 @@ export function createClient(options: ClientOptions): Client {
   return {
     resource,
     informer<T extends KubeObject>(kind: Kind<T>, informer: InformerOptions<T> = {}): Informer<T> {
-      const { ignoreWarnings, ...options } = informer;
-      return followServer(
-        kind,
-        resource(kind, ignoreWarnings === undefined ? {} : { ignoreWarnings }),
-        options,
-        { clock, log, random },
-      );
+      const { ignoreWarnings = false, ...options } = informer;
+      return followServer(kind, resource(kind, { ignoreWarnings }), options, { clock, log, random });
     },
     async text(method, url, request = {}) {
       const response = await sendAny(method, url, request);

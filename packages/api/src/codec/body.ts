@@ -20,7 +20,7 @@ export interface RawBody {
   readonly typed: boolean;
   /** An object of the type as it is stored: parts that the tree has of it need not be read again. */
   readonly known?: object;
-  /** What was read, for error messages; the tree of these bytes is nobody else's. */
+  /** The bytes that were read, for error messages. Where they are given, nobody else uses `tree`. */
   readonly bytes?: Uint8Array;
 }
 

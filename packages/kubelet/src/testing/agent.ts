@@ -1,6 +1,7 @@
 /**
  * An agent's runtime as a process of its own, for tests that kill it: `DIRECTORY ISOLATION COMMAND...`
- * starts a container. `ISOLATION`: `auto`, `plain` without mount name spaces, `pids` without cgroups. `ISOLATION+stdin`: with an input that the first client closes; `+exec`: with a command in it.
+ * starts a container. `ISOLATION`: `auto`, `plain` without mount name spaces, `pids` without cgroups.
+ * `ISOLATION+stdin`: with an input that the first client closes; `+exec`: with a command in it.
  */
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
