@@ -38,6 +38,7 @@ const upstreamFaults: readonly RegExp[] = [
   /^Get "https:\/\/.*\/containerLogs\//,
   // What the registry of pods refuses without a code (kubernetes/pkg/registry/core/pod).
   /^This pod has more than one PodDisruptionBudget, which the eviction subresource does not support\.$/,
+  /^Non-matching dry-run options in request and content: /,
   /^target\.(?:kind: Unsupported value|name: Required value)/,
   // Versions of objects (k8s.io/apiserver/pkg/storage, of its versioner and of its preconditions), and etcd itself.
   /^resourceVersion: Invalid value: .*: strconv\.ParseUint: parsing /s,
