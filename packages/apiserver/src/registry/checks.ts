@@ -1,6 +1,7 @@
 import type { Features, FieldError, KubeObject } from "@dray/api";
 import type { ValidationContext } from "@dray/api/validation";
 import { Expressions } from "../admission/policy/expressions.ts";
+import { atOnce, type Step } from "../pieces.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
 import { type ModelledKind, modelOf } from "./model.ts";
@@ -20,9 +21,14 @@ export class Checks {
     this.#compile = compile;
   }
 
-  /** `requestGroup` is the API group of the request. */
-  create(kind: ModelledKind, object: KubeObject, requestGroup: string): readonly FieldError[] {
-    return modelOf(kind).validateCreate(object, this.#context(object, requestGroup));
+  /** `requestGroup` is the API group of the request. Each expression that is compiled is a step. */
+  create(
+    kind: ModelledKind,
+    object: KubeObject,
+    requestGroup: string,
+    step: Step = atOnce,
+  ): readonly FieldError[] {
+    return modelOf(kind).validateCreate(object, this.#context(object, requestGroup, step));
   }
 
   update(
@@ -31,8 +37,9 @@ export class Checks {
     old: KubeObject,
     subresource: string,
     requestGroup: string,
+    step: Step = atOnce,
   ): readonly FieldError[] {
-    return modelOf(kind).validateUpdate(object, old, subresource, this.#context(object, requestGroup));
+    return modelOf(kind).validateUpdate(object, old, subresource, this.#context(object, requestGroup, step));
   }
 
   /** What a valid object is warned of; without `old` it is a new one. */
@@ -45,7 +52,7 @@ export class Checks {
     return modelOf(kind).warnings(object, old, subresource);
   }
 
-  #context(object: KubeObject, requestGroup: string): ValidationContext {
+  #context(object: KubeObject, requestGroup: string, step: Step): ValidationContext {
     const namespace = object.metadata.namespace;
     const labels = namespace
       ? this.#storage.cache("namespaces").get(objectKey("namespaces", "", namespace))?.object.metadata.labels
@@ -53,8 +60,14 @@ export class Checks {
     return {
       features: this.#features,
       requestGroup,
-      compileSelector: this.#compile,
-      admissionExpressions: (options) => new Expressions(options),
+      compileSelector: (expression) => step(() => this.#compile(expression)),
+      admissionExpressions: (options) => {
+        const expressions = step(() => new Expressions(options));
+        return {
+          compile: (text, wanted) => step(() => expressions.compile(text, wanted)),
+          variable: (name, text, wanted) => step(() => expressions.variable(name, text, wanted)),
+        };
+      },
       namespaceLabels: labels,
     };
   }

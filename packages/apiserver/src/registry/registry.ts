@@ -13,6 +13,7 @@ import { type Admission, type AdmissionRequest, shownName } from "../admission/a
 import type { Attributes, Decision } from "../authorization/attributes.ts";
 import type { DecodeOptions, Kind } from "../codec.ts";
 import type { Pause } from "../large-work.ts";
+import { inPieces } from "../pieces.ts";
 import type { DeleteOptions, FieldValidation, WriteOptions } from "../request/options.ts";
 import { alreadyExists, conflict, notFound, serverError, statusObject } from "../response.ts";
 import type { ResourceCache, Stored } from "../storage/cache.ts";
@@ -282,10 +283,10 @@ export class Registry {
     dropDisabledFields(served.stored, object, undefined, this.features);
     strategy.prepareForCreate?.(object, context);
     await write.pause?.();
-    this.#refuse(served, object, [
-      ...this.checks.create(served.stored, object, served.group),
-      ...(strategy.validateCreate?.(object, context) ?? []),
-    ]);
+    const wrong = await inPieces(write.pause, (step) =>
+      this.checks.create(served.stored, object, served.group, step),
+    );
+    this.#refuse(served, object, [...wrong, ...(strategy.validateCreate?.(object, context) ?? [])]);
     this.#warn(write, this.checks.warnings(served.stored, object, undefined, write.subresource));
     await write.pause?.();
     await this.#admission.validate(this.#admissionRequest(write, "CREATE", { object }));
@@ -388,9 +389,12 @@ export class Registry {
       countGeneration(served, object, old, write.subresource);
     await write.pause?.();
     if (!rules.unchecked) {
+      const wrong = await inPieces(write.pause, (step) =>
+        this.checks.update(served.stored, object, old, write.subresource, served.group, step),
+      );
       const problems = [
         ...(strategy.authorizeUpdate?.(object, old, context) ?? []),
-        ...this.checks.update(served.stored, object, old, write.subresource, served.group),
+        ...wrong,
         ...(strategy.validateUpdate?.(object, old, context) ?? []),
       ];
       this.#warn(write, modelOf(served.stored).tolerated?.(object) ?? []);

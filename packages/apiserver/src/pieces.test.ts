@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { inPieces, type Step } from "./pieces.ts";
+
+/** Burns more than the time of a piece. */
+function long(): void {
+  for (const end = performance.now() + 120; performance.now() < end; );
+}
+
+test("work goes on where it stopped, with what its steps have given", async () => {
+  const log: string[] = [];
+  const work = (step: Step): readonly string[] => {
+    log.push("begun");
+    return ["a", "b", "c"].map((name) =>
+      step(() => {
+        long();
+        log.push(name);
+        return name.toUpperCase();
+      }),
+    );
+  };
+  const pause = async (): Promise<void> => void log.push("pause");
+  assert.deepEqual(await inPieces(pause, work), ["A", "B", "C"]);
+  assert.deepEqual(log, ["begun", "a", "pause", "begun", "b", "pause", "begun", "c"]);
+  log.length = 0;
+  assert.deepEqual(await inPieces(undefined, work), ["A", "B", "C"]);
+  assert.deepEqual(log, ["begun", "a", "b", "c"]);
+});
+
+test("a step that fails fails the work", async () => {
+  const fail = (): never => {
+    throw new Error("no");
+  };
+  await assert.rejects(
+    inPieces(
+      async () => {},
+      (step) => step(fail),
+    ),
+    /^Error: no$/,
+  );
+});
