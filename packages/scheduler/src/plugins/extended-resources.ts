@@ -12,11 +12,11 @@ import { amountsOf, requestsOf } from "../resources.ts";
 /** The class whose devices are an extended resource; undefined if there is none. */
 export type ExtendedClass = (resource: string) => DeviceClass | undefined;
 
-/** Of the claims that the scheduler makes for extended resources. */
+/** Annotation of the claims that the scheduler makes for extended resources. */
 const annotation = "resource.kubernetes.io/extended-resource-claim";
-/** Each class is also a resource under its own name. */
+/** Prefix under which each class is a resource by its own name. */
 const implicit = "deviceclass.resource.kubernetes.io/";
-/** Of the claim until it is stored; no claim can have it. */
+/** Name of such a claim until it is stored; no stored claim can have it. */
 const inMemoryName = "<extended-resources>";
 
 /** The names under which containers can ask for devices of the class. */
@@ -89,7 +89,7 @@ export interface ExtendedRequests {
   readonly mappings: readonly ContainerExtendedResourceRequest[];
 }
 
-/** Requests of the names that containers are given: `container-INDEX-request-INDEX`. */
+/** What one container wants of one resource; the name is `container-INDEX-request-INDEX`. */
 interface Request {
   readonly name: string;
   readonly count: number;
