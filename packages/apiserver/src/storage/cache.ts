@@ -1,5 +1,5 @@
 import type { KubeObject } from "@dray/api";
-import { type CacheEvent, History, type Reader } from "./history.ts";
+import type { CacheEvent, History, Reader } from "./history.ts";
 
 /** A stored object as the caches hold it: frozen, with its resourceVersion filled in. */
 export interface Stored {
@@ -19,9 +19,9 @@ export class ResourceCache {
   readonly #history: History;
   readonly #subscribers = new Set<Subscriber>();
 
-  constructor(prefix: string, since: number) {
+  constructor(prefix: string, history: History) {
     this.prefix = prefix;
-    this.#history = new History(since);
+    this.#history = history;
   }
 
   get size(): number {

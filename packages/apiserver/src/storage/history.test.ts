@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject } from "@dray/api";
-import { type CacheEvent, History } from "./history.ts";
+import { type CacheEvent, Histories } from "./history.ts";
 
 const object = { metadata: {} } as KubeObject;
 const event = (revision: number, size = 100): CacheEvent => ({
@@ -17,7 +17,7 @@ const revisions = (events: readonly CacheEvent[] | undefined): number[] | undefi
   events?.map(({ revision }) => revision);
 
 test("readers get each event once and in order, from where they began", () => {
-  const history = new History(10);
+  const history = new Histories().create(10);
   history.append(event(11));
   history.append(event(13));
   const early = history.read(10, nothing);
@@ -33,7 +33,7 @@ test("readers get each event once and in order, from where they began", () => {
 });
 
 test("an event wakes its readers, and one that has left is woken no more", () => {
-  const history = new History(0);
+  const history = new Histories().create(0);
   let woken = 0;
   const reader = history.read(0, () => woken++);
   history.append(event(1));
@@ -45,7 +45,7 @@ test("an event wakes its readers, and one that has left is woken no more", () =>
 });
 
 test("what nobody waits for is forgotten, what a slow reader needs is kept up to a limit", () => {
-  const history = new History(0);
+  const history = new Histories().create(0);
   for (let revision = 1; revision <= 5000; revision++) history.append(event(revision));
   assert.equal(history.after(1), undefined);
   assert.ok((history.after(4000)?.length ?? 0) === 1000);
@@ -57,7 +57,7 @@ test("what nobody waits for is forgotten, what a slow reader needs is kept up to
 });
 
 test("a history of large objects is bounded by their size", () => {
-  const history = new History(0);
+  const history = new Histories().create(0);
   const slow = history.read(0, nothing);
   const size = 2 ** 20;
   let most = 0;
@@ -72,7 +72,7 @@ test("a history of large objects is bounded by their size", () => {
 });
 
 test("a history that is forgotten ends its readers, those too that had read everything", () => {
-  const history = new History(0);
+  const history = new Histories().create(0);
   const reader = history.read(0, nothing);
   reader?.next();
   history.forget(20);
@@ -80,4 +80,35 @@ test("a history that is forgotten ends its readers, those too that had read ever
   assert.equal(history.read(19, nothing), undefined);
   history.append(event(21));
   assert.deepEqual(revisions(history.read(20, nothing)?.next()), [21]);
+});
+
+test("all histories together are bounded by their size: the largest gives way", () => {
+  const histories = new Histories();
+  const [small, ...large] = Array.from({ length: 5 }, () => histories.create(0));
+  small!.append(event(1));
+  small!.append(event(2));
+  for (let revision = 3; revision <= 400; revision++) {
+    large[revision % large.length]!.append(event(revision, 2 ** 20));
+    assert.ok(histories.text <= 128 * 2 ** 20);
+  }
+  assert.deepEqual(revisions(small!.after(0)), [1, 2]);
+});
+
+test("events of large objects are kept while they are fresh, or while a reader waits for them", () => {
+  const histories = new Histories();
+  const [large, small] = [histories.create(0), histories.create(0)];
+  small.append(event(1));
+  large.append(event(2, 2 ** 20));
+  large.append(event(3));
+  const slow = large.read(0, nothing);
+  histories.age();
+  large.append(event(4, 2 ** 20));
+  histories.age();
+  assert.deepEqual(revisions(slow?.next()), [2, 3, 4]);
+  large.append(event(5));
+  histories.age();
+  assert.equal(large.after(3), undefined);
+  assert.deepEqual(revisions(large.after(4)), [5]);
+  assert.deepEqual(revisions(small.after(0)), [1]);
+  assert.equal(histories.text, 200);
 });

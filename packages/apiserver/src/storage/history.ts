@@ -17,8 +17,12 @@ export interface CacheEvent {
 /** How many events a history keeps at least, for watches that begin in the past, and at most, for those that lag. */
 const keptEvents = 1024;
 const mostEvents = 20_480;
-/** Most text of objects that a history keeps, in characters, though at least the newest event stays. */
-const mostText = 128 * 2 ** 20;
+/** Maximum text of the objects of all histories, in characters, though each keeps its newest event. */
+const maxText = 128 * 2 ** 20;
+/** Maximum text of all histories, in characters, at which events that are no longer fresh are kept. */
+const maxStaleText = 16 * 2 ** 20;
+/** Text from which on an object is large: its event is kept only while it is fresh. */
+const largeText = 64 * 1024;
 
 /** Reads a history from one place on, at its own pace, so that a watch needs no queue of its own. */
 export interface Reader {
@@ -33,18 +37,54 @@ interface Position {
   readonly wake: () => void;
 }
 
+/**
+ * Bounds the memory of the histories of all resources together. A parsed object takes several times its text, so that
+ * those of large objects must not stay for good on a server that has nothing more to do.
+ */
+export class Histories {
+  readonly #histories: History[] = [];
+  /** Length of the stored texts of all events that are kept. */
+  text = 0;
+
+  create(since: number): History {
+    const history = new History(since, this);
+    this.#histories.push(history);
+    return history;
+  }
+
+  /** Halves the largest histories until all are within the limit. */
+  trim(): void {
+    while (this.text > maxText) {
+      const largest = this.#histories.reduce((a, b) => (b.text > a.text ? b : a));
+      if (!largest.halve()) return;
+    }
+  }
+
+  /** Drops events of large objects that were there at the last call; all such events where they are too much text. */
+  age(): void {
+    for (const history of this.#histories.toSorted((a, b) => b.text - a.text)) {
+      history.age(this.text > maxStaleText);
+    }
+  }
+}
+
 /** What lately happened to the objects of a resource. Its memory is bounded, however slow its readers are. */
 export class History {
+  readonly #all: Histories;
   #events: CacheEvent[] = [];
   /** The number of the first event that is kept; events are numbered as they come. */
   #first = 0;
-  #text = 0;
+  /** The number of the first event that came after the last call of `age`. */
+  #fresh = 0;
+  /** Length of the stored texts of the events that are kept. */
+  text = 0;
   /** Everything later than this revision is kept. */
   #since: number;
   readonly #readers = new Set<Position>();
 
-  constructor(since: number) {
+  constructor(since: number, all: Histories) {
     this.#since = since;
+    this.#all = all;
   }
 
   get readers(): number {
@@ -53,8 +93,9 @@ export class History {
 
   append(event: CacheEvent): void {
     this.#events.push(event);
-    this.#text += event.size;
+    this.#count(event.size);
     this.#trim();
+    this.#all.trim();
     for (const reader of this.#readers) reader.wake();
   }
 
@@ -83,27 +124,59 @@ export class History {
   forget(revision: number): void {
     this.#first += this.#events.length + 1;
     this.#events = [];
-    this.#text = 0;
+    this.#count(-this.text);
     this.#since = revision;
     for (const reader of this.#readers) reader.wake();
+  }
+
+  /** Drops the older half; returns false if there is only one event. */
+  halve(): boolean {
+    const drop = this.#events.length >>> 1;
+    this.#drop(drop);
+    return drop > 0;
+  }
+
+  /**
+   * Drops what was there at the last call and no reader waits for: up to the last event of a large object, or `all`. The
+   * events of small objects stay, for watches that begin in the past.
+   */
+  age(all: boolean): void {
+    const stale = this.#events.slice(0, Math.max(Math.min(this.#fresh, this.#slowest()) - this.#first, 0));
+    this.#fresh = this.#first + this.#events.length;
+    this.#drop(all ? stale.length : stale.findLastIndex(({ size }) => size >= largeText) + 1);
   }
 
   /** Drops old events in large pieces, because to move the rest costs time: first those that nobody waits for. */
   #trim(): void {
     const { length } = this.#events;
-    let drop = 0;
-    if (length > mostEvents || this.#text > mostText) {
-      drop = length >>> 1;
+    if (length > mostEvents) {
+      this.halve();
     } else if (length > 2 * keptEvents) {
-      let slowest = this.#first + length - keptEvents;
-      for (const { next } of this.#readers) slowest = Math.min(slowest, next);
-      drop = slowest - this.#first;
+      const drop = Math.min(length - keptEvents, this.#slowest() - this.#first);
+      if (drop >= keptEvents / 2) this.#drop(drop);
     }
-    if (drop < keptEvents / 2 && this.#text <= mostText) return;
-    for (const { size } of this.#events.slice(0, drop)) this.#text -= size;
-    this.#since = this.#events[drop - 1]?.revision ?? this.#since;
-    this.#events = this.#events.slice(drop);
-    this.#first += drop;
+  }
+
+  /** The number of the first event that a reader has yet to read. */
+  #slowest(): number {
+    let slowest = this.#first + this.#events.length;
+    for (const { next } of this.#readers) slowest = Math.min(slowest, next);
+    return slowest;
+  }
+
+  #drop(count: number): void {
+    if (count <= 0) return;
+    let text = 0;
+    for (const { size } of this.#events.slice(0, count)) text += size;
+    this.#count(-text);
+    this.#since = this.#events[count - 1]!.revision;
+    this.#events = this.#events.slice(count);
+    this.#first += count;
+  }
+
+  #count(text: number): void {
+    this.text += text;
+    this.#all.text += text;
   }
 
   #indexAfter(revision: number): number {

@@ -14,6 +14,7 @@ import { Compaction } from "./compaction.ts";
 import { differences } from "./differences.ts";
 import { lagging, writeFailure } from "./failures.ts";
 import { Health } from "./health.ts";
+import { Histories } from "./history.ts";
 import { registryPrefix, resourceOfKey } from "./keys.ts";
 import { pastEvents } from "./past.ts";
 import { catchUpLimit, Progress } from "./progress.ts";
@@ -35,6 +36,7 @@ export class Storage {
   readonly #log: Log;
   readonly #encode: Encode;
   readonly #caches = new Map<string, ResourceCache>();
+  readonly #histories = new Histories();
   /** Objects that we have just written, by text: the watch need not parse them again. */
   readonly #written = new Map<string, KubeObject>();
   readonly #stop = new AbortController();
@@ -74,6 +76,18 @@ export class Storage {
     }
     this.#ended = Promise.all([this.#follow(), this.#health.watch()]);
     this.#compaction.start(() => this.revision);
+    this.#ageHistories();
+  }
+
+  /** Again and again until the storage is closed: between one and two times `freshTime` an event is fresh. */
+  #ageHistories(): void {
+    const { signal } = this.#stop;
+    const cancel = this.#clock.after(freshTime, () => {
+      signal.removeEventListener("abort", cancel);
+      this.#histories.age();
+      this.#ageHistories();
+    });
+    signal.addEventListener("abort", cancel, { once: true });
   }
 
   async #load(): Promise<void> {
@@ -135,7 +149,7 @@ export class Storage {
   cache(resource: string): ResourceCache {
     const existing = this.#caches.get(resource);
     if (existing) return existing;
-    const cache = new ResourceCache(`${registryPrefix}${resource}/`, this.#began);
+    const cache = new ResourceCache(`${registryPrefix}${resource}/`, this.#histories.create(this.#began));
     this.#caches.set(resource, cache);
     return cache;
   }
@@ -315,3 +329,9 @@ export class Storage {
 /** Milliseconds before a watch of the store that has failed begins again: doubled after each failure. */
 const shortestDelay = 100;
 const longestDelay = 5_000;
+
+/**
+ * Milliseconds for which events of large objects stay at least, for watches that begin in the past.
+ * Upstream: staging/src/k8s.io/apiserver/pkg/storage/cacher/watch_cache.go, DefaultEventFreshDuration.
+ */
+const freshTime = 75_000;
