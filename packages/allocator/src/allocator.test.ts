@@ -530,3 +530,41 @@ describe("explain", () => {
     );
   });
 });
+
+test("what a call has found out stays known when it is ended after an evaluation", () => {
+  const costs: number[] = [];
+  const allocator = createAllocator({
+    features: allocatorFeatures({ enabled: () => false }),
+    newId: () => "",
+    evaluated(cost) {
+      costs.push(cost);
+      throw new Error("over");
+    },
+  });
+  allocator.update({ kind: "class", object: gpus, deleted: false });
+  const devices = [0, 1, 2].map((i) => ({ name: `gpu-${i}`, attributes: { index: { int: BigInt(i) } } }));
+  allocator.update({ kind: "slice", object: slice("s", devices as Device[]), deleted: false });
+  const wanted = claim("c", 1, 'device.attributes["gpu.example.com"].index == 2');
+  const outcome = (call: () => unknown): unknown => {
+    try {
+      return call();
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  // Two selectors on each of three devices.
+  for (let i = 0; i < 3; i++)
+    assert.equal(
+      outcome(() => allocator.candidates([wanted])?.has("worker")),
+      "over",
+    );
+  for (let i = 0; i < 3; i++)
+    assert.equal(
+      outcome(() => allocator.allocate(node, [wanted])),
+      "over",
+    );
+  assert.equal(allocator.candidates([wanted])?.has("worker"), true);
+  assert.equal(allocator.allocate(node, [wanted]).type, "allocated");
+  assert.equal(costs.length, 6);
+  assert.ok(costs.every((cost) => cost > 0));
+});

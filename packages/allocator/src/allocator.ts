@@ -29,6 +29,12 @@ export interface AllocatorOptions {
   readonly corrections?: Partial<Corrections>;
   /** A fresh lowercase UUID for shares of devices. */
   newId(): string;
+  /**
+   * Called after each evaluation of a selector on a shape of device, with its cost in units of CEL (at most 1,000,000).
+   * If it throws, the running call of the allocator ends with that error. The results of selectors up to then are kept,
+   * so that the same call gets further next time. Without it, a call evaluates all that it needs, however long it takes.
+   */
+  evaluated?(cost: number): void;
 }
 
 /**

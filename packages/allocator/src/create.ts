@@ -20,7 +20,7 @@ export function createAllocator(options: AllocatorOptions): Allocator {
   const { features, newId } = options;
   const policies = policiesOf(features, options.corrections);
   const classes = new Map<string, DeviceClass>();
-  const selectors = new SelectorCache();
+  const selectors = new SelectorCache(options.evaluated);
   const usage: Usage = new Usage({
     sharing: features.consumableCapacity,
     changed: (state) => {

@@ -93,8 +93,14 @@ export class ShapeSelector {
     const result = this.#evaluate(shape);
     const verdict =
       result === undefined || result.error !== undefined ? fails : result.matches ? matches : differs;
+    this.#keep(shape, verdict);
+    this.#cache.evaluated?.(result?.cost ?? 0);
+    return verdict;
+  }
+
+  #keep(shape: Shape, verdict: Verdict): void {
     // A selector of an older generation has no place there any more.
-    if (this.#generation < shape.generation) return verdict;
+    if (this.#generation < shape.generation) return;
     if (this.#generation > shape.generation || this.#number >= shape.verdicts.length) {
       const larger = new Uint8Array(this.#number + 4);
       if (this.#generation === shape.generation) larger.set(shape.verdicts);
@@ -102,7 +108,6 @@ export class ShapeSelector {
       shape.generation = this.#generation;
     }
     shape.verdicts[this.#number] = verdict;
-    return verdict;
   }
 }
 
@@ -111,8 +116,14 @@ export class SelectorCache {
   readonly #selectors = new Map<string, ShapeSelector>();
   /** How often selectors were evaluated on a device. */
   evaluations = 0;
+  /** Called with the cost of each evaluation, after its result is kept; may throw. */
+  readonly evaluated: ((cost: number) => void) | undefined;
   /** Rises when the selectors given out up to now lose their place: they answer still, but nothing is kept. */
   generation = 0;
+
+  constructor(evaluated?: (cost: number) => void) {
+    this.evaluated = evaluated;
+  }
 
   selector(expression: string): ShapeSelector {
     let selector = this.#selectors.get(expression);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Node, Pod } from "@dray/api/core/v1";
-import { ResourceClaim } from "@dray/api/resource/v1";
+import { ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { devicesOf, type TestCluster, uses, withCluster } from "./testing.ts";
 
 /** Nodes n1, n2, ... with so many devices each, and class `gpu`. */
@@ -214,6 +214,40 @@ test("an error of a selector fails the attempt, which is repeated", () =>
     await cluster.client.text("DELETE", "/apis/resource.k8s.io/v1/deviceclasses/odd");
     await cluster.gpuClass("odd");
     assert.equal(await cluster.bound("p"), "n1");
+  }));
+
+test("others have their turns while costly selectors are evaluated", () =>
+  withDevices([], async (cluster) => {
+    await cluster.node("n1");
+    const devices = Array.from({ length: 100 }, (_, i) => ({
+      name: `gpu-${i}`,
+      attributes: { number: { int: i } },
+    }));
+    await cluster.create(ResourceSlice, {
+      metadata: { name: "n1-gpus" },
+      spec: {
+        driver: "gpu.example.com",
+        nodeName: "n1",
+        pool: { name: "n1", generation: 1, resourceSliceCount: 1 },
+        devices,
+      },
+    });
+    const numbers = `[${Array.from({ length: 60 }, (_, i) => i).join()}]`;
+    const costly = `${numbers}.all(x, ${numbers}.all(y, [1, 2, 3, 4, 5, 6, 7, 8, 9].all(z, x + y + z > 0)))`;
+    const expression = `${costly} && device.attributes["gpu.example.com"].number == 98`;
+    await cluster.gpuClass("costly", expression);
+    const { scheduler } = await cluster.scheduler();
+    await cluster.claim("c", { exactly: { deviceClassName: "costly" } });
+    await cluster.pod("p", uses("c"));
+    let turns = 0;
+    const others = setInterval(() => (turns += scheduler.pending()["in-flight"] ?? 0), 0);
+    try {
+      assert.equal(await cluster.bound("p"), "n1");
+    } finally {
+      clearInterval(others);
+    }
+    // A turn has room for three.
+    assert.ok(turns >= 25, `${turns} turns`);
   }));
 
 test("an allocation whose answer is lost counts", () =>

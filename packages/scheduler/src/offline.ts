@@ -10,9 +10,12 @@ import type { Rejection } from "./framework.ts";
 import { diagnosisText } from "./message.ts";
 import {
   type ExtendedClass,
+  extendedClaim,
+  extendedRequests,
   hasServedResources,
   preferredClass,
   resourcesOf,
+  servedResources,
 } from "./plugins/extended-resources.ts";
 import { defaultPlugins } from "./plugins/index.ts";
 import { MemoryClaims } from "./plugins/memory-claims.ts";
@@ -213,6 +216,18 @@ export function createOfflineScheduler({ features, newId, now }: OfflineOptions)
       const found = claimsOf(pod, (claim) => claims.get(pod.metadata.namespace, claim));
       if (node === undefined || "problem" in found) return undefined;
       const open = found.claims.filter((claim) => claim.status?.allocation === undefined);
+      const served = servedResources(
+        pod,
+        node.allocatable,
+        features.enabled("DRAExtendedResource") ? extendedClass : undefined,
+      );
+      if (served.size > 0) {
+        const { requests } = extendedRequests(pod, served);
+        open.push({
+          ...extendedClaim(pod, pod.metadata.uid),
+          spec: { devices: { requests: [...requests] } },
+        });
+      }
       return open.length === 0 ? undefined : allocator.explain(node.node, open);
     },
   };

@@ -98,12 +98,17 @@ export class SchedulingQueue {
     return best;
   }
 
+  /** Whether the pod wants a node still. */
+  has(entry: QueuedPod): boolean {
+    return this.#pods.get(entry.pod.metadata.uid) === entry;
+  }
+
   /**
    * The attempt failed: by these plugins, or (none) by an error, which is tried again after a while. False: the pod
    * does not wait any more.
    */
   failed(entry: QueuedPod, rejectedBy: readonly string[]): boolean {
-    if (this.#pods.get(entry.pod.metadata.uid) !== entry) return false;
+    if (!this.has(entry)) return false;
     entry.rejectedBy = rejectedBy;
     entry.since = this.#clock.now();
     const wait = Math.min(firstBackOff * 2 ** (entry.attempts - 1), longestBackOff);

@@ -19,6 +19,10 @@ import {
 } from "./plugins/extended-resources.ts";
 import { defaultPlugins } from "./plugins/index.ts";
 import { type QueuedPod, SchedulingQueue } from "./queue.ts";
+import { Turn, TurnIsOver } from "./turn.ts";
+
+/** Milliseconds that one attempt may take to evaluate selectors; the next attempt goes on with the results. */
+const longestAttempt = 10_000;
 
 export interface SchedulerOptions {
   /** As `system:kube-scheduler`. */
@@ -60,8 +64,10 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   const nodes = client.informer(Node);
   const pods = client.informer(Pod);
   const namespaces = client.informer(Namespace);
+  const turn = new Turn();
   const allocator = createAllocator({
     newId: options.newId,
+    evaluated: (cost) => turn.spend(cost),
     features: allocatorFeatures(features),
   });
   const plugins = defaultPlugins({
@@ -88,6 +94,8 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   const bindings = new Set<Promise<void>>();
   let synced = false;
   let scheduled = false;
+  /** The attempt that is not over yet, and when it began. */
+  let unfinished: { readonly entry: QueuedPod; readonly since: number } | undefined;
 
   function wake(): void {
     if (scheduled || !synced || signal.aborted) return;
@@ -96,7 +104,8 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     setImmediate(() => {
       scheduled = false;
       if (signal.aborted) return;
-      const entry = queue.pop();
+      if (unfinished !== undefined && !queue.has(unfinished.entry)) unfinished = undefined;
+      const entry = unfinished?.entry ?? queue.pop();
       if (entry === undefined) return;
       scheduleOne(entry);
       wake();
@@ -116,12 +125,21 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
 
   function scheduleOne(entry: QueuedPod): void {
     const { pod } = entry;
+    const since = unfinished?.since ?? clock.now();
+    unfinished = undefined;
     let decision: Decision;
+    turn.begin();
     try {
       decision = cycle.decide(pod, cache.nodes);
       if (decision.type === "placed") reserve(pod, decision);
     } catch (error) {
-      track(fail(entry, "SchedulerError", (error as Error).message, []));
+      if (error instanceof TurnIsOver && clock.now() - since < longestAttempt) {
+        unfinished = { entry, since };
+        return;
+      }
+      const tooLong = `evaluating the selectors of its claims takes longer than ${longestAttempt / 1000}s; the next attempt goes on`;
+      const message = error instanceof TurnIsOver ? tooLong : (error as Error).message;
+      track(fail(entry, "SchedulerError", message, []));
       return;
     }
     if (decision.type === "refused") track(refuse(entry, decision));

@@ -21,7 +21,7 @@ import {
   extendedRequests,
   hasServedResources,
   isExtended,
-  isServedByDevices,
+  servedResources,
 } from "./extended-resources.ts";
 import {
   alternativesScore,
@@ -152,13 +152,10 @@ export function dynamicResources(options: DynamicResourcesOptions): Plugin {
   /** The claim for what this node has to serve with devices; undefined if there is nothing. A reason: it cannot. */
   function extendedOn(own: State, pod: Pod, { allocatable }: NodeInfo): ExtendedAnswer | string | undefined {
     if (own.extended === undefined) return undefined;
-    const served = new Map<string, DeviceClass>();
+    const served = servedResources(pod, allocatable, extendedClass);
     for (const [resource, amount] of requestsOf(pod)) {
-      const offered = allocatable.get(resource);
-      if (amount === 0 || !isExtended(resource)) continue;
-      if (isServedByDevices(resource, offered ?? 0, extendedClass))
-        served.set(resource, extendedClass!(resource)!);
-      else if (offered === undefined) return "cannot fit resource";
+      if (amount === 0 || !isExtended(resource) || served.has(resource)) continue;
+      if (allocatable.get(resource) === undefined) return "cannot fit resource";
     }
     if (served.size === 0) return undefined;
     const { requests, mappings } = extendedRequests(pod, served);

@@ -55,6 +55,19 @@ export function hasServedResources(pod: Pod, extendedClass: ExtendedClass | unde
   return false;
 }
 
+/** The extended resources of the pod that the node serves with devices, each with its class. */
+export function servedResources(
+  pod: Pod,
+  allocatable: ReadonlyMap<string, number>,
+  extendedClass: ExtendedClass | undefined,
+): Map<string, DeviceClass> {
+  const served = new Map<string, DeviceClass>();
+  for (const [resource, amount] of requestsOf(pod))
+    if (amount !== 0 && isServedByDevices(resource, allocatable.get(resource) ?? 0, extendedClass))
+      served.set(resource, extendedClass!(resource)!);
+  return served;
+}
+
 /** Whether the scheduler has made the claim for extended resources of a pod. */
 export function isExtendedClaim({ metadata }: ResourceClaim): boolean {
   return metadata.annotations?.[annotation] === "true";
