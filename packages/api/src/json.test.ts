@@ -24,6 +24,17 @@ test("whole numbers beyond 2^53 keep their digits, all others are numbers", () =
   }
 });
 
+test("a whole number of a million digits is refused at once", { timeout: 10_000 }, () => {
+  const digits = "9".repeat(3_000_000);
+  for (const text of [digits, `-${digits}`, `{"metadata":{"generation":${digits}}}`]) {
+    assert.throws(() => decodeJSON(text), {
+      name: "JSONError",
+      message: /^json: cannot unmarshal number -?99/,
+    });
+  }
+  assert.equal(decodeJSON("9".repeat(1000)), 10n ** 1000n - 1n);
+});
+
 test("what has been written is read again, with bigints anywhere", () => {
   const value = {
     a: [1, { b: 9007199254740993n, c: undefined, d: null }, [], {}],

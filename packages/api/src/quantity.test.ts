@@ -89,3 +89,16 @@ test("a long text that is no quantity is refused at once", { timeout: 10_000 }, 
   for (const text of [`${"1".repeat(1_000_000)}x`, `${"0".repeat(1_000_000)}x`, `1${"e".repeat(1_000_000)}x`])
     assert.throws(() => Quantity.parse(text), QuantityError);
 });
+
+test("a quantity of more than a thousand digits is refused at once", { timeout: 10_000 }, () => {
+  const message = "a quantity must not have more than 1000 digits";
+  for (const text of [
+    "9".repeat(3_000_000),
+    `1${"0".repeat(300_000)}`,
+    `0.${"3".repeat(1001)}`,
+    `${"9".repeat(1001)}Ki`,
+  ]) {
+    assert.throws(() => Quantity.parse(text), { name: "QuantityError", message });
+  }
+  assert.equal(String(Quantity.parse(`${"0".repeat(5000)}1${"0".repeat(999)}`)), `1e999`);
+});

@@ -16,6 +16,13 @@ const wrongForm =
 const wrongSuffix = "unable to parse quantity's suffix";
 const wrongNumber = "unable to parse numeric part of quantity";
 
+/**
+ * Maximum number of digits, leading zeros apart. Reading and writing a bigint takes more than linear time: upstream has
+ * no limit, but one quantity of three million digits would block the process for ten seconds.
+ */
+const maxDigits = 1000;
+const tooManyDigits = `a quantity must not have more than ${maxDigits} digits`;
+
 /** Powers of ten that the decimal suffixes stand for. */
 const decimalSuffixes: ReadonlyMap<string, number> = new Map([
   ["n", -9],
@@ -98,6 +105,7 @@ export class Quantity {
     if (match === null) throw new QuantityError(wrongForm);
     const [, sign = "", whole = "", fraction = "", suffix = ""] = match;
     const { base, power, format } = readSuffix(suffix);
+    if (whole.length + fraction.length > maxDigits) throw new QuantityError(tooManyDigits);
     // Upstream reads `.` and `+k` as zero, and refuses them only where it needs its slow way.
     const empty = !/[0-9]/.test(text.slice(0, text.length - suffix.length));
     const number = `${whole === "" ? "0" : whole}${fraction}`;

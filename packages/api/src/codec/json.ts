@@ -14,6 +14,11 @@ export class JSONError extends SyntaxError {
 
 /** Deepest nesting, as in Go's encoding/json. */
 const deepest = 10_000;
+/**
+ * Maximum length of a whole number: a longer one is refused as out of range at once, since a bigint of millions of
+ * digits takes seconds to read and to write. No field holds so large a number.
+ */
+const maxWholeLength = 1001;
 
 type Entry = readonly [key: string, value: unknown];
 const entries = new WeakMap<object, readonly Entry[]>();
@@ -170,7 +175,8 @@ class Parser {
     }
     const literal = this.#text.slice(start, this.#at);
     const number = Number(literal);
-    if (whole) return Number.isSafeInteger(number) ? number : BigInt(literal);
+    if (whole && literal.length <= maxWholeLength)
+      return Number.isSafeInteger(number) ? number : BigInt(literal);
     if (!Number.isFinite(number)) {
       throw new JSONError(`json: cannot unmarshal number ${literal} into Go value of type float64`, start);
     }

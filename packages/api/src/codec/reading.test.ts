@@ -125,6 +125,14 @@ test("a stream of documents is read one by one, and empty ones are left out", ()
   );
 });
 
+test("a key that overrides one of a merge is a duplicate for kube-apiserver, and none in a stream of documents", () => {
+  const text = "a: &a {x: 1, z: 1}\nb: {<<: *a, x: 2}\nc: {<<: [*a, {x: 3}], z: 4, z: 5}\n";
+  assert.deepEqual(parseYAML(text).duplicates.length, 4);
+  const [document] = parseYAMLDocuments(text);
+  assert.deepEqual(document?.duplicates, ['line 3: key "z" already set in map']);
+  assert.deepEqual(document?.value, { a: { x: 1, z: 1 }, b: { x: 2, z: 1 }, c: { x: 1, z: 5 } });
+});
+
 test("of very many repeated keys the first ones are told", () => {
   const { duplicates } = parseYAML("a: 1\n".repeat(50_000));
   assert.equal(duplicates.length, 10_000);

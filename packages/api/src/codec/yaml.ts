@@ -36,14 +36,15 @@ const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u0080-\u0084\u00
 
 /**
  * Reads the documents of a YAML text into the same trees that JSON gives. Empty documents are left out. The rules of
- * YAML 1.1 that Kubernetes follows count: `yes` and `on` are booleans, dates are strings. Throws YAMLError.
+ * YAML 1.1 that Kubernetes follows count: `yes` and `on` are booleans, dates are strings. As in kubectl, a key that
+ * overrides a merged one (`<<`) is not a duplicate. Throws YAMLError.
  */
 export function parseYAMLDocuments(text: string): YAMLTree[] {
   const documents = documentsOf(text);
   const trees: YAMLTree[] = [];
   for (let number = 1; ; number++) {
     try {
-      const tree = read(documents, number);
+      const tree = read(documents, number, new Reader({ mergeIsDefault: true }));
       if (tree === undefined) return trees;
       if (tree.value !== null) trees.push(tree);
     } catch (error) {
@@ -53,7 +54,10 @@ export function parseYAMLDocuments(text: string): YAMLTree[] {
   }
 }
 
-/** Reads the first document; further ones are not looked at. An empty text is null. */
+/**
+ * Reads the first document; further ones are not looked at. An empty text is null. As in
+ * kube-apiserver's strict decoding, a key that overrides a merged one is a duplicate.
+ */
 export function parseYAML(text: string): YAMLTree {
   return read(documentsOf(text), 1) ?? { value: null, document: 1, duplicates: [] };
 }
@@ -63,10 +67,10 @@ function documentsOf(text: string): Documents {
   return new Documents(text.startsWith("\ufeff") ? text.slice(1) : text);
 }
 
-function read(documents: Documents, number: number): YAMLTree | undefined {
+function read(documents: Documents, number: number, reader = new Reader()): YAMLTree | undefined {
   return shallow(() => {
     const node = documents.next();
-    return node && { ...new Reader().read(node), document: number };
+    return node && { ...reader.read(node), document: number };
   });
 }
 
@@ -89,6 +93,11 @@ class Reader {
   readonly #open = new Set<YAMLNode>();
   #nodes = 0;
   #unfolded = 0;
+  readonly #mergeIsDefault: boolean;
+
+  constructor({ mergeIsDefault = false }: { mergeIsDefault?: boolean } = {}) {
+    this.#mergeIsDefault = mergeIsDefault;
+  }
 
   /** Counts a node. */
   #count(): void {
@@ -147,6 +156,7 @@ class Reader {
 
   /** Sets what a map holds; the last of several values counts. */
   #mapInto(object: Record<string, unknown>, { items }: MappingNode): void {
+    const own = this.#mergeIsDefault ? new Set<string>() : undefined;
     for (let index = 0; index < items.length; index += 2) {
       const [node, value] = [items[index]!, items[index + 1]!];
       if (isMerge(node)) {
@@ -156,7 +166,9 @@ class Reader {
       const key = this.#key(node);
       const read = this.#value(value);
       const name = keyText(key, read);
-      if (Object.hasOwn(object, name) && this.#duplicates.length < mostDuplicates) {
+      const isDuplicate = own?.has(name) ?? Object.hasOwn(object, name);
+      own?.add(name);
+      if (isDuplicate && this.#duplicates.length < mostDuplicates) {
         const shown = typeof key === "string" ? quoted(key) : name;
         this.#duplicates.push(`line ${value.line + 1}: key ${shown} already set in map`);
       }
