@@ -40,6 +40,22 @@ function ownedBy(...owners: { metadata: { name: string; uid: string } }[]): obje
   return { ownerReferences: references };
 }
 
+test("garbage: thousands of owners of one object do not hold up the event loop", () =>
+  collecting(async (cluster) => {
+    const owners = Array.from({ length: 3000 }, (_, i) => ({ metadata: { name: `o${i}`, uid: `uid-${i}` } }));
+    await owner(cluster, "child", ownedBy(...owners));
+    let turns = 0;
+    let ended = false;
+    const count = (): void => {
+      turns++;
+      if (!ended) setImmediate(count);
+    };
+    count();
+    await gone(cluster, "child");
+    ended = true;
+    assert.ok(turns >= 3000 / 50, `only ${turns} turns`);
+  }));
+
 const gone = (cluster: TestCluster, name: string): Promise<true> =>
   cluster.until(`${name} is gone`, async () => (await cluster.find(ConfigMap, name)) === undefined && true);
 

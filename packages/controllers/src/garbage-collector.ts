@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { type KubeObject, StatusError } from "@dray/api";
 import type { OwnerReference } from "@dray/api/meta/v1";
 import type { Informer, ObjectRef } from "@dray/client";
@@ -15,6 +16,9 @@ import {
   placed,
 } from "./owner-state.ts";
 import type { ServedResource, ServedResources } from "./resources.ts";
+
+/** Maximum number of owners of one object that are asked for in one turn of the event loop. */
+const maxOwnersPerTurn = 50;
 
 /** An object as the graph of owners sees it. */
 interface Vertex {
@@ -186,7 +190,9 @@ export async function startGarbageCollector(
     if (references.length === 0) return;
     const keeping: OwnerReference[] = [];
     const leaving: OwnerReference[] = [];
-    for (const reference of references) {
+    for (const [index, reference] of references.entries()) {
+      // In one process with the API server its answers come without a turn of the event loop.
+      if (index % maxOwnersPerTurn === maxOwnersPerTurn - 1) await setImmediate();
       const state = await ownerState(vertex, reference);
       if (state === "unknown") return;
       if (state === "there") keeping.push(reference);
