@@ -428,6 +428,23 @@ test("a claim of a pod group is for its pods alone", async () => {
   }
 });
 
+test("CDI edits that the runtime does not make are named in an event, once", async () => {
+  driver.edits = {
+    hooks: [{ hookName: "createContainer", path: "/bin/true" }],
+  };
+  await podWithClaim("p40", "c40", "sleep 1000", "gpu-40");
+  await becomes("p40", running);
+  driver.edits = {};
+  const left = async () => (await events("p40")).filter((event) => event.startsWith("UnsupportedCDIEdits"));
+  await eventually(async () =>
+    assert.deepEqual(await left(), [
+      "UnsupportedCDIEdits: Container main runs without the hooks of its CDI devices: this runtime does not support them",
+    ]),
+  );
+  await cluster.admin.resource(Pod).delete({ namespace: "default", name: "p40" }, { gracePeriodSeconds: 0 });
+  await eventually(async () => assert.ok(driver.calls.includes("unprepare c40")));
+});
+
 test("stop without leaving pods ends processes, claims and leaves no mount", async () => {
   driver.calls.length = 0;
   await podWithClaim("p5", "c5", "exec sleep 98765");

@@ -31,14 +31,15 @@ test("entries of plugins_registry that are of no use are named once, and the dri
   assert.equal(spawnSync("mkfifo", [join(registry, "pipe")]).status, 0);
   const deep = join(registry, "a/b/c/d/e/f/g/h/i");
   mkdirSync(deep, { recursive: true });
-  const long = join(registry, "x".repeat(100));
+  const long = join(registry, "long");
+  const longName = `${"x".repeat(90)}-reg.sock`;
   mkdirSync(long);
   // Only a relative path of such a socket is short enough for the system.
   const far = createServer();
   t.after(() => far.close());
   const home = process.cwd();
   process.chdir(long);
-  await new Promise<void>((resolve) => far.listen("s-reg.sock", resolve));
+  await new Promise<void>((resolve) => far.listen(longName, resolve));
   process.chdir(home);
   await deadSocket(join(registry, "dead-reg.sock"));
 
@@ -51,7 +52,7 @@ test("entries of plugins_registry that are of no use are named once, and the dri
     ignored()
       .map(({ path }) => String(path).slice(registry.length + 1))
       .sort(),
-    ["a/b/c/d/e/f/g/h/i", "dangling", "loop", "notes", "pipe", `${"x".repeat(100)}/s-reg.sock`],
+    ["a/b/c/d/e/f/g/h/i", "dangling", `long/${longName}`, "loop", "notes", "pipe"],
   );
   for (const { reason, path, node } of ignored()) {
     assert.ok(String(reason).includes(String(path)), String(reason));
@@ -75,6 +76,32 @@ test("entries of plugins_registry that are of no use are named once, and the dri
   t.after(() => second.close());
   await eventually(async () => assert.equal(second.registered.length, 1));
 });
+
+const linuxOnly = { skip: process.platform !== "linux" && "other systems have no mount name spaces" };
+
+test(
+  "a driver registers whose sockets have short paths in its pod and long ones outside",
+  linuxOnly,
+  async (t) => {
+    const cluster = await testCluster();
+    t.after(() => cluster.close());
+    const node = "node-with-a-long-name";
+    const root = cluster.rootDir(node);
+    mkdirSync(root, { recursive: true });
+    const inPod = mkdtempSync("/tmp/d");
+    t.after(() => rmSync(inPod, { recursive: true }));
+    symlinkSync(root, join(inPod, "r"));
+    await cluster.node(node);
+    // As `podUID` names them: for a rolling update, two instances have sockets of their own.
+    const driver = await testDriver(join(inPod, "r"), "gpu.example.com", `-${"u".repeat(24)}`);
+    t.after(() => driver.close());
+    const path = join(root, `var/lib/kubelet/plugins_registry/gpu.example.com-${"u".repeat(24)}-reg.sock`);
+    assert.ok(path.length > 107, path);
+    await eventually(async () =>
+      assert.deepEqual(driver.registered, [{ pluginRegistered: true, error: "" }]),
+    );
+  },
+);
 
 test("changes that come together are looked at together", async (t) => {
   const directory = mkdtempSync("/tmp/dk-");

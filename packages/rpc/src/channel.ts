@@ -3,7 +3,7 @@ import { fromServiceError, RpcError } from "./error.ts";
 import { grpc } from "./grpc.ts";
 import { maxMessageBytes } from "./limits.ts";
 import type { Caller, CallOptions, MethodDefinition, ServiceDefinition } from "./service.ts";
-import { checkSocketPath } from "./socket-path.ts";
+import { openSocketPath } from "./socket-path.ts";
 
 /** A connection to one server that is made again when it breaks. */
 export interface Channel {
@@ -36,10 +36,17 @@ const options = {
   "grpc.max_receive_message_length": maxMessageBytes,
 };
 
-/** A channel to a unix socket; connects with the first call. */
+/** A channel to a unix socket; connects with the first call. Throws if the path cannot be reached. */
 export function unixChannel(path: string): Channel {
-  checkSocketPath(path);
-  return channel(`unix:${path}`);
+  const reachable = openSocketPath(path);
+  const made = channel(`unix:${reachable.path}`, `unix:${path}`);
+  return {
+    ...made,
+    close() {
+      made.close();
+      reachable.close();
+    },
+  };
 }
 
 /** A channel to `host:port` without encryption. */
@@ -47,7 +54,8 @@ export function tcpChannel(address: string): Channel {
   return channel(address);
 }
 
-function channel(target: string): Channel {
+/** `name` stands for the target in errors. */
+function channel(target: string, name = target): Channel {
   const { Client, credentials } = grpc();
   const client = new Client(target, credentials.createInsecure(), options);
   /** What has to end before the client is closed: a closed client that is asked for its state connects again. */
@@ -72,9 +80,9 @@ function channel(target: string): Channel {
         if (error === undefined) resolve();
         else reject(error);
       };
-      const closed = (): void => end(new RpcError("Canceled", `the channel to ${target} was closed`));
+      const closed = (): void => end(new RpcError("Canceled", `the channel to ${name} was closed`));
       const late = (): void =>
-        end(new RpcError("DeadlineExceeded", `no connection to ${target} within ${timeout} ms`));
+        end(new RpcError("DeadlineExceeded", `no connection to ${name} within ${timeout} ms`));
       const timer = setTimeout(late, timeout);
       onClose.add(closed);
       let connected = false;

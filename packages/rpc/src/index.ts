@@ -12,4 +12,9 @@ export type {
   ServiceDefinition,
 } from "./service.ts";
 export { service } from "./service.ts";
-export { checkSocketPath, maxSocketPathBytes, removeStaleSocket } from "./socket-path.ts";
+export {
+  checkReachableSocketPath,
+  checkSocketPath,
+  maxSocketPathBytes,
+  removeStaleSocket,
+} from "./socket-path.ts";

@@ -1,5 +1,14 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -8,6 +17,7 @@ import { DRAPluginDefinition } from "@dray/rpc/dra/v1";
 import { DRAResourceHealthDefinition, HealthStatus } from "@dray/rpc/drahealth/v1";
 import { HealthDefinition } from "@dray/rpc/grpchealth/v1";
 import {
+  checkReachableSocketPath,
   checkSocketPath,
   type Handlers,
   RpcError,
@@ -230,6 +240,43 @@ test("paths of sockets: 107 bytes and no more", () => {
   assert.throws(() => unixChannel("relative.sock"), /must be absolute/);
 });
 
+const linuxOnly = { skip: process.platform !== "linux" && "other systems have no /proc" };
+
+test("a client reaches a socket whose path is longer than a server's can be", linuxOnly, async () => {
+  const long = join(folder, "y".repeat(60), "z".repeat(60));
+  mkdirSync(long, { recursive: true });
+  const path = join(long, "dra.sock");
+  checkReachableSocketPath(path);
+  assert.throws(() => checkReachableSocketPath(join(folder, "x".repeat(100))), /at most 107 are possible/);
+  const openFolders = () =>
+    readdirSync("/proc/self/fd").filter((fd) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${fd}`).startsWith(join(folder, "y"));
+      } catch {
+        return false;
+      }
+    });
+  const first = await serve("short.sock");
+  renameSync(join(folder, "short.sock"), path);
+  const channel = unixChannel(path);
+  const caller = channel.caller(DRAPluginDefinition);
+  const ask = () => caller.nodePrepareResources({ claims: [claim] }, { timeout: 5000 });
+  assert.deepEqual(Object.keys((await ask()).claims), ["uid-1"]);
+  await first.close(0);
+
+  // A server in a new folder of the same name is reached, too.
+  rmSync(long, { recursive: true });
+  mkdirSync(long);
+  const second = await serve("short.sock");
+  renameSync(join(folder, "short.sock"), path);
+  await channel.ready(5000);
+  assert.deepEqual(Object.keys((await ask()).claims), ["uid-1"]);
+  channel.close();
+  channel.close();
+  assert.deepEqual(openFolders(), []);
+  await second.close(0);
+});
+
 test("health over TCP", async () => {
   const server = await tcpServer("127.0.0.1", 0, [
     service(HealthDefinition, {
@@ -271,6 +318,28 @@ test("what comes from the other side is bounded: messages by 4 MiB, as in Go, an
     assert.ok(!JSON.stringify(error.cause ?? "").includes(long));
     return true;
   });
+  channel.close();
+  await server.close(0);
+});
+
+test("answers that are too large leave the connection usable", async () => {
+  let error = "x".repeat(15_000_000);
+  const server = await serve("large.sock", {
+    ...echo,
+    async nodeUnprepareResources() {
+      return { claims: { uid: { error } } };
+    },
+  });
+  const channel = unixChannel(server.address);
+  const { nodeUnprepareResources } = channel.caller(DRAPluginDefinition);
+  for (let i = 0; i < 3; i++) {
+    await assert.rejects(nodeUnprepareResources({ claims: [] }), {
+      code: "ResourceExhausted",
+      message: /message larger than max \(150000\d+ vs\.? 4194304\)/,
+    });
+  }
+  error = "small";
+  assert.deepEqual(await nodeUnprepareResources({ claims: [] }), { claims: { uid: { error } } });
   channel.close();
   await server.close(0);
 });

@@ -44,6 +44,9 @@ async function listen(
   const server = new Server({
     "grpc.enable_channelz": 0,
     "grpc.max_receive_message_length": maxMessageBytes,
+    // No client takes more; what it does not read of an answer counts against the memory of the connection for ever, and
+    // every later call is refused.
+    "grpc.max_send_message_length": maxMessageBytes,
     "grpc-node.max_session_memory": 16,
   });
   for (const one of services) addService(server, one);

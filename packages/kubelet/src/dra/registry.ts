@@ -1,6 +1,6 @@
 import { type Dirent, lstatSync, opendirSync } from "node:fs";
 import { join } from "node:path";
-import { checkSocketPath } from "@dray/rpc";
+import { checkReachableSocketPath } from "@dray/rpc";
 
 /** Maximum number of folders below the first one that a socket may lie in. */
 const maxDepth = 8;
@@ -55,7 +55,7 @@ export function readRegistry(root: string, enter: (folder: string, identity: str
       if (stat === undefined) return;
       const identity = `${stat.ino}/${stat.birthtimeNs}`;
       if (!isFolder) {
-        checkSocketPath(path);
+        checkReachableSocketPath(path);
         sockets.set(path, identity);
         return;
       }

@@ -477,7 +477,15 @@ export class PodWorker {
         tty: spec.tty ?? false,
       });
       this.#event(pod, "Normal", "Created", `Created container: ${spec.name}`);
-      await runtime.startContainer(container.id);
+      const left = await runtime.startContainer(container.id);
+      if (left.length > 0)
+        this.#eventOnce(
+          pod,
+          "Warning",
+          "UnsupportedCDIEdits",
+          `Container ${spec.name} runs without the ${left.join(", ")} of its CDI devices: this runtime does not support them`,
+          spec,
+        );
     } catch (error) {
       const reason = error instanceof RuntimeError ? error.reason : "CreateContainerError";
       const message = shortened((error as Error).message);

@@ -139,8 +139,11 @@ export interface RuntimeService {
   /** Checks that the image can be had; the answer is its reference. */
   ensureImage(image: string, hasCommand: boolean): string;
   createContainer(sandboxId: string, config: ContainerConfig): Promise<Container>;
-  /** Resolves when the program has been started, rejects (RunContainerError) when it cannot be. */
-  startContainer(id: string): Promise<void>;
+  /**
+   * Resolves when the program has been started, with the names of the CDI edits that this runtime does not make; rejects
+   * (RunContainerError) when it cannot be.
+   */
+  startContainer(id: string): Promise<readonly string[]>;
   /** SIGTERM, then SIGKILL after `graceMilliseconds`. Resolves when nothing of it runs. */
   stopContainer(id: string, graceMilliseconds: number): Promise<void>;
   removeContainer(id: string): Promise<void>;

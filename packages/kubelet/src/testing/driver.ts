@@ -16,6 +16,8 @@ export interface TestDriver {
   device: string;
   /** What the next prepare answers with instead, whatever it is. */
   devices: readonly object[] | undefined;
+  /** Edits beside the variable in the next CDI devices. */
+  edits: object;
   /** Held until it resolves. */
   gate: Promise<void>;
   close(): Promise<void>;
@@ -37,6 +39,7 @@ export async function testDriver(
     unprepareError: "",
     device: "gpu-0",
     devices: undefined,
+    edits: {},
     gate: Promise.resolve(),
     async close() {
       await Promise.all(servers.map((server) => server.close(0)));
@@ -57,7 +60,7 @@ export async function testDriver(
                   return [claim.uid, { devices: [], error: driver.prepareError }];
                 const device = {
                   name: claim.uid,
-                  containerEdits: { env: [`GPU=${claim.name}`] },
+                  containerEdits: { env: [`GPU=${claim.name}`], ...driver.edits },
                 };
                 writeFileSync(
                   spec(claim.uid),

@@ -259,7 +259,7 @@ export class HostRuntime implements RuntimeService {
     return container;
   }
 
-  async startContainer(id: string): Promise<void> {
+  async startContainer(id: string): Promise<readonly string[]> {
     const container = this.#get(id);
     const { config, sandboxId } = container.record;
     if (container.launched)
@@ -311,6 +311,7 @@ export class HostRuntime implements RuntimeService {
     const status = container.status();
     if (status.reason === "StartError")
       throw new RuntimeError("RunContainerError", status.message ?? "the container could not be started");
+    return unsupportedEdits.filter((name) => isPresent(edits[name]));
   }
 
   /** What starts the program in a terminal; the wrapper runs it instead of the start script. */
@@ -486,3 +487,10 @@ export class HostRuntime implements RuntimeService {
 }
 
 const serviceAccountDirectory = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/** A process of the host has no OCI bundle for hooks, no network and no classes of its own, and the agent's groups. */
+const unsupportedEdits = ["hooks", "netDevices", "intelRdt", "additionalGids"] as const;
+
+function isPresent(edit: unknown): boolean {
+  return Array.isArray(edit) ? edit.length > 0 : edit !== undefined;
+}
