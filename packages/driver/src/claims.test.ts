@@ -84,6 +84,27 @@ test("prepare answers CDI devices that resolve; unprepare takes all traces away"
   assert.deepEqual(calls, ["prepare one", "unprepare one"]);
 });
 
+test("devices of one name in two pools, and one device of two requests, have CDI devices of their own", async () => {
+  const { driver } = recorder({
+    prepare: async ({ devices }) =>
+      devices.map((device) => ({
+        device,
+        edits: { env: [`${device.result.request}=${device.result.pool}`] },
+      })),
+  });
+  await node.start(driver);
+  const claim = node.claim("one", [{ request: "A" }, { request: "B", pool: "other" }, { request: "C" }]);
+  const { uid } = claim.metadata;
+  const { error, devices } = (await node.prepare(claim))[uid]!;
+  assert.equal(error, "");
+  const ids = devices.map(({ cdiDeviceIds }) => cdiDeviceIds);
+  assert.deepEqual(
+    ids,
+    ["", ":2", ":3"].map((suffix) => [`${kind}=${uid}-lamp-0${suffix}`]),
+  );
+  assert.deepEqual((await cdi(ids.flat())).env, ["A=node-a", "B=other", "C=node-a"]);
+});
+
 test("what all devices share is one CDI device more, named first", async () => {
   const common = { kind: `k8s.${driverName}/lamp`, common: { env: ["COMMON=1"] } };
   await node.start(recorder({ cdi: common }).driver);
@@ -260,6 +281,21 @@ test("a driver that fails is reported and asked again; what it began can be undo
   const again = node.claim("two", [{}]);
   const answer = (await node.prepare(again))[again.metadata.uid]!;
   assert.deepEqual(answer.devices[0]!.cdiDeviceIds, [], "no edits: no CDI device");
+});
+
+test("whatever a driver throws is reported, shortened", async () => {
+  const thrown: unknown[] = ["no light", new Error("x".repeat(5_000_000))];
+  const { driver } = recorder({
+    async prepare() {
+      throw thrown.shift();
+    },
+  });
+  await node.start(driver);
+  const claim = node.claim("one", [{}]);
+  const { uid } = claim.metadata;
+  const ask = async () => (await node.prepare(claim))[uid]!.error;
+  assert.equal(await ask(), `error preparing devices for claim ${uid}: no light`);
+  assert.equal(await ask(), `error preparing devices for claim ${uid}: ${"x".repeat(4096)}...`);
 });
 
 test("a device without an answer of the driver is an error, not a container without its device", async () => {

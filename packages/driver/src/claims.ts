@@ -118,27 +118,41 @@ export function createClaims(options: ClaimsOptions): Claims {
     }
   };
 
-  const cdiName = (uid: string, { result }: AllocatedDevice): string =>
-    `${uid}-${result.device}${result.shareID === undefined ? "" : `-${result.shareID}`}`;
+  /**
+   * In the order of `prepared`. Names of devices are unique in their pool only, and requests for admin access may get one
+   * device twice: the second of a name has a suffix that no device's name has.
+   */
+  const cdiNames = (uid: string, prepared: readonly PreparedDevice[]): string[] => {
+    const counts = new Map<string, number>();
+    return prepared.map(({ device: { result } }) => {
+      const name = `${uid}-${result.device}${result.shareID === undefined ? "" : `-${result.shareID}`}`;
+      const count = (counts.get(name) ?? 0) + 1;
+      counts.set(name, count);
+      return count === 1 ? name : `${name}:${count}`;
+    });
+  };
 
   const writeClaimSpec = async (uid: string, prepared: readonly PreparedDevice[]): Promise<void> => {
+    const names = cdiNames(uid, prepared);
     const devices = prepared
-      .filter(({ edits }) => changesSomething(edits))
-      .map(({ device, edits }) => ({ name: cdiName(uid, device), containerEdits: edits }));
+      .map(({ edits }, i) => ({ name: names[i]!, containerEdits: edits }))
+      .filter(({ containerEdits }) => changesSomething(containerEdits));
     if (devices.length > 0) await writeSpec(cdiDirectory, { kind, devices }, uid);
   };
 
-  const answer = (uid: string, prepared: readonly PreparedDevice[]): AnsweredDevice[] =>
-    prepared.map(({ device, edits }) => ({
+  const answer = (uid: string, prepared: readonly PreparedDevice[]): AnsweredDevice[] => {
+    const names = cdiNames(uid, prepared);
+    return prepared.map(({ device, edits }, i) => ({
       requestNames: [baseRequest(device.result.request)],
       poolName: device.result.pool,
       deviceName: device.result.device,
       cdiDeviceIds: [
         ...(driver.cdi?.common === undefined ? [] : [qualifiedName(kind, commonDevice)]),
-        ...(changesSomething(edits) ? [qualifiedName(kind, cdiName(uid, device))] : []),
+        ...(changesSomething(edits) ? [qualifiedName(kind, names[i]!)] : []),
       ],
       ...(device.result.shareID === undefined ? {} : { shareId: device.result.shareID }),
     }));
+  };
 
   const undo = async (checkpoint: Checkpoint): Promise<void> => {
     await driver.unprepare(checkpoint);

@@ -233,14 +233,14 @@ function draServices({ driver, claims, clock, log }: PluginOptions): Service[] {
           return [ref.uid, { devices: await claims.prepare(ref, signal), error: "" }] as const;
         } catch (error) {
           log.error(
-            { claim: `${ref.namespace}/${ref.name}`, error: (error as Error).message },
+            { claim: `${ref.namespace}/${ref.name}`, error: textOf(error) },
             "Preparing a claim failed",
           );
           return [
             ref.uid,
             {
               devices: [],
-              error: `error preparing devices for claim ${ref.uid}: ${(error as Error).message}`,
+              error: `error preparing devices for claim ${ref.uid}: ${textOf(error)}`,
             },
           ] as const;
         }
@@ -255,12 +255,12 @@ function draServices({ driver, claims, clock, log }: PluginOptions): Service[] {
           return [ref.uid, { error: "" }] as const;
         } catch (error) {
           log.error(
-            { claim: `${ref.namespace}/${ref.name}`, error: (error as Error).message },
+            { claim: `${ref.namespace}/${ref.name}`, error: textOf(error) },
             "Unpreparing a claim failed",
           );
           return [
             ref.uid,
-            { error: `error unpreparing devices for claim ${ref.uid}: ${(error as Error).message}` },
+            { error: `error unpreparing devices for claim ${ref.uid}: ${textOf(error)}` },
           ] as const;
         }
       });
@@ -276,4 +276,13 @@ function draServices({ driver, claims, clock, log }: PluginOptions): Service[] {
       healthStream((inner) => health.call(driver, inner), clock, signal),
   };
   return [...services, service(HealthV1, watchHealth), service(HealthV1alpha1, watchHealth)];
+}
+
+/** Maximum length of an error's text, in characters: an answer of over 4 MiB would say nothing to the kubelet. */
+const maxErrorText = 4096;
+
+/** The message of whatever a driver threw: an Error or any other value. */
+function textOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.length > maxErrorText ? `${text.slice(0, maxErrorText)}...` : text;
 }

@@ -9,6 +9,7 @@ import {
   droppedBy,
   keepTimes,
   type PlanInput,
+  PoolError,
   planPool,
   type SliceContent,
 } from "./slices.ts";
@@ -105,7 +106,13 @@ export function createPublisher(options: PublisherOptions): Publisher {
 
   return {
     publish(pools) {
-      wanted = new Map(pools.map((pool) => [pool.name ?? nodeName, divide(pool)]));
+      const next = new Map<string, SliceContent[]>();
+      for (const pool of pools) {
+        const name = pool.name ?? nodeName;
+        if (next.has(name)) throw new PoolError(`pool ${JSON.stringify(name)} is there twice`);
+        next.set(name, divide(pool));
+      }
+      wanted = next;
       alarm.ring(0);
     },
     async run(signal) {

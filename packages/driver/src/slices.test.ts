@@ -233,4 +233,8 @@ test("pools that no server would take are reported; what was published stays", a
   publish([{ devices: [...many(1), ...many(1)] }]);
   await until(() => node.log.find((line) => line.includes("is in the pool twice")), "a report");
   assert.deepEqual(sizes(), [1]);
+  // Both have the node's name; of two under one name only the last would be published.
+  publish([{ devices: many(2) }, { devices: many(3) }]);
+  await until(() => node.log.find((line) => /pool .* is there twice/.test(line)), "a report");
+  assert.deepEqual(sizes(), [1]);
 });
