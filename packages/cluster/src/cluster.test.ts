@@ -269,7 +269,7 @@ test("deleteData deletes a cluster's files, wherever its store is, and nothing e
   writeConfig(layout, { ...config, store: `sqlite:${store}` });
   for (const path of [store, `${store}-wal`, layout.kubeconfig, join(layout.dataDir, "notes")])
     writeFileSync(path, "mine");
-  await deleteData(layout, assert.fail);
+  await deleteData(layout, config.name, assert.fail);
   assert.equal(existsSync(store) || existsSync(`${store}-wal`) || existsSync(layout.kubeconfig), false);
   assert.equal(readFileSync(join(layout.dataDir, "notes"), "utf8"), "mine");
   assert.equal(readConfig(layout), undefined);

@@ -29,6 +29,11 @@ const format = 1;
 /** What configurations did not have from the beginning. */
 const defaults = { name: defaultName, runtimeConfig: {}, bindAddress: "127.0.0.1", advertiseAddress: "" };
 
+/** The configuration of a cluster is malformed or cannot be read. */
+export class DamagedConfigError extends Error {
+  override readonly name = "DamagedConfigError";
+}
+
 /** The configuration of the cluster in `layout`, or undefined if there is none yet. */
 export function readConfig(layout: Layout): ClusterConfig | undefined {
   if (!existsSync(layout.configFile)) return undefined;
@@ -39,7 +44,9 @@ export function readConfig(layout: Layout): ClusterConfig | undefined {
     const mistake = isObject(config) && isOfNewer(config) ? undefined : mistakeIn(config);
     if (mistake !== undefined) throw new Error(mistake);
   } catch (error) {
-    throw new Error(`${file} cannot be read: ${(error as Error).message}; delete it to start with defaults`);
+    throw new DamagedConfigError(
+      `${file} cannot be read: ${(error as Error).message}; delete it to start with defaults`,
+    );
   }
   const { format: found, ...rest } = config as ClusterConfig & { format?: number };
   if (isOfNewer(config))
@@ -47,6 +54,16 @@ export function readConfig(layout: Layout): ClusterConfig | undefined {
       `the cluster in ${layout.dataDir} is one of a newer Dray (format ${found}; this one knows ${format}): use that Dray, or another cluster (--name or --data-dir)`,
     );
   return { ...defaults, ...rest };
+}
+
+/** As `readConfig`, but undefined also for a damaged configuration: a cluster can be deleted without it. */
+export function readSoundConfig(layout: Layout): ClusterConfig | undefined {
+  try {
+    return readConfig(layout);
+  } catch (error) {
+    if (error instanceof DamagedConfigError) return undefined;
+    throw error;
+  }
 }
 
 function isOfNewer(config: unknown): boolean {

@@ -61,3 +61,19 @@ test("certificates that end within a month, or whose key is another's, are issue
   writeFileSync(join(layout.pki, "server.crt"), "");
   assert.notEqual((await ensureCredentials(layout, ["n"], now)).server.certificate, "");
 });
+
+test("a damaged key of service accounts is named, and a new one is made only where none is", async (t) => {
+  const layout = scratch(t);
+  await ensureCredentials(layout, ["n"], Date.now());
+  const path = join(layout.dataDir, "pki", "service-account.key");
+  for (const damaged of ["", "garbage\n"]) {
+    writeFileSync(path, damaged);
+    await assert.rejects(ensureCredentials(layout, ["n"], Date.now()), (error: Error) =>
+      error.message.startsWith(`${path} holds no private key: restore it from a copy, or delete it`),
+    );
+    assert.equal(readFileSync(path, "utf8"), damaged);
+  }
+  rmSync(path);
+  await ensureCredentials(layout, ["n"], Date.now());
+  assert.match(readFileSync(path, "utf8"), /PRIVATE KEY/);
+});

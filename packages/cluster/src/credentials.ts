@@ -97,7 +97,7 @@ export async function ensureCredentials(
   });
   const keyFile = file("service-account.key");
   const known = existsSync(keyFile);
-  const serviceAccountKey = known ? readFileSync(keyFile, "utf8") : await createSigningKey();
+  const serviceAccountKey = known ? readSigningKey(keyFile) : await createSigningKey();
   if (!known) made.push({ path: keyFile, data: serviceAccountKey, folderMode: 0o700 });
   const nodePairs = new Map<string, { client: Certificate; server: Certificate }>();
   for (const node of nodes) {
@@ -119,6 +119,19 @@ export async function ensureCredentials(
   }
   writeFilesAtomicallySync(made);
   return { authority, server, admin, kubeletClient, serviceAccountKey, nodes: nodePairs };
+}
+
+/** Throws if the file has no key: a new one would end all tokens that the old one signed, so that is left to the user. */
+function readSigningKey(path: string): string {
+  const key = readFileSync(path, "utf8");
+  try {
+    createPrivateKey(key);
+  } catch {
+    throw new Error(
+      `${path} holds no private key: restore it from a copy, or delete it for a new one (tokens of service accounts end with it)`,
+    );
+  }
+  return key;
 }
 
 /** A certificate that can be read, with the key that belongs to it: a crash may leave the key of the next one. */

@@ -1,18 +1,23 @@
 import { existsSync, rmdirSync, rmSync } from "node:fs";
-import { readConfig } from "./config.ts";
+import { readSoundConfig } from "./config.ts";
 import { removeFromKubeconfigs } from "./kubeconfigs.ts";
-import { defaultName, type Layout } from "./layout.ts";
+import type { Layout } from "./layout.ts";
 import { parseStore } from "./store.ts";
 
 /**
  * Deletes what clusters write into a data directory, the store included, and the directory unless it holds more; in
- * other kubeconfigs the cluster's entries. What cannot be removed from those is reported to `warn`.
+ * other kubeconfigs the entries of the cluster. Entries that cannot be removed are reported to `warn`. If the
+ * configuration is damaged, `name` says which entries are the cluster's, and a database outside the directory stays.
  */
-export async function deleteData(layout: Layout, warn: (message: string) => void): Promise<void> {
+export async function deleteData(
+  layout: Layout,
+  name: string,
+  warn: (message: string) => void,
+): Promise<void> {
   const { dataDir, configFile, processFile, agentsFile, nodesFile, logs, pki, database } = layout;
-  const config = readConfig(layout);
+  const config = readSoundConfig(layout);
   // While the keys are there that tell the entries from those of others.
-  await removeFromKubeconfigs(layout, config?.name ?? defaultName, warn);
+  await removeFromKubeconfigs(layout, config?.name ?? name, warn);
   const store = config && parseStore(config.store);
   const files = new Set([database, ...(store?.type === "sqlite" ? [store.path] : [])]);
   for (const file of files)

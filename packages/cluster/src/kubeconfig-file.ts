@@ -33,7 +33,15 @@ export async function updateKubeconfigFile(path: string, edit: (text: string) =>
 
 /** What is known of the file; undefined if it does not exist. Throws if there is something other than a file. */
 export function regularFile(path: string): Stats | undefined {
-  const found = statSync(path, { throwIfNoEntry: false });
+  let found: Stats | undefined;
+  try {
+    found = statSync(path, { throwIfNoEntry: false });
+  } catch (cause) {
+    const advice = "name another with --kubeconfig, or unset $KUBECONFIG to use the cluster's own";
+    throw new Error(`the kubeconfig ${path} cannot be read: ${(cause as Error).message}: ${advice}`, {
+      cause,
+    });
+  }
   if (found === undefined || found.isFile()) return found;
   throw new Error(`${path} must be a file, not a ${found.isDirectory() ? "folder" : "device or pipe"}`);
 }

@@ -5,7 +5,7 @@ import { kubeconfigEntries, loadKubeconfig, type NewKubeconfig } from "@dray/cli
 import type { KubeconfigEntries } from "@dray/client/kubeconfig";
 import { followLinksSync, writeFileAtomicallySync } from "@dray/files";
 import { regularFile, updateKubeconfigFile } from "./kubeconfig-file.ts";
-import { defaultName, type Layout } from "./layout.ts";
+import { defaultName, type Layout, layoutOf } from "./layout.ts";
 
 /** Loaded when it is needed only: it brings a YAML parser. */
 const editor = () => import("@dray/client/kubeconfig");
@@ -46,13 +46,30 @@ export async function writeOwnKubeconfig(layout: Layout, config: NewKubeconfig):
 
 /**
  * The files that get the entries of a cluster beside its own: the one that `--kubeconfig` names, else those of
- * `$KUBECONFIG`; none without both. Relative paths are those of the current directory.
+ * `$KUBECONFIG`; none without both. Relative paths are those of the current directory. Where `$KUBECONFIG` names only
+ * the files of other clusters of ours, none: `dray status -o kubeconfig` of those would lead to this cluster.
  */
-export function kubeconfigFiles(flag: string | undefined, env: NodeJS.ProcessEnv = process.env): string[] {
+export function kubeconfigFiles(
+  flag: string | undefined,
+  layout: Layout,
+  env: NodeJS.ProcessEnv = process.env,
+): string[] {
   if (flag !== undefined) return [resolve(flag)];
+  const listed = listedFiles(env);
+  return listed.every((file) => isOfAnotherCluster(file, layout)) ? [] : listed;
+}
+
+function listedFiles(env: NodeJS.ProcessEnv): string[] {
   const listed = (env["KUBECONFIG"] ?? "").split(delimiter).filter((name) => name !== "");
   // /dev/null says that there is none.
   return [...new Set(listed.map((name) => resolve(name)))].filter((name) => name !== "/dev/null");
+}
+
+/** Whether a file is the own kubeconfig of a cluster in another data directory. */
+function isOfAnotherCluster(file: string, layout: Layout): boolean {
+  if (sameFile(file, layout.kubeconfig)) return false;
+  const other = layoutOf(dirname(resolve(followLinksSync(file))));
+  return sameFile(file, other.kubeconfig) && existsSync(other.configFile);
 }
 
 /** Which of several files gets the entries, and which ones have to name the new current context. */
@@ -314,7 +331,7 @@ export function sameFile(one: string, other: string): boolean {
 
 /** Whether kubectl would find the file without being told. */
 export function isUsedByDefault(file: string, env: NodeJS.ProcessEnv = process.env): boolean {
-  const listed = kubeconfigFiles(undefined, env);
+  const listed = listedFiles(env);
   if (listed.length > 0) return listed.some((one) => sameFile(one, file));
   const home = env["HOME"] || homedir();
   return sameFile(join(home, ".kube", "config"), file);

@@ -18,7 +18,7 @@ test("a store remembers the newest release that has worked on it, and refuses ol
   assert.equal(await recordStoreVersion(store, "1.37"), "1.35");
   await assert.rejects(checkStoreVersion(store, "1.36"), {
     message:
-      "the objects in the store memory are those of Kubernetes 1.37, and 1.36 cannot read all of them: use --kubernetes-version 1.37, another cluster (--name or --data-dir), or delete the data first (`dray down --delete-data`)",
+      "the objects in the store memory are those of Kubernetes 1.37, and 1.36 cannot read all of them: use --kubernetes-version 1.37, another cluster (--name or --data-dir), or delete the data first (`dray down --delete-data` with the --name or --data-dir of this cluster)",
   });
   await store.close();
 });

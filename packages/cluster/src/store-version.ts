@@ -28,7 +28,7 @@ export async function checkStoreVersion(store: Store, kubernetesVersion: string)
   }
   if (minorOf(record.kubernetesVersion) > minorOf(kubernetesVersion)) {
     throw new Error(
-      `the objects in the store ${store.name} are those of Kubernetes ${record.kubernetesVersion}, and ${kubernetesVersion} cannot read all of them: use --kubernetes-version ${record.kubernetesVersion}, another cluster (--name or --data-dir), or delete the data first (\`dray down --delete-data\`)`,
+      `the objects in the store ${store.name} are those of Kubernetes ${record.kubernetesVersion}, and ${kubernetesVersion} cannot read all of them: use --kubernetes-version ${record.kubernetesVersion}, another cluster (--name or --data-dir), or delete the data first (\`dray down --delete-data\` with the --name or --data-dir of this cluster)`,
     );
   }
 }

@@ -312,9 +312,13 @@ test("a cluster's own file keeps what others have put there, and its own entries
     try {
       assert.equal((await up([])).code, 0);
       const before = readFileSync(own, "utf8");
-      // As the banner says: export KUBECONFIG. Another cluster of the same shell then goes there, too.
       symlinkSync(own, link);
-      assert.equal((await up(["--name", "two"], { KUBECONFIG: link })).code, 0);
+      // As the banner says: export KUBECONFIG. The file leads to the first cluster all the same.
+      const two = await up(["--name", "two"], { KUBECONFIG: link });
+      assert.match(two.stdout, /^ {2}export KUBECONFIG=.*\/two\/kubeconfig$/m);
+      assert.equal(readFileSync(own, "utf8"), before);
+      await dray(["down", "--name", "two"], env);
+      assert.equal((await up(["--name", "two", "--kubeconfig", link])).code, 0);
       assert.match(readFileSync(own, "utf8"), /^current-context: dray-two$/m);
       await dray(["down"], env);
       assert.equal((await up([], { KUBECONFIG: own })).code, 0);

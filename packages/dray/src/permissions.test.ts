@@ -74,6 +74,11 @@ test(
           `the kubeconfig ${join(closed, "secret.yaml")} cannot be read: EACCES: permission denied`,
         ],
         [
+          ["--kubeconfig", join(closed, "secrets/config")],
+          {},
+          `the kubeconfig ${join(closed, "secrets/config")} cannot be read: EACCES: permission denied, stat '${join(closed, "secrets/config")}': name another with --kubeconfig, or unset $KUBECONFIG to use the cluster's own`,
+        ],
+        [
           ["--data-dir", join(closed, "data")],
           {},
           `the data directory ${join(closed, "data")} cannot be written: EACCES: permission denied, mkdir '${join(closed, "data")}'; name another with --data-dir`,

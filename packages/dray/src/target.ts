@@ -3,6 +3,7 @@ import { basename } from "node:path";
 import {
   checkClusterName,
   clusterNames,
+  DamagedConfigError,
   dataDirOf,
   defaultName,
   type Layout,
@@ -12,6 +13,7 @@ import {
 } from "@dray/cluster";
 import { UsageError } from "./failure.ts";
 import { shellWord } from "./shell.ts";
+import { remark } from "./verbosity.ts";
 
 /** The flags that say which cluster a command is about. */
 export interface TargetFlags {
@@ -40,6 +42,24 @@ export function target(flags: TargetFlags, env: NodeJS.ProcessEnv = process.env)
     throw new UsageError(`--name ${name}: the cluster in ${layout.dataDir} is named ${known}`);
   }
   return { name: known ?? name ?? defaultName, layout };
+}
+
+/**
+ * As `target`, for commands that need no configuration: of a damaged one they warn, and the name is that of the flag or
+ * of the folder.
+ */
+export function targetDespiteDamage(flags: TargetFlags, env: NodeJS.ProcessEnv = process.env): Target {
+  try {
+    return target(flags, env);
+  } catch (error) {
+    if (!(error instanceof DamagedConfigError)) throw error;
+    remark(`warning: ${error.message}\n`);
+    const inherited = flags.name === undefined ? env["DRAY_DATA_DIR"] || undefined : undefined;
+    const layout = layoutOf(flags.dataDir ?? inherited ?? dataDirOf(flags.name ?? defaultName, env));
+    const folder = basename(layout.dataDir);
+    const isNamed = layoutOf(dataDirOf(folder, env)).dataDir === layout.dataDir;
+    return { name: flags.name ?? (isNamed ? folder : defaultName), layout };
+  }
 }
 
 /** Throws if what is there cannot be the data directory, instead of taking it for one that does not exist yet. */

@@ -1,15 +1,8 @@
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  cleanUpRun,
-  deleteData,
-  isAlive,
-  readConfig,
-  removeProcessFile,
-  runningProcess,
-} from "@dray/cluster";
+import { cleanUpRun, deleteData, isAlive, removeProcessFile, runningProcess } from "@dray/cluster";
 import { withProgress } from "../progress.ts";
-import { listOfOthers, type TargetFlags, target } from "../target.ts";
+import { listOfOthers, type TargetFlags, targetDespiteDamage } from "../target.ts";
 import { remark, say } from "../verbosity.ts";
 
 /** How long a cluster may take to end its pods before it is killed; pods have 30 seconds unless they say otherwise. */
@@ -17,7 +10,7 @@ const patience = 60_000;
 
 /** Stops the cluster if it runs, and removes what a crashed one left: processes, sockets, mounts, CDI files. */
 export async function down(options: TargetFlags & { deleteData?: boolean }): Promise<void> {
-  const { layout } = target(options);
+  const { name, layout } = targetDespiteDamage(options);
   const crashed = existsSync(layout.processFile);
   const running = runningProcess(layout.processFile);
   await withProgress("Stopping the pods and the cluster", async () => {
@@ -32,8 +25,9 @@ export async function down(options: TargetFlags & { deleteData?: boolean }): Pro
     await cleanUpRun(layout);
   });
   removeProcessFile(layout.processFile);
-  const known = readConfig(layout) !== undefined;
-  if (options.deleteData && known) await deleteData(layout, (message) => remark(`warning: ${message}\n`));
+  const known = existsSync(layout.configFile);
+  if (options.deleteData && known)
+    await deleteData(layout, name, (message) => remark(`warning: ${message}\n`));
   const what =
     running !== undefined
       ? "has stopped"
