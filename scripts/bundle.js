@@ -62,7 +62,7 @@ function isCurrent(root, folder) {
 }
 
 async function build(root, source, folder) {
-  const { build } = await import("esbuild");
+  const { build, stop } = await import("esbuild");
   const began = Date.now();
   const beside = commonJS();
   const common = {
@@ -95,6 +95,8 @@ async function build(root, source, folder) {
     // Only for services that we do not have (channelz); it is half of what gRPC brings.
     external: ["@grpc/proto-loader"],
   });
+  // Else its process stays as long as this one, which may be a cluster.
+  await stop();
   const files = [program, loaded].flatMap(({ metafile }) => Object.keys(metafile.inputs));
   const inputs = filesBehind(files).map((file) => {
     const { size, mtimeMs } = statSync(resolve(root, file));

@@ -59,7 +59,8 @@ function fetch({ name, version, file, integrity }, folder) {
     };
     writeFileSync(join(work, "package.json"), JSON.stringify(manifest));
     writeFileSync(join(work, "package-lock.json"), JSON.stringify(lockfile));
-    const npm = spawnSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], {
+    const quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"];
+    const npm = spawnSync("npm", ["ci", "--ignore-scripts", ...quiet], {
       cwd: work,
       env: environment(),
       stdio: ["ignore", 2, 2],

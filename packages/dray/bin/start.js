@@ -67,12 +67,30 @@ export function flagsOf([command]) {
   return command === "apiserver" ? ["--max-semi-space-size=8"] : [];
 }
 
+/** The command is a server in this process until it is stopped. */
+const serves = ([command, ...options]) =>
+  command === "apiserver" || (command === "up" && !options.some((option) => option.startsWith("--detach")));
+
+const lacks = (flags) => flags.some((flag) => !process.execArgv.includes(flag));
+
+/**
+ * Begins this process anew for a command that serves, with what Node and glibc read only at their start. A Node that is
+ * too old starts another one anyway.
+ */
+export function beginAnew(args) {
+  if (!isNewEnough || !serves(args)) return;
+  const flags = flagsOf(args);
+  if (!lacks(flags) && process.env.MALLOC_MMAP_THRESHOLD_ !== undefined) return;
+  const argv = [process.execPath, ...process.execArgv, ...flags, ...process.argv.slice(1)];
+  process.execve(process.execPath, argv, { ...environment, ...process.env });
+}
+
 /**
  * Runs a program: in this process where that is possible, else on `node`, a function that finds a Node that is new
  * enough; then this process ends as that one ends.
  */
 export async function start(node, flags, file, args) {
-  if (!isNewEnough || flags.length > 0) return spawnNode(node(), [...flags, file, ...args]);
+  if (!isNewEnough || lacks(flags)) return spawnNode(node(), [...flags, file, ...args]);
   // For the processes that it starts, too.
   Object.assign(process.env, { ...environment, ...process.env });
   if (process.env.NODE_COMPILE_CACHE) nodeModule.enableCompileCache(process.env.NODE_COMPILE_CACHE);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -26,29 +26,31 @@ const cases: [line: string, message: RegExp][] = [
         `${command} --data-dir $/file/below`,
         /^error: the data directory \$\/file\/below lies below a file: name another with --data-dir$/,
       ],
-      [
-        `${command} --data-dir $/damaged`,
-        /^error: \$\/damaged\/cluster\.json cannot be read: .*JSON.*; delete it to start with defaults$/,
-      ],
-      [
-        `${command} --data-dir $/number`,
-        /^error: \$\/number\/cluster\.json cannot be read: nodes must be a list of texts, and is 3; delete it/,
-      ],
-      [
-        `${command} --data-dir $/list`,
-        /^error: \$\/list\/cluster\.json cannot be read: it must be an object; delete it/,
-      ],
     ],
   ),
+  ...["up --detach", "status", "logs", "apiserver --port 0"].flatMap((command): [string, RegExp][] => [
+    [
+      `${command} --data-dir $/damaged`,
+      /^error: \$\/damaged\/cluster\.json cannot be read: .*JSON.*; delete it to start with defaults$/,
+    ],
+    [
+      `${command} --data-dir $/number`,
+      /^error: \$\/number\/cluster\.json cannot be read: nodes must be a list of texts, and is 3; delete it/,
+    ],
+    [
+      `${command} --data-dir $/list`,
+      /^error: \$\/list\/cluster\.json cannot be read: it must be an object; delete it/,
+    ],
+  ]),
   [
-    `${up} --data-dir $/new --kubeconfig $/file`,
+    `${up} --data-dir $/new-a --kubeconfig $/file`,
     /^error: the kubeconfig \$\/file is malformed, and left as it is: /,
   ],
-  [`${up} --data-dir $/new --kubeconfig $/folder`, /^error: .*\$\/folder/],
-  ["up --detach --nodes 0 --store sqlite:$/folder --data-dir $/new", /^error: .*\$\/folder/],
-  ["up --detach --nodes 0 --store sqlite:$/file --data-dir $/new", /^error: .*\$\/file/],
+  [`${up} --data-dir $/new-b --kubeconfig $/folder`, /^error: .*\$\/folder/],
+  ["up --detach --nodes 0 --store sqlite:$/folder --data-dir $/new-c", /^error: .*\$\/folder/],
+  ["up --detach --nodes 0 --store sqlite:$/file --data-dir $/new-d", /^error: .*\$\/file/],
   [
-    "apiserver --port 0 --data-dir $/new --tls-cert-file $/missing --tls-private-key-file $/file",
+    "apiserver --port 0 --data-dir $/new-e --tls-cert-file $/missing --tls-private-key-file $/file",
     /^error: .*--tls-cert-file.*\$\/missing/,
   ],
   ...["scheduler", "controller-manager"].flatMap((command): [string, RegExp][] => [
@@ -98,6 +100,20 @@ test("every command answers bad input with one message: where, what is wrong, wh
     }
     assert.equal(readFileSync(join(folder, "file"), "utf8"), text);
     assert.deepEqual(readdirSync(join(folder, "folder")), []);
+  }));
+
+test("a cluster whose configuration is damaged can be stopped and deleted", () =>
+  inFolder(async (folder) => {
+    const data = ["--data-dir", join(folder, "data")];
+    const env = { KUBECONFIG: "", HOME: folder };
+    const started = await dray([...up.split(" "), ...data, "-o", "json"], env);
+    assert.equal(started.code, 0, started.stderr);
+    writeFileSync(join(folder, "data", "cluster.json"), "");
+    const { code, stdout, stderr } = await dray(["down", "--delete-data", ...data], env);
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /^warning: \S+cluster\.json cannot be read: /);
+    assert.match(stdout, /has stopped/);
+    assert.equal(existsSync(join(folder, "data")), false);
   }));
 
 test("apiserver names a port that is in use", async () => {

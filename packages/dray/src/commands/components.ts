@@ -66,7 +66,7 @@ export async function apiserver(options: ApiServerOptions): Promise<void> {
   const log = createLog("apiserver");
   prepareDataDir(layout);
   // Not $KUBECONFIG: kube-apiserver, in whose place this stands, writes to no file that it is not told of.
-  const kubeconfigs = kubeconfigFiles(options.kubeconfig, {});
+  const kubeconfigs = kubeconfigFiles(options.kubeconfig, layout, {});
   await checkKubeconfigs(layout, name, kubeconfigs);
   const port = await choosePort(bindAddress, wanted);
   const addresses = serverAddresses({

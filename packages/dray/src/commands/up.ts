@@ -114,7 +114,7 @@ export async function up(options: UpOptions): Promise<void> {
   const isNew = readConfig(layout) === undefined;
   const config = configure(chosen, options);
   const drivers = driversOption(options.driver);
-  const kubeconfigs = kubeconfigFiles(options.kubeconfig);
+  const kubeconfigs = kubeconfigFiles(options.kubeconfig, layout);
   const running = runningProcess(layout.processFile);
   if (running !== undefined) return changeRunning(chosen, config, options, drivers, running.pid);
   checkCapacity({ nodes: config.nodes.length, drivers: drivers.length });

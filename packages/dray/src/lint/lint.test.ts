@@ -467,6 +467,13 @@ spec: {selectors: [{cel: {expression: device.driver == "fpga.example.com"}}]}
       at: [4, "spec"],
       says: /even an empty one: 0\/2 nodes are available: 2 node\(s\) didn't match Pod's node affinity/,
     },
+    // More devices than a claim can have.
+    {
+      text: "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i, resources: {limits: {deviceclass.resource.kubernetes.io/gpu: 99}}}]}\n",
+      cluster,
+      at: [4, "spec"],
+      says: /adding 99 devices exceeds the claim limit of 32/,
+    },
     // Nodes and devices fit, but not together.
     {
       text: `${pod("nodeSelector: {disk: ssd}\n  resourceClaims: [{name: g, resourceClaimName: c}]", "[{name: g}]")}---

@@ -1,7 +1,7 @@
 import { createOfflineScheduler } from "@dray/scheduler";
 import { uidOf } from "../manifests/decode.ts";
 import { World } from "../manifests/world.ts";
-import { explainRefusal } from "../plan/explain.ts";
+import { explainError, explainRefusal } from "../plan/explain.ts";
 import { isBound, preparePods } from "../plan/plan.ts";
 import { reasonLines } from "../plan/reason.ts";
 import { type Finding, finding } from "./finding.ts";
@@ -52,9 +52,16 @@ export async function checkPods(
     seen.add(origin);
     onProgress(`Looking for nodes: ${seen.size} of ${subjects.length}`);
     const placement = await scheduler.preview(pod);
-    // Missing claims and failing selectors are reported where they are.
-    if (placement.type !== "refused" || /does not exist/.test(placement.message)) continue;
-    const explanation = explainRefusal(placement, names, (node) => scheduler.explain(pod, node));
+    // Missing claims, and claims that fail on every node, are reported where they are; those for extended resources
+    // are nowhere else.
+    if (placement.type !== "refused" && placement.type !== "error") continue;
+    if (placement.type === "error" && (pod.spec.resourceClaims ?? []).length > 0) continue;
+    if (/does not exist/.test(placement.message)) continue;
+    const explain = (node: string) => scheduler.explain(pod, node);
+    const explanation =
+      placement.type === "error"
+        ? explainError(placement.message, names, explain)
+        : explainRefusal(placement, names, explain);
     findings.push(
       finding(
         "pod-never-fits",

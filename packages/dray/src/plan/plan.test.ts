@@ -267,6 +267,8 @@ test("devices serve extended resources, where the release has that", async () =>
     ],
   );
   assert.deepEqual(newest.data.summary.warnings, []);
+  const reason = newest.data.pods.find(({ node }) => node === null)?.explanation;
+  assert.match(JSON.stringify(reason), /"deviceClass":"gpu","wanted":1,"seen":1,.*"check":"in-use"/);
   assert.match(old.data.summary.warnings[0] ?? "", /serves only with the feature gate DRAExtendedResource/);
 });
 

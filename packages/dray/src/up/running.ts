@@ -66,7 +66,7 @@ export async function changeRunning(
 }
 
 async function addContext(layout: Layout, name: string, flag: string): Promise<AddedContext | undefined> {
-  const files = kubeconfigFiles(flag);
+  const files = kubeconfigFiles(flag, layout);
   await checkKubeconfigs(layout, name, files);
   return addToKubeconfigs(layout, name, files);
 }
