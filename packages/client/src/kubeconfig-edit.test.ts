@@ -212,6 +212,8 @@ test("JSON stays JSON", () => {
     JSON.parse(editKubeconfig(added, { ...remove, currentContext: "prod" })),
     parse(ofKubectl),
   );
+  // JSON.stringify would write 0.
+  assert.match(editKubeconfig('{"a":-0}', { currentContext: "b" }), /"a": ?-0,/);
 });
 
 test("what is no kubeconfig is refused, with the place and the reason", () => {

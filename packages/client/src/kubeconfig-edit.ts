@@ -135,7 +135,9 @@ function asJson(text: string, config: Config): string | undefined {
     return undefined;
   }
   const indent = /^\{\s*?\n([ \t]+)"/.exec(text.trimStart())?.[1] ?? "";
-  return `${JSON.stringify(config, null, indent)}${text.endsWith("\n") ? "\n" : ""}`;
+  const json = `${JSON.stringify(config, null, indent)}${text.endsWith("\n") ? "\n" : ""}`;
+  // What JSON.stringify would change, such as -0.
+  return sameContent(json, config) ? json : undefined;
 }
 
 function sameContent(text: string, config: Config): boolean {
