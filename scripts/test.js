@@ -26,7 +26,7 @@ const reporters = ["spec", join(repository, "scripts", "reporter.js")].flatMap((
   "--test-reporter-destination=stdout",
 ]);
 // A test that hangs is one that failed, and says so.
-const limits = ["--test-timeout=300000", "--import", join(repository, "scripts", "test-end.js")];
+const limits = ["--test-timeout=300000", "--import", join(repository, "scripts", "test-process.js")];
 // Most files wait for processes most of their time; Node would leave one core idle.
 const concurrency = `--test-concurrency=${availableParallelism()}`;
 run([...limits, "--test", concurrency, ...reporters, ...files]);

@@ -6,13 +6,9 @@ import { comparable } from "../test/compare.ts";
 import { allocatorOf, answerOf, emptyAllocator, frozen } from "../test/engine.ts";
 import { type Question, referenceAllocate, variantOf } from "../test/reference.ts";
 
-/** The seed is printed where a property fails; `DRAY_SEED` repeats it, `DRAY_RUNS` asks for more runs. */
-const seed = process.env["DRAY_SEED"];
+/** `DRAY_RUNS` asks for more runs. */
 const times = Number(process.env["DRAY_RUNS"] ?? 1);
-const runs = (numRuns: number): fc.Parameters<unknown> => ({
-  numRuns: numRuns * times,
-  ...(seed === undefined ? {} : { seed: Number(seed) }),
-});
+const runs = (numRuns: number): fc.Parameters<unknown> => ({ numRuns: numRuns * times });
 
 /** Upstream takes pools in the order of a Go map: any order is right. */
 function hasRandomOrder({ features, slices }: Question): boolean {
