@@ -113,17 +113,17 @@ test("~/.kube/config comes last before the pod's own account", async () => {
     ...env,
     KUBERNETES_SERVICE_HOST: "fd00::1",
     KUBERNETES_SERVICE_PORT: "443",
-    DRAY_SERVICE_ACCOUNT_DIR: at("account"),
   };
   const expected = {
     context: "",
     namespace: "ns",
     connection: { server: "https://[fd00::1]:443", ca: "CA", tokenFile: at("account/token") },
   };
-  assert.deepEqual(await loadKubeconfig({ env: inPod }), expected);
-  assert.deepEqual(await inClusterConfig(inPod), expected);
+  const serviceAccountFolder = at("account");
+  assert.deepEqual(await loadKubeconfig({ env: inPod, serviceAccountFolder }), expected);
+  assert.deepEqual(await inClusterConfig(inPod, serviceAccountFolder), expected);
   await writeKubeconfig(at("home/.kube/config"), { name: "mine", server: "https://s", ca: "CA" });
-  assert.equal((await loadKubeconfig({ env: inPod })).context, "mine");
+  assert.equal((await loadKubeconfig({ env: inPod, serviceAccountFolder })).context, "mine");
   await assert.rejects(inClusterConfig({}), /KUBERNETES_SERVICE_HOST/);
 });
 

@@ -18,6 +18,8 @@ export interface ConnectionConfig {
 }
 
 export interface KubeconfigOptions {
+  /** Where the token of the pod's service account is; by default the usual folder. */
+  readonly serviceAccountFolder?: string | undefined;
   /** As `--kubeconfig` gives it: this file alone, which must exist. */
   readonly file?: string;
   /** As `--context` gives it, instead of the current one. */
@@ -96,7 +98,7 @@ export async function loadKubeconfig(options: KubeconfigOptions = {}): Promise<C
   const where = names.join(", ");
   if (!found) {
     if (options.context === undefined && env["KUBERNETES_SERVICE_HOST"] !== undefined)
-      return inClusterConfig(env);
+      return inClusterConfig(env, options.serviceAccountFolder);
     if (names.length === 0) throw new Error("no kubeconfig: name one with --kubeconfig or $KUBECONFIG");
     throw new Error(`no kubeconfig: ${where} does not exist (name one with --kubeconfig or $KUBECONFIG)`);
   }
@@ -129,15 +131,17 @@ export async function loadKubeconfig(options: KubeconfigOptions = {}): Promise<C
 
 /**
  * The service account of the pod that we run in: `KUBERNETES_SERVICE_HOST` and `_PORT`, with token, CA and namespace
- * from the usual folder, or from `DRAY_SERVICE_ACCOUNT_DIR` where a runtime cannot mount anything there.
+ * from `folder`, by default the usual one.
  */
-export async function inClusterConfig(env: NodeJS.ProcessEnv = process.env): Promise<ConnectionConfig> {
+export async function inClusterConfig(
+  env: NodeJS.ProcessEnv = process.env,
+  folder = serviceAccountFolder,
+): Promise<ConnectionConfig> {
   const host = env["KUBERNETES_SERVICE_HOST"];
   const port = env["KUBERNETES_SERVICE_PORT"];
   if (!host || !port) {
     throw new Error("not in a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be set");
   }
-  const folder = env["DRAY_SERVICE_ACCOUNT_DIR"] ?? serviceAccountFolder;
   const [ca, namespace] = await Promise.all([
     readFile(join(folder, "ca.crt"), "utf8"),
     readFile(join(folder, "namespace"), "utf8").catch(() => "default"),

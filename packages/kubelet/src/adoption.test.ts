@@ -39,13 +39,13 @@ for (const isolation of isolations) {
     const alive = setInterval(() => {}, 1000);
     const runtime = testRuntime(root, isolation);
     await runtime.start();
-    const [found] = runtime.listContainers();
+    const [found] = await runtime.listContainers();
     assert.equal(found?.state, "running");
     await runtime.stopContainer(found?.id ?? "", 5000);
-    const [ended] = runtime.listContainers();
+    const [ended] = await runtime.listContainers();
     assert.equal(ended?.exitCode, 5);
     assert.equal(readFileSync(join(root, "main.log"), "utf8"), "one\ntwo\n");
-    for (const { id } of runtime.listPodSandboxes()) await runtime.removePodSandbox(id);
+    for (const { id } of await runtime.listPodSandboxes()) await runtime.removePodSandbox(id);
     await runtime.close();
     clearInterval(alive);
     rmSync(root, { recursive: true });
@@ -67,10 +67,10 @@ for (const isolation of isolations) {
     });
     const runtime = testRuntime(root, isolation);
     await runtime.start();
-    const [found] = runtime.listContainers();
+    const [found] = await runtime.listContainers();
     assert.equal(found?.state, "exited");
     assert.equal(found?.exitCode, 6);
-    for (const { id } of runtime.listPodSandboxes()) await runtime.removePodSandbox(id);
+    for (const { id } of await runtime.listPodSandboxes()) await runtime.removePodSandbox(id);
     await eventually(async () => assert.deepEqual(processesWith("sleep", mark), []));
     await runtime.close();
     clearInterval(alive);
@@ -84,7 +84,7 @@ test("a command that ran in a container when the agent was killed ends with the 
   const alive = setInterval(() => {}, 1000);
   const runtime = testRuntime(root, "auto");
   await runtime.start();
-  const [found] = runtime.listContainers();
+  const [found] = await runtime.listContainers();
   assert.equal(found?.state, "running");
   const members = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -94,7 +94,7 @@ test("a command that ran in a container when the agent was killed ends with the 
   assert.ok(commands.length >= 2);
   await runtime.stopContainer(found?.id ?? "", 0);
   assert.ok(commands.every((stat) => stat && !isAlive(stat)));
-  for (const { id } of runtime.listPodSandboxes()) await runtime.removePodSandbox(id);
+  for (const { id } of await runtime.listPodSandboxes()) await runtime.removePodSandbox(id);
   await runtime.close();
   clearInterval(alive);
   rmSync(root, { recursive: true });
@@ -121,12 +121,12 @@ test("the time at which a container was found lost stays, however often the agen
   for (let starts = 0; starts < 2; starts++) {
     const runtime = testRuntime(root, "plain");
     await runtime.start();
-    const [found] = runtime.listContainers();
+    const [found] = await runtime.listContainers();
     assert.deepEqual([found?.state, found?.exitCode], ["exited", 137]);
     assert.equal(found?.reason, "ContainerStatusUnknown");
     finished.push(found?.finishedAt);
     if (starts === 1)
-      for (const sandbox of runtime.listPodSandboxes()) await runtime.removePodSandbox(sandbox.id);
+      for (const sandbox of await runtime.listPodSandboxes()) await runtime.removePodSandbox(sandbox.id);
     await runtime.close();
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
@@ -150,8 +150,8 @@ test("a container whose shell is killed is gone with everything in it, and says 
   const [wrapper, program] = [identityIn("wrapper"), identityIn("start")];
   assert.ok(wrapper && program);
   process.kill(wrapper.pid, "SIGKILL");
-  await eventually(async () => assert.equal(runtime.listContainers()[0]?.state, "exited"));
-  assert.equal(runtime.listContainers()[0]?.reason, "ContainerStatusUnknown");
+  await eventually(async () => assert.equal((await runtime.listContainers())[0]?.state, "exited"));
+  assert.equal((await runtime.listContainers())[0]?.reason, "ContainerStatusUnknown");
   await eventually(async () => assert.ok(!isAlive(program)));
   await runtime.removePodSandbox(id);
   await runtime.close();
@@ -174,11 +174,11 @@ test("an agent that was closed does nothing more when a container ends that it h
   first.onChange((uid) => changes.push(uid));
   const next = testRuntime(root, "plain");
   await next.start();
-  assert.equal(next.listContainers()[0]?.state, "running");
+  assert.equal((await next.listContainers())[0]?.state, "running");
   await next.removePodSandbox(id);
   await new Promise((resolve) => setTimeout(resolve, 100));
   assert.deepEqual(changes, []);
-  assert.equal(first.listContainers()[0]?.state, "running");
+  assert.equal((await first.listContainers())[0]?.state, "running");
   await next.close();
   clearInterval(alive);
   rmSync(root, { recursive: true });

@@ -36,7 +36,7 @@ for (const isolation of isolations)
       await runtime.start();
     });
     after(async () => {
-      for (const { id } of runtime.listPodSandboxes()) await runtime.removePodSandbox(id);
+      for (const { id } of await runtime.listPodSandboxes()) await runtime.removePodSandbox(id);
       await runtime.close();
       clearInterval(alive);
       rmSync(root, { recursive: true });
@@ -53,10 +53,12 @@ for (const isolation of isolations)
         ...config,
       });
       await runtime.startContainer(made.id);
-      return made;
+      const started = await state(made.id);
+      assert.ok(started);
+      return started;
     }
-    const state = (id: string): Container | undefined =>
-      runtime.listContainers().find((one) => one.id === id);
+    const state = async (id: string): Promise<Container | undefined> =>
+      (await runtime.listContainers()).find((one) => one.id === id);
 
     test("what is printed from now on, until the container ends", async () => {
       const { id, config } = await run(["bash", "-c", "echo early; read -r; printf late; exit 3"], {
@@ -73,7 +75,7 @@ for (const isolation of isolations)
       assert.equal(stdout.text, "late");
       assert.equal(other.text, "late");
       assert.ok(stdout.writableEnded);
-      assert.equal(state(id)?.exitCode, 3);
+      assert.equal((await state(id))?.exitCode, 3);
       await assert.rejects(runtime.attach(id, streams({ stdout }), never), { reason: "ContainerNotRunning" });
     });
 
@@ -88,7 +90,7 @@ for (const isolation of isolations)
         stdin.end();
         await attached;
       }
-      assert.equal(state(id)?.state, "running");
+      assert.equal((await state(id))?.state, "running");
     });
 
     test("stdinOnce closes it with the first client, and sends what comes after", async () => {
@@ -99,7 +101,7 @@ for (const isolation of isolations)
       stdin.end("all\nof it\n");
       await attached;
       assert.equal(stdout.text, "got all\ngot of it\nended\n");
-      await eventually(async () => assert.equal(state(id)?.exitCode, 0));
+      await eventually(async () => assert.equal((await state(id))?.exitCode, 0));
     });
 
     test("a client that is cut off counts as its end with stdinOnce, and harms no other container", async () => {
@@ -113,7 +115,7 @@ for (const isolation of isolations)
       gone.abort();
       stdin.destroy();
       await assert.rejects(attached);
-      await eventually(async () => assert.equal(state(once.id)?.exitCode, 0));
+      await eventually(async () => assert.equal((await state(once.id))?.exitCode, 0));
 
       const other = await run(echo, { stdin: true });
       const ended = new AbortController();
@@ -124,7 +126,7 @@ for (const isolation of isolations)
       );
       ended.abort();
       await assert.rejects(attachedToo);
-      assert.equal(state(other.id)?.state, "running");
+      assert.equal((await state(other.id))?.state, "running");
     });
 
     test("without `stdin` there is none, whatever the client sends", async () => {
@@ -159,7 +161,7 @@ for (const isolation of isolations)
       stdin.write("end\n");
       await attached;
       assert.match(stdout.text, /got end\r\n$/);
-      assert.equal(state(id)?.exitCode, 5);
+      assert.equal((await state(id))?.exitCode, 5);
       assert.match(readFileSync(config.logPath, "utf8"), /got end\r\n$/);
     });
 
@@ -167,7 +169,7 @@ for (const isolation of isolations)
       if (find("script") === undefined) return context.skip("no script");
       const { id } = await run(["bash", "-c", "read -r; echo no"], { tty: true });
       await runtime.stopContainer(id, 0);
-      assert.equal(state(id)?.exitCode, 137);
+      assert.equal((await state(id))?.exitCode, 137);
       await assert.rejects(run(["no-such-program"], { tty: true }), /executable file not found/);
     });
 
@@ -226,7 +228,7 @@ for (const isolation of isolations)
       await once(agent, "exit");
       const next = testRuntime(own, isolation);
       await next.start();
-      const [found] = next.listContainers();
+      const [found] = await next.listContainers();
       assert.equal(found?.state, "running");
       const stdin = new PassThrough();
       const stdout = new Kept();
@@ -234,7 +236,7 @@ for (const isolation of isolations)
       stdin.end("back\n");
       await attached;
       assert.equal(stdout.text, "got back\nended\n");
-      for (const { id } of next.listPodSandboxes()) await next.removePodSandbox(id);
+      for (const { id } of await next.listPodSandboxes()) await next.removePodSandbox(id);
       await next.close();
       rmSync(own, { recursive: true });
     });

@@ -4,6 +4,7 @@ import { cdiRegistry } from "@dray/cdi";
 import { type Log, systemClock } from "@dray/client";
 import { NodePaths } from "./paths.ts";
 import { HostRuntime } from "./runtime/host/host.ts";
+import { ImageTable } from "./runtime/host/images.ts";
 
 /**
  * Ends at once whatever containers of a node still run after its agent has gone for good, without the API server or
@@ -17,7 +18,7 @@ export async function cleanUpNode(rootDir: string, log: Log): Promise<void> {
     directory,
     rootDir: paths.root,
     nodeAddress: "127.0.0.1",
-    images: [],
+    images: new ImageTable([]),
     // It starts nothing.
     isolation: "plain",
     cdi: cdiRegistry(paths.cdi),
@@ -26,6 +27,6 @@ export async function cleanUpNode(rootDir: string, log: Log): Promise<void> {
     log,
   });
   await runtime.start();
-  for (const { id } of runtime.listPodSandboxes()) await runtime.stopPodSandbox(id);
+  for (const { id } of await runtime.listPodSandboxes()) await runtime.stopPodSandbox(id);
   await runtime.close();
 }

@@ -435,10 +435,10 @@ test("CDI edits that the runtime does not make are named in an event, once", asy
   await podWithClaim("p40", "c40", "sleep 1000", "gpu-40");
   await becomes("p40", running);
   driver.edits = {};
-  const left = async () => (await events("p40")).filter((event) => event.startsWith("UnsupportedCDIEdits"));
+  const left = async () => (await events("p40")).filter((event) => event.startsWith("UnsupportedByRuntime"));
   await eventually(async () =>
     assert.deepEqual(await left(), [
-      "UnsupportedCDIEdits: Container main runs without the hooks of its CDI devices: this runtime does not support them",
+      'UnsupportedByRuntime: Container main runs without hooks of CDI devices: the runtime "host" does not support that',
     ]),
   );
   await cluster.admin.resource(Pod).delete({ namespace: "default", name: "p40" }, { gracePeriodSeconds: 0 });

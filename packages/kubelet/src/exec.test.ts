@@ -37,7 +37,7 @@ for (const isolation of isolations)
       await runtime.startContainer(id);
     });
     after(async () => {
-      for (const { id: one } of runtime.listPodSandboxes()) await runtime.removePodSandbox(one);
+      for (const { id: one } of await runtime.listPodSandboxes()) await runtime.removePodSandbox(one);
       await runtime.close();
       clearInterval(alive);
       rmSync(root, { recursive: true });

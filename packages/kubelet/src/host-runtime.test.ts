@@ -44,13 +44,13 @@ async function withRuntime(isolation: string, body: (machine: Machine) => Promis
       async run(config) {
         const log = join(root, `${count}.log`);
         const id = await start(config);
-        const find = () => runtime.listContainers().find((one) => one.id === id);
-        await eventually(async () => assert.equal(find()?.state, "exited"));
-        return [readFileSync(log, "utf8"), find()?.exitCode];
+        const find = async () => (await runtime.listContainers()).find((one) => one.id === id);
+        await eventually(async () => assert.equal((await find())?.state, "exited"));
+        return [readFileSync(log, "utf8"), (await find())?.exitCode];
       },
     });
   } finally {
-    for (const { id } of runtime.listPodSandboxes()) await runtime.removePodSandbox(id);
+    for (const { id } of await runtime.listPodSandboxes()) await runtime.removePodSandbox(id);
     await runtime.close();
     clearInterval(alive);
     rmSync(root, { recursive: true });
@@ -158,15 +158,14 @@ for (const isolation of isolations)
       const cgroups = await detectCgroups();
       if ("reason" in cgroups) return context.skip("no cgroups");
       await withRuntime(isolation, async ({ start, run, runtime, root }) => {
-        const left = (): string[] =>
-          runtime
-            .listContainers()
+        const left = async (): Promise<string[]> =>
+          (await runtime.listContainers())
             .map(({ id }) => cgroups.path(id))
             .filter((path) => existsSync(path));
         await run({ command: ["/bin/true"] });
         for (let count = 0; count < 5; count++) await start({ command: ["/bin/sleep", "1000"] });
-        for (const { id } of runtime.listPodSandboxes()) await runtime.stopPodSandbox(id);
-        assert.deepEqual(left(), []);
+        for (const { id } of await runtime.listPodSandboxes()) await runtime.stopPodSandbox(id);
+        assert.deepEqual(await left(), []);
         // What an agent leaves that is killed between the removal of the record and that of the rest.
         const id = `${process.pid}-${isolation}`;
         mkdirSync(join(root, "runtime/containers", id));
@@ -207,7 +206,7 @@ for (const isolation of isolations)
           const logPath = join(root, "signals.log");
           const id = await start({ command: ["/bin/sleep", "1000"], logPath });
           await runtime.stopContainer(id, 60_000);
-          assert.equal(runtime.listContainers().find((one) => one.id === id)?.exitCode, 143);
+          assert.equal((await runtime.listContainers()).find((one) => one.id === id)?.exitCode, 143);
         });
       });
   });

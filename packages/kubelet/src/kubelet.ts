@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { Pod } from "@dray/api/core/v1";
-import { cdiRegistry } from "@dray/cdi";
 import {
   type Client,
   type Clock,
@@ -22,8 +21,8 @@ import { OrphanSweep } from "./pods/orphans.ts";
 import { Probes } from "./pods/probes.ts";
 import { Volumes } from "./pods/volumes.ts";
 import { PodWorker, type WorkerContext } from "./pods/worker.ts";
-import { HostRuntime } from "./runtime/host/host.ts";
-import type { ImageMapping } from "./runtime/host/images.ts";
+import type { RuntimeFactory } from "./runtime/factory.ts";
+import type { RuntimeService } from "./runtime/service.ts";
 import { NodeServer, type Serving } from "./server/server.ts";
 
 export interface KubeletOptions {
@@ -32,8 +31,6 @@ export interface KubeletOptions {
   readonly nodeName: string;
   /** What is `/` for the node's own files: short, since socket paths lie below it. */
   readonly rootDir: string;
-  /** Where the runtime keeps its records; `var/lib/dray` below the root if absent. */
-  readonly stateDir?: string;
   /** Where pods find the API server. */
   readonly apiServer: { readonly host: string; readonly port: number };
   /** For the node's own HTTPS endpoints. */
@@ -42,12 +39,8 @@ export interface KubeletOptions {
   readonly nodeAddress?: string;
   /** Of the node's endpoints; any free one if absent. */
   readonly port?: number;
-  /** Commands that stand for images; the first pattern that matches counts. */
-  readonly images: readonly ImageMapping[];
-  /** Without mount name spaces even where the system has them. */
-  readonly isolation?: "auto" | "plain";
-  /** `none`: without cgroups even where they can be made. */
-  readonly cgroups?: "auto" | "none";
+  /** What runs the containers. */
+  readonly runtime: RuntimeFactory;
   readonly labels?: Readonly<Record<string, string>>;
   /** Replaces what the machine has, by resource. */
   readonly capacity?: Readonly<Record<string, string>>;
@@ -62,8 +55,8 @@ export interface Kubelet {
   readonly nodeName: string;
   /** Of the node's HTTPS endpoints. */
   readonly port: number;
-  /** How containers are kept apart on this machine. */
-  readonly isolation: "mounts" | "plain";
+  /** What its runtime does not keep apart on this machine, in words. */
+  readonly limits: readonly string[];
   /**
    * Stops the agent. With `leavePods` what runs goes on, and the next agent on the same root takes it over;
    * without, every container is stopped and every claim unprepared, as far as drivers answer.
@@ -79,7 +72,7 @@ const shutdownGraceMilliseconds = 2000;
  * root cannot be used or a checkpoint is damaged.
  */
 export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
-  const { client, nodeName, images, nodeAddress = "127.0.0.1" } = options;
+  const { client, nodeName, nodeAddress = "127.0.0.1" } = options;
   const log = withFields(options.log, { node: nodeName });
   const clock = options.clock ?? systemClock;
   const paths = new NodePaths(options.rootDir);
@@ -96,18 +89,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     component: "kubelet",
     host: nodeName,
   });
-  const runtime = new HostRuntime({
-    directory: options.stateDir ?? join(paths.root, "var/lib/dray"),
-    rootDir: paths.root,
-    nodeAddress,
-    images,
-    isolation: options.isolation ?? "auto",
-    cgroups: options.cgroups ?? "auto",
-    cdi: cdiRegistry(paths.cdi),
-    hostPath: (path) => paths.onMachine(path),
-    clock,
-    log,
-  });
+  const { service: runtime, images } = options.runtime({ paths, nodeAddress, clock, log });
   const plugins = new DraPlugins(log);
   const node = new OwnNode(client, nodeName);
   const workers = new Map<string, PodWorker>();
@@ -128,20 +110,13 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   });
   plugins.handle({ connected: retryAll });
   const volumes = new Volumes({ client, clock, paths, nodeAddress, node: () => node.current });
-  const uidOfContainer = (containerId: string): string | undefined => {
-    const container = runtime.listContainers().find(({ id }) => id === containerId);
-    return runtime.listPodSandboxes().find(({ id }) => id === container?.sandboxId)?.config.uid;
-  };
   const probes = new Probes({
     runtime,
     clock,
     log,
-    changed: (containerId) => {
-      const uid = uidOfContainer(containerId);
-      if (uid !== undefined) queue.add(uid);
-    },
-    unhealthy: (containerId, message) => {
-      const pod = podOf(uidOfContainer(containerId) ?? "");
+    changed: (podUid) => queue.add(podUid),
+    unhealthy: (podUid, message) => {
+      const pod = podOf(podUid);
       if (pod !== undefined) events.event(pod, "Warning", "Unhealthy", message);
     },
   });
@@ -150,7 +125,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     clock,
     log,
     events,
-    runtime,
+    runtime: { service: runtime, images },
     paths,
     volumes,
     probes,
@@ -218,10 +193,8 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     paths,
     clock,
     log,
-    isKnown: (uid) =>
-      workers.has(uid) ||
-      podOf(uid) !== undefined ||
-      runtime.listPodSandboxes().some(({ config }) => config.uid === uid),
+    sandboxed: async () => new Set((await runtime.listPodSandboxes()).map(({ config }) => config.uid)),
+    isKnown: (uid) => workers.has(uid) || podOf(uid) !== undefined,
   });
 
   /** Ends everything that the agent itself does; the rest goes on. */
@@ -278,27 +251,27 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     throw error;
   }
   // What runs here, or holds claims here, of pods that went while no agent looked.
-  for (const { config } of runtime.listPodSandboxes()) workOn(config.uid);
+  for (const { config } of await runtime.listPodSandboxes()) workOn(config.uid);
   for (const uid of dra.podUIDs()) workOn(uid);
-  sweep.start();
-  log.info({ node: nodeName, port, isolation: runtime.isolation }, "node agent started");
+  await sweep.start();
+  log.info({ node: nodeName, port, limits: runtime.limits }, "node agent started");
 
   return {
     nodeName,
     port,
-    isolation: runtime.isolation,
+    limits: runtime.limits,
     stop: ({ leavePods }) => close(leavePods),
   };
 
   /** Everything on the node ends: drivers last, since they unprepare what the others held. */
   async function endAll(): Promise<void> {
-    for (const container of runtime.listContainers()) probes.forget(container.id);
+    const containers = await runtime.listContainers();
+    for (const { id } of containers) probes.forget(id);
     const holders = dra.podUIDs();
-    const sandboxes = runtime.listPodSandboxes();
+    const sandboxes = await runtime.listPodSandboxes();
     const end = async (ids: readonly string[]): Promise<void> => {
       await Promise.all(
-        runtime
-          .listContainers()
+        containers
           .filter(({ sandboxId }) => ids.includes(sandboxId))
           .map(({ id }) => runtime.stopContainer(id, shutdownGraceMilliseconds)),
       );
@@ -317,9 +290,9 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
 }
 
 /** The metrics of the node, in the text format of Prometheus. */
-function metrics(runtime: HostRuntime, dra: DraManager, log: Log): string {
-  const running = runtime.listContainers().filter(({ state }) => state === "running").length;
-  const pods = runtime.listPodSandboxes().filter(({ ready }) => ready).length;
+async function metrics(runtime: RuntimeService, dra: DraManager, log: Log): Promise<string> {
+  const running = (await runtime.listContainers()).filter(({ state }) => state === "running").length;
+  const pods = (await runtime.listPodSandboxes()).filter(({ ready }) => ready).length;
   const gauge = (name: string, help: string, value: number): string =>
     `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${name} ${value}\n`;
   return [

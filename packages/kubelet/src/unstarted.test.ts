@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { test } from "node:test";
 import { Pod, ServiceAccount } from "@dray/api/core/v1";
+import type { ContainerConfig } from "./runtime/service.ts";
 import { testRuntime } from "./testing/agent.ts";
 import { podBecomes, podOn, testCluster } from "./testing/cluster.ts";
 import { eventually } from "./testing/eventually.ts";
@@ -25,12 +26,12 @@ test("a container that a killed agent created and did not start goes with its po
     await node.stop({ leavePods: true });
     const runtime = testRuntime(root, "plain");
     await runtime.start();
-    for (const { id, sandboxId, config } of runtime.listContainers()) {
+    for (const { id, sandboxId, config } of await runtime.listContainers()) {
       await runtime.removeContainer(id);
-      await runtime.createContainer(sandboxId, config);
+      await runtime.createContainer(sandboxId, config as ContainerConfig);
     }
     assert.deepEqual(
-      runtime.listContainers().map(({ state }) => state),
+      (await runtime.listContainers()).map(({ state }) => state),
       ["created", "created"],
     );
     await runtime.close();

@@ -59,8 +59,25 @@ export async function testNode(): Promise<TestNode> {
   const account = join(root, "account");
   mkdirSync(account);
   writeFileSync(join(account, "ca.crt"), authority.certificate);
-  writeFileSync(join(account, "namespace"), "default");
   writeFileSync(join(account, "token"), await tutorialAccount(admin));
+
+  const kubeconfig = join(account, "kubeconfig");
+  writeFileSync(
+    kubeconfig,
+    JSON.stringify({
+      apiVersion: "v1",
+      kind: "Config",
+      clusters: [
+        {
+          name: "pod",
+          cluster: { server: `https://127.0.0.1:${port}`, "certificate-authority": join(account, "ca.crt") },
+        },
+      ],
+      users: [{ name: "pod", user: { tokenFile: join(account, "token") } }],
+      contexts: [{ name: "pod", context: { cluster: "pod", user: "pod" } }],
+      "current-context": "pod",
+    }),
+  );
 
   const registrar = join(root, "plugins_registry");
   const plugins = join(root, "plugins");
@@ -92,9 +109,7 @@ export async function testNode(): Promise<TestNode> {
       const program = run(file, {
         PATH: process.env["PATH"],
         NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
-        KUBERNETES_SERVICE_HOST: "127.0.0.1",
-        KUBERNETES_SERVICE_PORT: String(port),
-        DRAY_SERVICE_ACCOUNT_DIR: account,
+        KUBECONFIG: kubeconfig,
         NODE_NAME: nodeName,
         NAMESPACE: "dra-tutorial",
         NUM_DEVICES: "9",

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { type Log, systemClock } from "@dray/client";
-import type { ImageMapping, KubeletOptions, Serving } from "@dray/kubelet";
+import { hostRuntime, type ImageMapping, type KubeletOptions, type Serving } from "@dray/kubelet";
 import { connect } from "../connect.ts";
 import type { StatesFile } from "./states-file.ts";
 
@@ -37,7 +37,7 @@ export async function agentOptions(node: AgentOptions, shared: SharedOptions): P
       rootDir: node.rootDir,
       // Without the brackets of an IPv6 address: pods find it in their environment.
       apiServer: { host: url.hostname.replace(/^\[(.*)\]$/, "$1"), port: Number(url.port || 443) },
-      images: shared.images,
+      runtime: hostRuntime({ images: shared.images }),
       clock: systemClock,
       log,
       serving: await serving(node, shared.clientCA ?? ca),

@@ -1,12 +1,12 @@
-import type { Container as ContainerSpec } from "@dray/api/core/v1";
+import type { LifecycleHandler } from "@dray/api/core/v1";
 import { type Clock, sleep } from "@dray/client";
 import type { RuntimeService } from "../runtime/service.ts";
-import { runHandler } from "./probes.ts";
+import { type ProbeTarget, runHandler } from "./probes.ts";
 
 /** Runs a hook of a container for at most `timeout` milliseconds; resolves with what went wrong. */
 export async function runHook(
-  hook: NonNullable<NonNullable<ContainerSpec["lifecycle"]>["postStart"]>,
-  target: { containerId: string; spec: ContainerSpec; podIP: string },
+  hook: LifecycleHandler,
+  target: ProbeTarget,
   { runtime, clock }: { readonly runtime: RuntimeService; readonly clock: Clock },
   timeout: number,
 ): Promise<string | undefined> {

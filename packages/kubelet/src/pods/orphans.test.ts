@@ -6,7 +6,7 @@ import { silentLog } from "@dray/client";
 import { NodePaths } from "../paths.ts";
 import { OrphanSweep } from "./orphans.ts";
 
-test("what is left of pods that nobody knows is removed, at once and from time to time", () => {
+test("what is left of pods that nobody knows is removed, at once and from time to time", async () => {
   const root = mkdtempSync("/tmp/dk-");
   const paths = new NodePaths(root);
   paths.create();
@@ -29,20 +29,31 @@ test("what is left of pods that nobody knows is removed, at once and from time t
     },
   };
   const known = new Set(["kept"]);
-  for (const uid of ["kept", "orphan"]) make(uid);
+  const sandboxed = async (): Promise<ReadonlySet<string>> => new Set(["sandboxed"]);
+  for (const uid of ["kept", "orphan", "sandboxed"]) make(uid);
   writeFileSync(join(paths.podLogs, "notes.txt"), "");
-  const sweep = new OrphanSweep({ paths, clock, log: silentLog, isKnown: (uid) => known.has(uid) });
-  sweep.start();
+  const sweep = new OrphanSweep({
+    paths,
+    clock,
+    log: silentLog,
+    isKnown: (uid) => known.has(uid),
+    sandboxed,
+  });
+  await sweep.start();
   for (const path of [token, logs].map((of) => of("orphan"))) assert.equal(existsSync(path), false, path);
   for (const path of [token, logs].map((of) => of("kept"))) assert.ok(existsSync(path), path);
   assert.ok(existsSync(join(paths.podLogs, "notes.txt")));
 
+  assert.ok(existsSync(token("sandboxed")));
+
   known.delete("kept");
   due();
+  await new Promise(setImmediate);
   assert.equal(existsSync(join(paths.pods, "kept")), false);
   sweep.stop();
   make("later");
   due();
+  await new Promise(setImmediate);
   assert.ok(existsSync(token("later")));
   rmSync(root, { recursive: true });
 });

@@ -7,7 +7,9 @@ export interface OrphanSweepOptions {
   readonly paths: NodePaths;
   readonly clock: Clock;
   readonly log: Log;
-  /** True for a pod that the node has, works on, or has a sandbox of. */
+  /** The pods that have sandboxes. */
+  sandboxed(): Promise<ReadonlySet<string>>;
+  /** True for a pod that the node has or works on. */
   isKnown(uid: string): boolean;
 }
 
@@ -23,28 +25,39 @@ const sweepInterval = 60_000;
 export class OrphanSweep {
   readonly #options: OrphanSweepOptions;
   #cancel: (() => void) | undefined;
+  #stopped = false;
 
   constructor(options: OrphanSweepOptions) {
     this.#options = options;
   }
 
-  /** Sweeps now, and from time to time. */
-  start(): void {
-    this.#sweep();
-    this.#cancel = this.#options.clock.after(sweepInterval, () => this.start());
+  /** Sweeps now, and from time to time. Resolves after the first sweep. */
+  async start(): Promise<void> {
+    await this.#sweep();
+    if (this.#stopped) return;
+    this.#cancel = this.#options.clock.after(sweepInterval, () => void this.start());
   }
 
   stop(): void {
+    this.#stopped = true;
     this.#cancel?.();
   }
 
-  #sweep(): void {
-    const { paths } = this.#options;
-    for (const uid of this.#entries(paths.pods)) this.#remove(uid, join(paths.pods, uid));
+  async #sweep(): Promise<void> {
+    const { paths, log } = this.#options;
+    let sandboxed: ReadonlySet<string>;
+    try {
+      sandboxed = await this.#options.sandboxed();
+    } catch (error) {
+      log.warn({ err: error }, "cannot look for what is left of pods that are gone");
+      return;
+    }
+    if (this.#stopped) return;
+    for (const uid of this.#entries(paths.pods)) this.#remove(uid, join(paths.pods, uid), sandboxed);
     // NAMESPACE_NAME_UID: none of the three holds an underscore.
     for (const name of this.#entries(paths.podLogs)) {
       const parts = name.split("_");
-      if (parts.length === 3) this.#remove(parts[2] ?? "", join(paths.podLogs, name));
+      if (parts.length === 3) this.#remove(parts[2] ?? "", join(paths.podLogs, name), sandboxed);
     }
   }
 
@@ -57,9 +70,9 @@ export class OrphanSweep {
     }
   }
 
-  #remove(uid: string, path: string): void {
+  #remove(uid: string, path: string, sandboxed: ReadonlySet<string>): void {
     const { log, isKnown } = this.#options;
-    if (isKnown(uid)) return;
+    if (isKnown(uid) || sandboxed.has(uid)) return;
     try {
       rmSync(path, { recursive: true, force: true });
       log.info({ pod: uid, path }, "removed what was left of a pod that is gone");

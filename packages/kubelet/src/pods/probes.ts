@@ -2,16 +2,18 @@ import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { connect } from "node:net";
 import type { IntOrString } from "@dray/api";
-import type { Container as ContainerSpec, HTTPGetAction, Probe, ProbeHandler } from "@dray/api/core/v1";
+import type { HTTPGetAction, Probe, ProbeHandler } from "@dray/api/core/v1";
 import type { Clock, Log } from "@dray/client";
 import { tcpChannel } from "@dray/rpc";
 import { HealthDefinition } from "@dray/rpc/grpchealth/v1";
 import type { RuntimeService } from "../runtime/service.ts";
+import type { StartableContainer } from "./plan.ts";
 
 /** What a probe or a hook is about. */
 export interface ProbeTarget {
+  readonly podUid: string;
   readonly containerId: string;
-  readonly spec: ContainerSpec;
+  readonly spec: StartableContainer;
   readonly podIP: string;
 }
 
@@ -31,10 +33,10 @@ export interface ProbesOptions {
   readonly runtime: RuntimeService;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called when a container is found unhealthy, for the Unhealthy event. */
-  unhealthy(containerId: string, message: string): void;
+  /** Called when a container of a pod is found unhealthy, for the Unhealthy event. */
+  unhealthy(podUid: string, message: string): void;
   /** Called when what `started`, `ready` or `failed` answer has changed. */
-  changed(containerId: string): void;
+  changed(podUid: string): void;
 }
 
 /** Runs the probes of containers from their start to their end. */
@@ -113,23 +115,22 @@ export class Probes {
       successes = problem === undefined ? successes + 1 : 0;
       failures = problem === undefined ? 0 : failures + 1;
       const name = `${type[0]?.toUpperCase()}${type.slice(1)}`;
-      if (problem !== undefined)
-        this.#options.unhealthy(target.containerId, `${name} probe failed: ${problem}`);
+      if (problem !== undefined) this.#options.unhealthy(target.podUid, `${name} probe failed: ${problem}`);
       const good = successes >= (probe.successThreshold ?? 1);
       const bad = failures >= (probe.failureThreshold ?? 3);
       if (type === "startup" && good) {
         status.started = true;
-        this.#options.changed(target.containerId);
+        this.#options.changed(target.podUid);
         succeeded();
         return;
       }
       if (type === "readiness" && (good || bad) && status.ready !== good) {
         status.ready = good;
-        this.#options.changed(target.containerId);
+        this.#options.changed(target.podUid);
       }
       if (type !== "readiness" && bad) {
         status.failed = { type, message: problem ?? "" };
-        this.#options.changed(target.containerId);
+        this.#options.changed(target.podUid);
         return;
       }
       schedule(period);
@@ -166,7 +167,7 @@ export async function runHandler(
   return "it names no handler";
 }
 
-function portOf(port: IntOrString, spec: ContainerSpec): number {
+function portOf(port: IntOrString, spec: StartableContainer): number {
   if (typeof port === "number") return port;
   const named = spec.ports?.find(({ name }) => name === port)?.containerPort ?? Number(port);
   if (!Number.isInteger(named)) throw new Error(`container "${spec.name}" has no port named "${port}"`);

@@ -70,13 +70,24 @@ const reductions: readonly ((status: PodStatus) => PodStatus)[] = [
   (status) => status,
   withoutTexts,
   (status) => {
-    const { containerStatuses: _, initContainerStatuses: __, ...rest } = withoutTexts(status);
+    const {
+      containerStatuses: _,
+      initContainerStatuses: __,
+      ephemeralContainerStatuses: ___,
+      ...rest
+    } = withoutTexts(status);
     return rest;
   },
 ];
 
 function withoutTexts(status: PodStatus): PodStatus {
-  const { message: _, containerStatuses, initContainerStatuses, ...rest } = status;
+  const {
+    message: _,
+    containerStatuses,
+    initContainerStatuses,
+    ephemeralContainerStatuses,
+    ...rest
+  } = status;
   const reduce = (all: readonly ContainerStatus[]): ContainerStatus[] =>
     all.map((one) => ({
       ...one,
@@ -88,6 +99,9 @@ function withoutTexts(status: PodStatus): PodStatus {
     conditions: (status.conditions ?? []).map(({ message: _, ...condition }) => condition),
     ...(containerStatuses === undefined ? {} : { containerStatuses: reduce(containerStatuses) }),
     ...(initContainerStatuses === undefined ? {} : { initContainerStatuses: reduce(initContainerStatuses) }),
+    ...(ephemeralContainerStatuses === undefined
+      ? {}
+      : { ephemeralContainerStatuses: reduce(ephemeralContainerStatuses) }),
   };
 }
 

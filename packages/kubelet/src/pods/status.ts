@@ -1,20 +1,16 @@
-import type {
-  Container as ContainerSpec,
-  ContainerState,
-  ContainerStatus,
-  Pod,
-  PodCondition,
-  PodStatus,
-} from "@dray/api/core/v1";
+import type { ContainerState, ContainerStatus, Pod, PodCondition, PodStatus } from "@dray/api/core/v1";
 import { canRestartAll, isPodTerminal, isSidecar, sidecarsOf } from "@dray/api/pod";
 import { timeText } from "@dray/client";
 import type { Container } from "../runtime/service.ts";
 import { shortened } from "../text.ts";
+import type { StartableContainer } from "./plan.ts";
 
 /** What a status is made from: the pod, what the runtime has of it, and what the agent knows beside. */
 export interface StatusInput {
   readonly pod: Pod;
   readonly now: number;
+  /** What the ids of containers begin with: `host`. */
+  readonly runtimeName: string;
   readonly nodeAddress: string;
   /** Absent before there is a sandbox. */
   readonly podIP: string | undefined;
@@ -76,6 +72,16 @@ export function podStatus(input: StatusInput): PodStatus {
     startTime: before?.startTime ?? timeText(input.now),
     ...(initContainers.length === 0 ? {} : { initContainerStatuses: initStatuses }),
     containerStatuses: statuses,
+    ...((pod.spec.ephemeralContainers ?? []).length === 0
+      ? {}
+      : {
+          ephemeralContainerStatuses: (pod.spec.ephemeralContainers ?? []).map((spec) => {
+            const old = before?.ephemeralContainerStatuses;
+            // Nobody asks whether one is ready or has started.
+            const { started: _, ...status } = containerStatus(spec, input, "ContainerCreating", old);
+            return { ...status, ready: false };
+          }),
+        }),
   };
 }
 
@@ -128,7 +134,7 @@ function succeeded(container: Container): boolean {
 }
 
 function containerStatus(
-  spec: ContainerSpec,
+  spec: StartableContainer,
   input: StatusInput,
   initialReason: string,
   before: readonly ContainerStatus[] | undefined,
@@ -178,18 +184,18 @@ function containerStatus(
       ? { waiting }
       : latest.state === "created"
         ? { waiting: waiting ?? { reason: "ContainerCreating" } }
-        : stateOf(latest);
+        : stateOf(latest, input);
   const last = state.terminated === undefined && latest.state === "exited" ? latest : previous;
   return {
     ...base,
-    containerID: `host://${latest.id}`,
+    containerID: `${input.runtimeName}://${latest.id}`,
     ready: isInit && !isSidecar(spec) ? succeeded(latest) : started && input.ready(latest),
     started,
     state: bounded(state, input.pod),
     lastState:
       last === undefined || last.state !== "exited"
         ? stateBeforeReset(latest, input, old)
-        : bounded(stateOf(last), input.pod),
+        : bounded(stateOf(last, input), input.pod),
   };
 }
 
@@ -226,7 +232,7 @@ function bounded({ waiting, terminated, ...state }: ContainerState, { spec }: Po
   };
 }
 
-function stateOf(container: Container): ContainerState {
+function stateOf(container: Container, { runtimeName }: StatusInput): ContainerState {
   const { startedAt, finishedAt, exitCode, reason, message, id } = container;
   if (container.state === "running") return { running: { startedAt: timeText(startedAt ?? 0) } };
   return {
@@ -236,7 +242,7 @@ function stateOf(container: Container): ContainerState {
       ...(message === undefined ? {} : { message }),
       startedAt: timeText(startedAt ?? container.createdAt),
       finishedAt: timeText(finishedAt ?? container.createdAt),
-      containerID: `host://${id}`,
+      containerID: `${runtimeName}://${id}`,
     },
   };
 }

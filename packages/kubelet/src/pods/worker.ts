@@ -1,28 +1,25 @@
-import { createHash } from "node:crypto";
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { durationText, encodeJSON, StatusError } from "@dray/api";
-import { type Container as ContainerSpec, type Node, Pod } from "@dray/api/core/v1";
-import { canRestartAll, isPodTerminal, isSidecar, restartsAllAfter, sidecarsOf } from "@dray/api/pod";
+import { StatusError } from "@dray/api";
+import { type Node, Pod } from "@dray/api/core/v1";
+import { isPodTerminal } from "@dray/api/pod";
 import { type Client, type Clock, type EventRecorder, ItemBackOff, type Log } from "@dray/client";
 import type { DraManager } from "../dra/manager.ts";
 import type { NodePaths } from "../paths.ts";
-import {
-  type Container,
-  type MountConfig,
-  RuntimeError,
-  type RuntimeService,
-  type Sandbox,
-} from "../runtime/service.ts";
+import { type Container, type NodeRuntime, RuntimeError, type Sandbox } from "../runtime/service.ts";
 import { shortened } from "../text.ts";
 import type { Refusal } from "./admission.ts";
-import { containerEnvironment, expand, hostname } from "./environment.ts";
+import { containerConfig } from "./container-config.ts";
 import { runHook } from "./hooks.ts";
+import { ImageManager } from "./images.ts";
+import { withLastWord } from "./last-word.ts";
+import { allContainers, type PodAction, type PodMemory, planPod, podText } from "./plan.ts";
 import type { Probes } from "./probes.ts";
-import { attemptAfterReset, isRestarting, restarts } from "./restarts.ts";
+import { isRestarting } from "./restarts.ts";
+import { sandboxConfig } from "./sandbox-config.ts";
 import { podStatus, rejectedStatus, restartingCondition } from "./status.ts";
 import { StatusReporter } from "./status-reporter.ts";
-import { resolveSubPath } from "./sub-path.ts";
+import { Stops } from "./stops.ts";
 import type { Volumes } from "./volumes.ts";
 
 /** What the workers of a node share. */
@@ -31,7 +28,7 @@ export interface WorkerContext {
   readonly clock: Clock;
   readonly log: Log;
   readonly events: EventRecorder;
-  readonly runtime: RuntimeService;
+  readonly runtime: NodeRuntime;
   readonly paths: NodePaths;
   readonly volumes: Volumes;
   readonly probes: Probes;
@@ -56,49 +53,73 @@ export interface WorkerContext {
 const setUpBackOff = [1000, 60_000] as const;
 /** Times between restarts of a container that ends (CrashLoopBackOff). */
 const crashBackOff = [10_000, 300_000] as const;
+/** Milliseconds until volumes that could not be brought up to date are tried again. */
+const volumeRetry = 10_000;
+/** A pod whose plan still brings something to do after so many rounds goes to the end of the queue. */
+const maxRounds = 100;
 
 /** Marks in `told` a pod that the API server no longer has. */
 const vanished = "vanished";
-/** Time until a container that was stopped, and still runs, is stopped again. */
-const stopRetryMilliseconds = 1000;
+
+/** What there is of a pod on the node. */
+interface Observed {
+  /** The latest first. */
+  readonly sandboxes: readonly Sandbox[];
+  /** By name, the latest first. */
+  readonly containers: ReadonlyMap<string, readonly Container[]>;
+}
 
 /**
- * Brings one pod from what is to what should be. `sync` is called whenever something has changed, never twice at a
- * time; it looks at everything anew and waits for nothing that takes long but drivers and images.
+ * Brings one pod from what is to what should be: looks at what there is, asks the planner (`planPod`) what is next, and
+ * does it, until nothing is left to do. `sync` is called whenever something has changed, never twice at a time; it waits
+ * for nothing that takes long but drivers, images and hooks after a start.
  */
 export class PodWorker {
   readonly uid: string;
   readonly #context: WorkerContext;
+  readonly #images: ImageManager;
+  readonly #stops: Stops;
+  readonly #statuses: StatusReporter;
   readonly #crashes: ItemBackOff;
   readonly #setUps: ItemBackOff;
-  /** When what a container needs was last found missing. */
-  readonly #configFailedAt = new Map<string, number>();
-  #setUpFailedAt: number | undefined;
+  /** When the start of a container last failed, by its name; that of the pod's set-up as "". */
+  readonly #failedAt = new Map<string, number>();
   /** The pod as last seen; undefined for one that was gone before this agent came. */
   #pod: Pod | undefined;
   #failure: Refusal | undefined;
   /** The node did not admit the pod. */
   #rejected = false;
   #admitted = false;
-  readonly #waiting = new Map<string, { reason: string; message?: string }>();
-  /** Containers that are being stopped, and until when they may take their time. */
-  readonly #stopping = new Map<string, number>();
+  /** Why containers do not run, by name: what the planner says, and starts that failed. */
+  #waiting: ReadonlyMap<string, { readonly reason: string; readonly message?: string }> = new Map();
+  readonly #failedStarts = new Map<string, { reason: string; message: string }>();
   readonly #told = new Set<string>();
   #places: ReadonlyMap<string, string> | undefined;
+  #volumesTriedAt = 0;
   /** Set while all containers are restarted; undefined until this agent has looked at the pod. */
   #restarting: boolean | undefined;
-  /** Which attempt the next container of a name is, after all were removed to be restarted. */
   readonly #nextAttempts = new Map<string, number>();
+  readonly #replaced = new Set<string>();
   #ended = false;
-  readonly #statuses: StatusReporter;
   #done = false;
 
   constructor(uid: string, context: WorkerContext) {
+    const { clock, log, client, signal } = context;
     this.uid = uid;
     this.#context = context;
-    this.#crashes = new ItemBackOff(context.clock, ...crashBackOff);
-    this.#setUps = new ItemBackOff(context.clock, ...setUpBackOff);
-    this.#statuses = new StatusReporter(context.client, context.log);
+    this.#crashes = new ItemBackOff(clock, ...crashBackOff);
+    this.#setUps = new ItemBackOff(clock, ...setUpBackOff);
+    this.#statuses = new StatusReporter(client, log);
+    const event = this.#event.bind(this);
+    this.#images = new ImageManager({ images: context.runtime.images, clock, signal, event });
+    this.#stops = new Stops({
+      runtime: context.runtime.service,
+      clock,
+      log,
+      event,
+      ended: (milliseconds) =>
+        milliseconds === 0 ? context.requeue(uid) : context.requeueAfter(uid, milliseconds),
+    });
   }
 
   get pod(): Pod | undefined {
@@ -122,8 +143,7 @@ export class PodWorker {
 
   /** A driver has come, or a claim has gone: what failed may work now. */
   retry(): void {
-    if (this.#setUpFailedAt === undefined) return;
-    this.#setUpFailedAt = undefined;
+    if (!this.#failedAt.delete("")) return;
     this.#context.requeue(this.uid);
   }
 
@@ -132,71 +152,98 @@ export class PodWorker {
     if (pod !== undefined) this.#pod = pod;
     const known = this.#pod;
     if (pod === undefined || known === undefined) return this.#vanish();
-    if (known.metadata.deletionTimestamp !== undefined || this.#failure !== undefined || isPodTerminal(known))
-      await this.#end(
-        known,
-        Number(known.metadata.deletionGracePeriodSeconds ?? known.spec.terminationGracePeriodSeconds ?? 30),
-      );
-    else await this.#run(known);
+    const observed = await this.#advance(known);
     // Another agent has said all of a pod that has ended and left nothing here.
-    if (!isPodTerminal(known) || this.#statuses.begun || this.#sandboxes().length > 0)
-      await this.#report(known);
+    if (!isPodTerminal(known) || this.#statuses.begun || observed.sandboxes.length > 0)
+      await this.#report(known, observed);
     if (this.#ended && known.metadata.deletionTimestamp !== undefined) await this.#delete(known);
   }
 
-  // --- What the runtime has -------------------------------------------------------------------------------------
-
-  #sandboxes(): Sandbox[] {
-    return this.#context.runtime
-      .listPodSandboxes()
-      .filter(({ config }) => config.uid === this.uid)
-      .sort((a, b) => b.config.attempt - a.config.attempt);
-  }
-
-  /** By name, the latest first. */
-  #containers(): Map<string, Container[]> {
-    const sandboxes = new Set(this.#sandboxes().map(({ id }) => id));
-    const all = this.#context.runtime.listContainers().filter(({ sandboxId }) => sandboxes.has(sandboxId));
-    all.sort((a, b) => b.config.attempt - a.config.attempt);
-    return Map.groupBy(all, ({ config }) => config.name);
-  }
-
-  // --- Running --------------------------------------------------------------------------------------------------
-
-  async #run(pod: Pod): Promise<void> {
-    const { clock } = this.#context;
-    let sandbox = this.#sandboxes().find(({ ready }) => ready);
-    if (!this.#admitted && this.#sandboxes().length === 0) {
+  /** Goes on until nothing is left to do at once; answers what there is then. */
+  async #advance(pod: Pod): Promise<Observed> {
+    let observed = await this.#observe();
+    if (!this.#admitted && observed.sandboxes.length === 0 && this.#mayRun(pod)) {
       const refusal = await this.#admit(pod);
       if (refusal !== undefined) {
         this.#failure = { ...refusal, message: `Pod was rejected: ${refusal.message}` };
         this.#rejected = true;
         this.#event(pod, "Warning", refusal.reason, refusal.message);
-        return this.#end(pod, 0);
       }
     }
     this.#admitted = true;
-    const deadline = pod.spec.activeDeadlineSeconds;
-    if (deadline !== undefined && pod.status?.startTime !== undefined) {
-      const left = Date.parse(pod.status.startTime) + Number(deadline) * 1000 - clock.now();
-      if (left <= 0) {
-        const message = "Pod was active on the node longer than the specified deadline";
-        this.#failure = { reason: "DeadlineExceeded", message };
-        this.#event(pod, "Normal", "DeadlineExceeded", message);
-        return this.#end(pod, Number(pod.spec.terminationGracePeriodSeconds ?? 30));
+    this.#restarting ??= isRestarting(pod);
+    for (let round = 0; round < maxRounds; round++) {
+      const plan = planPod({
+        pod,
+        now: this.#context.clock.now(),
+        ...observed,
+        memory: this.#memory(pod),
+        probes: this.#context.probes,
+      });
+      this.#waiting = plan.waiting;
+      this.#tellOfCrashes(pod, observed);
+      if (plan.lookAgain !== undefined) this.#context.requeueAfter(this.uid, plan.lookAgain);
+      let progress = false;
+      for (const action of plan.actions) {
+        const outcome = await this.#perform(pod, action, observed);
+        progress ||= outcome === "done";
+        if (outcome === "failed") break;
       }
-      this.#context.requeueAfter(this.uid, left);
+      observed = await this.#observe();
+      if (!progress) return observed;
     }
-    if (!(await this.#restartAll(pod))) return;
-    if (this.#finishedByItself(pod))
-      return this.#end(pod, Number(pod.spec.terminationGracePeriodSeconds ?? 30));
-    if (sandbox === undefined) {
-      sandbox = await this.#setUp(pod);
-      if (sandbox === undefined) return;
-    } else if (!(await this.#refreshVolumes(pod))) return;
-    await this.#runContainers(pod, sandbox);
-    if (this.#finishedByItself(pod))
-      await this.#end(pod, Number(pod.spec.terminationGracePeriodSeconds ?? 30));
+    this.#context.requeue(this.uid);
+    return observed;
+  }
+
+  #mayRun(pod: Pod): boolean {
+    return pod.metadata.deletionTimestamp === undefined && this.#failure === undefined && !isPodTerminal(pod);
+  }
+
+  #memory(pod: Pod): PodMemory {
+    const { clock, volumes } = this.#context;
+    const wait = (name: string): number => {
+      const at = this.#failedAt.get(name);
+      return at === undefined ? 0 : this.#setUps.left(name, at);
+    };
+    const dueIn = volumes.refreshIn(pod);
+    return {
+      failure: this.#failure,
+      ended: this.#ended,
+      restarting: this.#restarting ?? false,
+      stopping: this.#stops.running,
+      replaced: this.#replaced,
+      nextAttempts: this.#nextAttempts,
+      setUpWait: wait(""),
+      volumesDue:
+        (this.#places === undefined || dueIn === 0) && clock.now() - this.#volumesTriedAt >= volumeRetry,
+      startWait: wait,
+      crashBackOff: (name, ended) => ({
+        delay: this.#crashes.delay(name),
+        left: this.#crashes.left(name, ended),
+      }),
+    };
+  }
+
+  async #observe(): Promise<Observed> {
+    const { runtime } = this.#context;
+    const [sandboxes, containers] = await Promise.all([
+      runtime.service.listPodSandboxes(this.uid),
+      runtime.service.listContainers(this.uid),
+    ]);
+    const specs = new Map(
+      (this.#pod === undefined ? [] : allContainers(this.#pod)).map((spec) => [spec.name, spec]),
+    );
+    const told = await Promise.all(
+      containers.map((container) =>
+        withLastWord(container, specs.get(container.config.name), runtime.service),
+      ),
+    );
+    told.sort((a, b) => b.config.attempt - a.config.attempt);
+    return {
+      sandboxes: sandboxes.toSorted((a, b) => b.config.attempt - a.config.attempt),
+      containers: Map.groupBy(told, ({ config }) => config.name),
+    };
   }
 
   /**
@@ -214,478 +261,241 @@ export class PodWorker {
     return refusal;
   }
 
-  /**
-   * Restarts all containers in their sandbox once one has ended that has a rule for it: those that run are killed without
-   * grace or hooks, then all are removed, so that init containers run again. False while that goes on. As for a container
-   * that crashes, each restart waits longer than the one before.
-   *
-   * Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions (KEP-5532).
-   */
-  async #restartAll(pod: Pod): Promise<boolean> {
+  // --- Actions --------------------------------------------------------------------------------------------------
+
+  /** `done`: the plan is out of date; `begun`: it goes on elsewhere; `failed`: what follows has to wait. */
+  async #perform(pod: Pod, action: PodAction, observed: Observed): Promise<"done" | "begun" | "failed"> {
     const { probes, runtime } = this.#context;
-    if (!canRestartAll(pod.spec)) return true;
-    // What an earlier agent began is in the status.
-    this.#restarting ??= isRestarting(pod);
-    if (!this.#restarting && !this.#triggersRestart(pod)) return true;
-    this.#restarting = true;
-    await this.#report(pod);
-    const containers = await this.#withoutUnstarted();
-    const specs = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
-    let running = false;
-    for (const spec of specs)
-      for (const container of containers.get(spec.name) ?? []) {
-        if (container.state !== "running") continue;
-        running = true;
-        this.#stop(pod, spec, container, 0, true);
+    switch (action.type) {
+      case "fail": {
+        const { reason, message } = action;
+        this.#failure = { reason, message };
+        this.#event(pod, "Normal", reason, message);
+        return "done";
       }
-    if (running) return false;
-    const ends = [...containers.values()].flat().map(({ finishedAt, createdAt }) => finishedAt ?? createdAt);
-    const end = ends.reduce((a, b) => Math.max(a, b), 0);
-    const left = this.#crashes.left(restartingCondition, end);
-    if (left > 0) {
-      this.#context.requeueAfter(this.uid, left);
-      return false;
+      case "setUp":
+        return (await this.#setUp(pod, observed)) ? "done" : "failed";
+      case "refreshVolumes":
+        return (await this.#refreshVolumes(pod)) ? "done" : "failed";
+      case "beginRestart":
+        this.#restarting = true;
+        await this.#report(pod, observed);
+        return "done";
+      case "reset":
+        await this.#reset(pod, action, observed);
+        return "done";
+      case "start":
+        return (await this.#start(pod, action)) ? "done" : "begun";
+      case "stop": {
+        const { spec, container, graceSeconds, message, replace } = action;
+        if (replace) this.#replaced.add(container.id);
+        probes.forget(container.id);
+        const podIP = observed.sandboxes[0]?.ips[0] ?? "";
+        this.#stops.begin({ pod, spec, container, graceSeconds, message, podIP });
+        return "begun";
+      }
+      case "watch": {
+        const { spec, container, ip } = action;
+        probes.watch({ podUid: this.uid, containerId: container.id, spec, podIP: ip });
+        return "begun";
+      }
+      case "remove":
+        await runtime.service.removeContainer(action.container.id);
+        return "done";
+      case "cleanUp":
+        for (const { id } of [...observed.containers.values()].flat()) probes.forget(id);
+        await this.#cleanUp(pod, observed.sandboxes);
+        this.#ended = true;
+        return "done";
     }
-    this.#crashes.next(restartingCondition, end);
-    for (const spec of specs) {
-      const latest = containers.get(spec.name)?.[0];
-      const attempt = latest === undefined ? attemptAfterReset(pod, spec) : latest.config.attempt + 1;
-      if (attempt > 0) this.#nextAttempts.set(spec.name, attempt);
-      this.#waiting.delete(spec.name);
-      this.#crashes.forget(spec.name);
+  }
+
+  /** Volumes and claims, then the sandbox; false if that has to be tried again later. */
+  async #setUp(pod: Pod, observed: Observed): Promise<boolean> {
+    const { runtime, volumes, dra, log, paths } = this.#context;
+    // Drivers may look at the pod's volumes: claims are prepared after they are in place, as upstream does.
+    const [report, volume] = await Promise.allSettled([this.#report(pod, observed), volumes.setUp(pod)]);
+    if (report.status === "rejected")
+      log.debug({ pod: pod.metadata.name, err: report.reason }, "cannot report");
+    if (volume.status === "rejected")
+      return this.#setUpFailed(pod, "FailedMount", (volume.reason as Error).message);
+    try {
+      await dra.prepare(pod, this.#context.signal);
+    } catch (error) {
+      const { message } = error as Error;
+      const text = `Failed to prepare dynamic resources: prepare dynamic resources: ${message}`;
+      return this.#setUpFailed(pod, "FailedPrepareDynamicResources", text);
     }
-    for (const { id } of [...containers.values()].flat()) {
-      probes.forget(id);
-      await runtime.removeContainer(id);
+    this.#places = volume.value;
+    const attempt = (observed.sandboxes[0]?.config.attempt ?? -1) + 1;
+    try {
+      const { unsupported } = await runtime.service.runPodSandbox(sandboxConfig(pod, attempt, paths));
+      this.#tellUnsupported(pod, "The pod", unsupported);
+    } catch (error) {
+      if (!(error instanceof RuntimeError)) throw error;
+      const text = `Failed to create pod sandbox: ${error.message}`;
+      return this.#setUpFailed(pod, "FailedCreatePodSandBox", text);
     }
-    this.#restarting = false;
-    await this.#report(pod);
+    this.#setUps.forget("");
+    this.#failedAt.delete("");
     return true;
   }
 
-  /** True if a container has ended whose rules restart all. */
-  #triggersRestart(pod: Pod): boolean {
-    const containers = this.#containers();
-    return [...(pod.spec.initContainers ?? []), ...pod.spec.containers].some((spec) => {
-      const latest = containers.get(spec.name)?.[0];
-      return latest?.state === "exited" && restartsAllAfter(spec, latest.exitCode ?? 0);
-    });
+  #setUpFailed(pod: Pod, reason: string, message: string): false {
+    this.#event(pod, "Warning", reason, message);
+    this.#retryLater("");
+    return false;
   }
 
-  /** Volumes and claims, then the sandbox; undefined if that has to be tried again later. */
-  async #setUp(pod: Pod): Promise<Sandbox | undefined> {
-    const { runtime, volumes, dra, log } = this.#context;
-    if (this.#setUpFailedAt !== undefined) {
-      const left = this.#setUps.left("", this.#setUpFailedAt);
-      if (left > 0) {
-        this.#context.requeueAfter(this.uid, left);
-        return undefined;
-      }
-    }
-    // Drivers may look at the pod's volumes: claims are prepared after they are in place, as upstream does.
-    const [report, volume] = await Promise.allSettled([this.#report(pod), volumes.setUp(pod)]);
-    if (report.status === "rejected")
-      log.debug({ pod: pod.metadata.name, err: report.reason }, "cannot report");
-    let problem: [reason: string, message: string] | undefined;
-    if (volume.status === "rejected") problem = ["FailedMount", (volume.reason as Error).message];
-    else {
-      try {
-        await dra.prepare(pod, this.#context.signal);
-      } catch (error) {
-        const { message } = error as Error;
-        problem = [
-          "FailedPrepareDynamicResources",
-          `Failed to prepare dynamic resources: prepare dynamic resources: ${message}`,
-        ];
-      }
-    }
-    if (volume.status === "rejected" || problem !== undefined) {
-      if (problem !== undefined) this.#event(pod, "Warning", ...problem);
-      this.#setUps.next("");
-      this.#setUpFailedAt = this.#context.clock.now();
-      this.#context.requeueAfter(this.uid, this.#setUps.delay(""));
-      return undefined;
-    }
-    this.#setUps.forget("");
-    this.#setUpFailedAt = undefined;
-    this.#places = volume.value;
-    const { namespace, name } = pod.metadata;
-    return runtime.runPodSandbox({
-      namespace,
-      name,
-      uid: this.uid,
-      attempt: (this.#sandboxes()[0]?.config.attempt ?? -1) + 1,
-      hostname: hostname(pod),
-      hostNetwork: pod.spec.hostNetwork ?? false,
-    });
+  /** Notes that something failed; it is tried again after the back-off of its key. */
+  #retryLater(key: string): void {
+    this.#setUps.next(key);
+    this.#failedAt.set(key, this.#context.clock.now());
+    this.#context.requeueAfter(this.uid, this.#setUps.delay(key));
   }
 
   /** Keeps what is mounted in running containers up to date. */
   async #refreshVolumes(pod: Pod): Promise<boolean> {
-    const { volumes } = this.#context;
-    const due = volumes.refreshIn(pod);
-    if (this.#places === undefined || due === 0) {
-      try {
-        this.#places = await volumes.setUp(pod);
-      } catch (error) {
-        this.#event(pod, "Warning", "FailedMount", (error as Error).message);
-        this.#context.requeueAfter(this.uid, 10_000);
-        // Containers that run have what they had.
-        return this.#places !== undefined;
-      }
+    const { volumes, clock } = this.#context;
+    this.#volumesTriedAt = clock.now();
+    try {
+      this.#places = await volumes.setUp(pod);
+    } catch (error) {
+      this.#event(pod, "Warning", "FailedMount", (error as Error).message);
+      this.#context.requeueAfter(this.uid, volumeRetry);
+      // Containers that run have what they had.
+      return this.#places !== undefined;
     }
-    const next = volumes.refreshIn(pod);
-    if (next !== undefined) this.#context.requeueAfter(this.uid, Math.max(next, 1000));
+    this.#volumesTriedAt = 0;
+    this.#lookAtVolumes(pod);
     return true;
   }
 
-  async #runContainers(pod: Pod, sandbox: Sandbox): Promise<void> {
-    const containers = this.#containers();
-    const mainBegan = pod.spec.containers.some(({ name }) =>
-      (containers.get(name) ?? []).some(({ sandboxId }) => sandboxId === sandbox.id),
-    );
-    for (const spec of pod.spec.initContainers ?? []) {
-      const latest = containers.get(spec.name)?.[0];
-      const here = latest?.sandboxId === sandbox.id ? latest : undefined;
-      if (isSidecar(spec)) {
-        const running = await this.#ensureRunning(pod, spec, sandbox, latest);
-        if (!mainBegan && (running === undefined || !this.#context.probes.started(running.id))) return;
-        continue;
-      }
-      if (mainBegan) continue;
-      if (here?.state === "exited" && here.exitCode === 0) continue;
-      if (here?.state === "exited" && !restarts(pod, spec, here)) return;
-      await this.#ensureRunning(pod, spec, sandbox, latest);
-      return;
-    }
-    for (const spec of pod.spec.containers)
-      await this.#ensureRunning(pod, spec, sandbox, containers.get(spec.name)?.[0]);
+  /** Has the pod looked at again when its volumes are due. */
+  #lookAtVolumes(pod: Pod): void {
+    const next = this.#context.volumes.refreshIn(pod);
+    if (next !== undefined) this.#context.requeueAfter(this.uid, Math.max(next, 1000));
   }
 
-  /** Starts a container, again if its policy says so; the answer is the one that runs now. */
-  async #ensureRunning(
+  async #reset(
     pod: Pod,
-    spec: ContainerSpec,
-    sandbox: Sandbox,
-    latest: Container | undefined,
-  ): Promise<Container | undefined> {
+    { attempts, ended }: PodAction & { type: "reset" },
+    observed: Observed,
+  ): Promise<void> {
     const { probes, runtime } = this.#context;
-    if (latest !== undefined && latest.state !== "exited") {
-      if (latest.state === "created") {
-        // A killed agent had made it and not got further.
-        await runtime.removeContainer(latest.id);
-        return this.#start(pod, spec, sandbox, latest.config.attempt);
-      }
-      probes.watch({ containerId: latest.id, spec, podIP: sandbox.ip });
-      const failed = probes.failed(latest.id);
-      if (failed !== undefined && !this.#stopping.has(latest.id)) {
-        this.#event(
-          pod,
-          "Normal",
-          "Killing",
-          `Container ${spec.name} failed ${failed.type} probe, will be restarted`,
-        );
-        this.#stop(pod, spec, latest, Number(pod.spec.terminationGracePeriodSeconds ?? 30), false);
-      }
-      return latest;
+    this.#crashes.next(restartingCondition, ended);
+    for (const [name, attempt] of attempts) this.#nextAttempts.set(name, attempt);
+    for (const { name } of allContainers(pod)) {
+      this.#failedStarts.delete(name);
+      this.#crashes.forget(name);
     }
-    if (latest !== undefined) probes.forget(latest.id);
-    if (latest !== undefined && !restarts(pod, spec, latest)) return undefined;
-    // A start that failed stands in the status until the next, also where the container had crashed before.
-    const failedAt = this.#configFailedAt.get(spec.name);
-    const wait = failedAt === undefined ? 0 : this.#setUps.left(spec.name, failedAt);
-    if (wait > 0) {
-      this.#context.requeueAfter(this.uid, wait);
-      return undefined;
+    for (const { id } of [...observed.containers.values()].flat()) {
+      probes.forget(id);
+      await runtime.service.removeContainer(id);
     }
-    if (latest === undefined)
-      return this.#start(
-        pod,
-        spec,
-        sandbox,
-        this.#nextAttempts.get(spec.name) ?? attemptAfterReset(pod, spec),
-      );
-    const finished = latest.finishedAt ?? latest.createdAt;
-    const left = this.#crashes.left(spec.name, finished);
-    if (left > 0) {
-      const { namespace, name } = pod.metadata;
-      const who = `restarting failed container=${spec.name} pod=${name}_${namespace}(${this.uid})`;
-      this.#waiting.set(spec.name, {
-        reason: "CrashLoopBackOff",
-        message: `back-off ${durationText(BigInt(Math.round(this.#crashes.delay(spec.name) * 1e6)))} ${who}`,
-      });
-      if (!this.#told.has(latest.id)) {
-        this.#told.add(latest.id);
-        this.#event(
-          pod,
-          "Warning",
-          "BackOff",
-          `Back-off restarting failed container ${spec.name} in pod ${name}_${namespace}(${this.uid})`,
-        );
-      }
-      this.#context.requeueAfter(this.uid, left);
-      return undefined;
-    }
-    this.#crashes.next(spec.name, finished);
-    return this.#start(pod, spec, sandbox, latest.config.attempt + 1);
+    this.#restarting = false;
+    await this.#report(pod, await this.#observe());
   }
 
-  async #start(
-    pod: Pod,
-    spec: ContainerSpec,
-    sandbox: Sandbox,
-    attempt: number,
-  ): Promise<Container | undefined> {
-    const { runtime, log, probes, clock } = this.#context;
+  /** False if the start failed and is tried again later. */
+  async #start(pod: Pod, action: PodAction & { type: "start" }): Promise<boolean> {
+    const { runtime, log, probes, signal } = this.#context;
+    const { spec, sandbox, attempt, crashedAt } = action;
     // It may have been deleted while a driver or another container took its time.
     const now = this.#context.pod(this.uid);
-    if (now === undefined || now.metadata.deletionTimestamp !== undefined || this.#context.signal.aborted)
-      return undefined;
-    let container: Container | undefined;
+    if (now === undefined || now.metadata.deletionTimestamp !== undefined || signal.aborted) return false;
+    if (crashedAt !== undefined) this.#crashes.next(spec.name, crashedAt);
+    const podIP = sandbox.ips[0] ?? "";
+    let id: string | undefined;
     try {
-      runtime.ensureImage(spec.image ?? "", (spec.command ?? []).length > 0);
-      this.#eventOnce(
-        pod,
-        "Normal",
-        "Pulled",
-        `Container image "${spec.image}" is not pulled on this runtime: its command runs on the host`,
-        spec,
-      );
-      const env = await containerEnvironment(pod, spec, {
-        ...this.#context,
-        node: this.#context.node(),
-        podIP: sandbox.ip,
-        hostIP: this.#context.nodeAddress,
-      });
-      const value = new Map(env);
-      container = await runtime.createContainer(sandbox.id, {
-        name: spec.name,
-        attempt,
-        image: spec.image ?? "",
-        command: (spec.command ?? []).map((text) => expandFrom(text, value)),
-        args: (spec.args ?? []).map((text) => expandFrom(text, value)),
-        workingDir: spec.workingDir || undefined,
-        env,
-        mounts: this.#mounts(pod, spec, value),
-        cdiDevices: this.#context.dra.cdiDevices(pod, spec),
-        logPath: this.#logPath(pod, spec.name, attempt),
-        terminationMessagePath: spec.terminationMessagePath ?? "/dev/termination-log",
-        hash: createHash("sha256").update(encodeJSON(spec)).digest("hex").slice(0, 16),
-        init: (pod.spec.initContainers ?? []).some(({ name }) => name === spec.name),
-        stdin: spec.stdin ?? false,
-        stdinOnce: spec.stdinOnce ?? false,
-        tty: spec.tty ?? false,
-      });
-      this.#event(pod, "Normal", "Created", `Created container: ${spec.name}`);
-      const left = await runtime.startContainer(container.id);
-      if (left.length > 0)
+      const image = await this.#images.ensure(pod, spec);
+      if (!runtime.images.pulls)
         this.#eventOnce(
           pod,
-          "Warning",
-          "UnsupportedCDIEdits",
-          `Container ${spec.name} runs without the ${left.join(", ")} of its CDI devices: this runtime does not support them`,
-          spec,
+          "Normal",
+          "Pulled",
+          `Container image "${spec.image}" is not pulled on this runtime: its command runs on the host`,
+          spec.name,
         );
+      const input = { pod, container: spec, attempt, image, podIP, places: this.#places ?? new Map() };
+      const config = await containerConfig(input, {
+        ...this.#context,
+        cdiDevices: (one, container) => this.#context.dra.cdiDevices(one, container),
+      });
+      const made = await runtime.service.createContainer(sandbox.id, config);
+      id = made.id;
+      this.#event(pod, "Normal", "Created", `Created container: ${spec.name}`);
+      this.#tellUnsupported(pod, `Container ${spec.name}`, made.unsupported);
+      await runtime.service.startContainer(id);
     } catch (error) {
       const reason = error instanceof RuntimeError ? error.reason : "CreateContainerError";
       const message = shortened((error as Error).message);
-      this.#waiting.set(spec.name, { reason, message });
+      this.#failedStarts.set(spec.name, { reason, message });
       this.#event(pod, "Warning", "Failed", `Error: ${message}`);
-      // What has begun and could not go on counts as an end, and is repeated as the policy says.
-      const tried = runtime.listContainers().find(({ id }) => id === container?.id);
-      if (tried?.state === "exited") this.#context.requeue(this.uid);
-      else {
-        if (tried !== undefined) await runtime.removeContainer(tried.id);
-        this.#setUps.next(spec.name);
-        this.#configFailedAt.set(spec.name, clock.now());
-        this.#context.requeueAfter(this.uid, this.#setUps.delay(spec.name));
-      }
       log.info({ pod: pod.metadata.name, container: spec.name, reason, message }, "container not started");
-      return undefined;
+      // What has begun and could not go on counts as an end, and is repeated as the policy says.
+      const tried = (await runtime.service.listContainers(this.uid)).find((one) => one.id === id);
+      if (tried?.state === "exited") return true;
+      if (tried !== undefined) await runtime.service.removeContainer(tried.id);
+      this.#retryLater(spec.name);
+      return false;
     }
-    this.#waiting.delete(spec.name);
+    this.#failedStarts.delete(spec.name);
     this.#setUps.forget(spec.name);
-    this.#configFailedAt.delete(spec.name);
+    this.#failedAt.delete(spec.name);
     this.#event(pod, "Normal", "Started", `Started container ${spec.name}`);
-    probes.watch({ containerId: container.id, spec, podIP: sandbox.ip });
-    await this.#postStart(pod, spec, container, sandbox);
-    await this.#prune(spec.name);
-    return runtime.listContainers().find(({ id }) => id === container.id);
-  }
-
-  async #postStart(pod: Pod, spec: ContainerSpec, container: Container, sandbox: Sandbox): Promise<void> {
+    const target = { podUid: this.uid, containerId: id, spec, podIP };
+    probes.watch(target);
     const hook = spec.lifecycle?.postStart;
-    if (hook === undefined) return;
-    const target = { containerId: container.id, spec, podIP: sandbox.ip };
-    const problem = await runHook(hook, target, this.#context, 30_000);
-    if (problem === undefined) return;
-    this.#event(pod, "Warning", "FailedPostStartHook", `PostStartHook failed: ${problem}`);
-    this.#stop(pod, spec, container, Number(pod.spec.terminationGracePeriodSeconds ?? 30), true);
-  }
-
-  /** Keeps the latest container of a name and the one before it, whose log can still be read. */
-  async #prune(name: string): Promise<void> {
-    for (const container of (this.#containers().get(name) ?? []).slice(2))
-      await this.#context.runtime.removeContainer(container.id);
-  }
-
-  #mounts(pod: Pod, spec: ContainerSpec, env: ReadonlyMap<string, string>): MountConfig[] {
-    return (spec.volumeMounts ?? []).map((mount) => {
-      const place = this.#places?.get(mount.name);
-      if (place === undefined)
-        throw new RuntimeError("CreateContainerConfigError", `volume ${mount.name} is not set up`);
-      const subPath = mount.subPathExpr ? expandFrom(mount.subPathExpr, env) : (mount.subPath ?? "");
-      let hostPath = place;
-      if (subPath !== "")
-        try {
-          if (subPath.split("/").includes("..") || subPath.startsWith("/"))
-            throw new Error(`${JSON.stringify(subPath)} must be relative and must not contain ".."`);
-          // Nothing is made on the machine outside the node's root.
-          hostPath = resolveSubPath(place, subPath, place.startsWith(`${this.#context.paths.root}/`));
-        } catch (error) {
-          throw new RuntimeError(
-            "CreateContainerConfigError",
-            `failed to prepare subPath for volumeMount "${mount.name}" of container "${spec.name}": ${(error as Error).message}`,
-            { cause: error },
-          );
-        }
-      const kind = pod.spec.volumes?.find(({ name }) => name === mount.name);
-      const generated = !kind?.emptyDir && !kind?.hostPath;
-      return {
-        hostPath,
-        containerPath: mount.mountPath.replace(/(.)\/+$/, "$1"),
-        readOnly: (mount.readOnly ?? false) || generated,
-      };
-    });
-  }
-
-  #logPath(pod: Pod, container: string, attempt: number): string {
-    const { namespace, name } = pod.metadata;
-    return join(this.#context.paths.podLogs, `${namespace}_${name}_${this.uid}`, container, `${attempt}.log`);
-  }
-
-  // --- Ending ---------------------------------------------------------------------------------------------------
-
-  /** True when all main containers, or an init container for good, have ended and nothing restarts them. */
-  #finishedByItself(pod: Pod): boolean {
-    if (this.#triggersRestart(pod)) return false;
-    const containers = this.#containers();
-    const over = (spec: ContainerSpec): boolean => {
-      const latest = containers.get(spec.name)?.[0];
-      return latest?.state === "exited" && !restarts(pod, spec, latest);
-    };
-    const failedInit = (pod.spec.initContainers ?? []).some((spec) => {
-      const latest = containers.get(spec.name)?.[0];
-      return !isSidecar(spec) && over(spec) && latest?.exitCode !== 0;
-    });
-    return failedInit || pod.spec.containers.every(over);
-  }
-
-  /** Stops what runs, main containers before sidecars; then lets go of the claims. */
-  async #end(pod: Pod, graceSeconds: number): Promise<void> {
-    if (this.#ended) return;
-    const containers = await this.#withoutUnstarted();
-    const running = (spec: ContainerSpec): boolean =>
-      (containers.get(spec.name) ?? []).some(({ state }) => state === "running");
-    const sidecars = sidecarsOf(pod.spec).reverse();
-    const first = [
-      ...pod.spec.containers,
-      ...(pod.spec.initContainers ?? []).filter((spec) => !isSidecar(spec)),
-    ].filter(running);
-    // One sidecar after the other, the last of the list first (KEP-753).
-    const now = first.length > 0 ? first : sidecars.filter(running).slice(0, 1);
-    for (const spec of now)
-      for (const container of containers.get(spec.name) ?? [])
-        if (container.state === "running") this.#stop(pod, spec, container, graceSeconds, true);
-    if (now.length > 0) return;
-    for (const all of containers.values()) for (const { id } of all) this.#context.probes.forget(id);
-    await this.#cleanUp(pod);
-    this.#ended = true;
-  }
-
-  /**
-   * Removes containers that were created and not started: an agent was killed in between. Nothing of them can be
-   * stopped, and in a pod that ends nothing will start them.
-   */
-  async #withoutUnstarted(): Promise<Map<string, Container[]>> {
-    const containers = this.#containers();
-    const unstarted = [...containers.values()].flat().filter(({ state }) => state === "created");
-    if (unstarted.length === 0) return containers;
-    for (const { id } of unstarted) await this.#context.runtime.removeContainer(id);
-    return this.#containers();
+    const problem =
+      hook === undefined
+        ? undefined
+        : await runHook(hook, target, { runtime: runtime.service, clock: this.#context.clock }, 30_000);
+    const { containers } = await this.#observe();
+    const all = containers.get(spec.name) ?? [];
+    const started = all.find((one) => one.id === id);
+    if (problem !== undefined && started !== undefined) {
+      this.#event(pod, "Warning", "FailedPostStartHook", `PostStartHook failed: ${problem}`);
+      probes.forget(id);
+      const graceSeconds = Number(pod.spec.terminationGracePeriodSeconds ?? 30);
+      const message = "FailedPostStartHook";
+      this.#stops.begin({ pod, spec, container: started, graceSeconds, message, podIP });
+    }
+    // The latest of a name stays, and the one before it, whose log can still be read.
+    for (const old of all.slice(2)) await runtime.service.removeContainer(old.id);
+    return true;
   }
 
   /** Nothing runs: claims are let go before anyone is told that the pod has ended. */
-  async #cleanUp(pod: Pod | undefined): Promise<void> {
-    const { dra, runtime } = this.#context;
-    for (const { id } of this.#sandboxes()) await runtime.stopPodSandbox(id);
+  async #cleanUp(pod: Pod | undefined, sandboxes: readonly Sandbox[]): Promise<void> {
+    const { dra, runtime, clock } = this.#context;
+    for (const { id } of sandboxes) await runtime.service.stopPodSandbox(id);
     try {
       await dra.unprepare(this.uid, this.#context.signal);
     } catch (error) {
-      const message = (error as Error).message;
-      if (pod !== undefined)
-        this.#event(
-          pod,
-          "Warning",
-          "FailedUnprepareDynamicResources",
-          `Failed to unprepare dynamic resources: ${message}`,
-        );
-      this.#setUpFailedAt ??= this.#context.clock.now();
+      const message = `Failed to unprepare dynamic resources: ${(error as Error).message}`;
+      if (pod !== undefined) this.#event(pod, "Warning", "FailedUnprepareDynamicResources", message);
+      if (!this.#failedAt.has("")) this.#failedAt.set("", clock.now());
       throw error;
     }
-    this.#setUpFailedAt = undefined;
-  }
-
-  /** Begins to stop a container, or hurries a stop that takes longer than it now may. */
-  #stop(pod: Pod, spec: ContainerSpec, container: Container, graceSeconds: number, tell: boolean): void {
-    const { clock, runtime, log, probes } = this.#context;
-    const until = clock.now() + graceSeconds * 1000;
-    const known = this.#stopping.get(container.id);
-    if (known !== undefined && known <= until) return;
-    this.#stopping.set(container.id, until);
-    probes.forget(container.id);
-    if (known === undefined && tell) this.#event(pod, "Normal", "Killing", `Stopping container ${spec.name}`);
-    const work = async (): Promise<void> => {
-      const hook = spec.lifecycle?.preStop;
-      const ip = this.#sandboxes()[0]?.ip ?? "";
-      if (hook !== undefined && known === undefined && graceSeconds > 0) {
-        const target = { containerId: container.id, spec, podIP: ip };
-        const problem = await runHook(hook, target, this.#context, graceSeconds * 1000);
-        if (problem !== undefined)
-          this.#event(pod, "Warning", "FailedPreStopHook", `PreStopHook failed: ${problem}`);
-      }
-      // Two seconds at least, as upstream gives after a hook that took all the time.
-      const left = Math.max(until - clock.now(), hook === undefined ? 0 : 2000);
-      await runtime.stopContainer(container.id, left);
-    };
-    work()
-      .catch((error: unknown) =>
-        log.error({ container: container.id, err: error }, "cannot stop a container"),
-      )
-      .finally(() => {
-        this.#stopping.delete(container.id);
-        const left = runtime.listContainers().find(({ id }) => id === container.id);
-        if (left?.state === "running") {
-          log.warn({ container: container.id }, "a container still runs after it was stopped");
-          this.#context.requeueAfter(this.uid, stopRetryMilliseconds);
-        } else this.#context.requeue(this.uid);
-      });
+    this.#failedAt.delete("");
   }
 
   /** The API server has no such pod any more: whatever there is of it goes. */
   async #vanish(): Promise<void> {
-    const { runtime, volumes } = this.#context;
-    for (const containers of this.#containers().values())
-      for (const { id, state } of containers) {
-        this.#context.probes.forget(id);
-        if (state !== "exited") await runtime.stopContainer(id, 1000);
-      }
+    const { volumes, probes, runtime } = this.#context;
+    const { sandboxes, containers } = await this.#observe();
+    for (const { id, state } of [...containers.values()].flat()) {
+      probes.forget(id);
+      if (state !== "exited") await runtime.service.stopContainer(id, 1000);
+    }
     // Said once: the pod's namespace may be gone, too, and what cannot be unprepared stays for ever.
     const first = this.#pod !== undefined && !this.#told.has(vanished);
     this.#told.add(vanished);
-    await this.#cleanUp(first ? this.#pod : undefined);
-    for (const { id } of this.#sandboxes()) await runtime.removePodSandbox(id);
+    await this.#cleanUp(first ? this.#pod : undefined, sandboxes);
+    for (const { id } of sandboxes) await runtime.service.removePodSandbox(id);
     volumes.tearDown(this.uid);
+    this.#images.forget(this.uid);
     this.#removeLogs();
     this.#ended = true;
     this.#done = true;
@@ -709,24 +519,25 @@ export class PodWorker {
     }
   }
 
-  // --- Reporting ------------------------------------------------------------------------------------------------
+  // --- Telling --------------------------------------------------------------------------------------------------
 
-  async #report(pod: Pod): Promise<void> {
-    const { probes, clock, nodeAddress } = this.#context;
-    const [sandbox] = this.#sandboxes();
+  async #report(pod: Pod, { sandboxes, containers }: Observed): Promise<void> {
+    const { probes, clock, nodeAddress, runtime } = this.#context;
+    const [sandbox] = sandboxes;
     const status =
       this.#rejected && this.#failure !== undefined
         ? rejectedStatus(pod, this.#failure, clock.now())
         : podStatus({
             pod,
             now: clock.now(),
+            runtimeName: runtime.service.name,
             nodeAddress,
-            podIP: sandbox?.ip ?? pod.status?.podIP,
+            podIP: sandbox?.ips[0] ?? pod.status?.podIP,
             sandboxReady: sandbox?.ready ?? false,
-            containers: this.#containers(),
-            waiting: this.#waiting,
+            containers,
+            waiting: new Map([...this.#failedStarts, ...this.#waiting]),
             started: ({ id }) => probes.started(id),
-            ready: ({ id }) => probes.ready(id) && !this.#stopping.has(id),
+            ready: ({ id }) => probes.ready(id) && !this.#stops.running.has(id),
             restarting: this.#restarting ?? false,
             nextAttempts: this.#nextAttempts,
             failure: this.#failure,
@@ -737,24 +548,33 @@ export class PodWorker {
     await this.#statuses.report(pod, status);
   }
 
+  /** Says of each container that waits after a crash, once, that it does. */
+  #tellOfCrashes(pod: Pod, { containers }: Observed): void {
+    for (const name of this.#waiting.keys()) {
+      const id = containers.get(name)?.[0]?.id;
+      if (id === undefined || this.#told.has(id)) continue;
+      this.#told.add(id);
+      const message = `Back-off restarting failed container ${name} in pod ${podText(pod)}`;
+      this.#event(pod, "Warning", "BackOff", message);
+    }
+  }
+
+  /** Says once what the runtime does not do, so that nobody relies on it. */
+  #tellUnsupported(pod: Pod, who: string, unsupported: readonly string[]): void {
+    if (unsupported.length === 0) return;
+    const { name } = this.#context.runtime.service;
+    const message = `${who} runs without ${unsupported.join(", ")}: the runtime "${name}" does not support that`;
+    this.#eventOnce(pod, "Warning", "UnsupportedByRuntime", message, who);
+  }
+
   #event(pod: Pod, type: "Normal" | "Warning", reason: string, message: string): void {
     this.#context.events.event(pod, type, reason, message);
   }
 
-  #eventOnce(
-    pod: Pod,
-    type: "Normal" | "Warning",
-    reason: string,
-    message: string,
-    container: ContainerSpec,
-  ): void {
-    const key = `${reason}/${container.name}`;
+  #eventOnce(pod: Pod, type: "Normal" | "Warning", reason: string, message: string, about: string): void {
+    const key = `${reason}/${about}`;
     if (this.#told.has(key)) return;
     this.#told.add(key);
     this.#event(pod, type, reason, message);
   }
-}
-
-function expandFrom(text: string, values: ReadonlyMap<string, string>): string {
-  return expand(text, (name) => values.get(name));
 }

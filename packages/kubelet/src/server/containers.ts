@@ -1,4 +1,5 @@
 import type { Pod } from "@dray/api/core/v1";
+import { allContainers, type StartableContainer } from "../pods/plan.ts";
 import type { Container, RuntimeService } from "../runtime/service.ts";
 
 /** The node's pod of a name. */
@@ -7,15 +8,17 @@ export function findPod(pods: readonly Pod[], namespace: string, name: string): 
 }
 
 /** The containers of a name that the runtime has of a pod, the latest first. */
-export function containersOf(runtime: RuntimeService, podUid: string, name: string): Container[] {
-  const sandboxes = new Set(
-    runtime
-      .listPodSandboxes()
-      .filter(({ config }) => config.uid === podUid)
-      .map(({ id }) => id),
-  );
-  return runtime
-    .listContainers()
-    .filter(({ sandboxId, config }) => sandboxes.has(sandboxId) && config.name === name)
+export async function containersOf(
+  runtime: RuntimeService,
+  podUid: string,
+  name: string,
+): Promise<Container[]> {
+  return (await runtime.listContainers(podUid))
+    .filter(({ config }) => config.name === name)
     .sort((a, b) => b.config.attempt - a.config.attempt);
+}
+
+/** What the pod says of a container of a name. */
+export function findContainer(pod: Pod, name: string): StartableContainer | undefined {
+  return allContainers(pod).find((container) => container.name === name);
 }

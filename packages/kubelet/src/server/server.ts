@@ -8,7 +8,7 @@ import type { Client, Clock, Log } from "@dray/client";
 import { limitHandshakes } from "@dray/streams";
 import type { RuntimeService } from "../runtime/service.ts";
 import { authenticate, authorize } from "./authentication.ts";
-import { containersOf, findPod } from "./containers.ts";
+import { containersOf, findContainer, findPod } from "./containers.ts";
 import { containerLog, logQuery } from "./logs.ts";
 import { StreamingEndpoints } from "./streaming.ts";
 import { type Connection, refusalTo } from "./upgrade.ts";
@@ -38,7 +38,7 @@ export interface NodeServerOptions {
   readonly timeouts?: { readonly header?: number; readonly idle?: number };
   pods(): readonly Pod[];
   /** Lines of the Prometheus text format. */
-  metrics(): string;
+  metrics(): Promise<string>;
 }
 
 /** A request on its way to an answer. */
@@ -141,7 +141,7 @@ export class NodeServer {
     const text = { "content-type": "text/plain; charset=utf-8" };
     if (first === "healthz" && rest.length === 0) response.writeHead(200, text).end("ok");
     else if (first === "metrics" && rest.length === 0)
-      response.writeHead(200, text).end(this.#options.metrics());
+      response.writeHead(200, text).end(await this.#options.metrics());
     else if (first === "pods" && rest.length === 0)
       response
         .writeHead(200, { "content-type": "application/json" })
@@ -167,10 +167,9 @@ export class NodeServer {
     const query = logQuery(parameters, clock.now());
     const pod = findPod(this.#options.pods(), namespace, podName);
     if (pod === undefined) throw StatusError.of("NotFound", `pod "${podName}" not found`);
-    const known = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
-    if (!known.some((container) => container.name === name))
+    if (findContainer(pod, name) === undefined)
       throw StatusError.of("NotFound", `container "${name}" not found in pod "${podName}"`);
-    const containers = containersOf(runtime, pod.metadata.uid, name).filter(
+    const containers = (await containersOf(runtime, pod.metadata.uid, name)).filter(
       ({ state }) => state !== "created",
     );
     const container = containers[query.previous ? 1 : 0];
@@ -223,7 +222,12 @@ function notAllowed(method: string): StatusError {
 }
 
 function waitingReason(pod: Pod, name: string): string {
-  const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
+  const {
+    initContainerStatuses = [],
+    containerStatuses = [],
+    ephemeralContainerStatuses = [],
+  } = pod.status ?? {};
+  const statuses = [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses];
   return statuses.find((status) => status.name === name)?.state?.waiting?.reason ?? "ContainerCreating";
 }
 

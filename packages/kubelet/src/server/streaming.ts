@@ -21,7 +21,7 @@ import {
   webSocketRemoteCommandProtocols,
 } from "@dray/streams";
 import type { ClientStreams, Container, RuntimeService } from "../runtime/service.ts";
-import { containersOf, findPod } from "./containers.ts";
+import { containersOf, findContainer, findPod } from "./containers.ts";
 import { answerRun } from "./run.ts";
 import { type Connection, isWebSocket, upgradeToSpdy } from "./upgrade.ts";
 
@@ -73,7 +73,7 @@ export class StreamingEndpoints {
     const command = searchParams.getAll("command");
     const wanted = wantedStreams(searchParams);
     const { pod, name, uid } = this.#target(request.path);
-    const container = this.#running(pod, uid, name);
+    const container = await this.#running(pod, uid, name);
     if (container === undefined) throw notFound(name);
     await this.#remoteCommand(request, wanted, async (streams, signal) => {
       try {
@@ -92,10 +92,10 @@ export class StreamingEndpoints {
   async attach(request: StreamingRequest): Promise<void> {
     const wanted = wantedStreams(request.url.searchParams);
     const { pod, name, uid } = this.#target(request.path);
-    const container = this.#running(pod, uid, name);
+    const container = await this.#running(pod, uid, name);
     if (container === undefined)
       throw failure(`container ${name} not found in pod ${pod.metadata.name}_${pod.metadata.namespace}`);
-    if (container.config.tty && wanted.stderr)
+    if (findContainer(pod, name)?.tty && wanted.stderr)
       throw failure("rpc error: code = InvalidArgument desc = tty and stderr cannot both be true");
     await this.#remoteCommand(request, wanted, async (streams, signal) => {
       try {
@@ -110,7 +110,7 @@ export class StreamingEndpoints {
   /** `/run/NAMESPACE/POD[/UID]/CONTAINER?cmd=...`, with nothing upgraded */
   async run({ response, url, path }: StreamingRequest): Promise<void> {
     const { pod, name, uid } = this.#target(path);
-    const container = this.#running(pod, uid, name);
+    const container = await this.#running(pod, uid, name);
     if (container === undefined) throw notFound(name);
     const command = (url.searchParams.get("cmd") ?? "").split(" ");
     try {
@@ -127,9 +127,7 @@ export class StreamingEndpoints {
     const [namespace = "", podName = "", uid] = path;
     const pod = this.#pod(namespace, podName);
     if (uid !== undefined && uid !== pod.metadata.uid) throw StatusError.of("NotFound", "pod not found");
-    const sandbox = runtime
-      .listPodSandboxes()
-      .find(({ config, ready }) => ready && config.uid === pod.metadata.uid);
+    const sandbox = (await runtime.listPodSandboxes(pod.metadata.uid)).find(({ ready }) => ready);
     if (sandbox === undefined) throw failure(`pod not found ("${podName}_${namespace}")`);
     if (connection === undefined) throw notAnUpgrade();
     const { socket, head } = connection;
@@ -172,11 +170,10 @@ export class StreamingEndpoints {
     };
   }
 
-  #running(pod: Pod, uid: string | undefined, name: string): Container | undefined {
+  async #running(pod: Pod, uid: string | undefined, name: string): Promise<Container | undefined> {
     if (uid !== undefined && uid !== pod.metadata.uid) return undefined;
-    return containersOf(this.#options.runtime, pod.metadata.uid, name).find(
-      ({ state }) => state === "running",
-    );
+    const all = await containersOf(this.#options.runtime, pod.metadata.uid, name);
+    return all.find(({ state }) => state === "running");
   }
 
   async #remoteCommand(

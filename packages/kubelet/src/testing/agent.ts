@@ -8,6 +8,8 @@ import { PassThrough } from "node:stream";
 import { cdiRegistry } from "@dray/cdi";
 import { silentLog, systemClock } from "@dray/client";
 import { HostRuntime } from "../runtime/host/host.ts";
+import { ImageTable } from "../runtime/host/images.ts";
+import type { ContainerConfig, SandboxConfig, SecurityConfig } from "../runtime/service.ts";
 
 const [directory = "", isolation = "", ...command] = process.argv.slice(2);
 
@@ -19,7 +21,7 @@ export function testRuntime(root: string, isolation: string): HostRuntime {
     directory: `${root}/runtime`,
     rootDir: root,
     nodeAddress: "127.0.0.1",
-    images: [],
+    images: new ImageTable([]),
     isolation: isolation.startsWith("plain") ? "plain" : "auto",
     cgroups: isolation.startsWith("pids") ? "none" : "auto",
     cdi: cdiRegistry([]),
@@ -29,19 +31,42 @@ export function testRuntime(root: string, isolation: string): HostRuntime {
   });
 }
 
-export const sandbox = {
+const security: SecurityConfig = {
+  privileged: false,
+  supplementalGroups: [],
+  readOnlyRootFilesystem: false,
+  noNewPrivileges: false,
+  addCapabilities: [],
+  dropCapabilities: [],
+  seccomp: "unconfined",
+};
+
+export const sandbox: SandboxConfig = {
   namespace: "default",
   name: "pod",
   uid: "uid",
   attempt: 0,
   hostname: "pod",
+  labels: {},
+  annotations: {},
+  logDirectory: "/tmp",
+  dns: undefined,
+  ports: [],
   hostNetwork: false,
+  hostPID: false,
+  hostIPC: false,
+  shareProcessNamespace: false,
+  sysctls: {},
+  security,
+  resources: undefined,
+  runtimeHandler: "",
 };
 
-export const container = (root: string, argv: readonly string[]) => ({
+export const container = (root: string, argv: readonly string[]): ContainerConfig => ({
   name: "main",
   attempt: 0,
   image: "any",
+  imageRef: "host://any",
   command: argv,
   args: [],
   workingDir: undefined,
@@ -49,9 +74,12 @@ export const container = (root: string, argv: readonly string[]) => ({
   mounts: [],
   cdiDevices: [],
   logPath: `${root}/main.log`,
-  terminationMessagePath: undefined,
+  terminationLog: "",
+  devices: [],
+  annotations: {},
+  security,
+  resources: {},
   hash: "",
-  init: false,
   stdin: false,
   stdinOnce: false,
   tty: false,

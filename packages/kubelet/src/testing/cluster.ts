@@ -5,7 +5,13 @@ import { type Container, Pod, type PodSpec } from "@dray/api/core/v1";
 import { type Certificate, createAuthority, createServer, issueCertificate } from "@dray/apiserver";
 import { type Client, createClient, type Log, silentLog, systemClock } from "@dray/client";
 import { memoryStore } from "@dray/store";
-import { type Kubelet, type KubeletOptions, startKubelet } from "../index.ts";
+import {
+  type HostRuntimeSettings,
+  hostRuntime,
+  type Kubelet,
+  type KubeletOptions,
+  startKubelet,
+} from "../index.ts";
 
 /** A real API server in this process, and nodes on roots of their own that go with the test. */
 export interface TestCluster {
@@ -14,14 +20,17 @@ export interface TestCluster {
   readonly authority: Certificate;
   /** Of the admin, for the endpoints of nodes. */
   clientCertificate: { cert?: string; key?: string };
-  node(name: string, options?: Partial<KubeletOptions>): Promise<Kubelet>;
+  node(name: string, options?: NodeSettings): Promise<Kubelet>;
   /** What `node` starts an agent with. */
-  nodeOptions(name: string, options?: Partial<KubeletOptions>): Promise<KubeletOptions>;
+  nodeOptions(name: string, options?: NodeSettings): Promise<KubeletOptions>;
   /** As the node's agent. */
   nodeClient(name: string): Client;
   /** Another agent on the root of one that was stopped. */
   close(): Promise<void>;
 }
+
+/** What is not as usual of a node, and of the host runtime if it has that. */
+export type NodeSettings = Partial<KubeletOptions & HostRuntimeSettings>;
 
 const stderrLog: Log = {
   debug: () => {},
@@ -53,7 +62,8 @@ export async function testCluster(): Promise<TestCluster> {
   const alive = setInterval(() => {}, 1000);
   const rootDir = (node: string): string => join(folder, node);
   const nodeClient = (node: string): Client => connect(`system:node:${node}`, ["system:nodes"]);
-  const nodeOptions: TestCluster["nodeOptions"] = async (name, options = {}) => {
+  const nodeOptions: TestCluster["nodeOptions"] = async (name, settings = {}) => {
+    const { images = [], isolation = "auto", cgroups = "auto", stateDir, ...options } = settings;
     const certificate = await issueCertificate(
       authority,
       {
@@ -70,7 +80,7 @@ export async function testCluster(): Promise<TestCluster> {
       rootDir: rootDir(name),
       apiServer: { host: "127.0.0.1", port: 6443 },
       serving: { cert: certificate.certificate, key: certificate.key, clientCA: authority.certificate },
-      images: [],
+      runtime: hostRuntime({ images, isolation, cgroups, ...(stateDir === undefined ? {} : { stateDir }) }),
       log,
       ...options,
     };

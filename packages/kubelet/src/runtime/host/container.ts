@@ -234,10 +234,10 @@ export class HostContainer {
   }
 
   status(): Container {
-    const { id, sandboxId, config, imageRef, createdAt } = this.record;
+    const { id, sandboxId, config, createdAt } = this.record;
     const { start, exit } = this.#traces;
     const startedAt = start !== undefined && "process" in start ? start.at : undefined;
-    const base = { id, sandboxId, config, imageRef, createdAt, startedAt };
+    const base = { id, sandboxId, config, imageRef: config.imageRef, createdAt, startedAt };
     if (!this.exited)
       return {
         ...base,

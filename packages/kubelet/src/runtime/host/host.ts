@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
 import type { CdiRegistry, ContainerEdits } from "@dray/cdi";
@@ -10,33 +10,34 @@ import {
   type ClientStreams,
   type Container,
   type ContainerConfig,
+  type ContainerStats,
   type ExecResult,
   type LogLine,
-  type MountConfig,
+  type Made,
   RuntimeError,
   type RuntimeService,
   type Sandbox,
   type SandboxConfig,
 } from "../service.ts";
-import { AddressPool } from "./addresses.ts";
 import { attachTo, makeInput } from "./attach.ts";
 import { type Cgroups, detectCgroups, makeCgroup, removeCgroup } from "./cgroups.ts";
 import { containerVariable, HostContainer } from "./container.ts";
 import { programEnvironment, toolEnvironment } from "./environment.ts";
 import { runCommand } from "./exec.ts";
 import { runWithStreams } from "./exec-streams.ts";
+import { followLog } from "./follow-log.ts";
 import { forwardPort } from "./forward.ts";
-import { type ImageMapping, ImageTable } from "./images.ts";
+import type { ImageTable } from "./images.ts";
 import { detectIsolation, type Isolation } from "./isolation.ts";
 import { joinContainer } from "./join.ts";
-import { LogReader } from "./logs.ts";
+import { planLaunch } from "./launch-plan.ts";
 import { bootId } from "./processes.ts";
-import { type ContainerRecord, readRecord, type SandboxRecord, writeRecord } from "./records.ts";
-import { rewriter } from "./rewrite.ts";
+import { type ContainerRecord, readRecord, writeRecord } from "./records.ts";
 import { planRoot, removeRoot, writeRoot } from "./root-plan.ts";
+import { HostSandboxes } from "./sandboxes.ts";
 import { cgroupName, environmentName, scripts, startCommand, terminalName, wrapperName } from "./scripts.ts";
 import { inTerminal, shellLine } from "./terminal.ts";
-import { terminationMessage } from "./termination-message.ts";
+import { unsupportedOfContainer, unsupportedOfSandbox } from "./unsupported.ts";
 
 export interface HostRuntimeOptions {
   /** Where the runtime keeps its records; below the node's root. */
@@ -44,7 +45,7 @@ export interface HostRuntimeOptions {
   /** The node's root: what lies below it is the node's to create. */
   readonly rootDir: string;
   readonly nodeAddress: string;
-  readonly images: readonly ImageMapping[];
+  readonly images: ImageTable;
   /** `plain`: without mount name spaces even where the system has them. */
   readonly isolation?: "auto" | "plain";
   /** `none`: without cgroups even where they can be made. */
@@ -65,18 +66,26 @@ export class HostRuntime implements RuntimeService {
   readonly name = "host";
   readonly version = "1";
   readonly #options: HostRuntimeOptions;
-  readonly #images: ImageTable;
-  readonly #sandboxes = new Map<string, SandboxRecord>();
+  readonly #sandboxes: HostSandboxes;
   readonly #containers = new Map<string, HostContainer>();
   readonly #handlers = new Set<(podUid: string) => void>();
   #isolation: Isolation = { type: "plain" };
   #cgroups: Cgroups | undefined;
-  #addresses: AddressPool | undefined;
   #cancelCheck: (() => void) | undefined;
 
   constructor(options: HostRuntimeOptions) {
     this.#options = options;
-    this.#images = new ImageTable(options.images);
+    this.#sandboxes = new HostSandboxes(options);
+  }
+
+  get limits(): readonly string[] {
+    const files = "containers see the files of the machine";
+    const limits = [
+      this.#isolation.type === "plain" ? `${files}, and volumes are not at their paths` : files,
+      "its processes and its network",
+    ];
+    if (this.containment === undefined) limits.push("a process that hides outlives its container");
+    return limits;
   }
 
   /** How containers are kept apart here; decided by `start`. */
@@ -92,7 +101,7 @@ export class HostRuntime implements RuntimeService {
 
   async start(): Promise<void> {
     const { directory, rootDir, log } = this.#options;
-    for (const name of ["sandboxes", "containers"]) makeFolderSync(join(directory, name), 0o700);
+    makeFolderSync(join(directory, "containers"), 0o700);
     const reasons: string[] = [];
     const cgroups =
       this.#options.cgroups === "none" ? { reason: "cgroups are switched off" } : await detectCgroups();
@@ -114,25 +123,13 @@ export class HostRuntime implements RuntimeService {
     // Renamed into place: shells that read the scripts of an older agent are not disturbed.
     for (const [name, source] of scripts(this.#isolation, directory))
       writeRecord(join(directory, name), source);
-    const pool = readRecord<{ prefix: string }>(directory, "addresses.json");
-    this.#addresses = await AddressPool.claim(rootDir, pool?.prefix);
-    writeRecord(join(directory, "addresses.json"), JSON.stringify({ prefix: this.#addresses.prefix }));
+    await this.#sandboxes.start();
     this.#adopt();
     this.#scheduleCheck();
   }
 
   #adopt(): void {
     const { directory } = this.#options;
-    for (const id of readdirSync(join(directory, "sandboxes"))) {
-      const record = readRecord<SandboxRecord>(join(directory, "sandboxes", id), "sandbox.json");
-      // A directory without a record is what a killed agent had just begun, or had almost removed.
-      if (record === undefined) rmSync(join(directory, "sandboxes", id), { recursive: true });
-      else {
-        const stopped = record.stopped || record.bootId !== bootId();
-        this.#sandboxes.set(id, stopped ? { ...record, stopped } : record);
-        if (!stopped) this.#addresses?.take(record.ip);
-      }
-    }
     for (const id of readdirSync(join(directory, "containers"))) {
       const record = readRecord<ContainerRecord>(join(directory, "containers", id), "container.json");
       if (record === undefined) {
@@ -167,7 +164,7 @@ export class HostRuntime implements RuntimeService {
   async close(): Promise<void> {
     this.#cancelCheck?.();
     for (const container of this.#containers.values()) container.release();
-    this.#addresses?.close();
+    this.#sandboxes.close();
     this.#handlers.clear();
   }
 
@@ -176,77 +173,39 @@ export class HostRuntime implements RuntimeService {
     return () => this.#handlers.delete(handler);
   }
 
-  async runPodSandbox(config: SandboxConfig): Promise<Sandbox> {
-    const id = randomUUID();
-    const record: SandboxRecord = {
-      id,
-      config,
-      ip: config.hostNetwork ? this.#options.nodeAddress : this.#pool.allocate(),
-      createdAt: this.#options.clock.now(),
-      bootId: bootId(),
-    };
-    this.#saveSandbox(record);
-    return this.#sandbox(record);
-  }
-
-  get #pool(): AddressPool {
-    if (this.#addresses === undefined) throw new Error("the runtime has not been started");
-    return this.#addresses;
-  }
-
-  #saveSandbox(record: SandboxRecord): void {
-    const directory = join(this.#options.directory, "sandboxes", record.id);
-    makeFolderSync(directory, 0o700);
-    writeRecord(join(directory, "sandbox.json"), JSON.stringify(record));
-    this.#sandboxes.set(record.id, record);
-  }
-
-  #sandbox(record: SandboxRecord): Sandbox {
-    const { id, config, ip, createdAt } = record;
-    return { id, config, ip, createdAt, ready: !record.stopped };
+  async runPodSandbox(config: SandboxConfig): Promise<Made> {
+    return { id: this.#sandboxes.run(config), unsupported: unsupportedOfSandbox(config) };
   }
 
   async stopPodSandbox(id: string): Promise<void> {
-    const record = this.#sandboxes.get(id);
-    if (record === undefined || record.stopped) return;
+    if (this.#sandboxes.get(id)?.stopped !== undefined) return;
     await Promise.all(this.#of(id).map((container) => container.end()));
-    this.#saveSandbox({ ...record, stopped: true });
-    if (!record.config.hostNetwork) this.#pool.free(record.ip);
+    this.#sandboxes.stop(id);
   }
 
   async removePodSandbox(id: string): Promise<void> {
     await this.stopPodSandbox(id);
     for (const container of this.#of(id)) await this.removeContainer(container.record.id);
-    rmSync(join(this.#options.directory, "sandboxes", id), { recursive: true, force: true });
-    this.#sandboxes.delete(id);
+    this.#sandboxes.remove(id);
   }
 
   #of(sandboxId: string): HostContainer[] {
     return [...this.#containers.values()].filter(({ record }) => record.sandboxId === sandboxId);
   }
 
-  listPodSandboxes(): readonly Sandbox[] {
-    return [...this.#sandboxes.values()].map((record) => this.#sandbox(record));
+  async listPodSandboxes(podUid?: string): Promise<readonly Sandbox[]> {
+    return this.#sandboxes.list(podUid);
   }
 
-  ensureImage(image: string, hasCommand: boolean): string {
-    return this.#images.ensure(image, hasCommand);
-  }
-
-  async createContainer(sandboxId: string, config: ContainerConfig): Promise<Container> {
-    if (!this.#sandboxes.has(sandboxId))
+  async createContainer(sandboxId: string, config: ContainerConfig): Promise<Made> {
+    if (this.#sandboxes.get(sandboxId) === undefined)
       throw new RuntimeError("CreateContainerError", `no sandbox ${sandboxId}`);
-    const record: ContainerRecord = {
-      id: randomUUID(),
-      sandboxId,
-      config,
-      imageRef: this.#images.ensure(config.image, config.command.length > 0),
-      createdAt: this.#options.clock.now(),
-    };
-    const container = this.#hold(record);
+    const edits = await this.#cdi(config.cdiDevices);
+    const id = randomUUID();
+    const container = this.#hold({ id, sandboxId, config, edits, createdAt: this.#options.clock.now() });
     makeFolderSync(container.directory, 0o700);
     this.#save(container);
-    return container.status();
+    return { id, unsupported: unsupportedOfContainer(config, edits) };
   }
 
   #save(container: HostContainer): void {
@@ -259,59 +218,58 @@ export class HostRuntime implements RuntimeService {
     return container;
   }
 
-  async startContainer(id: string): Promise<readonly string[]> {
+  async startContainer(id: string): Promise<void> {
     const container = this.#get(id);
-    const { config, sandboxId } = container.record;
+    const { directory, record } = container;
+    const { config, sandboxId, edits } = record;
     if (container.launched)
       throw new RuntimeError("RunContainerError", `container "${config.name}" has been started before`);
-    const edits = await this.#cdi(config.cdiDevices);
-    const mounts = this.#mounts(container, edits);
+    const sandbox = this.#sandboxes.get(sandboxId);
     const isolation = this.#isolation;
     const isolated = isolation.type === "mounts";
-    const rewrite = isolated ? (value: string) => value : rewriter(mounts);
-    const env: Record<string, string> = { ...toolEnvironment, HOME: "/root" };
-    if (config.tty) env["TERM"] = "xterm";
-    for (const [name, value] of config.env) env[name] = rewrite(value);
-    for (const assignment of edits.env ?? []) {
-      const equals = assignment.indexOf("=");
-      env[assignment.slice(0, equals)] = rewrite(assignment.slice(equals + 1));
-    }
-    env["DRAY_POD_IP"] = this.#sandboxes.get(sandboxId)?.ip ?? "";
-    env[containerVariable] = id;
-    const serviceAccount = mounts.find(({ containerPath }) => containerPath === serviceAccountDirectory);
-    if (!isolated && serviceAccount !== undefined) env["DRAY_SERVICE_ACCOUNT_DIR"] = serviceAccount.hostPath;
-    const command = [...(this.#images.command(config.image) ?? config.command), ...config.args].map(rewrite);
-    const root = join(container.directory, "root");
+    const { env, command, mounts, workingDirectory, folders, files } = planLaunch({
+      id,
+      config,
+      edits,
+      imageCommand: this.#options.images.command(config.image),
+      podIP: sandbox?.ip ?? "",
+      namespace: sandbox?.config.namespace ?? "",
+      isolated,
+      directory,
+      hostPath: (path) => this.#options.hostPath(path),
+      exists: existsSync,
+    });
+    for (const folder of folders) makeFolderSync(folder);
+    for (const [path, text] of files) writeFileSync(path, text, { mode: 0o600 });
+    const root = join(directory, "root");
     if (isolated) {
       const table = writeRoot(planRoot(mounts, this.#options.rootDir), root, isolation.pids);
-      writeFileSync(join(container.directory, "mounts"), table);
+      writeFileSync(join(directory, "mounts"), table);
     } else makeFolderSync(root);
-    const directory = isolated ? config.workingDir || "/" : rewrite(config.workingDir || root);
     makeFolderSync(dirname(config.logPath));
     writeFileSync(config.logPath, "", { flag: "a" });
     const { script, prefix } = programEnvironment(env);
-    writeFileSync(join(container.directory, environmentName), script, { mode: 0o600 });
-    const run = [directory, command[0] ?? "", ...prefix, ...command];
+    writeFileSync(join(directory, environmentName), script, { mode: 0o600 });
+    const run = [workingDirectory, command[0] ?? "", ...prefix, ...command];
     if (config.tty) this.#writeTerminal(container, run);
-    if (config.stdin || config.tty) await makeInput(container.directory);
+    if (config.stdin || config.tty) await makeInput(directory);
     const cgroup = this.#cgroups?.path(id);
     container.record = {
-      ...container.record,
+      ...record,
       bootId: bootId(),
-      program: { env, directory, isolated, pids: isolated && isolation.pids },
+      program: { env, directory: workingDirectory, mounts, isolated, pids: isolated && isolation.pids },
       ...(cgroup === undefined ? {} : { cgroup }),
     };
     this.#save(container);
     if (cgroup !== undefined) {
       makeCgroup(cgroup);
-      writeFileSync(join(container.directory, cgroupName), `${cgroup}\n`);
+      writeFileSync(join(directory, cgroupName), `${cgroup}\n`);
     }
     container.watch();
     await this.#spawn(container, run);
     const status = container.status();
     if (status.reason === "StartError")
       throw new RuntimeError("RunContainerError", status.message ?? "the container could not be started");
-    return unsupportedEdits.filter((name) => isPresent(edits[name]));
   }
 
   /** What starts the program in a terminal; the wrapper runs it instead of the start script. */
@@ -356,44 +314,6 @@ export class HostRuntime implements RuntimeService {
     }
   }
 
-  /** The pod's mounts and those of CDI, which replace a mount at the same place. */
-  #mounts(container: HostContainer, edits: ContainerEdits): MountConfig[] {
-    const { config } = container.record;
-    const mounts = new Map<string, MountConfig>();
-    const add = (mount: MountConfig): void => {
-      mounts.delete(mount.containerPath);
-      mounts.set(mount.containerPath, mount);
-    };
-    for (const mount of config.mounts) add(mount);
-    if (config.terminationMessagePath !== undefined) {
-      const file = join(container.directory, "termination-log");
-      writeFileSync(file, "", { flag: "a", mode: 0o666 });
-      add({ hostPath: file, containerPath: config.terminationMessagePath, readOnly: false });
-    }
-    // Device nodes of the host are visible as they are, unless they have another name in the container.
-    for (const { path, hostPath } of edits.deviceNodes ?? [])
-      if (hostPath !== undefined && hostPath !== "" && hostPath !== path)
-        add({ hostPath, containerPath: path, readOnly: false });
-    for (const { hostPath, containerPath, options } of edits.mounts ?? [])
-      add({
-        hostPath: this.#options.hostPath(hostPath),
-        containerPath,
-        readOnly: options?.includes("ro") ?? false,
-      });
-    const { workingDir } = config;
-    if (workingDir !== undefined && workingDir !== "" && !existsSync(workingDir)) {
-      const covered = [...mounts.keys()].some(
-        (path) => workingDir === path || workingDir.startsWith(`${path}/`),
-      );
-      if (!covered) {
-        const made = join(container.directory, "work");
-        makeFolderSync(made);
-        add({ hostPath: made, containerPath: workingDir, readOnly: false });
-      }
-    }
-    return [...mounts.values()];
-  }
-
   async stopContainer(id: string, graceMilliseconds: number): Promise<void> {
     const container = this.#containers.get(id);
     if (container === undefined || !container.launched) return;
@@ -420,41 +340,32 @@ export class HostRuntime implements RuntimeService {
     removeRoot(container.directory);
   }
 
-  listContainers(): readonly Container[] {
-    return [...this.#containers.values()].map((container) => this.#withMessage(container));
+  async listContainers(podUid?: string): Promise<readonly Container[]> {
+    return [...this.#containers.values()]
+      .filter(
+        ({ record }) => podUid === undefined || this.#sandboxes.get(record.sandboxId)?.config.uid === podUid,
+      )
+      .map((container) => container.status());
   }
 
-  /** The last word that an ended container left. */
-  #withMessage(container: HostContainer): Container {
-    const status = container.status();
-    if (status.state !== "exited" || status.message !== undefined) return status;
-    const message = terminationMessage(join(container.directory, "termination-log"));
-    return message === "" ? status : { ...status, message };
+  async updateContainerResources(id: string): Promise<void> {
+    throw new RuntimeError("UnsupportedOperation", `container ${id}: this runtime bounds no resources`);
   }
 
-  async *readLog(logPath: string, follow: AbortSignal | undefined): AsyncIterable<LogLine> {
-    const reader = new LogReader(logPath, this.#options.clock.now);
-    try {
-      const container = [...this.#containers.values()].find(
-        ({ record }) => record.config.logPath === logPath,
-      );
-      while (follow !== undefined && !follow.aborted && container?.launched && !container.exited) {
-        // First listen, then look: what comes in between is not missed.
-        let wake = (): void => {};
-        const more = new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-        const unlisten = container.onLog(wake);
-        follow.addEventListener("abort", wake, { once: true });
-        yield* reader.read(false);
-        if (!container.exited) await more;
-        unlisten();
-        follow.removeEventListener("abort", wake);
-      }
-      yield* reader.read(true);
-    } finally {
-      reader.close();
-    }
+  async listContainerStats(): Promise<readonly ContainerStats[]> {
+    return [];
+  }
+
+  readLog(logPath: string, follow: AbortSignal | undefined): AsyncIterable<LogLine> {
+    const container = [...this.#containers.values()].find(({ record }) => record.config.logPath === logPath);
+    return followLog(logPath, container, follow, this.#options.clock);
+  }
+
+  /** The program holds its log open: what is in it is copied away. */
+  async rotateContainerLog(id: string, to: string): Promise<void> {
+    const { logPath } = this.#get(id).record.config;
+    copyFileSync(logPath, to);
+    truncateSync(logPath);
   }
 
   async execSync(id: string, command: readonly string[], timeoutMilliseconds: number): Promise<ExecResult> {
@@ -484,13 +395,4 @@ export class HostRuntime implements RuntimeService {
     const pids = this.#of(sandboxId).flatMap((container) => container.processes());
     return forwardPort(sandbox.config.hostNetwork ? undefined : { ip: sandbox.ip, pids }, port, stream);
   }
-}
-
-const serviceAccountDirectory = "/var/run/secrets/kubernetes.io/serviceaccount";
-
-/** A process of the host has no OCI bundle for hooks, no network and no classes of its own, and the agent's groups. */
-const unsupportedEdits = ["hooks", "netDevices", "intelRdt", "additionalGids"] as const;
-
-function isPresent(edit: unknown): boolean {
-  return Array.isArray(edit) ? edit.length > 0 : edit !== undefined;
 }

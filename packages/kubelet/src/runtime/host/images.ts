@@ -1,4 +1,4 @@
-import { RuntimeError } from "../service.ts";
+import { type Image, type ImageService, RuntimeError } from "../service.ts";
 
 /** One line of the table from images to commands of the machine. */
 export interface ImageMapping {
@@ -12,7 +12,8 @@ export interface ImageMapping {
  * The host runtime pulls no images: a mapped image stands for a command of the machine, any other image runs the
  * command that its pod names.
  */
-export class ImageTable {
+export class ImageTable implements ImageService {
+  readonly pulls = false;
   readonly #rows: readonly { readonly pattern: RegExp; readonly command: readonly string[] }[];
 
   /** The first mapping that matches counts. */
@@ -25,18 +26,27 @@ export class ImageTable {
     return this.#rows.find((row) => row.pattern.test(image))?.command;
   }
 
-  /** Answers the image's reference, or throws ErrImageNeverPull with what to do. */
-  ensure(image: string, hasCommand: boolean): string {
+  async imageStatus(image: string, hasCommand: boolean): Promise<Image | undefined> {
     if (image === "" || /\s/.test(image))
       throw new RuntimeError("InvalidImageName", `image ${JSON.stringify(image)} is not a valid reference`);
-    if (!hasCommand && this.command(image) === undefined)
-      throw new RuntimeError(
-        "ErrImageNeverPull",
-        `image "${image}" is not pulled on this runtime, which runs commands of the host: give the container a ` +
-          `command, or map the image to one with --image '${image}=COMMAND'`,
-      );
-    return `host://${image}`;
+    if (!hasCommand && this.command(image) === undefined) return undefined;
+    return { ref: `host://${image}`, tags: [image], digests: [], sizeBytes: 0 };
   }
+
+  async pullImage(image: string): Promise<string> {
+    throw new RuntimeError(
+      "ErrImageNeverPull",
+      `image "${image}" is not pulled on this runtime, which runs commands of the host: give the container a ` +
+        `command, or map the image to one with --image '${image}=COMMAND'`,
+    );
+  }
+
+  /** None is here: what images stand for is on the machine. */
+  async listImages(): Promise<readonly Image[]> {
+    return [];
+  }
+
+  async removeImage(): Promise<void> {}
 }
 
 function glob(pattern: string): RegExp {

@@ -51,7 +51,7 @@ export function joinContainer(
   if (process === undefined || program === undefined)
     throw new RuntimeError("ContainerNotRunning", `container "${config.name}" does not run`);
   if (command.length === 0) throw new RuntimeError("ExecError", "the command is empty");
-  const rewrite = isolation.type === "plain" ? rewriter(config.mounts) : (value: string) => value;
+  const rewrite = isolation.type === "plain" ? rewriter(program.mounts) : (value: string) => value;
   const group = cgroup === undefined ? [] : ["/bin/sh", "-c", enterScript, "enter", cgroupProcesses(cgroup)];
   const enter =
     isolation.type === "mounts" && program.isolated

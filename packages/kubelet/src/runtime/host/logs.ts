@@ -3,13 +3,13 @@ import {
   constants,
   type FSWatcher,
   fstatSync,
-  openSync,
   readFileSync,
   readSync,
   statSync,
   watch,
 } from "node:fs";
 import type { Clock } from "@dray/client";
+import { openFile } from "../../open-file.ts";
 import type { LogLine } from "../service.ts";
 import { note } from "./note.ts";
 
@@ -17,15 +17,6 @@ import { note } from "./note.ts";
 interface Growth {
   readonly at: number;
   readonly size: number;
-}
-
-/** Pods with the folder of the logs mounted can put links and pipes there: neither is followed or waited for. */
-export function openFile(path: string): number {
-  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
-  const file = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  if (fstatSync(file).isFile()) return file;
-  closeSync(file);
-  throw new Error(`${path} is not a regular file`);
 }
 
 const timesName = (logPath: string): string => `${logPath}.times`;

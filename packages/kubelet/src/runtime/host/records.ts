@@ -1,7 +1,8 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import type { ContainerEdits } from "@dray/cdi";
 import { writeFileAtomicallySync } from "@dray/files";
-import type { ContainerConfig, SandboxConfig } from "../service.ts";
+import type { ContainerConfig, MountConfig, SandboxConfig } from "../service.ts";
 import { type ProcessIdentity, parseStat } from "./processes.ts";
 import { initName } from "./scripts.ts";
 
@@ -21,16 +22,18 @@ export interface ContainerRecord {
   readonly id: string;
   readonly sandboxId: string;
   readonly config: ContainerConfig;
-  readonly imageRef: string;
+  /** What its CDI devices change. */
+  readonly edits: ContainerEdits;
   readonly createdAt: number;
   /** The boot in which it was started; absent before. */
   readonly bootId?: string;
   /** The folder of its cgroup, where there are cgroups: its processes cannot leave it, whatever they do. */
   readonly cgroup?: string;
-  /** Environment and working directory of its program, for commands that join it. */
+  /** Environment, working directory and mounts of its program, for commands that join it. */
   readonly program?: {
     readonly env: Readonly<Record<string, string>>;
     readonly directory: string;
+    readonly mounts: readonly MountConfig[];
     readonly isolated: boolean;
     /** It has a pid name space. */
     readonly pids?: boolean;

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { LogReader } from "./logs.ts";
+import { LogReader } from "../runtime/host/logs.ts";
 import { terminationMessage } from "./termination-message.ts";
 
 const folder = mkdtempSync("/tmp/dray-message-");

@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, readSync } from "node:fs";
-import { openFile } from "./logs.ts";
+import { openFile } from "../open-file.ts";
 
 /** `MaxContainerTerminationMessageLength`, in bytes. */
 const maxBytes = 4096;

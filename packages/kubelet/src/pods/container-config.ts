@@ -1,0 +1,106 @@
+import { chmodSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Node, Pod } from "@dray/api/core/v1";
+import type { Client } from "@dray/client";
+import { makeFolderSync } from "@dray/files";
+import type { NodePaths } from "../paths.ts";
+import type { ContainerConfig, Image } from "../runtime/service.ts";
+import { containerHash } from "./container-hash.ts";
+import { containerEnvironment, expand } from "./environment.ts";
+import { containerMounts } from "./mounts.ts";
+import type { StartableContainer } from "./plan.ts";
+import { containerResources } from "./resources.ts";
+import { checkNonRoot, containerSecurity } from "./security.ts";
+
+/** What a node knows that containers are configured with. */
+export interface ConfigContext {
+  readonly client: Client;
+  readonly paths: NodePaths;
+  readonly nodeAddress: string;
+  readonly apiServer: { readonly host: string; readonly port: number };
+  node(): Node;
+  /** The CDI devices of a container. Throws RuntimeError where they are not known. */
+  cdiDevices(pod: Pod, container: StartableContainer): readonly string[];
+}
+
+export interface ContainerConfigInput {
+  readonly pod: Pod;
+  readonly container: StartableContainer;
+  readonly attempt: number;
+  readonly image: Image;
+  /** The pod's address. */
+  readonly podIP: string;
+  /** The places of the pod's volumes on the machine, by name. */
+  readonly places: ReadonlyMap<string, string>;
+}
+
+/**
+ * The configuration of a container as the runtime gets it, everything looked up. Rejects with RuntimeError
+ * (CreateContainerConfigError).
+ *
+ * Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, generateContainerConfig.
+ */
+export async function containerConfig(
+  { pod, container, attempt, image, podIP, places }: ContainerConfigInput,
+  context: ConfigContext,
+): Promise<ContainerConfig> {
+  const { client, paths, nodeAddress, apiServer } = context;
+  const node = context.node();
+  checkNonRoot(pod, container, image);
+  const env = await containerEnvironment(pod, container, {
+    client,
+    apiServer,
+    node,
+    podIP,
+    hostIP: nodeAddress,
+  });
+  const values = new Map(env);
+  const expanded = (text: string): string => expand(text, (name) => values.get(name));
+  const mounts = containerMounts({ pod, container, places, env: values, ownRoot: paths.root });
+  const terminationLog = makeTerminationLog(paths, pod, container.name, attempt);
+  const { terminationMessagePath } = container;
+  if (terminationMessagePath)
+    mounts.push({ hostPath: terminationLog, containerPath: terminationMessagePath, readOnly: false });
+  return {
+    name: container.name,
+    attempt,
+    hash: containerHash(container),
+    logPath: join(podLogDirectory(paths, pod), container.name, `${attempt}.log`),
+    terminationLog,
+    image: container.image ?? "",
+    imageRef: image.ref,
+    command: (container.command ?? []).map(expanded),
+    args: (container.args ?? []).map(expanded),
+    workingDir: container.workingDir || undefined,
+    env,
+    mounts,
+    devices: [],
+    cdiDevices: context.cdiDevices(pod, container),
+    annotations: {},
+    security: containerSecurity(pod, container),
+    resources: containerResources(pod, container, node),
+    stdin: container.stdin ?? false,
+    stdinOnce: container.stdinOnce ?? false,
+    tty: container.tty ?? false,
+  };
+}
+
+/** The folder of the logs of a pod's containers. */
+export function podLogDirectory({ podLogs }: NodePaths, { metadata }: Pod): string {
+  return join(podLogs, `${metadata.namespace}_${metadata.name}_${metadata.uid}`);
+}
+
+/** A file that is mounted where the container may leave its last word. */
+function makeTerminationLog(
+  { pods }: NodePaths,
+  { metadata }: Pod,
+  container: string,
+  attempt: number,
+): string {
+  const path = join(pods, metadata.uid, "containers", container, `${attempt}.termination`);
+  makeFolderSync(dirname(path), 0o755);
+  writeFileSync(path, "", { flag: "a" });
+  // Whoever the container runs as may write it.
+  chmodSync(path, 0o666);
+  return path;
+}

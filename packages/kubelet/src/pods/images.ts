@@ -1,0 +1,85 @@
+import type { Pod } from "@dray/api/core/v1";
+import { type Clock, ItemBackOff } from "@dray/client";
+import { type Image, type ImageService, RuntimeError } from "../runtime/service.ts";
+import type { StartableContainer } from "./plan.ts";
+
+/** Times between attempts to pull an image, in milliseconds (upstream's image back-off). */
+const pullBackOff = [10_000, 300_000] as const;
+
+export interface ImagesOptions {
+  readonly images: ImageService;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  event(pod: Pod, type: "Normal" | "Warning", reason: string, message: string): void;
+}
+
+/**
+ * Sees to it that the image of a container is there before it is made, as its pull policy says.
+ *
+ * Upstream: pkg/kubelet/images/image_manager.go, EnsureImageExists.
+ */
+export class ImageManager {
+  readonly #options: ImagesOptions;
+  readonly #backOff: ItemBackOff;
+
+  constructor(options: ImagesOptions) {
+    this.#options = options;
+    this.#backOff = new ItemBackOff(options.clock, ...pullBackOff);
+  }
+
+  /** The image. Rejects with RuntimeError: InvalidImageName, ErrImageNeverPull, ErrImagePull, ImagePullBackOff. */
+  async ensure(pod: Pod, { image = "", command = [], imagePullPolicy }: StartableContainer): Promise<Image> {
+    const { images, event, signal, clock } = this.#options;
+    const hasCommand = command.length > 0;
+    const there = await images.imageStatus(image, hasCommand);
+    if (!images.pulls) {
+      // It knows what to do instead.
+      if (there === undefined) await images.pullImage(image, [], signal);
+      else return there;
+    }
+    const always = imagePullPolicy === "Always";
+    if (there !== undefined && !always) {
+      event(pod, "Normal", "Pulled", `Container image "${image}" already present on machine`);
+      return there;
+    }
+    if (imagePullPolicy === "Never") {
+      const message = `Container image "${image}" is not present with pull policy of Never`;
+      event(pod, "Warning", "ErrImageNeverPull", message);
+      throw new RuntimeError("ErrImageNeverPull", message);
+    }
+    const key = `${pod.metadata.uid}/${image}`;
+    if (this.#backOff.left(key) > 0) {
+      const message = `Back-off pulling image "${image}"`;
+      event(pod, "Normal", "BackOff", message);
+      throw new RuntimeError("ImagePullBackOff", message);
+    }
+    event(pod, "Normal", "Pulling", `Pulling image "${image}"`);
+    const began = clock.now();
+    try {
+      await images.pullImage(image, [], signal);
+      const pulled = await images.imageStatus(image, hasCommand);
+      if (pulled === undefined) throw new Error("it is not there after it was pulled");
+      const took = `${((clock.now() - began) / 1000).toFixed(3)}s`;
+      event(
+        pod,
+        "Normal",
+        "Pulled",
+        `Successfully pulled image "${image}" in ${took} (${took} including waiting). Image size: ${pulled.sizeBytes} bytes.`,
+      );
+      this.#backOff.forget(key);
+      return pulled;
+    } catch (error) {
+      this.#backOff.next(key);
+      const { message } = error as Error;
+      event(pod, "Warning", "Failed", `Failed to pull image "${image}": ${message}`);
+      throw error instanceof RuntimeError
+        ? error
+        : new RuntimeError("ErrImagePull", message, { cause: error });
+    }
+  }
+
+  /** The pod is gone. */
+  forget(podUid: string): void {
+    this.#backOff.forgetAll(`${podUid}/`);
+  }
+}

@@ -1,0 +1,50 @@
+import type { Pod } from "@dray/api/core/v1";
+import type { NodePaths } from "../paths.ts";
+import type { PortMapping, SandboxConfig } from "../runtime/service.ts";
+import { podLogDirectory } from "./container-config.ts";
+import { hostname } from "./environment.ts";
+import { sandboxSecurity } from "./security.ts";
+
+/**
+ * The configuration of a pod's sandbox.
+ *
+ * Upstream: pkg/kubelet/kuberuntime/kuberuntime_sandbox.go, generatePodSandboxConfig.
+ */
+export function sandboxConfig(pod: Pod, attempt: number, paths: NodePaths): SandboxConfig {
+  const { metadata, spec } = pod;
+  const { namespace, name, uid, labels = {}, annotations = {} } = metadata;
+  return {
+    namespace,
+    name,
+    uid,
+    attempt,
+    hostname: hostname(pod),
+    labels,
+    annotations,
+    logDirectory: podLogDirectory(paths, pod),
+    dns: undefined,
+    ports: portMappings(pod),
+    hostNetwork: spec.hostNetwork ?? false,
+    hostPID: spec.hostPID ?? false,
+    hostIPC: spec.hostIPC ?? false,
+    shareProcessNamespace: spec.shareProcessNamespace ?? false,
+    sysctls: Object.fromEntries((spec.securityContext?.sysctls ?? []).map((one) => [one.name, one.value])),
+    security: sandboxSecurity(pod),
+    resources: undefined,
+    runtimeHandler: "",
+  };
+}
+
+/** In the network of the node its ports are the node's already. */
+function portMappings({ spec }: Pod): PortMapping[] {
+  if (spec.hostNetwork) return [];
+  const ports = [...(spec.initContainers ?? []), ...spec.containers].flatMap(({ ports = [] }) => ports);
+  return ports
+    .filter(({ hostPort }) => hostPort !== undefined && hostPort > 0)
+    .map(({ protocol = "TCP", containerPort, hostPort = 0, hostIP = "" }) => ({
+      protocol: protocol as PortMapping["protocol"],
+      containerPort,
+      hostPort,
+      hostIP,
+    }));
+}

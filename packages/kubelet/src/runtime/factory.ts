@@ -1,0 +1,14 @@
+import type { Clock, Log } from "@dray/client";
+import type { NodePaths } from "../paths.ts";
+import type { NodeRuntime } from "./service.ts";
+
+/** What a runtime is given of the node whose containers it runs. */
+export interface RuntimeSurroundings {
+  readonly paths: NodePaths;
+  readonly nodeAddress: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Makes the runtime of a node; the agent starts and closes it. */
+export type RuntimeFactory = (node: RuntimeSurroundings) => NodeRuntime;

@@ -1,0 +1,36 @@
+import { join } from "node:path";
+import { cdiRegistry } from "@dray/cdi";
+import type { RuntimeFactory } from "../factory.ts";
+import { HostRuntime } from "./host.ts";
+import { type ImageMapping, ImageTable } from "./images.ts";
+
+export interface HostRuntimeSettings {
+  /** Commands that stand for images; the first pattern that matches counts. */
+  readonly images: readonly ImageMapping[];
+  /** Without mount name spaces even where the system has them. */
+  readonly isolation?: "auto" | "plain";
+  /** `none`: without cgroups even where they can be made. */
+  readonly cgroups?: "auto" | "none";
+  /** Where the runtime keeps its records; `var/lib/dray` below the node's root if absent. */
+  readonly stateDir?: string;
+}
+
+/** A runtime whose containers are processes of the machine. */
+export function hostRuntime(settings: HostRuntimeSettings): RuntimeFactory {
+  return ({ paths, nodeAddress, clock, log }) => {
+    const images = new ImageTable(settings.images);
+    const service = new HostRuntime({
+      directory: settings.stateDir ?? join(paths.root, "var/lib/dray"),
+      rootDir: paths.root,
+      nodeAddress,
+      images,
+      isolation: settings.isolation ?? "auto",
+      cgroups: settings.cgroups ?? "auto",
+      cdi: cdiRegistry(paths.cdi),
+      hostPath: (path) => paths.onMachine(path),
+      clock,
+      log,
+    });
+    return { service, images };
+  };
+}

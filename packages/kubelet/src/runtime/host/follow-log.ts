@@ -1,0 +1,34 @@
+import type { Clock } from "@dray/client";
+import type { LogLine } from "../service.ts";
+import type { HostContainer } from "./container.ts";
+import { LogReader } from "./logs.ts";
+
+/**
+ * The lines of a log. While `follow` has not aborted and the container that writes it has not ended, it waits for more.
+ */
+export async function* followLog(
+  logPath: string,
+  container: HostContainer | undefined,
+  follow: AbortSignal | undefined,
+  clock: Clock,
+): AsyncGenerator<LogLine> {
+  const reader = new LogReader(logPath, clock.now);
+  try {
+    while (follow !== undefined && !follow.aborted && container?.launched && !container.exited) {
+      // First listen, then look: what comes in between is not missed.
+      let wake = (): void => {};
+      const more = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      const unlisten = container.onLog(wake);
+      follow.addEventListener("abort", wake, { once: true });
+      yield* reader.read(false);
+      if (!container.exited) await more;
+      unlisten();
+      follow.removeEventListener("abort", wake);
+    }
+    yield* reader.read(true);
+  } finally {
+    reader.close();
+  }
+}

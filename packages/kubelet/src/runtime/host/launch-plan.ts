@@ -1,0 +1,135 @@
+import { join } from "node:path";
+import type { ContainerEdits } from "@dray/cdi";
+import type { ContainerConfig, MountConfig } from "../service.ts";
+import { containerVariable } from "./container.ts";
+import { toolEnvironment } from "./environment.ts";
+import { rewriter } from "./rewrite.ts";
+
+/** What a launch follows from. */
+export interface LaunchInput {
+  readonly id: string;
+  readonly config: ContainerConfig;
+  /** Of its CDI devices. */
+  readonly edits: ContainerEdits;
+  /** The command that the image stands for, if it is mapped to one. */
+  readonly imageCommand: readonly string[] | undefined;
+  readonly podIP: string;
+  /** Of the pod. */
+  readonly namespace: string;
+  /** It has a mount name space. */
+  readonly isolated: boolean;
+  /** The container's folder in the runtime's. */
+  readonly directory: string;
+  /** The place on this machine of a path that the node's pods name. */
+  hostPath(path: string): string;
+  /** Whether the machine has a path. */
+  exists(path: string): boolean;
+}
+
+/** How a container is to be launched. */
+export interface LaunchPlan {
+  readonly env: Readonly<Record<string, string>>;
+  /** The program and its arguments. */
+  readonly command: readonly string[];
+  readonly workingDirectory: string;
+  readonly mounts: readonly MountConfig[];
+  /** Folders on the machine that are made first. */
+  readonly folders: readonly string[];
+  /** Files on the machine that are written first, with their contents. */
+  readonly files: readonly (readonly [path: string, text: string])[];
+}
+
+/** Says how a container is launched; nothing is looked at but what is given. */
+export function planLaunch(input: LaunchInput): LaunchPlan {
+  const { id, config, edits, imageCommand, podIP, isolated, directory } = input;
+  const folders: string[] = [];
+  const files: [string, string][] = [];
+  const mounts = containerMounts(input);
+  const { workingDir } = config;
+  if (workingDir !== undefined && !input.exists(workingDir) && !covers(mounts, workingDir)) {
+    const made = join(directory, "work");
+    folders.push(made);
+    mounts.push({ hostPath: made, containerPath: workingDir, readOnly: false });
+  }
+  const rewrite = isolated ? (value: string) => value : rewriter(mounts);
+  const env: Record<string, string> = { ...toolEnvironment, HOME: "/root" };
+  if (config.tty) env["TERM"] = "xterm";
+  for (const [name, value] of config.env) env[name] = rewrite(value);
+  for (const assignment of edits.env ?? []) {
+    const equals = assignment.indexOf("=");
+    env[assignment.slice(0, equals)] = rewrite(assignment.slice(equals + 1));
+  }
+  env["DRAY_POD_IP"] = podIP;
+  env[containerVariable] = id;
+  if (!isolated) {
+    const kubeconfig = serviceAccountKubeconfig(mounts, env, input.namespace);
+    if (kubeconfig !== undefined) {
+      const path = join(directory, "kubeconfig");
+      files.push([path, kubeconfig]);
+      env["KUBECONFIG"] = path;
+    }
+  }
+  const root = join(directory, "root");
+  return {
+    env,
+    command: [...(imageCommand ?? config.command), ...config.args].map(rewrite),
+    workingDirectory: isolated ? workingDir || "/" : rewrite(workingDir || root),
+    mounts,
+    folders,
+    files,
+  };
+}
+
+/** The pod's mounts and those of CDI, which replace a mount at the same place. */
+function containerMounts({ config, edits, hostPath }: LaunchInput): MountConfig[] {
+  const devices = [
+    ...config.devices.map((device) => ({ ...device, path: device.containerPath })),
+    ...(edits.deviceNodes ?? []),
+  ];
+  // Device nodes of the host are visible as they are, unless they have another name in the container.
+  const renamed = devices.flatMap(({ path, hostPath: source }) =>
+    source !== undefined && source !== "" && source !== path
+      ? [{ hostPath: source, containerPath: path, readOnly: false }]
+      : [],
+  );
+  const bound = (edits.mounts ?? []).map((mount) => ({
+    hostPath: hostPath(mount.hostPath),
+    containerPath: mount.containerPath,
+    readOnly: mount.options?.includes("ro") ?? false,
+  }));
+  const mounts = new Map<string, MountConfig>();
+  for (const mount of [...config.mounts, ...renamed, ...bound]) {
+    mounts.delete(mount.containerPath);
+    mounts.set(mount.containerPath, mount);
+  }
+  return [...mounts.values()];
+}
+
+function covers(mounts: readonly MountConfig[], path: string): boolean {
+  return mounts.some(({ containerPath }) => path === containerPath || path.startsWith(`${containerPath}/`));
+}
+
+const serviceAccountDirectory = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/**
+ * Without a mount name space the token of the pod's service account is not where programs look for it: a kubeconfig, which
+ * most programs of Kubernetes take from `$KUBECONFIG`, says where it is. The pod's own `KUBECONFIG` stands.
+ */
+function serviceAccountKubeconfig(
+  mounts: readonly MountConfig[],
+  env: Readonly<Record<string, string>>,
+  namespace: string,
+): string | undefined {
+  const account = mounts.find(({ containerPath }) => containerPath === serviceAccountDirectory)?.hostPath;
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port, KUBECONFIG } = env;
+  if (account === undefined || !host || !port || KUBECONFIG !== undefined) return undefined;
+  const server = `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  return `${JSON.stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name: "pod", cluster: { server, "certificate-authority": join(account, "ca.crt") } }],
+    users: [{ name: "pod", user: { tokenFile: join(account, "token") } }],
+    contexts: [{ name: "pod", context: { cluster: "pod", user: "pod", namespace } }],
+    "current-context": "pod",
+  })}\n`;
+}

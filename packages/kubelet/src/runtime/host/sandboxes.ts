@@ -1,0 +1,108 @@
+import { randomUUID } from "node:crypto";
+import { readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Clock } from "@dray/client";
+import { makeFolderSync } from "@dray/files";
+import type { Sandbox, SandboxConfig } from "../service.ts";
+import { AddressPool } from "./addresses.ts";
+import { bootId } from "./processes.ts";
+import { readRecord, type SandboxRecord, writeRecord } from "./records.ts";
+
+export interface HostSandboxesOptions {
+  /** The runtime's own folder. */
+  readonly directory: string;
+  readonly rootDir: string;
+  readonly nodeAddress: string;
+  readonly clock: Clock;
+}
+
+/** The sandboxes of the host runtime: a record and an address for each pod, since nothing of a sandbox runs. */
+export class HostSandboxes {
+  readonly #options: HostSandboxesOptions;
+  readonly #folder: string;
+  readonly #records = new Map<string, SandboxRecord>();
+  #addresses: AddressPool | undefined;
+
+  constructor(options: HostSandboxesOptions) {
+    this.#options = options;
+    this.#folder = join(options.directory, "sandboxes");
+  }
+
+  /** Claims the node's addresses, and takes over the sandboxes of an earlier agent. */
+  async start(): Promise<void> {
+    const { directory, rootDir } = this.#options;
+    makeFolderSync(this.#folder, 0o700);
+    const pool = readRecord<{ prefix: string }>(directory, "addresses.json");
+    this.#addresses = await AddressPool.claim(rootDir, pool?.prefix);
+    writeRecord(join(directory, "addresses.json"), JSON.stringify({ prefix: this.#addresses.prefix }));
+    for (const id of readdirSync(this.#folder)) {
+      const record = readRecord<SandboxRecord>(join(this.#folder, id), "sandbox.json");
+      // A directory without a record is what a killed agent had just begun, or had almost removed.
+      if (record === undefined) rmSync(join(this.#folder, id), { recursive: true });
+      else {
+        const stopped = record.stopped || record.bootId !== bootId();
+        this.#records.set(id, stopped ? { ...record, stopped } : record);
+        if (!stopped) this.#addresses.take(record.ip);
+      }
+    }
+  }
+
+  close(): void {
+    this.#addresses?.close();
+  }
+
+  /** Answers the id of a new sandbox. */
+  run(config: SandboxConfig): string {
+    const { nodeAddress, clock } = this.#options;
+    const id = randomUUID();
+    this.#save({
+      id,
+      config,
+      ip: config.hostNetwork ? nodeAddress : this.#pool.allocate(),
+      createdAt: clock.now(),
+      bootId: bootId(),
+    });
+    return id;
+  }
+
+  get(id: string): SandboxRecord | undefined {
+    return this.#records.get(id);
+  }
+
+  /** Frees the address. Nothing may run in it any more. */
+  stop(id: string): void {
+    const record = this.#records.get(id);
+    if (record === undefined || record.stopped) return;
+    this.#save({ ...record, stopped: true });
+    if (!record.config.hostNetwork) this.#pool.free(record.ip);
+  }
+
+  remove(id: string): void {
+    rmSync(join(this.#folder, id), { recursive: true, force: true });
+    this.#records.delete(id);
+  }
+
+  list(podUid: string | undefined): Sandbox[] {
+    return [...this.#records.values()]
+      .filter(({ config }) => podUid === undefined || config.uid === podUid)
+      .map(({ id, config, ip, createdAt, stopped }) => ({
+        id,
+        config,
+        ips: [ip],
+        createdAt,
+        ready: !stopped,
+      }));
+  }
+
+  get #pool(): AddressPool {
+    if (this.#addresses === undefined) throw new Error("the runtime has not been started");
+    return this.#addresses;
+  }
+
+  #save(record: SandboxRecord): void {
+    const directory = join(this.#folder, record.id);
+    makeFolderSync(directory, 0o700);
+    writeRecord(join(directory, "sandbox.json"), JSON.stringify(record));
+    this.#records.set(record.id, record);
+  }
+}

@@ -1,0 +1,38 @@
+import type { ContainerEdits } from "@dray/cdi";
+import type { ContainerConfig, SandboxConfig, SecurityConfig } from "../service.ts";
+
+/** What of a sandbox this runtime cannot do: its containers are processes of the machine, in the machine's network. */
+export function unsupportedOfSandbox(config: SandboxConfig): string[] {
+  return [
+    ...(config.shareProcessNamespace ? ["shareProcessNamespace"] : []),
+    ...(config.ports.length > 0 ? ["hostPort"] : []),
+    ...Object.keys(config.sysctls).map((name) => `sysctl ${name}`),
+  ];
+}
+
+/** What of a container this runtime cannot do. */
+export function unsupportedOfContainer(config: ContainerConfig, edits: ContainerEdits): string[] {
+  return [...unsupportedSecurity(config.security), ...unsupportedEdits(edits)];
+}
+
+function unsupportedSecurity(security: SecurityConfig): string[] {
+  return [
+    ...(security.runAsUser === undefined && security.runAsUserName === undefined ? [] : ["runAsUser"]),
+    ...(security.runAsGroup === undefined ? [] : ["runAsGroup"]),
+    ...(security.supplementalGroups.length > 0 ? ["supplementalGroups"] : []),
+    ...(security.readOnlyRootFilesystem ? ["readOnlyRootFilesystem"] : []),
+    ...(security.noNewPrivileges ? ["allowPrivilegeEscalation: false"] : []),
+    ...(security.dropCapabilities.length > 0 ? ["capabilities"] : []),
+    ...(security.seccomp === "unconfined" ? [] : ["seccompProfile"]),
+  ];
+}
+
+/** A process of the host has no OCI bundle for hooks, no network and no classes of its own, and the agent's groups. */
+function unsupportedEdits(edits: ContainerEdits): string[] {
+  const names = ["hooks", "netDevices", "intelRdt", "additionalGids"] as const;
+  return names.filter((name) => isPresent(edits[name])).map((name) => `${name} of CDI devices`);
+}
+
+function isPresent(edit: unknown): boolean {
+  return Array.isArray(edit) ? edit.length > 0 : edit !== undefined;
+}
