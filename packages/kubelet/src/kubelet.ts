@@ -47,6 +47,8 @@ export interface KubeletOptions {
   readonly clock?: Clock;
   readonly log: Log;
   readonly random?: () => number;
+  /** Called between every two steps of what is done for pods, for tests that end the process there. */
+  readonly at?: (step: string) => void;
   /** Aborted: a start that is under way is given up, and rejects once all that it had begun has ended. */
   readonly signal?: AbortSignal;
 }
@@ -146,6 +148,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
             : [],
         ),
       ),
+    at: options.at ?? (() => {}),
     requeue: (uid) => queue.add(uid),
     requeueAfter: (uid, milliseconds) => queue.addAfter(uid, milliseconds),
   };

@@ -44,6 +44,8 @@ export interface WorkerContext {
   pod(uid: string): Pod | undefined;
   /** The node's own look at a new pod. */
   admit(pod: Pod): Refusal | undefined;
+  /** Called between every two steps of what is done for a pod, with the name of the step that has ended. */
+  at(step: string): void;
   /** Has the worker's `sync` called again. */
   requeue(uid: string): void;
   requeueAfter(uid: string, milliseconds: number): void;
@@ -185,7 +187,9 @@ export class PodWorker {
       if (plan.lookAgain !== undefined) this.#context.requeueAfter(this.uid, plan.lookAgain);
       let progress = false;
       for (const action of plan.actions) {
+        this.#context.at(`planned ${action.type}`);
         const outcome = await this.#perform(pod, action, observed);
+        this.#context.at(`performed ${action.type}`);
         progress ||= outcome === "done";
         if (outcome === "failed") break;
       }
@@ -319,8 +323,10 @@ export class PodWorker {
       log.debug({ pod: pod.metadata.name, err: report.reason }, "cannot report");
     if (volume.status === "rejected")
       return this.#setUpFailed(pod, "FailedMount", (volume.reason as Error).message);
+    this.#context.at("volumes set up");
     try {
       await dra.prepare(pod, this.#context.signal);
+      this.#context.at("claims prepared");
     } catch (error) {
       const { message } = error as Error;
       const text = `Failed to prepare dynamic resources: prepare dynamic resources: ${message}`;
@@ -424,9 +430,11 @@ export class PodWorker {
       });
       const made = await runtime.service.createContainer(sandbox.id, config);
       id = made.id;
+      this.#context.at("container created");
       this.#event(pod, "Normal", "Created", `Created container: ${spec.name}`);
       this.#tellUnsupported(pod, `Container ${spec.name}`, made.unsupported);
       await runtime.service.startContainer(id);
+      this.#context.at("container started");
     } catch (error) {
       const reason = error instanceof RuntimeError ? error.reason : "CreateContainerError";
       const message = shortened((error as Error).message);
@@ -470,8 +478,10 @@ export class PodWorker {
   async #cleanUp(pod: Pod | undefined, sandboxes: readonly Sandbox[]): Promise<void> {
     const { dra, runtime, clock } = this.#context;
     for (const { id } of sandboxes) await runtime.service.stopPodSandbox(id);
+    this.#context.at("sandboxes stopped");
     try {
       await dra.unprepare(this.uid, this.#context.signal);
+      this.#context.at("claims unprepared");
     } catch (error) {
       const message = `Failed to unprepare dynamic resources: ${(error as Error).message}`;
       if (pod !== undefined) this.#event(pod, "Warning", "FailedUnprepareDynamicResources", message);
@@ -494,7 +504,9 @@ export class PodWorker {
     this.#told.add(vanished);
     await this.#cleanUp(first ? this.#pod : undefined, sandboxes);
     for (const { id } of sandboxes) await runtime.service.removePodSandbox(id);
+    this.#context.at("sandboxes removed");
     volumes.tearDown(this.uid);
+    this.#context.at("volumes removed");
     this.#images.forget(this.uid);
     this.#removeLogs();
     this.#ended = true;
@@ -510,6 +522,7 @@ export class PodWorker {
 
   async #delete(pod: Pod): Promise<void> {
     const { namespace, name, uid } = pod.metadata;
+    this.#context.at("end reported");
     try {
       await this.#context.client
         .resource(Pod)

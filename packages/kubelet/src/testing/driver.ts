@@ -18,6 +18,8 @@ export interface TestDriver {
   devices: readonly object[] | undefined;
   /** Edits beside the variable in the next CDI devices. */
   edits: object;
+  /** Called when a claim is to be unprepared. */
+  unpreparing: () => void;
   /** Held until it resolves. */
   gate: Promise<void>;
   close(): Promise<void>;
@@ -40,6 +42,7 @@ export async function testDriver(
     device: "gpu-0",
     devices: undefined,
     edits: {},
+    unpreparing: () => {},
     gate: Promise.resolve(),
     async close() {
       await Promise.all(servers.map((server) => server.close(0)));
@@ -85,6 +88,7 @@ export async function testDriver(
           };
         },
         async nodeUnprepareResources({ claims }) {
+          driver.unpreparing();
           driver.calls.push(`unprepare ${claims.map((claim) => claim.name).join(" ")}`);
           for (const { uid } of claims) if (driver.unprepareError === "") rmSync(spec(uid), { force: true });
           return {
