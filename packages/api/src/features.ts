@@ -83,6 +83,8 @@ const gates = {
   DRADeviceCompatibilityGroups: "---A",
   DRAPartitionableDevicesType: "---A",
   DRAOptionalNodeOperations: "---A",
+  ResourceHealthStatus: "AABB",
+  ResourceHealthStatusMessage: "--BB",
   NodeDeclaredFeatures: "-ABL",
   GenericWorkload: "-AAb",
   GangScheduling: "-AA-",
@@ -104,6 +106,7 @@ export type FeatureGate = keyof typeof gates;
 const needs: Partial<Record<FeatureGate, readonly FeatureGate[]>> = {
   DRADeviceBindingConditions: ["DRAResourceClaimDeviceStatus"],
   DRAWorkloadResourceClaims: ["GenericWorkload"],
+  ResourceHealthStatusMessage: ["ResourceHealthStatus"],
 };
 
 /** The feature gates of one cluster. */

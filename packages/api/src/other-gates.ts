@@ -21,7 +21,7 @@ const gates: Readonly<Record<string, string>> = {
     AllowServiceExternalIPs CRIListStreaming ControllerManagerReleaseLeaderElectionLockOnExit
     CustomCPUCFSQuotaPeriod DeclarativeValidationBeta ExtendWebSocketsToKubelet ImageVolumeWithDigest
     ManifestBasedAdmissionControlConfig NativeHistograms PersistentVolumeClaimUnusedSinceTime
-    PodLevelResourceManagers PodsAPI ReloadKubeletClientCAFile ResourceHealthStatusMessage
+    PodLevelResourceManagers PodsAPI ReloadKubeletClientCAFile
     RuntimeClassInImageCriApi ServiceCIDRStatusFieldWiping ShardedListAndWatch
     StaleControllerConsistencyDaemonSet StaleControllerConsistencyJob
     StaleControllerConsistencyReplicaSet StaleControllerConsistencyStatefulSet
@@ -61,7 +61,7 @@ const gates: Readonly<Record<string, string>> = {
     OpenAPIEnums PodAndContainerStatsFromCRI PodCertificateRequest PodDeletionCost PodLevelResources
     PodLogsQuerySplitStreams PodTopologyLabelsAdmission PortForwardWebsockets QOSReserved
     ReduceDefaultCrashLoopBackOffDecay ReloadKubeletServerCertificateFile RemoteRequestHeaderUID
-    ResourceHealthStatus RotateKubeletServerCertificate SELinuxMount SchedulerAsyncAPICalls
+    RotateKubeletServerCertificate SELinuxMount SchedulerAsyncAPICalls
     SchedulerAsyncPreemption SchedulerPopFromBackoffQ ServiceAccountNodeAudienceRestriction
     SizeBasedListCostEstimate StorageCapacityScoring StorageNamespaceIndex StorageVersionAPI
     StorageVersionHash StorageVersionMigrator StrictIPCIDRValidation

@@ -1,13 +1,17 @@
-import { controllerOf } from "@dray/api";
-import type { Container, Pod } from "@dray/api/core/v1";
-import { podClaimName } from "@dray/api/pod";
+import { dirname, join } from "node:path";
+import { controllerOf, type Features, featuresOf } from "@dray/api";
+import type { Container, Pod, ResourceStatus } from "@dray/api/core/v1";
 import { type AllocationResult, ResourceClaim } from "@dray/api/resource/v1";
-import type { Client, Log } from "@dray/client";
+import { type Client, type Clock, type Log, systemClock } from "@dray/client";
 import type { CallOptions } from "@dray/rpc";
 import { RuntimeError } from "../runtime/service.ts";
 import { shortened } from "../text.ts";
+import { claimNames, containerClaims, isForRequest } from "./claim-names.ts";
 import { ClaimCache, type ClaimInfo } from "./claims.ts";
+import { type DeviceName, HealthCache } from "./health.ts";
+import { HealthWatch } from "./health-watch.ts";
 import type { DraPlugins } from "./plugins.ts";
+import { resourceStatuses } from "./resource-status.ts";
 import { preparedDevices } from "./response.ts";
 
 /** The deadline of a call to a driver (kubelet's dra/plugin). */
@@ -19,11 +23,16 @@ const podGroups = { apiGroup: "scheduling.k8s.io", resource: "podgroups" } as co
 export interface DraManagerOptions {
   readonly client: Client;
   readonly plugins: DraPlugins;
-  /** The file `dra_manager_state`. */
+  /** The file `dra_manager_state`; `dra_health_state` lies beside it. */
   readonly checkpoint: string;
+  /** Those of the newest release if absent. */
+  readonly features?: Features;
+  readonly clock?: Clock;
   readonly log: Log;
   /** A claim has left the node: pods that waited for its name may go on. */
   released(): void;
+  /** The health of devices that these pods use is another one: their statuses may have to change. */
+  healthChanged?(podUIDs: readonly string[]): void;
 }
 
 /** A claim of a pod, found and allocated. */
@@ -40,11 +49,57 @@ interface UsableClaim {
 export class DraManager {
   readonly #options: DraManagerOptions;
   readonly #cache: ClaimCache;
+  readonly #features: Features;
+  readonly #health: HealthCache;
+  readonly #healthWatch: HealthWatch;
 
   /** Throws if the checkpoint is damaged. */
   constructor(options: DraManagerOptions) {
+    const { plugins, checkpoint, features = featuresOf(), clock = systemClock, log } = options;
     this.#options = options;
-    this.#cache = new ClaimCache(options.checkpoint);
+    this.#features = features;
+    this.#cache = new ClaimCache(checkpoint);
+    this.#health = new HealthCache({
+      path: join(dirname(checkpoint), "dra_health_state"),
+      clock,
+      log,
+      changed: (driver, devices) => this.#healthChanged(driver, devices),
+    });
+    this.#healthWatch = new HealthWatch({ plugins, cache: this.#health, features, clock, log });
+  }
+
+  /** Ends the streams of drivers; resolves when what is known of health is saved. */
+  async close(): Promise<void> {
+    this.#healthWatch.close();
+    await this.#health.close();
+  }
+
+  #healthChanged(driver: string, changed: readonly DeviceName[]): void {
+    const names = new Set(changed.map(({ pool, device }) => `${pool}/${device}`));
+    const uses = ({ devices }: ClaimInfo): boolean =>
+      (devices.get(driver) ?? []).some(({ PoolName, DeviceName }) => names.has(`${PoolName}/${DeviceName}`));
+    const pods = new Set(
+      this.#cache
+        .all()
+        .filter(uses)
+        .flatMap(({ podUIDs }) => [...podUIDs]),
+    );
+    if (pods.size > 0) this.#options.healthChanged?.([...pods]);
+  }
+
+  /**
+   * `allocatedResourcesStatus` of a container that is no init container: the health of its devices, as far as they are
+   * prepared here. Empty while the gate ResourceHealthStatus is off.
+   */
+  allocatedResourcesStatus(pod: Pod, container: Container): readonly ResourceStatus[] {
+    if (!this.#features.enabled("ResourceHealthStatus")) return [];
+    return resourceStatuses(
+      pod,
+      container,
+      this.#cache,
+      (driver, device) => this.#health.get(driver, device),
+      this.#features.enabled("ResourceHealthStatusMessage"),
+    );
   }
 
   /** The pods that hold claims here, those of before a restart among them. */
@@ -61,7 +116,7 @@ export class DraManager {
     const names = claimNames(pod);
     if (names.length === 0) return;
     const claims: UsableClaim[] = [];
-    for (const { name, template } of names) claims.push(await this.#validate(pod, name, template));
+    for (const { name, owned } of names) claims.push(await this.#validate(pod, name, owned));
     await this.#cache.locked(
       claims.map(({ claim }) => claim.metadata),
       () => this.#prepare(pod, claims, signal),
@@ -69,7 +124,7 @@ export class DraManager {
   }
 
   /** Looks only: nothing is changed where a claim cannot be used. */
-  async #validate(pod: Pod, name: string, template: boolean): Promise<UsableClaim> {
+  async #validate(pod: Pod, name: string, owned: boolean): Promise<UsableClaim> {
     const { namespace, uid } = pod.metadata;
     let claim: ResourceClaim;
     try {
@@ -80,7 +135,7 @@ export class DraManager {
         { cause: error },
       );
     }
-    if (template) {
+    if (owned) {
       const controller = controllerOf(claim);
       const ofGroup =
         controller?.kind === "PodGroup" &&
@@ -195,28 +250,18 @@ export class DraManager {
    */
   cdiDevices(pod: Pod, container: Container): string[] {
     const ids = new Set<string>();
-    const add = (claimName: string, request: string | undefined): void => {
-      const info = this.#cache.get(pod.metadata.namespace, claimName);
-      if (info === undefined) throw notPrepared(`unable to get information for ResourceClaim ${claimName}`);
+    for (const { name, request } of containerClaims(pod, container)) {
+      const info = this.#cache.get(pod.metadata.namespace, name);
+      if (info === undefined) throw notPrepared(`unable to get information for ResourceClaim ${name}`);
       if (!info.podUIDs.has(pod.metadata.uid))
-        throw notPrepared(`ResourceClaim ${claimName} (${info.uid}) is not prepared for this pod`);
+        throw notPrepared(`ResourceClaim ${name} (${info.uid}) is not prepared for this pod`);
       for (const [driver, devices] of info.devices) {
         if (devices === null)
-          throw notPrepared(`ResourceClaim ${claimName} has not been prepared by driver ${driver}`);
+          throw notPrepared(`ResourceClaim ${name} has not been prepared by driver ${driver}`);
         for (const { RequestNames, CDIDeviceIDs } of devices)
-          if (!request || (RequestNames ?? []).length === 0 || RequestNames?.includes(request))
-            for (const id of CDIDeviceIDs ?? []) ids.add(id);
+          if (isForRequest(RequestNames, request)) for (const id of CDIDeviceIDs ?? []) ids.add(id);
       }
-    };
-    const names = claimNames(pod);
-    for (const { name, request } of container.resources?.claims ?? []) {
-      const claim = names.find(({ podClaim }) => podClaim === name);
-      if (claim !== undefined) add(claim.name, request);
     }
-    const extended = pod.status?.extendedResourceClaimStatus;
-    for (const { containerName, requestName } of extended?.requestMappings ?? [])
-      if (extended !== undefined && containerName === container.name)
-        add(extended.resourceClaimName, requestName);
     return [...ids];
   }
 
@@ -316,20 +361,4 @@ function notPrepared(message: string): RuntimeError {
 
 function claimMessage({ namespace, uid, name }: ClaimInfo): { namespace: string; uid: string; name: string } {
   return { namespace, uid, name };
-}
-
-/** The claims that a pod uses, by the names they have in the cluster. Throws while one has not been created. */
-function claimNames(
-  pod: Pod,
-): { readonly podClaim: string; readonly name: string; readonly template: boolean }[] {
-  const names: { podClaim: string; name: string; template: boolean }[] = [];
-  for (const entry of pod.spec.resourceClaims ?? []) {
-    const name = podClaimName(pod, entry);
-    if (name === undefined) throw new Error(`claim "${entry.name}": ResourceClaim not created yet`);
-    if (name !== null)
-      names.push({ podClaim: entry.name, name, template: entry.resourceClaimName === undefined });
-  }
-  const extended = pod.status?.extendedResourceClaimStatus;
-  if (extended !== undefined) names.push({ podClaim: "", name: extended.resourceClaimName, template: true });
-  return names;
 }

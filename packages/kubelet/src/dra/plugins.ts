@@ -1,37 +1,50 @@
 import type { Log } from "@dray/client";
-import { type Caller, type Channel, unixChannel } from "@dray/rpc";
+import { type Caller, type CallOptions, type Channel, unixChannel } from "@dray/rpc";
 import { DRAPluginDefinition } from "@dray/rpc/dra/v1";
 import { DRAPluginDefinition as DRAPluginV1beta1Definition } from "@dray/rpc/dra/v1beta1";
+import { DRAResourceHealthDefinition, type NodeWatchResourcesResponse } from "@dray/rpc/drahealth/v1";
+import { DRAResourceHealthDefinition as DRAResourceHealthV1alpha1Definition } from "@dray/rpc/drahealth/v1alpha1";
 
 /** Versions of the driver's service that this kubelet speaks; a plugin's first one of them is used. */
 export const draServices = ["v1.DRAPlugin", "v1beta1.DRAPlugin"] as const;
 export type DraService = (typeof draServices)[number];
 
+/** Versions of the optional health service, the newest first; the first that the plugin has, too, is used. */
+export const healthServices = ["v1.DRAResourceHealth", "v1alpha1.DRAResourceHealth"] as const;
+export type HealthService = (typeof healthServices)[number];
+
 /** One running instance of a driver. */
 export interface DraPlugin {
   readonly driver: string;
   readonly service: DraService;
+  /** All services that it says it has, as it registered. */
+  readonly supported: readonly string[];
   /** The socket it serves on, as a path of the machine. */
   readonly endpoint: string;
   readonly connected: boolean;
   /** Both versions have the same messages but for shareId. */
   readonly caller: Caller<typeof DRAPluginDefinition>;
+  /** The stream of the health of its devices, over the same connection; both versions have the same messages. */
+  watchHealth(service: HealthService, options: CallOptions): AsyncIterable<NodeWatchResourcesResponse>;
 }
 
-interface Instance {
-  readonly driver: string;
-  readonly service: DraService;
-  readonly endpoint: string;
+interface Instance extends DraPlugin {
   connected: boolean;
-  readonly caller: Caller<typeof DRAPluginDefinition>;
   readonly channel: Channel;
   readonly unwatch: () => void;
 }
 
 export interface DraPluginsHandler {
+  /** An instance has registered; it need not be connected. */
+  added?(plugin: DraPlugin): void;
+  /** An instance has gone. */
+  removed?(plugin: DraPlugin): void;
   /** An instance came, or came back. */
   connected?(driver: string): void;
-  /** The last connected instance of the driver went. */
+  /**
+   * The driver has no connected instance: the last one went, or one has registered that is not connected yet. Called
+   * again with each such change.
+   */
   gone?(driver: string): void;
 }
 
@@ -50,8 +63,13 @@ export class DraPlugins {
     this.#handlers.push(handler);
   }
 
-  /** Throws if the same instance is there already. */
-  register(driver: string, endpoint: string, service: DraService): void {
+  /** `supported` are all services that the plugin has. Throws if the same instance is there already. */
+  register(
+    driver: string,
+    endpoint: string,
+    service: DraService,
+    supported: readonly string[] = [service],
+  ): void {
     if (this.#instances.some((one) => one.driver === driver && one.endpoint === endpoint))
       throw new Error(`endpoint ${endpoint} is already registered for DRA driver ${driver}`);
     const channel = unixChannel(endpoint);
@@ -62,16 +80,28 @@ export class DraPlugins {
     const instance: Instance = {
       driver,
       service,
+      supported,
       endpoint,
       connected: false,
       caller,
       channel,
       unwatch: () => stop(),
+      watchHealth: (version, options) =>
+        channel
+          .caller(
+            version === "v1.DRAResourceHealth"
+              ? DRAResourceHealthDefinition
+              : DRAResourceHealthV1alpha1Definition,
+          )
+          .nodeWatchResources({}, options),
     };
     let stop = (): void => {};
     this.#instances.push(instance);
     stop = channel.watchConnected((connected) => this.#connected(instance, connected));
     this.#log.info({ driver, endpoint, service }, "DRA driver registered");
+    for (const handler of this.#handlers) handler.added?.(instance);
+    // It may never connect: whoever waits for the driver counts from now on.
+    this.#checkGone(driver);
   }
 
   unregister(driver: string, endpoint: string): void {
@@ -81,7 +111,8 @@ export class DraPlugins {
     instance.unwatch();
     instance.channel.close();
     this.#log.info({ driver, endpoint }, "DRA driver unregistered");
-    if (instance.connected) this.#checkGone(driver);
+    for (const handler of this.#handlers) handler.removed?.(instance);
+    this.#checkGone(driver);
   }
 
   #connected(instance: Instance, connected: boolean): void {
@@ -108,6 +139,7 @@ export class DraPlugins {
     for (const instance of this.#instances.splice(0)) {
       instance.unwatch();
       instance.channel.close();
+      for (const handler of this.#handlers) handler.removed?.(instance);
     }
   }
 }

@@ -6,7 +6,7 @@ const maxDevices = 256;
 /** Maximum number of request names, and of CDI devices, of all devices of a claim together. */
 const maxNames = 1024;
 /** Maximum length of a name in characters; pools and qualified CDI names are the longest, with some 320. */
-const maxName = 512;
+export const maxName = 512;
 
 /** A device as the driver's response has it. */
 interface Device {

@@ -17,6 +17,8 @@ const longestRetry = 120_000;
 const scanInterval = 50;
 /** Time until a folder that cannot be watched is looked at again. */
 const unwatchedInterval = 5000;
+/** Maximum number of versions of services that a plugin may list. */
+const maxVersions = 100;
 /** Maximum length of a path, in characters. */
 const maxEndpoint = 4096;
 /** Maximum number of remarks about entries that are ignored, per minute. */
@@ -210,7 +212,7 @@ export class PluginWatcher {
         const service = check(info);
         const endpoint = info.endpoint === "" ? path : this.#options.onMachine(info.endpoint);
         if (signal.aborted) return;
-        plugins.register(info.name, endpoint, service);
+        plugins.register(info.name, endpoint, service, info.supportedVersions.slice(0, maxVersions));
         entry.registered = { driver: info.name, endpoint };
       } catch (error) {
         await notify(shortened((error as Error).message));
@@ -240,10 +242,12 @@ function check({ type, name, endpoint, supportedVersions }: PluginInfo): DraServ
     );
   if (endpoint.length > maxEndpoint)
     throw new Error(`endpoint ${quoted(endpoint)} of driver ${name} is no path of a socket: it is too long`);
-  const service = supportedVersions.find((version) => (draServices as readonly string[]).includes(version));
+  const service = supportedVersions
+    .slice(0, maxVersions)
+    .find((version) => (draServices as readonly string[]).includes(version));
   if (service === undefined)
     throw new Error(
-      `none of the versions gRPC API for DRA of driver ${name} is supported: it has [${shortened(supportedVersions.slice(0, 100).join(", "), 200)}], supported are [${draServices.join(", ")}]`,
+      `none of the versions gRPC API for DRA of driver ${name} is supported: it has [${shortened(supportedVersions.slice(0, maxVersions).join(", "), 200)}], supported are [${draServices.join(", ")}]`,
     );
   return service as DraService;
 }

@@ -1,4 +1,12 @@
-import type { ContainerState, ContainerStatus, Pod, PodCondition, PodStatus } from "@dray/api/core/v1";
+import type {
+  Container as ContainerSpec,
+  ContainerState,
+  ContainerStatus,
+  Pod,
+  PodCondition,
+  PodStatus,
+  ResourceStatus,
+} from "@dray/api/core/v1";
 import { canRestartAll, isPodTerminal, isSidecar, sidecarsOf } from "@dray/api/pod";
 import { timeText } from "@dray/client";
 import type { Container } from "../runtime/service.ts";
@@ -22,6 +30,8 @@ export interface StatusInput {
   /** By container id. */
   readonly started: (container: Container) => boolean;
   readonly ready: (container: Container) => boolean;
+  /** The health of the devices of a container that is no init container, as `allocatedResourcesStatus` has it. */
+  readonly allocatedResources?: (container: ContainerSpec) => readonly ResourceStatus[];
   /** All containers are stopped and removed, to be started anew. */
   readonly restarting: boolean;
   /** By name, of containers that were removed to be restarted: which attempt the next one is. */
@@ -51,14 +61,12 @@ export function podStatus(input: StatusInput): PodStatus {
   const initStatuses = initContainers.map((spec) =>
     containerStatus(spec, input, "PodInitializing", before?.initContainerStatuses),
   );
-  const statuses = pod.spec.containers.map((spec) =>
-    containerStatus(
-      spec,
-      input,
-      initContainers.length > 0 && !initDone && input.sandboxReady ? "PodInitializing" : "ContainerCreating",
-      before?.containerStatuses,
-    ),
-  );
+  const waitsFor =
+    initContainers.length > 0 && !initDone && input.sandboxReady ? "PodInitializing" : "ContainerCreating";
+  const statuses = pod.spec.containers.map((spec) => ({
+    ...containerStatus(spec, input, waitsFor, before?.containerStatuses),
+    ...allocatedResources(spec, input),
+  }));
   const phase = podPhase(input, initDone);
   const conditions = podConditions(input, phase, initDone, initStatuses, statuses);
   return {
@@ -197,6 +205,23 @@ function containerStatus(
         ? stateBeforeReset(latest, input, old)
         : bounded(stateOf(last, input), input.pod),
   };
+}
+
+/**
+ * The health of the devices that the container has been given. Of a pod that has ended the last report stands: its
+ * claims are unprepared by then.
+ *
+ * Upstream: pkg/kubelet/kubelet_pods.go, generateAPIPodStatus.
+ */
+function allocatedResources(
+  spec: ContainerSpec,
+  input: StatusInput,
+): Pick<ContainerStatus, "allocatedResourcesStatus"> {
+  const before = input.pod.status?.containerStatuses?.find(({ name }) => name === spec.name);
+  const now = input.ended
+    ? (before?.allocatedResourcesStatus ?? [])
+    : (input.allocatedResources?.(spec) ?? []);
+  return { ...(now.length === 0 ? {} : { allocatedResourcesStatus: [...now] }) };
 }
 
 /** What stands for the container before this one if that was removed to be restarted. */

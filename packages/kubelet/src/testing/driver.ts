@@ -1,8 +1,14 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeFolderSync } from "@dray/files";
-import { type RpcServer, service, unixServer } from "@dray/rpc";
+import { type CallContext, type RpcServer, type Service, service, unixServer } from "@dray/rpc";
 import { DRAPluginDefinition } from "@dray/rpc/dra/v1";
+import {
+  type DeviceHealth,
+  DRAResourceHealthDefinition as HealthV1,
+  type NodeWatchResourcesResponse,
+} from "@dray/rpc/drahealth/v1";
+import { DRAResourceHealthDefinition as HealthV1alpha1 } from "@dray/rpc/drahealth/v1alpha1";
 import { type PluginInfo, RegistrationDefinition } from "@dray/rpc/pluginregistration/v1";
 
 /** A DRA driver as small as can be, on the real sockets, that writes down what it is asked. */
@@ -22,7 +28,19 @@ export interface TestDriver {
   unpreparing: () => void;
   /** Held until it resolves. */
   gate: Promise<void>;
+  /** Versions of the health service that streams were opened for. */
+  readonly streams: string[];
+  /** Sends the health of devices over all streams, and over new ones when they begin. */
+  report(devices: readonly Partial<DeviceHealth>[]): void;
+  /** Ends all streams. */
+  endStreams(): void;
   close(): Promise<void>;
+}
+
+/** What a driver has beside preparing. */
+export interface TestDriverOptions {
+  /** Versions of the health service that it serves. */
+  readonly health?: readonly ("v1" | "v1alpha1")[];
 }
 
 export async function testDriver(
@@ -30,7 +48,9 @@ export async function testDriver(
   name: string,
   suffix = "",
   info: Partial<PluginInfo> = {},
+  { health = [] }: TestDriverOptions = {},
 ): Promise<TestDriver> {
+  const streams = healthStreams();
   const cdi = join(root, "var/run/cdi");
   const spec = (uid: string): string => join(cdi, `test-gpu_${uid}.json`);
   const servers: RpcServer[] = [];
@@ -44,6 +64,9 @@ export async function testDriver(
     edits: {},
     unpreparing: () => {},
     gate: Promise.resolve(),
+    streams: streams.opened,
+    report: streams.report,
+    endStreams: streams.end,
     async close() {
       await Promise.all(servers.map((server) => server.close(0)));
     },
@@ -96,6 +119,7 @@ export async function testDriver(
           };
         },
       }),
+      ...health.map(streams.service),
     ]),
   );
   servers.push(
@@ -105,7 +129,7 @@ export async function testDriver(
           type: "DRAPlugin",
           name,
           endpoint,
-          supportedVersions: ["v1.DRAPlugin"],
+          supportedVersions: ["v1.DRAPlugin", ...health.map((version) => `${version}.DRAResourceHealth`)],
           ...info,
         }),
         async notifyRegistrationStatus(status) {
@@ -116,4 +140,61 @@ export async function testDriver(
     ]),
   );
   return driver;
+}
+
+/** The health service, with all its streams. */
+function healthStreams() {
+  const opened: string[] = [];
+  const ends = new Set<() => void>();
+  const wakes = new Set<() => void>();
+  let last: NodeWatchResourcesResponse | undefined;
+  const open = (version: string) =>
+    async function* (_: object, { signal }: CallContext): AsyncGenerator<NodeWatchResourcesResponse> {
+      opened.push(version);
+      let ended = false;
+      let wake = (): void => {};
+      const end = (): void => {
+        ended = true;
+        wake();
+      };
+      ends.add(end);
+      signal.addEventListener("abort", end);
+      let sent: NodeWatchResourcesResponse | undefined;
+      while (!ended) {
+        if (last !== undefined && last !== sent) {
+          sent = last;
+          yield sent;
+          continue;
+        }
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+          wakes.add(resolve);
+        });
+      }
+      ends.delete(end);
+    };
+  return {
+    opened,
+    service: (version: "v1" | "v1alpha1"): Service =>
+      version === "v1"
+        ? service(HealthV1, { nodeWatchResources: open(version) })
+        : service(HealthV1alpha1, { nodeWatchResources: open(version) }),
+    report(devices: readonly Partial<DeviceHealth>[]): void {
+      last = {
+        devices: devices.map((device) => ({
+          device: { poolName: "pool", deviceName: "gpu-0" },
+          health: 0,
+          lastUpdatedTime: 0,
+          healthCheckTimeoutSeconds: 0,
+          message: "",
+          ...device,
+        })),
+      };
+      for (const wake of wakes) wake();
+      wakes.clear();
+    },
+    end(): void {
+      for (const end of ends) end();
+    },
+  };
 }

@@ -4,8 +4,8 @@ import { byteLength } from "../../names.ts";
 import type { FieldErrors } from "../field.ts";
 import { asTyped, byName } from "../field.ts";
 
-/** In bytes. */
-const longestMessage = 2048;
+/** In bytes. Upstream: k8s.io/api/core/v1, ResourceHealthMessageMaxLength. */
+const longestMessage = 1024;
 const healthValues = ["Healthy", "Unhealthy", "Unknown"];
 const highestId = 2 ** 31 - 1;
 

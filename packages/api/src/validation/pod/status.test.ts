@@ -84,3 +84,32 @@ test("one rule to restart all containers lets each of them run again, from 1.36 
   };
   assert.deepEqual([count("1.35"), count("1.36")], [1, 0]);
 });
+
+test("the message of a device's health has at most 1024 bytes", () => {
+  const container = { name: "c", resources: { claims: [{ name: "gpu" }] } } as Container;
+  const withMessage = (message: string): Pod => {
+    const pod = podOf("Always", [container], { c: running });
+    Object.assign(pod.status?.containerStatuses?.[0] ?? {}, {
+      allocatedResourcesStatus: [
+        { name: "claim:gpu", resources: [{ resourceID: "a", health: "Unhealthy", message }] },
+      ],
+    });
+    return pod;
+  };
+  const context = { features: featuresOf("1.37") } as ValidationContext;
+  for (const [message, details] of [
+    ["x".repeat(1024), []],
+    ["é".repeat(513), ["may not be more than 1024 bytes"]],
+  ] as const) {
+    const errors = validateStatusUpdate(
+      kind,
+      withMessage(message),
+      podOf("Always", [container], { c: running }),
+      context,
+    );
+    assert.deepEqual(
+      errors.map(({ detail }) => detail),
+      details,
+    );
+  }
+});

@@ -1,0 +1,78 @@
+import { Quantity } from "@dray/api";
+import type { Container, Pod } from "@dray/api/core/v1";
+import { podClaimName } from "@dray/api/pod";
+
+/** A claim of a pod by its name in the cluster. */
+export interface ClaimName {
+  /** The entry of `spec.resourceClaims`; "" for the claim of the pod's extended resources. */
+  readonly podClaim: string;
+  readonly name: string;
+  /** It was made for the pod, or its group, and must belong to it. */
+  readonly owned: boolean;
+}
+
+/** The claims that a pod uses. Throws while one has not been created. */
+export function claimNames(pod: Pod): readonly ClaimName[] {
+  const names: ClaimName[] = [];
+  for (const entry of pod.spec.resourceClaims ?? []) {
+    const name = podClaimName(pod, entry);
+    if (name === undefined) throw new Error(`claim "${entry.name}": ResourceClaim not created yet`);
+    if (name !== null)
+      names.push({ podClaim: entry.name, name, owned: entry.resourceClaimName === undefined });
+  }
+  const extended = pod.status?.extendedResourceClaimStatus;
+  if (extended !== undefined) names.push({ podClaim: "", name: extended.resourceClaimName, owned: true });
+  return names;
+}
+
+/** A claim of a container, with the request of it that the container gets; undefined: all of it. */
+export interface ContainerClaim {
+  /** The entry of `spec.resourceClaims`; "" for the claim of the pod's extended resources. */
+  readonly podClaim: string;
+  readonly name: string;
+  readonly request: string | undefined;
+}
+
+/**
+ * The claims that a container lists, then what it gets for its extended resources. Throws while one has not been created.
+ *
+ * Upstream: pkg/kubelet/cm/dra/manager.go, GetResources.
+ */
+export function containerClaims(pod: Pod, container: Container): readonly ContainerClaim[] {
+  const names = claimNames(pod);
+  const listed = (container.resources?.claims ?? []).flatMap(({ name, request }): ContainerClaim[] => {
+    const claim = names.find(({ podClaim }) => podClaim === name && name !== "");
+    return claim === undefined ? [] : [{ podClaim: name, name: claim.name, request: request || undefined }];
+  });
+  const extended = pod.status?.extendedResourceClaimStatus;
+  const mapped = (extended?.requestMappings ?? [])
+    .filter(
+      ({ containerName, resourceName }) =>
+        containerName === container.name && asksFor(container, resourceName),
+    )
+    .map(({ requestName }) => ({
+      podClaim: "",
+      name: extended?.resourceClaimName ?? "",
+      request: requestName,
+    }));
+  return [...listed, ...mapped];
+}
+
+function asksFor({ resources }: Container, resource: string): boolean {
+  const requests = resources?.requests ?? {};
+  const amount = Object.hasOwn(requests, resource) ? requests[resource] : undefined;
+  return amount !== undefined && Quantity.parse(amount).compare(Quantity.of(0)) !== 0;
+}
+
+/**
+ * Whether a device that a driver prepared for requests belongs to the request of a container. One without requests
+ * belongs to all. Drivers name main requests; the one of a subrequest (`main/sub`) is part of its main request.
+ */
+export function isForRequest(names: readonly string[] | null, request: string | undefined): boolean {
+  if (request === undefined || names === null || names.length === 0) return true;
+  return names.some((name) => name === request || mainOf(name) === request || name === mainOf(request));
+}
+
+function mainOf(request: string): string {
+  return request.split("/", 1)[0] ?? request;
+}

@@ -1,0 +1,300 @@
+import { readFileSync } from "node:fs";
+import { type Clock, type Log, sleep } from "@dray/client";
+import { writeFileAtomically } from "@dray/files";
+import { HealthStatus, type DeviceHealth as ReportedHealth } from "@dray/rpc/drahealth/v1";
+import { shortened } from "../text.ts";
+import { maxName } from "./response.ts";
+
+/** Milliseconds until a device whose driver says nothing more is Unknown, where the driver names no time. */
+const defaultTimeout = 30_000;
+/** Longest time that a driver may name, in milliseconds. */
+const maxTimeout = 365 * 24 * 3600 * 1000;
+/** Maximum number of devices that are kept of a driver: what it reports is not checked against its slices. */
+const maxDevices = 16_384;
+/** Maximum length of a message in bytes. Upstream: k8s.io/api/core/v1, ResourceHealthMessageMaxLength. */
+const maxMessageBytes = 1024;
+/** Minimum time between two writes of the file, in milliseconds: a driver may send as fast as it likes. */
+const writeInterval = 1000;
+
+/** As pods' statuses have it. */
+export type Health = "Healthy" | "Unhealthy" | "Unknown";
+
+/** What is known of one device. */
+export interface DeviceHealth {
+  readonly health: Health;
+  /** What the driver says about it; "" for nothing. */
+  readonly message: string;
+}
+
+/** A device by the names that it has in the cluster. */
+export interface DeviceName {
+  readonly pool: string;
+  readonly device: string;
+}
+
+interface Entry extends DeviceName, DeviceHealth {
+  /** When its driver last reported it, in milliseconds since the epoch: the receiver's time, not the driver's. */
+  readonly updated: number;
+  /** Milliseconds from then on until it is Unknown. */
+  readonly timeout: number;
+  /** Whose report it is; undefined: it was read from the file. */
+  readonly source: object | undefined;
+}
+
+export interface HealthCacheOptions {
+  /** The file `dra_health_state`. */
+  readonly path: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The health, or the message, of devices of a driver is another one now. */
+  changed(driver: string, devices: readonly DeviceName[]): void;
+}
+
+const unknown: DeviceHealth = { health: "Unknown", message: "" };
+
+/**
+ * The health of devices as their drivers report it (KEP-4680). A device is Unknown unless its driver has reported it
+ * within its timeout; what is Unknown is not kept, so drivers cannot make this grow.
+ *
+ * Upstream: pkg/kubelet/cm/dra/healthinfo.go. Unlike there, the end of a timeout and of a stream is told to those who
+ * wait for changes, and of two instances of a driver each clears its own reports only.
+ */
+export class HealthCache {
+  readonly #options: HealthCacheOptions;
+  /** By driver, then by pool and device. */
+  readonly #drivers: Map<string, Map<string, Entry>>;
+  #cancelExpiry: (() => void) | undefined;
+  #dirty = false;
+  #writing: Promise<void> | undefined;
+  readonly #stop = new AbortController();
+
+  /** A file that is damaged is logged and replaced: drivers report everything again. */
+  constructor(options: HealthCacheOptions) {
+    this.#options = options;
+    this.#drivers = readHealth(options);
+    this.#expireLater();
+  }
+
+  get(driver: string, { pool, device }: DeviceName): DeviceHealth {
+    const entry = this.#drivers.get(driver)?.get(key(pool, device));
+    return entry === undefined || this.#isExpired(entry) ? unknown : entry;
+  }
+
+  /**
+   * Takes a report of all devices of a driver. Devices that are not in it keep what was last said of them until their
+   * timeout. `source` stands for the one who reports.
+   */
+  report(driver: string, source: object, devices: readonly ReportedHealth[]): void {
+    const { clock, log } = this.#options;
+    const known = this.#drivers.get(driver) ?? new Map<string, Entry>();
+    const changed: DeviceName[] = [];
+    let refused = 0;
+    for (const reported of devices) {
+      const { poolName: pool = "", deviceName: device = "" } = reported.device ?? {};
+      const id = key(pool, device);
+      const old = known.get(id);
+      if (
+        device === "" ||
+        device.includes("/") ||
+        id.length > maxName ||
+        (old === undefined && known.size >= maxDevices)
+      ) {
+        refused++;
+        continue;
+      }
+      const health = healthOf(reported.health);
+      const message = cut(reported.message);
+      if (old === undefined ? health !== "Unknown" || message !== "" : differs(old, health, message))
+        changed.push({ pool, device });
+      const timeout = timeoutOf(reported.healthCheckTimeoutSeconds);
+      known.set(id, { pool, device, health, message, updated: clock.now(), timeout, source });
+    }
+    if (known.size > 0) this.#drivers.set(driver, known);
+    if (refused > 0)
+      log.debug(
+        { driver, refused },
+        `devices of a health report are ignored: they are more than ${maxDevices}, or their names are invalid`,
+      );
+    this.#expireLater();
+    if (changed.length === 0) return;
+    this.#save();
+    this.#options.changed(driver, changed);
+  }
+
+  /** Forgets what `source` has reported of its driver, and what is left of an earlier run. */
+  clear(driver: string, source: object): void {
+    this.#remove(driver, (entry) => entry.source === source || entry.source === undefined);
+  }
+
+  /** Resolves when the file is up to date. */
+  async close(): Promise<void> {
+    this.#cancelExpiry?.();
+    this.#stop.abort();
+    await this.#writing;
+  }
+
+  #remove(driver: string, selects: (entry: Entry) => boolean): void {
+    const known = this.#drivers.get(driver);
+    if (known === undefined) return;
+    const removed: DeviceName[] = [];
+    let any = false;
+    for (const [id, entry] of known) {
+      if (!selects(entry)) continue;
+      known.delete(id);
+      any = true;
+      if (differs(entry, unknown.health, unknown.message)) removed.push(entry);
+    }
+    if (known.size === 0) this.#drivers.delete(driver);
+    if (any) this.#save();
+    if (removed.length > 0) this.#options.changed(driver, removed);
+  }
+
+  #isExpired({ updated, timeout }: Entry): boolean {
+    return this.#options.clock.now() - updated > timeout;
+  }
+
+  /** Looks again when the first entry expires. */
+  #expireLater(): void {
+    const { clock } = this.#options;
+    this.#cancelExpiry?.();
+    this.#cancelExpiry = undefined;
+    let first = Number.POSITIVE_INFINITY;
+    for (const known of this.#drivers.values())
+      for (const { updated, timeout } of known.values()) first = Math.min(first, updated + timeout);
+    if (first === Number.POSITIVE_INFINITY || this.#stop.signal.aborted) return;
+    this.#cancelExpiry = clock.after(Math.max(0, first - clock.now()) + 1, () => {
+      for (const driver of [...this.#drivers.keys()]) this.#remove(driver, (entry) => this.#isExpired(entry));
+      this.#expireLater();
+    });
+  }
+
+  #save(): void {
+    this.#dirty = true;
+    this.#writing ??= this.#write().finally(() => {
+      this.#writing = undefined;
+    });
+  }
+
+  /** Nothing in the file outlives a reboot: it need not wait for the disk. */
+  async #write(): Promise<void> {
+    const { path, clock, log } = this.#options;
+    while (this.#dirty) {
+      this.#dirty = false;
+      try {
+        await writeFileAtomically(path, formatHealth(this.#drivers), { durable: false });
+      } catch (error) {
+        log.warn({ path, err: error }, "the health of devices could not be saved");
+      }
+      await sleep(clock, writeInterval, this.#stop.signal);
+    }
+  }
+}
+
+function key(pool: string, device: string): string {
+  return `${pool}/${device}`;
+}
+
+function differs(old: DeviceHealth, health: Health, message: string): boolean {
+  return old.health !== health || old.message !== message;
+}
+
+function healthOf(status: HealthStatus): Health {
+  if (status === HealthStatus.HEALTHY) return "Healthy";
+  return status === HealthStatus.UNHEALTHY ? "Unhealthy" : "Unknown";
+}
+
+function timeoutOf(seconds: number): number {
+  return seconds > 0 ? Math.min(seconds * 1000, maxTimeout) : defaultTimeout;
+}
+
+/** At most as many bytes as the API server accepts, in whole characters. Upstream: truncateHealthMessage. */
+function cut(message: string): string {
+  const bytes = Buffer.from(message);
+  if (bytes.length <= maxMessageBytes) return message;
+  let end = maxMessageBytes - 3;
+  // Not within a character.
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
+  return `${bytes.subarray(0, end).toString()}...`;
+}
+
+/** The file as the kubelet writes it: times in RFC 3339, durations in nanoseconds. */
+interface HealthFile {
+  readonly [driver: string]: {
+    readonly Devices: {
+      readonly [device: string]: {
+        readonly PoolName: string;
+        readonly DeviceName: string;
+        readonly Health: Health;
+        readonly LastUpdated: string;
+        readonly HealthCheckTimeout: number;
+        readonly Message: string;
+      };
+    } | null;
+  };
+}
+
+function formatHealth(drivers: ReadonlyMap<string, ReadonlyMap<string, Entry>>): string {
+  const file: HealthFile = Object.fromEntries(
+    [...drivers].map(([driver, known]) => [
+      driver,
+      {
+        Devices: Object.fromEntries(
+          [...known].map(([id, { pool, device, health, message, updated, timeout }]) => [
+            id,
+            {
+              PoolName: pool,
+              DeviceName: device,
+              Health: health,
+              LastUpdated: new Date(updated).toISOString(),
+              HealthCheckTimeout: timeout * 1e6,
+              Message: message,
+            },
+          ]),
+        ),
+      },
+    ]),
+  );
+  return JSON.stringify(file);
+}
+
+function readHealth({ path, log }: HealthCacheOptions): Map<string, Map<string, Entry>> {
+  try {
+    return parseHealth(readFileSync(path, "utf8"));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT")
+      log.warn(
+        { path, reason: shortened((error as Error).message) },
+        "the saved health of devices cannot be read: it is Unknown until drivers report again",
+      );
+    return new Map();
+  }
+}
+
+function parseHealth(text: string): Map<string, Map<string, Entry>> {
+  const file = JSON.parse(text) as HealthFile;
+  return new Map(
+    Object.entries(file).map(([driver, { Devices }]) => [
+      driver,
+      new Map(
+        Object.values(Devices ?? {}).map((one): [string, Entry] => {
+          const { PoolName: pool, DeviceName: device, Health: health, Message: message } = one;
+          const updated = Date.parse(one.LastUpdated);
+          if (
+            typeof pool !== "string" ||
+            typeof device !== "string" ||
+            typeof message !== "string" ||
+            !["Healthy", "Unhealthy", "Unknown"].includes(health) ||
+            Number.isNaN(updated)
+          )
+            throw new Error(`${path(driver, pool, device)} is no health of a device`);
+          const timeout = one.HealthCheckTimeout > 0 ? one.HealthCheckTimeout / 1e6 : defaultTimeout;
+          return [key(pool, device), { pool, device, health, message, updated, timeout, source: undefined }];
+        }),
+      ),
+    ]),
+  );
+}
+
+function path(...parts: readonly unknown[]): string {
+  return JSON.stringify(parts.map(String).join("/"));
+}
