@@ -33,13 +33,17 @@ const options = {
   // Never idle: the kubelet takes a lost connection for a driver that has gone (kubernetes#133335).
   "grpc.client_idle_timeout_ms": 0x7fffffff,
   // No keepalive pings: a unix socket cannot break unnoticed, and servers in Go close on more than one in 5 minutes.
-  "grpc.max_receive_message_length": maxMessageBytes,
 };
 
+export interface ChannelOptions {
+  /** Maximum size of an answer in bytes; 4 MiB if absent. */
+  readonly maxReceiveBytes?: number;
+}
+
 /** A channel to a unix socket; connects with the first call. Throws if the path cannot be reached. */
-export function unixChannel(path: string): Channel {
+export function unixChannel(path: string, options: ChannelOptions = {}): Channel {
   const reachable = openSocketPath(path);
-  const made = channel(`unix:${reachable.path}`, `unix:${path}`);
+  const made = channel(`unix:${reachable.path}`, `unix:${path}`, options);
   return {
     ...made,
     close() {
@@ -55,9 +59,16 @@ export function tcpChannel(address: string): Channel {
 }
 
 /** `name` stands for the target in errors. */
-function channel(target: string, name = target): Channel {
+function channel(
+  target: string,
+  name = target,
+  { maxReceiveBytes = maxMessageBytes }: ChannelOptions = {},
+): Channel {
   const { Client, credentials } = grpc();
-  const client = new Client(target, credentials.createInsecure(), options);
+  const client = new Client(target, credentials.createInsecure(), {
+    ...options,
+    "grpc.max_receive_message_length": maxReceiveBytes,
+  });
   /** What has to end before the client is closed: a closed client that is asked for its state connects again. */
   const onClose = new Set<() => void>();
 

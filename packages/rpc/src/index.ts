@@ -1,6 +1,6 @@
-export { type Channel, tcpChannel, unixChannel } from "./channel.ts";
+export { type Channel, type ChannelOptions, tcpChannel, unixChannel } from "./channel.ts";
 export { type RpcCode, RpcError, rpcCodes } from "./error.ts";
-export { type RpcServer, tcpServer, unixServer } from "./server.ts";
+export { type RpcServer, type ServerOptions, tcpServer, unixServer } from "./server.ts";
 export type {
   CallContext,
   Caller,

@@ -322,6 +322,28 @@ test("what comes from the other side is bounded: messages by 4 MiB, as in Go, an
   await server.close(0);
 });
 
+test("a server and a channel that are told so exchange larger answers, up to their own limit", async () => {
+  const maxBytes = 16 << 20;
+  let error = "x".repeat(15_000_000);
+  const handlers: Handlers<typeof DRAPluginDefinition> = {
+    ...echo,
+    async nodeUnprepareResources() {
+      return { claims: { uid: { error } } };
+    },
+  };
+  const server = await unixServer(join(folder, "wide.sock"), [service(DRAPluginDefinition, handlers)], {
+    maxSendBytes: maxBytes,
+  });
+  const channel = unixChannel(server.address, { maxReceiveBytes: maxBytes });
+  const { nodeUnprepareResources } = channel.caller(DRAPluginDefinition);
+  for (let i = 0; i < 3; i++)
+    assert.deepEqual(await nodeUnprepareResources({ claims: [] }), { claims: { uid: { error } } });
+  error = "x".repeat(17_000_000);
+  await assert.rejects(nodeUnprepareResources({ claims: [] }), { code: "ResourceExhausted" });
+  channel.close();
+  await server.close(0);
+});
+
 test("answers that are too large leave the connection usable", async () => {
   let error = "x".repeat(15_000_000);
   const server = await serve("large.sock", {

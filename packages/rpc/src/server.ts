@@ -18,11 +18,20 @@ export interface RpcServer {
   close(grace?: number): Promise<void>;
 }
 
+export interface ServerOptions {
+  /** Maximum size of an answer in bytes; 4 MiB if absent, which is what clients take unless they say otherwise. */
+  readonly maxSendBytes?: number;
+}
+
 /** Serves on a unix socket; a socket that a killed server left there is replaced. */
-export async function unixServer(path: string, services: readonly Service[]): Promise<RpcServer> {
+export async function unixServer(
+  path: string,
+  services: readonly Service[],
+  options: ServerOptions = {},
+): Promise<RpcServer> {
   checkSocketPath(path);
   await removeStaleSocket(path);
-  return listen(`unix:${path}`, services, () => path);
+  return listen(`unix:${path}`, services, () => path, options);
 }
 
 /** Serves on TCP without encryption, as the kubelet's gRPC probes expect it. Port 0: any free one. */
@@ -39,6 +48,7 @@ async function listen(
   target: string,
   services: readonly Service[],
   address: (port: number) => string,
+  { maxSendBytes = maxMessageBytes }: ServerOptions = {},
 ): Promise<RpcServer> {
   const { Server, ServerCredentials } = grpc();
   const server = new Server({
@@ -46,8 +56,8 @@ async function listen(
     "grpc.max_receive_message_length": maxMessageBytes,
     // No client takes more; what it does not read of an answer counts against the memory of the connection for ever, and
     // every later call is refused.
-    "grpc.max_send_message_length": maxMessageBytes,
-    "grpc-node.max_session_memory": 16,
+    "grpc.max_send_message_length": maxSendBytes,
+    "grpc-node.max_session_memory": (4 * maxSendBytes) >> 20,
   });
   for (const one of services) addService(server, one);
   const port = await new Promise<number>((resolve, reject) => {

@@ -58,6 +58,15 @@ export function containerClaims(pod: Pod, container: Container): readonly Contai
   return [...listed, ...mapped];
 }
 
+/** `containerClaims`, or none while one has not been created: nothing is prepared then. */
+export function claimsIfCreated(pod: Pod, container: Container): readonly ContainerClaim[] {
+  try {
+    return containerClaims(pod, container);
+  } catch {
+    return [];
+  }
+}
+
 function asksFor({ resources }: Container, resource: string): boolean {
   const requests = resources?.requests ?? {};
   const amount = Object.hasOwn(requests, resource) ? requests[resource] : undefined;

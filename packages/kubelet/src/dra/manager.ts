@@ -6,7 +6,8 @@ import { type Client, type Clock, type Log, systemClock } from "@dray/client";
 import type { CallOptions } from "@dray/rpc";
 import { RuntimeError } from "../runtime/service.ts";
 import { shortened } from "../text.ts";
-import { claimNames, containerClaims, isForRequest } from "./claim-names.ts";
+import type { PreparedDevice } from "./checkpoint.ts";
+import { claimNames, claimsIfCreated, containerClaims, isForRequest } from "./claim-names.ts";
 import { ClaimCache, type ClaimInfo } from "./claims.ts";
 import { type DeviceName, HealthCache } from "./health.ts";
 import { HealthWatch } from "./health-watch.ts";
@@ -33,6 +34,13 @@ export interface DraManagerOptions {
   released(): void;
   /** The health of devices that these pods use is another one: their statuses may have to change. */
   healthChanged?(podUIDs: readonly string[]): void;
+}
+
+/** A claim in use, with the devices that drivers have prepared for it. */
+export interface DynamicResource {
+  readonly claim: string;
+  readonly namespace: string;
+  readonly devices: readonly (PreparedDevice & { readonly driver: string })[];
 }
 
 /** A claim of a pod, found and allocated. */
@@ -263,6 +271,30 @@ export class DraManager {
       }
     }
     return [...ids];
+  }
+
+  /**
+   * The claims of a container with all their devices, whichever of them it gets; none while one of them is not prepared
+   * here. Upstream: pkg/kubelet/cm/dra/manager.go, GetContainerClaimInfos.
+   */
+  dynamicResources(pod: Pod, container: Container): readonly DynamicResource[] {
+    const { namespace, uid } = pod.metadata;
+    const names = new Set(claimsIfCreated(pod, container).map(({ name }) => name));
+    const infos = [...names].map((name) => this.#cache.get(namespace, name));
+    if (!infos.every((info) => info?.podUIDs.has(uid))) return [];
+    return infos.flatMap((info) =>
+      info === undefined
+        ? []
+        : [
+            {
+              claim: info.name,
+              namespace: info.namespace,
+              devices: [...info.devices].flatMap(([driver, devices]) =>
+                (devices ?? []).map((device) => ({ ...device, driver })),
+              ),
+            },
+          ],
+    );
   }
 
   /**

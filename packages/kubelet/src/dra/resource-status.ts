@@ -1,5 +1,5 @@
 import type { Container, Pod, ResourceHealth, ResourceStatus } from "@dray/api/core/v1";
-import { containerClaims, isForRequest } from "./claim-names.ts";
+import { claimsIfCreated, isForRequest } from "./claim-names.ts";
 import type { ClaimCache } from "./claims.ts";
 import type { DeviceHealth, DeviceName } from "./health.ts";
 
@@ -38,13 +38,4 @@ export function resourceStatuses(
     if (resources.size > 0) statuses.set(status, { name: status, resources: [...resources.values()] });
   }
   return [...statuses.values()];
-}
-
-/** None while a claim has not been created: nothing is prepared then. */
-function claimsIfCreated(pod: Pod, container: Container): ReturnType<typeof containerClaims> {
-  try {
-    return containerClaims(pod, container);
-  } catch {
-    return [];
-  }
 }
