@@ -2,8 +2,8 @@ import { ResourceSlice } from "@dray/api/resource/v1";
 import { type Client, type Clock, type Log, sleep } from "@dray/client";
 import type { DraPlugins } from "./plugins.ts";
 
-/** How long a driver may be away before its slices go. */
-const wipeDelay = 30_000;
+/** How long a driver may be away before its slices go, in milliseconds. Upstream: defaultWipingDelay. */
+const defaultWipeDelay = 30_000;
 const firstRetry = 1000;
 const longestRetry = 300_000;
 
@@ -13,11 +13,16 @@ export interface SliceWiperOptions {
   readonly log: Log;
   readonly nodeName: string;
   readonly plugins: DraPlugins;
+  /** Milliseconds that a driver may be without a connected instance before its slices go; 30 s if absent. */
+  readonly wipeDelay?: number;
 }
 
 /**
  * Removes this node's ResourceSlices whose driver is not there: all of them when the agent starts, so that drivers
- * publish anew, and those of a driver once it has been away for half a minute.
+ * publish anew, and those of a driver that has had no connected instance for a while, be it that the last one went or
+ * that one has registered and never been reached.
+ *
+ * Upstream: pkg/kubelet/cm/dra/plugin/dra_plugin_manager.go, sync and wipeResourceSlices.
  */
 export class SliceWiper {
   readonly #options: SliceWiperOptions;
@@ -48,15 +53,16 @@ export class SliceWiper {
   }
 
   async #later(driver: string): Promise<void> {
-    const { clock, log, nodeName } = this.#options;
-    if (this.#stop.signal.aborted) return;
+    const { clock, log, nodeName, wipeDelay = defaultWipeDelay } = this.#options;
+    // Time counts from when the driver was lost, whatever happens to its instances since.
+    if (this.#stop.signal.aborted || this.#pending.has(driver)) return;
     const cancelled = new AbortController();
-    this.#pending.get(driver)?.abort();
     this.#pending.set(driver, cancelled);
     await sleep(clock, wipeDelay, cancelled.signal);
     if (cancelled.signal.aborted) return;
     log.info({ driver }, "the driver has not come back: its slices are removed");
     await this.#retry(`spec.nodeName=${nodeName},spec.driver=${driver}`, cancelled.signal);
+    if (this.#pending.get(driver) === cancelled) this.#pending.delete(driver);
   }
 
   async #retry(selector: string, signal: AbortSignal): Promise<void> {

@@ -196,7 +196,7 @@ export class PluginWatcher {
   }
 
   async #tryRegister(path: string, entry: Entry): Promise<void> {
-    const { plugins } = this.#options;
+    const { plugins, log } = this.#options;
     const { signal } = entry.stop;
     const channel = unixChannel(path);
     try {
@@ -208,6 +208,14 @@ export class PluginWatcher {
           { pluginRegistered: error === "", error },
           { timeout: notifyTimeout, signal },
         );
+      if (info.type === "CSIPlugin") {
+        // Without an answer it waits; told that it failed, it would end and begin anew for ever.
+        log.info(
+          { socket: path, name: shortened(info.name, 100) },
+          "a CSI plugin is ignored: this node has no CSI",
+        );
+        return;
+      }
       try {
         const service = check(info);
         const endpoint = info.endpoint === "" ? path : this.#options.onMachine(info.endpoint);
@@ -242,14 +250,20 @@ function check({ type, name, endpoint, supportedVersions }: PluginInfo): DraServ
     );
   if (endpoint.length > maxEndpoint)
     throw new Error(`endpoint ${quoted(endpoint)} of driver ${name} is no path of a socket: it is too long`);
-  const service = supportedVersions
-    .slice(0, maxVersions)
-    .find((version) => (draServices as readonly string[]).includes(version));
-  if (service === undefined)
-    throw new Error(
-      `none of the versions gRPC API for DRA of driver ${name} is supported: it has [${shortened(supportedVersions.slice(0, maxVersions).join(", "), 200)}], supported are [${draServices.join(", ")}]`,
-    );
+  const versions = supportedVersions.slice(0, maxVersions);
+  const service = versions.find((version) => (draServices as readonly string[]).includes(version));
+  if (service === undefined) {
+    const problem =
+      versions.length === 0
+        ? "empty list of supported gRPC services (aka supported versions)"
+        : `none of services supported by the plugin (${shortened(quotedList(versions), 200)}) are supported by the kubelet (${quotedList(draServices)})`;
+    throw new Error(`invalid supported gRPC versions of DRA driver plugin ${name}: ${problem}`);
+  }
   return service as DraService;
+}
+
+function quotedList(texts: readonly string[]): string {
+  return `[${texts.map((text) => JSON.stringify(text)).join(" ")}]`;
 }
 
 function quoted(text: string): string {
