@@ -145,6 +145,8 @@ test("information of 3 MB at the registration is refused with a short text, and 
     await eventually(async () => assert.equal(other.registered[0]?.pluginRegistered, false));
     const error = other.registered[0]?.error ?? "";
     assert.ok(error.length > 20 && error.length <= 1024, error.slice(0, 2000));
+    // It is logged once the driver has been told.
+    await eventually(async () => assert.ok(longest > 100));
     await other.close();
   }
 });
