@@ -6,6 +6,8 @@ import type { Claim as ClaimRef } from "@dray/rpc/dra/v1";
 import { allocatedClaim, baseRequest } from "./allocated.ts";
 import type { Checkpoint, Checkpoints, PreparedDevice } from "./checkpoint.ts";
 import type { AllocatedClaim, AllocatedDevice, Driver } from "./driver.ts";
+import { createKeyedMutex, createSerial, type InstanceLock } from "./instance-lock.ts";
+import { isObject, wrongShape } from "./shapes.ts";
 
 export interface ClaimsOptions {
   readonly driver: Driver;
@@ -13,6 +15,9 @@ export interface ClaimsOptions {
   readonly checkpoints: Checkpoints;
   readonly cdiDirectory: string;
   readonly bootID: string;
+  readonly lock: InstanceLock;
+  /** False: `prepare` and `unprepare` of different claims run side by side. */
+  readonly serialize: boolean;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -26,7 +31,7 @@ export interface AnsweredDevice {
   readonly shareId?: string;
 }
 
-/** Prepares and unprepares claims, one at a time, and remembers on disk what it did. */
+/** Prepares and unprepares claims, each of them one call at a time, and remembers on disk what it did. */
 export interface Claims {
   prepare(ref: ClaimRef, signal: AbortSignal): Promise<AnsweredDevice[]>;
   unprepare(ref: ClaimRef): Promise<void>;
@@ -63,10 +68,20 @@ const commonDevice = "common";
 const fetching = { within: 25_000, firstDelay: 100, lastDelay: 2000 } as const;
 
 export function createClaims(options: ClaimsOptions): Claims {
-  const { driver, client, checkpoints, cdiDirectory, bootID, clock, log } = options;
+  const { driver, client, checkpoints, cdiDirectory, bootID, lock, serialize, clock, log } = options;
   const kind = cdiKind(driver);
   const resource = client.resource(ResourceClaim);
-  const serially = createSerial();
+  /** Outermost: what is asked of one claim keeps its order, and nobody else waits for its GET. */
+  const byClaim = createKeyedMutex();
+  /** Across all instances on the node. */
+  const exclusively = createSerial(lock, clock);
+  const directly = <T>(run: () => Promise<T>): Promise<T> => run();
+  /** Around calls of the driver. */
+  const calling = serialize ? exclusively : directly;
+  /** Around "is the device free? then it is ours", where that is not inside of `calling` already. */
+  const booking = serialize ? directly : exclusively;
+  /** Claims that are being fetched. */
+  const fetches = new Map<string, AbortController>();
   const missing = new Set<string>();
   let unpreparedAt: number | undefined;
 
@@ -84,7 +99,18 @@ export function createClaims(options: ClaimsOptions): Claims {
 
   /** The claim that the kubelet means: one that was created anew under the same name is refused. */
   const fetch = async (ref: ClaimRef, signal: AbortSignal): Promise<AllocatedClaim> => {
-    const claim = await get(ref, signal);
+    const unprepared = new AbortController();
+    fetches.set(ref.uid, unprepared);
+    let claim: ResourceClaim;
+    try {
+      claim = await get(ref, AbortSignal.any([signal, unprepared.signal]));
+    } catch (error) {
+      unprepared.signal.throwIfAborted();
+      throw error;
+    } finally {
+      fetches.delete(ref.uid);
+    }
+    unprepared.signal.throwIfAborted();
     const { uid } = claim.metadata;
     if (uid !== ref.uid) {
       throw new Error(
@@ -160,9 +186,9 @@ export function createClaims(options: ClaimsOptions): Claims {
     await checkpoints.remove(checkpoint.uid);
   };
 
-  const prepare = async (ref: ClaimRef, signal: AbortSignal): Promise<AnsweredDevice[]> => {
-    const claim = await fetch(ref, signal);
-    if (claim.devices.length === 0) return [];
+  const prepare = async (claim: AllocatedClaim, signal: AbortSignal): Promise<AnsweredDevice[]> => {
+    // Whoever has given up may unprepare next, and would not know of what is prepared from now on.
+    if (signal.aborted) throw new Error("the caller has gone");
     const known = await checkpoints.read(claim.uid);
     if (known !== undefined && !sameDevices(known.devices, claim.devices)) {
       // Deallocated and allocated anew, and the unprepare between never came through.
@@ -172,12 +198,13 @@ export function createClaims(options: ClaimsOptions): Claims {
       await writeClaimSpec(claim.uid, known.prepared!);
       return answer(claim.uid, known.prepared!);
     }
-    await refuseInUse(claim);
     const { uid, namespace, name, devices } = claim;
     const checkpoint = { version: 1, uid, namespace, name, devices, bootID } as const;
-    await checkpoints.write({ ...checkpoint, state: "Started" });
-    const prepared = await driver.prepare(claim, signal);
-    checkComplete(claim, prepared);
+    await booking(async () => {
+      await refuseInUse(claim);
+      await checkpoints.write({ ...checkpoint, state: "Started" });
+    });
+    const prepared = checkedEdits(claim, await driver.prepare(claim, signal));
     await writeClaimSpec(uid, prepared);
     await checkpoints.write({ ...checkpoint, state: "Completed", prepared });
     const answered = answer(uid, prepared);
@@ -186,15 +213,22 @@ export function createClaims(options: ClaimsOptions): Claims {
   };
 
   return {
-    prepare: (ref, signal) => serially(() => prepare(ref, signal)),
+    prepare: (ref, signal) =>
+      byClaim(ref.uid, async () => {
+        const claim = await fetch(ref, signal);
+        return claim.devices.length === 0 ? [] : calling(() => prepare(claim, signal));
+      }),
     async unprepare(ref) {
       unpreparedAt = clock.now();
+      fetches.get(ref.uid)?.abort(new Error("the claim is to be unprepared"));
       try {
-        await serially(async () => {
-          const known = await checkpoints.read(ref.uid);
-          if (known === undefined) await removeSpec(cdiDirectory, kind, ref.uid);
-          else await undo(known);
-        });
+        await byClaim(ref.uid, () =>
+          calling(async () => {
+            const known = await checkpoints.read(ref.uid);
+            if (known === undefined) await removeSpec(cdiDirectory, kind, ref.uid);
+            else await undo(known);
+          }),
+        );
       } finally {
         unpreparedAt = clock.now();
       }
@@ -203,20 +237,26 @@ export function createClaims(options: ClaimsOptions): Claims {
     get unpreparedAt() {
       return unpreparedAt;
     },
-    removeVanished: () =>
-      serially(async () => {
-        const gone = new Set<string>();
-        for (const checkpoint of await checkpoints.all()) {
-          if (!(await vanished(checkpoint))) continue;
-          gone.add(checkpoint.uid);
-          if (!missing.has(checkpoint.uid)) continue;
-          const { uid, namespace, name } = checkpoint;
-          log.warn({ claim: `${namespace}/${name}`, uid }, "Unpreparing a claim that no longer exists");
-          await undo(checkpoint);
-        }
-        missing.clear();
-        for (const uid of gone) missing.add(uid);
-      }),
+    async removeVanished() {
+      const gone = new Set<string>();
+      for (const checkpoint of await checkpoints.all()) {
+        if (!(await vanished(checkpoint))) continue;
+        const { uid, namespace, name } = checkpoint;
+        gone.add(uid);
+        if (!missing.has(uid)) continue;
+        await byClaim(uid, () =>
+          calling(async () => {
+            // The kubelet may have been faster.
+            const known = await checkpoints.read(uid);
+            if (known === undefined) return;
+            log.warn({ claim: `${namespace}/${name}`, uid }, "Unpreparing a claim that no longer exists");
+            await undo(known);
+          }),
+        );
+      }
+      missing.clear();
+      for (const uid of gone) missing.add(uid);
+    },
   };
 
   async function vanished({ uid, namespace, name }: Checkpoint): Promise<boolean> {
@@ -239,33 +279,41 @@ function changesSomething(edits: Spec["devices"][number]["containerEdits"]): boo
   return Object.values(edits).some((value) => !Array.isArray(value) || value.length > 0);
 }
 
-function sameDevices(one: readonly AllocatedDevice[], other: readonly AllocatedDevice[]): boolean {
-  const key = ({ result }: AllocatedDevice): string =>
-    [result.request, result.pool, result.device, result.shareID ?? ""].join("\n");
-  return one.length === other.length && one.every((device, i) => key(device) === key(other[i]!));
+function keyOf({ result }: AllocatedDevice): string {
+  return [result.request, result.pool, result.device, result.shareID ?? ""].join("\n");
 }
 
-/** Throws if the driver left a device of the claim without an answer. */
-function checkComplete(claim: AllocatedClaim, prepared: readonly PreparedDevice[]): void {
-  for (const device of claim.devices) {
-    if (!prepared.some((one) => one.device === device)) {
-      const { request, pool, device: name } = device.result;
-      throw new Error(`the driver did not prepare device ${pool}/${name} of request ${request}`);
-    }
+function sameDevices(one: readonly AllocatedDevice[], other: readonly AllocatedDevice[]): boolean {
+  return one.length === other.length && one.every((device, i) => keyOf(device) === keyOf(other[i]!));
+}
+
+/**
+ * What the driver's `prepare` returned, each device the one of the claim. Throws if a device of the claim is left out, or
+ * if something has a wrong shape.
+ */
+function checkedEdits(claim: AllocatedClaim, returned: unknown): PreparedDevice[] {
+  if (!Array.isArray(returned)) {
+    throw new Error(wrongShape("prepare(claim)", returned, "a list of {device, edits}"));
   }
+  const devices = new Map(claim.devices.map((device) => [keyOf(device), device]));
+  const prepared = returned.map((one: unknown, i): PreparedDevice => {
+    const at = `prepare(claim)[${i}]`;
+    if (!isObject(one)) throw new Error(wrongShape(at, one, "an object {device, edits}"));
+    const { device, edits } = one;
+    const known = isObject(device) && isObject(device["result"]) && devices.get(keyOf(device as never));
+    if (!known) throw new Error(wrongShape(`${at}.device`, device, "one of claim.devices"));
+    if (!isObject(edits)) throw new Error(wrongShape(`${at}.edits`, edits, "an object, edits of CDI"));
+    return { device: known, edits };
+  });
+  for (const device of claim.devices) {
+    if (prepared.some((one) => one.device === device)) continue;
+    const { request, pool, device: name } = device.result;
+    throw new Error(`the driver did not prepare device ${pool}/${name} of request ${request}`);
+  }
+  return prepared;
 }
 
 function shown(device: AnsweredDevice): string {
   const { requestNames, poolName, deviceName, cdiDeviceIds } = device;
   return `{[${requestNames.join(" ")}] ${poolName} ${deviceName} [${cdiDeviceIds.join(" ")}]}`;
-}
-
-/** Runs what it is given one after the other. */
-function createSerial(): <T>(run: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (run) => {
-    const result = last.then(run);
-    last = result.catch(() => {});
-    return result;
-  };
 }

@@ -1,5 +1,6 @@
 import type { CounterSet, Device, DeviceRequestAllocationResult, ResourceClaim } from "@dray/api/resource/v1";
 import type { ContainerEdits } from "@dray/cdi";
+import type { ErrorContext, ErrorDecision } from "./errors.ts";
 
 /**
  * What the author of a DRA driver writes. Sockets, registration, ResourceSlices, checkpoints and CDI files are the
@@ -16,8 +17,8 @@ export interface Driver {
     readonly common?: ContainerEdits;
   };
   /**
-   * Yields all pools of this node now and again whenever something about them changed. An error ends the driver;
-   * when it ends by itself, what it yielded last stays published.
+   * Yields all pools of this node now and again whenever something about them changed. An error ends the driver, unless
+   * `onError` asks for another try; when it ends by itself, what it yielded last stays published.
    */
   discover(signal: AbortSignal): AsyncIterable<readonly Pool[]>;
   /**
@@ -30,6 +31,11 @@ export interface Driver {
   unprepare(claim: PreparedClaim): Promise<void>;
   /** Yields the health of all devices, now and whenever it changes (KEP-4680). */
   health?(signal: AbortSignal): AsyncIterable<readonly DeviceHealth[]>;
+  /**
+   * Hears of the errors of `discover` and of publishing, which are logged as well, and decides what follows; without an
+   * answer it is what `context.fatal` says. What it throws ends the driver.
+   */
+  onError?(error: Error, context: ErrorContext): ErrorDecision | undefined;
 }
 
 /** Devices that are managed together; it may have any number of them, the SDK divides it into slices. */

@@ -3,13 +3,14 @@ import { Node } from "@dray/api/core/v1";
 import { ResourceSlice } from "@dray/api/resource/v1";
 import { type Client, type Clock, type Log, sleep } from "@dray/client";
 import type { Pool } from "./driver.ts";
+import { DroppedFieldsError, type ErrorContext, type ErrorDecision, PoolError } from "./errors.ts";
+import { checkPools } from "./shapes.ts";
 import {
   contentKey,
   divide,
   droppedBy,
   keepTimes,
   type PlanInput,
-  PoolError,
   planPool,
   type SliceContent,
 } from "./slices.ts";
@@ -20,11 +21,13 @@ export interface PublisherOptions {
   readonly nodeName: string;
   readonly clock: Clock;
   readonly log: Log;
+  /** Is told of errors; with "end", `run` rejects with the error. */
+  readonly decide: (error: Error, context: ErrorContext) => ErrorDecision;
 }
 
 /** Keeps the ResourceSlices of one driver on one node as they should be. */
 export interface Publisher {
-  /** What is to be published from now on. */
+  /** What is to be published from now on. Throws a PoolError, and changes nothing, for what cannot be. */
   publish(pools: readonly Pool[]): void;
   /** Works until the signal aborts; slices stay then, the kubelet removes them 30 s after the driver has gone. */
   run(signal: AbortSignal): Promise<void>;
@@ -37,7 +40,7 @@ const adoptedLimit = 1000;
 const retryDelays = { first: 500, last: 30_000 };
 
 export function createPublisher(options: PublisherOptions): Publisher {
-  const { client, driver, nodeName, clock, log } = options;
+  const { client, driver, nodeName, clock, log, decide } = options;
   const slices = client.resource(ResourceSlice);
   const informer = client.informer(ResourceSlice, {
     fieldSelector: `spec.driver=${driver},spec.nodeName=${nodeName}`,
@@ -47,6 +50,8 @@ export function createPublisher(options: PublisherOptions): Publisher {
   /** What the server made of slices that it did not store as they were sent: dropped fields, other spellings. */
   const adopted = new Map<string, string>();
   const own = createOwnWrites();
+  /** What the driver is to be told after the sync. */
+  const dropped: DroppedFieldsError[] = [];
   const alarm = createAlarm(clock);
 
   const same: PlanInput["same"] = (content, actual) => {
@@ -63,13 +68,13 @@ export function createPublisher(options: PublisherOptions): Publisher {
     if (adopted.size >= adoptedLimit) adopted.clear();
     adopted.set(key, found);
     const gates = droppedBy(sent, stored.spec);
-    if (gates.length > 0) {
-      const { name } = stored.metadata;
-      log.error(
-        { slice: name, gates },
-        "The API server dropped fields of a ResourceSlice: feature gates are off",
-      );
-    }
+    if (gates.length === 0) return;
+    const { name } = stored.metadata;
+    log.error(
+      { slice: name, gates },
+      "The API server dropped fields of a ResourceSlice: feature gates are off",
+    );
+    dropped.push(new DroppedFieldsError(stored.spec.pool.name, name, gates));
   };
 
   const syncPool = async (pool: string, contents: readonly SliceContent[], existing: ResourceSlice[]) => {
@@ -96,16 +101,28 @@ export function createPublisher(options: PublisherOptions): Publisher {
     own.ended(slice);
   };
 
-  const sync = async (): Promise<void> => {
-    if (wanted === undefined) return;
+  /** Returns what failed: one pool that the server refuses must not keep the others from being published. */
+  const sync = async (): Promise<Error[]> => {
+    const pools = wanted;
+    if (pools === undefined) return [];
+    const failures: Error[] = [];
+    const attempt = async (work: () => Promise<void>): Promise<void> => {
+      try {
+        await work();
+      } catch (error) {
+        failures.push(error as Error);
+      }
+    };
     const existing = own.over(informer.list());
     const of = (pool: string) => existing.filter(({ spec }) => spec.pool.name === pool);
-    for (const slice of existing) if (!wanted.has(slice.spec.pool.name)) await remove(slice);
-    for (const [pool, contents] of wanted) await syncPool(pool, contents, of(pool));
+    for (const slice of existing) if (!pools.has(slice.spec.pool.name)) await attempt(() => remove(slice));
+    for (const [pool, contents] of pools) await attempt(() => syncPool(pool, contents, of(pool)));
+    return failures;
   };
 
   return {
     publish(pools) {
+      checkPools(pools);
       const next = new Map<string, SliceContent[]>();
       for (const pool of pools) {
         const name = pool.name ?? nodeName;
@@ -113,6 +130,8 @@ export function createPublisher(options: PublisherOptions): Publisher {
         next.set(name, divide(pool));
       }
       wanted = next;
+      // What the server refused may be corrected now.
+      alarm.resume();
       alarm.ring(0);
     },
     async run(signal) {
@@ -134,16 +153,20 @@ export function createPublisher(options: PublisherOptions): Publisher {
       let retry = retryDelays.first;
       while (!signal.aborted) {
         alarm.reset();
-        try {
-          await sync();
-          retry = retryDelays.first;
-          await alarm.rings(signal);
-        } catch (error) {
-          if (signal.aborted) return;
-          log.error({ error: (error as Error).message, retry }, "Publishing ResourceSlices failed");
-          await sleep(clock, retry, signal);
+        const tried = wanted;
+        const failures = await sync();
+        if (signal.aborted) return;
+        for (const error of failures)
+          log.error({ error: error.message, retry }, "Publishing ResourceSlices failed");
+        for (const error of [...dropped.splice(0), ...failures])
+          if (decide(error, { during: "publish", fatal: false }) === "end") throw error;
+        if (failures.length === 0) retry = retryDelays.first;
+        else if (wanted === tried) {
+          alarm.pause(retry);
           retry = Math.min(retry * 2, retryDelays.last);
         }
+        await alarm.rings(signal);
+        if (wanted !== tried) retry = retryDelays.first;
       }
     },
   };
@@ -184,9 +207,10 @@ function revision(slice: ResourceSlice): bigint {
   return BigInt(slice.metadata.resourceVersion);
 }
 
-/** Rings once at the earliest of the times that it was set to. */
+/** Rings once at the earliest of the times that it was set to, but not while it is paused. */
 function createAlarm(clock: Clock) {
   let due = Number.POSITIVE_INFINITY;
+  let pausedUntil = 0;
   let wake: (() => void) | undefined;
   return {
     ring(delay: number): void {
@@ -196,13 +220,22 @@ function createAlarm(clock: Clock) {
     reset(): void {
       due = Number.POSITIVE_INFINITY;
     },
+    /** Rings after `delay`, not earlier whatever it is set to, but for `resume`. */
+    pause(delay: number): void {
+      pausedUntil = clock.now() + delay;
+      due = pausedUntil;
+    },
+    resume(): void {
+      pausedUntil = 0;
+    },
     async rings(signal: AbortSignal): Promise<void> {
-      while (!signal.aborted && clock.now() < due) {
+      const left = (): number => Math.max(due, pausedUntil) - clock.now();
+      while (!signal.aborted && left() > 0) {
         const changed = new AbortController();
         wake = () => changed.abort();
         const either = AbortSignal.any([signal, changed.signal]);
         if (due === Number.POSITIVE_INFINITY) await aborted(either);
-        else await sleep(clock, due - clock.now(), either);
+        else await sleep(clock, left(), either);
       }
       wake = undefined;
     },

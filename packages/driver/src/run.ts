@@ -1,13 +1,17 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Client, type Clock, type Log, sleep } from "@dray/client";
+import { makeFolder } from "@dray/files";
 import { checkpoints } from "./checkpoint.ts";
 import { type Claims, createClaims, writeCommonSpec } from "./claims.ts";
-import type { Driver } from "./driver.ts";
+import type { Driver, Pool } from "./driver.ts";
 import { claimsAreLeft } from "./ending.ts";
+import { type ErrorContext, type ErrorDecision, PoolError } from "./errors.ts";
 import { type HealthcheckOptions, serveHealthcheck } from "./healthcheck.ts";
+import { type InstanceLock, MissingFlockError, noLock, openInstanceLock } from "./instance-lock.ts";
 import { servePlugin } from "./plugin.ts";
 import { createPublisher, type Publisher } from "./publisher.ts";
+import { wrongShape } from "./shapes.ts";
 
 export interface RunOptions {
   readonly client: Client;
@@ -21,31 +25,48 @@ export interface RunOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly signal: AbortSignal;
-  /** The UID of the driver's pod, when an update may run two of them for a moment. */
+  /**
+   * The UID of the driver's pod, when an update may run two of them for a moment. Needs the program `flock` (util-linux
+   * or busybox), by which they exclude each other, as instances of the Go helper do.
+   */
   readonly podUID?: string;
+  /**
+   * False: `prepare` and `unprepare` are called for different claims at the same time, for one claim still one call at a
+   * time in this instance. For drivers that bear it and whose devices take long to get ready. True by default.
+   */
+  readonly serialize?: boolean;
   /** Serves gRPC's health check there. */
   readonly healthcheck?: HealthcheckOptions;
   /** Names this boot of the machine; read from the kernel by default. */
   readonly bootID?: string;
 }
 
+type Decide = (error: Error, context: ErrorContext) => ErrorDecision;
+
 const vanishedEvery = 10 * 60_000;
+/** Milliseconds between two calls of a `discover` that failed. */
+const discoverDelays = { first: 1000, last: 30_000 } as const;
 
 /**
  * Runs a driver on a node until the signal aborts. Then it publishes no more and serves on while claims are being
  * unprepared (at most 20 seconds; at once where none is prepared), takes its sockets away and resolves; its slices stay
  * for the kubelet to remove, and claims of pods that go on stay prepared for the next start. Rejects when the driver
- * cannot serve, or when its `discover` fails.
+ * cannot serve, or when its `discover` fails and `onError` does not ask for another try.
  */
 export async function runDriver(driver: Driver, options: RunOptions): Promise<void> {
   const { client, nodeName, pluginsDirectory, cdiDirectory, clock, log } = options;
-  checkName(driver.name);
+  checkDriver(driver);
+  const folder = join(pluginsDirectory, driver.name);
+  await makeFolder(folder, 0o750);
+  const lock = await lockOfInstances(folder, options);
   const claims = createClaims({
     driver,
     client,
-    checkpoints: checkpoints(join(pluginsDirectory, driver.name, "claims")),
+    checkpoints: checkpoints(join(folder, "claims")),
     cdiDirectory,
     bootID: options.bootID ?? (await readBootID()),
+    lock,
+    serialize: options.serialize ?? true,
     clock,
     log,
   });
@@ -56,6 +77,8 @@ export async function runDriver(driver: Driver, options: RunOptions): Promise<vo
   const fail = (error: unknown): void => {
     if (!signal.aborted) failed.abort(error);
   };
+  const decide: Decide = (error, context) =>
+    driver.onError?.(error, context) ?? (context.fatal ? "end" : "retry");
   const replaced = new AbortController();
   const plugin = await servePlugin({
     ...options,
@@ -66,7 +89,7 @@ export async function runDriver(driver: Driver, options: RunOptions): Promise<vo
       replaced.abort();
     },
   });
-  const publisher = createPublisher({ client, driver: driver.name, nodeName, clock, log });
+  const publisher = createPublisher({ client, driver: driver.name, nodeName, clock, log, decide });
   try {
     const health =
       options.healthcheck === undefined
@@ -75,7 +98,7 @@ export async function runDriver(driver: Driver, options: RunOptions): Promise<vo
     try {
       await Promise.all([
         publisher.run(signal).catch(fail),
-        follow(driver, publisher, log, signal).catch(fail),
+        follow(driver, publisher, decide, clock, log, signal).catch(fail),
         cleanUp(claims, clock, log, signal),
         aborted(signal).then(() =>
           claimsAreLeft({
@@ -90,26 +113,80 @@ export async function runDriver(driver: Driver, options: RunOptions): Promise<vo
       await health?.close();
     }
   } finally {
+    lock.end();
     await plugin.close();
   }
   if (failed.signal.aborted) throw failed.signal.reason;
 }
 
-async function follow(driver: Driver, publisher: Publisher, log: Log, signal: AbortSignal): Promise<void> {
+async function lockOfInstances(
+  folder: string,
+  { podUID, log }: Pick<RunOptions, "podUID" | "log">,
+): Promise<InstanceLock> {
+  try {
+    return await openInstanceLock(join(folder, "serialize.lock"));
+  } catch (error) {
+    if (!(error instanceof MissingFlockError) || podUID !== undefined) throw error;
+    log.warn({ error: error.message }, "Two instances of this driver would not exclude each other");
+    return noLock;
+  }
+}
+
+async function follow(
+  driver: Driver,
+  publisher: Publisher,
+  decide: Decide,
+  clock: Clock,
+  log: Log,
+  signal: AbortSignal,
+): Promise<void> {
+  let delay: number = discoverDelays.first;
+  let ending: Error | undefined;
   const discovering = async (): Promise<void> => {
-    for await (const pools of driver.discover(signal)) {
+    const source: unknown = driver.discover(signal);
+    if (!isAsyncIterable(source)) {
+      throw new TypeError(
+        wrongShape(
+          "discover()",
+          source,
+          "an async iterable of lists of pools: async *discover() { yield pools }",
+        ),
+      );
+    }
+    for await (const pools of source) {
       if (signal.aborted) return;
       try {
         publisher.publish(pools);
+        delay = discoverDelays.first;
       } catch (error) {
+        if (!(error instanceof PoolError)) throw error;
         // What was published before stays; asking again would bring the same.
-        log.error({ error: (error as Error).message }, "The driver's pools cannot be published");
+        log.error({ error: error.message }, "The driver's pools cannot be published");
+        if (decide(error, { during: "discover", fatal: false }) === "end") {
+          ending = error;
+          throw error;
+        }
       }
     }
     await aborted(signal);
   };
-  // A driver need not heed the signal while it waits for news.
-  await Promise.race([discovering(), aborted(signal)]);
+  while (!signal.aborted) {
+    try {
+      // A driver need not heed the signal while it waits for news.
+      await Promise.race([discovering(), aborted(signal)]);
+    } catch (thrown) {
+      if (signal.aborted) return;
+      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+      if (error === ending || decide(error, { during: "discover", fatal: true }) === "end") throw error;
+      log.error({ error: error.message, retry: delay }, "Discovering devices failed");
+      await sleep(clock, delay, signal);
+      delay = Math.min(delay * 2, discoverDelays.last);
+    }
+  }
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<readonly Pool[]> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
 async function cleanUp(claims: Claims, clock: Clock, log: Log, signal: AbortSignal): Promise<void> {
@@ -131,11 +208,22 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-function checkName(name: string): void {
-  if (name.length > 63 || !/^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/.test(name)) {
+/** Throws for an object that is not a driver. */
+function checkDriver(driver: Driver): void {
+  const { name } = driver;
+  if (
+    typeof name !== "string" ||
+    name.length > 63 ||
+    !/^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/.test(name)
+  ) {
     throw new Error(
       `driver name ${JSON.stringify(name)} must be a lower-case DNS subdomain of at most 63 characters`,
     );
+  }
+  for (const method of ["discover", "prepare", "unprepare"] as const) {
+    const value: unknown = driver[method];
+    if (typeof value !== "function")
+      throw new TypeError(wrongShape(`driver ${name}: ${method}`, value, "a function"));
   }
 }
 

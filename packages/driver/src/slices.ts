@@ -1,17 +1,13 @@
 import { canonicalJSON } from "@dray/api";
 import type { Device, ResourceSlice, ResourceSliceSpec } from "@dray/api/resource/v1";
 import type { Pool } from "./driver.ts";
+import { PoolError } from "./errors.ts";
 
 /** Limits of ResourceSlice.spec (resource.k8s.io/v1). */
 export const sliceLimits = { devices: 128, devicesWithMore: 64, counterSets: 8 } as const;
 
 /** What one slice of a pool is to say; generation and count are added when it is written. */
 export type SliceContent = Pick<ResourceSliceSpec, "devices" | "sharedCounters">;
-
-/** The pool is no valid one; the API server need not be asked. */
-export class PoolError extends Error {
-  override readonly name = "PoolError";
-}
 
 /**
  * The slices of a pool. Counter sets and devices are never in the same one (exclusive since 1.35); devices keep their

@@ -1,5 +1,6 @@
+import { once } from "node:events";
 import { type Draft, type Kind, type KubeObject, StatusError } from "@dray/api";
-import type { Client, Informer, InformerHandler, ObjectRef, ResourceClient } from "@dray/client";
+import type { Client, GetOptions, Informer, InformerHandler, ObjectRef, ResourceClient } from "@dray/client";
 
 /** An API server of a few lines, for tests that need to stand between driver and server. */
 export interface FakeApi {
@@ -12,6 +13,8 @@ export interface FakeApi {
   before: (verb: string, object: KubeObject) => void;
   /** Called before each get of our client; it may throw. */
   beforeGet: () => void;
+  /** What a get of our client waits for, if anything. */
+  delayGet: (ref: ObjectRef) => Promise<void> | undefined;
   /** What the server stores of what it is sent. */
   admit: (object: KubeObject) => void;
   /** Writes of our client so far: `create resourceslices name`. */
@@ -62,8 +65,13 @@ export function createFakeApi(): FakeApi {
 
   const resource = <T extends KubeObject>(kind: Kind<T>): ResourceClient<T> =>
     ({
-      async get(ref: ObjectRef) {
+      async get(ref: ObjectRef, { signal }: GetOptions = {}) {
         api.beforeGet();
+        const delay = api.delayGet(ref);
+        if (delay !== undefined) {
+          await Promise.race([delay, signal && once(signal, "abort")]);
+          signal?.throwIfAborted();
+        }
         const object = objects.get(keyOf(kind, ref));
         if (object === undefined)
           throw StatusError.of("NotFound", `${kind.resource} "${ref.name}" not found`);
@@ -133,6 +141,7 @@ export function createFakeApi(): FakeApi {
     remove: erase,
     before: () => {},
     beforeGet: () => {},
+    delayGet: () => undefined,
     admit: () => {},
     writes,
   };
