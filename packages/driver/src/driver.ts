@@ -1,3 +1,4 @@
+import type { NodeSelector } from "@dray/api/core/v1";
 import type { CounterSet, Device, DeviceRequestAllocationResult, ResourceClaim } from "@dray/api/resource/v1";
 import type { ContainerEdits } from "@dray/cdi";
 import type { ErrorContext, ErrorDecision } from "./errors.ts";
@@ -38,14 +39,31 @@ export interface Driver {
   onError?(error: Error, context: ErrorContext): ErrorDecision | undefined;
 }
 
-/** Devices that are managed together; it may have any number of them, the SDK divides it into slices. */
+/**
+ * Devices that are managed together; it may have any number of them, the SDK divides it into slices. The pools of
+ * `runDriver` belong to its node. Those of `publishPools` say which nodes reach them, in one of three ways: `nodeSelector`,
+ * `allNodes`, or by devices that each have `nodeName`, `nodeSelector` or `allNodes` (KEP-4815).
+ */
 export interface Pool {
-  /** By default the name of the node. */
+  /** By default the name of the node; required for `publishPools`. */
   readonly name?: string;
   /** In the order in which they are to be allocated. */
   readonly devices: readonly Device[];
   /** What partitions of devices consume (KEP-4815). */
   readonly sharedCounters?: readonly CounterSet[];
+  /** The nodes that reach the devices; one term. */
+  readonly nodeSelector?: NodeSelector;
+  /** All nodes reach the devices. */
+  readonly allNodes?: true;
+  /**
+   * The pool is published with this generation at least: for what the SDK cannot see, such as devices that changed their
+   * meaning under the same name. Where it is lower than the present one, the SDK counts on from there.
+   */
+  readonly generation?: number;
+  /** ResourceSlice.spec.partitionTypeAttribute of every slice. */
+  readonly partitionTypeAttribute?: string;
+  /** ResourceSlice.spec.skipNodeOperations of every slice (KEP-5945). */
+  readonly skipNodeOperations?: readonly string[];
 }
 
 /** What `unprepare` is given: kept on disk, since the claim itself may be gone by then. */

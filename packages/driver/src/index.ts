@@ -10,4 +10,7 @@ export type {
 } from "./driver.ts";
 export { DroppedFieldsError, type ErrorContext, type ErrorDecision, PoolError } from "./errors.ts";
 export type { HealthcheckOptions } from "./healthcheck.ts";
+export { type PoolElection, type PublishPoolsOptions, publishPools } from "./publish-pools.ts";
+export type { SliceStatistics } from "./publisher.ts";
 export { type RunOptions, runDriver } from "./run.ts";
+export type { SliceOwner } from "./slices.ts";

@@ -2,6 +2,7 @@ import { StatusError } from "@dray/api";
 import { Node } from "@dray/api/core/v1";
 import { ResourceSlice } from "@dray/api/resource/v1";
 import { type Client, type Clock, type Log, sleep } from "@dray/client";
+import { aborted } from "./aborted.ts";
 import type { Pool } from "./driver.ts";
 import { DroppedFieldsError, type ErrorContext, type ErrorDecision, PoolError } from "./errors.ts";
 import { checkPools } from "./shapes.ts";
@@ -13,24 +14,39 @@ import {
   type PlanInput,
   planPool,
   type SliceContent,
+  type SliceScope,
 } from "./slices.ts";
 
 export interface PublisherOptions {
   readonly client: Client;
   readonly driver: string;
-  readonly nodeName: string;
+  readonly scope: SliceScope;
   readonly clock: Clock;
   readonly log: Log;
   /** Is told of errors; with "end", `run` rejects with the error. */
   readonly decide: (error: Error, context: ErrorContext) => ErrorDecision;
+  /** Called whenever all pools are published as they should be. */
+  readonly onPublished?: ((statistics: SliceStatistics) => void) | undefined;
 }
 
-/** Keeps the ResourceSlices of one driver on one node as they should be. */
+/** Writes of ResourceSlices since the start. */
+export interface SliceStatistics {
+  readonly creates: number;
+  readonly updates: number;
+  readonly deletes: number;
+}
+
+/** Keeps the ResourceSlices of one driver on one node, or those without a node, as they should be. */
 export interface Publisher {
   /** What is to be published from now on. Throws a PoolError, and changes nothing, for what cannot be. */
   publish(pools: readonly Pool[]): void;
   /** Works until the signal aborts; slices stay then, the kubelet removes them 30 s after the driver has gone. */
   run(signal: AbortSignal): Promise<void>;
+}
+
+interface WantedPool {
+  readonly contents: readonly SliceContent[];
+  readonly generation: number | undefined;
 }
 
 /** Milliseconds to wait after others changed our slices: they may be at it still. */
@@ -40,13 +56,15 @@ const adoptedLimit = 1000;
 const retryDelays = { first: 500, last: 30_000 };
 
 export function createPublisher(options: PublisherOptions): Publisher {
-  const { client, driver, nodeName, clock, log, decide } = options;
+  const { client, driver, scope, clock, log, decide } = options;
+  const nodeName = "nodeName" in scope ? scope.nodeName : undefined;
   const slices = client.resource(ResourceSlice);
   const informer = client.informer(ResourceSlice, {
-    fieldSelector: `spec.driver=${driver},spec.nodeName=${nodeName}`,
+    fieldSelector: `spec.driver=${driver},spec.nodeName=${nodeName ?? ""}`,
   });
   /** By pool; undefined until the driver has said something. */
-  let wanted: Map<string, SliceContent[]> | undefined;
+  let wanted: ReadonlyMap<string, WantedPool> | undefined;
+  const statistics = { creates: 0, updates: 0, deletes: 0 };
   /** What the server made of slices that it did not store as they were sent: dropped fields, other spellings. */
   const adopted = new Map<string, string>();
   const own = createOwnWrites();
@@ -77,24 +95,38 @@ export function createPublisher(options: PublisherOptions): Publisher {
     dropped.push(new DroppedFieldsError(stored.spec.pool.name, name, gates));
   };
 
-  const syncPool = async (pool: string, contents: readonly SliceContent[], existing: ResourceSlice[]) => {
-    const plan = planPool({ driver, nodeName, pool, existing, wanted: contents, same });
+  const syncPool = async (pool: string, { contents, generation }: WantedPool, existing: ResourceSlice[]) => {
+    const plan = planPool({ driver, scope, pool, generation, existing, wanted: contents, same });
     for (const slice of plan.deletes) await remove(slice);
-    for (const { slice, spec } of plan.updates) adopt(spec, await slices.update({ ...slice, spec }));
-    if (plan.creates.length === 0) return;
-    // Asked for each time: a node that was deleted and came back has another UID.
-    const node = await client.resource(Node).get({ name: nodeName });
-    const { uid, name } = node.metadata;
-    const ownerReferences = [{ apiVersion: "v1", kind: "Node", name, uid, controller: true }];
-    for (const { generateName, spec } of plan.creates) {
-      adopt(spec, await slices.create({ metadata: { generateName, ownerReferences }, spec }));
+    for (const { slice, spec } of plan.updates) {
+      const stored = await slices.update({ ...slice, spec });
+      statistics.updates++;
+      adopt(spec, stored);
     }
+    if (plan.creates.length === 0) return;
+    const ownerReferences = await owners();
+    for (const { generateName, spec } of plan.creates) {
+      const stored = await slices.create({ metadata: { generateName, ...ownerReferences }, spec });
+      statistics.creates++;
+      adopt(spec, stored);
+    }
+  };
+
+  const owners = async (): Promise<Pick<ResourceSlice["metadata"], "ownerReferences">> => {
+    if (!("nodeName" in scope)) {
+      const { owner } = scope;
+      return owner === undefined ? {} : { ownerReferences: [{ ...owner, controller: true }] };
+    }
+    // Asked for each time: a node that was deleted and came back has another UID.
+    const { uid, name } = (await client.resource(Node).get({ name: scope.nodeName })).metadata;
+    return { ownerReferences: [{ apiVersion: "v1", kind: "Node", name, uid, controller: true }] };
   };
 
   const remove = async (slice: ResourceSlice): Promise<void> => {
     const { name, uid, resourceVersion } = slice.metadata;
     try {
       await slices.delete({ name }, { preconditions: { uid, resourceVersion } });
+      statistics.deletes++;
     } catch (error) {
       if (!StatusError.is(error, "NotFound")) throw error;
     }
@@ -123,11 +155,13 @@ export function createPublisher(options: PublisherOptions): Publisher {
   return {
     publish(pools) {
       checkPools(pools);
-      const next = new Map<string, SliceContent[]>();
-      for (const pool of pools) {
+      const next = new Map<string, WantedPool>();
+      for (const [i, pool] of pools.entries()) {
         const name = pool.name ?? nodeName;
+        if (name === undefined)
+          throw new PoolError(`pools[${i}].name: required, since the pool is not a node's`);
         if (next.has(name)) throw new PoolError(`pool ${JSON.stringify(name)} is there twice`);
-        next.set(name, divide(pool));
+        next.set(name, { contents: divide(pool, scope), generation: pool.generation });
       }
       wanted = next;
       // What the server refused may be corrected now.
@@ -160,8 +194,10 @@ export function createPublisher(options: PublisherOptions): Publisher {
           log.error({ error: error.message, retry }, "Publishing ResourceSlices failed");
         for (const error of [...dropped.splice(0), ...failures])
           if (decide(error, { during: "publish", fatal: false }) === "end") throw error;
-        if (failures.length === 0) retry = retryDelays.first;
-        else if (wanted === tried) {
+        if (failures.length === 0) {
+          retry = retryDelays.first;
+          if (tried !== undefined) options.onPublished?.({ ...statistics });
+        } else if (wanted === tried) {
           alarm.pause(retry);
           retry = Math.min(retry * 2, retryDelays.last);
         }
@@ -240,11 +276,4 @@ function createAlarm(clock: Clock) {
       wake = undefined;
     },
   };
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

@@ -2,15 +2,17 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Client, type Clock, type Log, sleep } from "@dray/client";
 import { makeFolder } from "@dray/files";
+import { aborted } from "./aborted.ts";
 import { checkpoints } from "./checkpoint.ts";
 import { type Claims, createClaims, writeCommonSpec } from "./claims.ts";
-import type { Driver, Pool } from "./driver.ts";
+import { deciding, followDiscovery } from "./discovery.ts";
+import type { Driver } from "./driver.ts";
 import { claimsAreLeft } from "./ending.ts";
-import { type ErrorContext, type ErrorDecision, PoolError } from "./errors.ts";
 import { type HealthcheckOptions, serveHealthcheck } from "./healthcheck.ts";
 import { type InstanceLock, MissingFlockError, noLock, openInstanceLock } from "./instance-lock.ts";
+import { checkDriverName } from "./names.ts";
 import { servePlugin } from "./plugin.ts";
-import { createPublisher, type Publisher } from "./publisher.ts";
+import { createPublisher, type SliceStatistics } from "./publisher.ts";
 import { wrongShape } from "./shapes.ts";
 
 export interface RunOptions {
@@ -35,18 +37,15 @@ export interface RunOptions {
    * time in this instance. For drivers that bear it and whose devices take long to get ready. True by default.
    */
   readonly serialize?: boolean;
+  /** Called whenever all pools are published as `discover` yielded them last. */
+  readonly onPublished?: (statistics: SliceStatistics) => void;
   /** Serves gRPC's health check there. */
   readonly healthcheck?: HealthcheckOptions;
   /** Names this boot of the machine; read from the kernel by default. */
   readonly bootID?: string;
 }
 
-type Decide = (error: Error, context: ErrorContext) => ErrorDecision;
-
 const vanishedEvery = 10 * 60_000;
-/** Milliseconds between two calls of a `discover` that failed. */
-const discoverDelays = { first: 1000, last: 30_000 } as const;
-
 /**
  * Runs a driver on a node until the signal aborts. Then it publishes no more and serves on while claims are being
  * unprepared (at most 20 seconds; at once where none is prepared), takes its sockets away and resolves; its slices stay
@@ -77,8 +76,7 @@ export async function runDriver(driver: Driver, options: RunOptions): Promise<vo
   const fail = (error: unknown): void => {
     if (!signal.aborted) failed.abort(error);
   };
-  const decide: Decide = (error, context) =>
-    driver.onError?.(error, context) ?? (context.fatal ? "end" : "retry");
+  const decide = deciding(driver);
   const replaced = new AbortController();
   const plugin = await servePlugin({
     ...options,
@@ -89,7 +87,15 @@ export async function runDriver(driver: Driver, options: RunOptions): Promise<vo
       replaced.abort();
     },
   });
-  const publisher = createPublisher({ client, driver: driver.name, nodeName, clock, log, decide });
+  const publisher = createPublisher({
+    client,
+    driver: driver.name,
+    scope: { nodeName },
+    clock,
+    log,
+    decide,
+    onPublished: options.onPublished,
+  });
   try {
     const health =
       options.healthcheck === undefined
@@ -98,7 +104,7 @@ export async function runDriver(driver: Driver, options: RunOptions): Promise<vo
     try {
       await Promise.all([
         publisher.run(signal).catch(fail),
-        follow(driver, publisher, decide, clock, log, signal).catch(fail),
+        followDiscovery({ source: driver, publisher, decide, clock, log, signal }).catch(fail),
         cleanUp(claims, clock, log, signal),
         aborted(signal).then(() =>
           claimsAreLeft({
@@ -132,63 +138,6 @@ async function lockOfInstances(
   }
 }
 
-async function follow(
-  driver: Driver,
-  publisher: Publisher,
-  decide: Decide,
-  clock: Clock,
-  log: Log,
-  signal: AbortSignal,
-): Promise<void> {
-  let delay: number = discoverDelays.first;
-  let ending: Error | undefined;
-  const discovering = async (): Promise<void> => {
-    const source: unknown = driver.discover(signal);
-    if (!isAsyncIterable(source)) {
-      throw new TypeError(
-        wrongShape(
-          "discover()",
-          source,
-          "an async iterable of lists of pools: async *discover() { yield pools }",
-        ),
-      );
-    }
-    for await (const pools of source) {
-      if (signal.aborted) return;
-      try {
-        publisher.publish(pools);
-        delay = discoverDelays.first;
-      } catch (error) {
-        if (!(error instanceof PoolError)) throw error;
-        // What was published before stays; asking again would bring the same.
-        log.error({ error: error.message }, "The driver's pools cannot be published");
-        if (decide(error, { during: "discover", fatal: false }) === "end") {
-          ending = error;
-          throw error;
-        }
-      }
-    }
-    await aborted(signal);
-  };
-  while (!signal.aborted) {
-    try {
-      // A driver need not heed the signal while it waits for news.
-      await Promise.race([discovering(), aborted(signal)]);
-    } catch (thrown) {
-      if (signal.aborted) return;
-      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-      if (error === ending || decide(error, { during: "discover", fatal: true }) === "end") throw error;
-      log.error({ error: error.message, retry: delay }, "Discovering devices failed");
-      await sleep(clock, delay, signal);
-      delay = Math.min(delay * 2, discoverDelays.last);
-    }
-  }
-}
-
-function isAsyncIterable(value: unknown): value is AsyncIterable<readonly Pool[]> {
-  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
-}
-
 async function cleanUp(claims: Claims, clock: Clock, log: Log, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await sleep(clock, vanishedEvery, signal);
@@ -201,25 +150,10 @@ async function cleanUp(claims: Claims, clock: Clock, log: Log, signal: AbortSign
   }
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-}
-
 /** Throws for an object that is not a driver. */
 function checkDriver(driver: Driver): void {
   const { name } = driver;
-  if (
-    typeof name !== "string" ||
-    name.length > 63 ||
-    !/^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/.test(name)
-  ) {
-    throw new Error(
-      `driver name ${JSON.stringify(name)} must be a lower-case DNS subdomain of at most 63 characters`,
-    );
-  }
+  checkDriverName(name);
   for (const method of ["discover", "prepare", "unprepare"] as const) {
     const value: unknown = driver[method];
     if (typeof value !== "function")

@@ -54,6 +54,16 @@ export function checkPools(pools: unknown): void {
     if (pool["name"] !== undefined && (typeof pool["name"] !== "string" || pool["name"] === "")) {
       throw new PoolError(wrongShape(`${at}.name`, pool["name"], "a string that is not empty"));
     }
+    const { generation, allNodes, nodeSelector } = pool;
+    if (generation !== undefined && !(Number.isSafeInteger(generation) && (generation as number) >= 0)) {
+      throw new PoolError(wrongShape(`${at}.generation`, generation, "an integer from 0 on"));
+    }
+    if (allNodes !== undefined && allNodes !== true)
+      throw new PoolError(wrongShape(`${at}.allNodes`, allNodes, "true, or absent"));
+    if (nodeSelector !== undefined)
+      object(`${at}.nodeSelector`, nodeSelector, "an object, a NodeSelector with one term");
+    if (pool["skipNodeOperations"] !== undefined)
+      list(`${at}.skipNodeOperations`, pool["skipNodeOperations"], "a list of operations");
     for (const [j, each] of list(`${at}.devices`, pool["devices"], "a list of devices").entries()) {
       const device = object(`${at}.devices[${j}]`, each, "a device, an object with a name");
       name(`${at}.devices[${j}].name`, device["name"]);

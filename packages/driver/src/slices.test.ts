@@ -44,10 +44,10 @@ const complete = (count: number) =>
   slices().every(({ spec }) => spec.pool.resourceSliceCount === count) &&
   generations().length === 1;
 
-test("one small pool is one slice, owned by the node and named as kubectl users know it", async () => {
+test("one small pool is one slice, owned by the node and named as the Go helper does it (0.36)", async () => {
   await node.start(lamps);
   const [slice] = await until(() => complete(1) && slices(), "one slice");
-  assert.match(slice!.metadata.name, /^node-a-lamp\.example\.com-/);
+  assert.match(slice!.metadata.name, /^00000-lamp\.example\.com-node-a-/);
   assert.deepEqual(slice!.metadata.ownerReferences, [
     { apiVersion: "v1", kind: "Node", name: nodeName, uid: "node-uid", controller: true },
   ]);

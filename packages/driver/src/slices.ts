@@ -1,5 +1,5 @@
 import { canonicalJSON } from "@dray/api";
-import type { Device, ResourceSlice, ResourceSliceSpec } from "@dray/api/resource/v1";
+import type { Device, DeviceAttribute, ResourceSlice, ResourceSliceSpec } from "@dray/api/resource/v1";
 import type { Pool } from "./driver.ts";
 import { PoolError } from "./errors.ts";
 
@@ -7,14 +7,31 @@ import { PoolError } from "./errors.ts";
 export const sliceLimits = { devices: 128, devicesWithMore: 64, counterSets: 8 } as const;
 
 /** What one slice of a pool is to say; generation and count are added when it is written. */
-export type SliceContent = Pick<ResourceSliceSpec, "devices" | "sharedCounters">;
+export type SliceContent = Omit<ResourceSliceSpec, "driver" | "nodeName" | "pool">;
+
+/** Whose slices they are: a node's, or those of devices that several nodes reach. */
+export type SliceScope =
+  | { readonly nodeName: string }
+  | {
+      /** None: the slices stay when the driver is uninstalled, until somebody deletes them. */
+      readonly owner?: SliceOwner;
+    };
+
+/** An object without a namespace that slices are deleted with. */
+export interface SliceOwner {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+}
 
 /**
  * The slices of a pool. Counter sets and devices are never in the same one (exclusive since 1.35); devices keep their
  * order. A pool without devices is one empty slice. Throws a PoolError for what no server would accept together.
  */
-export function divide(pool: Pool): SliceContent[] {
+export function divide(pool: Pool, scope: SliceScope): SliceContent[] {
   check(pool);
+  const shared = { ...placement(pool, scope), ...features(pool) };
   const { sharedCounters = [] } = pool;
   const slices: SliceContent[] = [];
   for (let i = 0; i < sharedCounters.length; i += sliceLimits.counterSets) {
@@ -33,7 +50,47 @@ export function divide(pool: Pool): SliceContent[] {
     if (hasMore(device)) limit = sliceLimits.devicesWithMore;
   }
   if (devices.length > 0 || slices.length === 0) slices.push({ devices });
-  return slices;
+  return slices.map((slice) => ({ ...shared, ...slice }));
+}
+
+function features({ partitionTypeAttribute, skipNodeOperations }: Pool): SliceContent {
+  return {
+    ...(partitionTypeAttribute === undefined ? {} : { partitionTypeAttribute }),
+    ...(skipNodeOperations === undefined ? {} : { skipNodeOperations: [...skipNodeOperations] }),
+  };
+}
+
+/** ResourceSlice.spec has exactly one of nodeName, nodeSelector, allNodes and perDeviceNodeSelection. */
+function placement({ nodeSelector, allNodes, devices }: Pool, scope: SliceScope): SliceContent {
+  const own = (device: Device): string[] =>
+    (["nodeName", "nodeSelector", "allNodes"] as const).filter((field) => device[field] !== undefined);
+  const placed = devices.find((device) => own(device).length > 0);
+  const found = [
+    ...(nodeSelector === undefined ? [] : ["nodeSelector"]),
+    ...(allNodes === undefined ? [] : ["allNodes"]),
+    ...(placed === undefined ? [] : [`${own(placed)[0]} of device ${placed.name}`]),
+  ];
+  if ("nodeName" in scope) {
+    if (found.length === 0) return {};
+    throw new PoolError(
+      `${found[0]}: the pools of runDriver are those of node ${scope.nodeName}; publish what other nodes reach with publishPools`,
+    );
+  }
+  if (found.length !== 1) {
+    const what = found.length === 0 ? "there is nothing" : `there are ${found.join(" and ")}`;
+    throw new PoolError(
+      `exactly one of nodeSelector, allNodes: true, and a nodeName, nodeSelector or allNodes in each device must say which nodes reach the pool; ${what}`,
+    );
+  }
+  if (nodeSelector !== undefined) return { nodeSelector };
+  if (allNodes !== undefined) return { allNodes };
+  const wrong = devices.find((device) => own(device).length !== 1);
+  if (wrong !== undefined) {
+    throw new PoolError(
+      `device ${wrong.name} must have exactly one of nodeName, nodeSelector and allNodes, since device ${placed!.name} has one; it has ${own(wrong).join(" and ") || "none"}`,
+    );
+  }
+  return { perDeviceNodeSelection: true };
 }
 
 /** Devices with taints, counters or list attributes: half as many fit in a slice. */
@@ -41,10 +98,12 @@ function hasMore(device: Device): boolean {
   return (
     (device.taints?.length ?? 0) > 0 ||
     (device.consumesCounters?.length ?? 0) > 0 ||
-    Object.values(device.attributes ?? {}).some(
-      ({ ints, bools, strings, versions }) => (ints ?? bools ?? strings ?? versions) !== undefined,
-    )
+    Object.values(device.attributes ?? {}).some(isList)
   );
+}
+
+function isList({ ints, bools, strings, versions }: DeviceAttribute): boolean {
+  return (ints ?? bools ?? strings ?? versions) !== undefined;
 }
 
 function check(pool: Pool): void {
@@ -80,9 +139,11 @@ export interface PoolPlan {
 
 export interface PlanInput {
   readonly driver: string;
-  readonly nodeName: string;
+  readonly scope: SliceScope;
   readonly pool: string;
-  /** All slices of this driver, node and pool that exist. */
+  /** See `Pool`. */
+  readonly generation?: number | undefined;
+  /** All slices of this driver, scope and pool that exist. */
   readonly existing: readonly ResourceSlice[];
   readonly wanted: readonly SliceContent[];
   /** True if `actual` is what the server makes of `wanted`. */
@@ -93,13 +154,14 @@ export interface PlanInput {
  * Compares. Readers of a pool take its highest generation, and that only when it has as many slices as each of them
  * says: so a change that touches one existing slice keeps the generation, any other raises it in all slices.
  */
-export function planPool({ driver, nodeName, pool, existing, wanted, same }: PlanInput): PoolPlan {
+export function planPool(input: PlanInput): PoolPlan {
+  const { driver, scope, pool, existing, wanted, same } = input;
   const generation = existing.reduce(
     (highest, { spec }) => Math.max(highest, Number(spec.pool.generation)),
     0,
   );
   const current = existing.filter(({ spec }) => Number(spec.pool.generation) === generation);
-  const prefixes = wanted.map((_, i) => namePrefix(nodeName, driver, i, wanted.length));
+  const prefixes = wanted.map((_, i) => namePrefix(driver, scope, i));
   const matched = match(wanted, prefixes, current);
 
   const creating = matched.includes(undefined);
@@ -108,8 +170,9 @@ export function planPool({ driver, nodeName, pool, existing, wanted, same }: Pla
     return slice !== undefined && !(same(content, slice.spec) && countOf(slice) === wanted.length);
   });
   const extra = current.filter((slice) => !matched.includes(slice));
-  const keep = !creating && extra.length === 0 && changed.length <= 1;
-  const next = keep ? generation : generation + 1;
+  const least = input.generation ?? 0;
+  const keep = !creating && extra.length === 0 && changed.length <= 1 && least <= generation;
+  const next = keep ? generation : Math.max(generation + 1, least);
 
   const updates: PoolPlan["updates"][number][] = [];
   const creates: PoolPlan["creates"][number][] = [];
@@ -117,7 +180,7 @@ export function planPool({ driver, nodeName, pool, existing, wanted, same }: Pla
     const slice = matched[i];
     const spec: ResourceSliceSpec = {
       driver,
-      nodeName,
+      ...("nodeName" in scope ? { nodeName: scope.nodeName } : {}),
       pool: { name: pool, generation: next, resourceSliceCount: wanted.length },
       ...keepTimes(content, slice?.spec),
     };
@@ -132,11 +195,13 @@ function countOf(slice: ResourceSlice): number {
 }
 
 /**
- * Slices are allocated from in the order of their names, so where a pool has several, names begin with an index.
+ * Slices are allocated from in the order of their names, so these begin with an index.
+ * Upstream: k8s.io/dynamic-resource-allocation/resourceslice, 0.36
  */
-function namePrefix(nodeName: string, driver: string, index: number, count: number): string {
-  const name = `${nodeName}-${driver}-`;
-  return count === 1 ? name : `${index.toString(16).padStart(5, "0")}-${name}`;
+function namePrefix(driver: string, scope: SliceScope, index: number): string {
+  const owner = "nodeName" in scope ? scope.nodeName : scope.owner?.name;
+  const parts = [index.toString(16).padStart(5, "0"), driver, ...(owner === undefined ? [] : [owner])];
+  return `${parts.join("-")}-`;
 }
 
 /** For each wanted slice the existing one that is to become it: the one with the same names, else any left over. */
@@ -190,8 +255,19 @@ export function keepTimes(content: SliceContent, existing: SliceContent | undefi
 }
 
 /** The content of a slice as text that is equal for equal content. */
-export function contentKey({ devices = [], sharedCounters = [] }: SliceContent): string {
-  return canonicalJSON({ devices, sharedCounters });
+export function contentKey(content: SliceContent): string {
+  const { devices = [], sharedCounters = [], nodeSelector, allNodes, perDeviceNodeSelection } = content;
+  const { partitionTypeAttribute, skipNodeOperations = [] } = content;
+  return canonicalJSON({
+    devices,
+    sharedCounters,
+    partitionTypeAttribute,
+    skipNodeOperations,
+    nodeSelector,
+    // The server may write false where nothing was sent.
+    allNodes: allNodes || undefined,
+    perDeviceNodeSelection: perDeviceNodeSelection || undefined,
+  });
 }
 
 /** Fields that an API server drops from slices while a feature gate is off. */
@@ -199,7 +275,10 @@ const gated: readonly (readonly [gate: string, used: (content: SliceContent) => 
   ["DRADeviceTaints", (c) => count(c, (d) => d.taints?.length)],
   [
     "DRAPartitionableDevices",
-    (c) => (c.sharedCounters?.length ?? 0) + count(c, (d) => d.consumesCounters?.length),
+    (c) =>
+      (c.sharedCounters?.length ?? 0) +
+      (c.perDeviceNodeSelection ? 1 : 0) +
+      count(c, (d) => d.consumesCounters?.length),
   ],
   [
     "DRADeviceBindingConditions",
@@ -215,6 +294,9 @@ const gated: readonly (readonly [gate: string, used: (content: SliceContent) => 
           Object.values(d.capacity ?? {}).filter(({ requestPolicy }) => requestPolicy).length,
       ),
   ],
+  ["DRAListTypeAttributes", (c) => count(c, (d) => Object.values(d.attributes ?? {}).filter(isList).length)],
+  ["DRAPartitionableDevicesType", (c) => (c.partitionTypeAttribute === undefined ? 0 : 1)],
+  ["DRAOptionalNodeOperations", (c) => c.skipNodeOperations?.length ?? 0],
 ];
 
 function count({ devices = [] }: SliceContent, of: (device: Device) => number | undefined): number {

@@ -1,0 +1,86 @@
+import { type Client, type Clock, type Log, leadWithLease } from "@dray/client";
+import { aborted } from "./aborted.ts";
+import { deciding, followDiscovery } from "./discovery.ts";
+import type { Driver } from "./driver.ts";
+import { checkDriverName } from "./names.ts";
+import { createPublisher, type SliceStatistics } from "./publisher.ts";
+import type { SliceOwner } from "./slices.ts";
+
+/** The Lease that several instances of a controller compete for. */
+export interface PoolElection {
+  readonly namespace: string;
+  /** By default the name of the driver. */
+  readonly name?: string;
+  /** Differs between all instances: the name of the pod, say. */
+  readonly identity: string;
+  /** Milliseconds: 15 s, 10 s and 2 s by default, as in the Kubernetes components. */
+  readonly leaseDuration?: number;
+  readonly renewDeadline?: number;
+  readonly retryPeriod?: number;
+}
+
+export interface PublishPoolsOptions extends Pick<Driver, "name" | "discover" | "onError"> {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Ends the publishing; the slices stay. */
+  readonly signal: AbortSignal;
+  /**
+   * What the slices are deleted with: an object without a namespace, such as a ClusterRole or a custom resource of the
+   * driver. Without one they stay until somebody deletes them.
+   */
+  readonly owner?: SliceOwner;
+  /** Needed where more than one instance runs: only the leader publishes, or they would undo each other's slices. */
+  readonly election?: PoolElection;
+  /** Called whenever all pools are published as `discover` yielded them last. */
+  readonly onPublished?: (statistics: SliceStatistics) => void;
+}
+
+/**
+ * Publishes devices that are not part of one node: the controller half of a driver of network-attached devices. All
+ * ResourceSlices of the driver that have no nodeName are its own: others are updated or deleted. Each pool needs a name
+ * and says which nodes reach it (see `Pool`). Resolves when the signal aborts; rejects when `discover` fails and `onError`
+ * does not ask for another try.
+ */
+export async function publishPools(options: PublishPoolsOptions): Promise<void> {
+  const { client, clock, log, signal, election } = options;
+  checkDriverName(options.name);
+  if (election === undefined) return publishUntil(options, signal);
+  while (!signal.aborted) {
+    await leadWithLease({
+      ...election,
+      name: election.name ?? options.name,
+      client,
+      clock,
+      log,
+      random: Math.random,
+      signal,
+      lead: (leading) => publishUntil(options, leading),
+    });
+  }
+}
+
+async function publishUntil(options: PublishPoolsOptions, until: AbortSignal): Promise<void> {
+  const { client, name, owner, clock, log, onPublished } = options;
+  const decide = deciding(options);
+  const publisher = createPublisher({
+    client,
+    driver: name,
+    scope: owner === undefined ? {} : { owner },
+    clock,
+    log,
+    decide,
+    onPublished,
+  });
+  const failed = new AbortController();
+  const signal = AbortSignal.any([until, failed.signal]);
+  const fail = (error: unknown): void => {
+    if (!signal.aborted) failed.abort(error);
+  };
+  await Promise.all([
+    publisher.run(signal).catch(fail),
+    followDiscovery({ source: options, publisher, decide, clock, log, signal }).catch(fail),
+    aborted(signal),
+  ]);
+  if (failed.signal.aborted) throw failed.signal.reason;
+}
