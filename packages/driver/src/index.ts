@@ -1,3 +1,13 @@
+export { type BindingConditionsOptions, type BindingDecision, setBindingConditions } from "./binding.ts";
+export {
+  type ClaimRef,
+  type ClaimStatusOptions,
+  type ClaimStatusWriter,
+  claimStatusWriter,
+  type DeviceCondition,
+  type DeviceRef,
+  type DeviceStatus,
+} from "./claim-status.ts";
 export type {
   AllocatedClaim,
   AllocatedDevice,
@@ -8,9 +18,10 @@ export type {
   Pool,
   PreparedClaim,
 } from "./driver.ts";
+export type { Election } from "./election.ts";
 export { DroppedFieldsError, type ErrorContext, type ErrorDecision, PoolError } from "./errors.ts";
 export type { HealthcheckOptions } from "./healthcheck.ts";
-export { type PoolElection, type PublishPoolsOptions, publishPools } from "./publish-pools.ts";
+export { type PublishPoolsOptions, publishPools } from "./publish-pools.ts";
 export type { SliceStatistics } from "./publisher.ts";
 export { type RunOptions, runDriver } from "./run.ts";
 export type { SliceOwner } from "./slices.ts";

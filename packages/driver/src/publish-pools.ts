@@ -1,23 +1,11 @@
-import { type Client, type Clock, type Log, leadWithLease } from "@dray/client";
+import type { Client, Clock, Log } from "@dray/client";
 import { aborted } from "./aborted.ts";
 import { deciding, followDiscovery } from "./discovery.ts";
 import type { Driver } from "./driver.ts";
+import { type Election, whileLeading } from "./election.ts";
 import { checkDriverName } from "./names.ts";
 import { createPublisher, type SliceStatistics } from "./publisher.ts";
 import type { SliceOwner } from "./slices.ts";
-
-/** The Lease that several instances of a controller compete for. */
-export interface PoolElection {
-  readonly namespace: string;
-  /** By default the name of the driver. */
-  readonly name?: string;
-  /** Differs between all instances: the name of the pod, say. */
-  readonly identity: string;
-  /** Milliseconds: 15 s, 10 s and 2 s by default, as in the Kubernetes components. */
-  readonly leaseDuration?: number;
-  readonly renewDeadline?: number;
-  readonly retryPeriod?: number;
-}
 
 export interface PublishPoolsOptions extends Pick<Driver, "name" | "discover" | "onError"> {
   readonly client: Client;
@@ -31,7 +19,7 @@ export interface PublishPoolsOptions extends Pick<Driver, "name" | "discover" | 
    */
   readonly owner?: SliceOwner;
   /** Needed where more than one instance runs: only the leader publishes, or they would undo each other's slices. */
-  readonly election?: PoolElection;
+  readonly election?: Election;
   /** Called whenever all pools are published as `discover` yielded them last. */
   readonly onPublished?: (statistics: SliceStatistics) => void;
 }
@@ -43,21 +31,8 @@ export interface PublishPoolsOptions extends Pick<Driver, "name" | "discover" | 
  * does not ask for another try.
  */
 export async function publishPools(options: PublishPoolsOptions): Promise<void> {
-  const { client, clock, log, signal, election } = options;
   checkDriverName(options.name);
-  if (election === undefined) return publishUntil(options, signal);
-  while (!signal.aborted) {
-    await leadWithLease({
-      ...election,
-      name: election.name ?? options.name,
-      client,
-      clock,
-      log,
-      random: Math.random,
-      signal,
-      lead: (leading) => publishUntil(options, leading),
-    });
-  }
+  return whileLeading(options, (signal) => publishUntil(options, signal));
 }
 
 async function publishUntil(options: PublishPoolsOptions, until: AbortSignal): Promise<void> {
