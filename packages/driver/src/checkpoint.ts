@@ -4,11 +4,13 @@ import { decodeJSON, encodeJSON } from "@dray/api";
 import type { ContainerEdits } from "@dray/cdi";
 import { removeFile, writeFileAtomically } from "@dray/files";
 import type { AllocatedDevice, PreparedClaim } from "./driver.ts";
+import type { DeviceMetadata } from "./metadata.ts";
 
 /** A device of a claim as it was answered to the kubelet. */
 export interface PreparedDevice {
   readonly device: AllocatedDevice;
   readonly edits: ContainerEdits;
+  readonly metadata?: DeviceMetadata;
 }
 
 /**

@@ -7,6 +7,7 @@ import { allocatedClaim, baseRequest } from "./allocated.ts";
 import type { Checkpoint, Checkpoints, PreparedDevice } from "./checkpoint.ts";
 import type { AllocatedClaim, AllocatedDevice, Driver } from "./driver.ts";
 import { createKeyedMutex, createSerial, type InstanceLock } from "./instance-lock.ts";
+import type { MetadataFiles } from "./metadata.ts";
 import { isObject, wrongShape } from "./shapes.ts";
 
 export interface ClaimsOptions {
@@ -15,6 +16,8 @@ export interface ClaimsOptions {
   readonly checkpoints: Checkpoints;
   readonly cdiDirectory: string;
   readonly bootID: string;
+  /** Undefined: the driver has none. */
+  readonly metadata: MetadataFiles | undefined;
   readonly lock: InstanceLock;
   /** False: `prepare` and `unprepare` of different claims run side by side. */
   readonly serialize: boolean;
@@ -68,7 +71,8 @@ const commonDevice = "common";
 const fetching = { within: 25_000, firstDelay: 100, lastDelay: 2000 } as const;
 
 export function createClaims(options: ClaimsOptions): Claims {
-  const { driver, client, checkpoints, cdiDirectory, bootID, lock, serialize, clock, log } = options;
+  const { driver, client, checkpoints, cdiDirectory, bootID, metadata, lock, serialize, clock, log } =
+    options;
   const kind = cdiKind(driver);
   const resource = client.resource(ResourceClaim);
   /** Outermost: what is asked of one claim keeps its order, and nobody else waits for its GET. */
@@ -166,23 +170,38 @@ export function createClaims(options: ClaimsOptions): Claims {
     if (devices.length > 0) await writeSpec(cdiDirectory, { kind, devices }, uid);
   };
 
-  const answer = (uid: string, prepared: readonly PreparedDevice[]): AnsweredDevice[] => {
+  /** Writes the files that the answer names, and makes it. */
+  const answer = async (
+    claim: AllocatedClaim,
+    prepared: readonly PreparedDevice[],
+  ): Promise<AnsweredDevice[]> => {
+    const { uid } = claim;
+    await writeClaimSpec(uid, prepared);
+    const described = new Map(await metadata?.write(claim, prepared));
     const names = cdiNames(uid, prepared);
-    return prepared.map(({ device, edits }, i) => ({
-      requestNames: [baseRequest(device.result.request)],
-      poolName: device.result.pool,
-      deviceName: device.result.device,
-      cdiDeviceIds: [
-        ...(driver.cdi?.common === undefined ? [] : [qualifiedName(kind, commonDevice)]),
-        ...(changesSomething(edits) ? [qualifiedName(kind, names[i]!)] : []),
-      ],
-      ...(device.result.shareID === undefined ? {} : { shareId: device.result.shareID }),
-    }));
+    return prepared.map(({ device, edits }, i) => {
+      const request = baseRequest(device.result.request);
+      // With the first device of each request: containers get it once.
+      const description = described.get(request);
+      described.delete(request);
+      return {
+        requestNames: [request],
+        poolName: device.result.pool,
+        deviceName: device.result.device,
+        cdiDeviceIds: [
+          ...(driver.cdi?.common === undefined ? [] : [qualifiedName(kind, commonDevice)]),
+          ...(changesSomething(edits) ? [qualifiedName(kind, names[i]!)] : []),
+          ...(description === undefined ? [] : [description]),
+        ],
+        ...(device.result.shareID === undefined ? {} : { shareId: device.result.shareID }),
+      };
+    });
   };
 
   const undo = async (checkpoint: Checkpoint): Promise<void> => {
     await driver.unprepare(checkpoint);
     await removeSpec(cdiDirectory, kind, checkpoint.uid);
+    await metadata?.remove(checkpoint);
     await checkpoints.remove(checkpoint.uid);
   };
 
@@ -195,8 +214,7 @@ export function createClaims(options: ClaimsOptions): Claims {
       await undo(known);
     } else if (known?.state === "Completed" && known.bootID === bootID) {
       // Written even if it should be there: somebody may have emptied the folder.
-      await writeClaimSpec(claim.uid, known.prepared!);
-      return answer(claim.uid, known.prepared!);
+      return answer(claim, known.prepared!);
     }
     const { uid, namespace, name, devices } = claim;
     const checkpoint = { version: 1, uid, namespace, name, devices, bootID } as const;
@@ -205,9 +223,8 @@ export function createClaims(options: ClaimsOptions): Claims {
       await checkpoints.write({ ...checkpoint, state: "Started" });
     });
     const prepared = checkedEdits(claim, await driver.prepare(claim, signal));
-    await writeClaimSpec(uid, prepared);
+    const answered = await answer(claim, prepared);
     await checkpoints.write({ ...checkpoint, state: "Completed", prepared });
-    const answered = answer(uid, prepared);
     log.info({}, `Returning newly prepared devices for claim '${uid}': [${answered.map(shown).join(" ")}]`);
     return answered;
   };
@@ -225,8 +242,9 @@ export function createClaims(options: ClaimsOptions): Claims {
         await byClaim(ref.uid, () =>
           calling(async () => {
             const known = await checkpoints.read(ref.uid);
-            if (known === undefined) await removeSpec(cdiDirectory, kind, ref.uid);
-            else await undo(known);
+            if (known !== undefined) return undo(known);
+            await removeSpec(cdiDirectory, kind, ref.uid);
+            await metadata?.remove(ref);
           }),
         );
       } finally {
@@ -299,11 +317,15 @@ function checkedEdits(claim: AllocatedClaim, returned: unknown): PreparedDevice[
   const prepared = returned.map((one: unknown, i): PreparedDevice => {
     const at = `prepare(claim)[${i}]`;
     if (!isObject(one)) throw new Error(wrongShape(at, one, "an object {device, edits}"));
-    const { device, edits } = one;
+    const { device, edits, metadata } = one;
     const known = isObject(device) && isObject(device["result"]) && devices.get(keyOf(device as never));
     if (!known) throw new Error(wrongShape(`${at}.device`, device, "one of claim.devices"));
     if (!isObject(edits)) throw new Error(wrongShape(`${at}.edits`, edits, "an object, edits of CDI"));
-    return { device: known, edits };
+    if (metadata === undefined) return { device: known, edits };
+    if (!isObject(metadata)) {
+      throw new Error(wrongShape(`${at}.metadata`, metadata, "an object {attributes, networkData}"));
+    }
+    return { device: known, edits, metadata };
   });
   for (const device of claim.devices) {
     if (prepared.some((one) => one.device === device)) continue;

@@ -2,6 +2,7 @@ import type { NodeSelector } from "@dray/api/core/v1";
 import type { CounterSet, Device, DeviceRequestAllocationResult, ResourceClaim } from "@dray/api/resource/v1";
 import type { ContainerEdits } from "@dray/cdi";
 import type { ErrorContext, ErrorDecision } from "./errors.ts";
+import type { DeviceMetadata, MetadataVersion } from "./metadata.ts";
 
 /**
  * What the author of a DRA driver writes. Sockets, registration, ResourceSlices, checkpoints and CDI files are the
@@ -17,6 +18,11 @@ export interface Driver {
     /** Edits that every container with one of the devices gets; their device is called `common`. */
     readonly common?: ContainerEdits;
   };
+  /**
+   * Containers get files that describe the devices of their claims (KEP-5304), in these API versions; see
+   * `DeviceEdits.metadata` and `deviceMetadataUpdater`.
+   */
+  readonly metadata?: { readonly versions: readonly MetadataVersion[] };
   /**
    * Yields all pools of this node now and again whenever something about them changed. An error ends the driver, unless
    * `onError` asks for another try; when it ends by itself, what it yielded last stays published.
@@ -100,6 +106,8 @@ export interface DeviceConfig {
 export interface DeviceEdits {
   readonly device: AllocatedDevice;
   readonly edits: ContainerEdits;
+  /** What containers are told of the device, where the driver has `metadata`. */
+  readonly metadata?: DeviceMetadata;
 }
 
 export interface DeviceHealth {

@@ -21,6 +21,13 @@ export type {
 export type { Election } from "./election.ts";
 export { DroppedFieldsError, type ErrorContext, type ErrorDecision, PoolError } from "./errors.ts";
 export type { HealthcheckOptions } from "./healthcheck.ts";
+export {
+  type DescribedDevice,
+  type DeviceMetadata,
+  type DeviceMetadataUpdater,
+  deviceMetadataUpdater,
+  type MetadataVersion,
+} from "./metadata.ts";
 export { type PublishPoolsOptions, publishPools } from "./publish-pools.ts";
 export type { SliceStatistics } from "./publisher.ts";
 export { type RunOptions, runDriver } from "./run.ts";

@@ -10,6 +10,7 @@ import type { Driver } from "./driver.ts";
 import { claimsAreLeft } from "./ending.ts";
 import { type HealthcheckOptions, serveHealthcheck } from "./healthcheck.ts";
 import { type InstanceLock, MissingFlockError, noLock, openInstanceLock } from "./instance-lock.ts";
+import { metadataFiles, metadataVersions } from "./metadata.ts";
 import { checkDriverName } from "./names.ts";
 import { servePlugin } from "./plugin.ts";
 import { createPublisher, type SliceStatistics } from "./publisher.ts";
@@ -64,6 +65,15 @@ export async function runDriver(driver: Driver, options: RunOptions): Promise<vo
     checkpoints: checkpoints(join(folder, "claims")),
     cdiDirectory,
     bootID: options.bootID ?? (await readBootID()),
+    metadata:
+      driver.metadata === undefined
+        ? undefined
+        : metadataFiles({
+            driver: driver.name,
+            pluginsDirectory,
+            cdiDirectory,
+            versions: driver.metadata.versions,
+          }),
     lock,
     serialize: options.serialize ?? true,
     clock,
@@ -154,6 +164,18 @@ async function cleanUp(claims: Claims, clock: Clock, log: Log, signal: AbortSign
 function checkDriver(driver: Driver): void {
   const { name } = driver;
   checkDriverName(name);
+  const versions: unknown = driver.metadata?.versions;
+  if (
+    driver.metadata !== undefined &&
+    !(
+      Array.isArray(versions) &&
+      versions.length > 0 &&
+      versions.every((one) => metadataVersions.includes(one))
+    )
+  ) {
+    const accepted = `a list with at least one of ${metadataVersions.join(", ")}`;
+    throw new TypeError(wrongShape(`driver ${name}: metadata.versions`, versions, accepted));
+  }
   for (const method of ["discover", "prepare", "unprepare"] as const) {
     const value: unknown = driver[method];
     if (typeof value !== "function")
