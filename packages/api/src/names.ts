@@ -214,3 +214,9 @@ export const nameAlphabet = "bcdfghjklmnpqrstvwxz2456789";
 export function generatedName(base: string, suffix: string): string {
   return `${base.slice(0, 58)}${suffix}`;
 }
+
+/** An extended resource: `domain/name`, of a domain that is not Kubernetes' own, and fit for a quota. */
+export function isExtendedResourceName(name: string): boolean {
+  if (!name.includes("/") || name.includes("kubernetes.io/") || name.startsWith("requests.")) return false;
+  return qualifiedName(`requests.${name}`).length === 0;
+}

@@ -48,6 +48,7 @@ import { job } from "./workloads/job.ts";
 import { checkJobStatus } from "./workloads/job-status.ts";
 import { statefulSet } from "./workloads/statefulset.ts";
 
+export { isExtendedResourceName } from "../names.ts";
 export {
   checkService as checkWebhookService,
   checkUrl as checkWebhookUrl,
@@ -57,7 +58,6 @@ export { type DisabledField, disabledFields, dropDisabledFields } from "./disabl
 export { checkImmutable, FieldErrors, sameValue } from "./field.ts";
 export { checkCommonUpdate, checkMetadata, checkMetadataUpdate } from "./metadata.ts";
 export { serviceAddressErrors } from "./networking/service.ts";
-export { isExtendedResourceName } from "./resource/class.ts";
 export { stampChangedTaint } from "./resource/rule.ts";
 export { dropDeallocatedDevices } from "./resource/status.ts";
 export { warningsFor } from "./warnings/index.ts";

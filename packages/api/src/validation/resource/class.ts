@@ -1,5 +1,5 @@
 import type { DeviceClass } from "../../generated/resource/v1.ts";
-import { dnsSubdomain, type NameRule, qualifiedName } from "../../names.ts";
+import { dnsSubdomain, isExtendedResourceName, type NameRule } from "../../names.ts";
 import type { ValidationContext } from "../context.ts";
 import { type FieldErrors, sameValue } from "../field.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../metadata.ts";
@@ -10,12 +10,6 @@ import { checkSelectors } from "./selectors.ts";
 /** As other names, but the limit is told in bytes. */
 const className: NameRule = (name) =>
   dnsSubdomain(name).map((problem) => problem.replace(/ characters$/, " bytes"));
-
-/** An extended resource: `domain/name`, of a domain that is not Kubernetes' own, and fit for a quota. */
-export function isExtendedResourceName(name: string): boolean {
-  if (!name.includes("/") || name.includes("kubernetes.io/") || name.startsWith("requests.")) return false;
-  return qualifiedName(`requests.${name}`).length === 0;
-}
 
 function checkSpec(
   errors: FieldErrors,
