@@ -24,10 +24,20 @@ const maxEndpoint = 4096;
 /** Maximum number of remarks about entries that are ignored, per minute. */
 const maxRemarks = 20;
 
+/** What plugins of a type other than DRAPlugin are handed to. */
+export interface PluginHandler {
+  /** Connects to the plugin at `endpoint`, a path of the machine; throws or rejects if it cannot be used. */
+  register(info: PluginInfo, endpoint: string): Promise<void>;
+  /** Its registration socket has gone. */
+  unregister(name: string, endpoint: string): void;
+}
+
 export interface PluginWatcherOptions {
   /** The folder `plugins_registry`. */
   readonly directory: string;
   readonly plugins: DraPlugins;
+  /** For plugins of the type DevicePlugin, which are refused without it. */
+  readonly devicePlugins?: PluginHandler;
   /** The place on this machine of a path that a driver names. */
   onMachine(path: string): string;
   readonly clock: Clock;
@@ -38,7 +48,13 @@ interface Entry {
   /** Another socket at the same path is another plugin. */
   readonly identity: string;
   readonly stop: AbortController;
-  registered: { readonly driver: string; readonly endpoint: string } | undefined;
+  registered:
+    | {
+        readonly driver: string;
+        readonly endpoint: string;
+        readonly handler: Pick<PluginHandler, "unregister">;
+      }
+    | undefined;
 }
 
 interface Watched {
@@ -134,8 +150,7 @@ export class PluginWatcher {
         entry.stop.abort();
         this.#entries.delete(path);
         const { registered } = entry;
-        if (registered !== undefined)
-          this.#options.plugins.unregister(registered.driver, registered.endpoint);
+        registered?.handler.unregister(registered.driver, registered.endpoint);
       }
     for (const [path, identity] of sockets)
       if (!this.#entries.has(path)) {
@@ -196,7 +211,7 @@ export class PluginWatcher {
   }
 
   async #tryRegister(path: string, entry: Entry): Promise<void> {
-    const { plugins, log } = this.#options;
+    const { plugins, devicePlugins, log } = this.#options;
     const { signal } = entry.stop;
     const channel = unixChannel(path);
     try {
@@ -217,11 +232,19 @@ export class PluginWatcher {
         return;
       }
       try {
-        const service = check(info);
-        const endpoint = info.endpoint === "" ? path : this.#options.onMachine(info.endpoint);
-        if (signal.aborted) return;
-        plugins.register(info.name, endpoint, service, info.supportedVersions.slice(0, maxVersions));
-        entry.registered = { driver: info.name, endpoint };
+        const handler = info.type === "DevicePlugin" ? devicePlugins : undefined;
+        if (handler === undefined) {
+          const service = check(info);
+          const endpoint = this.#endpointOf(info, path);
+          if (signal.aborted) return;
+          plugins.register(info.name, endpoint, service, info.supportedVersions.slice(0, maxVersions));
+          entry.registered = { driver: info.name, endpoint, handler: plugins };
+        } else {
+          const endpoint = this.#endpointOf(info, path);
+          await handler.register(info, endpoint);
+          if (signal.aborted) return handler.unregister(info.name, endpoint);
+          entry.registered = { driver: info.name, endpoint, handler };
+        }
       } catch (error) {
         await notify(shortened((error as Error).message));
         throw error;
@@ -229,7 +252,8 @@ export class PluginWatcher {
       try {
         await notify("");
       } catch (error) {
-        plugins.unregister(entry.registered.driver, entry.registered.endpoint);
+        const { driver, endpoint, handler } = entry.registered;
+        handler.unregister(driver, endpoint);
         entry.registered = undefined;
         throw error;
       }
@@ -237,10 +261,19 @@ export class PluginWatcher {
       channel.close();
     }
   }
+
+  /** Where the plugin serves, as a path of the machine. */
+  #endpointOf({ name, endpoint }: PluginInfo, path: string): string {
+    if (endpoint.length > maxEndpoint)
+      throw new Error(
+        `endpoint ${quoted(endpoint)} of driver ${shortened(name, 100)} is no path of a socket: it is too long`,
+      );
+    return endpoint === "" ? path : this.#options.onMachine(endpoint);
+  }
 }
 
 /** The version of its service to use: the first of the plugin's own list that is known here. */
-function check({ type, name, endpoint, supportedVersions }: PluginInfo): DraService {
+function check({ type, name, supportedVersions }: PluginInfo): DraService {
   if (type !== "DRAPlugin")
     throw new Error(`plugins of type ${quoted(type)} are not supported on this node; DRAPlugin is`);
   // The length first: on a long text the pattern takes its time.
@@ -248,8 +281,6 @@ function check({ type, name, endpoint, supportedVersions }: PluginInfo): DraServ
     throw new Error(
       `driver name ${quoted(name)} must be a lower-case DNS subdomain of at most 63 characters`,
     );
-  if (endpoint.length > maxEndpoint)
-    throw new Error(`endpoint ${quoted(endpoint)} of driver ${name} is no path of a socket: it is too long`);
   const versions = supportedVersions.slice(0, maxVersions);
   const service = versions.find((version) => (draServices as readonly string[]).includes(version));
   if (service === undefined) {
