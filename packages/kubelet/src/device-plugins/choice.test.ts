@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Choice, chooseDevices } from "./choice.ts";
+import { type Device, numaAffinity } from "./topology.ts";
+
+/** `a0 b0 c1 d`: names with the NUMA nodes that they are near to. */
+const devices = (text: string): Device[] =>
+  text
+    .split(" ")
+    .filter((word) => word !== "")
+    .map((word) => ({ id: word.slice(0, 1), healthy: true, numaNodes: [...word.slice(1)].map(Number) }));
+
+const affinityOf = (...requests: readonly [count: number, devices: string][]): string | undefined => {
+  const nodes = numaAffinity(requests.map(([count, text]) => ({ count, devices: devices(text) })));
+  return nodes === undefined ? undefined : [...nodes].join("");
+};
+
+test("the smallest set of NUMA nodes that has enough counts, of those of one size the lowest", () => {
+  assert.equal(affinityOf([1, "a0 b1"]), "0");
+  assert.equal(affinityOf([2, "a0 b1 c1"]), "1");
+  assert.equal(affinityOf([3, "a0 b1 c1"]), "01");
+  assert.equal(affinityOf([2, "a0 b12 c2 d1"]), "1");
+  // Together: a GPU and a NIC of one node.
+  assert.equal(affinityOf([1, "a0 b1"], [1, "x1 y2"]), "1");
+  assert.equal(affinityOf([1, "a0"], [1, "x2"]), "02");
+  // What has no topology does not care.
+  assert.equal(affinityOf([1, "a b"]), undefined);
+  assert.equal(affinityOf([1, "a0 b1"], [5, "x y"]), "0");
+  // Too few, or too many nodes to try all combinations of.
+  assert.equal(affinityOf([4, "a0 b1 c1"]), undefined);
+  assert.equal(affinityOf([1, "a0 b1 c2 d3 e4 f5 g6 h7 i8"]), undefined);
+  assert.equal(affinityOf([3, "a7 b3 c3 d3"]), "3");
+});
+
+async function choose(
+  available: string,
+  {
+    required,
+    reusable = "",
+    preferred,
+    policy = "none",
+    affinity = "",
+  }: {
+    required: number;
+    reusable?: string;
+    preferred?: string;
+    policy?: Choice["policy"];
+    affinity?: string;
+  },
+): Promise<string> {
+  const asked: string[] = [];
+  const chosen = await chooseDevices({
+    resource: "r",
+    required,
+    reusable: new Set(reusable),
+    available: devices(available),
+    affinity: affinity === "" ? undefined : new Set([...affinity].map(Number)),
+    policy,
+    async preferred(among, must, size) {
+      if (preferred === undefined) return undefined;
+      asked.push(`${size} of ${among.join("")}${must.length > 0 ? ` with ${must.join("")}` : ""}`);
+      return [...preferred];
+    },
+  });
+  return [[...chosen].join(""), ...asked].join(" / ");
+}
+
+test("reusable devices come first, and suffice where there are enough", async () => {
+  assert.equal(await choose("c d", { required: 1, reusable: "ab", preferred: "d" }), "a");
+  assert.equal(
+    await choose("c d", { required: 3, reusable: "ab", preferred: "d" }),
+    "abd / 3 of abcd with ab",
+  );
+});
+
+test("with the policy none the plugin chooses among all, and without a preference aligned devices come first", async () => {
+  assert.equal(await choose("a0 b1 c1", { required: 2, preferred: "bc", affinity: "0" }), "bc / 2 of abc");
+  assert.equal(await choose("x a0 b1 c1", { required: 2, affinity: "1" }), "bc");
+  assert.equal(await choose("x a0 b1 c1", { required: 3, affinity: "1" }), "bca");
+  assert.equal(await choose("x a0 b1 c1", { required: 4, affinity: "1" }), "bcax");
+  assert.equal(await choose("x y z", { required: 2 }), "xy");
+});
+
+test("with the policy best-effort aligned devices come first, preferred ones of them before all", async () => {
+  const policy = "best-effort";
+  assert.equal(
+    await choose("a0 b1 c1 d1", { required: 2, preferred: "dab", policy, affinity: "1" }),
+    "db / 2 of bcd",
+  );
+  assert.equal(
+    await choose("a0 b1 c1 d1", { required: 2, preferred: "", policy, affinity: "1" }),
+    "bc / 2 of bcd",
+  );
+  // All aligned ones are needed: the plugin is asked about the rest.
+  assert.equal(
+    await choose("a0 b1 c1 e2", { required: 3, preferred: "e", policy, affinity: "1" }),
+    "bce / 3 of bcae with bc",
+  );
+  assert.equal(await choose("a0 b1 c1", { required: 2, preferred: "a", policy, affinity: "1" }), "bc");
+  assert.equal(await choose("x a0 b1", { required: 3, policy, affinity: "1" }), "bax");
+});
+
+test("a preference for what is not available, or for too much, gives no device twice and none too many", async () => {
+  assert.equal(await choose("a b", { required: 2, preferred: "zzaa" }), "ab / 2 of ab");
+  assert.equal(await choose("a b c", { required: 1, preferred: "cba" }), "c / 1 of abc");
+});
+
+test("too few devices are refused in the kubelet's words, which count what is missing beside reusable ones", async () => {
+  await assert.rejects(choose("a b", { required: 3 }), {
+    message: "requested number of devices unavailable for r. Requested: 3, Available: 2",
+  });
+  await assert.rejects(choose("a", { required: 3, reusable: "z" }), {
+    message: "requested number of devices unavailable for r. Requested: 2, Available: 1",
+  });
+});

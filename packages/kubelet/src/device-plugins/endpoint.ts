@@ -1,0 +1,217 @@
+import { type Clock, type Log, sleep } from "@dray/client";
+import { type Caller, type Channel, unixChannel } from "@dray/rpc";
+import {
+  type ContainerAllocateResponse,
+  DevicePluginDefinition,
+  type DevicePluginOptions,
+  type ListAndWatchResponse,
+} from "@dray/rpc/deviceplugin/v1beta1";
+import { shortened } from "../text.ts";
+import { checkResponse } from "./response.ts";
+import { type Device, numaNodesOf } from "./topology.ts";
+
+/** As the kubelet has it. */
+const dialTimeout = 10_000;
+const preStartTimeout = 30_000;
+/**
+ * The kubelet sets none here, so that a plugin which hangs holds up every pod of the node. Two minutes for Allocate, as
+ * the kubelet's runtimes have for a request: some plugins program hardware in it.
+ */
+const optionsTimeout = 10_000;
+const preferredTimeout = 30_000;
+const allocateTimeout = 120_000;
+
+/** Maximum number of devices of a resource. Shares of devices count; a message has at most 4 MiB anyway. */
+const maxDevices = 65_536;
+/** Maximum length of a device's ID in characters. */
+const maxId = 512;
+/** Maximum number of NUMA nodes of a device; Linux has at most 1024. */
+const maxNumaNodes = 1024;
+
+/** Maximum number of reports in `reportWindow` that are read as they come; further ones wait. */
+const maxReports = 50;
+const reportWindow = 1000;
+/** Minimum time between two reports that are acted on; of those in between the last counts. */
+const reportInterval = 50;
+
+/** A running device plugin, called by the socket with which it registered. */
+export interface Endpoint {
+  readonly resource: string;
+  readonly socket: string;
+  readonly options: DevicePluginOptions;
+  /**
+   * The plugin's list of devices, each time it says something. Resolves when the plugin ends its stream or goes, or the
+   * endpoint is closed; rejects if what it says is invalid. To be called once.
+   */
+  watch(report: (devices: readonly Device[]) => void): Promise<void>;
+  /** Undefined if the plugin says nothing of it. */
+  preferred(
+    available: readonly string[],
+    mustInclude: readonly string[],
+    size: number,
+  ): Promise<readonly string[] | undefined>;
+  allocate(ids: readonly string[]): Promise<ContainerAllocateResponse>;
+  preStart(ids: readonly string[]): Promise<void>;
+  /** Every call that runs ends with Canceled. */
+  close(): void;
+}
+
+export interface EndpointOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/** Connects to a plugin and asks for its options; rejects with the kubelet's words. */
+export async function connectEndpoint(
+  resource: string,
+  socket: string,
+  { clock, log, signal }: EndpointOptions,
+): Promise<Endpoint> {
+  let channel: Channel | undefined;
+  const closing = new AbortController();
+  const close = (): void => {
+    signal.removeEventListener("abort", close);
+    closing.abort();
+    channel?.close();
+  };
+  signal.addEventListener("abort", close, { once: true });
+  try {
+    signal.throwIfAborted();
+    try {
+      channel = unixChannel(socket);
+      await channel.ready(dialTimeout);
+    } catch (error) {
+      throw new Error(`failed to dial device plugin: ${(error as Error).message}`, { cause: error });
+    }
+    const caller = channel.caller(DevicePluginDefinition);
+    const options = await caller
+      .getDevicePluginOptions({}, { timeout: optionsTimeout, signal: closing.signal })
+      .catch((error: Error) => {
+        throw new Error(`failed to get device plugin options: ${error.message}`, { cause: error });
+      });
+    return endpoint({ resource, socket, options, caller, closing: closing.signal, close, clock, log });
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+interface Connected extends Pick<Endpoint, "resource" | "socket" | "options" | "close"> {
+  readonly caller: Caller<typeof DevicePluginDefinition>;
+  readonly closing: AbortSignal;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+function endpoint(connected: Connected): Endpoint {
+  const { resource, socket, options, caller, closing: signal, close } = connected;
+  return {
+    resource,
+    socket,
+    options,
+    close,
+    watch: (report) => watch(connected, report),
+    async preferred(available, mustInclude, size) {
+      if (!options.getPreferredAllocationAvailable) return undefined;
+      const request = {
+        availableDeviceIDs: [...available],
+        mustIncludeDeviceIDs: [...mustInclude],
+        allocationSize: size,
+      };
+      const { containerResponses } = await caller
+        .getPreferredAllocation({ containerRequests: [request] }, { timeout: preferredTimeout, signal })
+        .catch((error: Error) => {
+          throw new Error(`device plugin GetPreferredAllocation rpc failed with err: ${error.message}`, {
+            cause: error,
+          });
+        });
+      return containerResponses[0]?.deviceIDs ?? [];
+    },
+    async allocate(ids) {
+      const { containerResponses } = await caller.allocate(
+        { containerRequests: [{ devicesIds: [...ids] }] },
+        { timeout: allocateTimeout, signal },
+      );
+      const [response] = containerResponses;
+      if (response === undefined) throw new Error("no containers return in allocation response");
+      checkResponse(response);
+      return response;
+    },
+    async preStart(ids) {
+      if (!options.preStartRequired) return;
+      await caller
+        .preStartContainer({ devicesIds: [...ids] }, { timeout: preStartTimeout, signal })
+        .catch((error: Error) => {
+          throw new Error(`device plugin PreStartContainer rpc failed with err: ${error.message}`, {
+            cause: error,
+          });
+        });
+    },
+  };
+}
+
+/** Reads what the plugin says, no faster than is useful: one that floods its stream waits for itself. */
+async function watch(
+  { caller, closing, clock, log, resource, close }: Connected,
+  report: (devices: readonly Device[]) => void,
+): Promise<void> {
+  let latest: readonly Device[] | undefined;
+  let reportedAt = Number.NEGATIVE_INFINITY;
+  let cancel: (() => void) | undefined;
+  const flush = (): void => {
+    cancel?.();
+    cancel = undefined;
+    if (latest === undefined) return;
+    const devices = latest;
+    latest = undefined;
+    reportedAt = clock.now();
+    report(devices);
+  };
+  let since = clock.now();
+  let count = 0;
+  try {
+    for await (const message of caller.listAndWatch({}, { signal: closing })) {
+      latest = devicesOf(message);
+      const wait = reportedAt + reportInterval - clock.now();
+      if (wait <= 0) flush();
+      else cancel ??= clock.after(wait, flush);
+      if (clock.now() - since >= reportWindow) {
+        since = clock.now();
+        count = 0;
+      }
+      if (++count < maxReports) continue;
+      log.warn({ resource }, "a device plugin reports its devices more often than is read");
+      await sleep(clock, reportWindow, closing);
+    }
+  } catch (error) {
+    if (closing.aborted) return;
+    throw error;
+  } finally {
+    cancel?.();
+    close();
+  }
+}
+
+/** Throws if there are more devices, or longer IDs, than a plugin can have reason for. */
+function devicesOf({ devices }: ListAndWatchResponse): readonly Device[] {
+  if (devices.length > maxDevices)
+    throw new Error(`the plugin reports ${devices.length} devices, more than ${maxDevices}`);
+  // Of several with one ID the last counts, as with the kubelet.
+  const byId = new Map<string, Device>();
+  for (const { ID: id, health, topology } of devices) {
+    if (id === "" || id.length > maxId)
+      throw new Error(
+        `the plugin reports a device whose ID ${JSON.stringify(shortened(id, 100))} has ${id.length} characters; 1 to ${maxId} are possible`,
+      );
+    const nodes = topology?.nodes ?? [];
+    if (nodes.length > maxNumaNodes)
+      throw new Error(
+        `the plugin reports ${nodes.length} NUMA nodes of device ${JSON.stringify(id)}, more than ${maxNumaNodes}`,
+      );
+    // Linux says -1 of a device that is near to no node, and plugins hand that on.
+    const numaNodes = numaNodesOf(nodes.map(({ ID }) => ID).filter((node) => node >= 0));
+    byId.set(id, { id, healthy: health === "Healthy", numaNodes });
+  }
+  return [...byId.values()];
+}

@@ -1,0 +1,200 @@
+import type { Clock, Log } from "@dray/client";
+import type { RpcServer } from "@dray/rpc";
+import type { PluginHandler } from "../dra/watcher.ts";
+import { connectEndpoint, type Endpoint } from "./endpoint.ts";
+import { checkResourceName, checkVersions, serveRegistration } from "./registration.ts";
+import { Resource, stopGracePeriod } from "./resources.ts";
+
+/** Maximum number of resources that plugins offer on a node. */
+const maxResources = 512;
+/**
+ * Time after the start for which a new pod waits for a plugin that was there before: plugins need a moment to register
+ * again. The kubelet refuses the pod at once (kubernetes#133382).
+ */
+const returnTimeout = 10_000;
+
+/** Amounts by resource, for the Node's status. */
+export interface PluginResources {
+  readonly capacity: Readonly<Record<string, string>>;
+  readonly allocatable: Readonly<Record<string, string>>;
+}
+
+export interface DevicePluginsOptions {
+  /** `<root>/device-plugins` */
+  readonly directory: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** What `amounts` returns has changed. */
+  amountsChanged(): void;
+  /** A plugin has come, gone, or said something; `differs` holds for devices about which something else is known now. */
+  devicesChanged(resource: Resource, differs: (id: string) => boolean): void;
+}
+
+/** The device plugins of a node, and the resources that they offer. */
+export class DevicePlugins {
+  readonly #options: DevicePluginsOptions;
+  readonly #resources = new Map<string, Resource>();
+  /** Resources that had a plugin and lost it for good: the Node says 0 of them. */
+  readonly #removed = new Set<string>();
+  readonly #stop = new AbortController();
+  /** What waits for a report of a plugin. */
+  readonly #waiting = new Set<() => void>();
+  #server: RpcServer | undefined;
+  #startedAt = 0;
+  #announced = "";
+
+  constructor(options: DevicePluginsOptions) {
+    this.#options = options;
+  }
+
+  /** Serves `kubelet.sock`. `known` names resources of before: they have no devices until their plugins register again. */
+  async start(known: Iterable<string>): Promise<void> {
+    const { clock, directory, log } = this.#options;
+    this.#startedAt = clock.now();
+    for (const name of known) this.#resources.set(name, new Resource(name, this.#startedAt));
+    this.#server = await serveRegistration({
+      directory,
+      log,
+      connect: (resource, socket) => this.#connect(resource, socket),
+    });
+    if (this.#resources.size > 0) this.#expireLater();
+    this.#announced = JSON.stringify(this.amounts());
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    for (const done of this.#waiting) done();
+    for (const resource of this.#resources.values()) resource.close();
+    await this.#server?.close(0);
+  }
+
+  get(name: string): Resource | undefined {
+    return this.#resources.get(name);
+  }
+
+  all(): Iterable<Resource> {
+    return this.#resources.values();
+  }
+
+  /** Plugins whose sockets lie in `plugins_registry`: type DevicePlugin, their name is that of the resource. */
+  get registryHandler(): PluginHandler {
+    return {
+      register: async ({ name, supportedVersions }, endpoint) => {
+        checkVersions(...supportedVersions);
+        checkResourceName(name);
+        await this.#connect(name, endpoint);
+      },
+      unregister: (name, endpoint) => this.#resources.get(name)?.disconnect(endpoint),
+    };
+  }
+
+  async #connect(name: string, socket: string): Promise<void> {
+    const { clock, log } = this.#options;
+    const refuseMore = (): void => {
+      if (!this.#resources.has(name) && this.#resources.size >= maxResources)
+        throw new Error(`device plugins offer ${maxResources} resources on this node; no more are possible`);
+    };
+    refuseMore();
+    const endpoint = await connectEndpoint(name, socket, { clock, log, signal: this.#stop.signal });
+    try {
+      refuseMore();
+    } catch (error) {
+      endpoint.close();
+      throw error;
+    }
+    const resource = this.#resources.get(name) ?? new Resource(name, clock.now());
+    this.#resources.set(name, resource);
+    this.#removed.delete(name);
+    resource.add(endpoint);
+    log.info({ resource: name, socket }, "device plugin registered");
+    void this.#watch(resource, endpoint);
+  }
+
+  async #watch(resource: Resource, endpoint: Endpoint): Promise<void> {
+    const { clock, log } = this.#options;
+    const { name } = resource;
+    try {
+      await endpoint.watch((devices) => this.#change(resource, () => resource.report(endpoint, devices)));
+      log.info({ resource: name, socket: endpoint.socket }, "device plugin ended");
+    } catch (error) {
+      log.warn({ resource: name, socket: endpoint.socket, err: error }, "device plugin lost");
+    }
+    if (this.#stop.signal.aborted) return;
+    this.#change(resource, () => resource.remove(endpoint, clock.now()));
+    if (resource.endpoint === undefined) this.#expireLater();
+  }
+
+  /** Changes the devices of a resource, and tells whoever is concerned. */
+  #change(resource: Resource, change: () => void): void {
+    const before = { devices: resource.devices, current: resource.current };
+    change();
+    const { devices, current } = resource;
+    this.#announce();
+    for (const done of this.#waiting) done();
+    this.#options.devicesChanged(
+      resource,
+      (id) => before.current !== current || before.devices.get(id)?.healthy !== devices.get(id)?.healthy,
+    );
+  }
+
+  /**
+   * Capacity and allocatable by resource: all devices, and the healthy ones. After its plugin has been away for 5
+   * minutes a resource is removed, and stays with 0.
+   */
+  amounts(): PluginResources {
+    const now = this.#options.clock.now();
+    const capacity: Record<string, string> = {};
+    const allocatable: Record<string, string> = {};
+    for (const [name, resource] of this.#resources)
+      if (resource.expired(now)) {
+        this.#resources.delete(name);
+        this.#removed.add(name);
+      } else {
+        capacity[name] = String(resource.devices.size);
+        allocatable[name] = String(resource.healthy().length);
+      }
+    for (const name of this.#removed) {
+      capacity[name] = "0";
+      allocatable[name] = "0";
+    }
+    return { capacity, allocatable };
+  }
+
+  #announce(): void {
+    const now = JSON.stringify(this.amounts());
+    if (now === this.#announced) return;
+    this.#announced = now;
+    this.#options.amountsChanged();
+  }
+
+  /** Looks again when the grace of what has gone just now ends. */
+  #expireLater(): void {
+    const cancel = this.#options.clock.after(stopGracePeriod, () => {
+      this.#stop.signal.removeEventListener("abort", cancel);
+      this.#announce();
+    });
+    this.#stop.signal.addEventListener("abort", cancel, { once: true });
+  }
+
+  /** Resolves when a plugin that was there before the start has come back, or has had time to. */
+  async returned(name: string): Promise<void> {
+    const { clock } = this.#options;
+    const isAway = (): boolean => {
+      const resource = this.#resources.get(name);
+      return resource !== undefined && !resource.reported && !this.#stop.signal.aborted;
+    };
+    for (;;) {
+      const left = this.#startedAt + returnTimeout - clock.now();
+      if (left <= 0 || !isAway()) return;
+      await new Promise<void>((resolve) => {
+        const done = (): void => {
+          cancel();
+          this.#waiting.delete(done);
+          resolve();
+        };
+        const cancel = clock.after(left, done);
+        this.#waiting.add(done);
+      });
+    }
+  }
+}

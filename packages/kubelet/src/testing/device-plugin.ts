@@ -1,0 +1,179 @@
+import { join } from "node:path";
+import { type RpcServer, service, unixChannel, unixServer } from "@dray/rpc";
+import {
+  type ContainerAllocateResponse,
+  type Device,
+  DevicePluginDefinition,
+  type DevicePluginOptions,
+  RegistrationDefinition,
+} from "@dray/rpc/deviceplugin/v1beta1";
+import {
+  type PluginInfo,
+  RegistrationDefinition as PluginRegistrationDefinition,
+} from "@dray/rpc/pluginregistration/v1";
+
+/** A device as tests write it. */
+export const device = (ID: string, numa?: number | readonly number[], health = "Healthy"): Device => ({
+  ID,
+  health,
+  topology: numa === undefined ? undefined : { nodes: [numa].flat().map((ID) => ({ ID })) },
+});
+
+/** What Allocate answers if a test says nothing else: a variable with the devices. */
+const answer = (ids: readonly string[]): Partial<ContainerAllocateResponse> => ({
+  envs: { DEVICES: ids.join() },
+});
+
+/** A device plugin on the real sockets that writes down what it is asked. */
+export interface TestPlugin {
+  /** `allocate a,b`, `preferred 2 of a,b,c with a`, `preStart a`. */
+  readonly calls: string[];
+  /** In `plugins_registry`: what the kubelet has told it. */
+  readonly registered: { pluginRegistered: boolean; error: string }[];
+  readonly socket: string;
+  /** Sends the list now. */
+  report(devices: readonly Device[]): void;
+  /** What the next calls do. */
+  allocate: (ids: readonly string[]) => Partial<ContainerAllocateResponse> | Promise<never>;
+  preferred: (
+    available: readonly string[],
+    mustInclude: readonly string[],
+    size: number,
+  ) => readonly string[];
+  preStart: (ids: readonly string[]) => Promise<void>;
+  /** Registers on `kubelet.sock`; rejects with what the kubelet says. */
+  register(resource: string, version?: string, endpoint?: string): Promise<void>;
+  /** Ends the streams that run, as a plugin that crashes does; it serves on. */
+  endStreams(): void;
+  close(): Promise<void>;
+}
+
+export interface TestPluginOptions extends Partial<DevicePluginOptions> {
+  /** The node's folder `device-plugins`. */
+  readonly directory: string;
+  readonly name?: string;
+  readonly devices?: readonly Device[];
+  /** A second service on the socket, as plugins in `plugins_registry` have it. */
+  readonly info?: Partial<PluginInfo>;
+}
+
+export async function testPlugin(options: TestPluginOptions): Promise<TestPlugin> {
+  const { directory, name = "test.sock", info } = options;
+  let devices = options.devices ?? [];
+  let version = 0;
+  let ended = 0;
+  const listeners = new Set<() => void>();
+  const wake = (): void => {
+    for (const listener of [...listeners]) listener();
+  };
+  const empty: ContainerAllocateResponse = {
+    envs: {},
+    mounts: [],
+    devices: [],
+    annotations: {},
+    cdiDevices: [],
+  };
+  const plugin: TestPlugin = {
+    calls: [],
+    registered: [],
+    socket: join(directory, name),
+    report(now) {
+      devices = now;
+      version++;
+      wake();
+    },
+    allocate: answer,
+    preferred: () => [],
+    preStart: async () => {},
+    async register(resourceName, apiVersion = "v1beta1", endpoint = name) {
+      const channel = unixChannel(join(directory, "kubelet.sock"));
+      try {
+        await channel
+          .caller(RegistrationDefinition)
+          .register({ version: apiVersion, endpoint, resourceName, options: undefined }, { timeout: 30_000 });
+      } finally {
+        channel.close();
+      }
+    },
+    endStreams() {
+      ended++;
+      wake();
+    },
+    async close() {
+      this.endStreams();
+      await server.close(0);
+    },
+  };
+  const server: RpcServer = await unixServer(plugin.socket, [
+    service(DevicePluginDefinition, {
+      getDevicePluginOptions: async () => ({
+        preStartRequired: options.preStartRequired ?? false,
+        getPreferredAllocationAvailable: options.getPreferredAllocationAvailable ?? false,
+      }),
+      async *listAndWatch(_, { signal }) {
+        const begun = ended;
+        let sent = -1;
+        while (begun === ended && !signal.aborted) {
+          if (sent !== version) {
+            sent = version;
+            yield { devices: [...devices] };
+            continue;
+          }
+          await new Promise<void>((resolve) => {
+            const done = (): void => {
+              listeners.delete(done);
+              signal.removeEventListener("abort", done);
+              resolve();
+            };
+            listeners.add(done);
+            signal.addEventListener("abort", done);
+          });
+        }
+      },
+      async getPreferredAllocation({ containerRequests }) {
+        return {
+          containerResponses: containerRequests.map(
+            ({ availableDeviceIDs, mustIncludeDeviceIDs, allocationSize }) => {
+              const must = mustIncludeDeviceIDs.length > 0 ? ` with ${mustIncludeDeviceIDs.join()}` : "";
+              plugin.calls.push(`preferred ${allocationSize} of ${availableDeviceIDs.join()}${must}`);
+              return {
+                deviceIDs: [...plugin.preferred(availableDeviceIDs, mustIncludeDeviceIDs, allocationSize)],
+              };
+            },
+          ),
+        };
+      },
+      async allocate({ containerRequests }) {
+        const containerResponses: ContainerAllocateResponse[] = [];
+        for (const { devicesIds } of containerRequests) {
+          plugin.calls.push(`allocate ${devicesIds.join()}`);
+          containerResponses.push({ ...empty, ...(await plugin.allocate(devicesIds)) });
+        }
+        return { containerResponses };
+      },
+      async preStartContainer({ devicesIds }) {
+        plugin.calls.push(`preStart ${devicesIds.join()}`);
+        await plugin.preStart(devicesIds);
+        return {};
+      },
+    }),
+    ...(info === undefined
+      ? []
+      : [
+          service(PluginRegistrationDefinition, {
+            getInfo: async () => ({
+              type: "DevicePlugin",
+              name: "example.com/device",
+              endpoint: "",
+              supportedVersions: ["v1beta1"],
+              ...info,
+            }),
+            async notifyRegistrationStatus(status) {
+              plugin.registered.push(status);
+              return {};
+            },
+          }),
+        ]),
+  ]);
+  return plugin;
+}
