@@ -8,7 +8,7 @@ const floors = [
   ["@dray/api", "@dray/cdi", "@dray/rpc", "@dray/store", "@dray/streams"],
   ["@dray/cel", "@dray/client"],
   ["@dray/allocator", "@dray/apiserver", "@dray/driver", "@dray/kubelet"],
-  ["@dray/scheduler", "@dray/controllers", "@dray/driver-example"],
+  ["@dray/scheduler", "@dray/controllers", "@dray/device-plugin-example", "@dray/driver-example"],
   ["@dray/cluster"],
   ["dray"],
 ];

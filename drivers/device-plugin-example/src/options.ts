@@ -1,0 +1,75 @@
+import { parseArgs } from "node:util";
+
+/** What the program is told by its flags. */
+export interface Options {
+  readonly resource: string;
+  readonly count: number;
+  /** The kubelet's own folder; sockets of device plugins lie in `device-plugins` below it. */
+  readonly kubeletDirectory: string;
+  readonly numaNodes: number;
+  /** The variable that has the IDs of a container's devices. */
+  readonly variable: string;
+  /** A file with the IDs of unhealthy devices; undefined: all are healthy. */
+  readonly unhealthyFile: string | undefined;
+  /** Containers get a device node for each device. */
+  readonly deviceNodes: boolean;
+}
+
+export const helpText = `Offers simulated devices to the kubelet as an extended resource.
+
+  --resource NAME      the resource that pods ask for (example.com/device)
+  --count N            how many devices (4)
+  --kubelet-dir DIR    the kubelet's folder (/var/lib/kubelet)
+  --numa-nodes N       divide the devices among so many NUMA nodes (0: they name none)
+  --env NAME           the variable with the IDs of a container's devices (from the resource: EXAMPLE_COM_DEVICE)
+  --unhealthy FILE     a file with the IDs of devices that are to be unhealthy, one a line; it may change
+  --device-nodes       give containers a device node /dev/ID for each device, which is /dev/null
+  --help
+
+Example: device-plugin-example --resource nvidia.com/gpu --count 8 --env NVIDIA_VISIBLE_DEVICES
+`;
+
+/** Throws an error that names the flag, its value and what would be accepted. Undefined for `--help`. */
+export function readOptions(args: readonly string[]): Options | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      resource: { type: "string", default: "example.com/device" },
+      count: { type: "string", default: "4" },
+      "kubelet-dir": { type: "string", default: "/var/lib/kubelet" },
+      "numa-nodes": { type: "string", default: "0" },
+      env: { type: "string" },
+      unhealthy: { type: "string" },
+      "device-nodes": { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) return undefined;
+  const { resource } = values;
+  const variable = values.env ?? resource.toUpperCase().replace(/[^A-Z0-9]/g, "_");
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(variable))
+    throw new Error(
+      values.env === undefined
+        ? `--resource ${JSON.stringify(resource)} makes no name of a variable: name one with --env`
+        : `--env ${JSON.stringify(variable)} must be the name of a variable: letters, digits and "_"`,
+    );
+  const directory = values["kubelet-dir"];
+  if (!directory.startsWith("/"))
+    throw new Error(`--kubelet-dir ${JSON.stringify(directory)} must be an absolute path`);
+  return {
+    resource,
+    count: integer("--count", values.count, 10_000),
+    kubeletDirectory: directory,
+    numaNodes: integer("--numa-nodes", values["numa-nodes"], 1024),
+    variable,
+    unhealthyFile: values.unhealthy,
+    deviceNodes: values["device-nodes"],
+  };
+}
+
+function integer(flag: string, text: string, highest: number): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value > highest)
+    throw new Error(`${flag} ${JSON.stringify(text)} must be an integer from 0 to ${highest}`);
+  return value;
+}
