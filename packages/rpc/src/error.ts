@@ -48,6 +48,11 @@ export class RpcError extends Error {
   }
 }
 
+/** The name of a code of gRPC; Unknown for others. */
+export function rpcCodeOf(code: number): RpcCode {
+  return names.get(code) ?? "Unknown";
+}
+
 /** What the library threw, as ours. */
 export function fromServiceError(error: unknown): RpcError {
   const { code, details, message } = error as { code?: number; details?: string; message?: string };
@@ -55,10 +60,10 @@ export function fromServiceError(error: unknown): RpcError {
   // The library's own error would keep the whole text.
   if (detail.length > maxDetail)
     return new RpcError(
-      names.get(code ?? 2) ?? "Unknown",
+      rpcCodeOf(code ?? 2),
       `${detail.slice(0, maxDetail)}... (${detail.length} characters, shortened)`,
     );
-  return new RpcError(names.get(code ?? 2) ?? "Unknown", detail, { cause: error });
+  return new RpcError(rpcCodeOf(code ?? 2), detail, { cause: error });
 }
 
 /** What a handler threw, as the library wants it. */

@@ -18,3 +18,6 @@ export {
   maxSocketPathBytes,
   removeStaleSocket,
 } from "./socket-path.ts";
+export { type TtrpcClient, ttrpcClient } from "./ttrpc/client.ts";
+export { maxTtrpcBytes } from "./ttrpc/frames.ts";
+export { serveTtrpc } from "./ttrpc/server.ts";

@@ -1,0 +1,127 @@
+import type { Duplex } from "node:stream";
+import { RpcError, rpcCodeOf } from "../error.ts";
+import { Request, Response } from "../generated/ttrpc/v1.ts";
+import { maxDetail } from "../limits.ts";
+import type { Caller, CallOptions, MethodDefinition, ServiceDefinition } from "../service.ts";
+import { FrameParser, frameBytes, maxTtrpcBytes, messageType } from "./frames.ts";
+
+/** The calling side of ttrpc on one connection. */
+export interface TtrpcClient {
+  /** Calls of one service. Methods with streams are not there. */
+  caller<D extends ServiceDefinition>(definition: D): Caller<D>;
+  /** Ends the connection; running calls end with Unavailable. */
+  close(): void;
+  /** Resolves when the connection has ended, whoever ended it. */
+  readonly closed: Promise<void>;
+}
+
+interface Pending {
+  answer(response: Uint8Array): void;
+  fail(error: RpcError): void;
+}
+
+/**
+ * Takes over a connection to a ttrpc server (github.com/containerd/ttrpc, PROTOCOL.md). Each message is one write.
+ * A request that is longer than 4 MiB fails with ResourceExhausted and is not sent.
+ */
+export function ttrpcClient(connection: Duplex): TtrpcClient {
+  const pending = new Map<number, Pending>();
+  const closed = Promise.withResolvers<void>();
+  let nextStream = 1;
+  let over = false;
+
+  const end = (): void => {
+    if (over) return;
+    over = true;
+    for (const call of pending.values()) call.fail(new RpcError("Unavailable", "ttrpc: closed"));
+    pending.clear();
+    closed.resolve();
+  };
+  const parser = new FrameParser(({ stream, type, data, length }) => {
+    const call = pending.get(stream);
+    if (call === undefined || type !== messageType.response) return;
+    if (data === undefined) {
+      const limit = `the limit is ${maxTtrpcBytes}`;
+      call.fail(new RpcError("ResourceExhausted", `ttrpc: an answer of ${length} bytes, ${limit}`));
+    } else call.answer(data);
+  });
+  connection.on("data", (chunk: Buffer) => parser.push(chunk));
+  connection.on("error", end);
+  connection.once("end", () => connection.destroy());
+  connection.once("close", end);
+
+  const send = (
+    service: string,
+    method: MethodDefinition,
+    request: unknown,
+    { timeout, signal }: CallOptions = {},
+  ): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(new RpcError("Canceled", "cancelled by the caller"));
+      if (over) return reject(new RpcError("Unavailable", "ttrpc: closed"));
+      const call = Request.fromPartial({
+        service,
+        method: method.name,
+        payload: method.requestType.encode(request).finish(),
+        timeoutNano: BigInt(Math.round((timeout ?? 0) * 1e6)),
+      });
+      const bytes = Request.encode(call).finish();
+      if (bytes.length > maxTtrpcBytes) {
+        const limit = `the limit is ${maxTtrpcBytes}`;
+        return reject(
+          new RpcError("ResourceExhausted", `ttrpc: a request of ${bytes.length} bytes, ${limit}`),
+        );
+      }
+      const stream = nextStream;
+      nextStream += 2;
+      const done = (): void => {
+        pending.delete(stream);
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", cancel);
+      };
+      const fail = (error: RpcError): void => {
+        done();
+        reject(error);
+      };
+      const cancel = (): void => fail(new RpcError("Canceled", "cancelled by the caller"));
+      const late = (): void =>
+        fail(new RpcError("DeadlineExceeded", `${method.name} has not been answered within ${timeout} ms`));
+      const timer = timeout === undefined ? undefined : setTimeout(late, timeout);
+      signal?.addEventListener("abort", cancel, { once: true });
+      pending.set(stream, {
+        fail,
+        answer(data) {
+          try {
+            const { status, payload } = Response.decode(data);
+            if (status !== undefined && status.code !== 0) {
+              fail(new RpcError(rpcCodeOf(status.code), status.message.slice(0, maxDetail)));
+              return;
+            }
+            const message: unknown = method.responseType.decode(payload);
+            done();
+            resolve(message);
+          } catch (error) {
+            fail(
+              new RpcError("Internal", `ttrpc: an answer that cannot be read: ${(error as Error).message}`),
+            );
+          }
+        },
+      });
+      connection.write(frameBytes(stream, messageType.request, bytes));
+    });
+
+  return {
+    caller<D extends ServiceDefinition>(definition: D) {
+      const caller: Record<string, unknown> = {};
+      for (const [key, method] of Object.entries(definition.methods)) {
+        if (!method.responseStream) {
+          caller[key] = (request: unknown, options?: CallOptions) =>
+            send(definition.fullName, method, request, options);
+        }
+      }
+      return caller as Caller<D>;
+    },
+    close: () => connection.destroy(),
+    closed: closed.promise,
+  };
+}
