@@ -1,0 +1,13 @@
+import type { RuntimeFactory } from "../factory.ts";
+import { CriRuntime, type CriRuntimeOptions } from "./runtime.ts";
+
+/** What `criRuntime` cannot know by itself. */
+export type CriRuntimeSettings = Pick<CriRuntimeOptions, "endpoint" | "node" | "cgroupRoot">;
+
+/** Containers of a runtime that speaks CRI v1 on a socket. The agent must see the machine's paths as that runtime does. */
+export function criRuntime(settings: CriRuntimeSettings): RuntimeFactory {
+  return ({ clock, log }) => {
+    const service = new CriRuntime({ ...settings, clock, log });
+    return { service, images: service.images };
+  };
+}

@@ -1,0 +1,104 @@
+import { RpcError } from "@dray/rpc";
+import { AuthConfig, type Image as CriImage, ImageSpec } from "@dray/rpc/cri/v1";
+import { type Image, type ImageCredentials, type ImageService, RuntimeError } from "../service.ts";
+import { type CriConnection, requestTimeout } from "./connection.ts";
+import { found, runtimeError } from "./errors.ts";
+
+/** The images of a CRI runtime. */
+export class CriImages implements ImageService {
+  readonly pulls = true;
+  readonly #connection: () => CriConnection;
+
+  /** `connection` answers the connection, and throws while there is none. */
+  constructor(connection: () => CriConnection) {
+    this.#connection = connection;
+  }
+
+  async imageStatus(image: string): Promise<Image | undefined> {
+    return this.#try("ImageInspectError", async ({ images }) => {
+      const request = { image: ImageSpec.fromPartial({ image }) };
+      const answer = await found(images.imageStatus(request, { timeout: requestTimeout }));
+      return answer?.image === undefined ? undefined : observed(answer.image);
+    });
+  }
+
+  async pullImage(
+    image: string,
+    credentials: readonly ImageCredentials[],
+    signal?: AbortSignal,
+  ): Promise<string> {
+    const attempts = credentials.length === 0 ? [undefined] : credentials;
+    const errors: RuntimeError[] = [];
+    for (const each of attempts) {
+      try {
+        return await this.#pull(image, each, signal);
+      } catch (error) {
+        // No other credentials make a name valid, or a pull that was given up go on.
+        if ((error as RuntimeError).reason === "InvalidImageName" || signal?.aborted) throw error;
+        errors.push(error as RuntimeError);
+      }
+    }
+    const [first] = errors;
+    if (errors.length === 1) throw first;
+    throw new RuntimeError("ErrImagePull", errors.map(({ message }) => message).join("; "), {
+      cause: first,
+    });
+  }
+
+  #pull(image: string, credentials: ImageCredentials | undefined, signal?: AbortSignal): Promise<string> {
+    return this.#try("ErrImagePull", async ({ images }) => {
+      const spec = ImageSpec.fromPartial({ image });
+      const auth = credentials === undefined ? undefined : AuthConfig.fromPartial({ ...credentials });
+      // A pull takes as long as it takes: the runtime gives up one that makes no progress.
+      await images.pullImage({ image: spec, auth }, signal === undefined ? {} : { signal });
+      const pulled = await this.imageStatus(image);
+      if (pulled === undefined)
+        throw new RuntimeError("ErrImagePull", `image ${image} is gone after its pull`);
+      return pulled.ref;
+    });
+  }
+
+  async listImages(): Promise<readonly Image[]> {
+    return this.#try("ImageInspectError", async ({ images }) => {
+      const answer = await images.listImages({ filter: undefined }, { timeout: requestTimeout });
+      return answer.images.map(observed);
+    });
+  }
+
+  async removeImage(ref: string): Promise<void> {
+    await this.#try("ImageRemoveError", ({ images }) =>
+      found(
+        images.removeImage({ image: ImageSpec.fromPartial({ image: ref }) }, { timeout: requestTimeout }),
+      ),
+    );
+  }
+
+  async #try<T>(reason: string, run: (connection: CriConnection) => Promise<T>): Promise<T> {
+    try {
+      return await run(this.#connection());
+    } catch (error) {
+      throw runtimeError(isInvalidName(error) ? "InvalidImageName" : reason, error);
+    }
+  }
+}
+
+/** Runtimes have no code of their own for it: containerd's reference parser says so in words. */
+function isInvalidName(error: unknown): boolean {
+  return (
+    RpcError.is(error, "InvalidArgument") ||
+    (error instanceof RpcError &&
+      /invalid reference format|failed to parse image reference/.test(error.detail))
+  );
+}
+
+/** The first digest identifies an image in the statuses of containers; one without is known by its ID. */
+function observed({ id, repoTags, repoDigests, size, uid, username }: CriImage): Image {
+  const user = uid === undefined ? username : Number(uid.value);
+  return {
+    ref: repoDigests[0] ?? id,
+    tags: repoTags,
+    digests: repoDigests,
+    sizeBytes: Number(size),
+    ...(user !== "" && { user }),
+  };
+}
