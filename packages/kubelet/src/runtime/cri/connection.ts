@@ -43,7 +43,7 @@ export async function connectCri(endpoint: string, connectTimeout: number): Prom
     if (code !== "ENOENT" && code !== "ENOTDIR") throw error;
     throw refuse("there is no such socket: start containerd or CRI-O, or name the socket that it listens on");
   }
-  const channel: Channel = unixChannel(path, { maxMessageBytes });
+  const channel: Channel = unixChannel(path, { maxReceiveBytes: maxMessageBytes });
   try {
     await channel.ready(connectTimeout).catch((error: unknown) => {
       throw refuse("nothing answers on the socket: is the runtime running?", error);
