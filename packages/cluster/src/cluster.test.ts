@@ -56,6 +56,7 @@ const config = {
   nodes: nodeNames(2),
   port: 1,
   store: "memory",
+  runtime: "host",
   images: [],
 };
 

@@ -19,6 +19,8 @@ export interface ClusterConfig {
   readonly port: number;
   /** `sqlite:PATH`, `etcd:URL` or `memory`. */
   readonly store: string;
+  /** What runs containers: `host`, or `cri:SOCKET`. */
+  readonly runtime: string;
   /** `PATTERN=COMMAND` each. */
   readonly images: readonly string[];
 }
@@ -27,7 +29,13 @@ export interface ClusterConfig {
 const format = 1;
 
 /** What configurations did not have from the beginning. */
-const defaults = { name: defaultName, runtimeConfig: {}, bindAddress: "127.0.0.1", advertiseAddress: "" };
+const defaults = {
+  name: defaultName,
+  runtimeConfig: {},
+  bindAddress: "127.0.0.1",
+  advertiseAddress: "",
+  runtime: "host",
+};
 
 /** The configuration of a cluster is malformed or cannot be read. */
 export class DamagedConfigError extends Error {
@@ -86,6 +94,7 @@ const fields: Readonly<Record<keyof ClusterConfig, [is: (value: unknown) => bool
   advertiseAddress: [isText, "a text"],
   port: [Number.isSafeInteger, "a whole number"],
   store: [isText, "a text"],
+  runtime: [isText, "a text"],
   images: [areTexts, "a list of texts"],
 };
 

@@ -46,6 +46,12 @@ const runtimeConfig = (): Option =>
     "api/all=true, resource.k8s.io/v1beta1=true, ...: API versions to serve",
   );
 
+const runtime = (): Option =>
+  new Option(
+    "--runtime <runtime>",
+    "what runs containers: host (processes of this machine), or cri:SOCKET (containerd, CRI-O)",
+  );
+
 const image = (): Option =>
   repeated(
     "--image <pattern=command>",
@@ -94,7 +100,7 @@ export function commandLine(): DrayCommand {
       "add the cluster to this kubeconfig, and make it the current context (default: $KUBECONFIG; without it none)",
     )
     .option("--store <store>", "sqlite:PATH, etcd:URL or memory (default: sqlite in the data directory)")
-    .addOption(new Option("--runtime <runtime>", "how containers run").choices(["host"]).default("host"))
+    .addOption(runtime().default(undefined, "host, or what the cluster has"))
     .addOption(kubernetesVersion())
     .addOption(featureGates())
     .addOption(runtimeConfig())
@@ -431,6 +437,7 @@ Exit codes: 0 no errors (whatever the warnings say), 1 errors, 2 wrong usage, or
       "CA of clients that may call the agents (default: that of the kubeconfig)",
     )
     .addOption(kubernetesVersion())
+    .addOption(runtime().default("host"))
     .addOption(image())
     .addHelpText(
       "after",
@@ -445,6 +452,7 @@ Exit codes: 0 no errors (whatever the warnings say), 1 errors, 2 wrong usage, or
     .requiredOption("--log-file <file>", "where to log")
     .option("--state-file <file>", "where to write how each node's agent fares, as JSON")
     .addOption(kubernetesVersion())
+    .addOption(runtime().default("host"))
     .addOption(image())
     .addHelpText("after", example("dray node-agents --client-ca-file ca.crt --log-file agents.log"))
     .action(async (options) => (await import("./commands/kubelet.ts")).nodeAgents(options));

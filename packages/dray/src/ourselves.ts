@@ -14,6 +14,7 @@ export function ourselves(
 export function agentsCommand(layout: Layout, config: ClusterConfig): ChildProcess {
   const [command, args] = ourselves([
     "node-agents",
+    ...["--runtime", config.runtime],
     ...config.images.flatMap((image) => ["--image", image]),
     ...["--client-ca-file", join(layout.pki, "ca.crt")],
     ...["--kubernetes-version", config.kubernetesVersion],

@@ -91,7 +91,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     component: "kubelet",
     host: nodeName,
   });
-  const { service: runtime, images } = options.runtime({ paths, nodeAddress, clock, log });
+  const { service: runtime, images } = options.runtime({ nodeName, paths, nodeAddress, clock, log });
   const plugins = new DraPlugins(log);
   const node = new OwnNode(client, nodeName);
   const workers = new Map<string, PodWorker>();

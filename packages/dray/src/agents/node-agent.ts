@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { type Log, systemClock } from "@dray/client";
-import { hostRuntime, type ImageMapping, type KubeletOptions, type Serving } from "@dray/kubelet";
+import type { ImageMapping, KubeletOptions, Serving } from "@dray/kubelet";
 import { connect } from "../connect.ts";
+import { runtimeFactory } from "../runtimes.ts";
 import type { StatesFile } from "./states-file.ts";
 
 /** A node, and where its agent finds what it needs. */
@@ -17,6 +18,8 @@ export interface AgentOptions {
 
 /** What all agents of a process have in common. */
 export interface SharedOptions {
+  /** As `--runtime` has it. */
+  readonly runtime: string;
   readonly images: readonly ImageMapping[];
   /** PEM of the authority of clients that may call the agents; that of the kubeconfig if absent. */
   readonly clientCA: string | undefined;
@@ -37,7 +40,7 @@ export async function agentOptions(node: AgentOptions, shared: SharedOptions): P
       rootDir: node.rootDir,
       // Without the brackets of an IPv6 address: pods find it in their environment.
       apiServer: { host: url.hostname.replace(/^\[(.*)\]$/, "$1"), port: Number(url.port || 443) },
-      runtime: hostRuntime({ images: shared.images }),
+      runtime: await runtimeFactory(shared.runtime, shared.images),
       clock: systemClock,
       log,
       serving: await serving(node, shared.clientCA ?? ca),

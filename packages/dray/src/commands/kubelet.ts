@@ -10,10 +10,12 @@ import { UsageError } from "../failure.ts";
 import { keepYoungHeapSmall } from "../heap.ts";
 import { builtInImages, parseImageMapping } from "../images.ts";
 import { createLog } from "../log/create.ts";
+import { runtimeOption } from "../runtimes.ts";
 
 interface CommonOptions {
   readonly clientCaFile?: string;
   readonly kubernetesVersion?: string;
+  readonly runtime: string;
   readonly image: readonly string[];
   readonly logFile?: string;
   /** Where the states of the nodes are written. */
@@ -80,6 +82,7 @@ async function createAgents(
   const { StatesFile } = await import("../agents/states-file.ts");
   const shared = {
     states: options.stateFile === undefined ? undefined : new StatesFile(options.stateFile, log),
+    runtime: runtimeOption(options.runtime),
     images: [...options.image.map(parseImageMapping), ...builtInImages()],
     clientCA: options.clientCaFile === undefined ? undefined : readFileSync(options.clientCaFile, "utf8"),
     log,

@@ -39,6 +39,7 @@ import {
 } from "../options.ts";
 import { agentsCommand } from "../ourselves.ts";
 import { startProgress, withProgress } from "../progress.ts";
+import { runtimeOption } from "../runtimes.ts";
 import { clusterSummary } from "../summary.ts";
 import { commandText, type Target, type TargetFlags, target } from "../target.ts";
 import { interrupted, type Started, startDetached, starter } from "../up/detached.ts";
@@ -56,6 +57,7 @@ export interface UpOptions extends TargetFlags {
   readonly store?: string;
   readonly kubernetesVersion?: string;
   readonly featureGates?: string;
+  readonly runtime?: string;
   readonly image: readonly string[];
   readonly driver: readonly string[];
   readonly detach?: boolean;
@@ -103,6 +105,7 @@ function configure({ name, layout }: Target, options: UpOptions): ClusterConfig 
     nodes: nodes ?? before?.nodes ?? nodeNames(2),
     port: port ?? 0,
     store: formatStore(storeOption(options.store ?? before?.store ?? `sqlite:${layout.database}`)),
+    runtime: runtimeOption(options.runtime ?? before?.runtime ?? "host"),
     images: options.image.length > 0 ? options.image : (before?.images ?? []),
   };
 }

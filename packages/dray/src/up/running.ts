@@ -27,6 +27,7 @@ const fixed = {
   "--kubernetes-version": "kubernetesVersion",
   "--feature-gates": "featureGates",
   "--runtime-config": "runtimeConfig",
+  "--runtime": "runtime",
   "--image": "images",
 } as const satisfies Readonly<Record<string, keyof ClusterConfig>>;
 

@@ -4,6 +4,7 @@ import type { NodeRuntime } from "./service.ts";
 
 /** What a runtime is given of the node whose containers it runs. */
 export interface RuntimeSurroundings {
+  readonly nodeName: string;
   readonly paths: NodePaths;
   readonly nodeAddress: string;
   readonly clock: Clock;

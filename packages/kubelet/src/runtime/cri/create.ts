@@ -2,12 +2,12 @@ import type { RuntimeFactory } from "../factory.ts";
 import { CriRuntime, type CriRuntimeOptions } from "./runtime.ts";
 
 /** What `criRuntime` cannot know by itself. */
-export type CriRuntimeSettings = Pick<CriRuntimeOptions, "endpoint" | "node" | "cgroupRoot">;
+export type CriRuntimeSettings = Pick<CriRuntimeOptions, "endpoint" | "cgroupRoot">;
 
 /** Containers of a runtime that speaks CRI v1 on a socket. The agent must see the machine's paths as that runtime does. */
 export function criRuntime(settings: CriRuntimeSettings): RuntimeFactory {
-  return ({ clock, log }) => {
-    const service = new CriRuntime({ ...settings, clock, log });
+  return ({ nodeName, clock, log }) => {
+    const service = new CriRuntime({ ...settings, node: nodeName, clock, log });
     return { service, images: service.images };
   };
 }
