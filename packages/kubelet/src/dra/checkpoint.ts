@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { writeFileAtomicallySync } from "@dray/files";
+import type { SkipNodeOperation } from "./skipped-operations.ts";
 
 /** A device as a driver prepared it. */
 export interface PreparedDevice {
@@ -11,13 +12,21 @@ export interface PreparedDevice {
   readonly CDIDeviceIDs: readonly string[] | null;
 }
 
+/** What is kept of a claim's driver. */
+export interface DriverState {
+  /** null until it has answered. */
+  readonly Devices: readonly PreparedDevice[] | null;
+  /** Calls that it is spared (KEP-5945). */
+  readonly skipNodeOperations?: readonly SkipNodeOperation[];
+}
+
 /** A claim in use on this node, as the kubelet's own file has it. */
 export interface ClaimInfoState {
   readonly ClaimUID: string;
   readonly ClaimName: string;
   readonly Namespace: string;
   readonly PodUIDs: Readonly<Record<string, Record<string, never>>>;
-  readonly DriverState: Readonly<Record<string, { readonly Devices: readonly PreparedDevice[] | null }>>;
+  readonly DriverState: Readonly<Record<string, DriverState>>;
 }
 
 const kind = "DRACheckpoint";

@@ -1,4 +1,11 @@
-import { type ClaimInfoState, type PreparedDevice, readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
+import {
+  type ClaimInfoState,
+  type DriverState,
+  type PreparedDevice,
+  readCheckpoint,
+  writeCheckpoint,
+} from "./checkpoint.ts";
+import type { SkipNodeOperation } from "./skipped-operations.ts";
 
 /** A claim that pods on this node use. */
 export interface ClaimInfo {
@@ -8,6 +15,8 @@ export interface ClaimInfo {
   readonly podUIDs: Set<string>;
   /** By driver: null until it has answered. */
   readonly devices: Map<string, readonly PreparedDevice[] | null>;
+  /** By driver: the calls that it is spared. */
+  readonly skips: ReadonlyMap<string, readonly SkipNodeOperation[]>;
   /** In memory only: after a restart every claim is prepared again with the next sandbox. */
   prepared: boolean;
   /** The devices that it is prepared for; in memory only, so absent for a claim of before a restart. */
@@ -30,6 +39,9 @@ export class ClaimCache {
         namespace: state.Namespace,
         podUIDs: new Set(Object.keys(state.PodUIDs)),
         devices: new Map(Object.entries(state.DriverState).map(([driver, { Devices }]) => [driver, Devices])),
+        skips: new Map(
+          Object.entries(state.DriverState).map(([driver, one]) => [driver, one.skipNodeOperations ?? []]),
+        ),
         prepared: false,
       });
     }
@@ -71,7 +83,7 @@ export class ClaimCache {
           DriverState: Object.fromEntries(
             [...claim.devices]
               .sort(([a], [b]) => compare(a, b))
-              .map(([driver, devices]) => [driver, { Devices: devices }]),
+              .map(([driver, devices]) => [driver, driverState(devices, claim.skips.get(driver) ?? [])]),
           ),
         }),
       ),
@@ -99,6 +111,13 @@ export class ClaimCache {
       release();
     }
   }
+}
+
+function driverState(
+  Devices: readonly PreparedDevice[] | null,
+  skipNodeOperations: readonly SkipNodeOperation[],
+): DriverState {
+  return { Devices, ...(skipNodeOperations.length === 0 ? {} : { skipNodeOperations }) };
 }
 
 function compare(a: string, b: string): number {

@@ -1,25 +1,37 @@
 import { dirname, join } from "node:path";
-import { controllerOf, type Features, featuresOf } from "@dray/api";
+import { type Features, featuresOf } from "@dray/api";
 import type { Container, Pod, ResourceStatus } from "@dray/api/core/v1";
-import { type AllocationResult, ResourceClaim } from "@dray/api/resource/v1";
+import type { AllocationResult } from "@dray/api/resource/v1";
 import { type Client, type Clock, type Log, systemClock } from "@dray/client";
-import type { CallOptions } from "@dray/rpc";
 import { RuntimeError } from "../runtime/service.ts";
-import { shortened } from "../text.ts";
 import type { PreparedDevice } from "./checkpoint.ts";
-import { claimNames, claimsIfCreated, containerClaims, isForRequest } from "./claim-names.ts";
+import { type ClaimName, claimNames, claimsIfCreated, containerClaims, isForRequest } from "./claim-names.ts";
 import { ClaimCache, type ClaimInfo } from "./claims.ts";
+import { DriverCalls } from "./driver-calls.ts";
 import { type DeviceName, HealthCache } from "./health.ts";
 import { HealthWatch } from "./health-watch.ts";
+import { DraMetrics } from "./metrics.ts";
 import type { DraPlugins } from "./plugins.ts";
 import { resourceStatuses } from "./resource-status.ts";
-import { preparedDevices } from "./response.ts";
+import { skips } from "./skipped-operations.ts";
+import { type UsableClaim, usableClaim } from "./usable-claim.ts";
 
-/** The deadline of a call to a driver (kubelet's dra/plugin). */
-const callMilliseconds = 45_000;
-
-/** A group of pods that may hold a claim in place of each of them (KEP-5729). */
-const podGroups = { apiGroup: "scheduling.k8s.io", resource: "podgroups" } as const;
+/** Between two steps, where a crash leaves the disk and the drivers in a state of its own. */
+export const faultPoints = [
+  "prepare: validated",
+  "prepare: pod added",
+  "prepare: pod saved",
+  "prepare: before call",
+  "prepare: after call",
+  "prepare: devices saved",
+  "unprepare: pod removed",
+  "unprepare: pod saved",
+  "unprepare: before call",
+  "unprepare: after call",
+  "unprepare: claim removed",
+  "unprepare: claim saved",
+] as const;
+export type FaultPoint = (typeof faultPoints)[number];
 
 export interface DraManagerOptions {
   readonly client: Client;
@@ -34,6 +46,8 @@ export interface DraManagerOptions {
   released(): void;
   /** The health of devices that these pods use is another one: their statuses may have to change. */
   healthChanged?(podUIDs: readonly string[]): void;
+  /** For tests that stop the agent between two steps. */
+  readonly at?: (point: FaultPoint) => void | Promise<void>;
 }
 
 /** A claim in use, with the devices that drivers have prepared for it. */
@@ -41,13 +55,6 @@ export interface DynamicResource {
   readonly claim: string;
   readonly namespace: string;
   readonly devices: readonly (PreparedDevice & { readonly driver: string })[];
-}
-
-/** A claim of a pod, found and allocated. */
-interface UsableClaim {
-  readonly claim: ResourceClaim;
-  readonly allocation: AllocationResult;
-  readonly drivers: readonly string[];
 }
 
 /**
@@ -58,6 +65,9 @@ export class DraManager {
   readonly #options: DraManagerOptions;
   readonly #cache: ClaimCache;
   readonly #features: Features;
+  readonly #clock: Clock;
+  readonly #metrics = new DraMetrics();
+  readonly #calls: DriverCalls;
   readonly #health: HealthCache;
   readonly #healthWatch: HealthWatch;
 
@@ -66,6 +76,8 @@ export class DraManager {
     const { plugins, checkpoint, features = featuresOf(), clock = systemClock, log } = options;
     this.#options = options;
     this.#features = features;
+    this.#clock = clock;
+    this.#calls = new DriverCalls({ plugins, metrics: this.#metrics, clock });
     this.#cache = new ClaimCache(checkpoint);
     this.#health = new HealthCache({
       path: join(dirname(checkpoint), "dra_health_state"),
@@ -110,6 +122,12 @@ export class DraManager {
     );
   }
 
+  /** The metrics of claims and drivers, in the text format of Prometheus. */
+  metrics(): string {
+    const inUse = this.#cache.all().filter(({ prepared }) => prepared);
+    return this.#metrics.text(inUse.map(({ devices }) => [...devices.keys()]));
+  }
+
   /** The pods that hold claims here, those of before a restart among them. */
   podUIDs(): ReadonlySet<string> {
     return new Set(this.#cache.all().flatMap(({ podUIDs }) => [...podUIDs]));
@@ -123,59 +141,28 @@ export class DraManager {
   async prepare(pod: Pod, signal?: AbortSignal): Promise<void> {
     const names = claimNames(pod);
     if (names.length === 0) return;
-    const claims: UsableClaim[] = [];
-    for (const { name, owned } of names) claims.push(await this.#validate(pod, name, owned));
-    await this.#cache.locked(
-      claims.map(({ claim }) => claim.metadata),
-      () => this.#prepare(pod, claims, signal),
-    );
+    await this.#measured("PrepareResources", async () => {
+      const claims: UsableClaim[] = [];
+      for (const name of names) claims.push(await this.#usable(pod, name));
+      await this.#at("prepare: validated");
+      await this.#cache.locked(
+        claims.map(({ claim }) => claim.metadata),
+        () => this.#prepare(pod, claims, signal),
+      );
+    });
   }
 
   /** Looks only: nothing is changed where a claim cannot be used. */
-  async #validate(pod: Pod, name: string, owned: boolean): Promise<UsableClaim> {
-    const { namespace, uid } = pod.metadata;
-    let claim: ResourceClaim;
-    try {
-      claim = await this.#options.client.resource(ResourceClaim).get({ namespace, name });
-    } catch (error) {
-      throw new Error(
-        `failed to fetch ResourceClaim ${name} referenced by pod ${pod.metadata.name}: ${(error as Error).message}`,
-        { cause: error },
-      );
-    }
-    if (owned) {
-      const controller = controllerOf(claim);
-      const ofGroup =
-        controller?.kind === "PodGroup" &&
-        controller.apiVersion.startsWith(`${podGroups.apiGroup}/`) &&
-        controller.name === pod.spec.schedulingGroup?.podGroupName;
-      if (controller?.kind === "Pod" && controller.uid !== uid)
-        throw new Error(
-          `ResourceClaim ${namespace}/${name} was not created for pod ${namespace}/${pod.metadata.name} (pod is not owner)`,
-        );
-      if (controller?.kind !== "Pod" && !ofGroup)
-        throw new Error(`ResourceClaim ${namespace}/${name} is not controlled by the pod or its pod group`);
-    }
-    const reserved = (claim.status?.reservedFor ?? []).some(
-      ({ apiGroup = "", resource, name, uid: consumer }) =>
-        consumer === uid ||
-        (apiGroup === podGroups.apiGroup &&
-          resource === podGroups.resource &&
-          name === pod.spec.schedulingGroup?.podGroupName),
-    );
-    if (!reserved)
-      throw new Error(
-        `pod ${pod.metadata.name} (${uid}) is not allowed to use ResourceClaim ${name} (${claim.metadata.uid})`,
-      );
-    const { allocation } = claim.status ?? {};
-    if (allocation === undefined) throw new Error(`ResourceClaim ${namespace}/${name} is not allocated`);
-    const drivers = [...new Set((allocation.devices?.results ?? []).map(({ driver }) => driver))];
-    for (const driver of drivers) this.#options.plugins.get(driver);
-    return { claim, allocation, drivers };
+  async #usable(pod: Pod, name: ClaimName): Promise<UsableClaim> {
+    const { client, plugins } = this.#options;
+    const usable = await usableClaim(client, this.#features, pod, name);
+    // Also where the claim is prepared already: something is wrong with the node then.
+    for (const [driver, operations] of usable.drivers)
+      if (!skips(operations, "NodePrepareResources")) plugins.get(driver);
+    return usable;
   }
 
   async #prepare(pod: Pod, claims: readonly UsableClaim[], signal: AbortSignal | undefined): Promise<void> {
-    const infos: ClaimInfo[] = [];
     const outdated: ClaimInfo[] = [];
     for (const { claim, allocation } of claims) {
       const { namespace, name, uid } = claim.metadata;
@@ -191,6 +178,7 @@ export class DraManager {
       outdated.push(known);
     }
     if (outdated.length > 0) await this.#unprepare(outdated, signal);
+    const infos = new Set<ClaimInfo>();
     for (const { claim, allocation, drivers } of claims) {
       const { namespace, name, uid } = claim.metadata;
       const info = this.#cache.get(namespace, name) ?? {
@@ -198,58 +186,66 @@ export class DraManager {
         name,
         namespace,
         podUIDs: new Set<string>(),
-        devices: new Map(drivers.map((driver) => [driver, null])),
+        devices: new Map([...drivers.keys()].map((driver) => [driver, null])),
+        skips: drivers,
         prepared: false,
       };
       info.podUIDs.add(pod.metadata.uid);
       info.allocated = deviceKeys(allocation);
       this.#cache.add(info);
-      infos.push(info);
+      infos.add(info);
     }
+    await this.#at("prepare: pod added");
     // Before any driver does anything: whoever comes back after a crash must know what to undo.
     this.#cache.save();
-    const unprepared = infos.filter(({ prepared }) => !prepared);
+    await this.#at("prepare: pod saved");
+    const unprepared = [...infos].filter(({ prepared }) => !prepared);
     if (unprepared.length === 0) return;
-    const drivers = new Set(unprepared.flatMap(({ devices }) => [...devices.keys()]));
     try {
-      for (const driver of drivers)
-        await this.#prepareDriver(
-          driver,
-          unprepared.filter(({ devices }) => devices.has(driver)),
-          signal,
-        );
+      for (const [driver, ours] of this.#batches(unprepared, "NodePrepareResources")) {
+        await this.#at("prepare: before call");
+        await this.#calls.prepare(driver, ours, signal, (info, devices) => {
+          // They take the place of earlier ones (kubernetes#140471).
+          info.devices.set(driver, devices);
+        });
+        await this.#at("prepare: after call");
+      }
       for (const info of unprepared) info.prepared = true;
     } finally {
       this.#cache.save();
     }
+    await this.#at("prepare: devices saved");
   }
 
-  async #prepareDriver(
-    driver: string,
+  /** The claims by driver that has to be called for them. */
+  #batches(
     infos: readonly ClaimInfo[],
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
-    const { caller } = this.#options.plugins.get(driver);
-    const response = await caller
-      .nodePrepareResources({ claims: infos.map(claimMessage) }, callOptions(signal))
-      .catch((error: Error) => {
-        throw new Error(`NodePrepareResources failed: ${error.message}`, { cause: error });
-      });
-    for (const [uid, result] of Object.entries(response.claims)) {
-      const info = infos.find((one) => one.uid === uid);
-      if (info === undefined)
-        throw new Error(
-          `NodePrepareResources returned a result for ResourceClaim UID ${shortened(uid, 100)}, which was not asked for`,
-        );
-      if (result.error !== "")
-        throw new Error(
-          `NodePrepareResources failed for ResourceClaim ${info.name}: ${shortened(result.error)}`,
-        );
-      // They take the place of earlier ones (kubernetes#140471).
-      info.devices.set(driver, preparedDevices(info.name, result.devices));
+    operation: "NodePrepareResources" | "NodeUnprepareResources",
+  ): ReadonlyMap<string, readonly ClaimInfo[]> {
+    const batches = new Map<string, ClaimInfo[]>();
+    for (const info of infos)
+      for (const driver of info.devices.keys()) {
+        if (skips(info.skips.get(driver), operation))
+          this.#metrics.skip(operation === "NodePrepareResources" ? "prepare" : "unprepare", driver);
+        else batches.set(driver, [...(batches.get(driver) ?? []), info]);
+      }
+    return batches;
+  }
+
+  async #measured(name: "PrepareResources" | "UnprepareResources", work: () => Promise<void>): Promise<void> {
+    const begun = this.#clock.now();
+    let failed = true;
+    try {
+      await work();
+      failed = false;
+    } finally {
+      this.#metrics.operation(name, failed, this.#clock.now() - begun);
     }
-    const skipped = infos.filter(({ uid }) => response.claims[uid] === undefined).length;
-    if (skipped > 0) throw new Error(`NodePrepareResources skipped ${skipped} ResourceClaims`);
+  }
+
+  /** A test stops the agent here; else nothing happens. */
+  #at(point: FaultPoint): void | Promise<void> {
+    return this.#options.at?.(point);
   }
 
   /**
@@ -264,9 +260,9 @@ export class DraManager {
       if (!info.podUIDs.has(pod.metadata.uid))
         throw notPrepared(`ResourceClaim ${name} (${info.uid}) is not prepared for this pod`);
       for (const [driver, devices] of info.devices) {
-        if (devices === null)
+        if (devices === null && !skips(info.skips.get(driver), "NodePrepareResources"))
           throw notPrepared(`ResourceClaim ${name} has not been prepared by driver ${driver}`);
-        for (const { RequestNames, CDIDeviceIDs } of devices)
+        for (const { RequestNames, CDIDeviceIDs } of devices ?? [])
           if (isForRequest(RequestNames, request)) for (const id of CDIDeviceIDs ?? []) ids.add(id);
       }
     }
@@ -299,64 +295,61 @@ export class DraManager {
 
   /**
    * Lets go of every claim of a pod; those that no other pod uses are unprepared. Reads nothing but the cache, so
-   * it works for pods and claims that are gone. Rejects if a driver could not; may be repeated.
+   * it works for pods and claims that are gone. Rejects with an UnprepareError that names the drivers that could not;
+   * may be repeated.
    */
   async unprepare(podUid: string, signal?: AbortSignal): Promise<void> {
     const claims = this.#cache.ofPod(podUid);
     if (claims.length === 0) return;
-    await this.#cache.locked(claims, async () => {
-      const held = claims.filter(
-        (info) => this.#cache.get(info.namespace, info.name) === info && info.podUIDs.has(podUid),
-      );
-      const shared = held.filter(({ podUIDs }) => podUIDs.size > 1);
-      for (const { podUIDs } of shared) podUIDs.delete(podUid);
-      if (shared.length > 0) this.#cache.save();
-      await this.#unprepare(
-        held.filter((info) => !shared.includes(info)),
-        signal,
-      );
-    });
+    await this.#measured("UnprepareResources", () =>
+      this.#cache.locked(claims, async () => {
+        const held = claims.filter(
+          (info) => this.#cache.get(info.namespace, info.name) === info && info.podUIDs.has(podUid),
+        );
+        const shared = held.filter(({ podUIDs }) => podUIDs.size > 1);
+        for (const { podUIDs } of shared) podUIDs.delete(podUid);
+        await this.#at("unprepare: pod removed");
+        if (shared.length > 0) this.#cache.save();
+        await this.#at("unprepare: pod saved");
+        await this.#unprepare(
+          held.filter((info) => !shared.includes(info)),
+          signal,
+        );
+      }),
+    );
     this.#options.released();
   }
 
   async #unprepare(infos: readonly ClaimInfo[], signal: AbortSignal | undefined): Promise<void> {
-    const drivers = new Set(infos.flatMap(({ devices }) => [...devices.keys()]));
-    const problems: string[] = [];
-    const failed = new Set<ClaimInfo>();
+    const failures = new Map<ClaimInfo, string>();
+    const waitsFor: string[] = [];
     // From here on it may be half undone: a pod that comes in between must prepare it again.
     for (const info of infos) info.prepared = false;
-    for (const driver of drivers) {
-      const ours = infos.filter(({ devices }) => devices.has(driver));
-      try {
-        const { caller } = this.#options.plugins.get(driver);
-        const { claims } = await caller.nodeUnprepareResources(
-          { claims: ours.map(claimMessage) },
-          callOptions(signal),
-        );
-        for (const info of ours) {
-          const result = claims[info.uid];
-          if (result !== undefined && result.error === "") continue;
-          failed.add(info);
-          problems.push(
-            result === undefined
-              ? `NodeUnprepareResources skipped ResourceClaim ${info.name}`
-              : `NodeUnprepareResources failed for ResourceClaim ${info.name}: ${shortened(result.error)}`,
-          );
-        }
-      } catch (error) {
-        for (const info of ours) failed.add(info);
-        problems.push(`NodeUnprepareResources failed: ${(error as Error).message}`);
-      }
+    for (const [driver, ours] of this.#batches(infos, "NodeUnprepareResources")) {
+      await this.#at("unprepare: before call");
+      const failed = await this.#calls.unprepare(driver, ours, signal);
+      if (failed.size > 0) waitsFor.push(driver);
+      for (const [info, problem] of failed)
+        failures.set(info, failures.has(info) ? `${failures.get(info)}; ${problem}` : problem);
+      await this.#at("unprepare: after call");
     }
-    for (const info of infos) if (!failed.has(info)) this.#cache.delete(info);
-    if (infos.length > failed.size) this.#cache.save();
-    if (problems.length > 0) throw new Error(problems.join("; "));
+    for (const info of infos) if (!failures.has(info)) this.#cache.delete(info);
+    await this.#at("unprepare: claim removed");
+    if (infos.length > failures.size) this.#cache.save();
+    await this.#at("unprepare: claim saved");
+    if (failures.size > 0) throw new UnprepareError([...new Set(failures.values())].join("; "), waitsFor);
   }
 }
 
-/** A call ends with its deadline, or when the agent stops: what it did not hear it asks again. */
-function callOptions(signal: AbortSignal | undefined): CallOptions {
-  return { timeout: callMilliseconds, ...(signal === undefined ? {} : { signal }) };
+/** Claims are still prepared: it names the drivers that are waited for. */
+export class UnprepareError extends Error {
+  override readonly name = "UnprepareError";
+  readonly drivers: readonly string[];
+
+  constructor(message: string, drivers: readonly string[]) {
+    super(message);
+    this.drivers = drivers;
+  }
 }
 
 /** The devices of an allocation, each as one text, in order. */
@@ -367,12 +360,15 @@ function deviceKeys({ devices }: AllocationResult): readonly string[] {
 }
 
 /**
- * Whether a claim was deallocated and allocated anew since it was prepared. Of one of before a restart only the
- * drivers' answers are known: they may leave devices and share IDs out, but name none that is not allocated.
+ * Whether a claim was deallocated and allocated anew since it was prepared. Of one of before a restart only its drivers
+ * and their answers are known: they may leave devices and share IDs out, but name none that is not allocated.
  */
 function isOutdated(info: ClaimInfo, allocation: AllocationResult): boolean {
   if (info.allocated !== undefined) return info.allocated.join() !== deviceKeys(allocation).join();
   const results = allocation.devices?.results ?? [];
+  const drivers = new Set(results.map(({ driver }) => driver));
+  if (drivers.size !== info.devices.size || ![...drivers].every((driver) => info.devices.has(driver)))
+    return true;
   return [...info.devices].some(([driver, devices]) =>
     (devices ?? []).some(
       ({ PoolName, DeviceName, ShareID }) =>
@@ -389,8 +385,4 @@ function isOutdated(info: ClaimInfo, allocation: AllocationResult): boolean {
 
 function notPrepared(message: string): RuntimeError {
   return new RuntimeError("CreateContainerConfigError", message);
-}
-
-function claimMessage({ namespace, uid, name }: ClaimInfo): { namespace: string; uid: string; name: string } {
-  return { namespace, uid, name };
 }

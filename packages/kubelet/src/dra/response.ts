@@ -21,9 +21,9 @@ interface Device {
  * The devices of one claim. Throws if there are more, or longer names, than a driver can have reason for: they are
  * kept in the checkpoint and in every container.
  */
-export function preparedDevices(claim: string, devices: readonly Device[]): PreparedDevice[] {
+export function preparedDevices(driver: string, claim: string, devices: readonly Device[]): PreparedDevice[] {
   const refuse = (what: string): never => {
-    throw new Error(`NodePrepareResources returned ${what} for ResourceClaim ${claim}`);
+    throw new Error(`DRA driver ${driver}: NodePrepareResources returned ${what} for ResourceClaim ${claim}`);
   };
   if (devices.length > maxDevices) refuse(`${devices.length} devices, more than ${maxDevices},`);
   const checked = (kind: string, name: string): string =>

@@ -25,7 +25,7 @@ export interface TestDraNode {
   close(): Promise<void>;
 }
 
-export interface TestDraNodeOptions extends Partial<Omit<DraManagerOptions, "client" | "plugins">> {
+export interface TestDraNodeOptions extends Partial<Omit<DraManagerOptions, "plugins">> {
   readonly features?: Features;
   readonly clock?: Clock;
   readonly log?: Log;
