@@ -405,7 +405,7 @@ export interface RemoveContainerRequest {
 export interface RemoveContainerResponse {
 }
 
-/** What plugins without a method for an event get (those before 0.13). */
+/** What plugins without a method for an event get (those before 0.12). */
 export interface StateChangeEvent {
   event: Event;
   pod: PodSandbox | undefined;

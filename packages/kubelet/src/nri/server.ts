@@ -1,0 +1,303 @@
+import { chmodSync } from "node:fs";
+import { createServer, type Server, type Socket } from "node:net";
+import { dirname } from "node:path";
+import type { Log } from "@dray/client";
+import { makeFolder } from "@dray/files";
+import { checkSocketPath, removeStaleSocket } from "@dray/rpc";
+import {
+  type Container,
+  type ContainerAdjustment,
+  type ContainerEviction,
+  type ContainerUpdate,
+  type LinuxResources,
+  type PodSandbox,
+  ValidateContainerAdjustmentRequest,
+} from "@dray/rpc/nri/v1alpha1";
+import { CreateResult } from "./create-result.ts";
+import { Owners } from "./owners.ts";
+import { NriPlugin, type PluginContext, type PluginRequest } from "./plugin.ts";
+import { Updates } from "./updates.ts";
+
+/** What there is of pods and containers, in NRI's terms. */
+export interface NriState {
+  readonly pods: readonly PodSandbox[];
+  readonly containers: readonly Container[];
+}
+
+export interface NriServerOptions {
+  /** `/var/run/nri/nri.sock` below the node's root. */
+  readonly socketPath: string;
+  readonly runtimeName: string;
+  readonly runtimeVersion: string;
+  readonly log: Log;
+  /** What is there when a plugin comes. No event is sent until the plugin has it. */
+  state(): Promise<NriState>;
+  /** Applies what plugins want of containers that exist; answers those that failed. */
+  updateContainers(updates: readonly ContainerUpdate[]): Promise<readonly ContainerUpdate[]>;
+  /** Milliseconds; 5000 unless it is given. */
+  readonly registrationTimeout?: number;
+  /** Milliseconds; 2000 unless it is given. */
+  readonly requestTimeout?: number;
+}
+
+/** What plugins make of a container that is about to be created. */
+export interface Adjustment {
+  readonly adjust: ContainerAdjustment;
+  /** What is to be changed of other containers. */
+  readonly update: readonly ContainerUpdate[];
+  readonly evict: readonly ContainerEviction[];
+}
+
+/** What plugins make of an update. */
+export interface AdjustedUpdate {
+  /** For the container that is updated: what was asked for, as plugins have changed it. */
+  readonly resources: LinuxResources | undefined;
+  /** What is to be changed of other containers. */
+  readonly update: readonly ContainerUpdate[];
+  readonly evict: readonly ContainerEviction[];
+}
+
+/**
+ * The runtime's side of NRI, the Node Resource Interface: plugins connect to its socket, and see and change the life of
+ * pods and containers. Requests are handed to one plugin after the other, by their index, one request at a time. A
+ * request that a plugin refuses, or that two plugins disagree about, rejects; a plugin that does not answer in time is
+ * dropped, and the request goes on without it.
+ *
+ * Upstream: containerd/nri, pkg/adaptation/adaptation.go.
+ */
+export class NriServer {
+  readonly #options: NriServerOptions;
+  readonly #context: PluginContext;
+  readonly #connections = new Set<NriPlugin>();
+  /** Those that have been told what is there, in the order in which they are asked. */
+  #plugins: readonly NriPlugin[] = [];
+  #server: Server | undefined;
+  /** Ends when the last request has. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(options: NriServerOptions) {
+    const { runtimeName, runtimeVersion, registrationTimeout = 5000, requestTimeout = 2000, log } = options;
+    this.#options = options;
+    this.#context = {
+      runtimeName,
+      runtimeVersion,
+      registrationTimeout,
+      requestTimeout,
+      log,
+      updateContainers: (plugin, updates, evictions) => this.#updateContainers(plugin, updates, evictions),
+    };
+  }
+
+  /** Begins to listen; a socket that a killed server left is replaced. Rejects if something else is there. */
+  async start(): Promise<void> {
+    const { socketPath, log } = this.#options;
+    checkSocketPath(socketPath);
+    await makeFolder(dirname(socketPath), 0o700);
+    await removeStaleSocket(socketPath);
+    const server = createServer((socket) => void this.#connected(socket));
+    server.on("error", (error) => log.error({ error: error.message }, "NRI socket failed"));
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(socketPath, () => {
+        server.off("error", reject);
+        resolve();
+      });
+    });
+    chmodSync(socketPath, 0o600);
+    this.#server = server;
+  }
+
+  /** Ends all connections, and removes the socket. */
+  async close(): Promise<void> {
+    const server = this.#server;
+    this.#server = undefined;
+    const closed = new Promise((resolve) =>
+      server === undefined ? resolve(undefined) : server.close(resolve),
+    );
+    for (const plugin of this.#connections) plugin.close();
+    await Promise.all([closed, ...[...this.#connections].map((plugin) => plugin.closed)]);
+  }
+
+  /** Names of the plugins that are asked, in their order. */
+  get plugins(): readonly string[] {
+    return this.#plugins.filter(({ open }) => open).map(({ name }) => name);
+  }
+
+  runPodSandbox(pod: PodSandbox): Promise<void> {
+    return this.#tell("runPodSandbox", { pod });
+  }
+
+  updatePodSandbox(
+    pod: PodSandbox,
+    overheadLinuxResources: LinuxResources | undefined,
+    linuxResources: LinuxResources | undefined,
+  ): Promise<void> {
+    return this.#tell("updatePodSandbox", { pod, overheadLinuxResources, linuxResources });
+  }
+
+  postUpdatePodSandbox(pod: PodSandbox): Promise<void> {
+    return this.#tell("postUpdatePodSandbox", { pod });
+  }
+
+  stopPodSandbox(pod: PodSandbox): Promise<void> {
+    return this.#tell("stopPodSandbox", { pod });
+  }
+
+  removePodSandbox(pod: PodSandbox): Promise<void> {
+    return this.#tell("removePodSandbox", { pod });
+  }
+
+  /** Rejects if a plugin refuses, two disagree, or a validator does not want what came of it. */
+  createContainer(pod: PodSandbox, container: Container): Promise<Adjustment> {
+    return this.#inTurn(async (plugins) => {
+      const owners = new Owners();
+      const updates = new Updates(owners);
+      const result = new CreateResult(container, owners, updates);
+      const evict: ContainerEviction[] = [];
+      for (const plugin of plugins) {
+        const request = { pod, container: result.container };
+        const answer = await plugin.request("createContainer", request);
+        if (answer === undefined) continue;
+        result.apply(answer, plugin.name);
+        evict.push(...answer.evict);
+      }
+      const { adjust } = result;
+      const validation = ValidateContainerAdjustmentRequest.fromPartial({
+        pod,
+        container,
+        adjust,
+        update: updates.others(),
+        owners: owners.message(),
+        plugins: plugins.map(({ baseName, index }) => ({ name: baseName, index })),
+      });
+      const validators = plugins.filter(({ open }) => open);
+      await Promise.all(validators.map((plugin) => validate(plugin, validation)));
+      return { adjust, update: updates.others(), evict };
+    });
+  }
+
+  postCreateContainer(pod: PodSandbox, container: Container): Promise<void> {
+    return this.#tell("postCreateContainer", { pod, container });
+  }
+
+  startContainer(pod: PodSandbox, container: Container): Promise<void> {
+    return this.#tell("startContainer", { pod, container });
+  }
+
+  postStartContainer(pod: PodSandbox, container: Container): Promise<void> {
+    return this.#tell("postStartContainer", { pod, container });
+  }
+
+  /** `resources` is what is to be changed. Rejects if a plugin refuses or two disagree. */
+  updateContainer(
+    pod: PodSandbox,
+    container: Container,
+    resources: LinuxResources | undefined,
+  ): Promise<AdjustedUpdate> {
+    return this.#inTurn(async (plugins) => {
+      const updates = new Updates(new Owners());
+      updates.begin(container.id, resources);
+      const evict: ContainerEviction[] = [];
+      for (const plugin of plugins) {
+        const request = { pod, container, linuxResources: updates.of(container.id) };
+        const answer = await plugin.request("updateContainer", request);
+        for (const each of answer?.update ?? []) updates.apply(each, plugin.name);
+        evict.push(...(answer?.evict ?? []));
+      }
+      return { resources: updates.of(container.id), update: updates.others(container.id), evict };
+    });
+  }
+
+  postUpdateContainer(pod: PodSandbox, container: Container): Promise<void> {
+    return this.#tell("postUpdateContainer", { pod, container });
+  }
+
+  /** Resolves with what is to be changed of other containers, now that this one is gone. */
+  stopContainer(pod: PodSandbox, container: Container): Promise<readonly ContainerUpdate[]> {
+    return this.#inTurn(async (plugins) => {
+      const updates = new Updates(new Owners());
+      for (const plugin of plugins) {
+        const answer = await plugin.request("stopContainer", { pod, container });
+        for (const each of answer?.update ?? []) updates.apply(each, plugin.name);
+      }
+      return updates.others();
+    });
+  }
+
+  removeContainer(pod: PodSandbox, container: Container): Promise<void> {
+    return this.#tell("removeContainer", { pod, container });
+  }
+
+  /** For requests whose answers say nothing. */
+  #tell<R extends PluginRequest>(
+    name: R,
+    request: Parameters<typeof NriPlugin.prototype.request<R>>[1],
+  ): Promise<void> {
+    return this.#inTurn(async (plugins) => {
+      for (const plugin of plugins) await plugin.request(name, request);
+    });
+  }
+
+  /** One request after the other: plugins see one order, and none while another is told what is there. */
+  #inTurn<T>(run: (plugins: readonly NriPlugin[]) => Promise<T>): Promise<T> {
+    const result = this.#turn.then(() => {
+      this.#plugins = this.#plugins.filter(({ open }) => open);
+      return run(this.#plugins);
+    });
+    this.#turn = result.catch(() => {});
+    return result;
+  }
+
+  async #connected(socket: Socket): Promise<void> {
+    const { log } = this.#options;
+    const plugin = new NriPlugin(socket, this.#context);
+    this.#connections.add(plugin);
+    void plugin.closed.then(() => {
+      this.#connections.delete(plugin);
+      if (plugin.baseName !== "") log.info({ plugin: plugin.name }, "NRI plugin has gone");
+    });
+    try {
+      await plugin.start();
+      const updates = await this.#inTurn(async (plugins) => {
+        const { pods, containers } = await this.#options.state();
+        const wanted = await plugin.synchronize(pods, containers);
+        this.#plugins = [...plugins, plugin].sort((a, b) =>
+          a.index < b.index ? -1 : a.index > b.index ? 1 : 0,
+        );
+        return wanted;
+      });
+      log.info({ plugin: plugin.name }, "NRI plugin connected");
+      if (updates.length > 0) await this.#updateContainers(plugin.name, updates, []);
+    } catch (error) {
+      log.warn({ plugin: plugin.name, error: (error as Error).message }, "NRI plugin refused");
+      plugin.close();
+    }
+  }
+
+  async #updateContainers(
+    plugin: string,
+    updates: readonly ContainerUpdate[],
+    evictions: readonly ContainerEviction[],
+  ): Promise<readonly ContainerUpdate[]> {
+    const { log } = this.#options;
+    for (const { containerId, reason } of evictions) {
+      // Upstream's adaptation passes over them in silence.
+      log.warn({ plugin, container: containerId, reason }, "NRI plugin wants an eviction, which is not done");
+    }
+    const failed = await this.#options.updateContainers(updates);
+    for (const { containerId, ignoreFailure } of failed)
+      if (!ignoreFailure) log.warn({ plugin, container: containerId }, "NRI plugin's update failed");
+    return failed;
+  }
+}
+
+async function validate(plugin: NriPlugin, request: ValidateContainerAdjustmentRequest): Promise<void> {
+  const answer = await plugin.request("validateContainerAdjustment", request);
+  // A validator that is dropped has not agreed.
+  if (answer === undefined && plugin.wants("validateContainerAdjustment"))
+    throw new Error(`validator plugin ${plugin.name} failed`);
+  if (answer?.reject)
+    throw new Error(
+      `validator plugin ${JSON.stringify(plugin.name)} rejected container adjustment, reason: ${answer.reason}`,
+    );
+}
