@@ -11,6 +11,7 @@ import {
 } from "./claim-status.ts";
 import { type Election, whileLeading } from "./election.ts";
 import { checkDriverName } from "./names.ts";
+import { withResourceVersions } from "./resource-versions.ts";
 
 /** What is known of a device whose binding conditions are waited for. */
 export type BindingDecision =
@@ -68,7 +69,8 @@ export async function setBindingConditions(options: BindingConditionsOptions): P
 }
 
 async function decideUntil(options: BindingConditionsOptions, signal: AbortSignal): Promise<void> {
-  const { name, client, clock, log } = options;
+  const { name, clock, log } = options;
+  const client = withResourceVersions(options.client, clock);
   const resource = client.resource(ResourceClaim);
   const informer = client.informer(ResourceClaim);
   const queue = createWorkQueue({

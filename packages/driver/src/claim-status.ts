@@ -2,6 +2,7 @@ import { canonicalJSON, StatusError, timeText } from "@dray/api";
 import type { Condition } from "@dray/api/meta/v1";
 import { type AllocatedDeviceStatus, type NetworkDeviceData, ResourceClaim } from "@dray/api/resource/v1";
 import type { Client, Clock, ResourceClient } from "@dray/client";
+import { withResourceVersions } from "./resource-versions.ts";
 
 /** One device of a claim; a result of its allocation is one. */
 export interface DeviceRef {
@@ -63,7 +64,7 @@ export interface ClaimStatusOptions {
  * node, or `arbitrary-node:update` for a controller.
  */
 export function claimStatusWriter({ client, driver, clock }: ClaimStatusOptions): ClaimStatusWriter {
-  const resource = client.resource(ResourceClaim);
+  const resource = withResourceVersions(client, clock).resource(ResourceClaim);
   return {
     write: (ref, devices) =>
       writeClaimStatus(resource, ref, (claim) => mergeStatus(claim, driver, devices, clock.now())),

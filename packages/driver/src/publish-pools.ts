@@ -5,6 +5,7 @@ import type { Driver } from "./driver.ts";
 import { type Election, whileLeading } from "./election.ts";
 import { checkDriverName } from "./names.ts";
 import { createPublisher, type SliceStatistics } from "./publisher.ts";
+import { withResourceVersions } from "./resource-versions.ts";
 import type { SliceOwner } from "./slices.ts";
 
 export interface PublishPoolsOptions extends Pick<Driver, "name" | "discover" | "onError"> {
@@ -36,7 +37,8 @@ export async function publishPools(options: PublishPoolsOptions): Promise<void> 
 }
 
 async function publishUntil(options: PublishPoolsOptions, until: AbortSignal): Promise<void> {
-  const { client, name, owner, clock, log, onPublished } = options;
+  const { name, owner, clock, log, onPublished } = options;
+  const client = withResourceVersions(options.client, clock);
   const decide = deciding(options);
   const publisher = createPublisher({
     client,

@@ -14,6 +14,7 @@ import { metadataFiles, metadataVersions } from "./metadata.ts";
 import { checkDriverName } from "./names.ts";
 import { servePlugin } from "./plugin.ts";
 import { createPublisher, type SliceStatistics } from "./publisher.ts";
+import { withResourceVersions } from "./resource-versions.ts";
 import { wrongShape } from "./shapes.ts";
 
 export interface RunOptions {
@@ -54,7 +55,8 @@ const vanishedEvery = 10 * 60_000;
  * cannot serve, or when its `discover` fails and `onError` does not ask for another try.
  */
 export async function runDriver(driver: Driver, options: RunOptions): Promise<void> {
-  const { client, nodeName, pluginsDirectory, cdiDirectory, clock, log } = options;
+  const { nodeName, pluginsDirectory, cdiDirectory, clock, log } = options;
+  const client = withResourceVersions(options.client, clock);
   checkDriver(driver);
   const folder = join(pluginsDirectory, driver.name);
   await makeFolder(folder, 0o750);

@@ -134,8 +134,10 @@ export function createFakeApi(): FakeApi {
     } as unknown as Informer<T>;
   };
 
+  const text = async (): Promise<string> => JSON.stringify({ versions: [{ version: "v1" }] });
+
   const api: FakeApi = {
-    client: { resource, informer, close() {} } as unknown as Client,
+    client: { resource, informer, text, close() {} } as unknown as Client,
     put: store,
     list: all,
     remove: erase,

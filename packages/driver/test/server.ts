@@ -10,10 +10,11 @@ export interface Server {
   close(): Promise<void>;
 }
 
-export async function startServer(): Promise<Server> {
+/** `runtimeConfig`: as `--runtime-config` of kube-apiserver. */
+export async function startServer(runtimeConfig: Record<string, boolean> = {}): Promise<Server> {
   const clock = systemClock;
   const store = memoryStore(clock);
-  const server = await createServer({ store, clock, newId: randomUUID });
+  const server = await createServer({ store, clock, newId: randomUUID, runtimeConfig });
   const groups = ["system:masters", "system:authenticated"];
   return {
     connect: (userAgent = "admin") =>
