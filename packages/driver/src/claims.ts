@@ -8,6 +8,7 @@ import type { Checkpoint, Checkpoints, PreparedDevice } from "./checkpoint.ts";
 import type { AllocatedClaim, AllocatedDevice, Driver } from "./driver.ts";
 import { createKeyedMutex, createSerial, type InstanceLock } from "./instance-lock.ts";
 import type { MetadataFiles } from "./metadata.ts";
+import { decodeParameters } from "./parameters.ts";
 import { isObject, wrongShape } from "./shapes.ts";
 
 export interface ClaimsOptions {
@@ -218,11 +219,14 @@ export function createClaims(options: ClaimsOptions): Claims {
     }
     const { uid, namespace, name, devices } = claim;
     const checkpoint = { version: 1, uid, namespace, name, devices, bootID } as const;
+    // Before anything is written: what is refused leaves nothing to undo.
+    const { parameters } = driver;
+    const decoded = parameters === undefined ? claim : await decodeParameters(claim, parameters);
     await booking(async () => {
       await refuseInUse(claim);
       await checkpoints.write({ ...checkpoint, state: "Started" });
     });
-    const prepared = checkedEdits(claim, await driver.prepare(claim, signal));
+    const prepared = checkedEdits(claim, await driver.prepare(decoded, signal));
     const answered = await answer(claim, prepared);
     await checkpoints.write({ ...checkpoint, state: "Completed", prepared });
     log.info({}, `Returning newly prepared devices for claim '${uid}': [${answered.map(shown).join(" ")}]`);

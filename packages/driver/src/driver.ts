@@ -3,12 +3,13 @@ import type { CounterSet, Device, DeviceRequestAllocationResult, ResourceClaim }
 import type { ContainerEdits } from "@dray/cdi";
 import type { ErrorContext, ErrorDecision } from "./errors.ts";
 import type { DeviceMetadata, MetadataVersion } from "./metadata.ts";
+import type { StandardSchema } from "./parameters.ts";
 
 /**
  * What the author of a DRA driver writes. Sockets, registration, ResourceSlices, checkpoints and CDI files are the
- * business of `runDriver`.
+ * business of `runDriver`. `P` are the parameters of claims and classes as `parameters` decodes them.
  */
-export interface Driver {
+export interface Driver<P = unknown> {
   /** The name in claims, classes and slices: a lower-case DNS subdomain of at most 63 characters. */
   readonly name: string;
   /** How this driver's devices are named to container runtimes; by default `k8s.<name>/claim`. */
@@ -18,6 +19,12 @@ export interface Driver {
     /** Edits that every container with one of the devices gets; their device is called `common`. */
     readonly common?: ContainerEdits;
   };
+  /**
+   * Decodes the opaque parameters of claims and classes: a schema of zod, valibot or any other library with Standard
+   * Schema. What it refuses is an error of the claim, before `prepare` is called. Let it refuse unknown fields: a
+   * misspelt one is a mistake.
+   */
+  readonly parameters?: StandardSchema<P>;
   /**
    * Containers get files that describe the devices of their claims (KEP-5304), in these API versions; see
    * `DeviceEdits.metadata` and `deviceMetadataUpdater`.
@@ -33,8 +40,11 @@ export interface Driver {
    * time, again for a claim that may be prepared already (after a crash, after a reboot): it must answer the same.
    * An error is reported to the kubelet, which tries again; retry within the call what passes in seconds.
    */
-  prepare(claim: AllocatedClaim, signal: AbortSignal): Promise<readonly DeviceEdits[]>;
-  /** Undoes `prepare`, also one that was cut short; called again after a crash. */
+  prepare(claim: AllocatedClaim<P>, signal: AbortSignal): Promise<readonly DeviceEdits<P>[]>;
+  /**
+   * Undoes `prepare`, also one that was cut short; called again after a crash. Parameters are as they were written: they
+   * were decoded when the claim was prepared, by a schema that may have changed since.
+   */
   unprepare(claim: PreparedClaim): Promise<void>;
   /** Yields the health of all devices, now and whenever it changes (KEP-4680). */
   health?(signal: AbortSignal): AsyncIterable<readonly DeviceHealth[]>;
@@ -82,29 +92,30 @@ export interface PreparedClaim {
 }
 
 /** A claim with the devices of this driver that were allocated to it. */
-export interface AllocatedClaim extends PreparedClaim {
+export interface AllocatedClaim<P = unknown> extends PreparedClaim {
   readonly claim: ResourceClaim;
+  readonly devices: readonly AllocatedDevice<P>[];
 }
 
-export interface AllocatedDevice {
+export interface AllocatedDevice<P = unknown> {
   /** Request, pool, device, share, consumed capacity: as in the claim's status. */
   readonly result: DeviceRequestAllocationResult;
   /**
    * The parameters for this driver that apply to the device, those of the class before those of the claim: where
    * they disagree, the later ones win.
    */
-  readonly configs: readonly DeviceConfig[];
+  readonly configs: readonly DeviceConfig<P>[];
 }
 
-export interface DeviceConfig {
+export interface DeviceConfig<P = unknown> {
   readonly source: "FromClass" | "FromClaim";
-  /** An object as somebody wrote it: decode it strictly. */
-  readonly parameters: unknown;
+  /** As the driver's `parameters` decoded them; without those an object as somebody wrote it: decode it strictly. */
+  readonly parameters: P;
 }
 
 /** What a container needs in order to use one allocated device. */
-export interface DeviceEdits {
-  readonly device: AllocatedDevice;
+export interface DeviceEdits<P = unknown> {
+  readonly device: AllocatedDevice<P>;
   readonly edits: ContainerEdits;
   /** What containers are told of the device, where the driver has `metadata`. */
   readonly metadata?: DeviceMetadata;

@@ -54,7 +54,7 @@ const vanishedEvery = 10 * 60_000;
  * for the kubelet to remove, and claims of pods that go on stay prepared for the next start. Rejects when the driver
  * cannot serve, or when its `discover` fails and `onError` does not ask for another try.
  */
-export async function runDriver(driver: Driver, options: RunOptions): Promise<void> {
+export async function runDriver<P>(driver: Driver<P>, options: RunOptions): Promise<void> {
   const { nodeName, pluginsDirectory, cdiDirectory, clock, log } = options;
   const client = withResourceVersions(options.client, clock);
   checkDriver(driver);
@@ -163,7 +163,7 @@ async function cleanUp(claims: Claims, clock: Clock, log: Log, signal: AbortSign
 }
 
 /** Throws for an object that is not a driver. */
-function checkDriver(driver: Driver): void {
+function checkDriver<P>(driver: Driver<P>): void {
   const { name } = driver;
   checkDriverName(name);
   const versions: unknown = driver.metadata?.versions;
@@ -177,6 +177,11 @@ function checkDriver(driver: Driver): void {
   ) {
     const accepted = `a list with at least one of ${metadataVersions.join(", ")}`;
     throw new TypeError(wrongShape(`driver ${name}: metadata.versions`, versions, accepted));
+  }
+  const schema: unknown = driver.parameters;
+  if (schema !== undefined && typeof driver.parameters?.["~standard"]?.validate !== "function") {
+    const accepted = "a schema with Standard Schema, such as those of zod and valibot";
+    throw new TypeError(wrongShape(`driver ${name}: parameters`, schema, accepted));
   }
   for (const method of ["discover", "prepare", "unprepare"] as const) {
     const value: unknown = driver[method];
