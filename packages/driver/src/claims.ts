@@ -46,6 +46,8 @@ export interface Claims {
   removeVanished(): Promise<void>;
   /** How many claims have something to undo. */
   prepared(): Promise<number>;
+  /** What is prepared, or has begun to be. */
+  preparedDevices(): Promise<{ readonly claims: number; readonly devices: number }>;
   /** When a claim was last being unprepared, for the kubelet. */
   readonly unpreparedAt: number | undefined;
 }
@@ -256,6 +258,10 @@ export function createClaims(options: ClaimsOptions): Claims {
       }
     },
     prepared: async () => (await checkpoints.all()).length,
+    async preparedDevices() {
+      const all = await checkpoints.all();
+      return { claims: all.length, devices: all.reduce((sum, { devices }) => sum + devices.length, 0) };
+    },
     get unpreparedAt() {
       return unpreparedAt;
     },

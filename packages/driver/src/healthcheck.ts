@@ -1,9 +1,10 @@
 import type { Log } from "@dray/client";
 import { RpcError, type RpcServer, service, tcpServer, unixChannel } from "@dray/rpc";
-import { DRAPluginDefinition } from "@dray/rpc/dra/v1";
+import { DRAPluginDefinition as DRAPluginV1 } from "@dray/rpc/dra/v1";
+import { DRAPluginDefinition as DRAPluginV1beta1 } from "@dray/rpc/dra/v1beta1";
 import { HealthDefinition, HealthCheckResponse_ServingStatus as Status } from "@dray/rpc/grpchealth/v1";
 import { RegistrationDefinition } from "@dray/rpc/pluginregistration/v1";
-import type { SocketPaths } from "./plugin.ts";
+import type { NodeAPI, SocketPaths } from "./plugin.ts";
 
 export interface HealthcheckOptions {
   readonly host: string;
@@ -21,10 +22,12 @@ const timeout = 2000;
 export async function serveHealthcheck(
   { host, port }: HealthcheckOptions,
   paths: SocketPaths,
+  nodeAPIs: readonly NodeAPI[],
   log: Log,
 ): Promise<RpcServer> {
   const registration = unixChannel(paths.registration);
   const dra = unixChannel(paths.dra);
+  const definition = nodeAPIs.includes("v1") ? DRAPluginV1 : DRAPluginV1beta1;
   const server = await tcpServer(host, port, [
     service(HealthDefinition, {
       async check({ service }) {
@@ -33,7 +36,7 @@ export async function serveHealthcheck(
         }
         try {
           await registration.caller(RegistrationDefinition).getInfo({}, { timeout });
-          await dra.caller(DRAPluginDefinition).nodePrepareResources({ claims: [] }, { timeout });
+          await dra.caller(definition).nodePrepareResources({ claims: [] }, { timeout });
           return { status: Status.SERVING };
         } catch (error) {
           log.error(

@@ -21,6 +21,7 @@ import { RegistrationDefinition } from "@dray/rpc/pluginregistration/v1";
 import type { Claims } from "./claims.ts";
 import type { Driver } from "./driver.ts";
 import { healthStream } from "./health.ts";
+import type { Metrics } from "./metrics.ts";
 
 export interface PluginOptions {
   readonly driver: Driver;
@@ -30,11 +31,17 @@ export interface PluginOptions {
   /** `<kubelet root>/plugins` */
   readonly pluginsDirectory: string;
   readonly podUID?: string;
+  /** The versions of the DRA gRPC API that are served. */
+  readonly nodeAPIs: readonly NodeAPI[];
+  readonly metrics: Metrics;
   readonly clock: Clock;
   readonly log: Log;
   /** Called when the driver cannot go on serving. */
   readonly fail: (error: Error) => void;
 }
+
+/** A version of the DRA gRPC API between kubelet and drivers. */
+export type NodeAPI = "v1" | "v1beta1";
 
 /** Where a driver serves the kubelet. */
 export interface SocketPaths {
@@ -117,6 +124,7 @@ export async function servePlugin(options: PluginOptions): Promise<Plugin> {
   /** Older kubelets do not try again by themselves: they need a new socket to see. */
   function notified(registered: boolean): void {
     const delay = rejectedDelay;
+    options.metrics.registered = registered;
     rejectedDelay = registered ? rejectedDelays.first : Math.min(delay * 2, rejectedDelays.last);
     if (!registered) clock.after(delay, () => then(() => replace(sockets[1]!)));
   }
@@ -193,7 +201,7 @@ async function inodeOf(path: string): Promise<bigint | undefined> {
 }
 
 function registration(
-  { driver, log }: PluginOptions,
+  { driver, nodeAPIs, log }: PluginOptions,
   endpoint: string,
   notified: (registered: boolean) => void,
 ): Service {
@@ -205,8 +213,9 @@ function registration(
         endpoint,
         // The kubelet takes the first that it knows.
         supportedVersions: [
-          "v1.DRAPlugin",
-          "v1beta1.DRAPlugin",
+          ...(["v1", "v1beta1"] as const)
+            .filter((version) => nodeAPIs.includes(version))
+            .map((version) => `${version}.DRAPlugin`),
           ...(driver.health === undefined ? [] : ["v1.DRAResourceHealth", "v1alpha1.DRAResourceHealth"]),
         ],
       };
@@ -223,14 +232,17 @@ function registration(
   });
 }
 
-function draServices({ driver, claims, clock, log }: PluginOptions): Service[] {
+function draServices({ driver, claims, nodeAPIs, metrics, clock, log }: PluginOptions): Service[] {
   const handlers: Handlers<typeof DRAPluginV1> = {
     async nodePrepareResources({ claims: refs }, { signal }) {
       // Health checks ask with none.
       if (refs.length > 0) log.info({}, `PrepareResourceClaims is called: number of claims: ${refs.length}`);
       const answers = refs.map(async (ref) => {
         try {
-          return [ref.uid, { devices: await claims.prepare(ref, signal), error: "" }] as const;
+          return [
+            ref.uid,
+            { devices: await metrics.count("prepare", () => claims.prepare(ref, signal)), error: "" },
+          ] as const;
         } catch (error) {
           log.error(
             { claim: `${ref.namespace}/${ref.name}`, error: textOf(error) },
@@ -251,7 +263,7 @@ function draServices({ driver, claims, clock, log }: PluginOptions): Service[] {
       log.info({}, `UnprepareResourceClaims is called: number of claims: ${refs.length}`);
       const answers = refs.map(async (ref) => {
         try {
-          await claims.unprepare(ref);
+          await metrics.count("unprepare", () => claims.unprepare(ref));
           return [ref.uid, { error: "" }] as const;
         } catch (error) {
           log.error(
@@ -268,7 +280,10 @@ function draServices({ driver, claims, clock, log }: PluginOptions): Service[] {
     },
   };
   // v1beta1 is v1 without share_id, which its messages leave out by themselves.
-  const services = [service(DRAPluginV1, handlers), service(DRAPluginV1beta1, handlers)];
+  const services = [
+    ...(nodeAPIs.includes("v1") ? [service(DRAPluginV1, handlers)] : []),
+    ...(nodeAPIs.includes("v1beta1") ? [service(DRAPluginV1beta1, handlers)] : []),
+  ];
   const { health } = driver;
   if (health === undefined) return services;
   const watchHealth = {

@@ -42,6 +42,7 @@ export interface Publisher {
   publish(pools: readonly Pool[]): void;
   /** Works until the signal aborts; slices stay then, the kubelet removes them 30 s after the driver has gone. */
   run(signal: AbortSignal): Promise<void>;
+  readonly statistics: SliceStatistics;
 }
 
 interface WantedPool {
@@ -153,6 +154,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
   };
 
   return {
+    statistics,
     publish(pools) {
       checkPools(pools);
       const next = new Map<string, WantedPool>();

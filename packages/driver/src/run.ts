@@ -11,8 +11,9 @@ import { claimsAreLeft } from "./ending.ts";
 import { type HealthcheckOptions, serveHealthcheck } from "./healthcheck.ts";
 import { type InstanceLock, MissingFlockError, noLock, openInstanceLock } from "./instance-lock.ts";
 import { metadataFiles, metadataVersions } from "./metadata.ts";
+import { createMetrics, type MetricsOptions, serveMetrics } from "./metrics.ts";
 import { checkDriverName } from "./names.ts";
-import { servePlugin } from "./plugin.ts";
+import { type NodeAPI, servePlugin } from "./plugin.ts";
 import { createPublisher, type SliceStatistics } from "./publisher.ts";
 import { withResourceVersions } from "./resource-versions.ts";
 import { wrongShape } from "./shapes.ts";
@@ -43,6 +44,10 @@ export interface RunOptions {
   readonly onPublished?: (statistics: SliceStatistics) => void;
   /** Serves gRPC's health check there. */
   readonly healthcheck?: HealthcheckOptions;
+  /** Serves metrics in the text format of Prometheus there, under `/metrics`. */
+  readonly metrics?: MetricsOptions;
+  /** The versions of the DRA gRPC API that are offered to the kubelet; all by default. */
+  readonly nodeAPIs?: readonly NodeAPI[];
   /** Names this boot of the machine; read from the kernel by default. */
   readonly bootID?: string;
 }
@@ -56,8 +61,12 @@ const vanishedEvery = 10 * 60_000;
  */
 export async function runDriver<P>(driver: Driver<P>, options: RunOptions): Promise<void> {
   const { nodeName, pluginsDirectory, cdiDirectory, clock, log } = options;
-  const client = withResourceVersions(options.client, clock);
   checkDriver(driver);
+  const nodeAPIs = options.nodeAPIs ?? ["v1", "v1beta1"];
+  if (nodeAPIs.length === 0 || nodeAPIs.some((one) => one !== "v1" && one !== "v1beta1")) {
+    throw new TypeError(wrongShape("nodeAPIs", nodeAPIs, 'a list with "v1", "v1beta1" or both'));
+  }
+  const client = withResourceVersions(options.client, clock);
   const folder = join(pluginsDirectory, driver.name);
   await makeFolder(folder, 0o750);
   const lock = await lockOfInstances(folder, options);
@@ -90,10 +99,13 @@ export async function runDriver<P>(driver: Driver<P>, options: RunOptions): Prom
   };
   const decide = deciding(driver);
   const replaced = new AbortController();
+  const metrics = createMetrics(driver.name, nodeName, claims);
   const plugin = await servePlugin({
     ...options,
     driver,
     claims,
+    nodeAPIs,
+    metrics,
     fail(error) {
       fail(error);
       replaced.abort();
@@ -108,31 +120,30 @@ export async function runDriver<P>(driver: Driver<P>, options: RunOptions): Prom
     decide,
     onPublished: options.onPublished,
   });
+  metrics.slices = () => publisher.statistics;
+  const servers: { close(): Promise<void> }[] = [plugin];
   try {
-    const health =
-      options.healthcheck === undefined
-        ? undefined
-        : await serveHealthcheck(options.healthcheck, plugin.paths, log);
-    try {
-      await Promise.all([
-        publisher.run(signal).catch(fail),
-        followDiscovery({ source: driver, publisher, decide, clock, log, signal }).catch(fail),
-        cleanUp(claims, clock, log, signal),
-        aborted(signal).then(() =>
-          claimsAreLeft({
-            claims,
-            clock,
-            log,
-            signal: AbortSignal.any([failed.signal, replaced.signal]),
-          }),
-        ),
-      ]);
-    } finally {
-      await health?.close();
+    const { healthcheck, metrics: metricsAt } = options;
+    if (healthcheck !== undefined) {
+      servers.unshift(await serveHealthcheck(healthcheck, plugin.paths, nodeAPIs, log));
     }
+    if (metricsAt !== undefined) servers.unshift(await serveMetrics(metricsAt, metrics));
+    await Promise.all([
+      publisher.run(signal).catch(fail),
+      followDiscovery({ source: driver, publisher, decide, clock, log, signal }).catch(fail),
+      cleanUp(claims, clock, log, signal),
+      aborted(signal).then(() =>
+        claimsAreLeft({
+          claims,
+          clock,
+          log,
+          signal: AbortSignal.any([failed.signal, replaced.signal]),
+        }),
+      ),
+    ]);
   } finally {
     lock.end();
-    await plugin.close();
+    for (const server of servers) await server.close();
   }
   if (failed.signal.aborted) throw failed.signal.reason;
 }
