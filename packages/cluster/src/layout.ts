@@ -14,6 +14,8 @@ export interface Layout {
   readonly agentsFile: string;
   /** How the agents fare; written by their process, while it lives. */
   readonly nodesFile: string;
+  /** Which images run which commands, as `dray image map` has said. */
+  readonly imagesFile: string;
   readonly database: string;
   readonly pki: string;
   readonly kubeconfig: string;
@@ -90,6 +92,7 @@ export function layoutOf(dataDirectory: string): Layout {
     processFile: join(dataDir, "process.json"),
     agentsFile: join(dataDir, "agents.json"),
     nodesFile: join(dataDir, "nodes.json"),
+    imagesFile: join(dataDir, "images.json"),
     database: join(dataDir, "state.db"),
     pki,
     kubeconfig: join(dataDir, "kubeconfig"),

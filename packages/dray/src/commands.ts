@@ -1,6 +1,7 @@
 import { Argument, type Command, CommanderError, Option } from "commander";
 import { DrayCommand } from "./dray-command.ts";
 import { drayVersion } from "./dray-version.ts";
+import type { TargetFlags } from "./target.ts";
 import { applyVerbosity, type VerbosityFlags } from "./verbosity.ts";
 
 /** An option that may be given several times. `otherwise` says in the help what counts without it; absent: it is needed. */
@@ -168,6 +169,51 @@ them, have logs of their own: kubectl logs.
 `,
     )
     .action(async (names, options) => (await import("./commands/logs.ts")).logs(names, options));
+
+  const images = program
+    .command("image")
+    .description("say which command stands for an image on the nodes of a cluster, running or not")
+    .addHelpText("after", example("dray image map 'example.com/tool:*' '/usr/bin/tool --flag'"));
+  images
+    .command("map")
+    .description("have containers of an image run a command of this machine from now on")
+    .argument("<pattern>", "image reference; * matches anything")
+    .argument("<command>", "the command in one word, with quotes inside where its own words have blanks")
+    .addOption(clusterName())
+    .addOption(dataDir())
+    .addHelpText(
+      "after",
+      `${example("dray image map 'example.com/tool:*' '/usr/bin/tool --flag'")}
+The command replaces that of the pod, whose args follow it. Containers that run go on; those that wait for the image
+start. The latest row that matches counts, before those of --image and those that are built in.
+`,
+    )
+    .action(async (...args: [string, string, TargetFlags]) =>
+      (await import("./commands/image.ts")).imageMap(...args),
+    );
+  images
+    .command("unmap")
+    .description("take back what `image map` has done for a pattern")
+    .argument("<pattern>", "as it was mapped")
+    .addOption(clusterName())
+    .addOption(dataDir())
+    .addHelpText("after", example("dray image unmap 'example.com/tool:*'"))
+    .action(async (...args: [string, TargetFlags]) =>
+      (await import("./commands/image.ts")).imageUnmap(...args),
+    );
+  images
+    .command("list")
+    .description("print which images stand for which commands, in the order in which they are tried")
+    .addOption(clusterName())
+    .addOption(dataDir())
+    .addOption(new Option("-o, --output <format>", "output format").choices(["json", "yaml"]))
+    .addHelpText("after", example("dray image list"))
+    .action(async (options) => (await import("./commands/image.ts")).imageList(options));
+  images
+    .command("serve", { hidden: true })
+    .description("serve a folder on port 80 of the pod's address, in place of nginx")
+    .argument("<folder>", "what is served")
+    .action(async (folder: string) => (await import("./images/serve.ts")).serveFiles(folder));
 
   program
     .command("demo")
@@ -451,6 +497,7 @@ Exit codes: 0 no errors (whatever the warnings say), 1 errors, 2 wrong usage, or
     .requiredOption("--client-ca-file <file>", "CA of clients that may call the agents")
     .requiredOption("--log-file <file>", "where to log")
     .option("--state-file <file>", "where to write how each node's agent fares, as JSON")
+    .option("--images-file <file>", "the images that `dray image map` has mapped")
     .addOption(kubernetesVersion())
     .addOption(runtime().default("host"))
     .addOption(image())

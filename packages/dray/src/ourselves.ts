@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { ClusterConfig, Layout } from "@dray/cluster";
 
 /** The command that runs `dray` with `args` as this process was run, on a Node with more `flags`. */
@@ -8,6 +8,14 @@ export function ourselves(
   flags: readonly string[] = [],
 ): [command: string, args: string[]] {
   return [process.execPath, [...process.execArgv, ...flags, process.argv[1]!, ...args]];
+}
+
+/** The files and folders that a command of `ourselves` reads. */
+export function ourFiles(): string[] {
+  const main = process.argv[1]!;
+  // Sources load those of other packages, the bundle the files beside it.
+  const code = main.endsWith(".ts") ? join(import.meta.dirname, "../../..") : dirname(main);
+  return [process.execPath, code];
 }
 
 /** Starts the process of all node agents. It lives as long as this one; its pods outlive both. */
@@ -20,6 +28,7 @@ export function agentsCommand(layout: Layout, config: ClusterConfig): ChildProce
     ...["--kubernetes-version", config.kubernetesVersion],
     ...["--log-file", join(layout.logs, "agents.log")],
     ...["--state-file", layout.nodesFile],
+    ...["--images-file", layout.imagesFile],
   ]);
   // A session of its own: Ctrl-C in a terminal is for the cluster, which then tells its agents what to do.
   return spawn(command, args, { detached: true, stdio: ["ignore", "inherit", "inherit", "ipc"] });

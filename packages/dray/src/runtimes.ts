@@ -17,7 +17,7 @@ export function runtimeOption(value: string): string {
 /** The runtime that a checked `--runtime` names. `images` stand for commands where containers are processes of the machine. */
 export async function runtimeFactory(
   value: string,
-  images: readonly ImageMapping[],
+  images: () => readonly ImageMapping[],
 ): Promise<RuntimeFactory> {
   const { criRuntime, hostRuntime } = await import("@dray/kubelet");
   const endpoint = criSocket(value);

@@ -3,7 +3,7 @@ export { type Kubelet, type KubeletOptions, startKubelet } from "./kubelet.ts";
 export { type CriRuntimeSettings, criRuntime } from "./runtime/cri/create.ts";
 export type { RuntimeFactory, RuntimeSurroundings } from "./runtime/factory.ts";
 export { type HostRuntimeSettings, hostRuntime } from "./runtime/host/create.ts";
-export type { ImageMapping } from "./runtime/host/images.ts";
+export { anyRegistry, type ImageMapping } from "./runtime/host/images.ts";
 export type { Serving } from "./server/server.ts";
 export {
   failNodeOf,

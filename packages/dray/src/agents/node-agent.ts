@@ -20,7 +20,7 @@ export interface AgentOptions {
 export interface SharedOptions {
   /** As `--runtime` has it. */
   readonly runtime: string;
-  readonly images: readonly ImageMapping[];
+  readonly images: () => readonly ImageMapping[];
   /** PEM of the authority of clients that may call the agents; that of the kubeconfig if absent. */
   readonly clientCA: string | undefined;
   readonly log: Log;

@@ -3,12 +3,15 @@ import { isAbsolute } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Log, loadKubeconfig } from "@dray/client";
 import type { AgentsOrder, AgentsReport, NodeFiles } from "@dray/cluster";
+import type { ImageMapping } from "@dray/kubelet";
 import type { AgentOptions } from "../agents/node-agent.ts";
 import type { NodeAgents } from "../agents/node-agents.ts";
 import { endRequested } from "../end-requested.ts";
 import { UsageError } from "../failure.ts";
 import { keepYoungHeapSmall } from "../heap.ts";
-import { builtInImages, parseImageMapping } from "../images.ts";
+import { builtInImages } from "../images/built-in.ts";
+import { followMappedImages } from "../images/mapped.ts";
+import { parseImageMapping } from "../images/mapping.ts";
 import { createLog } from "../log/create.ts";
 import { runtimeOption } from "../runtimes.ts";
 
@@ -20,6 +23,8 @@ interface CommonOptions {
   readonly logFile?: string;
   /** Where the states of the nodes are written. */
   readonly stateFile?: string;
+  /** The rows of `dray image map`, which may change. */
+  readonly imagesFile?: string;
 }
 
 export interface KubeletOptions extends CommonOptions {
@@ -83,11 +88,19 @@ async function createAgents(
   const shared = {
     states: options.stateFile === undefined ? undefined : new StatesFile(options.stateFile, log),
     runtime: runtimeOption(options.runtime),
-    images: [...options.image.map(parseImageMapping), ...builtInImages()],
+    images: imagesOf(options, log),
     clientCA: options.clientCaFile === undefined ? undefined : readFileSync(options.clientCaFile, "utf8"),
     log,
   };
   return new NodeAgents(shared, registered);
+}
+
+/** The table of images: `dray image map` first, then the flags, then what is built in. */
+function imagesOf({ image, imagesFile }: CommonOptions, log: Log): () => readonly ImageMapping[] {
+  const fixed = [...image.map(parseImageMapping), ...builtInImages()];
+  if (imagesFile === undefined) return () => fixed;
+  const mapped = followMappedImages(imagesFile, log);
+  return () => [...mapped(), ...fixed];
 }
 
 /** An error that nobody has caught restarts the node whose code threw it; of unknown origin, it ends the process. */

@@ -24,7 +24,7 @@ import { driversOption } from "../drivers/drivers.ts";
 import { hasDeviceClasses, installDrivers } from "../drivers/install-all.ts";
 import { outliveReader } from "../guard-output.ts";
 import { collectWhenIdle } from "../heap.ts";
-import { parseImageMapping } from "../images.ts";
+import { parseImageMapping } from "../images/mapping.ts";
 import { createLog } from "../log/create.ts";
 import { rotateInPlace } from "../log/rotate.ts";
 import {

@@ -5,8 +5,8 @@ import { HostRuntime } from "./host.ts";
 import { type ImageMapping, ImageTable } from "./images.ts";
 
 export interface HostRuntimeSettings {
-  /** Commands that stand for images; the first pattern that matches counts. */
-  readonly images: readonly ImageMapping[];
+  /** What images stand for; the first pattern that matches counts. A function is called at each look. */
+  readonly images: readonly ImageMapping[] | (() => readonly ImageMapping[]);
   /** Without mount name spaces even where the system has them. */
   readonly isolation?: "auto" | "plain";
   /** `none`: without cgroups even where they can be made. */

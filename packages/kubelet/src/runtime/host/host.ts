@@ -231,7 +231,7 @@ export class HostRuntime implements RuntimeService {
       id,
       config,
       edits,
-      imageCommand: this.#options.images.command(config.image),
+      image: this.#options.images.find(config.image),
       podIP: sandbox?.ip ?? "",
       namespace: sandbox?.config.namespace ?? "",
       isolated,

@@ -1,35 +1,69 @@
-import { type Image, type ImageService, RuntimeError } from "../service.ts";
+import type { ContainerConfig, Image, ImageService } from "../service.ts";
+import { RuntimeError } from "../service.ts";
 
-/** One line of the table from images to commands of the machine. */
-export interface ImageMapping {
+/** What an image runs on this machine. */
+export type ImageProgram =
+  /** Runs in place of the image's program and of the pod's `command`; the pod's `args` follow it. */
+  | { readonly command: readonly string[] }
+  /** As in an image: the pod's `command` replaces both, its `args` replace `cmd`. */
+  | { readonly entrypoint: readonly string[]; readonly cmd: readonly string[] };
+
+/** One row of the table from images to programs of the machine. */
+export type ImageMapping = ImageProgram & {
   /** An image reference in which `*` stands for any characters. */
   readonly pattern: string;
-  /** Runs in place of the image's program; the pod's `args` follow it. */
-  readonly command: readonly string[];
+  /** Files and folders that the program reads; containers see them whoever they run as. */
+  readonly needs?: readonly string[];
+};
+
+/**
+ * The words that a container runs: `command` and `args` of its pod, and what its image stands for.
+ *
+ * Upstream: "Define a Command and Arguments for a Container"; OCI image specification, Entrypoint and Cmd.
+ */
+export function containerWords(
+  program: ImageProgram | undefined,
+  { command, args }: Pick<ContainerConfig, "command" | "args">,
+): readonly string[] {
+  if (program !== undefined && "command" in program) return [...program.command, ...args];
+  if (program === undefined || command.length > 0) return [...command, ...args];
+  return [...program.entrypoint, ...(args.length > 0 ? args : program.cmd)];
+}
+
+/** The patterns of an image in any registry, with any tag or digest. */
+export function anyRegistry(repository: string): readonly string[] {
+  return [repository, `*/${repository}`].flatMap((name) => [name, `${name}:*`, `${name}@*`]);
 }
 
 /**
- * The host runtime pulls no images: a mapped image stands for a command of the machine, any other image runs the
- * command that its pod names.
+ * The host runtime pulls no images: a mapped image stands for a program of the machine, any other image runs the
+ * command of its pod.
  */
 export class ImageTable implements ImageService {
   readonly pulls = false;
-  readonly #rows: readonly { readonly pattern: RegExp; readonly command: readonly string[] }[];
+  readonly #mappings: () => readonly ImageMapping[];
+  readonly #patterns = new Map<string, RegExp>();
 
-  /** The first mapping that matches counts. */
-  constructor(mappings: readonly ImageMapping[]) {
-    this.#rows = mappings.map(({ pattern, command }) => ({ pattern: glob(pattern), command }));
+  /** The first mapping that matches counts. A function is called at each look, so that the table can change. */
+  constructor(mappings: readonly ImageMapping[] | (() => readonly ImageMapping[])) {
+    this.#mappings = typeof mappings === "function" ? mappings : () => mappings;
   }
 
-  /** The mapped command, if there is one. */
-  command(image: string): readonly string[] | undefined {
-    return this.#rows.find((row) => row.pattern.test(image))?.command;
+  /** The row of an image, if it has one. */
+  find(image: string): ImageMapping | undefined {
+    return this.#mappings().find(({ pattern }) => this.#pattern(pattern).test(image));
+  }
+
+  #pattern(text: string): RegExp {
+    const known = this.#patterns.get(text) ?? glob(text);
+    this.#patterns.set(text, known);
+    return known;
   }
 
   async imageStatus(image: string, hasCommand: boolean): Promise<Image | undefined> {
     if (image === "" || /\s/.test(image))
       throw new RuntimeError("InvalidImageName", `image ${JSON.stringify(image)} is not a valid reference`);
-    if (!hasCommand && this.command(image) === undefined) return undefined;
+    if (!hasCommand && this.find(image) === undefined) return undefined;
     return { ref: `host://${image}`, tags: [image], digests: [], sizeBytes: 0 };
   }
 
@@ -37,11 +71,11 @@ export class ImageTable implements ImageService {
     throw new RuntimeError(
       "ErrImageNeverPull",
       `image "${image}" is not pulled on this runtime, which runs commands of the host: give the container a ` +
-        `command, or map the image to one with --image '${image}=COMMAND'`,
+        `command, or map the image to one with \`dray image map '${image}' COMMAND\` or --image '${image}=COMMAND'`,
     );
   }
 
-  /** None is here: what images stand for is on the machine. */
+  /** Always empty: what images stand for is on the machine. */
   async listImages(): Promise<readonly Image[]> {
     return [];
   }

@@ -3,6 +3,7 @@ import type { ContainerEdits } from "@dray/cdi";
 import type { ContainerConfig, MountConfig } from "../service.ts";
 import { containerVariable } from "./container.ts";
 import { toolEnvironment } from "./environment.ts";
+import { containerWords, type ImageMapping } from "./images.ts";
 import { rewriter } from "./rewrite.ts";
 
 /** What a launch follows from. */
@@ -11,8 +12,8 @@ export interface LaunchInput {
   readonly config: ContainerConfig;
   /** Of its CDI devices. */
   readonly edits: ContainerEdits;
-  /** The command that the image stands for, if it is mapped to one. */
-  readonly imageCommand: readonly string[] | undefined;
+  /** The row of its image, if it has one. */
+  readonly image: ImageMapping | undefined;
   readonly podIP: string;
   /** Of the pod. */
   readonly namespace: string;
@@ -41,7 +42,7 @@ export interface LaunchPlan {
 
 /** Says how a container is launched; nothing is looked at but what is given. */
 export function planLaunch(input: LaunchInput): LaunchPlan {
-  const { id, config, edits, imageCommand, podIP, isolated, directory } = input;
+  const { id, config, edits, image, podIP, isolated, directory } = input;
   const folders: string[] = [];
   const files: [string, string][] = [];
   const mounts = containerMounts(input);
@@ -72,7 +73,7 @@ export function planLaunch(input: LaunchInput): LaunchPlan {
   const root = join(directory, "root");
   return {
     env,
-    command: [...(imageCommand ?? config.command), ...config.args].map(rewrite),
+    command: containerWords(image, config).map(rewrite),
     workingDirectory: isolated ? workingDir || "/" : rewrite(workingDir || root),
     mounts,
     folders,

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { builtInImages, parseImageMapping } from "./images.ts";
+import { builtInImages } from "./built-in.ts";
+import { parseImageMapping } from "./mapping.ts";
 
 test("PATTERN=COMMAND: blanks split the command, quotes hold it together", () => {
   for (const [text, pattern, command] of [

@@ -1,0 +1,85 @@
+import { readConfig } from "@dray/cluster";
+import { columns } from "../columns.ts";
+import { UsageError } from "../failure.ts";
+import { builtInImages } from "../images/built-in.ts";
+import { readMappedImages, writeMappedImages } from "../images/mapped.ts";
+import { parseCommand, parseImageMapping } from "../images/mapping.ts";
+import { printData } from "../output.ts";
+import { shellWord } from "../shell.ts";
+import { noCluster, type TargetFlags, target } from "../target.ts";
+import { say } from "../verbosity.ts";
+
+/** Where a row of the table comes from. */
+type Source = "image map" | "--image" | "built in";
+
+/** A row as `image list` prints it. */
+interface Row {
+  readonly pattern: string;
+  /** Replaces the program of the image and the pod's `command`. */
+  readonly command?: readonly string[];
+  readonly entrypoint?: readonly string[];
+  readonly cmd?: readonly string[];
+  readonly source: Source;
+}
+
+/** Has containers of images that match `pattern` run `command` from now on. */
+export function imageMap(pattern: string, command: string, flags: TargetFlags): void {
+  checkPattern(pattern);
+  const words = parseCommand(command);
+  if (words === undefined)
+    throw new UsageError(
+      `${JSON.stringify(command)}: must be a command with closed quotes, as in '/usr/bin/tool --flag'`,
+    );
+  const { imagesFile } = existing(flags);
+  const others = readMappedImages(imagesFile).filter((row) => row.pattern !== pattern);
+  writeMappedImages(imagesFile, [{ pattern, command: words }, ...others]);
+  say(`images that match ${pattern} run ${words.map(shellWord).join(" ")}\n`);
+}
+
+/** Takes back what `image map` has done for `pattern`. */
+export function imageUnmap(pattern: string, flags: TargetFlags): void {
+  const { imagesFile } = existing(flags);
+  const rows = readMappedImages(imagesFile);
+  const others = rows.filter((row) => row.pattern !== pattern);
+  if (others.length === rows.length) {
+    const known = rows.map((row) => row.pattern);
+    const which = known.length === 0 ? "no image is mapped" : `mapped are ${known.join(", ")}`;
+    throw new Error(`no row for ${pattern}: ${which}; \`dray image list\` shows the whole table`);
+  }
+  writeMappedImages(imagesFile, others);
+  say(`${pattern} is not mapped any more\n`);
+}
+
+/** Prints the table, in the order in which it is searched. */
+export async function imageList(flags: TargetFlags & { readonly output?: "json" | "yaml" }): Promise<void> {
+  const { imagesFile, images } = existing(flags);
+  const from =
+    (source: Source) =>
+    ({ needs: _, ...row }: ReturnType<typeof parseImageMapping>): Row => ({ ...row, source });
+  const rows = [
+    ...readMappedImages(imagesFile).map(from("image map")),
+    ...images.map(parseImageMapping).map(from("--image")),
+    ...builtInImages().map(from("built in")),
+  ];
+  if (flags.output !== undefined) return printData(rows, flags.output);
+  const lines = rows.map(({ pattern, command, entrypoint = [], cmd = [], source }) => {
+    const words = (command ?? [...entrypoint, ...cmd]).map(shellWord).join(" ");
+    return [pattern, source, words];
+  });
+  process.stdout.write(columns([["PATTERN", "SOURCE", "COMMAND"], ...lines]));
+}
+
+function checkPattern(pattern: string): void {
+  if (pattern === "" || /[\s=]/.test(pattern))
+    throw new UsageError(
+      `${JSON.stringify(pattern)}: must be an image reference without blanks and "=", in which * stands for any ` +
+        "characters, as in 'example.com/tool:*'",
+    );
+}
+
+function existing(flags: TargetFlags): { readonly imagesFile: string; readonly images: readonly string[] } {
+  const { layout } = target(flags);
+  const config = readConfig(layout);
+  if (config === undefined) throw noCluster(layout);
+  return { imagesFile: layout.imagesFile, images: config.images };
+}
