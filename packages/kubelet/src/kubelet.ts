@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { Pod } from "@dray/api/core/v1";
+import { Pod, Service } from "@dray/api/core/v1";
 import {
   type Client,
   type Clock,
@@ -17,6 +17,7 @@ import { OwnNode } from "./node/own-node.ts";
 import { Registration } from "./node/registration.ts";
 import { NodePaths } from "./paths.ts";
 import { admit } from "./pods/admission.ts";
+import { type ClusterDns, machineResolvConf } from "./pods/dns.ts";
 import { OrphanSweep } from "./pods/orphans.ts";
 import { Probes } from "./pods/probes.ts";
 import { Volumes } from "./pods/volumes.ts";
@@ -33,6 +34,8 @@ export interface KubeletOptions {
   readonly rootDir: string;
   /** Where pods find the API server. */
   readonly apiServer: { readonly host: string; readonly port: number };
+  /** How pods resolve names: by the machine's servers, in the domain `cluster.local`, where nothing is said. */
+  readonly dns?: Partial<ClusterDns>;
   /** For the node's own HTTPS endpoints. */
   readonly serving: Serving;
   /** Of the node, and of its endpoints; 127.0.0.1 if absent. */
@@ -99,6 +102,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     fieldSelector: `spec.nodeName=${nodeName}`,
     indexes: { uid: (pod) => [pod.metadata.uid] },
   });
+  const services = client.informer(Service);
   const podOf = (uid: string): Pod | undefined => pods.byIndex("uid", uid)[0];
   const retryAll = (): void => {
     for (const worker of workers.values()) worker.retry();
@@ -134,8 +138,10 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     dra,
     nodeAddress,
     apiServer: options.apiServer,
+    dns: { servers: [], domain: "cluster.local", resolvConf: machineResolvConf, ...options.dns },
     signal: stop.signal,
     node: () => node.current,
+    services: () => services.list(),
     refreshNode: () => node.refresh(),
     pod: podOf,
     admit: (pod) =>
@@ -247,6 +253,8 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       delete: (pod) => queue.add(pod.metadata.uid),
     });
     node.follow(stop.signal);
+    // Pods see the Services that there are when they start.
+    await services.start(stop.signal);
     await pods.start(stop.signal);
     stop.signal.throwIfAborted();
   } catch (error) {

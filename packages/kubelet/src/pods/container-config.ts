@@ -1,16 +1,20 @@
 import { chmodSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Node, Pod } from "@dray/api/core/v1";
+import type { Node, Pod, Service } from "@dray/api/core/v1";
 import type { Client } from "@dray/client";
 import { makeFolderSync } from "@dray/files";
 import type { NodePaths } from "../paths.ts";
 import type { ContainerConfig, Image } from "../runtime/service.ts";
 import { containerHash } from "./container-hash.ts";
+import type { ClusterDns } from "./dns.ts";
 import { containerEnvironment, expand } from "./environment.ts";
+import { kernelHostname } from "./hostname.ts";
+import { hostsMount } from "./hosts-file.ts";
 import { containerMounts } from "./mounts.ts";
 import type { StartableContainer } from "./plan.ts";
 import { containerResources } from "./resources.ts";
 import { checkNonRoot, containerSecurity } from "./security.ts";
+import { serviceEnvironment } from "./service-environment.ts";
 
 /** What a node knows that containers are configured with. */
 export interface ConfigContext {
@@ -18,7 +22,10 @@ export interface ConfigContext {
   readonly paths: NodePaths;
   readonly nodeAddress: string;
   readonly apiServer: { readonly host: string; readonly port: number };
+  readonly dns: ClusterDns;
   node(): Node;
+  /** Of all namespaces. */
+  services(): readonly Service[];
   /** The CDI devices of a container. Throws RuntimeError where they are not known. */
   cdiDevices(pod: Pod, container: StartableContainer): readonly string[];
 }
@@ -28,8 +35,8 @@ export interface ContainerConfigInput {
   readonly container: StartableContainer;
   readonly attempt: number;
   readonly image: Image;
-  /** The pod's address. */
-  readonly podIP: string;
+  /** The pod's addresses. */
+  readonly podIPs: readonly string[];
   /** The places of the pod's volumes on the machine, by name. */
   readonly places: ReadonlyMap<string, string>;
 }
@@ -41,22 +48,29 @@ export interface ContainerConfigInput {
  * Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, generateContainerConfig.
  */
 export async function containerConfig(
-  { pod, container, attempt, image, podIP, places }: ContainerConfigInput,
+  { pod, container, attempt, image, podIPs, places }: ContainerConfigInput,
   context: ConfigContext,
 ): Promise<ContainerConfig> {
-  const { client, paths, nodeAddress, apiServer } = context;
+  const { client, paths, nodeAddress, apiServer, dns } = context;
   const node = context.node();
   checkNonRoot(pod, container, image);
+  const { namespace } = pod.metadata;
+  const links = pod.spec.enableServiceLinks ?? true;
   const env = await containerEnvironment(pod, container, {
     client,
-    apiServer,
     node,
-    podIP,
-    hostIP: nodeAddress,
+    podIPs,
+    hostIPs: [nodeAddress],
+    hostname: kernelHostname(pod, dns.domain) || node.metadata.name,
+    services: serviceEnvironment({ services: context.services(), namespace, links, apiServer }),
+    places,
   });
   const values = new Map(env);
   const expanded = (text: string): string => expand(text, (name) => values.get(name));
   const mounts = containerMounts({ pod, container, places, env: values, ownRoot: paths.root });
+  const hosts = hostsMount({ pod, podIPs, clusterDomain: dns.domain }, paths);
+  if (hosts !== undefined && !mounts.some(({ containerPath }) => containerPath === hosts.containerPath))
+    mounts.push(hosts);
   const terminationLog = makeTerminationLog(paths, pod, container.name, attempt);
   const { terminationMessagePath } = container;
   if (terminationMessagePath)

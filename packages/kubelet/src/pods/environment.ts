@@ -1,55 +1,64 @@
+import { closeSync, fstatSync, readFileSync } from "node:fs";
 import { Quantity, quoted, StatusError } from "@dray/api";
-import { ConfigMap, type Container, type EnvVarSource, type Node, type Pod, Secret } from "@dray/api/core/v1";
+import {
+  ConfigMap,
+  type Container,
+  type EnvVarSource,
+  type FileKeySelector,
+  type Node,
+  type Pod,
+  Secret,
+} from "@dray/api/core/v1";
 import { hasPodLevelResources } from "@dray/api/pod";
 import type { Client } from "@dray/client";
+import { openFile } from "../open-file.ts";
 import { RuntimeError } from "../runtime/service.ts";
+import { envFileValue, maxEnvFileBytes } from "./env-file.ts";
+import { resolveSubPath } from "./sub-path.ts";
 
 export interface EnvironmentContext {
   readonly client: Client;
   readonly node: Pick<Node, "status">;
-  readonly podIP: string;
-  readonly hostIP: string;
-  readonly apiServer: { readonly host: string; readonly port: number };
+  readonly podIPs: readonly string[];
+  readonly hostIPs: readonly string[];
+  /** What the sandbox calls itself; upstream leaves this variable to the runtime. */
+  readonly hostname: string;
+  /** Variables of Services, which all others go before. */
+  readonly services: ReadonlyMap<string, string>;
+  /** The places of the pod's volumes on the machine, by name. */
+  readonly places: ReadonlyMap<string, string>;
 }
 
 const configError = (message: string): RuntimeError =>
   new RuntimeError("CreateContainerConfigError", message);
 
-/** The environment of a container in order, later names winning; rejects with CreateContainerConfigError. */
+/**
+ * The environment of a container in order; rejects with CreateContainerConfigError.
+ *
+ * Upstream: pkg/kubelet/kubelet_pods.go, makeEnvironmentVariables.
+ */
 export async function containerEnvironment(
   pod: Pod,
   container: Container,
   context: EnvironmentContext,
 ): Promise<[string, string][]> {
-  const env = new Map<string, string>();
-  env.set("HOSTNAME", hostname(pod));
-  env.set("KUBERNETES_SERVICE_HOST", context.apiServer.host);
-  env.set("KUBERNETES_SERVICE_PORT", String(context.apiServer.port));
-  env.set("KUBERNETES_SERVICE_PORT_HTTPS", String(context.apiServer.port));
+  const own = new Map<string, string>();
   const sources = new Sources(pod, context.client);
   for (const { prefix = "", configMapRef, secretRef } of container.envFrom ?? []) {
     const data =
       configMapRef !== undefined
         ? await sources.configMap(configMapRef.name ?? "", configMapRef.optional)
         : await sources.secret(secretRef?.name ?? "", secretRef?.optional);
-    for (const [key, value] of Object.entries(data ?? {})) env.set(prefix + key, value);
+    for (const [key, value] of Object.entries(data ?? {})) own.set(prefix + key, value);
   }
-  const declared = new Map<string, string>();
   for (const { name, value, valueFrom } of container.env ?? []) {
     const given =
-      valueFrom === undefined
-        ? expand(value ?? "", (key) => declared.get(key) ?? env.get(key))
+      value || valueFrom === undefined
+        ? expand(value ?? "", (key) => own.get(key) ?? context.services.get(key))
         : await fromSource(pod, container, valueFrom, sources, context);
-    if (given === undefined) continue;
-    declared.set(name, given);
-    env.set(name, given);
+    if (given !== undefined) own.set(name, given);
   }
-  return [...env];
-}
-
-/** The name that a pod's processes know their machine by. */
-export function hostname(pod: Pod): string {
-  return (pod.spec.hostname ?? pod.metadata.name).slice(0, 63).replace(/[-.]+$/, "");
+  return [...new Map([["HOSTNAME", context.hostname], ...context.services, ...own])];
 }
 
 /** Replaces `$(NAME)`; `$$` is a dollar sign, and an unknown name stays as it is (core/v1 EnvVar.value). */
@@ -66,7 +75,7 @@ async function fromSource(
   sources: Sources,
   context: EnvironmentContext,
 ): Promise<string | undefined> {
-  const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef } = source;
+  const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef } = source;
   if (fieldRef !== undefined) return fieldValue(pod, fieldRef.fieldPath, context);
   if (resourceFieldRef !== undefined) {
     const { containerName, resource, divisor } = resourceFieldRef;
@@ -89,7 +98,39 @@ async function fromSource(
     if (optional) return undefined;
     throw configError(`couldn't find key ${key} in Secret ${pod.metadata.namespace}/${name}`);
   }
+  if (fileKeyRef !== undefined) return fromFile(fileKeyRef, context.places);
   throw configError("env valueFrom names no source that this node knows");
+}
+
+/** A variable of a file in a volume (KEP-3721); the pod may have put anything there. */
+function fromFile(
+  { volumeName, path, key, optional }: FileKeySelector,
+  places: ReadonlyMap<string, string>,
+): string | undefined {
+  const place = places.get(volumeName);
+  if (place === undefined)
+    throw configError(`cannot find the volume ${JSON.stringify(volumeName)} referenced by FileKeyRef`);
+  const where = `file ${JSON.stringify(path)} of volume ${JSON.stringify(volumeName)}`;
+  let value: string;
+  try {
+    value = envFileValue(readText(resolveSubPath(place, path, false)), key);
+  } catch (error) {
+    throw configError(`couldn't parse env file: ${where}: ${(error as Error).message}`);
+  }
+  if (value !== "") return value;
+  if (optional) return undefined;
+  throw configError(`environment variable key ${JSON.stringify(key)} not found in ${where}`);
+}
+
+function readText(path: string): string {
+  const file = openFile(path);
+  try {
+    const { size } = fstatSync(file);
+    if (size > maxEnvFileBytes) throw new Error(`it has ${size} bytes, at most ${maxEnvFileBytes} are read`);
+    return readFileSync(file, "utf8");
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** Data of config maps and secrets, each read once for one container. */
@@ -148,7 +189,7 @@ function containerOf(pod: Pod, name: string): Container {
 export function fieldValue(
   pod: Pod,
   path: string,
-  { podIP, hostIP }: Pick<EnvironmentContext, "podIP" | "hostIP">,
+  { podIPs, hostIPs }: Pick<EnvironmentContext, "podIPs" | "hostIPs">,
 ): string {
   const keyed = /^metadata\.(labels|annotations)\['(.*)'\]$/.exec(path);
   if (keyed !== null) return pod.metadata[keyed[1] as "labels" | "annotations"]?.[keyed[2] ?? ""] ?? "";
@@ -168,11 +209,13 @@ export function fieldValue(
     case "spec.serviceAccountName":
       return pod.spec.serviceAccountName ?? "";
     case "status.podIP":
+      return podIPs[0] ?? "";
     case "status.podIPs":
-      return podIP;
+      return podIPs.join();
     case "status.hostIP":
+      return hostIPs[0] ?? "";
     case "status.hostIPs":
-      return hostIP;
+      return hostIPs.join();
     default:
       throw configError(`unsupported fieldPath: ${path}`);
   }

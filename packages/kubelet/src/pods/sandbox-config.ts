@@ -2,27 +2,34 @@ import type { Pod } from "@dray/api/core/v1";
 import type { NodePaths } from "../paths.ts";
 import type { PortMapping, SandboxConfig } from "../runtime/service.ts";
 import { podLogDirectory } from "./container-config.ts";
-import { hostname } from "./environment.ts";
+import { type ClusterDns, type PodDns, podDns } from "./dns.ts";
+import { kernelHostname } from "./hostname.ts";
 import { sandboxSecurity } from "./security.ts";
 
 /**
- * The configuration of a pod's sandbox.
+ * The configuration of a pod's sandbox, and what its user is warned of. Throws RuntimeError where there can be none.
  *
  * Upstream: pkg/kubelet/kuberuntime/kuberuntime_sandbox.go, generatePodSandboxConfig.
  */
-export function sandboxConfig(pod: Pod, attempt: number, paths: NodePaths): SandboxConfig {
+export function sandboxConfig(
+  pod: Pod,
+  attempt: number,
+  paths: NodePaths,
+  cluster: ClusterDns,
+): { readonly config: SandboxConfig; readonly warnings: PodDns["warnings"] } {
   const { metadata, spec } = pod;
   const { namespace, name, uid, labels = {}, annotations = {} } = metadata;
-  return {
+  const dns = podDns(pod, cluster);
+  const config: SandboxConfig = {
     namespace,
     name,
     uid,
     attempt,
-    hostname: hostname(pod),
+    hostname: kernelHostname(pod, cluster.domain),
     labels,
     annotations,
     logDirectory: podLogDirectory(paths, pod),
-    dns: undefined,
+    dns: dns.config,
     ports: portMappings(pod),
     hostNetwork: spec.hostNetwork ?? false,
     hostPID: spec.hostPID ?? false,
@@ -33,6 +40,7 @@ export function sandboxConfig(pod: Pod, attempt: number, paths: NodePaths): Sand
     resources: undefined,
     runtimeHandler: "",
   };
+  return { config, warnings: dns.warnings };
 }
 
 /** In the network of the node its ports are the node's already. */

@@ -215,7 +215,7 @@ export class Volumes {
     const { path, fieldRef, resourceFieldRef } = item;
     let text = "";
     if (fieldRef !== undefined)
-      text = fieldValue(pod, fieldRef.fieldPath, { podIP: "", hostIP: this.#options.nodeAddress });
+      text = fieldValue(pod, fieldRef.fieldPath, { podIPs: [], hostIPs: [this.#options.nodeAddress] });
     else if (resourceFieldRef !== undefined) {
       const { containerName, resource, divisor } = resourceFieldRef;
       const container = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].find(

@@ -1,7 +1,7 @@
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { StatusError } from "@dray/api";
-import { type Node, Pod } from "@dray/api/core/v1";
+import { type Node, Pod, type Service } from "@dray/api/core/v1";
 import { isPodTerminal } from "@dray/api/pod";
 import { type Client, type Clock, type EventRecorder, ItemBackOff, type Log } from "@dray/client";
 import type { DraManager } from "../dra/manager.ts";
@@ -10,6 +10,7 @@ import { type Container, type NodeRuntime, RuntimeError, type Sandbox } from "..
 import { shortened } from "../text.ts";
 import type { Refusal } from "./admission.ts";
 import { containerConfig } from "./container-config.ts";
+import type { ClusterDns } from "./dns.ts";
 import { runHook } from "./hooks.ts";
 import { ImageManager } from "./images.ts";
 import { withLastWord } from "./last-word.ts";
@@ -35,9 +36,12 @@ export interface WorkerContext {
   readonly dra: DraManager;
   readonly nodeAddress: string;
   readonly apiServer: { readonly host: string; readonly port: number };
+  readonly dns: ClusterDns;
   /** Aborts when the agent stops. */
   readonly signal: AbortSignal;
   node(): Node;
+  /** Of all namespaces. */
+  services(): readonly Service[];
   /** Brings `node` up to date with the API server. */
   refreshNode(): Promise<unknown>;
   /** The pod as the API server has it now, which may be newer than what a `sync` began with. */
@@ -335,7 +339,9 @@ export class PodWorker {
     this.#places = volume.value;
     const attempt = (observed.sandboxes[0]?.config.attempt ?? -1) + 1;
     try {
-      const { unsupported } = await runtime.service.runPodSandbox(sandboxConfig(pod, attempt, paths));
+      const { config, warnings } = sandboxConfig(pod, attempt, paths, this.#context.dns);
+      for (const { reason, message } of warnings) this.#eventOnce(pod, "Warning", reason, message, message);
+      const { unsupported } = await runtime.service.runPodSandbox(config);
       this.#tellUnsupported(pod, "The pod", unsupported);
     } catch (error) {
       if (!(error instanceof RuntimeError)) throw error;
@@ -423,7 +429,8 @@ export class PodWorker {
           `Container image "${spec.image}" is not pulled on this runtime: its command runs on the host`,
           spec.name,
         );
-      const input = { pod, container: spec, attempt, image, podIP, places: this.#places ?? new Map() };
+      const podIPs = sandbox.ips;
+      const input = { pod, container: spec, attempt, image, podIPs, places: this.#places ?? new Map() };
       const config = await containerConfig(input, {
         ...this.#context,
         cdiDevices: (one, container) => this.#context.dra.cdiDevices(one, container),
