@@ -3,12 +3,13 @@ import { join } from "node:path";
 import { cdiRegistry } from "@dray/cdi";
 import { type Log, systemClock } from "@dray/client";
 import { NodePaths } from "./paths.ts";
+import { unmountBelow } from "./pods/mounts-below.ts";
 import { HostRuntime } from "./runtime/host/host.ts";
 import { ImageTable } from "./runtime/host/images.ts";
 
 /**
  * Ends at once whatever containers of a node still run after its agent has gone for good, without the API server or
- * any driver. The caller may remove the root afterwards: mounts live only as long as the containers.
+ * any driver, and unmounts the pods' volumes. The caller may remove the root afterwards.
  */
 export async function cleanUpNode(rootDir: string, log: Log): Promise<void> {
   const directory = join(rootDir, "var/lib/dray");
@@ -29,4 +30,5 @@ export async function cleanUpNode(rootDir: string, log: Log): Promise<void> {
   await runtime.start();
   for (const { id } of await runtime.listPodSandboxes()) await runtime.stopPodSandbox(id);
   await runtime.close();
+  unmountBelow(paths.pods);
 }

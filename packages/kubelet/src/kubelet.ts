@@ -18,6 +18,7 @@ import { Registration } from "./node/registration.ts";
 import { NodePaths } from "./paths.ts";
 import { admit } from "./pods/admission.ts";
 import { type ClusterDns, machineResolvConf } from "./pods/dns.ts";
+import { LocalStorageMonitor } from "./pods/local-storage.ts";
 import { OrphanSweep } from "./pods/orphans.ts";
 import { Probes } from "./pods/probes.ts";
 import { Volumes } from "./pods/volumes.ts";
@@ -206,14 +207,20 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     isKnown: (uid) => workers.has(uid) || podOf(uid) !== undefined,
   });
 
+  const storage = new LocalStorageMonitor({ clock, log, paths, volumes, pods: () => workers.values() });
+
   /** Ends everything that the agent itself does; the rest goes on. */
   async function close(leavePods: boolean): Promise<void> {
     options.signal?.removeEventListener("abort", giveUp);
     sweep.stop();
     stop.abort();
+    await storage.stop();
     await registration?.stop();
     await queue.close();
-    if (!leavePods) await endAll();
+    if (!leavePods) {
+      await endAll();
+      volumes.close();
+    }
     probes.close();
     watcher.close();
     wiper.close();
@@ -265,6 +272,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   for (const { config } of await runtime.listPodSandboxes()) workOn(config.uid);
   for (const uid of dra.podUIDs()) workOn(uid);
   await sweep.start();
+  storage.start();
   log.info({ node: nodeName, port, limits: runtime.limits }, "node agent started");
 
   return {

@@ -89,7 +89,10 @@ describe("what a container is told of its surroundings", () => {
     );
     const waiting = status?.containerStatuses?.[0]?.state?.waiting;
     assert.equal(waiting?.reason, "CreateContainerConfigError");
-    assert.match(waiting?.message ?? "", /^couldn't parse env file: file "file" of volume "data": subPath "file" leads out of the volume$/);
+    assert.match(
+      waiting?.message ?? "",
+      /^couldn't parse env file: file "file" of volume "data": subPath "file" leads out of the volume$/,
+    );
   });
 
   test("/etc/hosts with its names and aliases", async (context) => {

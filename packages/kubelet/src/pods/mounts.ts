@@ -1,4 +1,4 @@
-import type { Pod } from "@dray/api/core/v1";
+import type { Pod, Volume, VolumeMount } from "@dray/api/core/v1";
 import { type MountConfig, RuntimeError } from "../runtime/service.ts";
 import { expand } from "./environment.ts";
 import type { StartableContainer } from "./plan.ts";
@@ -44,14 +44,34 @@ export function containerMounts({ pod, container, places, env, ownRoot }: Mounts
           { cause: error },
         );
       }
-    const kind = pod.spec.volumes?.find(({ name }) => name === mount.name);
-    const generated = !kind?.emptyDir && !kind?.hostPath;
+    checkRecursiveReadOnly(mount);
+    const volume = pod.spec.volumes?.find(({ name }) => name === mount.name);
     const propagation = propagations[mount.mountPropagation ?? "None"];
     return {
       hostPath,
       containerPath: mount.mountPath.replace(/(.)\/+$/, "$1"),
-      readOnly: (mount.readOnly ?? false) || generated,
+      readOnly: (mount.readOnly ?? false) || (volume !== undefined && isReadOnly(volume)),
       ...(propagation === undefined ? {} : { propagation }),
     };
   });
+}
+
+/** What the agent fills is read-only for the pod, and a claim that the pod has so. */
+function isReadOnly({ emptyDir, hostPath, persistentVolumeClaim, ephemeral }: Volume): boolean {
+  if (persistentVolumeClaim !== undefined) return persistentVolumeClaim.readOnly ?? false;
+  return emptyDir === undefined && hostPath === undefined && ephemeral === undefined;
+}
+
+/**
+ * Throws CreateContainerConfigError where what is mounted below must be read-only, too: no runtime here does that.
+ *
+ * Upstream: pkg/kubelet/kubelet_pods.go, resolveRecursiveReadOnly.
+ */
+function checkRecursiveReadOnly({ name, recursiveReadOnly }: VolumeMount): void {
+  if (recursiveReadOnly !== "Enabled") return;
+  const problem = `volume "${name}" requested recursive read-only mode, but it is not supported by the runtime`;
+  throw new RuntimeError(
+    "CreateContainerConfigError",
+    `failed to resolve recursive read-only mode: ${problem}`,
+  );
 }

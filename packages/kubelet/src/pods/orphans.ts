@@ -1,7 +1,8 @@
-import { readdirSync, rmSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock, Log } from "@dray/client";
 import type { NodePaths } from "../paths.ts";
+import { removeTree } from "./mounts-below.ts";
 
 export interface OrphanSweepOptions {
   readonly paths: NodePaths;
@@ -74,7 +75,7 @@ export class OrphanSweep {
     const { log, isKnown } = this.#options;
     if (isKnown(uid) || sandboxed.has(uid)) return;
     try {
-      rmSync(path, { recursive: true, force: true });
+      removeTree(path);
       log.info({ pod: uid, path }, "removed what was left of a pod that is gone");
     } catch (error) {
       log.warn({ pod: uid, path, err: error }, "cannot remove what was left of a pod that is gone");

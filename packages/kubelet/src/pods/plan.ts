@@ -27,7 +27,14 @@ export interface PodView {
 /** What the agent remembers of a pod beside what the runtime and the API server have. */
 export interface PodMemory {
   /** Set when the agent has given the pod up: DeadlineExceeded, OutOfcpu, Evicted, ... */
-  readonly failure: { readonly reason: string; readonly message: string } | undefined;
+  readonly failure:
+    | {
+        readonly reason: string;
+        readonly message: string;
+        /** How long containers may take to end; as the pod says if absent. */
+        readonly graceSeconds?: number;
+      }
+    | undefined;
   /** Nothing of the pod runs and its claims are let go. */
   readonly ended: boolean;
   /** All containers are being restarted in place (KEP-5532). */
@@ -351,7 +358,8 @@ class Plan {
     // One sidecar after the other, the last of the list first (KEP-753).
     const last = sidecars.find((spec) => this.#running([spec]).length > 0);
     const now = first.length > 0 ? first : last === undefined ? [] : this.#running([last]);
-    for (const [spec, container] of now) this.#stop(spec, container, graceOf(pod));
+    for (const [spec, container] of now)
+      this.#stop(spec, container, memory.failure?.graceSeconds ?? graceOf(pod));
     if (now.length === 0) this.actions.push({ type: "cleanUp" });
   }
 

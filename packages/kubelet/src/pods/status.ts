@@ -73,7 +73,7 @@ export function podStatus(input: StatusInput): PodStatus {
     ...(pod.metadata.generation === undefined ? {} : { observedGeneration: pod.metadata.generation }),
     phase,
     conditions,
-    ...(failure === undefined ? {} : { ...failure, message: shortened(failure.message) }),
+    ...(failure === undefined ? {} : { reason: failure.reason, message: shortened(failure.message) }),
     hostIP: nodeAddress,
     hostIPs: [{ ip: nodeAddress }],
     ...(podIP === undefined ? {} : { podIP, podIPs: [{ ip: podIP }] }),
@@ -105,7 +105,7 @@ export function rejectedStatus(
   return {
     ...(metadata.generation === undefined ? {} : { observedGeneration: metadata.generation }),
     phase: "Failed",
-    ...refusal,
+    reason: refusal.reason,
     message: shortened(refusal.message),
     startTime: status?.startTime ?? timeText(now),
     conditions: [],

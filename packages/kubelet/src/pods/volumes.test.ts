@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { Node, Pod, Volume } from "@dray/api/core/v1";
 import { createClient, systemClock } from "@dray/client";
 import { NodePaths } from "../paths.ts";
-import { Volumes } from "./volumes.ts";
+import { type SetUpVolumes, Volumes } from "./volumes.ts";
 
 const client = createClient({
   transport: { request: () => Promise.reject(new Error("nothing is asked")), close: () => {} },
@@ -26,7 +26,7 @@ test("a host path where the system makes no folder is an error of its volume", a
     nodeAddress: "127.0.0.1",
     node: () => node,
   });
-  const setUp = (type: string, path: string): Promise<ReadonlyMap<string, string>> => {
+  const setUp = (type: string, path: string): Promise<SetUpVolumes> => {
     const volume: Volume = { name: "data", hostPath: { path, type } };
     return volumes.setUp({ metadata: { uid: "uid" }, spec: { volumes: [volume] } } as Pod);
   };
@@ -38,6 +38,6 @@ test("a host path where the system makes no folder is an error of its volume", a
       /^VolumeError: MountVolume\.SetUp failed for volume "data" : ENOENT: /,
       type,
     );
-  const places = await setUp("DirectoryOrCreate", "/var/lib/made/below");
+  const { places } = await setUp("DirectoryOrCreate", "/var/lib/made/below");
   assert.ok(statSync(places.get("data") ?? "").isDirectory());
 });

@@ -1,25 +1,9 @@
-import {
-  chmodSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  // biome-ignore lint/style/noRestrictedImports: it exchanges a symbolic link, not a file.
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { dirname, join, normalize } from "node:path";
-import { StatusError } from "@dray/api";
+import { join } from "node:path";
+import { encodeJSON, type Kind, Quantity, StatusError } from "@dray/api";
 import type { TokenRequest } from "@dray/api/authentication/v1";
 import {
   ConfigMap,
   type DownwardAPIVolumeFile,
-  type HostPathVolumeSource,
   type KeyToPath,
   type Node,
   type Pod,
@@ -29,10 +13,16 @@ import {
   type Volume,
   type VolumeProjection,
 } from "@dray/api/core/v1";
+import { podLimits } from "@dray/api/pod";
 import type { Client, Clock } from "@dray/client";
-import { makeFolderSync } from "@dray/files";
 import type { NodePaths } from "../paths.ts";
+import { claimNameOf, claimPlace } from "./claim-volumes.ts";
+import { makeEmptyDir } from "./empty-dir.ts";
 import { fieldValue, resourceValue } from "./environment.ts";
+import { fsGroupOf, fsUserOf, giveToGroup } from "./fs-group.ts";
+import { hostPathPlace } from "./host-path.ts";
+import { removeTree, unmountBelow } from "./mounts-below.ts";
+import { type VolumeFile, writeFiles } from "./volume-files.ts";
 
 export interface VolumesOptions {
   readonly client: Client;
@@ -47,10 +37,17 @@ export class VolumeError extends Error {
   override readonly name = "VolumeError";
 }
 
-interface File {
-  readonly path: string;
-  readonly content: Buffer;
-  readonly mode: number;
+/** The volumes of a pod. */
+export interface SetUpVolumes {
+  /** Their places on the machine, by name. */
+  readonly places: ReadonlyMap<string, string>;
+  /** What of them is not as the pod wants it: events of the pod. */
+  readonly warnings: readonly VolumeWarning[];
+}
+
+export interface VolumeWarning {
+  readonly reason: string;
+  readonly message: string;
 }
 
 interface Token {
@@ -59,10 +56,17 @@ interface Token {
   readonly refreshAt: number;
 }
 
+/** When the contents of config maps and secrets are looked at again, in milliseconds. Upstream: `--sync-frequency`. */
+const refreshInterval = 60_000;
+
 /** The volumes of pods as folders below the node's kubelet directory. */
 export class Volumes {
   readonly #options: VolumesOptions;
   readonly #tokens = new Map<string, Token>();
+  /** By pod: when its volumes were last set up, and from which labels and annotations. */
+  readonly #setUps = new Map<string, { readonly at: number; readonly metadata: string }>();
+  /** Contents of config maps and secrets that never change, by pod, kind and name. */
+  readonly #immutable = new Map<string, ConfigMap | Secret>();
 
   constructor(options: VolumesOptions) {
     this.#options = options;
@@ -74,15 +78,15 @@ export class Volumes {
   }
 
   /**
-   * Makes every volume that is used, or brings it up to date: answers their places on the machine by name. Rejects
-   * with `VolumeError`.
+   * Makes every volume, or brings it up to date. Rejects with `VolumeError`.
    */
-  async setUp(pod: Pod): Promise<ReadonlyMap<string, string>> {
+  async setUp(pod: Pod): Promise<SetUpVolumes> {
     const places = new Map<string, string>();
+    const warnings: VolumeWarning[] = [];
     await Promise.all(
       (pod.spec.volumes ?? []).map(async (volume) => {
         try {
-          places.set(volume.name, await this.#setUp(pod, volume));
+          places.set(volume.name, await this.#setUp(pod, volume, warnings));
         } catch (error) {
           throw new VolumeError(
             `MountVolume.SetUp failed for volume "${volume.name}" : ${(error as Error).message}`,
@@ -91,37 +95,70 @@ export class Volumes {
         }
       }),
     );
-    return places;
+    const at = this.#options.clock.now();
+    this.#setUps.set(pod.metadata.uid, { at, metadata: metadataText(pod) });
+    return { places, warnings };
   }
 
-  /** Milliseconds until a token of the pod is due for renewal; undefined where it has none. */
+  /** Milliseconds until volumes of the pod are due to be looked at again; undefined where nothing in them changes. */
   refreshIn(pod: Pod): number | undefined {
+    const { uid } = pod.metadata;
+    const now = this.#options.clock.now();
     const times = [...this.#tokens]
-      .filter(([key]) => key.startsWith(`${pod.metadata.uid}\0`))
+      .filter(([key]) => key.startsWith(`${uid}\0`))
       .map(([, { refreshAt }]) => refreshAt);
-    return times.length === 0
-      ? undefined
-      : Math.max(0, times.reduce((a, b) => Math.min(a, b)) - this.#options.clock.now());
+    const last = this.#setUps.get(uid);
+    const sources = (pod.spec.volumes ?? []).flatMap((volume) => [
+      volume,
+      ...(volume.projected?.sources ?? []),
+    ]);
+    if (last !== undefined) {
+      if (sources.some(({ configMap, secret }) => configMap !== undefined || secret !== undefined))
+        times.push(last.at + refreshInterval);
+      if (sources.some(({ downwardAPI }) => downwardAPI !== undefined) && last.metadata !== metadataText(pod))
+        times.push(now);
+    }
+    return times.length === 0 ? undefined : Math.max(0, times.reduce((a, b) => Math.min(a, b)) - now);
   }
 
   /** Removes everything that the pod has on disk but its logs. */
   tearDown(uid: string): void {
-    for (const key of this.#tokens.keys()) if (key.startsWith(`${uid}\0`)) this.#tokens.delete(key);
-    rmSync(this.podDirectory(uid), { recursive: true, force: true });
+    for (const known of [this.#tokens, this.#immutable])
+      for (const key of known.keys()) if (key.startsWith(`${uid}\0`)) known.delete(key);
+    this.#setUps.delete(uid);
+    removeTree(this.podDirectory(uid));
   }
 
-  async #setUp(pod: Pod, volume: Volume): Promise<string> {
-    const folder = (kind: string): string =>
-      join(this.podDirectory(pod.metadata.uid), "volumes", `kubernetes.io~${kind}`, volume.name);
-    const { emptyDir, hostPath, configMap, secret, downwardAPI, projected } = volume;
-    if (hostPath !== undefined) return this.#hostPath(hostPath);
+  /** The node goes for good: nothing may stay mounted below its root. No container runs any more. */
+  close(): void {
+    unmountBelow(this.#options.paths.pods);
+  }
+
+  /** Where a volume of a kind lies that the agent makes. */
+  folder({ metadata }: Pod, kind: string, name: string): string {
+    return join(this.podDirectory(metadata.uid), "volumes", `kubernetes.io~${kind}`, name);
+  }
+
+  async #setUp(pod: Pod, volume: Volume, warnings: VolumeWarning[]): Promise<string> {
+    const { emptyDir, hostPath, configMap, secret, downwardAPI, projected, name } = volume;
+    const { paths } = this.#options;
+    if (hostPath !== undefined) return hostPathPlace(hostPath, paths);
     if (emptyDir !== undefined) {
-      const path = folder("empty-dir");
-      if (!existsSync(path)) {
-        makeFolderSync(path);
-        chmodSync(path, 0o777);
-      }
+      const path = this.folder(pod, "empty-dir", name);
+      const { made, warning } = makeEmptyDir(path, emptyDir, this.#maxMemory(pod));
+      if (warning !== undefined)
+        warnings.push({ reason: "EmptyDirOnDisk", message: `volume "${name}": ${warning}` });
+      if (made) this.#own(pod, name, path, "Always", warnings);
       return path;
+    }
+    if (claimNameOf(pod, volume) !== undefined) {
+      const { place, managed } = await claimPlace(pod, volume, this.#options);
+      const { readOnly } = volume.persistentVolumeClaim ?? {};
+      const policy = pod.spec.securityContext?.fsGroupChangePolicy;
+      // Once, before the containers start: what they write later is theirs.
+      if (managed && !readOnly && !this.#setUps.has(pod.metadata.uid))
+        this.#own(pod, name, place, policy, warnings);
+      return place;
     }
     const [kind, sources, mode]: [string, readonly VolumeProjection[], number] =
       configMap !== undefined
@@ -138,80 +175,91 @@ export class Volumes {
     if (kind === "projected" && projected === undefined) {
       const type = Object.keys(volume).find((key) => key !== "name");
       throw new Error(
-        `volumes of type ${type} are not supported on this node; supported are emptyDir, hostPath, configMap, secret, downwardAPI and projected`,
+        `volumes of type ${type} are not supported on this node; supported are emptyDir, hostPath, configMap, secret, downwardAPI, projected, persistentVolumeClaim and ephemeral`,
       );
     }
-    const files: File[] = [];
+    const files: VolumeFile[] = [];
     for (const source of sources)
-      for (const each of await this.#files(pod, volume.name, source, mode)) files.push(each);
-    const path = folder(kind);
-    writeFiles(path, files);
+      for (const each of await this.#files(pod, name, source, mode)) files.push(each);
+    const path = this.folder(pod, kind, name);
+    // Another user than root owns what it makes, and no more.
+    const privileged = process.getuid?.() === 0;
+    const owned = privileged ? files : files.map(({ user: _, ...file }) => file);
+    writeFiles(path, owned, privileged ? fsGroupOf(pod) : undefined);
     return path;
   }
 
-  #hostPath({ path, type = "" }: HostPathVolumeSource): string {
-    const { paths } = this.#options;
-    const place = paths.onMachine(path);
-    const own = place === paths.root || place.startsWith(`${paths.root}/`);
-    const stat = statSync(place, { throwIfNoEntry: false });
-    if (stat === undefined) {
-      // Nothing is created on the machine outside the node's root; `onMachine` chose the root for what is missing.
-      if (!own || !["", "DirectoryOrCreate", "FileOrCreate"].includes(type))
-        throw new Error(`hostPath type check failed: ${path} is not ${typeNames[type] ?? "there"}`);
-      if (type === "FileOrCreate") {
-        makeFolderSync(dirname(place), 0o755);
-        writeFileSync(place, "", { mode: 0o644 });
-      } else makeFolderSync(place, 0o755);
-      return place;
-    }
-    const fits: Record<string, boolean> = {
-      "": true,
-      DirectoryOrCreate: stat.isDirectory(),
-      Directory: stat.isDirectory(),
-      FileOrCreate: stat.isFile(),
-      File: stat.isFile(),
-      Socket: stat.isSocket(),
-      CharDevice: stat.isCharacterDevice(),
-      BlockDevice: stat.isBlockDevice(),
-    };
-    if (fits[type] !== true)
-      throw new Error(`hostPath type check failed: ${path} is not ${typeNames[type] ?? `a ${type}`}`);
-    return place;
+  /** What an empty directory in memory may hold: as much as the pod, or as the node has for all. */
+  #maxMemory(pod: Pod): bigint {
+    const allocatable = Quantity.parse(this.#options.node().status?.allocatable?.["memory"] ?? "0").value();
+    const limit = podLimits(pod).get("memory")?.value() ?? 0n;
+    return limit > 0n && limit < allocatable ? limit : allocatable;
   }
 
-  async #files(pod: Pod, volume: string, source: VolumeProjection, mode: number): Promise<File[]> {
-    const { namespace } = pod.metadata;
+  /** Gives a volume to the pod's group. What cannot be given is used as it is, as upstream does. */
+  #own(pod: Pod, name: string, path: string, policy: string | undefined, warnings: VolumeWarning[]): void {
+    const group = fsGroupOf(pod);
+    if (group === undefined) return;
+    try {
+      giveToGroup(path, { group, readOnly: false, onRootMismatch: policy === "OnRootMismatch" });
+    } catch (error) {
+      const message = `volume "${name}" is not owned by fsGroup ${group}: ${(error as Error).message}`;
+      warnings.push({ reason: "FSGroupFailed", message });
+    }
+  }
+
+  async #files(pod: Pod, volume: string, source: VolumeProjection, mode: number): Promise<VolumeFile[]> {
     if (source.configMap !== undefined) {
       const { name = "", items, optional } = source.configMap;
-      const found = await orMissing(`configmap "${name}" not found`, optional, () =>
-        this.#options.client.resource(ConfigMap).get({ namespace, name }),
-      );
+      const found = await this.#source(pod, ConfigMap, `configmap "${name}" not found`, optional, name);
       const data = new Map<string, Buffer>();
       for (const [key, value] of Object.entries(found?.data ?? {})) data.set(key, Buffer.from(value));
       for (const [key, value] of Object.entries(found?.binaryData ?? {}))
         data.set(key, Buffer.from(value as string, "base64"));
-      return keyed(data, items, mode, optional || found === undefined);
+      return keyed(data, items, mode, optional, "configmap references non-existent config key");
     }
     if (source.secret !== undefined) {
       const { name = "", items, optional } = source.secret;
-      const found = await orMissing(`secret "${name}" not found`, optional, () =>
-        this.#options.client.resource(Secret).get({ namespace, name }),
-      );
+      const found = await this.#source(pod, Secret, `secret "${name}" not found`, optional, name);
       const data = new Map<string, Buffer>();
       for (const [key, value] of Object.entries(found?.data ?? {}))
         data.set(key, Buffer.from(value as string, "base64"));
-      return keyed(data, items, mode, optional || found === undefined);
+      return keyed(data, items, mode, optional, "references non-existent secret key");
     }
     if (source.downwardAPI !== undefined)
       return (source.downwardAPI.items ?? []).map((item) => this.#downward(pod, item, mode));
     if (source.serviceAccountToken !== undefined) {
       const content = await this.#token(pod, volume, source.serviceAccountToken);
-      return [{ path: source.serviceAccountToken.path, content: Buffer.from(content), mode }];
+      const { path } = source.serviceAccountToken;
+      const user = fsUserOf(pod);
+      const file = { path, content: Buffer.from(content) };
+      // As narrow as the pod says who reads it. Upstream: pkg/volume/projected/projected.go, collectData.
+      if (user === undefined && fsGroupOf(pod) === undefined) return [{ ...file, mode }];
+      return [{ ...file, mode: 0o600, ...(user === undefined ? {} : { user }) }];
     }
     throw new Error(`projected source ${Object.keys(source).join()} is not supported on this node`);
   }
 
-  #downward(pod: Pod, item: DownwardAPIVolumeFile, mode: number): File {
+  /** A config map or secret; undefined where it is missing and optional. */
+  async #source<T extends ConfigMap | Secret>(
+    pod: Pod,
+    kind: Kind<T>,
+    missing: string,
+    optional: boolean | undefined,
+    name: string,
+  ): Promise<T | undefined> {
+    const { namespace, uid } = pod.metadata;
+    const key = [uid, kind.kind, name].join("\0");
+    const known = this.#immutable.get(key);
+    if (known !== undefined) return known as T;
+    const found = await orMissing(missing, optional, () =>
+      this.#options.client.resource(kind).get({ namespace, name }),
+    );
+    if (found?.immutable) this.#immutable.set(key, found);
+    return found;
+  }
+
+  #downward(pod: Pod, item: DownwardAPIVolumeFile, mode: number): VolumeFile {
     const { path, fieldRef, resourceFieldRef } = item;
     let text = "";
     if (fieldRef !== undefined)
@@ -263,16 +311,6 @@ export class Volumes {
   }
 }
 
-const typeNames: Record<string, string> = {
-  Directory: "a directory",
-  DirectoryOrCreate: "a directory",
-  File: "a file",
-  FileOrCreate: "a file",
-  Socket: "a socket file",
-  CharDevice: "a character device",
-  BlockDevice: "a block device",
-};
-
 async function orMissing<T>(
   message: string,
   optional: boolean | undefined,
@@ -292,66 +330,19 @@ function keyed(
   items: readonly KeyToPath[] | undefined,
   mode: number,
   optional: boolean | undefined,
-): File[] {
+  problem: string,
+): VolumeFile[] {
   if (items === undefined || items.length === 0)
     return [...data].map(([path, content]) => ({ path, content, mode }));
-  const files: File[] = [];
+  const files: VolumeFile[] = [];
   for (const { key, path, mode: own } of items) {
     const content = data.get(key);
     if (content !== undefined) files.push({ path, content, mode: own ?? mode });
-    else if (!optional) throw new Error(`references non-existent config key: ${key}`);
+    else if (!optional) throw new Error(`${problem}: ${key}`);
   }
   return files;
 }
 
-/**
- * Writes files so that readers see all of them change at once: they stand in a folder of their own, to which
- * `..data` points, and the visible names are links through it.
- */
-function writeFiles(directory: string, files: readonly File[]): void {
-  for (const { path } of files)
-    if (normalize(path) !== path || path.startsWith("/") || path.split("/").includes(".."))
-      throw new Error(`path ${JSON.stringify(path)} must be relative and must not contain ".."`);
-  makeFolderSync(directory, 0o755);
-  const link = join(directory, "..data");
-  const current = lstatSync(link, { throwIfNoEntry: false }) ? readlinkSync(link) : undefined;
-  if (current !== undefined && same(join(directory, current), files)) return;
-  const generation = current === undefined ? 1 : Number(current.replace("..", "")) + 1;
-  const next = join(directory, `..${generation}`);
-  // What a killed agent had begun.
-  rmSync(next, { recursive: true, force: true });
-  mkdirSync(next, { mode: 0o755 });
-  for (const { path, content, mode } of files) {
-    const file = join(next, path);
-    makeFolderSync(dirname(file), 0o755);
-    writeFileSync(file, content);
-    chmodSync(file, mode);
-  }
-  const temporary = join(directory, "..data_tmp");
-  rmSync(temporary, { force: true });
-  symlinkSync(`..${generation}`, temporary);
-  renameSync(temporary, link);
-  const names = new Set(files.map(({ path }) => path.split("/")[0] ?? path));
-  for (const name of names)
-    if (lstatSync(join(directory, name), { throwIfNoEntry: false }) === undefined)
-      symlinkSync(join("..data", name), join(directory, name));
-  for (const name of readdirSync(directory))
-    if (!name.startsWith("..") && !names.has(name)) rmSync(join(directory, name));
-  if (current !== undefined) rmSync(join(directory, current), { recursive: true, force: true });
-}
-
-function same(directory: string, files: readonly File[]): boolean {
-  if (!existsSync(directory)) return false;
-  const there = readdirSync(directory, { recursive: true, withFileTypes: true }).filter(
-    (e) => !e.isDirectory(),
-  );
-  return (
-    there.length === files.length &&
-    files.every(({ path, content }) => {
-      const file = join(directory, path);
-      const stat = lstatSync(file, { throwIfNoEntry: false });
-      // Without mount name spaces the pod can write here: what it made of a file may be a pipe.
-      return stat?.isFile() && stat.size === content.length && readFileSync(file).equals(content);
-    })
-  );
+function metadataText({ metadata: { labels = {}, annotations = {} } }: Pod): string {
+  return encodeJSON({ labels, annotations });
 }

@@ -21,7 +21,7 @@ import { sandboxConfig } from "./sandbox-config.ts";
 import { podStatus, rejectedStatus, restartingCondition } from "./status.ts";
 import { StatusReporter } from "./status-reporter.ts";
 import { Stops } from "./stops.ts";
-import type { Volumes } from "./volumes.ts";
+import type { SetUpVolumes, Volumes } from "./volumes.ts";
 
 /** What the workers of a node share. */
 export interface WorkerContext {
@@ -92,7 +92,7 @@ export class PodWorker {
   readonly #failedAt = new Map<string, number>();
   /** The pod as last seen; undefined for one that was gone before this agent came. */
   #pod: Pod | undefined;
-  #failure: Refusal | undefined;
+  #failure: (Refusal & { readonly graceSeconds?: number }) | undefined;
   /** The node did not admit the pod. */
   #rejected = false;
   #admitted = false;
@@ -150,6 +150,15 @@ export class PodWorker {
   /** A driver has come, or a claim has gone: what failed may work now. */
   retry(): void {
     if (!this.#failedAt.delete("")) return;
+    this.#context.requeue(this.uid);
+  }
+
+  /** Ends the pod at once, because it uses too much of the node. */
+  evict(message: string): void {
+    const pod = this.#pod;
+    if (pod === undefined || this.#failure !== undefined || this.#ended) return;
+    this.#failure = { reason: "Evicted", message, graceSeconds: 0 };
+    this.#event(pod, "Warning", "Evicted", message);
     this.#context.requeue(this.uid);
   }
 
@@ -336,7 +345,7 @@ export class PodWorker {
       const text = `Failed to prepare dynamic resources: prepare dynamic resources: ${message}`;
       return this.#setUpFailed(pod, "FailedPrepareDynamicResources", text);
     }
-    this.#places = volume.value;
+    this.#takeVolumes(pod, volume.value);
     const attempt = (observed.sandboxes[0]?.config.attempt ?? -1) + 1;
     try {
       const { config, warnings } = sandboxConfig(pod, attempt, paths, this.#context.dns);
@@ -371,7 +380,7 @@ export class PodWorker {
     const { volumes, clock } = this.#context;
     this.#volumesTriedAt = clock.now();
     try {
-      this.#places = await volumes.setUp(pod);
+      this.#takeVolumes(pod, await volumes.setUp(pod));
     } catch (error) {
       this.#event(pod, "Warning", "FailedMount", (error as Error).message);
       this.#context.requeueAfter(this.uid, volumeRetry);
@@ -379,12 +388,13 @@ export class PodWorker {
       return this.#places !== undefined;
     }
     this.#volumesTriedAt = 0;
-    this.#lookAtVolumes(pod);
     return true;
   }
 
   /** Has the pod looked at again when its volumes are due. */
-  #lookAtVolumes(pod: Pod): void {
+  #takeVolumes(pod: Pod, { places, warnings }: SetUpVolumes): void {
+    this.#places = places;
+    for (const { reason, message } of warnings) this.#eventOnce(pod, "Warning", reason, message, message);
     const next = this.#context.volumes.refreshIn(pod);
     if (next !== undefined) this.#context.requeueAfter(this.uid, Math.max(next, 1000));
   }

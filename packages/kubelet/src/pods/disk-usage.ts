@@ -1,0 +1,35 @@
+import type { BigIntStats } from "node:fs";
+import { lstat, readdir } from "node:fs/promises";
+import { join } from "node:path";
+
+/** The bytes that a folder takes on disk, each file counted once; what vanishes meanwhile is left out. As du(1). */
+export async function diskUsage(path: string): Promise<bigint> {
+  const seen = new Set<string>();
+  let total = 0n;
+  const folders: string[] = [path];
+  const count = async (entry: string): Promise<void> => {
+    const stat = await quietly<BigIntStats>(() => lstat(entry, { bigint: true }));
+    if (stat === undefined) return;
+    if (stat.nlink > 1n && !stat.isDirectory()) {
+      const key = `${stat.dev}/${stat.ino}`;
+      if (seen.has(key)) return;
+      seen.add(key);
+    }
+    total += stat.blocks * 512n;
+    if (stat.isDirectory() && entry !== path) folders.push(entry);
+  };
+  await count(path);
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop())
+    for (const name of (await quietly(() => readdir(folder))) ?? []) await count(join(folder, name));
+  return total;
+}
+
+async function quietly<T>(look: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await look();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    throw error;
+  }
+}
