@@ -8,7 +8,13 @@ const floors = [
   ["@dray/api", "@dray/cdi", "@dray/rpc", "@dray/store", "@dray/streams"],
   ["@dray/cel", "@dray/client"],
   ["@dray/allocator", "@dray/apiserver", "@dray/driver", "@dray/kubelet"],
-  ["@dray/scheduler", "@dray/controllers", "@dray/device-plugin-example", "@dray/driver-example"],
+  [
+    "@dray/scheduler",
+    "@dray/controllers",
+    "@dray/device-plugin-example",
+    "@dray/driver-example",
+    "@dray/driver-simulated",
+  ],
   ["@dray/cluster"],
   ["dray"],
 ];

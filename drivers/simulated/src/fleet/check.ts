@@ -1,0 +1,65 @@
+import { type Features, fieldErrorText, type KubeObject, StatusError } from "@dray/api";
+import { decodeBody, kindOf } from "@dray/api/codec";
+import { setDefaults } from "@dray/api/defaults";
+import type { ResourceSlice, ResourceSliceSpec } from "@dray/api/resource/v1";
+import { validateCreate } from "@dray/api/validation";
+import { FleetError, type Value } from "./value.ts";
+
+/** The least that a spec needs beside what is looked at. */
+const complete = { driver: "driver.example.com", pool: { name: "pool", resourceSliceCount: 1 } };
+
+/**
+ * A part of a ResourceSlice's spec, as the API server would store it. Throws a FleetError for what it would refuse: of
+ * `value` if the server names `below`, else at the path that it names.
+ */
+export function checkSpec(
+  spec: Readonly<Record<string, unknown>>,
+  features: Features,
+  value: Value,
+  below: string,
+): ResourceSliceSpec {
+  const row = kindOf("resource.k8s.io", "v1", "ResourceSlice")!;
+  const tree = {
+    apiVersion: "resource.k8s.io/v1",
+    kind: "ResourceSlice",
+    metadata: { name: "slice" },
+    spec: { ...complete, ...spec },
+  };
+  const at = (path: string): string => {
+    if (!path.startsWith(below)) return value.path;
+    const rest = path.slice(below.length).replace(/^\./, "");
+    if (rest === "") return value.path;
+    return rest.startsWith("[") ? `${value.path}${rest}` : `${value.path}.${rest}`;
+  };
+  const { object, problems } = decoded(() =>
+    decodeBody({ tree, duplicates: [], typed: false }, row, features.version),
+  );
+  if (problems.length > 0)
+    throw new FleetError(
+      problems.map((problem) => {
+        const path = JSON.parse(/"(?:[^"\\]|\\.)*"$/.exec(problem)?.[0] ?? '""') as string;
+        return value.problem(problem, at(path));
+      }),
+    );
+  const slice = object as unknown as ResourceSlice;
+  setDefaults(row.group, row.version, row.kind, slice, "2000-01-01T00:00:00Z", features.version);
+  const context = { features, compileSelector: () => ({ ok: true, maxCost: 0 }) as const };
+  const errors = validateCreate(row, slice as KubeObject, context);
+  if (errors.length > 0)
+    throw new FleetError(
+      errors.map((error) => {
+        const text = fieldErrorText(error);
+        return value.problem(text.slice(error.path.length + 2), at(error.path));
+      }),
+    );
+  return slice.spec;
+
+  function decoded<T>(decode: () => T): T {
+    try {
+      return decode();
+    } catch (error) {
+      if (!(error instanceof StatusError)) throw error;
+      return value.fail(error.message.replace(/^.*?json: /s, ""));
+    }
+  }
+}

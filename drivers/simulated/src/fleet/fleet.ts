@@ -1,0 +1,83 @@
+import type { Draft } from "@dray/api";
+import type { NodeSelector } from "@dray/api/core/v1";
+import type { CounterSet, Device, DeviceClass, DeviceTaint } from "@dray/api/resource/v1";
+import type { ContainerEdits } from "@dray/cdi";
+import type { ProfileChoice } from "../profiles/profile.ts";
+
+/** Hardware as files describe it: nodes with their devices, devices on the network, and classes of them. */
+export interface Fleet {
+  /** The nodes that the files name, in their order, with what patterns add to them. */
+  readonly nodes: readonly FleetNode[];
+  /** Drivers whose pools belong to no node. */
+  readonly network: readonly FleetDriver[];
+  readonly deviceClasses: readonly Draft<DeviceClass>[];
+  /** What of the files was left aside, for people. */
+  readonly notes: readonly string[];
+  /** The node with this name: named, or matched by a pattern; undefined if the files do not know it. */
+  node(name: string): FleetNode | undefined;
+}
+
+export interface FleetNode {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Replaces the machine's own capacity, by resource. */
+  readonly capacity: Readonly<Record<string, string>>;
+  /** All that serve on it, those of the network too. */
+  readonly drivers: readonly FleetDriver[];
+}
+
+export interface FleetDriver {
+  /** What its ResourceSlices name. */
+  readonly name: string;
+  readonly profile: ProfileChoice;
+  readonly pools: readonly FleetPool[];
+}
+
+export interface FleetPool {
+  readonly name: string;
+  readonly devices: readonly FleetDevice[];
+  readonly sharedCounters: readonly CounterSet[];
+  /** Which nodes reach the pool; absent: the node of the driver. */
+  readonly reach?: PoolReach;
+}
+
+/** As in ResourceSlice.spec: exactly one of the three. */
+export type PoolReach =
+  | { readonly allNodes: true }
+  | { readonly nodeSelector: NodeSelector }
+  | { readonly perDeviceNodeSelection: true };
+
+export interface FleetDevice {
+  /** As its slice has it, while it is healthy. */
+  readonly device: Device;
+  readonly behaviour: Behaviour;
+  /** The name of the device that this is a partition of. */
+  readonly partitionOf?: string;
+}
+
+/** What a device does that real hardware does by itself. */
+export interface Behaviour {
+  /** Milliseconds that its prepare takes. */
+  readonly prepareDelay: number;
+  readonly prepareFails?: {
+    /** So often since the driver's start, then it succeeds; absent: always. */
+    readonly times?: number;
+    readonly message: string;
+  };
+  /** In the order of time. */
+  readonly health: readonly HealthChange[];
+  /** What its slice says while it is unhealthy (KEP-5055). */
+  readonly unhealthyTaint: Pick<DeviceTaint, "key" | "value" | "effect">;
+  /** What its containers get beside the variables that name it. */
+  readonly edits: ContainerEdits;
+}
+
+export interface HealthChange {
+  /** Milliseconds since the driver's start. */
+  readonly after: number;
+  readonly health: Health;
+  readonly message?: string;
+}
+
+export const healths = ["Healthy", "Unhealthy", "Unknown"] as const;
+export type Health = (typeof healths)[number];

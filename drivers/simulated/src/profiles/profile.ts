@@ -1,0 +1,88 @@
+import type { Value } from "../fleet/value.ts";
+import { shown } from "../fleet/value.ts";
+
+/** What a driver does at prepare beside handing out edits, with the options of its fleet file. */
+export type ProfileChoice =
+  | { readonly name: "basic" }
+  | {
+      readonly name: "fpga";
+      /** Milliseconds that loading an image takes. */
+      readonly programTime: number;
+      /** The image that a device has while nobody uses it. */
+      readonly idleImage: string;
+      /** What a claim may load; absent: anything. */
+      readonly bitstreams?: readonly string[];
+    }
+  | {
+      readonly name: "sriov";
+      readonly interfaces: InterfaceSource;
+      /** IPv4 network that virtual functions get their addresses from. */
+      readonly subnet: Subnet;
+    }
+  | {
+      readonly name: "partitions";
+      /** Milliseconds that creating a partition takes, and destroying one. */
+      readonly createTime: number;
+    };
+
+/**
+ * `create`: a dummy network device is made on the host at prepare, and removed at unprepare. `existing`: the host has it
+ * under the device's name. `none`: containers get variables and the claim its addresses, but no network device.
+ */
+export const interfaceSources = ["create", "existing", "none"] as const;
+export type InterfaceSource = (typeof interfaceSources)[number];
+
+export interface Subnet {
+  /** The network's address as a number. */
+  readonly base: number;
+  readonly prefix: number;
+}
+
+export const profileNames = ["basic", "fpga", "sriov", "partitions"] as const;
+
+/** Reads `profile: fpga` and `options: {...}` of a driver. */
+export function readProfile(profile: Value, options: Value): ProfileChoice {
+  const name = profile.optional((one) => one.oneOf(profileNames)) ?? "basic";
+  const of = options.isSet ? options : options.with({});
+  switch (name) {
+    case "basic":
+      if (options.isSet) options.fail(`the profile ${shown(name)} has no options: name another with profile`);
+      return { name };
+    case "fpga": {
+      const { programTime, idleImage, bitstreams } = of.fields(["programTime", "idleImage", "bitstreams"]);
+      return {
+        name,
+        programTime: programTime.optional((one) => one.duration()) ?? 2000,
+        idleImage: idleImage.optional((one) => one.text()) ?? "idle",
+        ...(bitstreams.isSet && { bitstreams: bitstreams.list((one) => one.text()) }),
+      };
+    }
+    case "sriov": {
+      const { interfaces, subnet } = of.fields(["interfaces", "subnet"]);
+      return {
+        name,
+        interfaces: interfaces.optional((one) => one.oneOf(interfaceSources)) ?? "none",
+        subnet: readSubnet(subnet.isSet ? subnet : subnet.with("10.56.0.0/16")),
+      };
+    }
+    case "partitions": {
+      const { createTime } = of.fields(["createTime"]);
+      return { name, createTime: createTime.optional((one) => one.duration()) ?? 0 };
+    }
+  }
+}
+
+function readSubnet(value: Value): Subnet {
+  const accepted = "an IPv4 network with 4 addresses or more, such as 10.56.0.0/16";
+  const text = value.text(accepted);
+  const [, a, b, c, d, length] = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})\/(\d{1,2})$/.exec(text) ?? [];
+  const bytes = [a, b, c, d].map(Number);
+  const prefix = Number(length);
+  if (length === undefined || bytes.some((byte) => byte > 255) || prefix < 1 || prefix > 30)
+    value.fail(`${shown(text)} must be ${accepted}`);
+  const base = bytes.reduce((sum, byte) => sum * 256 + byte, 0);
+  const size = 2 ** (32 - prefix);
+  if (base % size !== 0)
+    value.fail(`${shown(text)} has bits set behind the first ${prefix}: must be ${accepted}`);
+  return { base, prefix };
+}

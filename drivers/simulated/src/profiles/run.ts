@@ -1,0 +1,61 @@
+import type { ContainerEdits } from "@dray/cdi";
+import type { Client, Clock, Log } from "@dray/client";
+import type { AllocatedClaim, AllocatedDevice, PreparedClaim } from "@dray/driver";
+import type { FleetDevice } from "../fleet/fleet.ts";
+import { fpga } from "./fpga.ts";
+import { partitions } from "./partitions.ts";
+import type { ProfileChoice } from "./profile.ts";
+import { sriov } from "./sriov.ts";
+
+export interface ProfileContext {
+  readonly driver: string;
+  readonly nodeName: string;
+  /** The driver's own folder: `<plugins>/<driver>`. */
+  readonly folder: string;
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A device of a claim, and what the fleet says of it; that is missing if the fleet has it no more. */
+export interface ProfileDevice {
+  readonly allocated: AllocatedDevice;
+  readonly device: FleetDevice | undefined;
+  /** What its variables begin with: `DRA_DEVICE_GPU_EXAMPLE_COM_GPU_0`. */
+  readonly prefix: string;
+  /** Where it is in its pool, from 0 on. */
+  readonly index: number;
+}
+
+/** What devices of a profile do. Each method can be called again after a crash. */
+export interface Profile {
+  /** Tidies up what an earlier run has left, before the driver serves. */
+  start?(): Promise<void>;
+  /** What containers get beside the variables that name the device. */
+  prepare(claim: AllocatedClaim, device: ProfileDevice, signal: AbortSignal): Promise<ContainerEdits>;
+  /** When all devices of a claim are prepared. */
+  prepared?(claim: AllocatedClaim, devices: readonly ProfileDevice[], signal: AbortSignal): Promise<void>;
+  unprepare(claim: PreparedClaim, device: ProfileDevice): Promise<void>;
+}
+
+const basic: Profile = {
+  async prepare() {
+    return {};
+  },
+  // There is nothing that a device would have to be freed of.
+  async unprepare() {},
+};
+
+/** The profile that a driver of the fleet has chosen. */
+export function createProfile(choice: ProfileChoice, context: ProfileContext): Profile {
+  switch (choice.name) {
+    case "basic":
+      return basic;
+    case "fpga":
+      return fpga(choice, context);
+    case "sriov":
+      return sriov(choice, context);
+    case "partitions":
+      return partitions(choice, context);
+  }
+}
