@@ -9,6 +9,8 @@ export interface NodeFiles {
   readonly rootDir: string;
   readonly tlsCertFile: string;
   readonly tlsPrivateKeyFile: string;
+  /** Replaces what the machine has, by resource. */
+  readonly capacity?: Readonly<Record<string, string>> | undefined;
 }
 
 /** What the parent says to the process of the node agents, over IPC. */

@@ -23,6 +23,8 @@ export interface ClusterConfig {
   readonly runtime: string;
   /** `PATTERN=COMMAND` each. */
   readonly images: readonly string[];
+  /** The file that describes the nodes and their devices, if one does. */
+  readonly fleet?: string;
 }
 
 /** Counts up when an older Dray would misunderstand a data directory. */
@@ -96,6 +98,7 @@ const fields: Readonly<Record<keyof ClusterConfig, [is: (value: unknown) => bool
   store: [isText, "a text"],
   runtime: [isText, "a text"],
   images: [areTexts, "a list of texts"],
+  fleet: [isText, "a text"],
 };
 
 function mistakeIn(config: unknown): string | undefined {

@@ -23,11 +23,16 @@ export interface Credentials {
   readonly admin: Certificate;
   /** The API server, as a client of the agents. */
   readonly kubeletClient: Certificate;
+  /** The simulated drivers, as a user of that name. */
+  readonly drivers: Certificate;
   /** Private key that signs the tokens of service accounts, PEM. */
   readonly serviceAccountKey: string;
   /** For each node: the agent as a client, and as a server. */
   readonly nodes: ReadonlyMap<string, { readonly client: Certificate; readonly server: Certificate }>;
 }
+
+/** The user that the simulated drivers of a fleet are. */
+export const driversUser = "dray:simulated-drivers";
 
 const dayMilliseconds = 24 * 60 * 60 * 1000;
 /** A certificate that ends sooner is issued anew: a cluster may run for long after its start. */
@@ -95,6 +100,7 @@ export async function ensureCredentials(
     organizations: ["system:masters"],
     usages: ["client"],
   });
+  const drivers = await issue("simulated-drivers", { commonName: driversUser, usages: ["client"] });
   const keyFile = file("service-account.key");
   const known = existsSync(keyFile);
   const serviceAccountKey = known ? readSigningKey(keyFile) : await createSigningKey();
@@ -118,7 +124,7 @@ export async function ensureCredentials(
     });
   }
   writeFilesAtomicallySync(made);
-  return { authority, server, admin, kubeletClient, serviceAccountKey, nodes: nodePairs };
+  return { authority, server, admin, kubeletClient, drivers, serviceAccountKey, nodes: nodePairs };
 }
 
 /** Throws if the file has no key: a new one would end all tokens that the old one signed, so that is left to the user. */
@@ -163,7 +169,7 @@ function isFor(
   return found.length === wanted.length && wanted.every((one) => found.includes(one));
 }
 
-/** Writes the cluster's own kubeconfig, of the administrator, and those of the nodes, for a server at `url`. */
+/** Writes the cluster's own kubeconfig, of the administrator, those of the drivers and the nodes, for a server at `url`. */
 export async function writeKubeconfigs(
   layout: Layout,
   name: string,
@@ -173,6 +179,8 @@ export async function writeKubeconfigs(
   const common = { name: contextName(name), server: url, ca: credentials.authority.certificate };
   const { certificate: cert, key } = credentials.admin;
   await writeOwnKubeconfig(layout, { ...common, cert, key });
+  const { drivers } = credentials;
+  await writeKubeconfig(layout.driversKubeconfig, { ...common, cert: drivers.certificate, key: drivers.key });
   await writeNodeKubeconfigs(layout, name, credentials, url, [...credentials.nodes.keys()]);
 }
 

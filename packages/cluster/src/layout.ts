@@ -19,6 +19,10 @@ export interface Layout {
   readonly database: string;
   readonly pki: string;
   readonly kubeconfig: string;
+  /** Of the simulated drivers. */
+  readonly driversKubeconfig: string;
+  /** A copy of the fleet file: the cluster continues with what it was made of. */
+  readonly fleetFile: string;
   /** Names the other kubeconfigs that got the cluster's entries. */
   readonly kubeconfigsFile: string;
   readonly logs: string;
@@ -96,6 +100,8 @@ export function layoutOf(dataDirectory: string): Layout {
     database: join(dataDir, "state.db"),
     pki,
     kubeconfig: join(dataDir, "kubeconfig"),
+    driversKubeconfig: join(pki, "simulated-drivers.kubeconfig"),
+    fleetFile: join(dataDir, "fleet.yaml"),
     kubeconfigsFile: join(dataDir, "kubeconfigs.json"),
     logs: join(dataDir, "logs"),
     runDir,

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, type Log, silentLog, systemClock } from "@dray/client";
 import { serverAddresses, urlHost } from "./address.ts";
-import { AgentsProcess, type FailedAgent } from "./agents.ts";
+import { AgentsProcess, type FailedAgent, type NodeFiles } from "./agents.ts";
 import { AgentsFile } from "./agents-file.ts";
 import { checkCapacity } from "./capacity.ts";
 import { type ClusterConfig, readConfig, writeConfig } from "./config.ts";
@@ -16,7 +16,7 @@ import { endDrains } from "./drain.ts";
 import { checkOwnFolder, prepareDataDir, prepareRunDir } from "./folders.ts";
 import type { Layout } from "./layout.ts";
 import { nodeNames } from "./node-names.ts";
-import { changeNodes, removeNodes, startNodes } from "./nodes.ts";
+import { changeNodes, nodeFiles, removeNodeRoot, removeNodes, startNodes } from "./nodes.ts";
 import { choosePort } from "./port.ts";
 import { isAlive, removeProcessFile, runningProcess } from "./process.ts";
 import { openStore, parseStore } from "./store.ts";
@@ -32,10 +32,25 @@ export interface LocalClusterOptions {
   readonly log: Log;
   /** Starts the process of all node agents, with an IPC channel for `AgentsOrder` and `AgentsReport`. */
   startAgents(): ChildProcess;
+  /** What simulates the hardware of the nodes, if anything does. */
+  readonly hardware?: NodeHardware;
   /** Aborted: a start that is under way is given up, and rejects once all that it had started has stopped. */
   readonly signal?: AbortSignal;
   /** Called with what is done now, for a person. */
   readonly onProgress?: (text: string) => void;
+}
+
+/** Hardware that nodes have as a file says. */
+export interface NodeHardware {
+  /** What a node has instead of what the machine has; undefined: nothing. */
+  capacity(node: string): Readonly<Record<string, string>> | undefined;
+  /** Begins when the API server responds. The nodes may not be registered yet. */
+  start(admin: Client, nodes: readonly NodeFiles[]): Promise<RunningHardware>;
+}
+
+export interface RunningHardware {
+  /** Called when the pods have ended: their claims are unprepared by then. */
+  stop(): Promise<void>;
 }
 
 /** A cluster: the control plane in this process, all node agents in another. */
@@ -69,10 +84,10 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
     throw error;
   }
   const credentials = await ensureCredentials(layout, config.nodes, systemClock.now(), addresses);
-  const former = readConfig(layout)?.nodes ?? [];
+  const former = (readConfig(layout)?.nodes ?? []).map((name, index) => ({ name, index }));
   // Nodes that are to go are named until they are gone.
-  const gone = former.slice(config.nodes.length);
-  writeConfig(layout, { ...config, nodes: [...config.nodes, ...gone] });
+  const gone = former.filter(({ name }) => !config.nodes.includes(name));
+  writeConfig(layout, { ...config, nodes: [...config.nodes, ...gone.map(({ name }) => name)] });
   const url = `https://${urlHost(addresses.local)}:${config.port}`;
   await writeKubeconfigs(layout, config.name, credentials, url);
   // The agents load their code while the control plane starts.
@@ -80,10 +95,12 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
   if (config.nodes.length > 0) agents.prepare();
   let controlPlane: ControlPlane | undefined;
   let control: Server | undefined;
+  let hardware: RunningHardware | undefined;
   let failed: readonly FailedAgent[] = [];
   const stop = async (): Promise<void> => {
     control?.close();
     await agents.stop();
+    await hardware?.stop();
     await controlPlane?.stop();
     await store.close();
     await cleanUpRun(layout);
@@ -105,10 +122,15 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
         { olderVersion },
         `the objects are those of Kubernetes ${config.kubernetesVersion} from now on`,
       );
-    await removeNodes(layout, client, gone, config.nodes.length);
+    await removeNodes(layout, client, gone);
+    // What a crash has left there belongs to a node that has another place now.
+    for (const { name, index } of former)
+      if (config.nodes.includes(name) && config.nodes[index] !== name) await removeNodeRoot(layout, index);
     writeConfig(layout, config);
     await endDrains(client);
-    const common = { layout, client, agents, failed: storeFailed };
+    const capacity = (node: string) => options.hardware?.capacity(node);
+    hardware = await options.hardware?.start(client, nodeFiles(layout, config.nodes, capacity));
+    const common = { layout, client, agents, capacity, failed: storeFailed };
     failed = await startNodes({ ...common, nodes: config.nodes, signal, onProgress });
     if (failed.length > 0 && failed.length === config.nodes.length)
       throw new Error(
@@ -117,12 +139,14 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
     const change = async (count: number, say: (line: string) => void, gone: AbortSignal): Promise<string> => {
       gone.throwIfAborted();
       const before = (readConfig(layout) ?? config).nodes;
+      if (config.fleet !== undefined && count !== before.length)
+        throw new Error(`the nodes are those of ${config.fleet}, which has ${before.length}`);
       checkCapacity({ nodes: count, running: before.length });
       return changeNodes({
         ...common,
         clock: systemClock,
         before,
-        nodes: nodeNames(count),
+        nodes: count === before.length ? before : nodeNames(count),
         say,
         signal: signal === undefined ? gone : AbortSignal.any([gone, signal]),
         prepare: async (names) => {

@@ -16,9 +16,11 @@ const readyTimeout = 60_000;
 /** How long the agents may take to end nodes that could not be added, in milliseconds. */
 const rollbackTimeout = 30_000;
 
-function nodeFiles(layout: Layout, names: readonly string[]): NodeFiles[] {
+/** Where the agents of these nodes, which are all of the cluster, find what they need. */
+export function nodeFiles(layout: Layout, names: readonly string[], capacity: NodeCapacity): NodeFiles[] {
   return names.map((name, index) => ({
     name,
+    capacity: capacity(name),
     kubeconfig: layout.nodeKubeconfig(name),
     rootDir: layout.nodeRoot(index),
     tlsCertFile: join(layout.pki, `node-${name}-server.crt`),
@@ -26,12 +28,16 @@ function nodeFiles(layout: Layout, names: readonly string[]): NodeFiles[] {
   }));
 }
 
+/** What a node has instead of what the machine has; undefined: nothing. */
+export type NodeCapacity = (node: string) => Readonly<Record<string, string>> | undefined;
+
 export interface StartNodesOptions {
   readonly layout: Layout;
   readonly client: Client;
   readonly agents: AgentsProcess;
   /** All nodes of the cluster from now on. */
   readonly nodes: readonly string[];
+  readonly capacity: NodeCapacity;
   /** Rejects when the cluster cannot go on. */
   readonly failed: Promise<never>;
   readonly signal?: AbortSignal | undefined;
@@ -44,9 +50,9 @@ export interface StartNodesOptions {
  * if the next one takes too long.
  */
 export async function startNodes(options: StartNodesOptions): Promise<readonly FailedAgent[]> {
-  const { layout, client, agents, nodes, failed, signal, onProgress } = options;
+  const { layout, client, agents, nodes, capacity, failed, signal, onProgress } = options;
   if (nodes.length === 0) return [];
-  const files = nodeFiles(layout, nodes);
+  const files = nodeFiles(layout, nodes, capacity);
   for (const { rootDir } of files) makeFolderSync(rootDir, 0o755);
   let progress = performance.now();
   let registered = 0;
@@ -106,18 +112,20 @@ async function allReady(client: Client, waiting: Set<string>, advance: () => voi
   }
 }
 
+/** A node that a cluster had, and its place among the others, which its files are kept under. */
+export interface FormerNode {
+  readonly name: string;
+  readonly index: number;
+}
+
 /** Removes nodes whose agents have ended: what a crash left running, the objects, and their files. */
 export async function removeNodes(
   layout: Layout,
   client: Client,
-  names: readonly string[],
-  firstIndex: number,
+  former: readonly FormerNode[],
 ): Promise<void> {
-  const { cleanUpNode } = await import("@dray/kubelet");
-  for (const [i, name] of names.entries()) {
-    const root = layout.nodeRoot(firstIndex + i);
-    await cleanUpNode(root, silentLog);
-    rmSync(root, { recursive: true, force: true });
+  for (const { name, index } of former) {
+    await removeNodeRoot(layout, index);
     await client.resource(Node).delete({ name }).catch(ifMissing);
     // Nobody is left to say that they have ended. After the node, so that no DaemonSet creates new ones there.
     const { items } = await client.resource(Pod).list({ fieldSelector: `spec.nodeName=${name}` });
@@ -132,6 +140,14 @@ export async function removeNodes(
       for (const suffix of [".crt", ".key"]) rmSync(join(layout.pki, file + suffix), { force: true });
     rmSync(layout.nodeKubeconfig(name), { force: true });
   }
+}
+
+/** Removes the files of the node that had this place, and ends what a crash has left running there. */
+export async function removeNodeRoot(layout: Layout, index: number): Promise<void> {
+  const { cleanUpNode } = await import("@dray/kubelet");
+  const root = layout.nodeRoot(index);
+  await cleanUpNode(root, silentLog);
+  rmSync(root, { recursive: true, force: true });
 }
 
 function ifMissing(error: unknown): void {
@@ -162,7 +178,7 @@ export async function changeNodes(options: ChangeNodesOptions): Promise<string> 
 }
 
 async function addNodes(options: ChangeNodesOptions): Promise<string> {
-  const { layout, client, agents, before, nodes, say, prepare, record, signal } = options;
+  const { layout, client, agents, before, nodes, capacity, say, prepare, record, signal } = options;
   const added = nodes.slice(before.length);
   say(`adding ${namesText(added)}`);
   await prepare(nodes);
@@ -176,8 +192,8 @@ async function addNodes(options: ChangeNodesOptions): Promise<string> {
       throw new Error(`${lost[0].node} could not be started: ${lost[0].reason}; see ${layout.logs}`);
   } catch (error) {
     // Agents that cannot start may not be able to end either.
-    await Promise.race([agents.run(nodeFiles(layout, before)), sleep(rollbackTimeout)]);
-    await removeNodes(layout, client, added, before.length);
+    await Promise.race([agents.run(nodeFiles(layout, before, capacity)), sleep(rollbackTimeout)]);
+    await removeNodes(layout, client, formerNodes(added, before.length));
     record(before);
     throw error;
   }
@@ -185,12 +201,12 @@ async function addNodes(options: ChangeNodesOptions): Promise<string> {
 }
 
 async function drainAndRemove(options: ChangeNodesOptions): Promise<string> {
-  const { layout, client, clock, agents, before, nodes, say, record, signal } = options;
+  const { layout, client, clock, agents, before, nodes, capacity, say, record, signal } = options;
   const removed = before.slice(nodes.length);
   say(`draining ${namesText(removed)}`);
   const { evicted, lost } = await drainNodes(removed, { client, clock, say, signal });
-  await agents.run(nodeFiles(layout, nodes));
-  await removeNodes(layout, client, removed, nodes.length);
+  await agents.run(nodeFiles(layout, nodes, capacity));
+  await removeNodes(layout, client, formerNodes(removed, nodes.length));
   record(nodes);
   const pods =
     evicted.length === 0
@@ -200,6 +216,10 @@ async function drainAndRemove(options: ChangeNodesOptions): Promise<string> {
         : `${evicted.length} pods were evicted`;
   const gone = lost.length === 0 ? "" : `; no controller creates ${namesText(lost)} again`;
   return `${namesText(removed)} removed: ${countText(nodes.length)} (${pods}${gone})`;
+}
+
+function formerNodes(names: readonly string[], firstIndex: number): FormerNode[] {
+  return names.map((name, i) => ({ name, index: firstIndex + i }));
 }
 
 function countText(count: number): string {

@@ -14,6 +14,8 @@ export interface AgentOptions {
   /** The certificate of the node's endpoints; one that the node signs itself if absent. */
   readonly tlsCertFile?: string | undefined;
   readonly tlsPrivateKeyFile?: string | undefined;
+  /** Replaces what the machine has, by resource. */
+  readonly capacity?: Readonly<Record<string, string>> | undefined;
 }
 
 /** What all agents of a process have in common. */
@@ -38,6 +40,7 @@ export async function agentOptions(node: AgentOptions, shared: SharedOptions): P
       client,
       nodeName: node.name,
       rootDir: node.rootDir,
+      ...(node.capacity && { capacity: node.capacity }),
       // Without the brackets of an IPv6 address: pods find it in their environment.
       apiServer: { host: url.hostname.replace(/^\[(.*)\]$/, "$1"), port: Number(url.port || 443) },
       runtime: await runtimeFactory(shared.runtime, shared.images),
