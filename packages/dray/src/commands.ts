@@ -113,6 +113,10 @@ export function commandLine(): DrayCommand {
         "none",
       ),
     )
+    .option(
+      "--fleet <file>",
+      "simulate the nodes and devices that a file describes, or that `kubectl get resourceslices -o yaml` printed; none: no longer",
+    )
     .option("--detach", "return when the cluster is ready and leave it running")
     .addOption(new Option("-o, --output <format>", "output format").choices(["json", "yaml"]))
     .addOption(new Option("--detached").hideHelp())
@@ -504,12 +508,40 @@ Exit codes: 0 no errors (whatever the warnings say), 1 errors, 2 wrong usage, or
     .addHelpText("after", example("dray node-agents --client-ca-file ca.crt --log-file agents.log"))
     .action(async (options) => (await import("./commands/kubelet.ts")).nodeAgents(options));
 
-  program
+  const driver = program
     .command("driver")
     .description("run a driver that Dray ships; its environment configures it")
     .argument("<name>", "example: simulated GPUs")
     .addHelpText("after", example("NODE_NAME=n1 dray driver example"))
     .action(async (name: string) => (await import("./commands/driver.ts")).driver(name));
+  driver
+    .command("simulate")
+    .description("run the drivers that a fleet file has for one node")
+    .requiredOption("--fleet <file>", "the fleet, or what `kubectl get resourceslices -o yaml` printed")
+    .option("--node-name <name>", "the node that this runs on (default: $NODE_NAME)")
+    .addOption(kubeconfig())
+    .addOption(context())
+    .option(
+      "--registrar-dir <dir>",
+      "registration sockets (default: $KUBELET_REGISTRAR_DIRECTORY_PATH, /var/lib/kubelet/plugins_registry)",
+    )
+    .option(
+      "--plugins-dir <dir>",
+      "sockets and data of drivers (default: $KUBELET_PLUGINS_DIRECTORY_PATH, /var/lib/kubelet/plugins)",
+    )
+    .option("--cdi-dir <dir>", "CDI files (default: $CDI_ROOT, /var/run/cdi)")
+    .addHelpText(
+      "after",
+      example("dray driver simulate --fleet fleet.yaml --node-name n1 --kubeconfig n1.kubeconfig"),
+    )
+    .action(async (options) => (await import("./commands/simulate.ts")).simulate(options));
+
+  program
+    .command("simulated-drivers", { hidden: true })
+    .description("run the simulated drivers of the nodes that `dray up` names")
+    .requiredOption("--log-file <file>", "where to log")
+    .addHelpText("after", example("dray simulated-drivers --log-file drivers.log"))
+    .action(async (options) => (await import("./commands/simulate.ts")).simulatedDrivers(options));
 
   program
     .command("kubectl", { hidden: true })

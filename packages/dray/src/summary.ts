@@ -10,6 +10,7 @@ import {
   urlHost,
 } from "@dray/cluster";
 import { type ChosenDriver, manifestsOf } from "./drivers/drivers.ts";
+import { type FleetFile, fleetText } from "./fleet/file.ts";
 import { shellWord } from "./shell.ts";
 import { commandText } from "./target.ts";
 
@@ -24,6 +25,7 @@ export function clusterSummary(
   added?: AddedContext,
   drivers: readonly ChosenDriver[] = [],
   hasDeviceClasses = false,
+  fleet?: FleetFile,
 ): string {
   const nodes = config.nodes.length === 0 ? "none" : namesText(config.nodes);
   const file = added?.file ?? layout.kubeconfig;
@@ -32,21 +34,28 @@ export function clusterSummary(
     `Kubernetes ${config.kubernetesVersion} is ready at ${url}`,
     ...(others === undefined || others === url ? [] : [`  for others  ${others}`]),
     `  nodes       ${nodes}`,
+    ...(fleet === undefined ? [] : [`  fleet       ${shellWord(fleet.path)}: ${fleetText(fleet.fleet)}`]),
     `  data        ${shellWord(layout.dataDir)}`,
     `  kubeconfig  ${shellWord(file)}${added === undefined ? "" : `, current context ${added.context}`}`,
     "",
     "Use it:",
     ...(isUsedByDefault(file) ? [] : [`  export KUBECONFIG=${shellWord(file)}`]),
     "  kubectl get nodes",
+    ...(fleet === undefined ? [] : ["  kubectl get resourceslices,deviceclasses", ...deviceCommands(layout)]),
     "",
     ...(drivers.length > 0 ? [...driverLines(drivers), ""] : []),
-    ...(drivers.length > 0 || hasDeviceClasses
+    ...(drivers.length > 0 || hasDeviceClasses || fleet !== undefined
       ? []
       : [
           `${commandText(layout, "up", "--driver example")} adds simulated GPUs, to a cluster that runs, too.`,
           "",
         ]),
   ].join("\n");
+}
+
+/** Commands about the devices of a fleet. */
+function deviceCommands(layout: Layout): string[] {
+  return [commandText(layout, "device list")].map((text) => `  ${text.replaceAll("`", "")}`);
 }
 
 /** Where other machines reach the API server; undefined if it is for this machine alone. */

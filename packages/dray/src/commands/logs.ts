@@ -32,7 +32,9 @@ export async function logs(names: readonly string[], flags: LogsFlags): Promise<
   const config = readConfig(layout);
   if (config === undefined) throw noCluster(layout);
   const wanted = selectEntries(names, config.nodes);
-  const files = ["control-plane.log", "agents.log", "up.log"].map((name) => join(layout.logs, name));
+  const files = ["control-plane.log", "agents.log", "drivers.log", "up.log"].map((name) =>
+    join(layout.logs, name),
+  );
   const source = new LogSource(files, wanted);
   const format = await formatter(flags.output, config.nodes);
   try {

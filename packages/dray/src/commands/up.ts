@@ -1,5 +1,6 @@
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
+import type { Features } from "@dray/api";
 import type { Log } from "@dray/client";
 import {
   addToKubeconfigs,
@@ -11,6 +12,7 @@ import {
   keepFresh,
   kubeconfigFiles,
   type Layout,
+  namesText,
   nodeNames,
   prepareDataDir,
   readConfig,
@@ -20,8 +22,13 @@ import {
   runningProcess,
   startLocalCluster,
 } from "@dray/cluster";
+import { writeFileAtomicallySync } from "@dray/files";
 import { driversOption } from "../drivers/drivers.ts";
 import { hasDeviceClasses, installDrivers } from "../drivers/install-all.ts";
+import { UsageError } from "../failure.ts";
+import { type FleetFile, fleetOf, keptText, readFleetFile } from "../fleet/file.ts";
+import { simulatedHardware } from "../fleet/hardware.ts";
+import { fleetPublished } from "../fleet/published.ts";
 import { outliveReader } from "../guard-output.ts";
 import { collectWhenIdle } from "../heap.ts";
 import { parseImageMapping } from "../images/mapping.ts";
@@ -60,6 +67,8 @@ export interface UpOptions extends TargetFlags {
   readonly runtime?: string;
   readonly image: readonly string[];
   readonly driver: readonly string[];
+  /** A file, or `none`. */
+  readonly fleet?: string;
   readonly detach?: boolean;
   readonly output?: "json" | "yaml";
   /** This process was started by `startDetached`. */
@@ -73,15 +82,19 @@ const outputCheckInterval = 10_000;
 const maxNodes = 20_000;
 
 /** What the flags ask for, on top of what the cluster already is. */
-function configure({ name, layout }: Target, options: UpOptions): ClusterConfig {
+function configure({ name, layout }: Target, options: UpOptions): Configured {
   const before = readConfig(layout);
   const featureGates = options.featureGates ?? before?.featureGates ?? "";
-  const { version: kubernetesVersion } = featuresOption({
+  const features = featuresOption({
     kubernetesVersion: options.kubernetesVersion ?? before?.kubernetesVersion,
     featureGates,
   });
-  const nodes =
-    options.nodes === undefined ? undefined : nodeNames(wholeNumber("--nodes", options.nodes, 0, maxNodes));
+  const { version: kubernetesVersion } = features;
+  const chosen = chooseFleet(layout, before, options.fleet, features);
+  const count = options.nodes === undefined ? undefined : wholeNumber("--nodes", options.nodes, 0, maxNodes);
+  const nodes = chosen === undefined ? undefined : fleetNodes(chosen, count);
+  // Names of a fleet that is no longer are not kept.
+  const kept = chosen === undefined && before?.fleet !== undefined ? undefined : before?.nodes;
   const bindAddress =
     options.bindAddress === undefined
       ? (before?.bindAddress ?? "127.0.0.1")
@@ -95,19 +108,51 @@ function configure({ name, layout }: Target, options: UpOptions): ClusterConfig 
   checkNeededApis(runtimeConfig ?? {}, clusterApis, "a cluster");
   const port = options.port === undefined ? before?.port : wholeNumber("--port", options.port, 0, 65535);
   for (const image of options.image) parseImageMapping(image);
-  return {
+  const config = {
     name,
     kubernetesVersion,
     featureGates,
     runtimeConfig: runtimeConfig ?? {},
     bindAddress,
     advertiseAddress: advertiseAddress ?? "",
-    nodes: nodes ?? before?.nodes ?? nodeNames(2),
+    nodes: nodes ?? (count === undefined ? (kept ?? nodeNames(2)) : nodeNames(count)),
     port: port ?? 0,
     store: formatStore(storeOption(options.store ?? before?.store ?? `sqlite:${layout.database}`)),
     runtime: runtimeOption(options.runtime ?? before?.runtime ?? "host"),
     images: options.image.length > 0 ? options.image : (before?.images ?? []),
+    ...(chosen && { fleet: chosen.path }),
   };
+  return { config, ...(chosen && { fleet: chosen }) };
+}
+
+interface Configured {
+  readonly config: ClusterConfig;
+  readonly fleet?: FleetFile;
+}
+
+/** The fleet that the flag names, or the one that the cluster has; undefined if there is none. */
+function chooseFleet(
+  layout: Layout,
+  before: ClusterConfig | undefined,
+  flag: string | undefined,
+  features: Features,
+): FleetFile | undefined {
+  if (flag === "none") return undefined;
+  if (flag !== undefined) return readFleetFile(flag, features);
+  if (before?.fleet === undefined) return undefined;
+  const fleet = fleetOf(layout, { ...before, kubernetesVersion: features.version });
+  return fleet && { path: before.fleet, text: keptText(layout), fleet };
+}
+
+/** The nodes that the fleet names; undefined if it only has patterns and devices on the network. */
+function fleetNodes({ path, fleet }: FleetFile, count: number | undefined): readonly string[] | undefined {
+  const names = fleet.nodes.map(({ name }) => name);
+  if (names.length === 0) return undefined;
+  if (count !== undefined && count !== names.length)
+    throw new UsageError(
+      `--nodes ${count}: ${path} names ${names.length === 1 ? "1 node" : `${names.length} nodes`} (${namesText(names)}): leave --nodes out, or change the file`,
+    );
+  return names;
 }
 
 export async function up(options: UpOptions): Promise<void> {
@@ -115,21 +160,26 @@ export async function up(options: UpOptions): Promise<void> {
   const { layout } = chosen;
   if (options.detached) return runDetached(layout);
   const isNew = readConfig(layout) === undefined;
-  const config = configure(chosen, options);
+  const { config, fleet } = configure(chosen, options);
   const drivers = driversOption(options.driver);
   const kubeconfigs = kubeconfigFiles(options.kubeconfig, layout);
   const running = runningProcess(layout.processFile);
-  if (running !== undefined) return changeRunning(chosen, config, options, drivers, running.pid);
+  if (running !== undefined) return changeRunning(chosen, config, options, drivers, running.pid, fleet);
   checkCapacity({ nodes: config.nodes.length, drivers: drivers.length });
   prepareDataDir(layout);
   await checkKubeconfigs(layout, config.name, kubeconfigs);
+  if (fleet !== undefined) {
+    for (const note of fleet.fleet.notes) remark(`note: ${note}\n`);
+    writeFileAtomicallySync(layout.fleetFile, fleet.text, { folderMode: 0o700 });
+  }
   const finish = async (started: Started, how: string): Promise<void> => {
     const added = await addToKubeconfigs(layout, config.name, kubeconfigs);
     await refreshKubeconfigs(layout, config.name, (message) => remark(`note: ${message}\n`));
     await installDrivers(layout, config.name, drivers);
+    if (fleet !== undefined) await fleetPublished(layout, config.name, fleet.fleet, started.config.nodes);
     if (options.output !== undefined) return printCluster(chosen, added, options.output);
     const equipped = !isNew && drivers.length === 0 && (await hasDeviceClasses(layout, config.name));
-    const summary = clusterSummary(layout, started.config, started.url, added, drivers, equipped);
+    const summary = clusterSummary(layout, started.config, started.url, added, drivers, equipped, fleet);
     say(`${summary}\n${failedNodes(started)}${how}\n`);
   };
   if (options.detach) {
@@ -209,11 +259,13 @@ async function run(
     process.on(signal, () => stop.abort(interrupted));
   if (outputFile !== undefined) boundOutput(outputFile, log);
   try {
+    const hardware = simulatedHardware(layout, config, log);
     const cluster = await startLocalCluster({
       layout,
       config,
       log,
       startAgents: () => agentsCommand(layout, config),
+      ...(hardware && { hardware }),
       signal: stop.signal,
       onProgress: (text) => listener.progress(text),
     });

@@ -9,6 +9,7 @@ export const components: ReadonlyMap<string, string> = new Map([
   ["scheduler", "scheduler"],
   ["controller-manager", "controllers"],
   ["kubelet", "agents of all nodes; kubelet/NODE, or NODE alone: of one"],
+  ["drivers", "simulated drivers of a fleet"],
   [outputComponent, "what a detached cluster printed outside of its logs, such as a crash"],
 ]);
 

@@ -12,6 +12,7 @@ import type { UpOptions } from "../commands/up.ts";
 import type { ChosenDriver } from "../drivers/drivers.ts";
 import { installDrivers } from "../drivers/install-all.ts";
 import { UsageError } from "../failure.ts";
+import { type FleetFile, keptText } from "../fleet/file.ts";
 import { shellWord } from "../shell.ts";
 import { driverLines } from "../summary.ts";
 import { commandText, type Target } from "../target.ts";
@@ -38,9 +39,17 @@ export async function changeRunning(
   options: UpOptions,
   drivers: readonly ChosenDriver[],
   pid: number,
+  fleet: FleetFile | undefined,
 ): Promise<void> {
   const { layout } = chosen;
   const before = readConfig(layout);
+  if (
+    options.fleet !== undefined &&
+    (before?.fleet === undefined ? undefined : keptText(layout)) !== fleet?.text
+  )
+    throw new UsageError(
+      `--fleet ${options.fleet}: the cluster in ${layout.dataDir} runs with ${before?.fleet === undefined ? "no fleet" : `${before.fleet} as it was`} (process ${pid}): stop it with ${commandText(layout, "down")} first`,
+    );
   for (const [flag, name] of Object.entries(fixed)) {
     // Port 0 is any.
     if (name === "port" && config.port === 0) continue;

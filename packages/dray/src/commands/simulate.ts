@@ -1,0 +1,111 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { featuresOf, parseFeatureGates, parseKubernetesVersion } from "@dray/api";
+import { type Log, systemClock } from "@dray/client";
+import { readFleet, runSimulation, type SimulatedNode } from "@dray/driver-simulated";
+import { connect } from "../connect.ts";
+import { endRequested } from "../end-requested.ts";
+import { UsageError } from "../failure.ts";
+import { readFleetFile } from "../fleet/file.ts";
+import type { SimulationOrder } from "../fleet/process.ts";
+import { keepYoungHeapSmall } from "../heap.ts";
+import { createLog } from "../log/create.ts";
+import { remark } from "../verbosity.ts";
+
+export interface SimulateOptions {
+  readonly fleet: string;
+  readonly nodeName?: string;
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly registrarDir?: string;
+  readonly pluginsDir?: string;
+  readonly cdiDir?: string;
+}
+
+/** Runs the drivers that a fleet file has for one node, until a signal comes. */
+export async function simulate(
+  options: SimulateOptions,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<void> {
+  const { fleet } = readFleetFile(options.fleet);
+  const name = options.nodeName ?? env["NODE_NAME"];
+  if (!name)
+    throw new UsageError("--node-name is missing: the node whose devices are simulated, also in $NODE_NAME");
+  const drivers = fleet.node(name)?.drivers ?? fleet.network;
+  if (drivers.length === 0) {
+    const known = fleet.nodes.map((node) => node.name).slice(0, 5);
+    throw new UsageError(
+      `--node-name ${name}: ${options.fleet} has no drivers for it; ${known.length === 0 ? "it names no nodes" : `it names ${known.join(", ")}`}`,
+    );
+  }
+  for (const note of fleet.notes) remark(`note: ${note}\n`);
+  const node: SimulatedNode = {
+    name,
+    registrarDirectory:
+      options.registrarDir ??
+      (env["KUBELET_REGISTRAR_DIRECTORY_PATH"] || "/var/lib/kubelet/plugins_registry"),
+    pluginsDirectory:
+      options.pluginsDir ?? (env["KUBELET_PLUGINS_DIRECTORY_PATH"] || "/var/lib/kubelet/plugins"),
+    cdiDirectory: options.cdiDir ?? (env["CDI_ROOT"] || "/var/run/cdi"),
+  };
+  const log = createLog("drivers");
+  const { client } = await connect(options, "dray-simulated-driver", log);
+  const stop = new AbortController();
+  void endRequested().then(() => stop.abort());
+  try {
+    await runSimulation({ fleet, nodes: [node], client, clock: systemClock, log, signal: stop.signal });
+  } finally {
+    client.close();
+  }
+  process.exit(0);
+}
+
+/** Runs the drivers of all nodes of a cluster for `dray up`, until it says so or has died. */
+export async function simulatedDrivers({ logFile }: { readonly logFile: string }): Promise<void> {
+  const log = createLog("drivers", logFile);
+  const stop = new AbortController();
+  const first = Promise.withResolvers<SimulationOrder & { readonly order: "run" }>();
+  process.on("message", (message: SimulationOrder) => {
+    if (message.order === "run") first.resolve(message);
+    else stop.abort();
+  });
+  // Claims of pods that go on stay prepared for the next one.
+  process.once("disconnect", () => process.exit(0));
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stop.abort());
+  await run(await first.promise, log, stop.signal);
+  process.exit(0);
+}
+
+async function run(
+  {
+    file,
+    path,
+    kubernetesVersion,
+    featureGates,
+    kubeconfig,
+    nodes,
+  }: SimulationOrder & { readonly order: "run" },
+  log: Log,
+  signal: AbortSignal,
+): Promise<void> {
+  const features = featuresOf(parseKubernetesVersion(kubernetesVersion), parseFeatureGates(featureGates));
+  const fleet = readFleet([{ file, text: readFileSync(path, "utf8") }], { features });
+  const { client } = await connect({ kubeconfig }, "dray-simulated-drivers", log);
+  setTimeout(keepYoungHeapSmall, settleTime).unref();
+  await runSimulation({
+    fleet,
+    nodes: nodes.map(({ name, rootDir }) => ({
+      name,
+      registrarDirectory: join(rootDir, "var/lib/kubelet/plugins_registry"),
+      pluginsDirectory: join(rootDir, "var/lib/kubelet/plugins"),
+      cdiDirectory: join(rootDir, "var/run/cdi"),
+    })),
+    client,
+    clock: systemClock,
+    log,
+    signal,
+  });
+}
+
+/** Milliseconds after which all code is loaded. */
+const settleTime = 5000;

@@ -1,0 +1,63 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { type Features, featuresOf, parseFeatureGates, parseKubernetesVersion } from "@dray/api";
+import type { ClusterConfig, Layout } from "@dray/cluster";
+import { type Fleet, readFleet } from "@dray/driver-simulated";
+import { UsageError } from "../failure.ts";
+
+/** A fleet file as `--fleet` names it. */
+export interface FleetFile {
+  /** The absolute path. */
+  readonly path: string;
+  readonly text: string;
+  readonly fleet: Fleet;
+}
+
+/** Reads the file of `--fleet`. Throws a UsageError if it cannot be read, and a FleetError for mistakes in it. */
+export function readFleetFile(file: string, features?: Features): FleetFile {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why = code === "ENOENT" ? "there is no such file" : `cannot be read: ${message}`;
+    throw new UsageError(`--fleet ${file}: ${why}`);
+  }
+  return { path: resolve(file), text, fleet: parse(file, text, features) };
+}
+
+/** The fleet that a cluster was made of: of the copy that it keeps. Undefined if it has none. */
+export function fleetOf(
+  layout: Layout,
+  config: Pick<ClusterConfig, "fleet" | "kubernetesVersion" | "featureGates">,
+): Fleet | undefined {
+  if (config.fleet === undefined) return undefined;
+  const features = featuresOf(
+    parseKubernetesVersion(config.kubernetesVersion),
+    parseFeatureGates(config.featureGates),
+  );
+  return parse(config.fleet, keptText(layout), features);
+}
+
+/** What the cluster keeps of its fleet file. */
+export function keptText(layout: Layout): string {
+  return readFileSync(layout.fleetFile, "utf8");
+}
+
+function parse(file: string, text: string, features: Features | undefined): Fleet {
+  return readFleet([{ file, text }], features && { features });
+}
+
+/** `2 nodes, 1 driver, 16 devices` */
+export function fleetText({ nodes, network }: Fleet): string {
+  const drivers = [...nodes.flatMap((node) => node.drivers), ...network];
+  // Those of the network are the same ones on every node.
+  const pools = new Set(drivers.flatMap((driver) => driver.pools));
+  const devices = [...pools].reduce((sum, pool) => sum + pool.devices.length, 0);
+  const names = new Set(drivers.map(({ name }) => name));
+  return [count(nodes.length, "node"), count(names.size, "driver"), count(devices, "device")].join(", ");
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? "" : "s"}`;
+}
