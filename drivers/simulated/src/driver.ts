@@ -1,3 +1,4 @@
+import { encodeJSON } from "@dray/api";
 import type { Device } from "@dray/api/resource/v1";
 import type { ContainerEdits } from "@dray/cdi";
 import { sleep } from "@dray/client";
@@ -69,17 +70,12 @@ export function simulatedDriver(options: SimulatedDriverOptions): SimulatedDrive
   return {
     name: fleet.name,
     start: async () => profile.start?.(),
-    async *discover(signal) {
-      let before = "";
-      for await (const _ of healths.changes(signal)) {
-        const pools = fleet.pools
-          .filter(({ reach }) => reach === undefined)
-          .map((pool) => publishedPool(pool, healths));
-        const text = JSON.stringify(pools);
-        if (text !== before) yield pools;
-        before = text;
-      }
-    },
+    discover: (signal) =>
+      publishedPools(
+        fleet.pools.filter(({ reach }) => reach === undefined),
+        healths,
+        signal,
+      ),
     async prepare(claim, signal) {
       const devices = claim.devices.map(profileDevice);
       const unknown = devices.find(({ device }) => device === undefined);
@@ -94,7 +90,7 @@ export function simulatedDriver(options: SimulatedDriverOptions): SimulatedDrive
         const own = await profile.prepare(claim, device, signal);
         prepared.push({ device: device.allocated, edits: editsOf(claim, device, own) });
       }
-      await profile.prepared?.(claim, devices, signal);
+      await profile.prepared?.(claim, devices);
       return prepared;
     },
     async unprepare(claim: PreparedClaim) {
@@ -120,11 +116,29 @@ export function simulatedDriver(options: SimulatedDriverOptions): SimulatedDrive
 
 const placeKey = (pool: string, device: string): string => JSON.stringify([pool, device]);
 
+/** Yields the pools as they are, and again whenever a device of theirs breaks or heals. */
+export async function* publishedPools(
+  pools: readonly FleetPool[],
+  healths: DeviceHealths,
+  signal: AbortSignal,
+): AsyncGenerator<readonly Pool[]> {
+  let before = "";
+  for await (const _ of healths.changes(signal)) {
+    const published = pools.map((pool) => publishedPool(pool, healths));
+    const text = encodeJSON(published);
+    if (text !== before) yield published;
+    before = text;
+  }
+}
+
 /** The pool as its slices have it: devices that are unhealthy have a taint more (KEP-5055). */
-export function publishedPool(pool: FleetPool, healths: DeviceHealths): Pool {
-  const { name, sharedCounters, devices } = pool;
+function publishedPool(pool: FleetPool, healths: DeviceHealths): Pool {
+  const { name, sharedCounters, devices, partitionTypeAttribute, skipNodeOperations, reach } = pool;
   return {
     name,
+    ...(partitionTypeAttribute !== undefined && { partitionTypeAttribute }),
+    ...(skipNodeOperations !== undefined && { skipNodeOperations }),
+    ...(reach !== undefined && !("perDeviceNodeSelection" in reach) && reach),
     devices: devices.map((device) => publishedDevice(device, healths.of(pool.name, device))),
     ...(sharedCounters.length > 0 && { sharedCounters }),
   };

@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import { type Client, type Clock, type Log, sleep, withFields } from "@dray/client";
-import { type HealthcheckOptions, runDriver } from "@dray/driver";
+import { type Election, runDriver } from "@dray/driver";
+import { runController } from "./controller.ts";
 import { simulatedDriver } from "./driver.ts";
-import type { Fleet, FleetDriver } from "./fleet/fleet.ts";
+import type { Fleet, FleetDriver, FleetPool } from "./fleet/fleet.ts";
 import { DeviceHealths, HealthRecords } from "./health.ts";
 
 /** A node that drivers run for, and where its kubelet looks for them. */
@@ -25,7 +26,15 @@ export interface SimulationOptions {
   readonly signal: AbortSignal;
   /** Names this boot of the machine; read from the kernel by default. */
   readonly bootID?: string;
-  readonly healthcheck?: HealthcheckOptions;
+  /** Needed where several processes simulate one fleet: the leader alone publishes the pools of the network. */
+  readonly election?: Election;
+}
+
+/** What runs of a driver: its half on a node, or the one beside the nodes. */
+interface Part {
+  readonly driver: FleetDriver;
+  readonly log: Log;
+  run(healths: DeviceHealths): Promise<void>;
 }
 
 /** Milliseconds between two starts of a driver that fails. */
@@ -33,24 +42,28 @@ const restartDelays = { first: 500, last: 30_000 };
 
 /**
  * Runs the drivers of these nodes of a fleet until the signal aborts, and then until their claims are unprepared, as
- * `runDriver` does. One that fails is started again, and disturbs no other.
+ * `runDriver` does; and what they have beside the nodes: pools of the network, and binding conditions. A part that fails
+ * is started again, and disturbs no other.
  */
 export async function runSimulation(options: SimulationOptions): Promise<void> {
-  const { fleet, nodes, client, signal } = options;
+  const { fleet, nodes, client, clock, log, signal } = options;
   const records = new HealthRecords(client);
   const ended = new AbortController();
   // Health that nobody may read must not keep devices from being published.
   const synced = records.start(ended.signal).catch((error: Error) => {
-    options.log.error({ error: error.message }, "The health that people have set cannot be read");
+    log.error({ error: error.message }, "The health that people have set cannot be read");
   });
-  await Promise.race([synced, sleep(options.clock, recordsTimeout, signal)]);
+  await Promise.race([synced, sleep(clock, recordsTimeout, signal)]);
+  const onNodes = nodes.flatMap((node) =>
+    (fleet.node(node.name)?.drivers ?? fleet.network).map((driver) => nodePart(driver, node, options)),
+  );
   try {
     await Promise.all(
-      nodes.flatMap((node) =>
-        (fleet.node(node.name)?.drivers ?? fleet.network).map((driver) =>
-          keepRunning(driver, node, records, options),
-        ),
-      ),
+      [...onNodes, ...controllerParts(options)].map(async (part) => {
+        const { driver } = part;
+        const healths = new DeviceHealths({ driver: driver.name, pools: driver.pools, records, clock });
+        await keepRunning(part, healths, options);
+      }),
     );
   } finally {
     ended.abort();
@@ -60,23 +73,17 @@ export async function runSimulation(options: SimulationOptions): Promise<void> {
 /** Milliseconds that devices wait for what people have said of their health. */
 const recordsTimeout = 5000;
 
-async function keepRunning(
-  driver: FleetDriver,
-  node: SimulatedNode,
-  records: HealthRecords,
-  options: SimulationOptions,
-): Promise<void> {
-  const { client, clock, signal } = options;
+function nodePart(driver: FleetDriver, node: SimulatedNode, options: SimulationOptions): Part {
+  const { client, clock, signal, bootID } = options;
   const log = withFields(options.log, { node: node.name, driver: driver.name });
-  const healths = new DeviceHealths({ driver: driver.name, pools: driver.pools, records, clock });
-  for (let delay = restartDelays.first; !signal.aborted; delay = Math.min(delay * 2, restartDelays.last)) {
-    const started = clock.now();
-    try {
-      const { pluginsDirectory } = node;
-      const folder = join(pluginsDirectory, driver.name);
-      const simulated = simulatedDriver({ driver, healths, nodeName: node.name, folder, client, clock, log });
+  const folder = join(node.pluginsDirectory, driver.name);
+  return {
+    driver,
+    log,
+    async run(healths) {
+      const own = { driver, healths, nodeName: node.name, folder, client, clock, log };
+      const simulated = simulatedDriver(own);
       await simulated.start();
-      const { bootID, healthcheck } = options;
       await runDriver(simulated, {
         ...node,
         nodeName: node.name,
@@ -84,13 +91,45 @@ async function keepRunning(
         clock,
         log,
         signal,
+        // What one claim waits for is nothing to another.
+        serialize: false,
         ...(bootID !== undefined && { bootID }),
-        ...(healthcheck && { healthcheck }),
       });
+    },
+  };
+}
+
+/** For each driver, of these nodes and of the network, what is done beside the nodes. */
+function controllerParts(options: SimulationOptions): Part[] {
+  const { fleet, nodes } = options;
+  const pools = new Map<string, Set<FleetPool>>();
+  const drivers = [...nodes.flatMap(({ name }) => fleet.node(name)?.drivers ?? []), ...fleet.network];
+  for (const driver of drivers) {
+    const known = pools.get(driver.name) ?? new Set();
+    for (const pool of driver.pools) known.add(pool);
+    pools.set(driver.name, known);
+  }
+  return [...pools].flatMap(([name, all]) => {
+    const log = withFields(options.log, { driver: name });
+    const driver: FleetDriver = { name, profile: { name: "basic" }, pools: [...all] };
+    const run = runController(driver, { ...options, log });
+    return run === undefined ? [] : [{ driver, log, run }];
+  });
+}
+
+async function keepRunning(
+  part: Part,
+  healths: DeviceHealths,
+  { clock, signal }: SimulationOptions,
+): Promise<void> {
+  for (let delay = restartDelays.first; !signal.aborted; delay = Math.min(delay * 2, restartDelays.last)) {
+    const started = clock.now();
+    try {
+      await part.run(healths);
     } catch (error) {
       if (signal.aborted) return;
       if (clock.now() - started > restartDelays.last) delay = restartDelays.first;
-      log.error({ error: (error as Error).message, delay }, "The driver failed, and is started again");
+      part.log.error({ error: (error as Error).message, delay }, "The driver failed, and is started again");
       await sleep(clock, delay, signal);
     }
   }

@@ -543,6 +543,39 @@ Exit codes: 0 no errors (whatever the warnings say), 1 errors, 2 wrong usage, or
     .addHelpText("after", example("dray simulated-drivers --log-file drivers.log"))
     .action(async (options) => (await import("./commands/simulate.ts")).simulatedDrivers(options));
 
+  const device = program
+    .command("device")
+    .description("list devices, and break and heal simulated ones")
+    .addHelpText("after", example("dray device break worker-1/gpu-0"));
+  const ofCluster = (command: Command): Command =>
+    command
+      .addOption(clusterName())
+      .addOption(dataDir())
+      .addOption(kubeconfig("kubeconfig of another cluster"))
+      .addOption(context("context of the kubeconfig, of another cluster"));
+  const deviceArgument = "NODE/DEVICE, NODE/DRIVER/POOL/DEVICE; of the network: DRIVER/POOL/DEVICE";
+  ofCluster(device.command("list"))
+    .description("print the devices of a cluster and how they are")
+    .addOption(new Option("-o, --output <format>", "output format").choices(["json", "yaml"]))
+    .addHelpText("after", example("dray device list"))
+    .action(async (options) => (await import("./commands/device.ts")).deviceList(options));
+  ofCluster(device.command("break"))
+    .description("make a simulated device unhealthy: its slice gets a taint, its pods are told")
+    .argument("<device>", deviceArgument)
+    .option("--message <text>", "what is wrong with it")
+    .addOption(
+      new Option("--effect <effect>", "effect of the taint (default: as the fleet says, NoSchedule)").choices(
+        ["NoSchedule", "NoExecute", "None"],
+      ),
+    )
+    .addHelpText("after", example("dray device break worker-1/gpu-0 --message 'too many ECC errors'"))
+    .action(async (name, options) => (await import("./commands/device.ts")).deviceBreak(name, options));
+  ofCluster(device.command("heal"))
+    .description("make a simulated device healthy again")
+    .argument("<device>", deviceArgument)
+    .addHelpText("after", example("dray device heal worker-1/gpu-0"))
+    .action(async (name, options) => (await import("./commands/device.ts")).deviceHeal(name, options));
+
   program
     .command("kubectl", { hidden: true })
     .description("the few verbs of kubectl that the demo needs, for machines without it")

@@ -37,6 +37,7 @@ const apiFields = [
 const sharedFields = [
   ...apiFields,
   "attributes",
+  "binds",
   "capacity",
   "cdi",
   "count",
@@ -218,7 +219,7 @@ function placeOf(parent: DeviceDraft | undefined): Record<string, DeviceAttribut
 /** A device that does nothing by itself. */
 export function plainBehaviour(driver: string): Behaviour {
   const unhealthyTaint = { key: `${driver}/unhealthy`, value: "true", effect: "NoSchedule" };
-  return { prepareDelay: 0, health: [], unhealthyTaint, edits: {} };
+  return { prepareDelay: 0, binds: { after: 0 }, health: [], unhealthyTaint, edits: {} };
 }
 
 function readBehaviour(value: Value, driver: string, parent?: Behaviour): Behaviour {
@@ -229,6 +230,7 @@ function readBehaviour(value: Value, driver: string, parent?: Behaviour): Behavi
     ...(fails.isSet
       ? { prepareFails: readFailure(fails) }
       : otherwise.prepareFails && { prepareFails: otherwise.prepareFails }),
+    binds: value.at("binds").optional(readBinds) ?? otherwise.binds,
     health: value.at("health").isSet ? readHealth(value.at("health")) : otherwise.health,
     unhealthyTaint:
       value.at("unhealthyTaint").optional((one) => readTaint(one, driver)) ?? otherwise.unhealthyTaint,
@@ -246,6 +248,16 @@ function readFailure(value: Value): NonNullable<Behaviour["prepareFails"]> {
   return {
     ...(times !== undefined && { times }),
     message: fields.message.optional((one) => one.text()) ?? message,
+  };
+}
+
+/** `{after: 5s}`, and `fails` with a text if it does. */
+function readBinds(value: Value): Behaviour["binds"] {
+  const { after, fails } = value.fields(["after", "fails"]);
+  const text = fails.optional((one) => one.text());
+  return {
+    after: after.optional((one) => one.duration()) ?? 0,
+    ...(text !== undefined && { fails: text }),
   };
 }
 

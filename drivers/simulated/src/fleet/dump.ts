@@ -1,4 +1,4 @@
-import { type Features, featuresOf, parseKubernetesVersion } from "@dray/api";
+import type { Features } from "@dray/api";
 import type { CounterSet, ResourceSliceSpec } from "@dray/api/resource/v1";
 import { checkSpec } from "./check.ts";
 import { plainBehaviour } from "./device.ts";
@@ -37,7 +37,7 @@ interface DumpedSlice {
  */
 export function readDump(slices: readonly Value[], features: Features): Dumped {
   const notes: string[] = [];
-  const read = collect(slices, (slice) => readSlice(slice, features, notes));
+  const read = collect(slices, (slice) => readSlice(slice, features));
   const groups = new Map<string, DumpedSlice[]>();
   for (const slice of read) {
     const key = JSON.stringify([slice.spec.driver, slice.spec.pool.name]);
@@ -47,31 +47,22 @@ export function readDump(slices: readonly Value[], features: Features): Dumped {
   return { pools, notes };
 }
 
-function readSlice(value: Value, features: Features, notes: string[]): DumpedSlice {
+function readSlice(value: Value, features: Features): DumpedSlice {
   const spec = value.at("spec");
-  const { pool: poolTree, devices, ...tree } = spec.object();
+  const tree = spec.object();
   const pool = spec.at("pool");
   pool.object();
-  const name = (value.at("metadata").isSet && value.at("metadata").at("name").raw) || "";
+  const name = value.at("metadata").isSet ? value.at("metadata").at("name").raw : "";
   const values: Value[] = [];
   const trees = spec.at("devices").list((device) => {
     values.push(device);
     return plainDevice(device);
   });
-  const skipped = tree["skipNodeOperations"];
-  if (skipped !== undefined && skipped !== null)
-    notes.push(
-      `${value.origin.file}: skipNodeOperations of ResourceSlice ${name} is left aside: the simulated driver prepares`,
-    );
-  const { skipNodeOperations: _, ...rest } = tree;
-  // A slice is judged as the newest release does, whatever has stored it: in pieces, as what a slice may hold has changed.
-  const known = featuresOf(parseKubernetesVersion(features.version), new Map());
-  const reach = Object.fromEntries(
-    ["nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection"].map((key) => [key, rest[key]]),
-  );
+  // Judged in pieces, as what one slice may hold has changed between releases.
+  const reach = Object.fromEntries(sliceFields.map((key) => [key, tree[key]]));
   const checked = checkSpec(
-    { ...reach, driver: rest["driver"], pool: { name: pool.at("name").raw, resourceSliceCount: 1 } },
-    known,
+    { ...reach, driver: tree["driver"], pool: { name: pool.at("name").raw, resourceSliceCount: 1 } },
+    features,
     spec,
     "spec",
   );
@@ -81,13 +72,13 @@ function readSlice(value: Value, features: Features, notes: string[]): DumpedSli
   const checkedDevices = collect(
     trees,
     (device, i) =>
-      checkSpec({ ...deviceReach, devices: [device] }, known, values[i]!, "spec.devices[0]").devices![0]!,
+      checkSpec({ ...deviceReach, devices: [device] }, features, values[i]!, "spec.devices[0]").devices![0]!,
   );
   const sharedCounters = spec
     .at("sharedCounters")
     .list(
       (set) =>
-        checkSpec({ nodeName: "node", sharedCounters: [set.raw] }, known, set, "spec.sharedCounters[0]")
+        checkSpec({ nodeName: "node", sharedCounters: [set.raw] }, features, set, "spec.sharedCounters[0]")
           .sharedCounters![0]!,
     );
   return {
@@ -99,6 +90,15 @@ function readSlice(value: Value, features: Features, notes: string[]): DumpedSli
     name: String(name),
   };
 }
+
+const sliceFields = [
+  "nodeName",
+  "nodeSelector",
+  "allNodes",
+  "perDeviceNodeSelection",
+  "partitionTypeAttribute",
+  "skipNodeOperations",
+] as const;
 
 /** The form of v1: before v1beta2 the properties lay in `basic`. The server stamps taints again. */
 function plainDevice(value: Value): Record<string, unknown> {
@@ -123,7 +123,7 @@ function readPool(group: readonly DumpedSlice[], notes: string[]): DumpedPool {
     .filter(({ generation }) => generation === newest)
     .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
   const [first] = slices as [DumpedSlice, ...DumpedSlice[]];
-  const { driver, pool, nodeName } = first.spec;
+  const { driver, pool, nodeName, partitionTypeAttribute, skipNodeOperations } = first.spec;
   const what = `pool ${pool.name} of ${driver}`;
   const odd = slices.find(({ spec }) => reachKey(spec) !== reachKey(first.spec));
   if (odd !== undefined)
@@ -144,6 +144,8 @@ function readPool(group: readonly DumpedSlice[], notes: string[]): DumpedPool {
     name: pool.name,
     devices: devices.map(({ device }): FleetDevice => ({ device, behaviour: plainBehaviour(driver) })),
     sharedCounters,
+    ...(partitionTypeAttribute !== undefined && { partitionTypeAttribute }),
+    ...(skipNodeOperations !== undefined && { skipNodeOperations }),
     ...(nodeName === undefined && { reach: reachOf(first.spec) }),
   };
   checkPool(own, (i) => devices[i]!.value, first.value);

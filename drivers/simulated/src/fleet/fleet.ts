@@ -37,6 +37,9 @@ export interface FleetPool {
   readonly name: string;
   readonly devices: readonly FleetDevice[];
   readonly sharedCounters: readonly CounterSet[];
+  /** As ResourceSlice.spec has them. */
+  readonly partitionTypeAttribute?: string;
+  readonly skipNodeOperations?: readonly string[];
   /** Which nodes reach the pool; absent: the node of the driver. */
   readonly reach?: PoolReach;
 }
@@ -63,6 +66,13 @@ export interface Behaviour {
     /** So often since the driver's start, then it succeeds; absent: always. */
     readonly times?: number;
     readonly message: string;
+  };
+  /** What becomes of its binding conditions (KEP-5007), if it has any. */
+  readonly binds: {
+    /** Milliseconds since the allocation. */
+    readonly after: number;
+    /** It fails then, with this message. */
+    readonly fails?: string;
   };
   /** In the order of time. */
   readonly health: readonly HealthChange[];

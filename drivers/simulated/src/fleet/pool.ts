@@ -7,7 +7,14 @@ import { namePattern } from "./pattern.ts";
 import { substitute, type Variables } from "./template.ts";
 import { collect, FleetError, shown, type Value } from "./value.ts";
 
-const nodePoolFields = ["name", "devices", "sharedCounters", "links"] as const;
+const nodePoolFields = [
+  "name",
+  "devices",
+  "sharedCounters",
+  "links",
+  "partitionTypeAttribute",
+  "skipNodeOperations",
+] as const;
 const networkPoolFields = [...nodePoolFields, "allNodes", "nodeSelector"] as const;
 
 /** A pool of a node, which has the node's name unless it says otherwise. */
@@ -63,9 +70,25 @@ function readPool(value: Value, name: string, variables: Variables, features: Fe
       checkSpec({ nodeName: "node", sharedCounters: [tree] }, features, value, "spec.sharedCounters[0]")
         .sharedCounters![0]!,
   );
-  const pool = { name, devices, sharedCounters };
+  const pool = { name, devices, sharedCounters, ...readSliceFields(value, features) };
   checkPool(pool, (device) => drafts[device]!.value, value);
   return pool;
+}
+
+/** Fields that all slices of the pool have. */
+function readSliceFields(
+  value: Value,
+  features: Features,
+): Pick<FleetPool, "partitionTypeAttribute" | "skipNodeOperations"> {
+  const fields = ["partitionTypeAttribute", "skipNodeOperations"] as const;
+  const own = fields.flatMap((field) => {
+    const one = value.at(field);
+    if (!one.isSet) return [];
+    return [
+      [field, checkSpec({ nodeName: "node", [field]: one.raw }, features, one, `spec.${field}`)[field]],
+    ];
+  });
+  return Object.fromEntries(own);
 }
 
 function checkDevice({ tree, value, behaviour, partitionOf }: DeviceDraft, features: Features): FleetDevice {

@@ -67,7 +67,12 @@ export function readFleet(sources: readonly FleetSource[], options: ReadFleetOpt
     if (known !== undefined) return known;
     const own = entries.filter((entry) => entry.matches(name));
     if (own.length === 0) return undefined;
-    const made = makeNode(name, own, network, features);
+    const made = makeNode(
+      { node: name, nodeIndex: Math.max(0, named.indexOf(name)) },
+      own,
+      network,
+      features,
+    );
     cache.set(name, made);
     return made;
   };
@@ -75,7 +80,7 @@ export function readFleet(sources: readonly FleetSource[], options: ReadFleetOpt
   checkPoolNames(nodes, objects[0]!);
   // What no node has yet must be right, too.
   collect(entries, (entry) => {
-    if (!named.some(entry.matches)) makeNode("node", [entry], network, features);
+    if (!named.some(entry.matches)) makeNode({ node: "node", nodeIndex: 0 }, [entry], network, features);
   });
   const drivers = [...new Set([...nodes.flatMap((one) => one.drivers), ...network].map(({ name }) => name))];
   const given = [...fleets.flatMap((fleet) => fleet.classes), ...collect(kinds.classes, classOfObject)];
@@ -210,20 +215,15 @@ function readNodeEntry(value: Value): NodeEntry {
     matches,
     labels: (variables) => substitute(fields.labels, variables).map((one) => one.anyText()),
     capacity: fields.capacity.map((one) => one.quantity()),
-    drivers: (variables, features) => {
-      const nodeIndex = Math.max(0, made.indexOf(String(variables["node"])));
-      const own = { ...variables, nodeIndex };
-      return fields.drivers.list((one) => readDriver(one, own, features, readNodePool));
-    },
+    drivers: (variables, features) =>
+      fields.drivers.list((one) => readDriver(one, variables, features, readNodePool)),
     value,
   };
 }
 
 function countedNames(name: Value, count: Value): string[] {
   const total = count.optional((one) => one.integer(1, maxNodes)) ?? 1;
-  const made = Array.from({ length: total }, (_, index) =>
-    nodeName(substitute(name, { index, nodeIndex: index })),
-  );
+  const made = Array.from({ length: total }, (_, index) => nodeName(substitute(name, { index })));
   if (new Set(made).size < made.length)
     name.fail(`${shown(name.raw)} is the same for each of ${total} nodes: use {index}, as in gpu-{index}`);
   return made;
@@ -286,22 +286,22 @@ function readDriver(
   checkSpec({ driver: name, nodeName: "node" }, features, driver, "spec.driver");
   return {
     name,
-    profile: readProfile(profile, substitute(options, variables)),
+    profile: readProfile(profile, substitute(options, variables), Number(variables["nodeIndex"] ?? 0)),
     pools: pools.list((pool) => readPool(pool, { ...variables, driver: name }, features)),
   };
 }
 
 /** A node of these entries; the drivers of the network serve on each. */
 function makeNode(
-  name: string,
+  variables: { readonly node: string; readonly nodeIndex: number },
   entries: readonly NodeEntry[],
   network: readonly FleetDriver[],
   features: Features,
 ): FleetNode {
+  const name = variables.node;
   const labels: Record<string, string> = {};
   let capacity: Record<string, string> = {};
   const drivers = collect(entries, (entry) => {
-    const variables = { node: name, nodeIndex: Math.max(0, entry.names.indexOf(name)) };
     for (const [key, value] of Object.entries(entry.labels(variables))) {
       if (labels[key] !== undefined && labels[key] !== value)
         entry.value.fail(`node ${name} has label ${key}=${value} here and ${key}=${labels[key]} before`);

@@ -40,8 +40,8 @@ export interface Subnet {
 
 export const profileNames = ["basic", "fpga", "sriov", "partitions"] as const;
 
-/** Reads `profile: fpga` and `options: {...}` of a driver. */
-export function readProfile(profile: Value, options: Value): ProfileChoice {
+/** Reads `profile: fpga` and `options: {...}` of a driver, on which of the fleet's nodes. */
+export function readProfile(profile: Value, options: Value, nodeIndex: number): ProfileChoice {
   const name = profile.optional((one) => one.oneOf(profileNames)) ?? "basic";
   const of = options.isSet ? options : options.with({});
   switch (name) {
@@ -62,7 +62,7 @@ export function readProfile(profile: Value, options: Value): ProfileChoice {
       return {
         name,
         interfaces: interfaces.optional((one) => one.oneOf(interfaceSources)) ?? "none",
-        subnet: readSubnet(subnet.isSet ? subnet : subnet.with("10.56.0.0/16")),
+        subnet: readSubnet(subnet.isSet ? subnet : subnet.with(defaultSubnet(nodeIndex))),
       };
     }
     case "partitions": {
@@ -70,6 +70,11 @@ export function readProfile(profile: Value, options: Value): ProfileChoice {
       return { name, createTime: createTime.optional((one) => one.duration()) ?? 0 };
     }
   }
+}
+
+/** One for each node, in a part of 10.0.0.0/8 that clusters rarely use. */
+function defaultSubnet(nodeIndex: number): string {
+  return `10.${128 + (Math.floor(nodeIndex / 256) % 64)}.${nodeIndex % 256}.0/24`;
 }
 
 function readSubnet(value: Value): Subnet {

@@ -34,7 +34,7 @@ export interface Profile {
   /** What containers get beside the variables that name the device. */
   prepare(claim: AllocatedClaim, device: ProfileDevice, signal: AbortSignal): Promise<ContainerEdits>;
   /** When all devices of a claim are prepared. */
-  prepared?(claim: AllocatedClaim, devices: readonly ProfileDevice[], signal: AbortSignal): Promise<void>;
+  prepared?(claim: AllocatedClaim, devices: readonly ProfileDevice[]): Promise<void>;
   unprepare(claim: PreparedClaim, device: ProfileDevice): Promise<void>;
 }
 

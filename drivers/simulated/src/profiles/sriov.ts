@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
-import { ResourceClaim } from "@dray/api/resource/v1";
+import { claimStatusWriter, type DeviceStatus } from "@dray/driver";
 import type { ProfileChoice, Subnet } from "./profile.ts";
 import type { Profile, ProfileContext, ProfileDevice } from "./run.ts";
 
@@ -25,7 +25,7 @@ interface VirtualFunction {
  */
 export function sriov(
   { interfaces, subnet }: Extract<ProfileChoice, { name: "sriov" }>,
-  { driver, nodeName, client, log }: ProfileContext,
+  { driver, nodeName, client, clock, log }: ProfileContext,
 ): Profile {
   const functionOf = ({ allocated, device, index }: ProfileDevice): VirtualFunction => {
     const { pool, device: deviceName } = allocated.result;
@@ -42,6 +42,7 @@ export function sriov(
       address: addressOf(subnet, index),
     };
   };
+  const writer = claimStatusWriter({ client, driver, clock });
   return {
     async prepare(_, device) {
       const { hostInterface, name, mac, address } = functionOf(device);
@@ -54,22 +55,13 @@ export function sriov(
         ...(interfaces !== "none" && { netDevices: [{ hostInterfaceName: hostInterface, name }] }),
       };
     },
-    async prepared(claim, devices, signal) {
-      const { namespace, name, uid } = claim;
-      const entries = devices.map((device) => {
-        const { pool, device: deviceName, shareID } = device.allocated.result;
-        const { name, mac, address } = functionOf(device);
+    async prepared(claim, devices) {
+      const statuses = devices.map((one): DeviceStatus => {
+        const { name, mac, address } = functionOf(one);
         const networkData = { interfaceName: name, ips: [address], hardwareAddress: mac };
-        return { driver, pool, device: deviceName, ...(shareID !== undefined && { shareID }), networkData };
+        return { device: one.allocated.result, networkData };
       });
-      await client
-        .resource(ResourceClaim)
-        .apply(
-          { metadata: { namespace, name, uid }, status: { devices: entries } } as Parameters<
-            ReturnType<typeof client.resource<ResourceClaim>>["apply"]
-          >[0],
-          { fieldManager: driver, subresource: "status", force: true, signal },
-        );
+      await writer.write(claim, statuses);
     },
     async unprepare(_, device) {
       if (interfaces === "create") await removeInterface(functionOf(device).hostInterface);
