@@ -1,9 +1,9 @@
-import { type Features, fieldErrorText, type KubeObject, StatusError } from "@dray/api";
+import { dnsSubdomain, type Features, fieldErrorText, type KubeObject, StatusError } from "@dray/api";
 import { decodeBody, kindOf } from "@dray/api/codec";
 import { setDefaults } from "@dray/api/defaults";
 import type { ResourceSlice, ResourceSliceSpec } from "@dray/api/resource/v1";
 import { validateCreate } from "@dray/api/validation";
-import { FleetError, type Value } from "./value.ts";
+import { FleetError, shown, type Value } from "./value.ts";
 
 /** The least that a spec needs beside what is looked at. */
 const complete = { driver: "driver.example.com", pool: { name: "pool", resourceSliceCount: 1 } };
@@ -41,7 +41,9 @@ export function checkSpec(
         return value.problem(problem, at(path));
       }),
     );
-  const slice = object as unknown as ResourceSlice;
+  const { spec: stored } = object as unknown as ResourceSlice;
+  // The server sets defaults when it is published, such as the time of a taint.
+  const slice = structuredClone(object) as unknown as ResourceSlice;
   setDefaults(row.group, row.version, row.kind, slice, "2000-01-01T00:00:00Z", features.version);
   const context = { features, compileSelector: () => ({ ok: true, maxCost: 0 }) as const };
   const errors = validateCreate(row, slice as KubeObject, context);
@@ -52,7 +54,7 @@ export function checkSpec(
         return value.problem(text.slice(error.path.length + 2), at(error.path));
       }),
     );
-  return slice.spec;
+  return stored;
 
   function decoded<T>(decode: () => T): T {
     try {
@@ -63,3 +65,16 @@ export function checkSpec(
     }
   }
 }
+
+/** The name of a driver, which is a folder of the kubelet as well. Throws a FleetError for what no driver may have. */
+export function driverName(value: Value): string {
+  const name = value.text("the name of a driver, such as gpu.example.com");
+  const [problem] = dnsSubdomain(name);
+  if (problem !== undefined) value.fail(`${shown(name)} cannot name a driver: ${problem}`);
+  if (name.length > maxDriverName)
+    value.fail(`${shown(name)} has ${name.length} characters, and may have ${maxDriverName}`);
+  return name;
+}
+
+/** In characters. */
+const maxDriverName = 63;

@@ -1,6 +1,6 @@
 import type { Features } from "@dray/api";
 import type { CounterSet, ResourceSliceSpec } from "@dray/api/resource/v1";
-import { checkSpec } from "./check.ts";
+import { checkSpec, driverName } from "./check.ts";
 import { plainBehaviour } from "./device.ts";
 import type { FleetDevice, FleetPool, PoolReach } from "./fleet.ts";
 import { checkPool } from "./pool.ts";
@@ -59,9 +59,15 @@ function readSlice(value: Value, features: Features): DumpedSlice {
     return plainDevice(device);
   });
   // Judged in pieces, as what one slice may hold has changed between releases.
-  const reach = Object.fromEntries(sliceFields.map((key) => [key, tree[key]]));
+  const reach = Object.fromEntries(
+    sliceFields.filter((key) => tree[key] !== undefined).map((key) => [key, tree[key]]),
+  );
   const checked = checkSpec(
-    { ...reach, driver: tree["driver"], pool: { name: pool.at("name").raw, resourceSliceCount: 1 } },
+    {
+      ...reach,
+      driver: driverName(spec.at("driver")),
+      pool: { name: pool.at("name").raw, resourceSliceCount: 1 },
+    },
     features,
     spec,
     "spec",

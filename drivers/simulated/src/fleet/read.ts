@@ -3,7 +3,7 @@ import { JSONError, parseJSON } from "@dray/api/codec";
 import type { DeviceClass } from "@dray/api/resource/v1";
 import { lineFinder, parseYAMLDocuments, YAMLError } from "@dray/api/yaml";
 import { readProfile } from "../profiles/profile.ts";
-import { checkSpec } from "./check.ts";
+import { driverName } from "./check.ts";
 import { type DumpedPool, readDump } from "./dump.ts";
 import type { Fleet, FleetDriver, FleetNode, FleetPool } from "./fleet.ts";
 import { namePattern } from "./pattern.ts";
@@ -282,8 +282,7 @@ function readDriver(
   readPool: (pool: Value, variables: Variables, features: Features) => FleetPool,
 ): FleetDriver {
   const { driver, profile, options, pools } = value.fields(["driver", "profile", "options", "pools"]);
-  const name = driver.text("the name of a driver, such as gpu.example.com");
-  checkSpec({ driver: name, nodeName: "node" }, features, driver, "spec.driver");
+  const name = driverName(driver);
   return {
     name,
     profile: readProfile(profile, substitute(options, variables), Number(variables["nodeIndex"] ?? 0)),

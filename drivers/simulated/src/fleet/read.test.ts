@@ -1,0 +1,375 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { type Fleet, type FleetDevice, readFleet } from "../index.ts";
+
+const header = "apiVersion: dray.dev/v1alpha1\nkind: Fleet\n";
+
+const read = (text: string): Fleet => readFleet([{ file: "fleet.yaml", text: header + text }]);
+
+/** A fleet of the node `n1` with these devices of `gpu.example.com`, as flow YAML. */
+const withDevices = (devices: string, pool = ""): Fleet =>
+  read(`nodes: [{name: n1, drivers: [{driver: gpu.example.com, pools: [{devices: ${devices}${pool}}]}]}]`);
+
+const devicesOf = (fleet: Fleet): readonly FleetDevice[] => fleet.nodes[0]!.drivers[0]!.pools[0]!.devices;
+
+const names = (fleet: Fleet): string[] => devicesOf(fleet).map(({ device }) => device.name);
+
+test("eight equal GPUs are three lines", () => {
+  const fleet = withDevices(`
+    [{name: "gpu-{index}", count: 8,
+      attributes: {model: H100, index: {int: "{index}"}, fast: true, id: "{node}/{index:02x}", v: {version: 1.2.3}, l: [1, 2]},
+      capacity: {memory: 80Gi, cores: 132}, numaNode: "{index/4}", pcieRoot: "pci0000:{index*16+16:02x}"}]`);
+  assert.equal(devicesOf(fleet).length, 8);
+  assert.deepEqual(devicesOf(fleet)[5]?.device, {
+    name: "gpu-5",
+    attributes: {
+      model: { string: "H100" },
+      index: { int: 5 },
+      fast: { bool: true },
+      id: { string: "n1/05" },
+      v: { version: "1.2.3" },
+      l: { ints: [1, 2] },
+      "resource.kubernetes.io/numaNode": { int: 1 },
+      "resource.kubernetes.io/pcieRoot": { string: "pci0000:60" },
+    },
+    capacity: { memory: { value: "80Gi" }, cores: { value: "132" } },
+  });
+});
+
+test("a device keeps its uuid, and no other has the same", () => {
+  const ids = (): unknown[] =>
+    devicesOf(withDevices(`[{name: "gpu-{index}", count: 3, attributes: {uuid: "GPU-{uuid}"}}]`)).map(
+      ({ device }) => device.attributes?.["uuid"]?.string,
+    );
+  assert.equal(new Set(ids()).size, 3);
+  assert.deepEqual(ids(), ids());
+  assert.match(String(ids()[0]), /^GPU-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/);
+});
+
+test("partitions share the counters of their device, and sit where it does", () => {
+  const fleet = withDevices(`
+    [{name: "gpu-{index}", count: 2, counters: {memory: 80Gi}, numaNode: 1, prepareDelay: 1s,
+      partitions: [{name: "{device}-part-{index}", count: 2, counters: {memory: 40Gi}, attributes: {of: "{deviceIndex}"}}]}]`);
+  assert.deepEqual(names(fleet), [
+    "gpu-0",
+    "gpu-0-part-0",
+    "gpu-0-part-1",
+    "gpu-1",
+    "gpu-1-part-0",
+    "gpu-1-part-1",
+  ]);
+  const pool = fleet.nodes[0]!.drivers[0]!.pools[0]!;
+  assert.deepEqual(pool.sharedCounters, [
+    { name: "gpu-0-counters", counters: { memory: { value: "80Gi" } } },
+    { name: "gpu-1-counters", counters: { memory: { value: "80Gi" } } },
+  ]);
+  const part = pool.devices[5]!;
+  assert.equal(part.partitionOf, "gpu-1");
+  assert.equal(part.behaviour.prepareDelay, 1000);
+  assert.deepEqual(part.device, {
+    name: "gpu-1-part-1",
+    attributes: { "resource.kubernetes.io/numaNode": { int: 1 }, of: { string: "1" } },
+    consumesCounters: [{ counterSet: "gpu-1-counters", counters: { memory: { value: "40Gi" } } }],
+  });
+  assert.deepEqual(pool.devices[3]!.device.consumesCounters, [
+    { counterSet: "gpu-1-counters", counters: { memory: { value: "80Gi" } } },
+  ]);
+});
+
+test("links give devices an attribute in common; one of several groups has a list", () => {
+  const fleet = withDevices(
+    `[{name: "gpu-{index}", count: 3}]`,
+    `, links: {nvlink: {"{node}-a": [gpu-0, gpu-1], b: ["gpu-*"]}}`,
+  );
+  assert.deepEqual(
+    devicesOf(fleet).map(({ device }) => device.attributes?.["nvlink"]),
+    [{ strings: ["n1-a", "b"] }, { strings: ["n1-a", "b"] }, { string: "b" }],
+  );
+});
+
+test("what a device does by itself", () => {
+  const [device] = devicesOf(
+    withDevices(`
+    [{name: gpu-0, prepareDelay: 1m30s, prepareFails: {times: 2, message: no firmware}, binds: {after: 5s},
+      bindingConditions: [a], bindingFailureConditions: [b], bindsToNode: true,
+      health: [{after: 30s, health: Unhealthy, message: hot}, {after: 1h, health: Healthy}],
+      unhealthyTaint: {key: example.com/hot, effect: NoExecute},
+      env: {COLOUR: red}, cdi: {env: [SHAPE=round], mounts: [{hostPath: /a, containerPath: /b}]}}]`),
+  );
+  assert.deepEqual(device?.behaviour, {
+    prepareDelay: 90_000,
+    prepareFails: { times: 2, message: "no firmware" },
+    binds: { after: 5000 },
+    health: [
+      { after: 30_000, health: "Unhealthy", message: "hot" },
+      { after: 3_600_000, health: "Healthy" },
+    ],
+    unhealthyTaint: { key: "example.com/hot", effect: "NoExecute" },
+    edits: { env: ["SHAPE=round", "COLOUR=red"], mounts: [{ hostPath: "/a", containerPath: "/b" }] },
+  });
+  const plain = devicesOf(withDevices("[{name: gpu-0, prepareFails: true}]"))[0]!.behaviour;
+  assert.deepEqual(plain.prepareFails, { message: "simulated failure" });
+  assert.deepEqual(plain.unhealthyTaint, {
+    key: "gpu.example.com/unhealthy",
+    value: "true",
+    effect: "NoSchedule",
+  });
+});
+
+test("nodes are named one by one, counted, listed, and matched by patterns; several documents add up", () => {
+  const text = `${header}
+nodes:
+  - {name: "gpu-{index}", count: 2, labels: {zone: "z{nodeIndex}"}, capacity: {cpu: 64}}
+  - {names: [cpu-0, cpu-1]}
+---
+${header}
+nodes:
+  - {pattern: "gpu-*", labels: {kind: gpu}, drivers: [{driver: gpu.example.com, pools: [{devices: [{name: a}]}]}]}
+network:
+  - {driver: net.example.com, pools: [{name: fabric, allNodes: true, devices: [{name: link}]}]}
+deviceClasses:
+  - {name: gpu, selectors: ['device.driver == "gpu.example.com"'], extendedResourceName: example.com/gpu}
+`;
+  const fleet = readFleet([{ file: "fleet.yaml", text }]);
+  assert.deepEqual(
+    fleet.nodes.map(({ name, labels, capacity, drivers }) => [
+      name,
+      labels,
+      capacity,
+      drivers.map((driver) => driver.name),
+    ]),
+    [
+      ["gpu-0", { zone: "z0", kind: "gpu" }, { cpu: "64" }, ["gpu.example.com", "net.example.com"]],
+      ["gpu-1", { zone: "z1", kind: "gpu" }, { cpu: "64" }, ["gpu.example.com", "net.example.com"]],
+      ["cpu-0", {}, {}, ["net.example.com"]],
+      ["cpu-1", {}, {}, ["net.example.com"]],
+    ],
+  );
+  assert.equal(fleet.node("gpu-17")?.drivers[0]?.pools[0]?.name, "gpu-17", "a node that a pattern matches");
+  assert.equal(fleet.node("tpu-0"), undefined);
+  assert.deepEqual(fleet.deviceClasses, [
+    {
+      metadata: { name: "gpu" },
+      spec: {
+        selectors: [{ cel: { expression: 'device.driver == "gpu.example.com"' } }],
+        extendedResourceName: "example.com/gpu",
+      },
+    },
+  ]);
+});
+
+test("every example is a fleet", () => {
+  const folder = join(import.meta.dirname, "../../../../examples/fleet");
+  const files = readdirSync(folder);
+  assert.ok(files.length >= 3);
+  for (const file of files) {
+    const fleet = readFleet([{ file, text: readFileSync(join(folder, file), "utf8") }]);
+    assert.ok(fleet.nodes.length > 0, file);
+  }
+});
+
+const bad: readonly (readonly [text: string, ...messages: RegExp[]])[] = [
+  ["nodes: [{name: n1, drivers: 1}]", /^fleet\.yaml:3: nodes\[0\]\.drivers: 1 must be a list$/],
+  ["nodes: [{}]", /nodes\[0\]: must have exactly one of name, names and pattern/],
+  ["nodes: [{name: a, pattern: b}]", /nodes\[0\]: must have exactly one of name, names and pattern/],
+  ["nodes: [{name: A_B}]", /nodes\[0\]\.name: "A_B" cannot name a node: .*lower/],
+  ["nodes: [{name: n1, count: 2}]", /nodes\[0\]\.name: "n1" is the same for each of 2 nodes: use \{index\}/],
+  ["nodes: [{names: [n1], count: 2}]", /nodes\[0\]\.count: goes with name only/],
+  ["nodes: [{name: n1, count: 0}]", /nodes\[0\]\.count: 0 must be a whole number from 1 to 20000$/],
+  [
+    "node: []",
+    /^fleet\.yaml:3: node: unknown field; known are apiVersion, deviceClasses, kind, metadata, network, nodes$/,
+  ],
+  ["nodes: []", /^fleet\.yaml:1: there are no devices in it: nodes, network or ResourceSlices are needed$/],
+  ["nodes: [{name: n1, labels: {a: 1}}]", /nodes\[0\]\.labels\.a: 1 must be a text: put it in quotes/],
+  [
+    "nodes: [{name: n1, capacity: {cpu: lots}}]",
+    /nodes\[0\]\.capacity\.cpu: "lots" must be a quantity such as 80Gi/,
+  ],
+  [
+    "nodes: [{name: n1, labels: {a: x1}}, {name: n1, labels: {a: y1}}]",
+    /node n1 has label a=y1 here and a=x1 before$/,
+  ],
+  [
+    "nodes: [{name: n1, drivers: [{driver: X}]}]",
+    /nodes\[0\]\.drivers\[0\]\.driver: "X" cannot name a driver: .*lower/,
+  ],
+  [
+    "nodes: [{name: n1, drivers: [{driver: d.example.com, profile: tpu}]}]",
+    /profile: "tpu" is not supported, supported are "basic", "fpga", "sriov", "partitions"$/,
+  ],
+  [
+    "nodes: [{name: n1, drivers: [{driver: d.example.com, options: {a: 1}}]}]",
+    /options: the profile "basic" has no options/,
+  ],
+  [
+    "nodes: [{name: n1, drivers: [{driver: d.example.com, profile: fpga, options: {a: 1}}]}]",
+    /options\.a: unknown field; known are bitstreams, idleImage, programTime$/,
+  ],
+  [
+    "nodes: [{name: n1, drivers: [{driver: d.example.com, profile: sriov, options: {subnet: 10.0.0.1\\/24}}]}]".replace(
+      "\\",
+      "",
+    ),
+    /options\.subnet: "10\.0\.0\.1\/24" has bits set behind the first 24/,
+  ],
+  [
+    "nodes: [{name: n1, drivers: [{driver: d.example.com, profile: sriov, options: {interfaces: all}}]}]",
+    /options\.interfaces: "all" is not supported, supported are "create", "existing", "none"$/,
+  ],
+  [
+    "nodes: [{name: n1, drivers: [{driver: d.example.com, pools: [{}, {}]}]}]",
+    /node n1: driver d\.example\.com has pool "n1" twice: give one of them another name$/,
+  ],
+  [
+    "nodes: [{names: [a, b], drivers: [{driver: d.example.com, pools: [{name: p}]}]}]",
+    /pool "p" of d\.example\.com is on a and on b: use \{node\} in its name$/,
+  ],
+  [
+    "network: [{driver: d.example.com, pools: [{name: p}]}]",
+    /network\[0\]\.pools\[0\]: must have either allNodes: true or a nodeSelector/,
+  ],
+  [
+    "network: [{driver: d.example.com, pools: [{name: p, nodeSelector: {}}]}]",
+    /network\[0\]\.pools\[0\]\.nodeSelector\.nodeSelectorTerms: (Required|Invalid)/,
+  ],
+  ["deviceClasses: [{selectors: []}]", /deviceClasses\[0\]\.name: nothing must be the name of a DeviceClass/],
+];
+for (const [text, ...messages] of bad)
+  test(`refused: ${text}`, () => {
+    for (const message of messages) assert.throws(() => read(text), { name: "FleetError", message });
+  });
+
+const badDevices: readonly (readonly [devices: string, message: RegExp])[] = [
+  ["[{}]", /devices\[0\]\.name: nothing must be the name of a device, such as gpu-\{index\}$/],
+  ["[{name: GPU}]", /devices\[0\]\.name: Invalid value: "GPU"/],
+  ["[{name: gpu, count: 2}]", /devices\[0\]: device "gpu" is in pool n1 twice: use \{index\} in the name$/],
+  ['[{name: "gpu-{indx}"}]', /"gpu-\{indx\}" has \{indx\}, which is not known; known are \{node\}, /],
+  ['[{name: "gpu-{index/0}"}]', /"gpu-\{index\/0\}" divides by 0$/],
+  [
+    '[{name: gpu, attributes: {a: "{node+1}"}}]',
+    /"\{node\+1\}" calculates with \{node\}, which is not a number$/,
+  ],
+  ["[{name: gpu, attributes: {a: 1.5}}]", /attributes\.a: 1\.5 must be a whole number/],
+  ["[{name: gpu, attributes: {a: []}}]", /attributes\.a: \[\] must have numbers only, texts only/],
+  ["[{name: gpu, attributes: {a: {text: b}}}]", /attributes\.a\.text: unknown field; known are bool, /],
+  ["[{name: gpu, attributes: {a-b: 1}}]", /devices\[0\]\.attributes: Invalid value: "a-b"/],
+  [`[{name: gpu, attributes: {a: ${"x".repeat(65)}}}]`, /devices\[0\]\.attributes\[a\]\.string: Too long/],
+  [
+    `[{name: gpu, attributes: {${Array.from({ length: 33 }, (_, i) => `a${i}: 1`).join(", ")}}}]`,
+    /devices\[0\]: .*(too many|at most 32|must not exceed 32|maximum number of attributes)/i,
+  ],
+  [
+    "[{name: gpu, capacity: {memory: many}}]",
+    /capacity\.memory: "many" must be a quantity such as 80Gi or 100/,
+  ],
+  [
+    "[{name: gpu, taints: [{key: a, effect: Explode}]}]",
+    /devices\[0\]\.taints\[0\]\.effect: Unsupported value: "Explode"/,
+  ],
+  [
+    "[{name: gpu, taints: [{key: a, colour: red}]}]",
+    /unknown field "spec\.devices\[0\]\.taints\[0\]\.colour"/,
+  ],
+  [
+    "[{name: gpu, consumesCounters: [{counterSet: s, counters: {a: {value: 1}}}]}]",
+    /device gpu consumes from counter set "s", which the pool lacks: it has none$/,
+  ],
+  [
+    "[{name: gpu, partitions: [{name: p, counters: {a: 1}}]}]",
+    /partitions: partitions share the counters of their device, which has none: add counters$/,
+  ],
+  ["[{name: gpu, counters: {a: 1}, partitions: [{name: p}]}]", /partitions\[0\]: counters is missing/],
+  [
+    "[{name: gpu, counters: {a: 1}, partitions: [{name: p, counters: {b: 1}}]}]",
+    /device p consumes counter "b", which set gpu-counters lacks: it has a$/,
+  ],
+  ["[{name: gpu, numaNode: -1}]", /numaNode: -1 must be a whole number from 0 to 1023$/],
+  ["[{name: gpu, pcieRoot: 40}]", /pcieRoot: 40 must be a text/],
+  ["[{name: gpu, pcieRoot: root}]", /pcieRoot: "root" must be of the form pci0000:40$/],
+  ["[{name: gpu, prepareDelay: 5}]", /prepareDelay: 5 must be a duration such as 500ms, 30s, 2m or 1h30m$/],
+  ["[{name: gpu, prepareFails: 0}]", /prepareFails: 0 must be a whole number from 1 to 1000000$/],
+  [
+    "[{name: gpu, health: [{health: Unhealthy}]}]",
+    /health\[0\]: after is missing: how long after the driver's start, such as 30s$/,
+  ],
+  [
+    "[{name: gpu, health: [{after: 1s, health: Sick}]}]",
+    /health\[0\]\.health: "Sick" is not supported, supported are "Healthy", "Unhealthy", "Unknown"$/,
+  ],
+  [
+    "[{name: gpu, health: [{after: 2s, health: Unhealthy}, {after: 1s, health: Healthy}]}]",
+    /item 1 is 1 s after the start, before item 0: put them in order$/,
+  ],
+  [
+    "[{name: gpu, unhealthyTaint: {effect: X}}]",
+    /unhealthyTaint\.effect: "X" is not supported, supported are "NoSchedule", "NoExecute", "None"$/,
+  ],
+  ["[{name: gpu, cdi: {env: [X]}}]", /cdi\.env\[0\]: "X" must have the form NAME=value$/],
+  ["[{name: gpu, cdi: {mounts: [{hostPath: a}]}}]", /cdi\.mounts\[0\]/],
+  ["[{name: gpu, env: {A: 1}}]", /env\.A: 1 must be a text: put it in quotes/],
+  ["[{name: gpu, colour: red}]", /devices\[0\]\.colour: unknown field; known are /],
+];
+for (const [devices, message] of badDevices)
+  test(`refused: devices: ${devices.slice(0, 100)}`, () => {
+    assert.throws(() => withDevices(devices), { name: "FleetError", message });
+  });
+
+test("links of devices that the pool lacks are refused", () => {
+  assert.throws(() => withDevices("[{name: a}]", ", links: {l: {g: [b]}}"), {
+    message: /links\.l\.g\[0\]: "b" matches no device of the pool: it has a$/,
+  });
+});
+
+test("all mistakes are reported together, once each, with their lines", () => {
+  const text = `
+nodes:
+  - name: n-{index}
+    count: 100
+    drivers:
+      - driver: gpu.example.com
+        pools:
+          - devices:
+              - {name: a, prepareDelay: soon}
+              - {name: b, numaNode: x}
+`;
+  assert.throws(() => read(text), {
+    message: [
+      'fleet.yaml:11: nodes[0].drivers[0].pools[0].devices[0].prepareDelay: "soon" must be a duration such as 500ms, 30s, 2m or 1h30m',
+      'fleet.yaml:12: nodes[0].drivers[0].pools[0].devices[1].numaNode: "x" must be a whole number from 0 to 1023',
+    ].join("\n"),
+  });
+});
+
+for (const [what, text, message] of [
+  ["no YAML", "a: [", /^f: .*(is not YAML)/],
+  ["a key twice", "a: 1\na: 2", /^f:2: key "a" already set in map$/],
+  [
+    "nothing",
+    "# a comment",
+    /^f: there is nothing in it: a Fleet \(apiVersion: dray\.dev\/v1alpha1, kind: Fleet\)/,
+  ],
+  ["a list", "- 1", /^f:1: \[1\] must be an object$/],
+  ["no kind", "apiVersion: v1", /kind: nothing must be the kind of an object/],
+  [
+    "another version",
+    "apiVersion: dray.dev/v2\nkind: Fleet",
+    /apiVersion: "dray\.dev\/v2" is not supported, supported are "dray\.dev\/v1alpha1"$/,
+  ],
+  [
+    "another kind of ours",
+    "apiVersion: dray.dev/v1alpha1\nkind: Flet",
+    /kind: "Flet" is not supported, supported are "Fleet"$/,
+  ],
+  ["no devices", "apiVersion: v1\nkind: Pod", /there are no devices in it/],
+] as const)
+  test(`a file with ${what} is refused`, () => {
+    const mistake = (error: Error): boolean => {
+      assert.equal(error.name, "FleetError");
+      assert.match(error.message.replace(/^f(:\d+)?: is not YAML/, "f: is not YAML"), message);
+      return true;
+    };
+    assert.throws(() => readFleet([{ file: "f", text }]), mistake);
+  });
