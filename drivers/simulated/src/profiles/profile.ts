@@ -26,7 +26,7 @@ export type ProfileChoice =
     };
 
 /**
- * `create`: a dummy network device is made on the host at prepare, and removed at unprepare. `existing`: the host has it
+ * `create`: a veth pair is made on the host at prepare, and removed at unprepare. `existing`: the host has it
  * under the device's name. `none`: containers get variables and the claim its addresses, but no network device.
  */
 export const interfaceSources = ["create", "existing", "none"] as const;

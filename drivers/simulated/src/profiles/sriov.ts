@@ -81,10 +81,13 @@ function addressOf({ base, prefix }: Subnet, index: number): string {
 async function createInterface(name: string, mac: string, address: string): Promise<void> {
   // What a prepare that was cut short has left.
   await removeInterface(name);
-  await ip("link", "add", name, "address", mac, "type", "dummy");
+  await ip("link", "add", name, "address", mac, "type", "veth", "peer", "name", peerOf(name));
   // Down, so that the host routes nothing there; the runtime raises it in the pod.
   await ip("address", "add", address, "dev", name);
 }
+
+/** The other end of the pair, which stays on the host as the port of the card would. */
+const peerOf = (name: string): string => `${name}p`;
 
 async function removeInterface(name: string): Promise<void> {
   try {

@@ -1,0 +1,186 @@
+import { randomUUID } from "node:crypto";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Draft } from "@dray/api";
+import { ConfigMap, Namespace, Node } from "@dray/api/core/v1";
+import { type DeviceRequestAllocationResult, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
+import { createServer } from "@dray/apiserver";
+import { type CdiRegistry, cdiRegistry } from "@dray/cdi";
+import { type Client, createClient, type Log, systemClock } from "@dray/client";
+import { unixChannel } from "@dray/rpc";
+import { DRAPluginDefinition, type NodePrepareResourceResponse } from "@dray/rpc/dra/v1";
+import { DRAResourceHealthDefinition, type NodeWatchResourcesResponse } from "@dray/rpc/drahealth/v1";
+import { memoryStore } from "@dray/store";
+import {
+  type HealthRecord,
+  healthConfigMap,
+  healthNamespace,
+  readFleet,
+  runSimulation,
+  type SimulatedNode,
+} from "../index.ts";
+
+/** A real API server in this process, and one node whose drivers are simulated, called as the kubelet does. */
+export interface Simulation {
+  readonly client: Client;
+  readonly node: SimulatedNode;
+  readonly log: string[];
+  /** Runs the drivers of the fleet, whose text needs no header, until `stop`. */
+  start(fleet: string, drivers: readonly string[]): Promise<{ stop(): Promise<void> }>;
+  /** A claim with these devices, allocated as the scheduler does it. */
+  claim(
+    results: readonly (Pick<DeviceRequestAllocationResult, "driver" | "device"> &
+      Partial<DeviceRequestAllocationResult>)[],
+    parameters?: object,
+  ): Promise<ResourceClaim>;
+  prepare(driver: string, claim: ResourceClaim): Promise<NodePrepareResourceResponse>;
+  /** The error; "" if there is none. */
+  unprepare(driver: string, claim: ResourceClaim): Promise<string>;
+  /** What a container with all devices of the answer gets. */
+  edits(answer: NodePrepareResourceResponse): Promise<Awaited<ReturnType<CdiRegistry["resolve"]>>>;
+  /** What the driver says of its devices, until the function that it is handed to returns true. */
+  watchHealth(driver: string, see: (message: NodeWatchResourcesResponse) => boolean): Promise<void>;
+  slices(driver: string): Promise<readonly ResourceSlice[]>;
+  close(): Promise<void>;
+}
+
+export const nodeName = "n1";
+
+export async function createSimulation(): Promise<Simulation> {
+  const root = mkdtempSync("/tmp/ds-");
+  const clock = systemClock;
+  const store = memoryStore(clock);
+  const server = await createServer({ store, clock, newId: randomUUID });
+  const groups = ["system:masters", "system:authenticated"];
+  const transport = server.transport({ name: "admin", groups });
+  const client = createClient({ transport, userAgent: "test", clock });
+  await client.resource(Node).create({ metadata: { name: nodeName, labels: { zone: "a" } }, spec: {} });
+  await client.resource(Namespace).create({ metadata: { name: healthNamespace }, spec: {} });
+  const node: SimulatedNode = {
+    name: nodeName,
+    registrarDirectory: join(root, "plugins_registry"),
+    pluginsDirectory: join(root, "plugins"),
+    cdiDirectory: join(root, "cdi"),
+  };
+  const lines: string[] = [];
+  const write = (fields: object, message: string) => void lines.push(`${message} ${JSON.stringify(fields)}`);
+  const log: Log = { debug: write, info: write, warn: write, error: write };
+  const running = new Set<{ stop(): Promise<void> }>();
+  const socket = (driver: string): string => join(node.pluginsDirectory, driver, "dra.sock");
+  const ref = ({ metadata: { uid, namespace, name } }: ResourceClaim) => ({ uid, namespace, name });
+
+  return {
+    client,
+    node,
+    log: lines,
+    async start(text, drivers) {
+      const fleet = readFleet([
+        { file: "fleet.yaml", text: `apiVersion: dray.dev/v1alpha1\nkind: Fleet\n${text}` },
+      ]);
+      const stop = new AbortController();
+      // Tests do not wait for claims that nobody will unprepare: time leaps once the drivers are to end.
+      let leap = 0;
+      const own = { ...systemClock, now: () => systemClock.now() + leap };
+      const signal = stop.signal;
+      const done = runSimulation({ fleet, nodes: [node], client, clock: own, log, signal, bootID: "boot" });
+      const one = {
+        async stop() {
+          running.delete(one);
+          stop.abort();
+          setImmediate(() => {
+            leap = 60_000;
+          });
+          await done;
+        },
+      };
+      running.add(one);
+      for (const driver of drivers) {
+        const registration = join(node.registrarDirectory, `${driver}-reg.sock`);
+        await until(() => existsSync(registration), `${driver} registers: ${lines.join("\n")}`);
+      }
+      return one;
+    },
+    async claim(results, parameters) {
+      const driver = results[0]!.driver;
+      const config =
+        parameters === undefined
+          ? []
+          : [{ source: "FromClaim", requests: [], opaque: { driver, parameters } }];
+      const draft: Draft<ResourceClaim> = {
+        metadata: { namespace: "default", generateName: "claim-" },
+        spec: {
+          devices: { requests: [{ name: "r", exactly: { deviceClassName: "c", count: results.length } }] },
+        },
+      };
+      const created = await client.resource(ResourceClaim).create(draft);
+      const full = results.map((result) => ({ request: "r", pool: nodeName, ...result }));
+      const status = { allocation: { devices: { results: full, config } } };
+      return client
+        .resource(ResourceClaim)
+        .update({ ...created, status } as ResourceClaim, { subresource: "status" });
+    },
+    async prepare(driver, claim) {
+      const channel = unixChannel(socket(driver));
+      try {
+        const dra = channel.caller(DRAPluginDefinition);
+        const { claims } = await dra.nodePrepareResources({ claims: [ref(claim)] }, { timeout: 20_000 });
+        return claims[claim.metadata.uid]!;
+      } finally {
+        channel.close();
+      }
+    },
+    async unprepare(driver, claim) {
+      const channel = unixChannel(socket(driver));
+      try {
+        const dra = channel.caller(DRAPluginDefinition);
+        const { claims } = await dra.nodeUnprepareResources({ claims: [ref(claim)] }, { timeout: 20_000 });
+        return claims[claim.metadata.uid]!.error;
+      } finally {
+        channel.close();
+      }
+    },
+    edits: (answer) =>
+      cdiRegistry([node.cdiDirectory]).resolve(answer.devices.flatMap(({ cdiDeviceIds }) => cdiDeviceIds)),
+    async watchHealth(driver, see) {
+      const channel = unixChannel(socket(driver));
+      const stop = new AbortController();
+      try {
+        const health = channel.caller(DRAResourceHealthDefinition);
+        for await (const message of health.nodeWatchResources({}, { signal: stop.signal }))
+          if (see(message)) return;
+        throw new Error("the stream has ended");
+      } finally {
+        stop.abort();
+        channel.close();
+      }
+    },
+    slices: async (driver) =>
+      (await client.resource(ResourceSlice).list({ fieldSelector: `spec.driver=${driver}` })).items,
+    async close() {
+      await Promise.all([...running].map((one) => one.stop()));
+      client.close();
+      await server.close();
+      await store.close();
+      rmSync(root, { recursive: true });
+    },
+  };
+}
+
+/** Says how a device is, as `dray device` does. */
+export async function setHealth(client: Client, record: HealthRecord): Promise<void> {
+  await client.resource(ConfigMap).apply(healthConfigMap(record), { fieldManager: "test", force: true });
+}
+
+/** Waits until `look` returns something true. */
+export async function until<T>(
+  look: () => T | Promise<T>,
+  what: string,
+  within = 20_000,
+): Promise<Exclude<T, false | undefined>> {
+  for (const end = Date.now() + within; Date.now() < end; await pause(15)) {
+    const found = await look();
+    if (found) return found as Exclude<T, false | undefined>;
+  }
+  throw new Error(`did not come to pass: ${what}`);
+}
