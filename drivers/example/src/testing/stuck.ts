@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { createClient, httpsTransport, inClusterConfig, systemClock } from "@dray/client";
+import { createClient, httpsTransport, loadKubeconfig, systemClock } from "@dray/client";
 import { type Driver, runDriver } from "@dray/driver";
 import { gpuDriver, klog, readEnvironment } from "../index.ts";
 
@@ -16,7 +16,7 @@ const driver: Driver = {
   prepare: (claim, signal) => stuck("prepare", gpus.prepare(claim, signal)),
   unprepare: (claim) => stuck("unprepare", gpus.unprepare(claim)),
 };
-const { connection } = await inClusterConfig();
+const { connection } = await loadKubeconfig();
 const log = klog(systemClock, (line) => void process.stderr.write(line));
 await runDriver(driver, {
   client: createClient({ transport: httpsTransport(connection), userAgent: "stuck", log }),

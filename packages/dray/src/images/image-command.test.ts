@@ -19,6 +19,7 @@ function makeCluster(folder: string): string {
     advertiseAddress: "",
     port: 0,
     store: "memory",
+    runtime: "host",
     images: ["from-flag:*=/bin/flag"],
   });
   return layout.dataDir;
