@@ -487,6 +487,7 @@ Exit codes: 0 no errors (whatever the warnings say), 1 errors, 2 wrong usage, or
       "CA of clients that may call the agents (default: that of the kubeconfig)",
     )
     .addOption(kubernetesVersion())
+    .addOption(featureGates())
     .addOption(runtime().default("host"))
     .addOption(image())
     .addHelpText(
@@ -503,6 +504,7 @@ Exit codes: 0 no errors (whatever the warnings say), 1 errors, 2 wrong usage, or
     .option("--state-file <file>", "where to write how each node's agent fares, as JSON")
     .option("--images-file <file>", "the images that `dray image map` has mapped")
     .addOption(kubernetesVersion())
+    .addOption(featureGates())
     .addOption(runtime().default("host"))
     .addOption(image())
     .addHelpText("after", example("dray node-agents --client-ca-file ca.crt --log-file agents.log"))

@@ -26,6 +26,7 @@ export function agentsCommand(layout: Layout, config: ClusterConfig): ChildProce
     ...config.images.flatMap((image) => ["--image", image]),
     ...["--client-ca-file", join(layout.pki, "ca.crt")],
     ...["--kubernetes-version", config.kubernetesVersion],
+    ...["--feature-gates", config.featureGates],
     ...["--log-file", join(layout.logs, "agents.log")],
     ...["--state-file", layout.nodesFile],
     ...["--images-file", layout.imagesFile],

@@ -6,6 +6,9 @@ import { crc32 } from "node:zlib";
 import { ConfigMap, Event, Pod, type PodSpec, ServiceAccount } from "@dray/api/core/v1";
 import { ResourceClaim } from "@dray/api/resource/v1";
 import { type Client, silentLog } from "@dray/client";
+import { unixChannel } from "@dray/rpc";
+import { HealthStatus } from "@dray/rpc/drahealth/v1";
+import { PodResourcesListerDefinition } from "@dray/rpc/podresources/v1";
 import { DraManager } from "./dra/manager.ts";
 import { DraPlugins } from "./dra/plugins.ts";
 import type { Kubelet } from "./index.ts";
@@ -443,6 +446,70 @@ test("CDI edits that the runtime does not make are named in an event, once", asy
   );
   await cluster.admin.resource(Pod).delete({ namespace: "default", name: "p40" }, { gracePeriodSeconds: 0 });
   await eventually(async () => assert.ok(driver.calls.includes("unprepare c40")));
+});
+
+test("the health of a device reaches the pod's status, and the pod resources API knows who has it", async () => {
+  const sick = await testDriver(root(), "sick.example.com", "", {}, { health: ["v1"] });
+  const claims = cluster.admin.resource(ResourceClaim);
+  const request = { deviceClassName: "sick", allocationMode: "ExactCount", count: 1 } as const;
+  const claim = await claims.create({
+    metadata: { namespace: "default", name: "c50" },
+    spec: { devices: { requests: [{ name: "gpu", exactly: request }] } },
+  });
+  const pod = await cluster.admin.resource(Pod).create(
+    podOn("n1", "p50", {
+      terminationGracePeriodSeconds: 0,
+      resourceClaims: [{ name: "gpu", resourceClaimName: "c50" }],
+      containers: [{ name: "main", command: ["sleep", "1000"], resources: { claims: [{ name: "gpu" }] } }],
+    }),
+  );
+  const results = [{ request: "gpu", driver: "sick.example.com", pool: "pool", device: "gpu-0" }];
+  const reservedFor = [{ resource: "pods", name: "p50", uid: pod.metadata.uid }];
+  const status = { allocation: { devices: { results } }, reservedFor };
+  await claims.update({ ...claim, status }, { subresource: "status" });
+  await becomes("p50", running);
+  const health = (one: Pod) => one.status?.containerStatuses?.[0]?.allocatedResourcesStatus?.[0];
+  await becomes("p50", (one) => health(one)?.resources?.[0]?.health === "Unknown");
+  sick.report([
+    { device: { poolName: "pool", deviceName: "gpu-0" }, health: HealthStatus.UNHEALTHY, message: "too hot" },
+  ]);
+  const { metadata } = claim;
+  const resourceID = `test/gpu=${metadata.uid}`;
+  const told = await becomes("p50", (one) => health(one)?.resources?.[0]?.health === "Unhealthy");
+  assert.deepEqual(health(told), {
+    name: "claim:gpu",
+    resources: [{ resourceID, health: "Unhealthy", message: "too hot" }],
+  });
+  const channel = unixChannel(join(root(), "var/lib/kubelet/pod-resources/kubelet.sock"));
+  const lister = channel.caller(PodResourcesListerDefinition);
+  const { podResources } = await lister.get({ podName: "p50", podNamespace: "default" }, { timeout: 5000 });
+  channel.close();
+  assert.deepEqual(
+    podResources?.containers.map(({ name, dynamicResources }) => [name, dynamicResources]),
+    [
+      [
+        "main",
+        [
+          {
+            claimName: "c50",
+            claimNamespace: "default",
+            claimResources: [
+              {
+                cdiDevices: [{ name: resourceID }],
+                driverName: "sick.example.com",
+                poolName: "pool",
+                deviceName: "gpu-0",
+                shareId: undefined,
+              },
+            ],
+          },
+        ],
+      ],
+    ],
+  );
+  await cluster.admin.resource(Pod).delete({ namespace: "default", name: "p50" }, { gracePeriodSeconds: 0 });
+  await eventually(async () => assert.ok(sick.calls.includes("unprepare c50")));
+  await sick.close();
 });
 
 test("stop without leaving pods ends processes, claims and leaves no mount", async () => {

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { type Features, featuresOf } from "@dray/api";
 import { Pod, Service } from "@dray/api/core/v1";
 import {
   type Client,
@@ -16,6 +17,7 @@ import { PluginWatcher } from "./dra/watcher.ts";
 import { OwnNode } from "./node/own-node.ts";
 import { Registration } from "./node/registration.ts";
 import { NodePaths } from "./paths.ts";
+import { PodResourcesServer } from "./pod-resources/server.ts";
 import { admit } from "./pods/admission.ts";
 import { type ClusterDns, machineResolvConf } from "./pods/dns.ts";
 import { LocalStorageMonitor } from "./pods/local-storage.ts";
@@ -48,6 +50,10 @@ export interface KubeletOptions {
   readonly labels?: Readonly<Record<string, string>>;
   /** Replaces what the machine has, by resource. */
   readonly capacity?: Readonly<Record<string, string>>;
+  /** Those of the newest release if absent. */
+  readonly features?: Features;
+  /** Milliseconds that a driver may be away before its slices go; 30 s if absent. */
+  readonly wipeDelay?: number;
   readonly clock?: Clock;
   readonly log: Log;
   readonly random?: () => number;
@@ -81,6 +87,8 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   const { client, nodeName, nodeAddress = "127.0.0.1" } = options;
   const log = withFields(options.log, { node: nodeName });
   const clock = options.clock ?? systemClock;
+  const features = options.features ?? featuresOf();
+  const at = options.at ?? (() => {});
   const paths = new NodePaths(options.rootDir);
   paths.create();
   const stop = new AbortController();
@@ -112,8 +120,14 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     client,
     plugins,
     checkpoint: join(paths.kubelet, "dra_manager_state"),
+    features,
+    clock,
     log,
     released: retryAll,
+    healthChanged: (podUids) => {
+      for (const uid of podUids) queue.add(uid);
+    },
+    at,
   });
   plugins.handle({ connected: retryAll });
   const volumes = new Volumes({ client, clock, paths, nodeAddress, node: () => node.current });
@@ -127,6 +141,11 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       if (pod !== undefined) events.event(pod, "Warning", "Unhealthy", message);
     },
   });
+  /** Those that were let in and have not ended. */
+  const activePods = (): Pod[] =>
+    [...workers.values()].flatMap((worker) =>
+      worker.active && worker.admitted && worker.pod !== undefined ? [worker.pod] : [],
+    );
   const context: WorkerContext = {
     client,
     clock,
@@ -149,13 +168,9 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       admit(
         pod,
         node.current,
-        [...workers.values()].flatMap((worker) =>
-          worker.active && worker.admitted && worker.pod !== undefined && worker.uid !== pod.metadata.uid
-            ? [worker.pod]
-            : [],
-        ),
+        activePods().filter(({ metadata }) => metadata.uid !== pod.metadata.uid),
       ),
-    at: options.at ?? (() => {}),
+    at,
     requeue: (uid) => queue.add(uid),
     requeueAfter: (uid, milliseconds) => queue.addAfter(uid, milliseconds),
   };
@@ -190,7 +205,22 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     pods: () => pods.list(),
     metrics: () => metrics(runtime, dra, log),
   });
-  const wiper = new SliceWiper({ client, clock, log, nodeName, plugins });
+  const { wipeDelay } = options;
+  const wiper = new SliceWiper({
+    client,
+    clock,
+    log,
+    nodeName,
+    plugins,
+    ...(wipeDelay === undefined ? {} : { wipeDelay }),
+  });
+  const podResources = new PodResourcesServer({
+    directory: join(paths.kubelet, "pod-resources"),
+    pods: activePods,
+    claims: dra,
+    clock,
+    log,
+  });
   const watcher = new PluginWatcher({
     directory: paths.pluginsRegistry,
     plugins,
@@ -225,6 +255,8 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     watcher.close();
     wiper.close();
     plugins.close();
+    await dra.close();
+    await podResources.close();
     await server.close();
     await runtime.close();
     await events.flush();
@@ -249,6 +281,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     });
     await registration.start();
     await wiper.start();
+    await podResources.start();
     watcher.start();
     runtime.onChange((uid) => queue.add(uid));
     pods.handle({
@@ -317,11 +350,7 @@ async function metrics(runtime: RuntimeService, dra: DraManager, log: Log): Prom
   return [
     gauge("kubelet_running_pods", "Number of pods that have a running pod sandbox", pods),
     gauge("kubelet_running_containers", "Number of containers currently running", running),
-    gauge(
-      "dra_resource_claims_in_use",
-      "The number of ResourceClaims that are currently in use on the node",
-      dra.claimsInUse,
-    ),
+    dra.metrics(),
     "# HELP dray_log_lines_dropped_total Log lines that could not be written, such as on a full disk\n",
     "# TYPE dray_log_lines_dropped_total counter\n",
     `dray_log_lines_dropped_total ${log.droppedLines ?? 0}\n`,

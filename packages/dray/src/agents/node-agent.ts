@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import type { Features } from "@dray/api";
 import { type Log, systemClock } from "@dray/client";
 import type { ImageMapping, KubeletOptions, Serving } from "@dray/kubelet";
 import { connect } from "../connect.ts";
@@ -20,6 +21,7 @@ export interface AgentOptions {
 
 /** What all agents of a process have in common. */
 export interface SharedOptions {
+  readonly features: Features;
   /** As `--runtime` has it. */
   readonly runtime: string;
   readonly images: () => readonly ImageMapping[];
@@ -43,6 +45,7 @@ export async function agentOptions(node: AgentOptions, shared: SharedOptions): P
       ...(node.capacity && { capacity: node.capacity }),
       // Without the brackets of an IPv6 address: pods find it in their environment.
       apiServer: { host: url.hostname.replace(/^\[(.*)\]$/, "$1"), port: Number(url.port || 443) },
+      features: shared.features,
       runtime: await runtimeFactory(shared.runtime, shared.images),
       clock: systemClock,
       log,

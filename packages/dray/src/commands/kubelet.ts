@@ -13,11 +13,13 @@ import { builtInImages } from "../images/built-in.ts";
 import { followMappedImages } from "../images/mapped.ts";
 import { parseImageMapping } from "../images/mapping.ts";
 import { createLog } from "../log/create.ts";
+import { featuresOption } from "../options.ts";
 import { runtimeOption } from "../runtimes.ts";
 
 interface CommonOptions {
   readonly clientCaFile?: string;
   readonly kubernetesVersion?: string;
+  readonly featureGates?: string;
   readonly runtime: string;
   readonly image: readonly string[];
   readonly logFile?: string;
@@ -87,6 +89,7 @@ async function createAgents(
   const { StatesFile } = await import("../agents/states-file.ts");
   const shared = {
     states: options.stateFile === undefined ? undefined : new StatesFile(options.stateFile, log),
+    features: featuresOption(options),
     runtime: runtimeOption(options.runtime),
     images: imagesOf(options, log),
     clientCA: options.clientCaFile === undefined ? undefined : readFileSync(options.clientCaFile, "utf8"),

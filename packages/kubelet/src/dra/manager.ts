@@ -133,9 +133,6 @@ export class DraManager {
     return new Set(this.#cache.all().flatMap(({ podUIDs }) => [...podUIDs]));
   }
 
-  get claimsInUse(): number {
-    return this.#cache.all().length;
-  }
 
   /** Resolves when every claim of the pod is prepared; may be repeated. Rejects with what goes into the event. */
   async prepare(pod: Pod, signal?: AbortSignal): Promise<void> {

@@ -552,7 +552,7 @@ export class PodWorker {
   // --- Telling --------------------------------------------------------------------------------------------------
 
   async #report(pod: Pod, { sandboxes, containers }: Observed): Promise<void> {
-    const { probes, clock, nodeAddress, runtime } = this.#context;
+    const { probes, clock, nodeAddress, runtime, dra } = this.#context;
     const [sandbox] = sandboxes;
     const status =
       this.#rejected && this.#failure !== undefined
@@ -565,6 +565,7 @@ export class PodWorker {
             podIP: sandbox?.ips[0] ?? pod.status?.podIP,
             sandboxReady: sandbox?.ready ?? false,
             containers,
+            allocatedResources: (container) => dra.allocatedResourcesStatus(pod, container),
             waiting: new Map([...this.#failedStarts, ...this.#waiting]),
             started: ({ id }) => probes.started(id),
             ready: ({ id }) => probes.ready(id) && !this.#stops.running.has(id),
