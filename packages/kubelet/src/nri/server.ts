@@ -159,7 +159,7 @@ export class NriServer {
         const answer = await plugin.request("createContainer", request);
         if (answer === undefined) continue;
         result.apply(answer, plugin.name);
-        evict.push(...answer.evict);
+        for (const one of answer.evict) evict.push(one);
       }
       const { adjust } = result;
       const validation = ValidateContainerAdjustmentRequest.fromPartial({
@@ -202,7 +202,7 @@ export class NriServer {
         const request = { pod, container, linuxResources: updates.of(container.id) };
         const answer = await plugin.request("updateContainer", request);
         for (const each of answer?.update ?? []) updates.apply(each, plugin.name);
-        evict.push(...(answer?.evict ?? []));
+        for (const one of answer?.evict ?? []) evict.push(one);
       }
       return { resources: updates.of(container.id), update: updates.others(container.id), evict };
     });
