@@ -1,10 +1,11 @@
 /**
  * `npm run fuzz -- [--seconds N] [--seed N] [--part K/N] [NAME...]`: sends broken and odd requests to an API server in this
  * process, each fuzzer for that long (10 seconds), says which answers were the slowest and the largest, and exits with
- * 1 at the first answer that breaks a rule. `--part 1/2`: every second fuzzer from the first on, so that two processes
+ * 1 at the first answer that breaks a rule; components that are not behind the API server are given broken and odd input. `--part 1/2`: every second fuzzer from the first on, so that two processes
  * share them.
  */
 import { parseArgs } from "node:util";
+import { components, fuzzComponent } from "./components.ts";
 import { readCorpus } from "./corpus.ts";
 import { fuzz, type Notable, type Report } from "./fuzz.ts";
 import { generators } from "./generators.ts";
@@ -20,9 +21,9 @@ const { values, positionals } = parseArgs({
 const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
 const seconds = Number(values.seconds);
 const [part = 0, parts = 0] = values.part.split("/").map(Number);
-const all = positionals.length > 0 ? positionals : Object.keys(generators);
+const all = positionals.length > 0 ? positionals : [...Object.keys(generators), ...Object.keys(components)];
 const names = all.filter((_, index) => index % parts === part - 1);
-const unknown = all.find((name) => !Object.hasOwn(generators, name));
+const unknown = all.find((name) => !Object.hasOwn(generators, name) && !Object.hasOwn(components, name));
 
 function print(name: string, { requests, statuses, growth, slowest, largest }: Report): void {
   const counts = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`);
@@ -41,7 +42,7 @@ function nameOf({ seed, status, sent }: Notable): string {
 }
 
 if (unknown !== undefined || !Number.isInteger(seed) || !(seconds > 0) || !(part >= 1 && part <= parts)) {
-  const list = Object.keys(generators).join(", ");
+  const list = [...Object.keys(generators), ...Object.keys(components)].join(", ");
   process.stderr.write(`fuzz: --seconds N, --seed N, --part K/N, and names of fuzzers: ${list}\n`);
   process.exitCode = 2;
 } else {
@@ -49,7 +50,9 @@ if (unknown !== undefined || !Number.isInteger(seed) || !(seconds > 0) || !(part
   for (const name of names) {
     process.stdout.write(`${name}: seed ${seed}\n`);
     try {
-      print(name, await fuzz(generators[name]!, corpus, seed, seconds * 1000));
+      const component = components[name];
+      if (component === undefined) print(name, await fuzz(generators[name]!, corpus, seed, seconds * 1000));
+      else process.stdout.write(`${name}: ${await fuzzComponent(component, seed, seconds * 1000)} rounds\n`);
     } catch (error) {
       process.stdout.write(`${name}: ${error instanceof Error ? error.message : String(error)}\n`);
       process.exitCode = 1;

@@ -459,3 +459,18 @@ test("a plain container follows the same rules", () => {
   );
   assert.deepEqual(container.env, ["A=0"]);
 });
+
+test("a tag that nobody knows is passed over without a word on stderr", async () => {
+  const warnings: Error[] = [];
+  const hear = (warning: Error) => void warnings.push(warning);
+  process.on("warning", hear);
+  try {
+    const text = "cdiVersion: 0.3.0\nkind: v/c\ndevices: [{name: a, containerEdits: {env: [!x A=b]}}]\n";
+    assert.deepEqual(parseSpec(text).devices[0]?.containerEdits.env, ["A=b"]);
+    // Warnings are emitted in a later turn.
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(warnings, []);
+  } finally {
+    process.off("warning", hear);
+  }
+});

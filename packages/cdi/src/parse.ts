@@ -46,7 +46,7 @@ const require = createRequire(import.meta.url);
 function parseYaml(text: string): unknown {
   const yaml = require("yaml") as typeof import("yaml");
   try {
-    return yaml.parse(text, dropNull);
+    return yaml.parse(text, dropNull, { logLevel: "error" });
   } catch (error) {
     throw notYaml(error as Error);
   }
@@ -61,7 +61,7 @@ const yamlThread = `
   const { parentPort, workerData } = require("node:worker_threads");
   const { library, text } = workerData;
   try {
-    const value = require(library).parse(text, (_, value) => (value === null ? undefined : value));
+    const value = require(library).parse(text, (_, value) => (value === null ? undefined : value), { logLevel: "error" });
     parentPort.postMessage({ value });
   } catch (error) {
     parentPort.postMessage({ problem: error.message });
