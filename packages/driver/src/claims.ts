@@ -24,7 +24,31 @@ export interface ClaimsOptions {
   readonly serialize: boolean;
   readonly clock: Clock;
   readonly log: Log;
+  /** Called at each step; what it throws is as if the driver had died there. For tests. */
+  readonly atStep?: ((step: CrashStep) => void) | undefined;
 }
+
+/** The steps between which a driver may die, in their order. */
+export const crashSteps = [
+  /** The kubelet has asked; nothing is done yet. */
+  "prepare-begun",
+  /** It is on disk that `prepare` may have run. */
+  "prepare-recorded",
+  /** The driver's `prepare` has returned. */
+  "prepare-called",
+  /** CDI and metadata files are there. */
+  "prepare-written",
+  /** It is on disk that the claim is prepared; the kubelet has no answer yet. */
+  "prepare-completed",
+  "unprepare-begun",
+  /** The driver's `unprepare` has returned. */
+  "unprepare-called",
+  /** CDI and metadata files are gone. */
+  "unprepare-removed",
+  /** The checkpoint is gone; the kubelet has no answer yet. */
+  "unprepare-completed",
+] as const;
+export type CrashStep = (typeof crashSteps)[number];
 
 /** A device as the kubelet is told of it. */
 export interface AnsweredDevice {
@@ -76,6 +100,7 @@ const fetching = { within: 25_000, firstDelay: 100, lastDelay: 2000 } as const;
 export function createClaims(options: ClaimsOptions): Claims {
   const { driver, client, checkpoints, cdiDirectory, bootID, metadata, lock, serialize, clock, log } =
     options;
+  const { atStep = () => {} } = options;
   const kind = cdiKind(driver);
   const resource = client.resource(ResourceClaim);
   /** Outermost: what is asked of one claim keeps its order, and nobody else waits for its GET. */
@@ -203,14 +228,18 @@ export function createClaims(options: ClaimsOptions): Claims {
 
   const undo = async (checkpoint: Checkpoint): Promise<void> => {
     await driver.unprepare(checkpoint);
+    atStep("unprepare-called");
     await removeSpec(cdiDirectory, kind, checkpoint.uid);
     await metadata?.remove(checkpoint);
+    atStep("unprepare-removed");
     await checkpoints.remove(checkpoint.uid);
+    atStep("unprepare-completed");
   };
 
   const prepare = async (claim: AllocatedClaim, signal: AbortSignal): Promise<AnsweredDevice[]> => {
     // Whoever has given up may unprepare next, and would not know of what is prepared from now on.
     if (signal.aborted) throw new Error("the caller has gone");
+    atStep("prepare-begun");
     const known = await checkpoints.read(claim.uid);
     if (known !== undefined && !sameDevices(known.devices, claim.devices)) {
       // Deallocated and allocated anew, and the unprepare between never came through.
@@ -228,9 +257,13 @@ export function createClaims(options: ClaimsOptions): Claims {
       await refuseInUse(claim);
       await checkpoints.write({ ...checkpoint, state: "Started" });
     });
+    atStep("prepare-recorded");
     const prepared = checkedEdits(claim, await driver.prepare(decoded, signal));
+    atStep("prepare-called");
     const answered = await answer(claim, prepared);
+    atStep("prepare-written");
     await checkpoints.write({ ...checkpoint, state: "Completed", prepared });
+    atStep("prepare-completed");
     log.info({}, `Returning newly prepared devices for claim '${uid}': [${answered.map(shown).join(" ")}]`);
     return answered;
   };
@@ -247,6 +280,7 @@ export function createClaims(options: ClaimsOptions): Claims {
       try {
         await byClaim(ref.uid, () =>
           calling(async () => {
+            atStep("unprepare-begun");
             const known = await checkpoints.read(ref.uid);
             if (known !== undefined) return undo(known);
             await removeSpec(cdiDirectory, kind, ref.uid);

@@ -4,7 +4,7 @@ import { type Client, type Clock, type Log, sleep } from "@dray/client";
 import { makeFolder } from "@dray/files";
 import { aborted } from "./aborted.ts";
 import { checkpoints } from "./checkpoint.ts";
-import { type Claims, createClaims, writeCommonSpec } from "./claims.ts";
+import { type Claims, type CrashStep, createClaims, writeCommonSpec } from "./claims.ts";
 import { deciding, followDiscovery } from "./discovery.ts";
 import type { Driver } from "./driver.ts";
 import { claimsAreLeft } from "./ending.ts";
@@ -60,6 +60,15 @@ const vanishedEvery = 10 * 60_000;
  * cannot serve, or when its `discover` fails and `onError` does not ask for another try.
  */
 export async function runDriver<P>(driver: Driver<P>, options: RunOptions): Promise<void> {
+  return runDriverInSteps(driver, options);
+}
+
+/** `runDriver`; `atStep` is called at each step of preparing and unpreparing, and what it throws is as a crash. */
+export async function runDriverInSteps<P>(
+  driver: Driver<P>,
+  options: RunOptions,
+  atStep?: (step: CrashStep) => void,
+): Promise<void> {
   const { nodeName, pluginsDirectory, cdiDirectory, clock, log } = options;
   checkDriver(driver);
   const nodeAPIs = options.nodeAPIs ?? ["v1", "v1beta1"];
@@ -89,6 +98,7 @@ export async function runDriver<P>(driver: Driver<P>, options: RunOptions): Prom
     serialize: options.serialize ?? true,
     clock,
     log,
+    atStep,
   });
   await writeCommonSpec(driver, cdiDirectory);
 
