@@ -181,7 +181,7 @@ export class DeviceHealths {
     const forget = records.onChange(ring);
     const cancels = times
       .filter((after) => this.#start + after > clock.now())
-      .map((after) => clock.after(this.#start + after - clock.now(), ring));
+      .map((after) => callAt(clock, this.#start + after, ring));
     signal.addEventListener("abort", ring, { once: true });
     try {
       while (!signal.aborted) {
@@ -196,4 +196,17 @@ export class DeviceHealths {
       signal.removeEventListener("abort", ring);
     }
   }
+}
+
+/** Calls `run` when the clock shows that time, in milliseconds; returns what cancels it. */
+function callAt(clock: Clock, time: number, run: () => void): () => void {
+  let cancel = (): void => {};
+  const look = (): void => {
+    const rest = time - clock.now();
+    // A timer may be a moment early.
+    if (rest > 0) cancel = clock.after(rest, look);
+    else run();
+  };
+  look();
+  return () => cancel();
 }
