@@ -48,9 +48,16 @@ export function devicesOf(
     const generation = Number(slice.spec.pool.generation);
     newest.set(poolKey(slice), Math.max(generation, newest.get(poolKey(slice)) ?? 0));
   }
+  // Nodes in their order, then the network; within a pool as the slices have it.
+  const keyOfSlice = ({ metadata, spec }: ResourceSlice): readonly string[] => [
+    spec.nodeName === undefined ? "1" : `0${spec.nodeName}`,
+    spec.driver,
+    spec.pool.name,
+    metadata.name,
+  ];
   return slices
     .filter((slice) => Number(slice.spec.pool.generation) === newest.get(poolKey(slice)))
-    .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
+    .sort((a, b) => compare(keyOfSlice(a), keyOfSlice(b)))
     .flatMap(({ spec }) =>
       (spec.devices ?? []).map((device): ListedDevice => {
         const { driver, nodeName } = spec;
@@ -66,6 +73,11 @@ export function devicesOf(
         return { node: nodeName ?? device.nodeName ?? null, ...ref, health, message: told ?? null, taints };
       }),
     );
+}
+
+function compare(a: readonly string[], b: readonly string[]): number {
+  const place = a.findIndex((part, i) => part !== b[i]);
+  return place < 0 ? 0 : a[place]!.localeCompare(b[place]!, "en", { numeric: true });
 }
 
 function taintTexts({ taints = [] }: Device): string[] {

@@ -2,7 +2,7 @@ import type { Kind } from "@dray/api";
 import { type KubeObject, StatusError } from "@dray/api";
 import { Namespace, Node } from "@dray/api/core/v1";
 import { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from "@dray/api/rbac/v1";
-import { DeviceClass } from "@dray/api/resource/v1";
+import { DeviceClass, ResourceSlice } from "@dray/api/resource/v1";
 import type { Client, Log } from "@dray/client";
 import { driversUser } from "@dray/cluster";
 import { type Fleet, healthNamespace } from "@dray/driver-simulated";
@@ -17,7 +17,11 @@ const rbac = "rbac.authorization.k8s.io";
 export async function installFleet(client: Client, fleet: Fleet): Promise<void> {
   const apply = <T extends KubeObject>(kind: Kind<T>, object: object): Promise<T> =>
     client.resource(kind).apply(object as never, { fieldManager, force: true });
-  await apply(Namespace, { metadata: { name: healthNamespace } });
+  await removeOldSlices(client, fleet);
+  const drivers = fleet.network.map(({ name }) => name).join(",");
+  await apply(Namespace, {
+    metadata: { name: healthNamespace, annotations: { [networkAnnotation]: drivers } },
+  });
   const name = driversUser;
   const subjects = [{ kind: "User", apiGroup: rbac, name }];
   await apply(ClusterRole, { metadata: { name }, rules: clusterRules });
@@ -37,6 +41,35 @@ export async function installFleet(client: Client, fleet: Fleet): Promise<void> 
       throw new Error(`DeviceClass ${metadata?.name} of the fleet: ${error.message}`, { cause: error });
     });
   await removeOldClasses(client, fleet);
+}
+
+/** On the namespace: the drivers whose slices no node owns, so that nobody else deletes them. */
+const networkAnnotation = "dray.dev/network-drivers";
+
+async function removeOldSlices(client: Client, fleet: Fleet): Promise<void> {
+  const wanted = new Set(fleet.network.map(({ name }) => name));
+  for (const driver of await networkDrivers(client))
+    if (!wanted.has(driver))
+      await client
+        .resource(ResourceSlice)
+        .deleteCollection({ fieldSelector: `spec.driver=${driver},spec.nodeName=` });
+}
+
+async function networkDrivers(client: Client): Promise<string[]> {
+  try {
+    const { metadata } = await client.resource(Namespace).get({ name: healthNamespace });
+    return (metadata.annotations?.[networkAnnotation] ?? "").split(",").filter((name) => name !== "");
+  } catch (error) {
+    if (StatusError.is(error, "NotFound")) return [];
+    throw error;
+  }
+}
+
+/** Removes what `installFleet` has made of a fleet; the health that people have set stays. */
+export async function uninstallFleet(client: Client): Promise<void> {
+  const none: Fleet = { nodes: [], network: [], deviceClasses: [], notes: [], node: () => undefined };
+  await removeOldSlices(client, none);
+  await removeOldClasses(client, none);
 }
 
 async function removeOldClasses(client: Client, fleet: Fleet): Promise<void> {

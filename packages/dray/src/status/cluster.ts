@@ -44,6 +44,8 @@ export interface ClusterStatus {
   /** PEM of who signed the server's certificate. */
   readonly certificateAuthority?: string;
   readonly kubernetesVersion?: string;
+  /** The file that describes the nodes and their simulated devices, if one does. */
+  readonly fleet?: string;
   /** The folder of the log files. */
   readonly logs?: string;
   readonly processes: readonly ProcessStatus[];
@@ -68,6 +70,7 @@ export async function clusterStatus({ name, layout }: Target): Promise<ClusterSt
   const known = {
     ...none,
     kubernetesVersion: config.kubernetesVersion,
+    ...(config.fleet !== undefined && { fleet: config.fleet }),
     ...(await access(layout, config.name)),
     logs: layout.logs,
     ...nothing,

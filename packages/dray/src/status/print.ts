@@ -13,7 +13,7 @@ const maxNodes = 20;
 
 /** The status for people. `now` in milliseconds since the epoch. */
 export function statusText(status: ClusterStatus, now: number, layout: Layout): string {
-  const { name, state, kubernetesVersion, server, dataDir, kubeconfig, logs } = status;
+  const { name, state, kubernetesVersion, server, fleet, dataDir, kubeconfig, logs } = status;
   const [what, style] = {
     none: ["does not exist", "yellow"] as const,
     stopped: ["is stopped", "yellow"] as const,
@@ -28,6 +28,7 @@ export function statusText(status: ClusterStatus, now: number, layout: Layout): 
     [
       `Cluster ${name} ${styleText(style, what)}: Kubernetes ${kubernetesVersion}${server === undefined ? "" : ` at ${server}`}`,
       `  data        ${shellWord(dataDir)}`,
+      ...(fleet === undefined ? [] : [`  fleet       ${shellWord(fleet)}`]),
       ...(kubeconfig === undefined ? [] : [`  kubeconfig  ${shellWord(kubeconfig)}`]),
       `  logs        ${shellWord(logs ?? "")}, or ${commandText(layout, "logs")}`,
       "",

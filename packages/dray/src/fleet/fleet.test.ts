@@ -1,0 +1,232 @@
+import assert from "node:assert/strict";
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Node, Pod } from "@dray/api/core/v1";
+import { DeviceClass, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
+import type { Client } from "@dray/client";
+import { connect } from "../connect.ts";
+import { examplesFolder } from "../examples.ts";
+import { dray, eventually, inFolder, processesWith } from "../testing.ts";
+
+const driver = "gpu.example.com";
+
+/** As `kubectl get nodes,resourceslices -o yaml` prints it. */
+const dump = `
+apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: Node
+  metadata:
+    name: prod-1
+    labels: {node-restriction.kubernetes.io/rack: r7, kubernetes.io/hostname: prod-1}
+  status:
+    capacity: {cpu: "96", memory: 1Ti, pods: "110"}
+- apiVersion: resource.k8s.io/v1
+  kind: ResourceSlice
+  metadata: {name: prod-1-a, uid: 2f0b0a10-9d8f-4f2c-a0ff-3f1f0c5d9b11, resourceVersion: "7"}
+  spec:
+    driver: ${driver}
+    nodeName: prod-1
+    pool: {name: prod-1, generation: 5, resourceSliceCount: 1}
+    devices:
+    - {name: gpu-0, attributes: {model: {string: H100}}}
+- apiVersion: resource.k8s.io/v1
+  kind: ResourceSlice
+  metadata: {name: fabric-a}
+  spec:
+    driver: fabric.example.com
+    allNodes: true
+    pool: {name: fabric, generation: 1, resourceSliceCount: 1}
+    devices: [{name: link-0}]
+`;
+
+async function run(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await dray(args);
+  assert.equal(code, 0, `${args.join(" ")}: ${stderr}`);
+  return stdout;
+}
+
+async function failure(...args: string[]): Promise<string> {
+  const { code, stderr } = await dray(args);
+  assert.notEqual(code, 0);
+  return stderr;
+}
+
+/** A pod that prints its variables and sleeps, and a claim for one device of the class. */
+async function createPod(client: Client, name: string, deviceClassName = driver): Promise<void> {
+  const requests = [{ name: "device", exactly: { deviceClassName } }];
+  await client
+    .resource(ResourceClaim)
+    .create({ metadata: { namespace: "default", name }, spec: { devices: { requests } } } as never);
+  await client.resource(Pod).create({
+    metadata: { namespace: "default", name },
+    spec: {
+      terminationGracePeriodSeconds: 1,
+      resourceClaims: [{ name: "c", resourceClaimName: name }],
+      containers: [
+        {
+          name: "main",
+          image: "busybox",
+          command: ["sh", "-c", "env; exec sleep 1000"],
+          resources: { claims: [{ name: "c" }] },
+        },
+      ],
+    },
+  } as never);
+}
+
+const running = (client: Client, name: string) => async (): Promise<boolean> =>
+  (await client.resource(Pod).get({ namespace: "default", name })).status?.phase === "Running";
+
+const unschedulable = (client: Client, name: string) => async (): Promise<boolean> => {
+  const { status } = await client.resource(Pod).get({ namespace: "default", name });
+  return status?.conditions?.some(({ reason }) => reason === "Unschedulable") ?? false;
+};
+
+test("up --fleet: mistakes are named before anything starts", () =>
+  inFolder(async (folder) => {
+    const data = ["--data-dir", join(folder, "data")];
+    const file = join(folder, "fleet.yaml");
+    assert.equal(
+      await failure("up", "--fleet", file, ...data),
+      `error: --fleet ${file}: there is no such file\nSee \`dray up --help\`.\n`,
+    );
+    writeFileSync(file, "apiVersion: dray.dev/v1alpha1\nkind: Fleet\nnodes: [{nme: a}]\n");
+    assert.match(
+      await failure("up", "--fleet", file, ...data),
+      /^error: .*fleet\.yaml:3: nodes\[0\]\.nme: unknown field; known are capacity, count, drivers, labels, name, names, pattern\n$/,
+    );
+    writeFileSync(file, "apiVersion: dray.dev/v1alpha1\nkind: Fleet\nnodes: [{names: [a, b]}]\n");
+    assert.match(
+      await failure("up", "--fleet", file, "--nodes", "3", ...data),
+      /^error: --nodes 3: .*fleet\.yaml names 2 nodes \(a, b\): leave --nodes out, or change the file\n/,
+    );
+    assert.match(
+      await failure("driver", "simulate", "--fleet", file, "--node-name", "c"),
+      /^error: --node-name c: .*fleet\.yaml has no drivers for it; it names a, b\n/,
+    );
+    assert.match(await run("status", ...data).catch(() => "none"), /none/);
+  }));
+
+test(
+  "up --fleet: the slices of a real cluster are devices that pods start with, break and heal",
+  { timeout: 240_000 },
+  () =>
+    inFolder(async (folder) => {
+      const dataDir = join(folder, "data");
+      const data = ["--data-dir", dataDir];
+      const file = join(folder, "production.yaml");
+      writeFileSync(file, dump);
+      const start = async (...args: string[]) => {
+        const banner = await run("up", "--detach", ...data, ...args);
+        const { client } = await connect({ kubeconfig: join(dataDir, "kubeconfig") }, "test");
+        return { banner, client };
+      };
+      try {
+        let { banner, client } = await start("--fleet", file);
+        assert.match(
+          banner,
+          /\n {2}nodes {7}prod-1\n {2}fleet {7}.*production\.yaml: 1 node, 2 drivers, 2 devices\n/,
+        );
+        assert.match(await run("status", ...data), /\n {2}fleet {7}.*production\.yaml\n/);
+        const node = await client.resource(Node).get({ name: "prod-1" });
+        assert.equal(node.status?.capacity?.["cpu"], "96");
+        // A node may not give itself this one.
+        await eventually("the labels of the fleet", async () => {
+          const { metadata } = await client.resource(Node).get({ name: "prod-1" });
+          return metadata.labels?.["node-restriction.kubernetes.io/rack"] === "r7";
+        });
+
+        await createPod(client, "one");
+        await eventually("the pod runs", running(client, "one"));
+        const log = await client.text("GET", "/api/v1/namespaces/default/pods/one/log");
+        assert.match(log, /^DRA_DEVICE_GPU_EXAMPLE_COM_GPU_0=prod-1\/gpu-0$/m);
+        await createPod(client, "linked", "fabric.example.com");
+        await eventually("the pod with a device of the network runs", running(client, "linked"));
+        await client.resource(Pod).delete({ namespace: "default", name: "one" }, { gracePeriodSeconds: 1 });
+
+        await run("device", "break", "prod-1/gpu-0", "--message", "burnt", ...data);
+        const [broken] = JSON.parse(await run("device", "list", "-o", "json", ...data));
+        assert.deepEqual(broken, {
+          node: "prod-1",
+          driver,
+          pool: "prod-1",
+          device: "gpu-0",
+          health: "Unhealthy",
+          message: "burnt",
+          taints: [`${driver}/unhealthy=true:NoSchedule`],
+        });
+        await createPod(client, "two");
+        await eventually("no pod gets the broken device", unschedulable(client, "two"));
+        assert.match(
+          await failure("device", "break", "prod-1/gpu-1", ...data),
+          /^error: there is no device prod-1\/gpu-1: did you mean prod-1\/gpu-0\?\n/,
+        );
+
+        // It is broken still when the cluster comes again, with the fleet that it was made of.
+        client.close();
+        await run("down", ...data);
+        writeFileSync(file, "gone: true\n");
+        ({ client } = await start());
+        assert.match(await run("device", "list", ...data), /prod-1 .* gpu-0 +Unhealthy/);
+        assert.match(
+          await failure("up", "--nodes", "2", ...data),
+          /^error: --nodes 2: .*production\.yaml names 1 node \(prod-1\)/,
+        );
+        await run("device", "heal", `prod-1/${driver}/prod-1/gpu-0`, ...data);
+        await eventually("the pod gets the healed device", running(client, "two"));
+
+        // A crash of the drivers holds nothing up for long.
+        const [pid] = processesWith(join(dataDir, "logs", "drivers.log"));
+        process.kill(pid!, "SIGKILL");
+        await client.resource(Pod).delete({ namespace: "default", name: "two" }, { gracePeriodSeconds: 1 });
+        await createPod(client, "three");
+        await eventually("the next pod runs", running(client, "three"));
+
+        client.close();
+        await run("down", ...data);
+        ({ client } = await start("--fleet", "none"));
+        const count = async (
+          kind: typeof DeviceClass | typeof ResourceSlice | typeof Node,
+        ): Promise<string[]> =>
+          (await client.resource(kind as typeof Node).list()).items.map(({ metadata }) => metadata.name);
+        await eventually("nothing of the fleet is left", async () => {
+          const left = [await count(DeviceClass), await count(ResourceSlice), await count(Node)];
+          return JSON.stringify(left) === JSON.stringify([[], [], ["worker-1", "worker-2"]]);
+        });
+        client.close();
+      } finally {
+        await dray(["down", "--delete-data", ...data]);
+      }
+      await eventually("no process is left", () => processesWith(dataDir).length === 0);
+    }),
+);
+
+for (const file of readdirSync(join(examplesFolder(), "fleet")))
+  test(`examples/fleet/${file} makes a cluster`, { timeout: 120_000 }, () =>
+    inFolder(async (folder) => {
+      const data = ["--data-dir", join(folder, "data")];
+      try {
+        const path = join(examplesFolder(), "fleet", file);
+        const up = ["up", "--detach", "--store", "memory", "--fleet", path, ...data];
+        const { nodes, drivers, fleet } = JSON.parse(await run(...up, "-o", "json"));
+        assert.equal(fleet, path);
+        assert.ok(nodes.every(({ ready }: { ready: boolean }) => ready));
+        assert.ok(drivers.length > 0 && drivers.every(({ devices }: { devices: number }) => devices > 0));
+        const { client } = await connect({ kubeconfig: join(folder, "data/kubeconfig") }, "test");
+        const classes = (await client.resource(DeviceClass).list()).items.map(
+          ({ metadata }) => metadata.name,
+        );
+        for (const name of classes) {
+          await createPod(client, name.replaceAll(".", "-"), name);
+          await eventually(`a pod with a device of ${name}`, running(client, name.replaceAll(".", "-")));
+        }
+        assert.ok(classes.length > 0);
+        client.close();
+      } finally {
+        await dray(["down", "--delete-data", ...data]);
+      }
+    }),
+  );
