@@ -512,10 +512,13 @@ Exit codes: 0 no errors (whatever the warnings say), 1 errors, 2 wrong usage, or
 
   const driver = program
     .command("driver")
-    .description("run a driver that Dray ships; its environment configures it")
-    .argument("<name>", "example: simulated GPUs")
+    .description("run a driver that Dray ships")
+    .addHelpText("after", example("NODE_NAME=n1 dray driver example"));
+  driver
+    .command("example")
+    .description("simulated GPUs, as of the tutorial; its environment configures it")
     .addHelpText("after", example("NODE_NAME=n1 dray driver example"))
-    .action(async (name: string) => (await import("./commands/driver.ts")).driver(name));
+    .action(async () => void (await import("@dray/driver-example/main")));
   driver
     .command("simulate")
     .description("run the drivers that a fleet file has for one node")

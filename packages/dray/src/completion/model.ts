@@ -36,7 +36,6 @@ const values: Readonly<Record<string, Values>> = {
   "--name": { kind: "clusters" },
   "--add-nodes": { kind: "words", words: ["auto"] },
   "logs component": { kind: "words", words: [...components.keys()] },
-  "driver name": { kind: "words", words: ["example"] },
 };
 
 /** The tree of the commands that are visible. */
