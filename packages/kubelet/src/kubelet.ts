@@ -21,6 +21,7 @@ import { PodResourcesServer } from "./pod-resources/server.ts";
 import { admit } from "./pods/admission.ts";
 import { type ClusterDns, machineResolvConf } from "./pods/dns.ts";
 import { LocalStorageMonitor } from "./pods/local-storage.ts";
+import { defaultLogLimits, type LogLimits, LogRotation } from "./pods/log-rotation.ts";
 import { OrphanSweep } from "./pods/orphans.ts";
 import { Probes } from "./pods/probes.ts";
 import { Volumes } from "./pods/volumes.ts";
@@ -39,6 +40,8 @@ export interface KubeletOptions {
   readonly apiServer: { readonly host: string; readonly port: number };
   /** How pods resolve names: by the machine's servers, in the domain `cluster.local`, where nothing is said. */
   readonly dns?: Partial<ClusterDns>;
+  /** How long the logs of containers grow; five files of 10 MiB where nothing is said. */
+  readonly logs?: Partial<LogLimits>;
   /** For the node's own HTTPS endpoints. */
   readonly serving: Serving;
   /** Of the node, and of its endpoints; 127.0.0.1 if absent. */
@@ -239,12 +242,15 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
 
   const storage = new LocalStorageMonitor({ clock, log, paths, volumes, pods: () => workers.values() });
 
+  const logs = new LogRotation({ runtime, clock, log, limits: { ...defaultLogLimits, ...options.logs } });
+
   /** Ends everything that the agent itself does; the rest goes on. */
   async function close(leavePods: boolean): Promise<void> {
     options.signal?.removeEventListener("abort", giveUp);
     sweep.stop();
     stop.abort();
     await storage.stop();
+    await logs.stop();
     await registration?.stop();
     await queue.close();
     if (!leavePods) {
@@ -306,6 +312,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   for (const uid of dra.podUIDs()) workOn(uid);
   await sweep.start();
   storage.start();
+  logs.start();
   log.info({ node: nodeName, port, limits: runtime.limits }, "node agent started");
 
   return {

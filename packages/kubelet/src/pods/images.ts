@@ -1,12 +1,14 @@
 import type { Pod } from "@dray/api/core/v1";
-import { type Clock, ItemBackOff } from "@dray/client";
+import { type Client, type Clock, ItemBackOff } from "@dray/client";
 import { type Image, type ImageService, RuntimeError } from "../runtime/service.ts";
 import type { StartableContainer } from "./plan.ts";
+import { credentialsFor, pullSecretsOf } from "./pull-secrets.ts";
 
 /** Times between attempts to pull an image, in milliseconds (upstream's image back-off). */
 const pullBackOff = [10_000, 300_000] as const;
 
 export interface ImagesOptions {
+  readonly client: Client;
   readonly images: ImageService;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -21,6 +23,8 @@ export interface ImagesOptions {
 export class ImageManager {
   readonly #options: ImagesOptions;
   readonly #backOff: ItemBackOff;
+  /** Why the last pull failed, by pod and image. */
+  readonly #failures = new Map<string, string>();
 
   constructor(options: ImagesOptions) {
     this.#options = options;
@@ -29,7 +33,7 @@ export class ImageManager {
 
   /** The image. Rejects with RuntimeError: InvalidImageName, ErrImageNeverPull, ErrImagePull, ImagePullBackOff. */
   async ensure(pod: Pod, { image = "", command = [], imagePullPolicy }: StartableContainer): Promise<Image> {
-    const { images, event, signal, clock } = this.#options;
+    const { client, images, event, signal, clock } = this.#options;
     const hasCommand = command.length > 0;
     const there = await images.imageStatus(image, hasCommand);
     if (!images.pulls) {
@@ -51,12 +55,14 @@ export class ImageManager {
     if (this.#backOff.left(key) > 0) {
       const message = `Back-off pulling image "${image}"`;
       event(pod, "Normal", "BackOff", message);
-      throw new RuntimeError("ImagePullBackOff", message);
+      const failure = this.#failures.get(key);
+      throw new RuntimeError("ImagePullBackOff", failure === undefined ? message : `${message}: ${failure}`);
     }
     event(pod, "Normal", "Pulling", `Pulling image "${image}"`);
     const began = clock.now();
+    const { secrets, missing } = await pullSecretsOf(pod, client);
     try {
-      await images.pullImage(image, [], signal);
+      await images.pullImage(image, credentialsFor(image, secrets), signal);
       const pulled = await images.imageStatus(image, hasCommand);
       if (pulled === undefined) throw new Error("it is not there after it was pulled");
       const took = `${((clock.now() - began) / 1000).toFixed(3)}s`;
@@ -67,19 +73,29 @@ export class ImageManager {
         `Successfully pulled image "${image}" in ${took} (${took} including waiting). Image size: ${pulled.sizeBytes} bytes.`,
       );
       this.#backOff.forget(key);
+      this.#failures.delete(key);
       return pulled;
     } catch (error) {
       this.#backOff.next(key);
       const { message } = error as Error;
       event(pod, "Warning", "Failed", `Failed to pull image "${image}": ${message}`);
-      throw error instanceof RuntimeError
-        ? error
-        : new RuntimeError("ErrImagePull", message, { cause: error });
+      if (missing.length > 0)
+        event(
+          pod,
+          "Warning",
+          "FailedToRetrieveImagePullSecret",
+          `Unable to retrieve some image pull secrets (${missing.join(", ")}); attempting to pull the image may not succeed.`,
+        );
+      const refusal =
+        error instanceof RuntimeError ? error : new RuntimeError("ErrImagePull", message, { cause: error });
+      this.#failures.set(key, `${refusal.reason}: ${message}`);
+      throw refusal;
     }
   }
 
   /** The pod is gone. */
   forget(podUid: string): void {
     this.#backOff.forgetAll(`${podUid}/`);
+    for (const key of this.#failures.keys()) if (key.startsWith(`${podUid}/`)) this.#failures.delete(key);
   }
 }

@@ -14,6 +14,7 @@ import type { ClusterDns } from "./dns.ts";
 import { runHook } from "./hooks.ts";
 import { ImageManager } from "./images.ts";
 import { withLastWord } from "./last-word.ts";
+import { removeLog } from "./log-rotation.ts";
 import { allContainers, type PodAction, type PodMemory, planPod, podText } from "./plan.ts";
 import type { Probes } from "./probes.ts";
 import { isRestarting } from "./restarts.ts";
@@ -117,7 +118,7 @@ export class PodWorker {
     this.#setUps = new ItemBackOff(clock, ...setUpBackOff);
     this.#statuses = new StatusReporter(client, log);
     const event = this.#event.bind(this);
-    this.#images = new ImageManager({ images: context.runtime.images, clock, signal, event });
+    this.#images = new ImageManager({ client, images: context.runtime.images, clock, signal, event });
     this.#stops = new Stops({
       runtime: context.runtime.service,
       clock,
@@ -487,7 +488,10 @@ export class PodWorker {
       this.#stops.begin({ pod, spec, container: started, graceSeconds, message, podIP });
     }
     // The latest of a name stays, and the one before it, whose log can still be read.
-    for (const old of all.slice(2)) await runtime.service.removeContainer(old.id);
+    for (const old of all.slice(2)) {
+      await runtime.service.removeContainer(old.id);
+      await removeLog(old.config.logPath);
+    }
     return true;
   }
 
