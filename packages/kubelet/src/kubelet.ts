@@ -139,9 +139,9 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     clock,
     log,
     changed: (podUid) => queue.add(podUid),
-    unhealthy: (podUid, message) => {
+    event: (podUid, reason, message) => {
       const pod = podOf(podUid);
-      if (pod !== undefined) events.event(pod, "Warning", "Unhealthy", message);
+      if (pod !== undefined) events.event(pod, "Warning", reason, message);
     },
   });
   /** Those that were let in and have not ended. */

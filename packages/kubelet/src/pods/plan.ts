@@ -20,7 +20,9 @@ export interface PodView {
     /** The container's startup probe has succeeded, or it has none. */
     started(containerId: string): boolean;
     /** The probe that has failed for good. */
-    failed(containerId: string): { readonly type: string } | undefined;
+    failed(
+      containerId: string,
+    ): { readonly type: string; readonly graceSeconds?: number | undefined } | undefined;
   };
 }
 
@@ -339,7 +341,7 @@ class Plan {
       this.#stop(
         spec,
         container,
-        grace,
+        failed.graceSeconds ?? grace,
         `Container ${spec.name} failed ${failed.type} probe, will be restarted`,
       );
   }

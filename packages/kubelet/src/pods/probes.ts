@@ -1,31 +1,28 @@
-import { request as httpRequest } from "node:http";
-import { request as httpsRequest } from "node:https";
-import { connect } from "node:net";
-import type { IntOrString } from "@dray/api";
-import type { HTTPGetAction, Probe, ProbeHandler } from "@dray/api/core/v1";
+import type { Probe } from "@dray/api/core/v1";
 import type { Clock, Log } from "@dray/client";
-import { tcpChannel } from "@dray/rpc";
-import { HealthDefinition } from "@dray/rpc/grpchealth/v1";
 import type { RuntimeService } from "../runtime/service.ts";
-import type { StartableContainer } from "./plan.ts";
+import { type ProbeOutcome, type ProbeTarget, runProbe } from "./handlers.ts";
 
-/** What a probe or a hook is about. */
-export interface ProbeTarget {
-  readonly podUid: string;
-  readonly containerId: string;
-  readonly spec: StartableContainer;
-  readonly podIP: string;
-}
+/** How often a probe that finds nothing out is tried at once. Upstream: pkg/kubelet/prober/prober.go, maxProbeRetries. */
+const maxTries = 3;
 
 type ProbeType = "readiness" | "liveness" | "startup";
+
+/** A probe for which a container has to go. */
+export interface FailedProbe {
+  readonly type: ProbeType;
+  readonly message: string;
+  /** Seconds that the container may take to end; as its pod says if absent. */
+  readonly graceSeconds: number | undefined;
+}
 
 /** How the probes of one container stand. */
 interface ProbeStatus {
   /** True at once where there is no startup probe. */
   started: boolean;
   ready: boolean;
-  /** The message of a liveness or startup probe that has failed for good. */
-  failed: { readonly type: ProbeType; readonly message: string } | undefined;
+  /** The liveness or startup probe that has failed for good. */
+  failed: FailedProbe | undefined;
   readonly stop: AbortController;
 }
 
@@ -33,8 +30,8 @@ export interface ProbesOptions {
   readonly runtime: RuntimeService;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called when a container of a pod is found unhealthy, for the Unhealthy event. */
-  unhealthy(podUid: string, message: string): void;
+  /** An event of a pod: `Unhealthy` or `ProbeWarning`. */
+  event(podUid: string, reason: string, message: string): void;
   /** Called when what `started`, `ready` or `failed` answer has changed. */
   changed(podUid: string): void;
 }
@@ -48,13 +45,16 @@ export class Probes {
     this.#options = options;
   }
 
-  /** Begins with the probes of a running container; a second call for the same container does nothing. */
-  watch(target: ProbeTarget): void {
+  /**
+   * Begins with the probes of a running container; a second call for the same container does nothing. `before` is what an
+   * earlier agent found.
+   */
+  watch(target: ProbeTarget, before?: { readonly started?: boolean; readonly ready?: boolean }): void {
     if (this.#statuses.has(target.containerId)) return;
     const { startupProbe, readinessProbe, livenessProbe } = target.spec;
     const status: ProbeStatus = {
-      started: startupProbe === undefined,
-      ready: readinessProbe === undefined,
+      started: startupProbe === undefined || before?.started === true,
+      ready: readinessProbe === undefined || before?.ready === true,
       failed: undefined,
       stop: new AbortController(),
     };
@@ -63,7 +63,7 @@ export class Probes {
       if (readinessProbe !== undefined) this.#loop("readiness", readinessProbe, target, status);
       if (livenessProbe !== undefined) this.#loop("liveness", livenessProbe, target, status);
     };
-    if (startupProbe === undefined) rest();
+    if (startupProbe === undefined || status.started) rest();
     else this.#loop("startup", startupProbe, target, status, rest);
   }
 
@@ -86,7 +86,7 @@ export class Probes {
     return (status?.started && status.ready) ?? false;
   }
 
-  failed(containerId: string): { readonly type: string; readonly message: string } | undefined {
+  failed(containerId: string): FailedProbe | undefined {
     return this.#statuses.get(containerId)?.failed;
   }
 
@@ -99,6 +99,7 @@ export class Probes {
   ): void {
     const { clock } = this.#options;
     const { signal } = status.stop;
+    const name = `${type[0]?.toUpperCase()}${type.slice(1)}`;
     const period = (probe.periodSeconds ?? 10) * 1000;
     let successes = 0;
     let failures = 0;
@@ -110,12 +111,16 @@ export class Probes {
       signal.addEventListener("abort", cancel, { once: true });
     };
     const once = async (): Promise<void> => {
-      const problem = await this.#probe(probe, target, (probe.timeoutSeconds ?? 1) * 1000);
+      const outcome = await this.#probe(name, probe, target, signal);
       if (signal.aborted) return;
-      successes = problem === undefined ? successes + 1 : 0;
-      failures = problem === undefined ? 0 : failures + 1;
-      const name = `${type[0]?.toUpperCase()}${type.slice(1)}`;
-      if (problem !== undefined) this.#options.unhealthy(target.podUid, `${name} probe failed: ${problem}`);
+      // Nothing was found out: the result before stands.
+      if (outcome === undefined) return schedule(period);
+      const failed = outcome.result === "failure";
+      successes = failed ? 0 : successes + 1;
+      failures = failed ? failures + 1 : 0;
+      if (failed) this.#options.event(target.podUid, "Unhealthy", `${name} probe failed: ${outcome.output}`);
+      else if (outcome.result === "warning")
+        this.#options.event(target.podUid, "ProbeWarning", `${name} probe warning: ${outcome.output}`);
       const good = successes >= (probe.successThreshold ?? 1);
       const bad = failures >= (probe.failureThreshold ?? 3);
       if (type === "startup" && good) {
@@ -129,7 +134,9 @@ export class Probes {
         this.#options.changed(target.podUid);
       }
       if (type !== "readiness" && bad) {
-        status.failed = { type, message: problem ?? "" };
+        const grace = probe.terminationGracePeriodSeconds;
+        const graceSeconds = grace === undefined ? undefined : Number(grace);
+        status.failed = { type, message: outcome.output, graceSeconds };
         this.#options.changed(target.podUid);
         return;
       }
@@ -138,88 +145,27 @@ export class Probes {
     schedule((probe.initialDelaySeconds ?? 0) * 1000);
   }
 
-  /** Undefined if healthy, else what is wrong. */
-  async #probe(probe: Probe, target: ProbeTarget, timeout: number): Promise<string | undefined> {
-    try {
-      return await runHandler(probe, target, timeout, this.#options.runtime);
-    } catch (error) {
-      return (error as Error).message;
-    }
+  /** Undefined if it could not be found out, which an event says. */
+  async #probe(
+    name: string,
+    probe: Probe,
+    target: ProbeTarget,
+    signal: AbortSignal,
+  ): Promise<ProbeOutcome | undefined> {
+    const timeout = (probe.timeoutSeconds ?? 1) * 1000;
+    let message = "";
+    for (let attempt = 0; attempt < maxTries && !signal.aborted; attempt++)
+      try {
+        return await runProbe(probe, target, timeout, this.#options.runtime);
+      } catch (error) {
+        ({ message } = error as Error);
+      }
+    if (!signal.aborted)
+      this.#options.event(
+        target.podUid,
+        "Unhealthy",
+        `${name} probe errored and resulted in unknown state: ${message}`,
+      );
+    return undefined;
   }
 }
-
-/** Runs one handler of a probe or a hook: undefined if it succeeded, else what it said. */
-export async function runHandler(
-  handler: ProbeHandler,
-  target: ProbeTarget,
-  timeout: number,
-  runtime: RuntimeService,
-): Promise<string | undefined> {
-  const { exec, httpGet, tcpSocket, grpc } = handler;
-  if (exec !== undefined) {
-    const { exitCode, output } = await runtime.execSync(target.containerId, exec.command ?? [], timeout);
-    return exitCode === 0 ? undefined : output || `command exited with ${exitCode}`;
-  }
-  if (httpGet !== undefined) return probeHttp(httpGet, target, timeout);
-  if (tcpSocket !== undefined)
-    return probeTcp(tcpSocket.host || target.podIP, portOf(tcpSocket.port, target.spec), timeout);
-  if (grpc !== undefined) return probeGrpc(`${target.podIP}:${grpc.port}`, grpc.service ?? "", timeout);
-  return "it names no handler";
-}
-
-function portOf(port: IntOrString, spec: StartableContainer): number {
-  if (typeof port === "number") return port;
-  const named = spec.ports?.find(({ name }) => name === port)?.containerPort ?? Number(port);
-  if (!Number.isInteger(named)) throw new Error(`container "${spec.name}" has no port named "${port}"`);
-  return named;
-}
-
-function probeHttp(get: HTTPGetAction, target: ProbeTarget, timeout: number): Promise<string | undefined> {
-  const port = portOf(get.port, target.spec);
-  const scheme = (get.scheme ?? "HTTP").toUpperCase();
-  const host = get.host || target.podIP;
-  const path = get.path || "/";
-  const send = scheme === "HTTPS" ? httpsRequest : httpRequest;
-  const headers: Record<string, string> = { "user-agent": "kube-probe/1", accept: "*/*" };
-  for (const { name, value } of get.httpHeaders ?? []) headers[name] = value;
-  return new Promise((resolve) => {
-    const message = (text: string): string =>
-      `Get "${scheme.toLowerCase()}://${host}:${port}${path}": ${text}`;
-    const request = send(
-      { host, port, path, headers, method: "GET", timeout, agent: false, rejectUnauthorized: false },
-      (response) => {
-        response.resume();
-        const code = response.statusCode ?? 0;
-        resolve(code >= 200 && code < 400 ? undefined : `HTTP probe failed with statuscode: ${code}`);
-      },
-    );
-    request.on("timeout", () => request.destroy(new Error("context deadline exceeded")));
-    request.on("error", (error) => resolve(message(error.message)));
-    request.end();
-  });
-}
-
-function probeTcp(host: string, port: number, timeout: number): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const socket = connect({ host, port, timeout }, () => {
-      socket.destroy();
-      resolve(undefined);
-    });
-    socket.on("timeout", () => socket.destroy(new Error("i/o timeout")));
-    socket.on("error", (error) => resolve(`dial tcp ${host}:${port}: ${error.message}`));
-  });
-}
-
-async function probeGrpc(address: string, service: string, timeout: number): Promise<string | undefined> {
-  const channel = tcpChannel(address);
-  try {
-    const { status } = await channel.caller(HealthDefinition).check({ service }, { timeout });
-    return status === 1 ? undefined : `service unhealthy (responded with "${statusNames[status] ?? status}")`;
-  } catch (error) {
-    return `error: health rpc probe failed: ${(error as Error).message}`;
-  } finally {
-    channel.close();
-  }
-}
-
-const statusNames: Record<number, string> = { 0: "UNKNOWN", 2: "NOT_SERVING", 3: "SERVICE_UNKNOWN" };

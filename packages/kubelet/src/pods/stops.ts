@@ -78,7 +78,7 @@ export class Stops {
     const hook = spec.lifecycle?.preStop;
     if (hook !== undefined && first && graceSeconds > 0) {
       const target = { podUid: pod.metadata.uid, containerId: container.id, spec, podIP };
-      const problem = await runHook(hook, target, this.#options, graceSeconds * 1000);
+      const problem = await runHook(pod, hook, target, this.#options, graceSeconds * 1000);
       if (problem !== undefined) event(pod, "Warning", "FailedPreStopHook", `PreStopHook failed: ${problem}`);
     }
     // Two seconds at least, as upstream gives after a hook that took all the time.

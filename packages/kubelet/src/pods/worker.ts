@@ -1,7 +1,7 @@
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { StatusError } from "@dray/api";
-import { type Node, Pod, type Service } from "@dray/api/core/v1";
+import { type ContainerStatus, type Node, Pod, type Service } from "@dray/api/core/v1";
 import { isPodTerminal } from "@dray/api/pod";
 import { type Client, type Clock, type EventRecorder, ItemBackOff, type Log } from "@dray/client";
 import type { DraManager } from "../dra/manager.ts";
@@ -314,7 +314,8 @@ export class PodWorker {
       }
       case "watch": {
         const { spec, container, ip } = action;
-        probes.watch({ podUid: this.uid, containerId: container.id, spec, podIP: ip });
+        const target = { podUid: this.uid, containerId: container.id, spec, podIP: ip };
+        probes.watch(target, reportedHealth(pod, container.id));
         return "begun";
       }
       case "remove":
@@ -476,7 +477,7 @@ export class PodWorker {
     const problem =
       hook === undefined
         ? undefined
-        : await runHook(hook, target, { runtime: runtime.service, clock: this.#context.clock }, 30_000);
+        : await runHook(pod, hook, target, { runtime: runtime.service, clock: this.#context.clock }, 30_000);
     const { containers } = await this.#observe();
     const all = containers.get(spec.name) ?? [];
     const started = all.find((one) => one.id === id);
@@ -612,4 +613,10 @@ export class PodWorker {
     this.#told.add(key);
     this.#event(pod, type, reason, message);
   }
+}
+
+/** What an earlier agent has said of a container: it stands until probes say something else. */
+function reportedHealth({ status }: Pod, id: string): ContainerStatus | undefined {
+  const all = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  return all.find(({ containerID }) => containerID?.endsWith(`//${id}`));
 }
