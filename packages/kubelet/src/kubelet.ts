@@ -28,7 +28,9 @@ import { Volumes } from "./pods/volumes.ts";
 import { PodWorker, type WorkerContext } from "./pods/worker.ts";
 import type { RuntimeFactory } from "./runtime/factory.ts";
 import type { RuntimeService } from "./runtime/service.ts";
+import { documents } from "./server/documents.ts";
 import { NodeServer, type Serving } from "./server/server.ts";
+import { NodeStatistics } from "./server/stats.ts";
 
 export interface KubeletOptions {
   /** As `system:node:NAME`. */
@@ -197,6 +199,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     queue.add(uid);
   };
 
+  const logLimits = { ...defaultLogLimits, ...options.logs };
   const server = new NodeServer({
     client,
     clock,
@@ -206,7 +209,19 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     address: nodeAddress,
     serving: options.serving,
     pods: () => pods.list(),
-    metrics: () => metrics(runtime, dra, log),
+    documents: documents({
+      statistics: new NodeStatistics({ clock, runtime, nodeName, paths, volumes, pods: () => pods.list() }),
+      probes: probes.metrics,
+      configuration: {
+        clusterDNS: context.dns.servers,
+        clusterDomain: context.dns.domain,
+        resolvConf: context.dns.resolvConf,
+        containerLogMaxSize: String(logLimits.maxSize),
+        containerLogMaxFiles: logLimits.maxFiles,
+      },
+      pod: podOf,
+      metrics: () => metrics(runtime, dra, log),
+    }),
   });
   const { wipeDelay } = options;
   const wiper = new SliceWiper({
@@ -242,7 +257,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
 
   const storage = new LocalStorageMonitor({ clock, log, paths, volumes, pods: () => workers.values() });
 
-  const logs = new LogRotation({ runtime, clock, log, limits: { ...defaultLogLimits, ...options.logs } });
+  const logs = new LogRotation({ runtime, clock, log, limits: logLimits });
 
   /** Ends everything that the agent itself does; the rest goes on. */
   async function close(leavePods: boolean): Promise<void> {

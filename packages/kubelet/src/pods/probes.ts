@@ -2,6 +2,7 @@ import type { Probe } from "@dray/api/core/v1";
 import type { Clock, Log } from "@dray/client";
 import type { RuntimeService } from "../runtime/service.ts";
 import { type ProbeOutcome, type ProbeTarget, runProbe } from "./handlers.ts";
+import { ProbeMetrics } from "./probe-metrics.ts";
 
 /** How often a probe that finds nothing out is tried at once. Upstream: pkg/kubelet/prober/prober.go, maxProbeRetries. */
 const maxTries = 3;
@@ -40,6 +41,7 @@ export interface ProbesOptions {
 export class Probes {
   readonly #options: ProbesOptions;
   readonly #statuses = new Map<string, ProbeStatus>();
+  readonly metrics = new ProbeMetrics();
 
   constructor(options: ProbesOptions) {
     this.#options = options;
@@ -153,19 +155,24 @@ export class Probes {
     signal: AbortSignal,
   ): Promise<ProbeOutcome | undefined> {
     const timeout = (probe.timeoutSeconds ?? 1) * 1000;
+    const begin = performance.now();
+    const note = (result: "successful" | "failed" | "unknown"): void => {
+      const { podUid, spec } = target;
+      this.metrics.note(podUid, spec.name, name, result, (performance.now() - begin) / 1000);
+    };
     let message = "";
     for (let attempt = 0; attempt < maxTries && !signal.aborted; attempt++)
       try {
-        return await runProbe(probe, target, timeout, this.#options.runtime);
+        const outcome = await runProbe(probe, target, timeout, this.#options.runtime);
+        if (!signal.aborted) note(outcome.result === "failure" ? "failed" : "successful");
+        return outcome;
       } catch (error) {
         ({ message } = error as Error);
       }
-    if (!signal.aborted)
-      this.#options.event(
-        target.podUid,
-        "Unhealthy",
-        `${name} probe errored and resulted in unknown state: ${message}`,
-      );
+    if (signal.aborted) return undefined;
+    note("unknown");
+    const text = `${name} probe errored and resulted in unknown state: ${message}`;
+    this.#options.event(target.podUid, "Unhealthy", text);
     return undefined;
   }
 }

@@ -530,6 +530,7 @@ export class PodWorker {
     volumes.tearDown(this.uid);
     this.#context.at("volumes removed");
     this.#images.forget(this.uid);
+    probes.metrics.forget(this.uid);
     this.#removeLogs();
     this.#ended = true;
     this.#done = true;

@@ -40,9 +40,12 @@ function subresourceOf(path: string): string {
   if (path.startsWith("/logs")) return "log";
   if (path.startsWith("/stats")) return "stats";
   if (path.startsWith("/healthz")) return "healthz";
+  if (path === "/configz") return "configz";
   if (path === "/pods" || path === "/runningpods") return "pods";
   return "proxy";
 }
+
+const fineGrained: ReadonlySet<string> = new Set(["healthz", "pods", "configz"]);
 
 const verbs: Readonly<Record<string, string>> = {
   GET: "get",
@@ -63,7 +66,7 @@ export async function authorize(
 ): Promise<void> {
   const verb = verbs[method] ?? method.toLowerCase();
   const subresource = subresourceOf(path);
-  const asked = subresource === "healthz" || subresource === "pods" ? [subresource, "proxy"] : [subresource];
+  const asked = fineGrained.has(subresource) ? [subresource, "proxy"] : [subresource];
   for (const one of asked) {
     const { status } = await client.resource(SubjectAccessReview).create({
       metadata: {},

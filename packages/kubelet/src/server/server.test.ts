@@ -27,7 +27,7 @@ async function serve(t: TestContext, timeouts: { header?: number; idle?: number 
     serving: { cert: certificate, key, clientCA: authority.certificate },
     timeouts,
     pods: () => [],
-    metrics: async () => "",
+    documents: new Map(),
   });
   t.after(() => server.close());
   return server.listen(0);

@@ -37,8 +37,14 @@ export interface NodeServerOptions {
   /** Milliseconds; for tests. */
   readonly timeouts?: { readonly header?: number; readonly idle?: number };
   pods(): readonly Pod[];
-  /** Lines of the Prometheus text format. */
-  metrics(): Promise<string>;
+  /** What a GET of a path answers, by path. */
+  readonly documents: ReadonlyMap<string, Document>;
+}
+
+/** A text that is made for each request. */
+export interface Document {
+  readonly contentType: string;
+  read(query: URLSearchParams): Promise<string>;
 }
 
 /** A request on its way to an answer. */
@@ -51,7 +57,7 @@ interface Exchange {
 
 /**
  * The kubelet's own HTTPS endpoints, which the API server proxies: logs, exec, attach, port-forward, the node's pods,
- * health, metrics.
+ * health, and documents such as metrics.
  */
 export class NodeServer {
   readonly #options: NodeServerOptions;
@@ -139,9 +145,12 @@ export class NodeServer {
     }
     if (method !== "GET") throw notAllowed(method);
     const text = { "content-type": "text/plain; charset=utf-8" };
+    const document = this.#options.documents.get(`/${path.join("/")}`);
     if (first === "healthz" && rest.length === 0) response.writeHead(200, text).end("ok");
-    else if (first === "metrics" && rest.length === 0)
-      response.writeHead(200, text).end(await this.#options.metrics());
+    else if (document !== undefined)
+      response
+        .writeHead(200, { "content-type": document.contentType })
+        .end(await document.read(url.searchParams));
     else if (first === "pods" && rest.length === 0)
       response
         .writeHead(200, { "content-type": "application/json" })
