@@ -21,6 +21,8 @@ export interface TestCluster {
   /** Of the admin, for the endpoints of nodes. */
   clientCertificate: { cert?: string; key?: string };
   node(name: string, options?: NodeSettings): Promise<Kubelet>;
+  /** Serves HTTPS too; answers a kubeconfig of the admin, for programs. */
+  listen(): Promise<string>;
   /** What `node` starts an agent with. */
   nodeOptions(name: string, options?: NodeSettings): Promise<KubeletOptions>;
   /** As the node's agent. */
@@ -43,9 +45,15 @@ const errors = (_: string, value: unknown): unknown => (value instanceof Error ?
 export async function testCluster(): Promise<TestCluster> {
   const log = process.env["DRAY_TEST_LOG"] ? stderrLog : silentLog;
   const store = memoryStore(systemClock);
-  const server = await createServer({ store, log });
   const folder = mkdtempSync(process.env["DRAY_TEST_ROOT"] ?? "/tmp/dk-");
   const authority = await createAuthority("test", Date.now());
+  const own = { commonName: "kube-apiserver", ipAddresses: ["127.0.0.1"], usages: ["server"] } as const;
+  const serving = await issueCertificate(authority, own, Date.now());
+  const server = await createServer({
+    store,
+    log,
+    serving: { ...serving, clientAuthority: authority.certificate },
+  });
   const adminCertificate = await issueCertificate(
     authority,
     { commonName: "admin", organizations: ["system:masters"], usages: ["client"] },
@@ -102,6 +110,21 @@ export async function testCluster(): Promise<TestCluster> {
           await kubelet.stop(how);
         },
       };
+    },
+    async listen() {
+      const { url } = await server.listen();
+      const base64 = (text: string): string => Buffer.from(text).toString("base64");
+      const { certificate, key } = adminCertificate;
+      const cluster = { server: url, "certificate-authority-data": base64(authority.certificate) };
+      const user = { "client-certificate-data": base64(certificate), "client-key-data": base64(key) };
+      return JSON.stringify({
+        apiVersion: "v1",
+        kind: "Config",
+        clusters: [{ name: "test", cluster }],
+        users: [{ name: "admin", user }],
+        contexts: [{ name: "test", context: { cluster: "test", user: "admin" } }],
+        "current-context": "test",
+      });
     },
     async close() {
       for (const kubelet of kubelets) await kubelet.stop({ leavePods: false });
