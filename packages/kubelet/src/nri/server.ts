@@ -16,6 +16,7 @@ import {
 import { CreateResult } from "./create-result.ts";
 import { Owners } from "./owners.ts";
 import { NriPlugin, type PluginContext, type PluginRequest } from "./plugin.ts";
+import { SyncGate } from "./sync-gate.ts";
 import { Updates } from "./updates.ts";
 
 /** What there is of pods and containers, in NRI's terms. */
@@ -72,6 +73,7 @@ export class NriServer {
   /** Those that have been told what is there, in the order in which they are asked. */
   #plugins: readonly NriPlugin[] = [];
   #server: Server | undefined;
+  readonly #gate = new SyncGate();
   /** Ends when the last request has. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -123,6 +125,14 @@ export class NriServer {
     return this.#plugins.filter(({ open }) => open).map(({ name }) => name);
   }
 
+  /**
+   * Runs something that changes what is there: no plugin is told what is there meanwhile, so that it hears of each pod
+   * and container in one way. Must not be nested.
+   */
+  change<T>(run: () => Promise<T>): Promise<T> {
+    return this.#gate.shared(run);
+  }
+
   runPodSandbox(pod: PodSandbox): Promise<void> {
     return this.#tell("runPodSandbox", { pod });
   }
@@ -159,7 +169,7 @@ export class NriServer {
         const answer = await plugin.request("createContainer", request);
         if (answer === undefined) continue;
         result.apply(answer, plugin.name);
-        for (const one of answer.evict) evict.push(one);
+        for (const each of answer.evict) evict.push(each);
       }
       const { adjust } = result;
       const validation = ValidateContainerAdjustmentRequest.fromPartial({
@@ -202,7 +212,7 @@ export class NriServer {
         const request = { pod, container, linuxResources: updates.of(container.id) };
         const answer = await plugin.request("updateContainer", request);
         for (const each of answer?.update ?? []) updates.apply(each, plugin.name);
-        for (const one of answer?.evict ?? []) evict.push(one);
+        for (const each of answer?.evict ?? []) evict.push(each);
       }
       return { resources: updates.of(container.id), update: updates.others(container.id), evict };
     });
@@ -258,14 +268,15 @@ export class NriServer {
     });
     try {
       await plugin.start();
-      const updates = await this.#inTurn(async (plugins) => {
+      const synchronize = async (plugins: readonly NriPlugin[]): Promise<ContainerUpdate[]> => {
         const { pods, containers } = await this.#options.state();
         const wanted = await plugin.synchronize(pods, containers);
         this.#plugins = [...plugins, plugin].sort((a, b) =>
           a.index < b.index ? -1 : a.index > b.index ? 1 : 0,
         );
         return wanted;
-      });
+      };
+      const updates = await this.#gate.exclusive(() => this.#inTurn(synchronize));
       log.info({ plugin: plugin.name }, "NRI plugin connected");
       if (updates.length > 0) await this.#updateContainers(plugin.name, updates, []);
     } catch (error) {

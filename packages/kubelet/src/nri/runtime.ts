@@ -1,0 +1,401 @@
+import { randomBytes } from "node:crypto";
+import type { Duplex } from "node:stream";
+import type { CdiRegistry } from "@dray/cdi";
+import type { Log } from "@dray/client";
+import {
+  type ContainerUpdate,
+  type Container as NriContainer,
+  type PodSandbox,
+  PodSandbox as PodSandboxMessage,
+} from "@dray/rpc/nri/v1alpha1";
+import {
+  type ClientStreams,
+  type Container,
+  type ContainerConfig,
+  type ContainerStats,
+  type ExecResult,
+  type LogLine,
+  type Made,
+  type NodeRuntime,
+  type ResourceConfig,
+  RuntimeError,
+  type RuntimeService,
+  type Sandbox,
+  type SandboxConfig,
+} from "../runtime/service.ts";
+import { adjustedConfig } from "./adjust.ts";
+import { nriContainer, nriPod, nriResources, nriState, resourceConfig } from "./convert.ts";
+import { type ContainerRecord, NriRecords } from "./records.ts";
+import { NriServer, type NriState } from "./server.ts";
+
+export interface NriOptions {
+  /** `/var/run/nri/nri.sock` below the node's root. */
+  readonly socketPath: string;
+  /** A folder of its own, which holds what plugins know of pods and containers. */
+  readonly folder: string;
+  /** What CDI devices do: plugins see the environment that they give. */
+  readonly cdi: CdiRegistry;
+  readonly log: Log;
+}
+
+/** A runtime whose pods and containers NRI plugins see and change; not for one that serves NRI itself (`cri`). */
+export function withNri({ service, images }: NodeRuntime, options: NriOptions): NodeRuntime {
+  return { service: new NriRuntime(service, options), images };
+}
+
+/**
+ * Hands every step in the life of pods and containers to plugins, and what they want to the runtime.
+ *
+ * Upstream: containerd, internal/nri/nri.go.
+ */
+class NriRuntime implements RuntimeService {
+  readonly #inner: RuntimeService;
+  readonly #options: NriOptions;
+  readonly #records: NriRecords;
+  #server: NriServer | undefined;
+  #unwatch: (() => void) | undefined;
+
+  constructor(inner: RuntimeService, options: NriOptions) {
+    this.#inner = inner;
+    this.#options = options;
+    this.#records = new NriRecords(options.folder);
+  }
+
+  get name(): string {
+    return this.#inner.name;
+  }
+
+  get version(): string {
+    return this.#inner.version;
+  }
+
+  get limits(): readonly string[] {
+    return this.#inner.limits;
+  }
+
+  async start(): Promise<void> {
+    const { log, socketPath } = this.#options;
+    await this.#inner.start();
+    try {
+      await this.#records.load(log);
+      await this.#catchUp();
+      const server = new NriServer({
+        socketPath,
+        runtimeName: this.#inner.name,
+        runtimeVersion: this.#inner.version,
+        log,
+        state: () => this.#state(),
+        updateContainers: (updates) => this.#update(updates),
+      });
+      await server.start();
+      this.#server = server;
+    } catch (error) {
+      await this.#inner.close();
+      throw error;
+    }
+    this.#unwatch = this.#inner.onChange((podUid) => void this.#changed(podUid));
+  }
+
+  async close(): Promise<void> {
+    this.#unwatch?.();
+    await this.#server?.close();
+    await this.#inner.close();
+  }
+
+  runPodSandbox(config: SandboxConfig): Promise<Made> {
+    return this.#nri.change(() => this.#runPodSandbox(config));
+  }
+
+  async #runPodSandbox(config: SandboxConfig): Promise<Made> {
+    const made = await this.#inner.runPodSandbox(config);
+    try {
+      const sandboxes = await this.#inner.listPodSandboxes(config.uid);
+      const ips = sandboxes.find(({ id }) => id === made.id)?.ips ?? [];
+      const pod = nriPod(made.id, config, ips);
+      await this.#records.keepPod(pod);
+      await this.#nri.runPodSandbox(pod);
+      return made;
+    } catch (error) {
+      await this.#inner.stopPodSandbox(made.id);
+      await this.#inner.removePodSandbox(made.id);
+      await this.#records.forget(made.id);
+      throw refused("FailedCreatePodSandBox", error);
+    }
+  }
+
+  async stopPodSandbox(id: string): Promise<void> {
+    await this.#inner.stopPodSandbox(id);
+    const pod = this.#records.pods.get(id);
+    if (pod === undefined) return;
+    for (const record of this.#recordsOf(id)) await this.#stopped(record);
+    await this.#tell("StopPodSandbox", this.#nri.stopPodSandbox(pod));
+  }
+
+  async removePodSandbox(id: string): Promise<void> {
+    const records = this.#recordsOf(id);
+    await this.#inner.removePodSandbox(id);
+    const pod = this.#records.pods.get(id);
+    if (pod === undefined) return;
+    for (const record of records) await this.#removed(record);
+    await this.#tell("RemovePodSandbox", this.#nri.removePodSandbox(pod));
+    await this.#records.forget(id);
+  }
+
+  listPodSandboxes(podUid?: string): Promise<readonly Sandbox[]> {
+    return this.#inner.listPodSandboxes(podUid);
+  }
+
+  createContainer(sandboxId: string, config: ContainerConfig): Promise<Made> {
+    return this.#nri.change(() => this.#createContainer(sandboxId, config));
+  }
+
+  async #createContainer(sandboxId: string, config: ContainerConfig): Promise<Made> {
+    const pod = this.#pod(sandboxId);
+    // Plugins know the container before the runtime has a name for it.
+    const id = randomBytes(32).toString("hex");
+    const container = nriContainer(id, sandboxId, config, await this.#environment(config));
+    const { adjust, update, evict } = await this.#nri
+      .createContainer(pod, container)
+      .catch((error: unknown) => {
+        throw refused("CreateContainerError", error);
+      });
+    for (const { containerId, reason } of evict)
+      this.#options.log.warn(
+        { container: containerId, reason },
+        "NRI plugin wants an eviction, which is not done",
+      );
+    const adjusted = adjustedConfig(config, adjust);
+    const made = await this.#inner.createContainer(sandboxId, adjusted.config);
+    const after = nriContainer(id, sandboxId, adjusted.config, await this.#environment(adjusted.config));
+    await this.#records.keepContainer({ runtimeId: made.id, container: after, stopped: false });
+    await this.#apply(update);
+    await this.#tell("PostCreateContainer", this.#nri.postCreateContainer(pod, after));
+    return { id: made.id, unsupported: [...made.unsupported, ...adjusted.unsupported] };
+  }
+
+  async startContainer(id: string): Promise<void> {
+    const record = this.#records.containers.get(id);
+    if (record === undefined) return this.#inner.startContainer(id);
+    const { container } = record;
+    const pod = this.#pod(container.podSandboxId);
+    await this.#nri.startContainer(pod, container).catch((error: unknown) => {
+      throw refused("RunContainerError", error);
+    });
+    await this.#inner.startContainer(id);
+    await this.#tell("PostStartContainer", this.#nri.postStartContainer(pod, container));
+  }
+
+  async stopContainer(id: string, graceMilliseconds: number): Promise<void> {
+    await this.#inner.stopContainer(id, graceMilliseconds);
+    const record = this.#records.containers.get(id);
+    if (record !== undefined) await this.#stopped(record);
+  }
+
+  async removeContainer(id: string): Promise<void> {
+    await this.#inner.removeContainer(id);
+    const record = this.#records.containers.get(id);
+    if (record !== undefined) await this.#removed(record);
+  }
+
+  listContainers(podUid?: string): Promise<readonly Container[]> {
+    return this.#inner.listContainers(podUid);
+  }
+
+  async updateContainerResources(id: string, resources: ResourceConfig): Promise<void> {
+    const record = this.#records.containers.get(id);
+    if (record === undefined) return this.#inner.updateContainerResources(id, resources);
+    const { container } = record;
+    const pod = this.#pod(container.podSandboxId);
+    const wanted = await this.#nri
+      .updateContainer(pod, container, nriResources(resources))
+      .catch((error: unknown) => {
+        throw refused("UpdateContainerError", error);
+      });
+    const { oomScoreAdj } = resources;
+    await this.#inner.updateContainerResources(id, {
+      ...resourceConfig(wanted.resources).resources,
+      ...(oomScoreAdj !== undefined && { oomScoreAdj }),
+    });
+    await this.#apply(wanted.update);
+    await this.#tell("PostUpdateContainer", this.#nri.postUpdateContainer(pod, container));
+  }
+
+  listContainerStats(): Promise<readonly ContainerStats[]> {
+    return this.#inner.listContainerStats();
+  }
+
+  execSync(id: string, command: readonly string[], timeoutMilliseconds: number): Promise<ExecResult> {
+    return this.#inner.execSync(id, command, timeoutMilliseconds);
+  }
+
+  exec(
+    id: string,
+    command: readonly string[],
+    tty: boolean,
+    streams: ClientStreams,
+    signal: AbortSignal,
+  ): Promise<number> {
+    return this.#inner.exec(id, command, tty, streams, signal);
+  }
+
+  attach(id: string, streams: ClientStreams, signal: AbortSignal): Promise<void> {
+    return this.#inner.attach(id, streams, signal);
+  }
+
+  portForward(sandboxId: string, port: number, stream: Duplex): Promise<void> {
+    return this.#inner.portForward(sandboxId, port, stream);
+  }
+
+  readLog(logPath: string, follow: AbortSignal | undefined): AsyncIterable<LogLine> {
+    return this.#inner.readLog(logPath, follow);
+  }
+
+  rotateContainerLog(id: string, to: string): Promise<void> {
+    return this.#inner.rotateContainerLog(id, to);
+  }
+
+  onChange(handler: (podUid: string) => void): () => void {
+    return this.#inner.onChange(handler);
+  }
+
+  get #nri(): NriServer {
+    if (this.#server !== undefined) return this.#server;
+    throw new RuntimeError("RuntimeUnavailable", "the runtime has not been started");
+  }
+
+  /** A sandbox that was made before NRI was served is known by its ID alone. */
+  #pod(id: string): PodSandbox {
+    return this.#records.pods.get(id) ?? PodSandboxMessage.fromPartial({ id });
+  }
+
+  #recordsOf(sandboxId: string): ContainerRecord[] {
+    return [...this.#records.containers.values()].filter(
+      ({ container }) => container.podSandboxId === sandboxId,
+    );
+  }
+
+  /** The environment that the container will have; where its devices do not resolve, the runtime refuses it. */
+  async #environment({ env, cdiDevices }: ContainerConfig): Promise<readonly string[]> {
+    const values = new Map(env);
+    if (cdiDevices.length > 0) {
+      const edits = await this.#options.cdi.resolve(cdiDevices).catch((error: Error) => {
+        throw new RuntimeError("CreateContainerError", error.message, { cause: error });
+      });
+      for (const each of edits.env) {
+        const at = each.indexOf("=");
+        values.set(each.slice(0, at), each.slice(at + 1));
+      }
+    }
+    return [...values].map(([name, value]) => `${name}=${value}`);
+  }
+
+  /** What is there when a plugin comes. */
+  async #state(): Promise<NriState> {
+    const listed = new Map((await this.#inner.listContainers()).map((each) => [each.id, each]));
+    const containers: NriContainer[] = [];
+    for (const { runtimeId, container, stopped } of this.#records.containers.values()) {
+      const now = listed.get(runtimeId);
+      if (now !== undefined && !stopped) containers.push({ ...container, state: nriState(now.state) });
+    }
+    return { pods: [...this.#records.pods.values()], containers };
+  }
+
+  /** Forgets what was removed and what has stopped while no agent ran: plugins that come are told what is there. */
+  async #catchUp(): Promise<void> {
+    const containers = await this.#inner.listContainers();
+    const there = new Set([...(await this.#inner.listPodSandboxes()), ...containers].map(({ id }) => id));
+    for (const id of [...this.#records.pods.keys(), ...this.#records.containers.keys()])
+      if (!there.has(id)) await this.#records.forget(id);
+    for (const { id, state } of containers) {
+      const record = this.#records.containers.get(id);
+      if (record !== undefined && state === "exited" && !record.stopped)
+        await this.#records.keepContainer({ ...record, stopped: true });
+    }
+  }
+
+  /** Tells plugins of containers that have ended by themselves. */
+  async #changed(podUid: string): Promise<void> {
+    try {
+      for (const { id, state } of await this.#inner.listContainers(podUid)) {
+        const record = this.#records.containers.get(id);
+        if (record !== undefined && state === "exited") await this.#stopped(record);
+      }
+    } catch (error) {
+      this.#options.log.warn(
+        { podUid, error: (error as Error).message },
+        "NRI plugins are not told what ended",
+      );
+    }
+  }
+
+  /** Tells plugins once that a container has stopped, and does what they want of others now. */
+  async #stopped(record: ContainerRecord): Promise<void> {
+    const { runtimeId, container } = record;
+    const pod = this.#pod(container.podSandboxId);
+    const tell = async (): Promise<void> => {
+      const known = this.#records.containers.get(runtimeId);
+      if (known === undefined || known.stopped) return;
+      await this.#records.keepContainer({ ...known, stopped: true });
+      await this.#apply(await this.#nri.stopContainer(pod, container));
+    };
+    await this.#tell("StopContainer", this.#nri.change(tell));
+  }
+
+  async #removed(record: ContainerRecord): Promise<void> {
+    await this.#stopped(record);
+    const { container, runtimeId } = record;
+    await this.#tell(
+      "RemoveContainer",
+      this.#nri.removeContainer(this.#pod(container.podSandboxId), container),
+    );
+    await this.#records.forget(runtimeId);
+  }
+
+  /** What has happened cannot be undone because a plugin does not like it. */
+  async #tell(event: string, told: Promise<void>): Promise<void> {
+    try {
+      await told;
+    } catch (error) {
+      this.#options.log.warn({ event, error: (error as Error).message }, "NRI plugin failed");
+    }
+  }
+
+  async #apply(updates: readonly ContainerUpdate[]): Promise<void> {
+    for (const { containerId, ignoreFailure } of await this.#update(updates))
+      if (!ignoreFailure) this.#options.log.warn({ container: containerId }, "NRI plugin's update failed");
+  }
+
+  /** Changes containers as plugins want; answers what could not be done. */
+  async #update(updates: readonly ContainerUpdate[]): Promise<readonly ContainerUpdate[]> {
+    const failed: ContainerUpdate[] = [];
+    for (const update of updates) {
+      const { containerId, linux } = update;
+      const record = [...this.#records.containers.values()].find(
+        ({ container }) => container.id === containerId,
+      );
+      const { resources, unsupported } = resourceConfig(linux?.resources);
+      if (record === undefined || unsupported.length > 0) {
+        failed.push(update);
+        continue;
+      }
+      // One that has stopped needs nothing any more.
+      if (record.stopped) continue;
+      try {
+        await this.#inner.updateContainerResources(record.runtimeId, resources);
+      } catch (error) {
+        this.#options.log.warn(
+          { container: containerId, error: (error as Error).message },
+          "NRI update failed",
+        );
+        failed.push(update);
+      }
+    }
+    return failed;
+  }
+}
+
+/** What a plugin refused, as the agent has it. */
+function refused(reason: string, error: unknown): RuntimeError {
+  if (error instanceof RuntimeError) return error;
+  return new RuntimeError(reason, `NRI: ${(error as Error).message}`, { cause: error });
+}
