@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { type Features, featuresOf } from "@dray/api";
-import { Pod, Service } from "@dray/api/core/v1";
+import { type Node, Pod, Service } from "@dray/api/core/v1";
 import {
   type Client,
   type Clock,
@@ -10,6 +10,7 @@ import {
   systemClock,
   withFields,
 } from "@dray/client";
+import { DevicePluginManager } from "./device-plugins/manager.ts";
 import { DraManager } from "./dra/manager.ts";
 import { DraPlugins } from "./dra/plugins.ts";
 import { SliceWiper } from "./dra/slices.ts";
@@ -27,6 +28,7 @@ import { Probes } from "./pods/probes.ts";
 import { Volumes } from "./pods/volumes.ts";
 import { PodWorker, type WorkerContext } from "./pods/worker.ts";
 import type { RuntimeFactory } from "./runtime/factory.ts";
+import { bootId } from "./runtime/host/processes.ts";
 import type { RuntimeService } from "./runtime/service.ts";
 import { documents } from "./server/documents.ts";
 import { NodeServer, type Serving } from "./server/server.ts";
@@ -135,6 +137,21 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     at,
   });
   plugins.handle({ connected: retryAll });
+  let podsKnown = false;
+  const devicePlugins = new DevicePluginManager({
+    paths,
+    clock,
+    log,
+    bootId: bootId(),
+    isActive: (uid) => !podsKnown || workers.get(uid)?.ended === false,
+    changed: () => registration?.changed(),
+    retry: (uids) => {
+      for (const uid of uids) workers.get(uid)?.retryStarts();
+    },
+    healthChanged: (uids) => {
+      for (const uid of uids) queue.add(uid);
+    },
+  });
   const volumes = new Volumes({ client, clock, paths, nodeAddress, node: () => node.current });
   const probes = new Probes({
     runtime,
@@ -161,6 +178,14 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     volumes,
     probes,
     dra,
+    devicePlugins,
+    resourceHealth: (pod, container) =>
+      features.enabled("ResourceHealthStatus")
+        ? [
+            ...devicePlugins.health(pod.metadata.uid, container.name),
+            ...dra.allocatedResourcesStatus(pod, container),
+          ]
+        : [],
     nodeAddress,
     apiServer: options.apiServer,
     dns: { servers: [], domain: "cluster.local", resolvConf: machineResolvConf, ...options.dns },
@@ -172,7 +197,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     admit: (pod) =>
       admit(
         pod,
-        node.current,
+        withAllocatable(node.current, (amounts) => devicePlugins.allocatableFor(pod.metadata.uid, amounts)),
         activePods().filter(({ metadata }) => metadata.uid !== pod.metadata.uid),
       ),
     at,
@@ -236,12 +261,14 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     directory: join(paths.kubelet, "pod-resources"),
     pods: activePods,
     claims: dra,
+    devices: devicePlugins,
     clock,
     log,
   });
   const watcher = new PluginWatcher({
     directory: paths.pluginsRegistry,
     plugins,
+    devicePlugins: devicePlugins.registryHandler,
     onMachine: (path) => paths.onMachine(path),
     clock,
     log,
@@ -274,6 +301,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     }
     probes.close();
     watcher.close();
+    await devicePlugins.close();
     wiper.close();
     plugins.close();
     await dra.close();
@@ -287,6 +315,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   try {
     await runtime.start();
     port = await server.listen(options.port ?? 0);
+    await devicePlugins.start();
     registration = new Registration({
       client,
       clock,
@@ -295,6 +324,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       nodeAddress,
       labels: options.labels ?? {},
       capacity: options.capacity ?? {},
+      devices: () => devicePlugins.resources(),
       containerRuntimeVersion: `${runtime.name}://${runtime.version}`,
       kubeletPort: port,
       signal: stop.signal,
@@ -324,7 +354,8 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   }
   // What runs here, or holds claims here, of pods that went while no agent looked.
   for (const { config } of await runtime.listPodSandboxes()) workOn(config.uid);
-  for (const uid of dra.podUIDs()) workOn(uid);
+  for (const uid of [...dra.podUIDs(), ...devicePlugins.podUIDs()]) workOn(uid);
+  podsKnown = true;
   await sweep.start();
   storage.start();
   logs.start();
@@ -361,6 +392,14 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     );
     await end(sandboxes.map(({ id }) => id));
   }
+}
+
+/** The node with other allocatable amounts. */
+function withAllocatable(
+  node: Node,
+  change: (amounts: Readonly<Record<string, string>>) => Record<string, string>,
+): Node {
+  return { ...node, status: { ...node.status, allocatable: change(node.status?.allocatable ?? {}) } };
 }
 
 /** The metrics of the node, in the text format of Prometheus. */

@@ -358,7 +358,7 @@ test("what cannot be allocated refuses the pod with the kubelet's texts, and hol
   // The plugin is away for good, and somebody holds its devices still.
   plugin.endStreams();
   await eventually(async () =>
-    assert.equal(node.manager.health("p7", "main")[0]?.resources[0]?.health, "Unknown"),
+    assert.equal(node.manager.health("p7", "main")[0]?.resources?.[0]?.health, "Unknown"),
   );
   node.clock.push(300_001);
   await assert.rejects(
@@ -465,7 +465,7 @@ test("after a restart containers have their devices, and wait until the plugin h
     start(node, pod),
     waits(/^device plugin for resource example\.com\/gpu has not yet reported devices; /),
   );
-  assert.equal(node.manager.health("p", "main")[0]?.resources[0]?.health, "Unknown");
+  assert.equal(node.manager.health("p", "main")[0]?.resources?.[0]?.health, "Unknown");
   const again = await node.plugin({ devices: [device("a"), device("b", 1, "Unhealthy")] });
   assert.equal(node.retries, 2);
   const unhealthy =

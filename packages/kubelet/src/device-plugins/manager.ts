@@ -1,8 +1,8 @@
 // biome-ignore lint/style/noRestrictedImports: it moves a damaged file as it is.
 import { renameSync } from "node:fs";
 import { join } from "node:path";
-import { Quantity } from "@dray/api";
-import type { Container, Pod } from "@dray/api/core/v1";
+import { type Features, featuresOf, Quantity } from "@dray/api";
+import type { Container, Pod, ResourceStatus } from "@dray/api/core/v1";
 import { isSidecar } from "@dray/api/pod";
 import type { Clock, Log } from "@dray/client";
 import type { PluginHandler } from "../dra/watcher.ts";
@@ -27,6 +27,8 @@ export interface DevicePluginManagerOptions {
   readonly log: Log;
   /** Names this boot of the machine. */
   readonly bootId: string;
+  /** Those of the newest release if absent. */
+  readonly features?: Features;
   /** By default `none`, as with the kubelet. */
   readonly topologyPolicy?: TopologyPolicy;
   /**
@@ -36,8 +38,8 @@ export interface DevicePluginManagerOptions {
   isActive(podUid: string): boolean;
   /** What `resources` returns has changed. */
   changed(): void;
-  /** A plugin has come, or its devices are healthy again: containers that wait may be tried again. */
-  retry(): void;
+  /** A plugin has come, or its devices are healthy again: containers of these pods that wait may be tried again. */
+  retry(podUids: readonly string[]): void;
   /** What `health` returns for these pods has changed. */
   healthChanged?(podUids: readonly string[]): void;
 }
@@ -47,16 +49,6 @@ export interface ContainerDevices {
   readonly resource: string;
   readonly ids: readonly string[];
   readonly numaNodes: readonly number[];
-}
-
-/** An entry of `allocatedResourcesStatus` of a container's status (KEP-4680). */
-export interface ResourceHealth {
-  /** The resource. */
-  readonly name: string;
-  readonly resources: readonly {
-    readonly resourceID: string;
-    readonly health: "Healthy" | "Unhealthy" | "Unknown";
-  }[];
 }
 
 /**
@@ -70,6 +62,7 @@ export class DevicePluginManager {
   readonly #checkpoint: string;
   readonly #plugins: DevicePlugins;
   readonly #allocations = new Allocations();
+  readonly #features: Features;
   #closed = false;
   #cancelSave: (() => void) | undefined;
   /** The boot in which the checkpoint was written that was read at the start. */
@@ -79,6 +72,7 @@ export class DevicePluginManager {
     const { clock, log } = options;
     const directory = join(options.paths.kubelet, "device-plugins");
     this.#options = options;
+    this.#features = options.features ?? featuresOf();
     this.#checkpoint = join(directory, checkpointName);
     this.#plugins = new DevicePlugins({
       directory,
@@ -145,7 +139,8 @@ export class DevicePluginManager {
     this.#saveLater();
     const pods = this.#allocations.holders(resource.name, differs);
     if (pods.length > 0) healthChanged?.(pods);
-    if (resource.healthy().some(({ id }) => differs(id))) retry();
+    if (resource.healthy().some(({ id }) => differs(id)))
+      retry(this.#allocations.holders(resource.name, () => true));
   }
 
   /** Capacity and allocatable by resource, for the Node's status; resources that went are 0. */
@@ -421,8 +416,12 @@ export class DevicePluginManager {
     );
   }
 
-  /** The health of a container's devices; Unknown while their plugin is away. */
-  health(podUid: string, container: string): readonly ResourceHealth[] {
+  /**
+   * The health of a container's devices, as `allocatedResourcesStatus` has it: Unknown while their plugin is away. Empty
+   * while the gate ResourceHealthStatus is off (KEP-4680).
+   */
+  health(podUid: string, container: string): readonly ResourceStatus[] {
+    if (!this.#features.enabled("ResourceHealthStatus")) return [];
     return this.#allocations.ofContainer(podUid, container).map(({ resource: name, ids }) => {
       const resource = this.#plugins.get(name);
       return {

@@ -1,6 +1,6 @@
 import { parseQualifiedName } from "@dray/cdi";
 import { ContainerAllocateResponse } from "@dray/rpc/deviceplugin/v1beta1";
-import type { MountConfig } from "../runtime/service.ts";
+import type { DeviceConfig, MountConfig } from "../runtime/service.ts";
 import { shortened } from "../text.ts";
 
 /** Maximum size of what a plugin gives to one container, in bytes: all of it is kept, and goes into every start. */
@@ -46,15 +46,6 @@ export function checkResponse(response: ContainerAllocateResponse): void {
     } catch {
       refuse(`cdi_devices[${index}].name`, name, "must be a qualified CDI name, vendor/class=device");
     }
-}
-
-/** A device node that the container gets (CRI `Device`). */
-export interface DeviceConfig {
-  /** A path on the machine. */
-  readonly hostPath: string;
-  readonly containerPath: string;
-  /** Any of `r`, `w` and `m`. */
-  readonly permissions: string;
 }
 
 /** What a container gets because of the devices that it holds. */

@@ -133,7 +133,6 @@ export class DraManager {
     return new Set(this.#cache.all().flatMap(({ podUIDs }) => [...podUIDs]));
   }
 
-
   /** Resolves when every claim of the pod is prepared; may be repeated. Rejects with what goes into the event. */
   async prepare(pod: Pod, signal?: AbortSignal): Promise<void> {
     const names = claimNames(pod);

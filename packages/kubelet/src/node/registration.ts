@@ -3,6 +3,7 @@ import { arch, availableParallelism, hostname, machine, release, totalmem } from
 import { StatusError } from "@dray/api";
 import { Node, type NodeCondition, type NodeStatus } from "@dray/api/core/v1";
 import { type Client, type Clock, ConnectionError, type Log, sleep, timeText } from "@dray/client";
+import type { PluginResources } from "../device-plugins/plugins.ts";
 import { bootId } from "../runtime/host/processes.ts";
 import { NodeLease } from "./lease.ts";
 
@@ -15,6 +16,8 @@ export interface RegistrationOptions {
   readonly labels: Readonly<Record<string, string>>;
   /** Replaces what the machine has, by resource. */
   readonly capacity: Readonly<Record<string, string>>;
+  /** What device plugins offer, by resource. */
+  readonly devices?: () => PluginResources;
   /** `host://1`; absent while there is no runtime. */
   readonly containerRuntimeVersion?: string;
   /** Absent while the node has no endpoints. */
@@ -30,6 +33,8 @@ export interface RegistrationOptions {
 /** Milliseconds between two looks at the Node, and the longest between two reports of its status, as of the kubelet. */
 const lookInterval = 10_000;
 const statusMilliseconds = 300_000;
+/** Minimum time between two reports because of changes, in milliseconds: a device plugin must not flood the API server. */
+const changeInterval = 1000;
 const firstRetry = 200;
 const longestRetry = 5000;
 
@@ -41,6 +46,8 @@ export class Registration {
   #reportedAt = 0;
   #cancel: (() => void) | undefined;
   #beating: Promise<void> | undefined;
+  /** The status has to be reported as soon as may be. */
+  #due = false;
   readonly #stop = new AbortController();
   #kubeletVersion = "";
 
@@ -85,9 +92,21 @@ export class Registration {
     await Promise.all([this.#beating, this.#lease.stop()]);
   }
 
+  /** What `devices` returns has changed: the status is reported soon. */
+  changed(): void {
+    this.#due = true;
+    // Else whoever is at work now schedules the next look.
+    if (this.#cancel === undefined) return;
+    this.#cancel();
+    this.#schedule();
+  }
+
   #schedule(): void {
     if (this.#stop.signal.aborted) return;
-    this.#cancel = this.#options.clock.after(lookInterval, () => {
+    const { clock } = this.#options;
+    const wait = this.#due ? Math.max(0, this.#reportedAt + changeInterval - clock.now()) : lookInterval;
+    this.#cancel = clock.after(wait, () => {
+      this.#cancel = undefined;
       this.#beating = this.#beat().finally(() => this.#schedule());
     });
   }
@@ -121,7 +140,7 @@ export class Registration {
     const differs = ours?.some(
       ({ type, status }) => theirs.find((one) => one.type === type)?.status !== status,
     );
-    if (differs || clock.now() - this.#reportedAt >= statusMilliseconds) await this.#report();
+    if (this.#due || differs || clock.now() - this.#reportedAt >= statusMilliseconds) await this.#report();
   }
 
   #labels(): Record<string, string> {
@@ -157,6 +176,9 @@ export class Registration {
   async #report(): Promise<Node> {
     const { client, nodeName, clock, changed } = this.#options;
     const status = this.#status(this.#node?.status);
+    // If this fails, the next look reports as well.
+    this.#reportedAt = Number.NEGATIVE_INFINITY;
+    this.#due = false;
     this.#node = await client
       .resource(Node)
       .patch({ name: nodeName }, "strategic", { status }, { subresource: "status" });
@@ -174,6 +196,7 @@ export class Registration {
       pods: "110",
       ...this.#options.capacity,
     };
+    const devices = this.#options.devices?.();
     const now = timeText(clock.now());
     const condition = (type: string, status: string, reason: string, message: string): NodeCondition => {
       const before = old?.conditions?.find((one) => one.type === type);
@@ -187,8 +210,8 @@ export class Registration {
       };
     };
     const status: NodeStatus = {
-      capacity,
-      allocatable: capacity,
+      capacity: { ...capacity, ...devices?.capacity },
+      allocatable: { ...capacity, ...devices?.allocatable },
       conditions: [
         condition(
           "MemoryPressure",

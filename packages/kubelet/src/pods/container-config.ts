@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import type { Node, Pod, Service } from "@dray/api/core/v1";
 import type { Client } from "@dray/client";
 import { makeFolderSync } from "@dray/files";
+import type { DeviceOptions } from "../device-plugins/response.ts";
 import type { NodePaths } from "../paths.ts";
 import type { ContainerConfig, Image } from "../runtime/service.ts";
 import { containerHash } from "./container-hash.ts";
@@ -28,6 +29,8 @@ export interface ConfigContext {
   services(): readonly Service[];
   /** The CDI devices of a container. Throws RuntimeError where they are not known. */
   cdiDevices(pod: Pod, container: StartableContainer): readonly string[];
+  /** What the container gets of device plugins. Rejects with RuntimeError while it has to wait for one. */
+  deviceOptions(pod: Pod, container: StartableContainer): Promise<DeviceOptions>;
 }
 
 export interface ContainerConfigInput {
@@ -56,7 +59,8 @@ export async function containerConfig(
   checkNonRoot(pod, container, image);
   const { namespace } = pod.metadata;
   const links = pod.spec.enableServiceLinks ?? true;
-  const env = await containerEnvironment(pod, container, {
+  const devices = await context.deviceOptions(pod, container);
+  const own = await containerEnvironment(pod, container, {
     client,
     node,
     podIPs,
@@ -65,9 +69,10 @@ export async function containerConfig(
     services: serviceEnvironment({ services: context.services(), namespace, links, apiServer }),
     places,
   });
-  const values = new Map(env);
+  // What the pod says counts more; its commands may name the variables of devices.
+  const values = new Map([...devices.env, ...own]);
   const expanded = (text: string): string => expand(text, (name) => values.get(name));
-  const mounts = containerMounts({ pod, container, places, env: values, ownRoot: paths.root });
+  const mounts = containerMounts({ pod, container, places, env: new Map(own), ownRoot: paths.root });
   const hosts = hostsMount({ pod, podIPs, clusterDomain: dns.domain }, paths);
   if (hosts !== undefined && !mounts.some(({ containerPath }) => containerPath === hosts.containerPath))
     mounts.push(hosts);
@@ -86,11 +91,11 @@ export async function containerConfig(
     command: (container.command ?? []).map(expanded),
     args: (container.args ?? []).map(expanded),
     workingDir: container.workingDir || undefined,
-    env,
-    mounts,
-    devices: [],
-    cdiDevices: context.cdiDevices(pod, container),
-    annotations: {},
+    env: [...values],
+    mounts: [...devices.mounts, ...mounts],
+    devices: devices.devices,
+    cdiDevices: [...new Set([...context.cdiDevices(pod, container), ...devices.cdiDevices])],
+    annotations: devices.annotations,
     security: containerSecurity(pod, container),
     resources: containerResources(pod, container, node),
     stdin: container.stdin ?? false,

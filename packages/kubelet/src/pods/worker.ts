@@ -1,9 +1,17 @@
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { StatusError } from "@dray/api";
-import { type ContainerStatus, type Node, Pod, type Service } from "@dray/api/core/v1";
+import {
+  type Container as ContainerSpec,
+  type ContainerStatus,
+  type Node,
+  Pod,
+  type ResourceStatus,
+  type Service,
+} from "@dray/api/core/v1";
 import { isPodTerminal } from "@dray/api/pod";
 import { type Client, type Clock, type EventRecorder, ItemBackOff, type Log } from "@dray/client";
+import type { DevicePluginManager } from "../device-plugins/manager.ts";
 import type { DraManager } from "../dra/manager.ts";
 import type { NodePaths } from "../paths.ts";
 import { type Container, type NodeRuntime, RuntimeError, type Sandbox } from "../runtime/service.ts";
@@ -35,6 +43,9 @@ export interface WorkerContext {
   readonly volumes: Volumes;
   readonly probes: Probes;
   readonly dra: DraManager;
+  readonly devicePlugins: DevicePluginManager;
+  /** The health of the devices of a container, as `allocatedResourcesStatus` has it. */
+  resourceHealth(pod: Pod, container: ContainerSpec): readonly ResourceStatus[];
   readonly nodeAddress: string;
   readonly apiServer: { readonly host: string; readonly port: number };
   readonly dns: ClusterDns;
@@ -143,6 +154,11 @@ export class PodWorker {
     return !this.#ended && this.#failure === undefined;
   }
 
+  /** True when nothing of the pod runs any more, nor will: its devices are free. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
   /** True from the node's own look at the pod on: it counts for those that come later. */
   get admitted(): boolean {
     return this.#admitted;
@@ -160,6 +176,13 @@ export class PodWorker {
     if (pod === undefined || this.#failure !== undefined || this.#ended) return;
     this.#failure = { reason: "Evicted", message, graceSeconds: 0 };
     this.#event(pod, "Warning", "Evicted", message);
+    this.#context.requeue(this.uid);
+  }
+
+  /** What the pod's containers waited for has come: starts that failed may work now. */
+  retryStarts(): void {
+    if (this.#failedAt.size === 0) return;
+    this.#failedAt.clear();
     this.#context.requeue(this.uid);
   }
 
@@ -267,9 +290,12 @@ export class PodWorker {
   /**
    * Where labels of the node are against the pod, the API server is asked once more: the scheduler may have seen a
    * change that our watch has not (kubernetes#134445). Marks the pod in the turn of the decision, so that of two pods
-   * that fit alone one is refused.
+   * that fit alone one is refused. Device plugins come first, as upstream has it.
    */
   async #admit(pod: Pod): Promise<Refusal | undefined> {
+    const noDevices = await this.#context.devicePlugins.admit(pod);
+    this.#context.at("devices allocated");
+    if (noDevices !== undefined) return noDevices;
     let refusal = this.#context.admit(pod);
     if (refusal?.reason === "NodeAffinity") {
       await this.#context.refreshNode();
@@ -446,6 +472,7 @@ export class PodWorker {
       const config = await containerConfig(input, {
         ...this.#context,
         cdiDevices: (one, container) => this.#context.dra.cdiDevices(one, container),
+        deviceOptions: (one, container) => this.#context.devicePlugins.container(one, container),
       });
       const made = await runtime.service.createContainer(sandbox.id, config);
       id = made.id;
@@ -498,9 +525,10 @@ export class PodWorker {
 
   /** Nothing runs: claims are let go before anyone is told that the pod has ended. */
   async #cleanUp(pod: Pod | undefined, sandboxes: readonly Sandbox[]): Promise<void> {
-    const { dra, runtime, clock } = this.#context;
+    const { dra, devicePlugins, runtime, clock } = this.#context;
     for (const { id } of sandboxes) await runtime.service.stopPodSandbox(id);
     this.#context.at("sandboxes stopped");
+    devicePlugins.release(this.uid);
     try {
       await dra.unprepare(this.uid, this.#context.signal);
       this.#context.at("claims unprepared");
@@ -558,7 +586,7 @@ export class PodWorker {
   // --- Telling --------------------------------------------------------------------------------------------------
 
   async #report(pod: Pod, { sandboxes, containers }: Observed): Promise<void> {
-    const { probes, clock, nodeAddress, runtime, dra } = this.#context;
+    const { probes, clock, nodeAddress, runtime } = this.#context;
     const [sandbox] = sandboxes;
     const status =
       this.#rejected && this.#failure !== undefined
@@ -571,7 +599,7 @@ export class PodWorker {
             podIP: sandbox?.ips[0] ?? pod.status?.podIP,
             sandboxReady: sandbox?.ready ?? false,
             containers,
-            allocatedResources: (container) => dra.allocatedResourcesStatus(pod, container),
+            allocatedResources: (container) => this.#context.resourceHealth(pod, container),
             waiting: new Map([...this.#failedStarts, ...this.#waiting]),
             started: ({ id }) => probes.started(id),
             ready: ({ id }) => probes.ready(id) && !this.#stops.running.has(id),
