@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import {
   existsSync,
   mkdirSync,
@@ -364,4 +365,35 @@ test("answers that are too large leave the connection usable", async () => {
   assert.deepEqual(await nodeUnprepareResources({ claims: [] }), { claims: { uid: { error } } });
   channel.close();
   await server.close(0);
+});
+
+test("a server loads gRPC for its first client, not before", async () => {
+  const script = `
+    import { service, unixChannel, unixServer } from "@dray/rpc";
+    import { HealthDefinition } from "@dray/rpc/grpchealth/v1";
+    const isLoaded = () => process.moduleLoadList.includes("NativeModule http2");
+    const server = await unixServer(process.argv[1], [service(HealthDefinition, {
+      check: async () => ({ status: 1 }),
+      async *watch() {},
+    })]);
+    const before = isLoaded();
+    const channel = unixChannel(server.address);
+    const { status } = await channel.caller(HealthDefinition).check({ service: "" });
+    channel.close();
+    await server.close();
+    console.log(JSON.stringify([before, status, isLoaded()]));
+  `;
+  const flags = [
+    ...process.execArgv.filter((flag) => flag.startsWith("--conditions")),
+    "--input-type=module",
+  ];
+  const said = await new Promise((resolve, reject) => {
+    execFile(
+      process.execPath,
+      [...flags, "--eval", script, join(folder, "lazy.sock")],
+      { cwd: import.meta.dirname },
+      (error, stdout) => (error === null ? resolve(JSON.parse(stdout)) : reject(error)),
+    );
+  });
+  assert.deepEqual(said, [false, 1, true]);
 });

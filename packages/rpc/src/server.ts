@@ -1,3 +1,4 @@
+import { createServer, type Socket } from "node:net";
 import type {
   ServiceDefinition as Methods,
   Server,
@@ -23,7 +24,10 @@ export interface ServerOptions {
   readonly maxSendBytes?: number;
 }
 
-/** Serves on a unix socket; a socket that a killed server left there is replaced. */
+/**
+ * Serves on a unix socket; a socket that a killed server left there is replaced. grpc-js is loaded by the first client:
+ * a node serves sockets to which many never connect.
+ */
 export async function unixServer(
   path: string,
   services: readonly Service[],
@@ -31,7 +35,30 @@ export async function unixServer(
 ): Promise<RpcServer> {
   checkSocketPath(path);
   await removeStaleSocket(path);
-  return listen(`unix:${path}`, services, () => path, options);
+  let server: Server | undefined;
+  let inject: ((connection: Socket) => void) | undefined;
+  const listener = createServer((connection) => {
+    if (inject === undefined) {
+      server = makeServer(services, options);
+      const injector = server.createConnectionInjector(grpc().ServerCredentials.createInsecure());
+      inject = (one) => injector.injectConnection(one);
+    }
+    inject(connection);
+  });
+  await new Promise<void>((resolve, reject) => {
+    listener.once("error", (error) => reject(new Error(`cannot listen on unix:${path}: ${error.message}`)));
+    listener.listen(path, resolve);
+  });
+  // A connection that cannot be accepted, for want of descriptors, ends nothing but itself.
+  listener.on("error", () => {});
+  return {
+    address: path,
+    async close(grace = 1000) {
+      const closed = new Promise((resolve) => listener.close(resolve));
+      if (server !== undefined) await close(server, grace);
+      await closed;
+    },
+  };
 }
 
 /** Serves on TCP without encryption, as the kubelet's gRPC probes expect it. Port 0: any free one. */
@@ -41,16 +68,18 @@ export async function tcpServer(
   services: readonly Service[],
 ): Promise<RpcServer> {
   const shown = host.includes(":") ? `[${host}]` : host;
-  return listen(`${shown}:${port}`, services, (bound) => `${shown}:${bound}`);
+  const target = `${shown}:${port}`;
+  const server = makeServer(services, {});
+  const bound = await new Promise<number>((resolve, reject) => {
+    server.bindAsync(target, grpc().ServerCredentials.createInsecure(), (error, found) =>
+      error === null ? resolve(found) : reject(new Error(`cannot listen on ${target}: ${error.message}`)),
+    );
+  });
+  return { address: `${shown}:${bound}`, close: (grace = 1000) => close(server, grace) };
 }
 
-async function listen(
-  target: string,
-  services: readonly Service[],
-  address: (port: number) => string,
-  { maxSendBytes = maxMessageBytes }: ServerOptions = {},
-): Promise<RpcServer> {
-  const { Server, ServerCredentials } = grpc();
+function makeServer(services: readonly Service[], { maxSendBytes = maxMessageBytes }: ServerOptions): Server {
+  const { Server } = grpc();
   const server = new Server({
     "grpc.enable_channelz": 0,
     "grpc.max_receive_message_length": maxMessageBytes,
@@ -60,12 +89,7 @@ async function listen(
     "grpc-node.max_session_memory": (4 * maxSendBytes) >> 20,
   });
   for (const one of services) addService(server, one);
-  const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync(target, ServerCredentials.createInsecure(), (error, bound) =>
-      error === null ? resolve(bound) : reject(new Error(`cannot listen on ${target}: ${error.message}`)),
-    );
-  });
-  return { address: address(port), close: (grace = 1000) => close(server, grace) };
+  return server;
 }
 
 function close(server: Server, grace: number): Promise<void> {
