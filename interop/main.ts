@@ -9,6 +9,7 @@ import { startAgent } from "./agent.ts";
 import { startControlPlane } from "./control-plane.ts";
 import { complaints, readKnownFailures, summary } from "./dra/report.ts";
 import { nodeCount, runSuite, suiteObstacle } from "./dra/suite.ts";
+import { runDrivers } from "./drivers/index.ts";
 import { runExamples } from "./examples.ts";
 import { buildClients, runClients } from "./go-clients.ts";
 import { failures, type LineCounts } from "./log-lines.ts";
@@ -138,4 +139,8 @@ async function playSuite(): Promise<boolean> {
 const passed: boolean[] = [];
 if (options.scenarios) passed.push(await playScenarios());
 if (options.dra) passed.push(await playSuite());
+if (options.drivers) {
+  const outcomes = await runDrivers(options.only, print);
+  passed.push(outcomes.every(({ failure }) => failure === undefined));
+}
 process.exit(passed.every(Boolean) ? 0 : 1);

@@ -7,7 +7,7 @@ test("without options both sides are played once, kube-apiserver first", () => {
   assert.deepEqual([sides, minutes, only], [["peer", "dray"], 0, undefined]);
 });
 
-test("without a name of a part both are run; the DRA suite is left out of a search for scenarios", () => {
+test("without a name of a part all are run; those without scenarios are left out of a search for one", () => {
   const parts = (...args: string[]) => {
     const { scenarios, dra, jobs, specJobs } = readOptions(args);
     return { scenarios, dra, jobs, specJobs };
@@ -15,10 +15,16 @@ test("without a name of a part both are run; the DRA suite is left out of a sear
   assert.deepEqual(parts(), { scenarios: true, dra: true, jobs: 4, specJobs: 6 });
   assert.deepEqual(parts("dra", "--jobs", "2"), { scenarios: false, dra: true, jobs: 2, specJobs: 2 });
   assert.equal(parts("scenarios").dra, false);
+  assert.deepEqual(
+    [["--only", "Job"], ["dra"], ["drivers", "--only", "sample"], []].map(
+      (args) => readOptions(args).drivers,
+    ),
+    [false, false, true, true],
+  );
   assert.equal(parts("--only", "Job").dra, false);
   assert.equal(parts("--against", "peer").dra, false);
   assert.equal(parts("dra", "--only", "kubelet").dra, true);
-  assert.throws(() => readOptions(["e2e"]), /e2e: must be scenarios or dra/);
+  assert.throws(() => readOptions(["e2e"]), /e2e: must be scenarios, dra or drivers/);
 });
 
 test("a value that an option does not take is refused with what it takes", () => {

@@ -5,10 +5,11 @@ export interface Options {
   /** Parts to run. */
   readonly scenarios: boolean;
   readonly dra: boolean;
+  readonly drivers: boolean;
   /** In this order. */
   readonly sides: readonly Side[];
   readonly minutes: number;
-  /** Names of the scenarios to play, or of the specs of the DRA suite; all, and the Go clients, if undefined. */
+  /** Names of the scenarios to play, of the specs of the DRA suite, or of the drivers; all, and the Go clients, if undefined. */
   readonly only: RegExp | undefined;
   /** Scenarios at a time. */
   readonly jobs: number;
@@ -48,12 +49,14 @@ export function readOptions(args: readonly string[]): Options {
     return value;
   };
   for (const part of positionals)
-    if (part !== "dra" && part !== "scenarios") throw new Error(`${part}: must be scenarios or dra`);
+    if (!["scenarios", "dra", "drivers"].includes(part))
+      throw new Error(`${part}: must be scenarios, dra or drivers`);
   const all = positionals.length === 0;
   return {
     scenarios: all || positionals.includes("scenarios"),
     // Real nodes are not started only to find that no spec has the name of a scenario.
     dra: positionals.includes("dra") || (all && values.only === undefined && chosen.includes("dray")),
+    drivers: positionals.includes("drivers") || (all && values.only === undefined && chosen.includes("dray")),
     sides: chosen,
     minutes: number("minutes", 0),
     only: values.only === undefined ? undefined : new RegExp(values.only),
