@@ -26,7 +26,10 @@ interface Pending {
  */
 export function ttrpcClient(connection: Duplex): TtrpcClient {
   const pending = new Map<number, Pending>();
-  const closed = Promise.withResolvers<void>();
+  let closed = (): void => {};
+  const whenClosed = new Promise<void>((resolve) => {
+    closed = resolve;
+  });
   let nextStream = 1;
   let over = false;
 
@@ -35,7 +38,7 @@ export function ttrpcClient(connection: Duplex): TtrpcClient {
     over = true;
     for (const call of pending.values()) call.fail(new RpcError("Unavailable", "ttrpc: closed"));
     pending.clear();
-    closed.resolve();
+    closed();
   };
   const parser = new FrameParser(({ stream, type, data, length }) => {
     const call = pending.get(stream);
@@ -122,6 +125,6 @@ export function ttrpcClient(connection: Duplex): TtrpcClient {
       return caller as Caller<D>;
     },
     close: () => connection.destroy(),
-    closed: closed.promise,
+    closed: whenClosed,
   };
 }
