@@ -188,7 +188,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
         : [],
     nodeAddress,
     apiServer: options.apiServer,
-    dns: { servers: [], domain: "cluster.local", resolvConf: machineResolvConf, ...options.dns },
+    dns: { servers: undefined, domain: "cluster.local", resolvConf: machineResolvConf, ...options.dns },
     signal: stop.signal,
     node: () => node.current,
     services: () => services.list(),

@@ -13,7 +13,7 @@ describe("what a container is told of its surroundings", () => {
       metadata: { namespace: "default", name: "web" },
       spec: { ports: [{ name: "http", port: 80 }] },
     });
-    await cluster.node("n1");
+    await cluster.node("n1", { dns: { servers: [] } });
   });
   after(() => cluster.close());
 
@@ -108,7 +108,7 @@ describe("what a container is told of its surroundings", () => {
     assert.deepEqual(lines.slice(-4), ["# Entries added by HostAliases.", "1.2.3.4\tfriend", "me", ""]);
   });
 
-  test("a node without cluster DNS says so", async () => {
+  test("a node that should have cluster DNS and does not says so", async () => {
     await lastWord("dns", "true");
     const { items } = await cluster.admin.resource(Event).list({ namespace: "default" });
     const reasons = items

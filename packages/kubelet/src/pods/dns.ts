@@ -5,8 +5,11 @@ import { podText } from "./plan.ts";
 
 /** How pods of a node resolve names. */
 export interface ClusterDns {
-  /** Addresses of the cluster's DNS servers; empty: pods have the machine's. */
-  readonly servers: readonly string[];
+  /**
+   * Addresses of the cluster's DNS servers. Without any, pods have the machine's, and are told so in an event unless it is
+   * undefined: nobody expects DNS of such a cluster.
+   */
+  readonly servers: readonly string[] | undefined;
   /** Of Services and pods: `cluster.local`. */
   readonly domain: string;
   /** The file on the machine that pods with `dnsPolicy: Default` get. */
@@ -38,8 +41,9 @@ export function podDns(pod: Pod, cluster: ClusterDns, read = readResolvConf): Po
   const warnings: { reason: string; message: string }[] = [];
   const wantsCluster =
     dnsPolicy === "ClusterFirstWithHostNet" || (dnsPolicy === "ClusterFirst" && !hostNetwork);
-  const isCluster = wantsCluster && cluster.servers.length > 0;
-  if (wantsCluster && !isCluster)
+  const { domain, servers: clusterServers = [] } = cluster;
+  const isCluster = wantsCluster && clusterServers.length > 0;
+  if (wantsCluster && !isCluster && cluster.servers !== undefined)
     warnings.push({
       reason: "MissingClusterDNS",
       message: `pod: "${podText(pod)}". kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.`,
@@ -48,10 +52,9 @@ export function podDns(pod: Pod, cluster: ClusterDns, read = readResolvConf): Po
   if (isMachine && dnsConfig === undefined && cluster.resolvConf === machineResolvConf)
     return { config: undefined, warnings };
   const machine = dnsPolicy === "None" ? empty : parseResolvConf(read(cluster.resolvConf));
-  const { domain } = cluster;
   const own = [`${pod.metadata.namespace}.svc.${domain}`, `svc.${domain}`, domain];
   const base = isCluster
-    ? { servers: cluster.servers, searches: unique([...own, ...machine.searches]), options: ["ndots:5"] }
+    ? { servers: clusterServers, searches: unique([...own, ...machine.searches]), options: ["ndots:5"] }
     : machine;
   const merged = dnsConfig === undefined ? base : merge(base, dnsConfig);
   const servers = merged.servers.slice(0, maxServers);
