@@ -1,5 +1,7 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { type FileHandle, open } from "node:fs/promises";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { type FileHandle, open, stat } from "node:fs/promises";
+import { createInterface } from "node:readline";
+import type { Readable, Writable } from "node:stream";
 import type { Clock } from "@dray/client";
 
 /** Excludes the other instances of a driver on a node, whatever containers and name spaces they run in. */
@@ -16,69 +18,145 @@ export interface InstanceLock {
 /** For a driver without other instances. */
 export const noLock: InstanceLock = { acquire: async () => async () => {}, end() {} };
 
-/** The program `flock` is not installed. */
-export class MissingFlockError extends Error {
-  override readonly name = "MissingFlockError";
+/** An open file that can be locked, and the shell that does it. */
+interface Locker {
+  readonly file: FileHandle;
+  /** Of the file. */
+  readonly inode: bigint;
+  /** Runs `flock HOW` on the file and resolves with its exit code; rejects when the shell has ended. */
+  run(how: "-x" | "-u" | "-n"): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** Answers each line, options of flock, with its exit code. It ends with its input: when this process does. */
+const shellScript = 'while read -r how; do flock "$how" 3; echo "$?"; done';
+
+/** Exit code of a shell for a program that is missing. */
+const missing = 127;
+
+async function openLocker(path: string): Promise<Locker> {
+  const file = await open(path, "a", 0o600);
+  let answer: { resolve(code: number): void; reject(error: Error): void } | undefined;
+  const failed = (error: Error): void => {
+    answer?.reject(error);
+    answer = undefined;
+  };
+  const child = spawn("sh", ["-c", shellScript], {
+    stdio: ["pipe", "pipe", "ignore", file.fd],
+    // A group of its own, so that a flock that waits ends with the shell.
+    detached: true,
+  }) as ChildProcessByStdio<Writable, Readable, null>;
+  let alive = true;
+  child.once("error", (error) => {
+    alive = false;
+    failed(new Error(`cannot lock ${path}: ${error.message}`));
+  });
+  child.once("exit", (code, signal) => {
+    alive = false;
+    failed(new Error(`cannot lock ${path}: its shell has ended with ${code ?? signal}`));
+  });
+  child.stdin.on("error", () => {});
+  createInterface(child.stdout).on("line", (line) => {
+    answer?.resolve(Number(line));
+    answer = undefined;
+  });
+  return {
+    file,
+    inode: (await file.stat({ bigint: true })).ino,
+    run: (how) =>
+      new Promise((resolve, reject) => {
+        if (!alive) return reject(new Error(`cannot lock ${path}: its shell has ended`));
+        answer = { resolve, reject };
+        child.stdin.write(`${how}\n`);
+      }),
+    async close() {
+      if (alive && child.pid !== undefined) {
+        try {
+          process.kill(-child.pid, "SIGKILL");
+        } catch {
+          // It has just ended.
+        }
+      }
+      await file.close();
+    },
+  };
 }
 
 /**
  * flock(2) on `path`, the lock that the Go helper takes as well (k8s.io/dynamic-resource-allocation/kubeletplugin,
  * `serialize.lock` in the folder of the driver): an instance written in Go and one of ours exclude each other during a
- * rolling update. Node has no call for it. The lock belongs to the open file description, so the program `flock`, which
- * inherits the descriptor, takes it and ends, and this process holds it from then on: closing the file releases it, and
- * so does a crash, without a process or a stale file that stays.
+ * rolling update. Node has no call for it. The lock belongs to the open file description, which this process shares with a
+ * shell that runs the program `flock` on it: so this process holds the lock itself, whatever becomes of the shell, and a
+ * crash releases it, without a process or a stale file that stays. The shell is there once for all: to start a process
+ * from a large one takes long.
  *
- * Rejects with MissingFlockError where that program is missing. The folder of `path` must exist.
+ * Rejects where the program `flock` is missing. The folder of `path` must exist.
  */
 export async function openInstanceLock(path: string): Promise<InstanceLock> {
-  const children = new Set<ChildProcess>();
+  let locker: Locker | undefined = await openLocker(path);
   let ended = false;
 
-  const run = async (file: FileHandle, how: readonly string[]): Promise<number | NodeJS.Signals> => {
-    const child = spawn("flock", [...how, "3"], { stdio: ["ignore", "ignore", "ignore", file.fd] });
-    children.add(child);
+  const drop = async (): Promise<void> => {
+    const old = locker;
+    locker = undefined;
+    await old?.close();
+  };
+  const check = async (result: number, accepted: readonly number[]): Promise<void> => {
+    if (accepted.includes(result)) return;
+    await drop();
+    throw new Error(
+      result === missing
+        ? `cannot lock ${path}: the program flock is missing; install util-linux or busybox`
+        : `cannot lock ${path}: flock ended with ${result}`,
+    );
+  };
+  const endedError = (): Error => new Error(`not waiting for ${path}: the driver ends`);
+
+  // Code 1: another instance holds it at the moment.
+  const probe = await locker.run("-n");
+  await check(probe, [0, 1]);
+  if (probe === 0) await locker.run("-u");
+
+  /** Whether the file that is locked is the one that other instances see. */
+  const isInPlace = async ({ inode }: Locker): Promise<boolean> => {
     try {
-      return await new Promise((resolve, reject) => {
-        child.once("error", reject);
-        child.once("exit", (code, signal) => resolve(code ?? signal ?? 1));
-      });
+      return (await stat(path, { bigint: true })).ino === inode;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-      throw new MissingFlockError(
-        `cannot lock ${path}: the program flock is missing; install util-linux or busybox`,
-      );
-    } finally {
-      children.delete(child);
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+      throw error;
     }
   };
 
-  const probe = await open(path, "a", 0o600);
-  try {
-    // 1: another instance holds it at the moment.
-    const result = await run(probe, ["-n"]);
-    if (result !== 0 && result !== 1) throw new Error(`cannot lock ${path}: flock ended with ${result}`);
-  } finally {
-    await probe.close();
-  }
-
   return {
     async acquire() {
-      if (ended) throw new Error(`not waiting for ${path}: the driver ends`);
-      // Opened each time: the file may have been deleted, and every instance must lock the file that is there.
-      const file = await open(path, "a", 0o600);
-      try {
-        const result = await run(file, ["-x"]);
-        if (ended) throw new Error(`not waiting for ${path}: the driver ends`);
-        if (result !== 0) throw new Error(`cannot lock ${path}: flock ended with ${result}`);
-      } catch (error) {
-        await file.close();
-        throw error;
+      for (;;) {
+        if (ended) throw endedError();
+        locker ??= await openLocker(path);
+        try {
+          await check(await locker.run("-x"), [0]);
+        } catch (error) {
+          await drop();
+          throw ended ? endedError() : error;
+        }
+        const held = locker;
+        // Somebody may have deleted the file while we waited.
+        if (!(await isInPlace(held))) {
+          await drop();
+          continue;
+        }
+        return async () => {
+          try {
+            await check(await held.run("-u"), [0]);
+          } catch {
+            // Closing releases it as well.
+            if (locker === held) await drop();
+          }
+        };
       }
-      return () => file.close();
     },
     end() {
       ended = true;
-      for (const child of children) child.kill();
+      void drop();
     },
   };
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { after, beforeEach, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
@@ -87,37 +87,90 @@ test("of one device that two instances are asked for, one claim gets it", async 
   assert.match(other!, /device node-a\/lamp-0 is still prepared for claim default\//);
 });
 
-test("the lock is flock(2), as the Go helper's: whoever holds it is waited for, and a kill releases it", async () => {
-  await node.start(lamps);
-  // The program of a foreign holder: it takes the lock on an open file and holds it for as long as it lives.
+/** A process that holds the lock for as long as it lives, as another driver would. */
+async function holdLock() {
   const program = `
     const fd = require("node:fs").openSync(process.argv[1], "a");
     const child = require("node:child_process").spawn("flock", ["-x", "3"], { stdio: ["ignore", "ignore", "inherit", fd] });
     child.on("exit", (code) => { console.log(code); process.stdin.resume(); });`;
   const holder = spawn(process.execPath, ["-e", program, lockPath()], { stdio: ["pipe", "pipe", "inherit"] });
   const ended = once(holder, "exit");
+  assert.equal(String((await once(holder.stdout, "data"))[0]).trim(), "0");
+  return async () => {
+    holder.kill("SIGKILL");
+    await ended;
+  };
+}
+
+/** Whether somebody holds the lock. */
+async function isLocked(): Promise<boolean> {
+  const program = spawn("flock", ["-n", lockPath(), "true"], { stdio: "ignore" });
+  return (await once(program, "exit"))[0] === 1;
+}
+
+test("the lock is flock(2), as the Go helper's: whoever holds it is waited for, and a kill releases it", async () => {
+  const prepare = await startInstance(lamps, "pod");
+  const release = await holdLock();
   try {
-    assert.equal(String((await once(holder.stdout, "data"))[0]).trim(), "0");
-    const claim = node.claim("one", [{}]);
     let answered = false;
-    const answer = node.prepare(claim).then((claims) => {
+    const answer = prepare("one", "lamp-0").then((error) => {
       answered = true;
-      return claims[claim.metadata.uid]?.error;
+      return error;
     });
     await pause(300);
     assert.equal(answered, false);
     assert.deepEqual(existsSync(node.paths.claims) ? readdirSync(node.paths.claims) : [], []);
-    holder.kill("SIGKILL");
+    await release();
     assert.equal(await answer, "");
+    await until(async () => !(await isLocked()), "it is released");
   } finally {
-    holder.kill("SIGKILL");
-    await ended;
+    await release();
   }
 });
 
-test("without the program flock, rolling updates are refused and a single instance warns", async () => {
+test("a lock file that is deleted is made anew: the others see that one", async () => {
+  const { driver, waiting, goOn } = slow();
+  const first = await startInstance(driver, "first");
+  const second = await startInstance(driver, "second");
+  rmSync(lockPath());
+  const answers = [first("a", "lamp-0"), second("b", "lamp-1")];
+  await until(() => waiting.length === 1, "one is inside");
+  assert.equal(await isLocked(), true);
+  await pause(150);
+  assert.equal(waiting.length, 1, "the other waits");
+  goOn();
+  await until(() => waiting.length === 1, "then the other");
+  goOn();
+  assert.deepEqual(await Promise.all(answers), ["", ""]);
+});
+
+test("a driver that ends while it waits for the lock leaves nobody waiting", async () => {
+  const running = await node.start(lamps, { podUID: "pod" });
+  const release = await holdLock();
+  try {
+    const { uid } = node.claim("one", [{}]).metadata;
+    const path = join(node.paths.plugins, driverName, "dra-pod.sock");
+    await until(() => existsSync(path), "it serves");
+    const channel = unixChannel(path);
+    const answer = channel
+      .caller(DRAPluginDefinition)
+      .nodePrepareResources({ claims: [{ uid, namespace: "default", name: "one" }] }, { timeout: 20_000 })
+      .catch((error: Error) => error);
+    await until(() => node.log.some((line) => line.startsWith("PrepareResourceClaims")), "it was asked");
+    await running.stop();
+    await answer;
+    channel.close();
+    await release();
+    assert.equal(await isLocked(), false);
+  } finally {
+    await release();
+  }
+});
+
+test("without the program flock rolling updates are refused; a driver without them does not need it", async () => {
   const path = process.env["PATH"];
   process.env["PATH"] = node.root;
+  symlinkSync("/bin/sh", join(node.root, "sh"));
   try {
     await assert.rejects(
       node.start(lamps, { podUID: "pod" }).then(({ done }) => done),
@@ -127,9 +180,9 @@ test("without the program flock, rolling updates are refused and a single instan
   } finally {
     process.env["PATH"] = path;
   }
-  assert.ok(node.log.some((line) => line.startsWith("Two instances of this driver would not exclude")));
   const claim = node.claim("one", [{}]);
   assert.equal((await node.prepare(claim))[claim.metadata.uid]?.error, "");
+  assert.equal(readdirSync(join(node.paths.plugins, driverName)).includes("claims"), true);
 });
 
 test("serialize: false prepares claims side by side, but still gives a device to one only", async () => {

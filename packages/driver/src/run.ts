@@ -9,7 +9,7 @@ import { deciding, followDiscovery } from "./discovery.ts";
 import type { Driver } from "./driver.ts";
 import { claimsAreLeft } from "./ending.ts";
 import { type HealthcheckOptions, serveHealthcheck } from "./healthcheck.ts";
-import { type InstanceLock, MissingFlockError, noLock, openInstanceLock } from "./instance-lock.ts";
+import { noLock, openInstanceLock } from "./instance-lock.ts";
 import { metadataFiles, metadataVersions } from "./metadata.ts";
 import { createMetrics, type MetricsOptions, serveMetrics } from "./metrics.ts";
 import { checkDriverName } from "./names.ts";
@@ -78,7 +78,8 @@ export async function runDriverInSteps<P>(
   const client = withResourceVersions(options.client, clock);
   const folder = join(pluginsDirectory, driver.name);
   await makeFolder(folder, 0o750);
-  const lock = await lockOfInstances(folder, options);
+  // As in the Go helper: one that has the default sockets has no other instance beside it.
+  const lock = options.podUID === undefined ? noLock : await openInstanceLock(join(folder, "serialize.lock"));
   const claims = createClaims({
     driver,
     client,
@@ -156,19 +157,6 @@ export async function runDriverInSteps<P>(
     for (const server of servers) await server.close();
   }
   if (failed.signal.aborted) throw failed.signal.reason;
-}
-
-async function lockOfInstances(
-  folder: string,
-  { podUID, log }: Pick<RunOptions, "podUID" | "log">,
-): Promise<InstanceLock> {
-  try {
-    return await openInstanceLock(join(folder, "serialize.lock"));
-  } catch (error) {
-    if (!(error instanceof MissingFlockError) || podUID !== undefined) throw error;
-    log.warn({ error: error.message }, "Two instances of this driver would not exclude each other");
-    return noLock;
-  }
 }
 
 async function cleanUp(claims: Claims, clock: Clock, log: Log, signal: AbortSignal): Promise<void> {

@@ -172,12 +172,12 @@ export async function notify(path: string, pluginRegistered: boolean, error = ""
 
 /** Waits until `look` answers something true. */
 export async function until<T>(
-  look: () => T | undefined | false | null,
+  look: () => T | undefined | false | null | Promise<T | undefined | false | null>,
   what: string,
   within = 8000,
 ): Promise<T> {
   for (const end = Date.now() + within; Date.now() < end; await pause(10)) {
-    const found = look();
+    const found = await look();
     if (found) return found;
   }
   throw new Error(`did not come to pass: ${what}`);
