@@ -1,8 +1,9 @@
+import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { featuresOf, parseFeatureGates, parseKubernetesVersion } from "@dray/api";
 import { type Log, systemClock } from "@dray/client";
-import { readFleet, runSimulation, type SimulatedNode } from "@dray/driver-simulated";
+import { healthNamespace, readFleet, runSimulation, type SimulatedNode } from "@dray/driver-simulated";
 import { connect } from "../connect.ts";
 import { endRequested } from "../end-requested.ts";
 import { UsageError } from "../failure.ts";
@@ -53,7 +54,10 @@ export async function simulate(
   const stop = new AbortController();
   void endRequested().then(() => stop.abort());
   try {
-    await runSimulation({ fleet, nodes: [node], client, clock: systemClock, log, signal: stop.signal });
+    // Those of other nodes simulate the same fleet.
+    const election = { namespace: healthNamespace, identity: `${name}_${randomUUID()}` };
+    const common = { client, clock: systemClock, log, signal: stop.signal };
+    await runSimulation({ ...common, fleet, nodes: [node], election });
   } finally {
     client.close();
   }

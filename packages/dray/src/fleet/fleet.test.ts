@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Node, Pod } from "@dray/api/core/v1";
+import { Namespace, Node, Pod } from "@dray/api/core/v1";
 import { DeviceClass, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import type { Client } from "@dray/client";
+import { layoutOf } from "@dray/cluster";
 import { connect } from "../connect.ts";
 import { examplesFolder } from "../examples.ts";
-import { dray, eventually, inFolder, processesWith } from "../testing.ts";
+import { dray, eventually, inFolder, processesWith, start } from "../testing.ts";
 
 const driver = "gpu.example.com";
 
@@ -119,13 +122,13 @@ test(
       const data = ["--data-dir", dataDir];
       const file = join(folder, "production.yaml");
       writeFileSync(file, dump);
-      const start = async (...args: string[]) => {
+      const startCluster = async (...args: string[]) => {
         const banner = await run("up", "--detach", ...data, ...args);
         const { client } = await connect({ kubeconfig: join(dataDir, "kubeconfig") }, "test");
         return { banner, client };
       };
       try {
-        let { banner, client } = await start("--fleet", file);
+        let { banner, client } = await startCluster("--fleet", file);
         assert.match(
           banner,
           /\n {2}nodes {7}prod-1\n {2}fleet {7}.*production\.yaml: 1 node, 2 drivers, 2 devices\n/,
@@ -169,7 +172,7 @@ test(
         client.close();
         await run("down", ...data);
         writeFileSync(file, "gone: true\n");
-        ({ client } = await start());
+        ({ client } = await startCluster());
         assert.match(await run("device", "list", ...data), /prod-1 .* gpu-0 +Unhealthy/);
         assert.match(
           await failure("up", "--nodes", "2", ...data),
@@ -187,7 +190,7 @@ test(
 
         client.close();
         await run("down", ...data);
-        ({ client } = await start("--fleet", "none"));
+        ({ client } = await startCluster("--fleet", "none"));
         const count = async (
           kind: typeof DeviceClass | typeof ResourceSlice | typeof Node,
         ): Promise<string[]> =>
@@ -230,3 +233,58 @@ for (const file of readdirSync(join(examplesFolder(), "fleet")))
       }
     }),
   );
+
+test("driver simulate: the drivers of one node, beside any kubelet", { timeout: 120_000 }, () =>
+  inFolder(async (folder) => {
+    const [dataDir, file] = [join(folder, "data"), join(folder, "fleet.yaml")];
+    const kubeconfig = join(dataDir, "kubeconfig");
+    writeFileSync(
+      file,
+      `apiVersion: dray.dev/v1alpha1
+kind: Fleet
+nodes: [{pattern: "worker-*", drivers: [{driver: ${driver}, pools: [{devices: [{name: gpu-0}]}]}]}]
+network: [{driver: fabric.example.com, pools: [{name: fabric, allNodes: true, devices: [{name: link-0}]}]}]
+`,
+    );
+    const started: ChildProcess[] = [];
+    try {
+      const up = ["up", "--detach", "--nodes", "2", "--store", "memory", "--data-dir", dataDir];
+      await run(...up);
+      const { client } = await connect({ kubeconfig }, "test");
+      await client.resource(Namespace).create({ metadata: { name: "dray-system" } } as never);
+      for (const [i, node] of ["worker-1", "worker-2"].entries()) {
+        const root = layoutOf(dataDir).nodeRoot(i);
+        const child = start([
+          ...["driver", "simulate", "--fleet", file, "--node-name", node, "--kubeconfig", kubeconfig],
+          ...["--registrar-dir", join(root, "var/lib/kubelet/plugins_registry")],
+          ...["--plugins-dir", join(root, "var/lib/kubelet/plugins"), "--cdi-dir", join(root, "var/run/cdi")],
+        ]);
+        started.push(child);
+      }
+      await client.resource(DeviceClass).create({ metadata: { name: "any" }, spec: {} });
+      const pools = async (): Promise<string[]> =>
+        (await client.resource(ResourceSlice).list()).items.map(({ spec }) => spec.pool.name).sort();
+      await eventually(
+        "the pools of both nodes, and once that of the network",
+        async () => (await pools()).join() === "fabric,worker-1,worker-2",
+      );
+      for (const name of ["a", "b", "c"]) await createPod(client, name, "any");
+      for (const name of ["a", "b", "c"]) await eventually(`pod ${name} runs`, running(client, name));
+      assert.match(
+        await failure("up", "--fleet", file, "--data-dir", dataDir),
+        /^error: --fleet .*: the cluster in .* runs with no fleet \(process \d+\): stop it with `.*dray down.*` first\n/,
+      );
+      client.close();
+      await run("down", "--data-dir", dataDir);
+      const codes = started.map(async (child) => {
+        const ended = once(child, "exit");
+        child.kill("SIGTERM");
+        return (await ended)[0];
+      });
+      assert.deepEqual(await Promise.all(codes), [0, 0], "a signal ends them");
+    } finally {
+      for (const child of started) child.kill("SIGKILL");
+      await dray(["down", "--delete-data", "--data-dir", dataDir]);
+    }
+  }),
+);
