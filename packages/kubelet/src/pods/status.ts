@@ -12,6 +12,7 @@ import { timeText } from "@dray/client";
 import type { Container } from "../runtime/service.ts";
 import { shortened } from "../text.ts";
 import type { StartableContainer } from "./plan.ts";
+import type { PodResize } from "./resize.ts";
 
 /** What a status is made from: the pod, what the runtime has of it, and what the agent knows beside. */
 export interface StatusInput {
@@ -32,6 +33,8 @@ export interface StatusInput {
   readonly ready: (container: Container) => boolean;
   /** The health of the devices of a container that is no init container, as `allocatedResourcesStatus` has it. */
   readonly allocatedResources?: (container: ContainerSpec) => readonly ResourceStatus[];
+  /** With which resources containers run, and what is said of a change; without it they run with those of the pod. */
+  readonly resize?: Pick<PodResize, "actual" | "conditions">;
   /** All containers are stopped and removed, to be started anew. */
   readonly restarting: boolean;
   /** By name, of containers that were removed to be restarted: which attempt the next one is. */
@@ -135,6 +138,8 @@ export const ownConditions: ReadonlySet<string> = new Set([
   "Ready",
   "ContainersReady",
   "PodScheduled",
+  "PodResizePending",
+  "PodResizeInProgress",
 ]);
 
 function succeeded(container: Container): boolean {
@@ -197,6 +202,7 @@ function containerStatus(
   return {
     ...base,
     containerID: `${input.runtimeName}://${latest.id}`,
+    ...resourceStatus(spec, latest, input),
     ready: isInit && !isSidecar(spec) ? succeeded(latest) : started && input.ready(latest),
     started,
     state: bounded(state, input.pod),
@@ -222,6 +228,26 @@ function allocatedResources(
     ? (before?.allocatedResourcesStatus ?? [])
     : (input.allocatedResources?.(spec) ?? []);
   return { ...(now.length === 0 ? {} : { allocatedResourcesStatus: [...now] }) };
+}
+
+/**
+ * What a container was given and what it has; ephemeral containers are given nothing.
+ *
+ * Upstream: pkg/kubelet/kubelet_pods.go, convertContainerStatusResources.
+ */
+function resourceStatus(
+  spec: StartableContainer,
+  latest: Container,
+  { pod, resize }: StatusInput,
+): Pick<ContainerStatus, "resources" | "allocatedResources"> {
+  const { initContainers = [], containers } = pod.spec;
+  const own = [...initContainers, ...containers].find(({ name }) => name === spec.name);
+  if (own === undefined) return {};
+  const { requests } = own.resources ?? {};
+  return {
+    resources: (latest.state === "running" ? resize?.actual(latest, own) : undefined) ?? own.resources ?? {},
+    ...(requests === undefined ? {} : { allocatedResources: requests }),
+  };
 }
 
 /** What stands for the container before this one if that was removed to be restarted. */
@@ -351,12 +377,13 @@ function podConditions(
     { type: "ContainersReady", ...readyDetail },
     { type: "PodScheduled", status: "True" },
     ...restartConditions(input, phase),
+    ...(finished ? [] : (input.resize?.conditions() ?? [])),
   ];
   return wanted.map((condition) => {
     const old = pod.status?.conditions?.find(({ type }) => type === condition.type);
     return {
-      ...condition,
       ...(pod.metadata.generation === undefined ? {} : { observedGeneration: pod.metadata.generation }),
+      ...condition,
       lastTransitionTime:
         old?.status === condition.status && old?.lastTransitionTime !== undefined
           ? old.lastTransitionTime

@@ -25,6 +25,8 @@ import { withLastWord } from "./last-word.ts";
 import { removeLog } from "./log-rotation.ts";
 import { allContainers, type PodAction, type PodMemory, planPod, podText } from "./plan.ts";
 import type { Probes } from "./probes.ts";
+import { PodResize, type ResizeEvent } from "./resize.ts";
+import { containerResources } from "./resources.ts";
 import { isRestarting } from "./restarts.ts";
 import { sandboxConfig } from "./sandbox-config.ts";
 import { podStatus, rejectedStatus, restartingCondition } from "./status.ts";
@@ -73,6 +75,8 @@ const setUpBackOff = [1000, 60_000] as const;
 const crashBackOff = [10_000, 300_000] as const;
 /** Milliseconds until volumes that could not be brought up to date are tried again. */
 const volumeRetry = 10_000;
+/** Milliseconds until a change of resources that found no room, or could not be done, is tried again. */
+const resizeRetry = 10_000;
 /** A pod whose plan still brings something to do after so many rounds goes to the end of the queue. */
 const maxRounds = 100;
 
@@ -100,6 +104,7 @@ export class PodWorker {
   readonly #statuses: StatusReporter;
   readonly #crashes: ItemBackOff;
   readonly #setUps: ItemBackOff;
+  readonly #resize = new PodResize();
   /** When the start of a container last failed, by its name; that of the pod's set-up as "". */
   readonly #failedAt = new Map<string, number>();
   /** The pod as last seen; undefined for one that was gone before this agent came. */
@@ -140,8 +145,9 @@ export class PodWorker {
     });
   }
 
+  /** With the resources that it was given, whatever its spec says meanwhile. */
   get pod(): Pod | undefined {
-    return this.#pod;
+    return this.#pod === undefined ? undefined : this.#resize.effective(this.#pod);
   }
 
   /** True when nothing of the pod is left here: the worker may be forgotten. */
@@ -199,19 +205,21 @@ export class PodWorker {
   }
 
   /** Goes on until nothing is left to do at once; answers what there is then. */
-  async #advance(pod: Pod): Promise<Observed> {
+  async #advance(known: Pod): Promise<Observed> {
     let observed = await this.#observe();
-    if (!this.#admitted && observed.sandboxes.length === 0 && this.#mayRun(pod)) {
-      const refusal = await this.#admit(pod);
+    if (!this.#admitted && observed.sandboxes.length === 0 && this.#mayRun(known)) {
+      const refusal = await this.#admit(known);
       if (refusal !== undefined) {
         this.#failure = { ...refusal, message: `Pod was rejected: ${refusal.message}` };
         this.#rejected = true;
-        this.#event(pod, "Warning", refusal.reason, refusal.message);
+        this.#event(known, "Warning", refusal.reason, refusal.message);
       }
     }
     this.#admitted = true;
-    this.#restarting ??= isRestarting(pod);
+    this.#restarting ??= isRestarting(known);
+    let pod = known;
     for (let round = 0; round < maxRounds; round++) {
+      pod = await this.#resizeWhatRuns(known, observed);
       const plan = planPod({
         pod,
         now: this.#context.clock.now(),
@@ -303,6 +311,45 @@ export class PodWorker {
     }
     this.#admitted = refusal === undefined;
     return refusal;
+  }
+
+  /** Gives containers that run the bounds that the pod has now (KEP-1287); answers the pod as it was admitted. */
+  async #resizeWhatRuns(known: Pod, observed: Observed): Promise<Pod> {
+    if (!this.#mayRun(known)) return this.#resize.effective(known);
+    const { runtime, node, admit, log } = this.#context;
+    const tell = (event: ResizeEvent | undefined): void => {
+      if (event !== undefined) this.#event(known, event.type, event.reason, event.message);
+    };
+    tell(this.#resize.consider(known, node(), admit));
+    if (this.#resize.isDeferred) this.#context.requeueAfter(this.uid, resizeRetry);
+    const pod = this.#resize.effective(known);
+    let complete = true;
+    for (const { spec, container, restart } of this.#resize.outdated(pod, observed.containers)) {
+      if (this.#stops.running.has(container.id)) {
+        complete = false;
+        continue;
+      }
+      if (restart) {
+        complete = false;
+        const message = `Container ${spec.name} resize requires restart`;
+        const graceSeconds = Number(pod.spec.terminationGracePeriodSeconds ?? 30);
+        const action = { type: "stop", spec, container, graceSeconds, message, replace: true } as const;
+        await this.#perform(pod, action, observed);
+        continue;
+      }
+      try {
+        await runtime.service.updateContainerResources(container.id, containerResources(pod, spec, node()));
+        this.#resize.started(container.id, spec);
+      } catch (error) {
+        complete = false;
+        const message = shortened((error as Error).message);
+        tell(this.#resize.failed(known, message));
+        log.info({ pod: known.metadata.name, container: spec.name, message }, "container not resized");
+        this.#context.requeueAfter(this.uid, resizeRetry);
+      }
+    }
+    if (complete) tell(this.#resize.completed(known));
+    return pod;
   }
 
   // --- Actions --------------------------------------------------------------------------------------------------
@@ -476,6 +523,7 @@ export class PodWorker {
       });
       const made = await runtime.service.createContainer(sandbox.id, config);
       id = made.id;
+      this.#resize.started(id, spec);
       this.#context.at("container created");
       this.#event(pod, "Normal", "Created", `Created container: ${spec.name}`);
       this.#tellUnsupported(pod, `Container ${spec.name}`, made.unsupported);
@@ -592,7 +640,7 @@ export class PodWorker {
       this.#rejected && this.#failure !== undefined
         ? rejectedStatus(pod, this.#failure, clock.now())
         : podStatus({
-            pod,
+            pod: this.#resize.effective(pod),
             now: clock.now(),
             runtimeName: runtime.service.name,
             nodeAddress,
@@ -604,6 +652,7 @@ export class PodWorker {
             started: ({ id }) => probes.started(id),
             ready: ({ id }) => probes.ready(id) && !this.#stops.running.has(id),
             restarting: this.#restarting ?? false,
+            resize: this.#resize,
             nextAttempts: this.#nextAttempts,
             failure: this.#failure,
             ending:
