@@ -1,10 +1,13 @@
 export type { Controller, ControllerContext } from "./context.ts";
 export { startDaemonSetController } from "./daemon-set.ts";
 export { startDeploymentController } from "./deployment.ts";
+export { startEphemeralVolumeController } from "./ephemeral-volume.ts";
 export { startGarbageCollector } from "./garbage-collector.ts";
 export { createInformers, type Informers } from "./informers.ts";
+export { localPathStorageClass } from "./local-path.ts";
 export { startNamespaceController } from "./namespace.ts";
 export { startNodeLifecycleController } from "./node-lifecycle.ts";
+export { startPersistentVolumeController } from "./persistent-volume.ts";
 export { startPodGarbageCollector } from "./pod-gc.ts";
 export { startReplicaSetController } from "./replica-set.ts";
 export { startResourceClaimController } from "./resource-claim.ts";

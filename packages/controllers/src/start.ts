@@ -3,10 +3,12 @@ import type { Client, Clock, Log } from "@dray/client";
 import type { Controller, ControllerContext } from "./context.ts";
 import { startDaemonSetController } from "./daemon-set.ts";
 import { startDeploymentController } from "./deployment.ts";
+import { startEphemeralVolumeController } from "./ephemeral-volume.ts";
 import { startGarbageCollector } from "./garbage-collector.ts";
 import { createInformers } from "./informers.ts";
 import { startNamespaceController } from "./namespace.ts";
 import { startNodeLifecycleController } from "./node-lifecycle.ts";
+import { startPersistentVolumeController } from "./persistent-volume.ts";
 import { startPodGarbageCollector } from "./pod-gc.ts";
 import { startReplicaSetController } from "./replica-set.ts";
 import { startResourceClaimController } from "./resource-claim.ts";
@@ -56,6 +58,8 @@ export async function startControllers(options: ControllersOptions): Promise<Con
     startTaintEvictionController(context),
     startPodGarbageCollector(context),
     startVolumeProtection(context),
+    startPersistentVolumeController(context),
+    startEphemeralVolumeController(context),
     resources.then((served) => startGarbageCollector(context, served)),
     resources.then((served) => startResourceQuotaController(context, served)),
     resources.then((served) => startNamespaceController(context, served)),
