@@ -13,6 +13,7 @@ import { DraManager } from "./dra/manager.ts";
 import { DraPlugins } from "./dra/plugins.ts";
 import type { Kubelet } from "./index.ts";
 import { podBecomes, podOn, type TestCluster, testCluster } from "./testing/cluster.ts";
+import { allocated, podWithClaims } from "./testing/dra.ts";
 import { type TestDriver, testDriver } from "./testing/driver.ts";
 import { eventually } from "./testing/eventually.ts";
 
@@ -174,6 +175,82 @@ test("an agent that comes back adopts its containers and unprepares their claims
   await cluster.admin.resource(Pod).delete({ namespace: "default", name: "p4" }, { gracePeriodSeconds: 0 });
   node = await cluster.node("n1");
   await eventually(async () => assert.deepEqual(driver.calls, ["prepare c4", "unprepare c4"]));
+});
+
+test("the node says once which driver is waited for by claims of a pod that went while no agent looked", async () => {
+  const { metadata } = await podWithClaim("p50", "c50", "sleep 1000");
+  await becomes("p50", running);
+  await node.stop({ leavePods: true });
+  await cluster.admin.resource(Pod).delete({ namespace: "default", name: "p50" }, { gracePeriodSeconds: 0 });
+  driver.unprepareError = "device is busy";
+  const before = driver.calls.length;
+  node = await cluster.node("n1");
+  const told = async (): Promise<(number | undefined)[]> =>
+    (await cluster.admin.resource(Event).list({ namespace: "default" })).items
+      .filter(({ reason, message }) => reason?.startsWith("FailedUnp") && message?.includes(metadata.uid))
+      .map(({ involvedObject, message, count }) => {
+        assert.equal(involvedObject.kind, "Node");
+        const wanted = `Claims of pod ${metadata.uid}, which is gone, are still prepared: waiting for DRA driver ${name}: `;
+        assert.ok(message?.startsWith(wanted), message);
+        return count;
+      });
+  await eventually(async () => assert.deepEqual(await told(), [1]));
+  // Tried again and again, and said once.
+  await eventually(async () => assert.ok(driver.calls.length >= before + 3));
+  assert.deepEqual(await told(), [1]);
+  driver.unprepareError = "";
+  await eventually(async () => assert.deepEqual(checkpoint().ClaimInfoStateList, []));
+});
+
+test("the health of a pod's devices is in its status, and stays after its end", async () => {
+  const otherName = "health.example.com";
+  const other = await testDriver(root(), otherName, "", {}, { health: ["v1"] });
+  await eventually(async () => assert.equal(other.registered.length, 1));
+  const created = await podWithClaims(cluster.admin, "n1", "p51", [
+    { podClaim: "gpu", name: "c51", results: [allocated(otherName)] },
+  ]);
+  const health = ({ status }: Pod): string => {
+    const [first] = status?.containerStatuses?.[0]?.allocatedResourcesStatus ?? [];
+    const { health = "", message = "" } = first?.resources?.[0] ?? {};
+    return `${first?.name} ${health} ${message}`;
+  };
+  other.report([{ health: HealthStatus.HEALTHY }]);
+  await becomes("p51", (pod) => running(pod) && health(pod) === "claim:gpu Healthy ");
+  other.report([{ health: HealthStatus.UNHEALTHY, message: "too hot" }]);
+  await becomes("p51", (pod) => health(pod) === "claim:gpu Unhealthy too hot");
+  other.report([{ health: HealthStatus.HEALTHY }]);
+  await becomes("p51", (pod) => health(pod) === "claim:gpu Healthy ");
+  other.report([{ health: HealthStatus.UNHEALTHY, message: "dead" }]);
+  await becomes("p51", (pod) => health(pod) === "claim:gpu Unhealthy dead");
+  const resources = unixChannel(join(root(), "var/lib/kubelet/pod-resources/kubelet.sock"));
+  const { get } = resources.caller(PodResourcesListerDefinition);
+  const { podResources } = await get({ podName: "p51", podNamespace: "default" });
+  assert.deepEqual(
+    podResources?.containers[0]?.dynamicResources.map(({ claimName, claimResources }) => [
+      claimName,
+      claimResources[0]?.driverName,
+    ]),
+    [["c51", otherName]],
+  );
+  await cluster.admin
+    .resource(Pod)
+    .patch({ namespace: "default", name: "p51" }, "merge", { spec: { activeDeadlineSeconds: 1 } });
+  const ended = await becomes("p51", ({ status }) => status?.phase === "Failed");
+  assert.equal(health(ended), "claim:gpu Unhealthy dead");
+  assert.deepEqual(other.calls, ["prepare c51", "unprepare c51"]);
+  await assert.rejects(
+    get({ podName: "p51", podNamespace: "default" }),
+    /pod p51 in namespace default not found/,
+  );
+  resources.close();
+  await cluster.admin
+    .resource(Pod)
+    .delete(
+      { namespace: "default", name: "p51" },
+      { gracePeriodSeconds: 0, preconditions: { uid: created.metadata.uid } },
+    );
+  await eventually(async () => assert.deepEqual(checkpoint().ClaimInfoStateList, []));
+  await other.close();
 });
 
 test("a claim made again under its name waits until the old one is unprepared", async () => {
@@ -446,70 +523,6 @@ test("CDI edits that the runtime does not make are named in an event, once", asy
   );
   await cluster.admin.resource(Pod).delete({ namespace: "default", name: "p40" }, { gracePeriodSeconds: 0 });
   await eventually(async () => assert.ok(driver.calls.includes("unprepare c40")));
-});
-
-test("the health of a device reaches the pod's status, and the pod resources API knows who has it", async () => {
-  const sick = await testDriver(root(), "sick.example.com", "", {}, { health: ["v1"] });
-  const claims = cluster.admin.resource(ResourceClaim);
-  const request = { deviceClassName: "sick", allocationMode: "ExactCount", count: 1 } as const;
-  const claim = await claims.create({
-    metadata: { namespace: "default", name: "c50" },
-    spec: { devices: { requests: [{ name: "gpu", exactly: request }] } },
-  });
-  const pod = await cluster.admin.resource(Pod).create(
-    podOn("n1", "p50", {
-      terminationGracePeriodSeconds: 0,
-      resourceClaims: [{ name: "gpu", resourceClaimName: "c50" }],
-      containers: [{ name: "main", command: ["sleep", "1000"], resources: { claims: [{ name: "gpu" }] } }],
-    }),
-  );
-  const results = [{ request: "gpu", driver: "sick.example.com", pool: "pool", device: "gpu-0" }];
-  const reservedFor = [{ resource: "pods", name: "p50", uid: pod.metadata.uid }];
-  const status = { allocation: { devices: { results } }, reservedFor };
-  await claims.update({ ...claim, status }, { subresource: "status" });
-  await becomes("p50", running);
-  const health = (one: Pod) => one.status?.containerStatuses?.[0]?.allocatedResourcesStatus?.[0];
-  await becomes("p50", (one) => health(one)?.resources?.[0]?.health === "Unknown");
-  sick.report([
-    { device: { poolName: "pool", deviceName: "gpu-0" }, health: HealthStatus.UNHEALTHY, message: "too hot" },
-  ]);
-  const { metadata } = claim;
-  const resourceID = `test/gpu=${metadata.uid}`;
-  const told = await becomes("p50", (one) => health(one)?.resources?.[0]?.health === "Unhealthy");
-  assert.deepEqual(health(told), {
-    name: "claim:gpu",
-    resources: [{ resourceID, health: "Unhealthy", message: "too hot" }],
-  });
-  const channel = unixChannel(join(root(), "var/lib/kubelet/pod-resources/kubelet.sock"));
-  const lister = channel.caller(PodResourcesListerDefinition);
-  const { podResources } = await lister.get({ podName: "p50", podNamespace: "default" }, { timeout: 5000 });
-  channel.close();
-  assert.deepEqual(
-    podResources?.containers.map(({ name, dynamicResources }) => [name, dynamicResources]),
-    [
-      [
-        "main",
-        [
-          {
-            claimName: "c50",
-            claimNamespace: "default",
-            claimResources: [
-              {
-                cdiDevices: [{ name: resourceID }],
-                driverName: "sick.example.com",
-                poolName: "pool",
-                deviceName: "gpu-0",
-                shareId: undefined,
-              },
-            ],
-          },
-        ],
-      ],
-    ],
-  );
-  await cluster.admin.resource(Pod).delete({ namespace: "default", name: "p50" }, { gracePeriodSeconds: 0 });
-  await eventually(async () => assert.ok(sick.calls.includes("unprepare c50")));
-  await sick.close();
 });
 
 test("stop without leaving pods ends processes, claims and leaves no mount", async () => {

@@ -54,13 +54,13 @@ export interface KubeletOptions {
   readonly port?: number;
   /** What runs the containers. */
   readonly runtime: RuntimeFactory;
+  /** Those of the newest release if absent. */
+  readonly features?: Features;
+  /** Milliseconds that a driver may be away before its ResourceSlices go; 30 s if absent. */
+  readonly wipeDelay?: number;
   readonly labels?: Readonly<Record<string, string>>;
   /** Replaces what the machine has, by resource. */
   readonly capacity?: Readonly<Record<string, string>>;
-  /** Those of the newest release if absent. */
-  readonly features?: Features;
-  /** Milliseconds that a driver may be away before its slices go; 30 s if absent. */
-  readonly wipeDelay?: number;
   readonly clock?: Clock;
   readonly log: Log;
   readonly random?: () => number;
@@ -91,10 +91,9 @@ const shutdownGraceMilliseconds = 2000;
  * root cannot be used or a checkpoint is damaged.
  */
 export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
-  const { client, nodeName, nodeAddress = "127.0.0.1" } = options;
+  const { client, nodeName, nodeAddress = "127.0.0.1", features = featuresOf() } = options;
   const log = withFields(options.log, { node: nodeName });
   const clock = options.clock ?? systemClock;
-  const features = options.features ?? featuresOf();
   const at = options.at ?? (() => {});
   const paths = new NodePaths(options.rootDir);
   paths.create();
@@ -245,7 +244,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
         containerLogMaxFiles: logLimits.maxFiles,
       },
       pod: podOf,
-      metrics: () => metrics(runtime, dra, log),
+      metrics: () => metrics(runtime, [dra, podResources], log),
     }),
   });
   const { wipeDelay } = options;
@@ -316,6 +315,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     await runtime.start();
     port = await server.listen(options.port ?? 0);
     await devicePlugins.start();
+    await podResources.start();
     registration = new Registration({
       client,
       clock,
@@ -325,6 +325,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       labels: options.labels ?? {},
       capacity: options.capacity ?? {},
       devices: () => devicePlugins.resources(),
+      declaredFeatures: declaredFeatures(features),
       containerRuntimeVersion: `${runtime.name}://${runtime.version}`,
       kubeletPort: port,
       signal: stop.signal,
@@ -402,8 +403,18 @@ function withAllocatable(
   return { ...node, status: { ...node.status, allocatable: change(node.status?.allocatable ?? {}) } };
 }
 
+/** What the node says that it has, where the release lets it. Upstream: k8s.io/component-helpers/nodedeclaredfeatures. */
+function declaredFeatures(features: Features): readonly string[] {
+  if (!features.enabled("NodeDeclaredFeatures")) return [];
+  return features.enabled("DRAOptionalNodeOperations") ? ["DRAOptionalNodeOperations"] : [];
+}
+
 /** The metrics of the node, in the text format of Prometheus. */
-async function metrics(runtime: RuntimeService, dra: DraManager, log: Log): Promise<string> {
+async function metrics(
+  runtime: RuntimeService,
+  parts: readonly { metrics(): string }[],
+  log: Log,
+): Promise<string> {
   const running = (await runtime.listContainers()).filter(({ state }) => state === "running").length;
   const pods = (await runtime.listPodSandboxes()).filter(({ ready }) => ready).length;
   const gauge = (name: string, help: string, value: number): string =>
@@ -411,7 +422,7 @@ async function metrics(runtime: RuntimeService, dra: DraManager, log: Log): Prom
   return [
     gauge("kubelet_running_pods", "Number of pods that have a running pod sandbox", pods),
     gauge("kubelet_running_containers", "Number of containers currently running", running),
-    dra.metrics(),
+    ...parts.map((part) => part.metrics()),
     "# HELP dray_log_lines_dropped_total Log lines that could not be written, such as on a full disk\n",
     "# TYPE dray_log_lines_dropped_total counter\n",
     `dray_log_lines_dropped_total ${log.droppedLines ?? 0}\n`,

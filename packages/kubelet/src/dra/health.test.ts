@@ -389,6 +389,7 @@ test("the status of a container has the health of its devices, and keeps it afte
     waiting: new Map(),
     started: () => false,
     ready: () => false,
+    allocatedResources: () => [],
     restarting: false,
     nextAttempts: new Map(),
     failure: undefined,
@@ -406,5 +407,5 @@ test("the status of a container has the health of its devices, and keeps it afte
   ];
   const allocatedResources = ({ name: container }: Container) => (container === "side" ? [] : now);
   assert.deepEqual(statuses({ allocatedResources }), [undefined, now, undefined]);
-  assert.deepEqual(statuses({ allocatedResources: () => [], ended: true }), [undefined, health, undefined]);
+  assert.deepEqual(statuses({ ended: true }), [undefined, health, undefined]);
 });

@@ -18,6 +18,8 @@ export interface RegistrationOptions {
   readonly capacity: Readonly<Record<string, string>>;
   /** What device plugins offer, by resource. */
   readonly devices?: () => PluginResources;
+  /** What the node has of the features that the scheduler looks for (KEP-5328). */
+  readonly declaredFeatures?: readonly string[];
   /** `host://1`; absent while there is no runtime. */
   readonly containerRuntimeVersion?: string;
   /** Absent while the node has no endpoints. */
@@ -189,6 +191,7 @@ export class Registration {
 
   #status(old: NodeStatus | undefined): NodeStatus {
     const { nodeAddress, nodeName, kubeletPort, containerRuntimeVersion, clock, problem } = this.#options;
+    const { declaredFeatures = [] } = this.#options;
     const capacity = {
       cpu: String(availableParallelism()),
       memory: `${Math.floor(totalmem() / 1024)}Ki`,
@@ -230,6 +233,7 @@ export class Registration {
         { type: "Hostname", address: nodeName },
       ],
       ...(kubeletPort === undefined ? {} : { daemonEndpoints: { kubeletEndpoint: { Port: kubeletPort } } }),
+      ...(declaredFeatures.length === 0 ? {} : { declaredFeatures: [...declaredFeatures] }),
       nodeInfo: {
         machineID: machineId(),
         systemUUID: machineId(),

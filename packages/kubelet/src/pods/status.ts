@@ -32,7 +32,7 @@ export interface StatusInput {
   readonly started: (container: Container) => boolean;
   readonly ready: (container: Container) => boolean;
   /** The health of the devices of a container that is no init container, as `allocatedResourcesStatus` has it. */
-  readonly allocatedResources?: (container: ContainerSpec) => readonly ResourceStatus[];
+  readonly allocatedResources: (container: ContainerSpec) => readonly ResourceStatus[];
   /** With which resources containers run, and what is said of a change; without it they run with those of the pod. */
   readonly resize?: Pick<PodResize, "actual" | "conditions">;
   /** All containers are stopped and removed, to be started anew. */
@@ -224,9 +224,7 @@ function allocatedResources(
   input: StatusInput,
 ): Pick<ContainerStatus, "allocatedResourcesStatus"> {
   const before = input.pod.status?.containerStatuses?.find(({ name }) => name === spec.name);
-  const now = input.ended
-    ? (before?.allocatedResourcesStatus ?? [])
-    : (input.allocatedResources?.(spec) ?? []);
+  const now = input.ended ? (before?.allocatedResourcesStatus ?? []) : input.allocatedResources(spec);
   return { ...(now.length === 0 ? {} : { allocatedResourcesStatus: [...now] }) };
 }
 

@@ -12,7 +12,7 @@ import {
 import { isPodTerminal } from "@dray/api/pod";
 import { type Client, type Clock, type EventRecorder, ItemBackOff, type Log } from "@dray/client";
 import type { DevicePluginManager } from "../device-plugins/manager.ts";
-import type { DraManager } from "../dra/manager.ts";
+import { type DraManager, UnprepareError } from "../dra/manager.ts";
 import type { NodePaths } from "../paths.ts";
 import { type Container, type NodeRuntime, RuntimeError, type Sandbox } from "../runtime/service.ts";
 import { shortened } from "../text.ts";
@@ -80,6 +80,9 @@ const resizeRetry = 10_000;
 /** A pod whose plan still brings something to do after so many rounds goes to the end of the queue. */
 const maxRounds = 100;
 
+/** Milliseconds that a driver may be late, as after a restart of the agent, before the node says that it is waited for. */
+const lateDriverTimeout = 5000;
+
 /** Marks in `told` a pod that the API server no longer has. */
 const vanished = "vanished";
 
@@ -117,6 +120,8 @@ export class PodWorker {
   #waiting: ReadonlyMap<string, { readonly reason: string; readonly message?: string }> = new Map();
   readonly #failedStarts = new Map<string, { reason: string; message: string }>();
   readonly #told = new Set<string>();
+  /** When a driver first could not unprepare the claims of a pod that is gone. */
+  readonly #waitsForSince = new Map<string, number>();
   #places: ReadonlyMap<string, string> | undefined;
   #volumesTriedAt = 0;
   /** Set while all containers are restarted; undefined until this agent has looked at the pod. */
@@ -600,7 +605,12 @@ export class PodWorker {
     // Said once: the pod's namespace may be gone, too, and what cannot be unprepared stays for ever.
     const first = this.#pod !== undefined && !this.#told.has(vanished);
     this.#told.add(vanished);
-    await this.#cleanUp(first ? this.#pod : undefined, sandboxes);
+    try {
+      await this.#cleanUp(first ? this.#pod : undefined, sandboxes);
+    } catch (error) {
+      this.#tellNode(error as Error);
+      throw error;
+    }
     for (const { id } of sandboxes) await runtime.service.removePodSandbox(id);
     this.#context.at("sandboxes removed");
     volumes.tearDown(this.uid);
@@ -610,6 +620,21 @@ export class PodWorker {
     this.#removeLogs();
     this.#ended = true;
     this.#done = true;
+  }
+
+  /** Nobody can look at the pod any more: the node says once which driver its claims wait for. */
+  #tellNode(error: Error): void {
+    const { events, node, clock } = this.#context;
+    const who = this.#pod === undefined ? this.uid : podText(this.#pod);
+    const now = clock.now();
+    for (const driver of error instanceof UnprepareError ? error.drivers : []) {
+      const since = this.#waitsForSince.get(driver) ?? now;
+      this.#waitsForSince.set(driver, since);
+      if (now - since < lateDriverTimeout || this.#told.has(driver)) continue;
+      this.#told.add(driver);
+      const message = `Claims of pod ${who}, which is gone, are still prepared: waiting for DRA driver ${driver}: ${error.message}`;
+      events.event(node(), "Warning", "FailedUnprepareDynamicResources", shortened(message));
+    }
   }
 
   /** By the UID alone: of a pod that went while no agent looked nothing else may be known. */
