@@ -95,6 +95,7 @@ async function openLocker(path: string): Promise<Locker> {
 export async function openInstanceLock(path: string): Promise<InstanceLock> {
   let locker: Locker | undefined = await openLocker(path);
   let ended = false;
+  let isHeld = false;
 
   const drop = async (): Promise<void> => {
     const old = locker;
@@ -144,11 +145,14 @@ export async function openInstanceLock(path: string): Promise<InstanceLock> {
           await drop();
           continue;
         }
+        isHeld = true;
         return async () => {
+          isHeld = false;
           try {
-            await check(await held.run("-u"), [0]);
-          } catch {
             // Closing releases it as well.
+            if (ended) await drop();
+            else await check(await held.run("-u"), [0]);
+          } catch {
             if (locker === held) await drop();
           }
         };
@@ -156,7 +160,7 @@ export async function openInstanceLock(path: string): Promise<InstanceLock> {
     },
     end() {
       ended = true;
-      void drop();
+      if (!isHeld) void drop();
     },
   };
 }

@@ -144,6 +144,26 @@ test("a lock file that is deleted is made anew: the others see that one", async 
   assert.deepEqual(await Promise.all(answers), ["", ""]);
 });
 
+test("a driver that ends in the middle of a call keeps the lock until the call is over", async () => {
+  const { driver, waiting, goOn } = slow();
+  const running = await node.start(driver, { podUID: "pod" });
+  const path = join(node.paths.plugins, driverName, "dra-pod.sock");
+  await until(() => existsSync(path), "it serves");
+  const { uid } = node.claim("one", [{}]).metadata;
+  const channel = unixChannel(path);
+  const answer = channel
+    .caller(DRAPluginDefinition)
+    .nodePrepareResources({ claims: [{ uid, namespace: "default", name: "one" }] }, { timeout: 2000 })
+    .catch((error: Error) => error);
+  await until(() => waiting.length === 1, "it is inside");
+  await running.stop();
+  await answer;
+  channel.close();
+  assert.equal(await isLocked(), true);
+  goOn();
+  await until(async () => !(await isLocked()), "it is released");
+});
+
 test("a driver that ends while it waits for the lock leaves nobody waiting", async () => {
   const running = await node.start(lamps, { podUID: "pod" });
   const release = await holdLock();
