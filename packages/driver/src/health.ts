@@ -1,6 +1,7 @@
-import type { Clock } from "@dray/client";
+import type { Clock, Log } from "@dray/client";
 import { HealthStatus, type NodeWatchResourcesResponse } from "@dray/rpc/drahealth/v1";
 import type { DeviceHealth } from "./driver.ts";
+import { checkHealth } from "./shapes.ts";
 
 /** The kubelet takes devices for unknown when nothing has come for 30 s: say the same again well before. */
 const repeatEvery = 10_000;
@@ -15,6 +16,7 @@ const statuses = {
 export async function* healthStream(
   health: (signal: AbortSignal) => AsyncIterable<readonly DeviceHealth[]>,
   clock: Clock,
+  log: Log,
   signal: AbortSignal,
 ): AsyncGenerator<NodeWatchResourcesResponse> {
   const source = health(signal)[Symbol.asyncIterator]();
@@ -28,11 +30,17 @@ export async function* healthStream(
       if (signal.aborted) return;
       if (result?.done) next = undefined;
       else if (result !== undefined) {
+        checkHealth(result.value);
         last = result.value;
         next = source.next();
       }
       if (last !== undefined) yield message(last, clock);
     }
+  } catch (error) {
+    // The kubelet hears of it too, and says no more than that the stream has ended.
+    if (!signal.aborted)
+      log.error({ error: (error as Error).message }, "Watching the health of devices failed");
+    throw error;
   } finally {
     // Not awaited: a generator that waits for the signal returns only after that.
     source.return?.().catch(() => {});

@@ -140,6 +140,37 @@ test("health: the whole list at once and at each change", async () => {
   channel.close();
 });
 
+test("health of a wrong shape is logged with path and value, and ends the stream", async () => {
+  const yields: unknown[] = [
+    "well",
+    [{ pool: "node-a" }],
+    [{ pool: "node-a", device: "lamp-0", health: "ok" }],
+  ];
+  const messages = [
+    'health(): \\"well\\" must be a list of devices',
+    "health()[0].device: undefined must be a string that is not empty",
+    'health()[0].health: \\"ok\\" must be Healthy, Unhealthy or Unknown',
+  ];
+  const driver = {
+    ...lamps,
+    async *health() {
+      yield yields.shift() as DeviceHealth[];
+    },
+  };
+  await node.start(driver);
+  const channel = unixChannel(node.paths.dra);
+  for (const message of messages) {
+    await assert.rejects(async () => {
+      for await (const _ of channel.caller(DRAResourceHealthDefinition).nodeWatchResources({})) break;
+    });
+    assert.ok(
+      node.log.some((line) => line.startsWith("Watching the health") && line.includes(message)),
+      `${message}: ${node.log.at(-1)}`,
+    );
+  }
+  channel.close();
+});
+
 test("health check over TCP: serving while both sockets answer", async () => {
   const port = 20_000 + (process.pid % 20_000);
   await node.start(lamps, { healthcheck: { host: "127.0.0.1", port } });

@@ -288,7 +288,7 @@ function draServices({ driver, claims, nodeAPIs, metrics, clock, log }: PluginOp
   if (health === undefined) return services;
   const watchHealth = {
     nodeWatchResources: (_: object, { signal }: { signal: AbortSignal }) =>
-      healthStream((inner) => health.call(driver, inner), clock, signal),
+      healthStream((inner) => health.call(driver, inner), clock, log, signal),
   };
   return [...services, service(HealthV1, watchHealth), service(HealthV1alpha1, watchHealth)];
 }

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { decodeJSON, type Kind } from "@dray/api";
+import { decodeJSON, type Kind, StatusError } from "@dray/api";
 import { Node } from "@dray/api/core/v1";
 import { ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
-import { silentLog, systemClock } from "@dray/client";
+import { type Client, silentLog, systemClock } from "@dray/client";
 import { fixture, nodeName, until } from "../test/fixture.ts";
 import { startServer } from "../test/server.ts";
 import { lamps } from "../test/smallest.ts";
@@ -160,6 +160,32 @@ test("a claim of v1beta1 keeps alternatives and every field of a request", async
   assert.deepEqual(created.spec.devices?.requests?.[1], spec.devices.requests[1]);
   assert.equal(created.spec.devices?.requests?.[0]?.firstAvailable?.[0]?.deviceClassName, "lamps");
   assert.deepEqual((await client.resource(ResourceClaim).get(created.metadata)).spec, created.spec);
+});
+
+test("a version that the server loses is looked for once more, and no more than that", async () => {
+  const asked: string[] = [];
+  let served = ["v1"];
+  const fake = {
+    text: async () => {
+      asked.push("discovery");
+      return JSON.stringify({ versions: served.map((version) => ({ version })) });
+    },
+    resource: ({ version }: Kind) => ({
+      async get(ref: { name: string }) {
+        asked.push(version);
+        if (!served.includes(version)) throw StatusError.of("NotFound", "no such path");
+        if (ref.name === "gone") throw StatusError.of("NotFound", "not found", { name: "gone" });
+        return { apiVersion: `resource.k8s.io/${version}`, metadata: ref, spec: {} };
+      },
+    }),
+  } as unknown as Client;
+  const slices = withResourceVersions(fake, systemClock).resource(ResourceSlice);
+  await slices.get({ name: "a" });
+  await assert.rejects(slices.get({ name: "gone" }));
+  assert.deepEqual(asked.splice(0), ["discovery", "v1", "v1"]);
+  served = ["v1beta1"];
+  assert.equal((await slices.get({ name: "a" })).apiVersion, "resource.k8s.io/v1");
+  assert.deepEqual(asked, ["v1", "discovery", "v1beta1"]);
 });
 
 test("a server without the API ends with what it has and what is needed", async () => {

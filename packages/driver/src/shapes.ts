@@ -83,3 +83,20 @@ export function checkPools(pools: unknown): void {
     }
   }
 }
+
+/** Throws an Error if `devices`, which `health` yielded, is not a list of devices with their health. */
+export function checkHealth(devices: unknown): void {
+  if (!Array.isArray(devices)) throw new Error(wrongShape("health()", devices, "a list of devices"));
+  for (const [i, one] of devices.entries()) {
+    const at = `health()[${i}]`;
+    if (!isObject(one)) throw new Error(wrongShape(at, one, "an object {pool, device, health}"));
+    for (const field of ["pool", "device"] as const) {
+      if (typeof one[field] !== "string" || one[field] === "")
+        throw new Error(wrongShape(`${at}.${field}`, one[field], "a string that is not empty"));
+    }
+    if (!["Healthy", "Unhealthy", "Unknown"].includes(one["health"] as string))
+      throw new Error(wrongShape(`${at}.health`, one["health"], "Healthy, Unhealthy or Unknown"));
+    if (one["message"] !== undefined && typeof one["message"] !== "string")
+      throw new Error(wrongShape(`${at}.message`, one["message"], "a string"));
+  }
+}
