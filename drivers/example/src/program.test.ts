@@ -23,7 +23,7 @@ test("the tutorial's driver, with the tutorial's permissions: slices, prepare, u
     const found = await slices();
     return found.length > 0 && found;
   }, `slices; the driver says ${driver.log()}`);
-  assert.match(slice!.metadata.name, /^00000-gpu\.example\.com-kind-worker-[a-z0-9]{5}$/);
+  assert.match(slice!.metadata.name, /^kind-worker-gpu\.example\.com-[a-z0-9]{5}$/);
   assert.equal(slice!.spec.nodeName, nodeName);
   assert.equal(slice!.spec.pool.name, nodeName);
   assert.deepEqual(

@@ -19,9 +19,10 @@ export async function runtimeFactory(
   value: string,
   images: () => readonly ImageMapping[],
 ): Promise<RuntimeFactory> {
-  const { criRuntime, hostRuntime } = await import("@dray/kubelet");
+  const { criRuntime, hostRuntime, nriRuntime } = await import("@dray/kubelet");
   const endpoint = criSocket(value);
-  return endpoint === undefined ? hostRuntime({ images }) : criRuntime({ endpoint });
+  // Behind CRI the runtime itself serves NRI.
+  return endpoint === undefined ? nriRuntime(hostRuntime({ images })) : criRuntime({ endpoint });
 }
 
 function criSocket(value: string): string | undefined {

@@ -47,7 +47,7 @@ const complete = (count: number) =>
 test("one small pool is one slice, owned by the node and named as the Go helper does it (0.36)", async () => {
   await node.start(lamps);
   const [slice] = await until(() => complete(1) && slices(), "one slice");
-  assert.match(slice!.metadata.name, /^00000-lamp\.example\.com-node-a-/);
+  assert.match(slice!.metadata.name, /^node-a-lamp\.example\.com-/);
   assert.deepEqual(slice!.metadata.ownerReferences, [
     { apiVersion: "v1", kind: "Node", name: nodeName, uid: "node-uid", controller: true },
   ]);

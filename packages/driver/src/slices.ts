@@ -161,7 +161,7 @@ export function planPool(input: PlanInput): PoolPlan {
     0,
   );
   const current = existing.filter(({ spec }) => Number(spec.pool.generation) === generation);
-  const prefixes = wanted.map((_, i) => namePrefix(driver, scope, i));
+  const prefixes = wanted.map((_, i) => namePrefix(driver, scope, i, wanted.length));
   const matched = match(wanted, prefixes, current);
 
   const creating = matched.includes(undefined);
@@ -195,12 +195,15 @@ function countOf(slice: ResourceSlice): number {
 }
 
 /**
- * Slices are allocated from in the order of their names, so these begin with an index.
- * Upstream: k8s.io/dynamic-resource-allocation/resourceslice, 0.36
+ * Slices are allocated from in the order of their names, so they begin with an index. The only slice of a node's
+ * pool has the name that people know from the tutorials.
+ * Upstream: k8s.io/dynamic-resource-allocation/resourceslice, 0.36, and until 0.35
  */
-function namePrefix(driver: string, scope: SliceScope, index: number): string {
+function namePrefix(driver: string, scope: SliceScope, index: number, count: number): string {
   const owner = "nodeName" in scope ? scope.nodeName : scope.owner?.name;
-  const parts = [index.toString(16).padStart(5, "0"), driver, ...(owner === undefined ? [] : [owner])];
+  const of = owner === undefined ? [] : [owner];
+  const isOnly = count === 1 && "nodeName" in scope;
+  const parts = isOnly ? [...of, driver] : [index.toString(16).padStart(5, "0"), driver, ...of];
   return `${parts.join("-")}-`;
 }
 

@@ -1,6 +1,6 @@
 export { cleanUpNode } from "./clean-up.ts";
 export { type Kubelet, type KubeletOptions, startKubelet } from "./kubelet.ts";
-export { type NriOptions, withNri } from "./nri/runtime.ts";
+export { nriRuntime } from "./nri/create.ts";
 export { type CriRuntimeSettings, criRuntime } from "./runtime/cri/create.ts";
 export type { RuntimeFactory, RuntimeSurroundings } from "./runtime/factory.ts";
 export { type HostRuntimeSettings, hostRuntime } from "./runtime/host/create.ts";

@@ -333,7 +333,6 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     });
     await registration.start();
     await wiper.start();
-    await podResources.start();
     watcher.start();
     runtime.onChange((uid) => queue.add(uid));
     pods.handle({

@@ -1,0 +1,17 @@
+import { join } from "node:path";
+import { cdiRegistry } from "@dray/cdi";
+import type { RuntimeFactory } from "../runtime/factory.ts";
+import { withNri } from "./runtime.ts";
+
+/** A runtime beside which the node serves NRI, at `/var/run/nri/nri.sock` of the node. */
+export function nriRuntime(inner: RuntimeFactory): RuntimeFactory {
+  return (node) => {
+    const { paths, log } = node;
+    return withNri(inner(node), {
+      socketPath: join(paths.root, "run/nri/nri.sock"),
+      folder: join(paths.root, "var/lib/dray/nri"),
+      cdi: cdiRegistry(paths.cdi),
+      log,
+    });
+  };
+}
