@@ -3,6 +3,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type Container, Event, Node, Pod, ServiceAccount } from "@dray/api/core/v1";
+import { unixChannel } from "@dray/rpc";
+import { PodResourcesListerDefinition } from "@dray/rpc/podresources/v1";
 import type { Kubelet } from "./index.ts";
 import { podBecomes, podOn, type TestCluster, testCluster } from "./testing/cluster.ts";
 import { device, type TestPlugin, testPlugin } from "./testing/device-plugin.ts";
@@ -111,6 +113,14 @@ test("a pod has the variables, mounts and CDI devices of its devices; the Node s
         { resourceID: "b", health: "Healthy" },
       ],
     },
+  ]);
+  const channel = unixChannel(join(root(), "var/lib/kubelet/pod-resources/kubelet.sock"));
+  const { podResources } = await channel
+    .caller(PodResourcesListerDefinition)
+    .get({ podName: "reader", podNamespace: "default" });
+  channel.close();
+  assert.deepEqual(podResources?.containers.find(({ name }) => name === "main")?.devices, [
+    { resourceName: lamp, deviceIds: ["a", "b"], topology: { nodes: [{ ID: 0 }] } },
   ]);
   plugin.report([device("a", 0), device("b", 0, "Unhealthy"), device("c", 1)]);
   await becomes(

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import fc from "fast-check";
 import { type Choice, chooseDevices } from "./choice.ts";
 import { type Device, numaAffinity } from "./topology.ts";
 
@@ -112,4 +113,78 @@ test("too few devices are refused in the kubelet's words, which count what is mi
   await assert.rejects(choose("a", { required: 3, reusable: "z" }), {
     message: "requested number of devices unavailable for r. Requested: 2, Available: 1",
   });
+});
+
+const node = fc.nat(3);
+const device = (id: string) =>
+  fc
+    .uniqueArray(node, { maxLength: 2 })
+    .map((nodes): Device => ({ id, healthy: true, numaNodes: nodes.toSorted() }));
+const letters = [..."abcdefgh"];
+
+test("property: as many devices as asked for, once each, reusable ones first, aligned where there are enough", async () => {
+  const input = fc.record({
+    available: fc.tuple(...letters.map(device)).chain((all) => fc.subarray(all)),
+    reusable: fc.subarray([..."uvw"]),
+    preferred: fc.array(fc.constantFrom(...letters, "u", "zz")),
+    policy: fc.constantFrom("none" as const, "best-effort" as const),
+    affinity: fc.option(fc.uniqueArray(node, { minLength: 1 }), { nil: undefined }),
+    required: fc.integer({ min: 1, max: 12 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(input, async ({ available, reusable, preferred, policy, affinity, required }) => {
+      const nodes = affinity === undefined ? undefined : new Set(affinity);
+      const choice = chooseDevices({
+        resource: "r",
+        required,
+        reusable: new Set(reusable),
+        available,
+        affinity: nodes,
+        policy,
+        preferred: async () => preferred,
+      });
+      const free = available.map(({ id }) => id);
+      if (reusable.length + free.length < required)
+        return assert.rejects(choice, /devices unavailable for r/);
+      const chosen = await choice;
+      assert.equal(chosen.size, required);
+      assert.ok([...chosen].every((id) => reusable.includes(id) || free.includes(id)));
+      const reused = reusable.filter((id) => chosen.has(id)).length;
+      assert.equal(reused, Math.min(required, reusable.length));
+      const isAligned = ({ numaNodes }: Device): boolean => numaNodes.some((one) => nodes?.has(one));
+      const [aligned, others] = [true, false].map((wanted) =>
+        available.filter((one) => isAligned(one) === wanted && chosen.has(one.id)),
+      );
+      const all = available.filter(isAligned);
+      // What is not aligned comes only after all that is.
+      if (policy === "best-effort" && others?.length !== 0) assert.equal(aligned?.length, all.length);
+      const wished = new Set(preferred.filter((id) => free.includes(id)));
+      if (policy === "none" && wished.size >= required - reused)
+        assert.ok([...chosen].every((id) => reusable.includes(id) || wished.has(id)));
+    }),
+  );
+});
+
+test("property: no smaller set of NUMA nodes has enough devices for every request", () => {
+  const request = fc.record({
+    count: fc.integer({ min: 1, max: 4 }),
+    devices: fc.tuple(...letters.slice(0, 5).map(device)).chain((all) => fc.subarray(all)),
+  });
+  const subsets = Array.from({ length: 15 }, (_, index) =>
+    [0, 1, 2, 3].filter((one) => ((index + 1) >> one) & 1),
+  );
+  fc.assert(
+    fc.property(fc.array(request, { minLength: 1, maxLength: 3 }), (requests) => {
+      const careful = requests.filter(({ devices }) => devices.some(({ numaNodes }) => numaNodes.length > 0));
+      const isEnough = (nodes: readonly number[]): boolean =>
+        careful.every(
+          ({ count, devices }) =>
+            devices.filter(({ numaNodes }) => numaNodes.some((one) => nodes.includes(one))).length >= count,
+        );
+      const found = numaAffinity(requests);
+      const least = Math.min(...subsets.filter(isEnough).map(({ length }) => length));
+      if (careful.length === 0 || least === Number.POSITIVE_INFINITY) return found === undefined;
+      return found !== undefined && found.size === least && isEnough([...found]);
+    }),
+  );
 });

@@ -1,7 +1,7 @@
 // biome-ignore lint/style/noRestrictedImports: it moves a damaged file as it is.
 import { renameSync } from "node:fs";
 import { join } from "node:path";
-import { type Features, featuresOf, Quantity } from "@dray/api";
+import { Quantity } from "@dray/api";
 import type { Container, Pod, ResourceStatus } from "@dray/api/core/v1";
 import { isSidecar } from "@dray/api/pod";
 import type { Clock, Log } from "@dray/client";
@@ -27,8 +27,6 @@ export interface DevicePluginManagerOptions {
   readonly log: Log;
   /** Names this boot of the machine. */
   readonly bootId: string;
-  /** Those of the newest release if absent. */
-  readonly features?: Features;
   /** By default `none`, as with the kubelet. */
   readonly topologyPolicy?: TopologyPolicy;
   /**
@@ -62,7 +60,6 @@ export class DevicePluginManager {
   readonly #checkpoint: string;
   readonly #plugins: DevicePlugins;
   readonly #allocations = new Allocations();
-  readonly #features: Features;
   #closed = false;
   #cancelSave: (() => void) | undefined;
   /** The boot in which the checkpoint was written that was read at the start. */
@@ -72,7 +69,6 @@ export class DevicePluginManager {
     const { clock, log } = options;
     const directory = join(options.paths.kubelet, "device-plugins");
     this.#options = options;
-    this.#features = options.features ?? featuresOf();
     this.#checkpoint = join(directory, checkpointName);
     this.#plugins = new DevicePlugins({
       directory,
@@ -417,11 +413,10 @@ export class DevicePluginManager {
   }
 
   /**
-   * The health of a container's devices, as `allocatedResourcesStatus` has it: Unknown while their plugin is away. Empty
-   * while the gate ResourceHealthStatus is off (KEP-4680).
+   * The health of a container's devices, as `allocatedResourcesStatus` has it where the gate ResourceHealthStatus is on
+   * (KEP-4680): Unknown while their plugin is away.
    */
   health(podUid: string, container: string): readonly ResourceStatus[] {
-    if (!this.#features.enabled("ResourceHealthStatus")) return [];
     return this.#allocations.ofContainer(podUid, container).map(({ resource: name, ids }) => {
       const resource = this.#plugins.get(name);
       return {
