@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { Node } from "@dray/api/core/v1";
 import { type Client, type Clock, type Log, sleep, withFields } from "@dray/client";
 import { type Election, runDriver } from "@dray/driver";
 import { runController } from "./controller.ts";
@@ -54,8 +55,20 @@ export async function runSimulation(options: SimulationOptions): Promise<void> {
     log.error({ error: error.message }, "The health that people have set cannot be read");
   });
   await Promise.race([synced, sleep(clock, recordsTimeout, signal)]);
+  // Slices are owned by their Node: before it is there they cannot be published.
+  const [only] = nodes;
+  const informer = client.informer(Node, {
+    ...(nodes.length === 1 && { fieldSelector: `metadata.name=${only?.name}` }),
+  });
+  const following = informer.start(ended.signal).catch((error: Error) => {
+    log.error({ error: error.message }, "The Nodes cannot be read");
+  });
+  signal.addEventListener("abort", () => ended.abort(), { once: true });
+  const exists = (name: string): Promise<void> => informer.until(() => informer.get({ name }) !== undefined);
   const onNodes = nodes.flatMap((node) =>
-    (fleet.node(node.name)?.drivers ?? fleet.network).map((driver) => nodePart(driver, node, options)),
+    (fleet.node(node.name)?.drivers ?? fleet.network).map((driver) =>
+      nodePart(driver, node, options, exists),
+    ),
   );
   try {
     await Promise.all(
@@ -67,13 +80,19 @@ export async function runSimulation(options: SimulationOptions): Promise<void> {
     );
   } finally {
     ended.abort();
+    await following;
   }
 }
 
 /** Milliseconds that devices wait for what people have said of their health. */
 const recordsTimeout = 5000;
 
-function nodePart(driver: FleetDriver, node: SimulatedNode, options: SimulationOptions): Part {
+function nodePart(
+  driver: FleetDriver,
+  node: SimulatedNode,
+  options: SimulationOptions,
+  exists: (node: string) => Promise<void>,
+): Part {
   const { client, clock, signal, bootID } = options;
   const log = withFields(options.log, { node: node.name, driver: driver.name });
   const folder = join(node.pluginsDirectory, driver.name);
@@ -81,6 +100,8 @@ function nodePart(driver: FleetDriver, node: SimulatedNode, options: SimulationO
     driver,
     log,
     async run(healths) {
+      await exists(node.name);
+      if (signal.aborted) return;
       const own = { driver, healths, nodeName: node.name, folder, client, clock, log };
       const simulated = simulatedDriver(own);
       await simulated.start();
@@ -126,6 +147,7 @@ async function keepRunning(
     const started = clock.now();
     try {
       await part.run(healths);
+      return;
     } catch (error) {
       if (signal.aborted) return;
       if (clock.now() - started > restartDelays.last) delay = restartDelays.first;

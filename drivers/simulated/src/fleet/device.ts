@@ -70,6 +70,8 @@ export function expandDevice(template: Value, variables: Variables): Expanded {
     const own = named(template, { ...variables, index });
     const device = readDevice(own.value, own.name, driverOf(variables));
     devices.push(device);
+    if (devices.length > maxCount)
+      template.fail(`makes more than ${maxCount} devices with its partitions: split it over several nodes`);
     const counters = own.value.at("counters");
     const set = `${own.name}-counters`;
     if (counters.isSet) {

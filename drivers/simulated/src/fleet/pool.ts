@@ -59,7 +59,7 @@ function readPool(value: Value, name: string, variables: Variables, features: Fe
     if (own !== undefined)
       draft.tree["attributes"] = { ...(draft.tree["attributes"] as object | undefined), ...own };
   }
-  const devices = collect(drafts, (draft) => checkDevice(draft, features));
+  const devices = checkDevices(drafts, features);
   const sets = [
     ...expanded.flatMap(({ counterSets }) => counterSets),
     ...value.at("sharedCounters").list((each) => readCounterSet(each, variables)),
@@ -91,9 +91,36 @@ function readSliceFields(
   return Object.fromEntries(own);
 }
 
-function checkDevice({ tree, value, behaviour, partitionOf }: DeviceDraft, features: Features): FleetDevice {
+/** Devices that are checked at a time: as many as a slice of the most demanding ones may have. */
+const batchSize = 64;
+
+/** Many at a time, and one by one only to name the one with a mistake. */
+function checkDevices(drafts: readonly DeviceDraft[], features: Features): FleetDevice[] {
+  const batches = Array.from({ length: Math.ceil(drafts.length / batchSize) }, (_, i) =>
+    drafts.slice(i * batchSize, (i + 1) * batchSize),
+  );
+  return collect(batches, (batch) => {
+    try {
+      const trees = batch.map(({ tree }) => tree);
+      const spec = { nodeName: "node", devices: trees };
+      const { devices = [] } = checkSpec(spec, features, batch[0]!.value, "spec");
+      return devices.map((device, i) => fleetDevice(device, batch[i]!));
+    } catch (error) {
+      if (!(error instanceof FleetError)) throw error;
+      // Equal names are told with the rest of the pool.
+      return collect(batch, (draft) => checkDevice(draft, features));
+    }
+  }).flat();
+}
+
+function fleetDevice(device: Device, { behaviour, partitionOf }: DeviceDraft): FleetDevice {
+  return { device, behaviour, ...(partitionOf !== undefined && { partitionOf }) };
+}
+
+function checkDevice(draft: DeviceDraft, features: Features): FleetDevice {
+  const { tree, value } = draft;
   const spec = checkSpec({ nodeName: "node", devices: [tree] }, features, value, "spec.devices[0]");
-  return { device: spec.devices![0]!, behaviour, ...(partitionOf !== undefined && { partitionOf }) };
+  return fleetDevice(spec.devices![0]!, draft);
 }
 
 function readCounterSet(value: Value, variables: Variables): CounterSetDraft {

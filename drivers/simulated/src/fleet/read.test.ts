@@ -317,6 +317,18 @@ for (const [devices, message] of badDevices)
     assert.throws(() => withDevices(devices), { name: "FleetError", message });
   });
 
+test("more devices than a machine can hold are refused before it tries", () => {
+  const gpus = 'counters: {m: 1}, partitions: [{name: "{device}-{index}", count: 10000, counters: {m: 1}}]';
+  assert.throws(() => withDevices(`[{name: "gpu-{index}", count: 10000, ${gpus}}]`), {
+    message: /devices\[0\]: makes more than 10000 devices with its partitions: split it over several nodes$/,
+  });
+  const pools = 'pools: [{devices: [{name: "gpu-{index}", count: 100}]}]';
+  const text = `${header}nodes: [{name: "n-{index}", count: 20000, drivers: [{driver: d.example.com, ${pools}}]}]`;
+  assert.throws(() => readFleet([{ file: "fleet.yaml", text }], { maxDevices: 1000 }), {
+    message: /: the nodes up to n-10 have more than 1000 devices together: describe fewer$/,
+  });
+});
+
 test("links of devices that the pool lacks are refused", () => {
   assert.throws(() => withDevices("[{name: a}]", ", links: {l: {g: [b]}}"), {
     message: /links\.l\.g\[0\]: "b" matches no device of the pool: it has a$/,

@@ -22,6 +22,8 @@ export interface FleetSource {
 export interface ReadFleetOptions {
   /** The rules by which devices are judged; those of the newest release if absent. */
   readonly features?: Features;
+  /** Most devices of all nodes together, each of which takes some kilobytes; 100,000 if absent. */
+  readonly maxDevices?: number;
 }
 
 export const fleetVersion = "dray.dev/v1alpha1";
@@ -76,7 +78,7 @@ export function readFleet(sources: readonly FleetSource[], options: ReadFleetOpt
     cache.set(name, made);
     return made;
   };
-  const nodes = collect(named, (name) => node(name)!);
+  const nodes = makeNodes(named, (name) => node(name)!, objects[0]!, options.maxDevices ?? 100_000);
   checkPoolNames(nodes, objects[0]!);
   // What no node has yet must be right, too.
   collect(entries, (entry) => {
@@ -289,6 +291,38 @@ function readDriver(
     pools: pools.list((pool) => readPool(pool, { ...variables, driver: name }, features)),
   };
 }
+
+/** All nodes; throws at once when they have too many devices to go on. */
+function makeNodes(
+  names: readonly string[],
+  make: (name: string) => FleetNode,
+  value: Value,
+  maxDevices: number,
+): FleetNode[] {
+  const problems: FleetProblem[] = [];
+  const nodes: FleetNode[] = [];
+  let devices = 0;
+  for (const name of names) {
+    try {
+      const node = make(name);
+      nodes.push(node);
+      for (const { pools } of node.drivers)
+        for (const { reach, devices: own } of pools) devices += reach === undefined ? own.length : 0;
+    } catch (error) {
+      if (!(error instanceof FleetError)) throw error;
+      for (const problem of error.problems) problems.push(problem);
+      // Its other nodes have the same mistakes.
+      if (problems.length > maxProblems) break;
+    }
+    if (devices > maxDevices)
+      value.fail(`the nodes up to ${name} have more than ${maxDevices} devices together: describe fewer`);
+  }
+  if (problems.length > 0) throw new FleetError(problems);
+  return nodes;
+}
+
+/** Mistakes after which no more nodes are looked at. */
+const maxProblems = 100;
 
 /** A node of these entries; the drivers of the network serve on each. */
 function makeNode(
