@@ -161,6 +161,13 @@ test(
           message: "burnt",
           taints: [`${driver}/unhealthy=true:NoSchedule`],
         });
+        await run("device", "break", "fabric/link-0", "--message", "no carrier", ...data);
+        await eventually("the pod that has the device says so", async () => {
+          const { status } = await client.resource(Pod).get({ namespace: "default", name: "linked" });
+          const [resource] = status?.containerStatuses?.[0]?.allocatedResourcesStatus ?? [];
+          const [device] = resource?.resources ?? [];
+          return device?.health === "Unhealthy" && device.message === "no carrier";
+        });
         await createPod(client, "two");
         await eventually("no pod gets the broken device", unschedulable(client, "two"));
         assert.match(
