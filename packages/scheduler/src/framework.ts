@@ -25,6 +25,8 @@ export type ClusterEvent =
   | { readonly kind: "claim"; readonly namespace: string; readonly name: string; readonly freed: boolean }
   | { readonly kind: "class" }
   | { readonly kind: "slice" }
+  /** A volume, a claim to one, or a class of them. */
+  | { readonly kind: "volume" }
   /** What the scheduler itself held for a pod is free again, or the scheduler has just begun. */
   | { readonly kind: "released" };
 

@@ -1,8 +1,9 @@
 import { allocatorFeatures, createAllocator } from "@dray/allocator";
 import { encodeJSON, type Features, StatusError } from "@dray/api";
-import { Namespace, Node, Pod } from "@dray/api/core/v1";
+import { Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod } from "@dray/api/core/v1";
 import { isPodActive } from "@dray/api/pod";
 import { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
+import { StorageClass } from "@dray/api/storage/v1";
 import { type Client, type Clock, createEventRecorder, type Log, timeText } from "@dray/client";
 import { untilAnswered } from "./answered.ts";
 import { SchedulerCache, takesRoom } from "./cache.ts";
@@ -64,6 +65,9 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   const nodes = client.informer(Node);
   const pods = client.informer(Pod);
   const namespaces = client.informer(Namespace);
+  const volumeClaims = client.informer(PersistentVolumeClaim);
+  const volumes = client.informer(PersistentVolume);
+  const storageClasses = client.informer(StorageClass);
   const turn = new Turn();
   const allocator = createAllocator({
     newId: options.newId,
@@ -84,6 +88,11 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
       extendedClass: (resource: string) => preferredClass(classes.byIndex("resource", resource)),
     }),
     newId: options.newId,
+    volumes: {
+      claim: (namespace, claim) => volumeClaims.get({ namespace, name: claim }),
+      volume: (volume) => volumes.get({ name: volume }),
+      storageClass: (storageClass) => storageClasses.get({ name: storageClass }),
+    },
     namespaceLabels: (namespace) => namespaces.get({ name: namespace })?.metadata.labels,
     now: () => clock.now(),
     random,
@@ -316,6 +325,9 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   classes.handle(feed("class"));
   slices.handle(feed("slice"));
   rules?.handle(feed("rule"));
+  const volumeCame = (): void => notify({ kind: "volume" });
+  for (const informer of [volumeClaims, volumes, storageClasses])
+    informer.handle({ add: volumeCame, update: volumeCame });
 
   /** Hands what there is to allocate to the allocator, and wakes pods for what has come or changed. */
   function feed(kind: "class" | "slice" | "rule") {
@@ -358,9 +370,18 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   });
 
   await Promise.all(
-    [claims, classes, slices, ...(rules ? [rules] : []), nodes, namespaces, pods].map((informer) =>
-      informer.start(signal),
-    ),
+    [
+      claims,
+      classes,
+      slices,
+      ...(rules ? [rules] : []),
+      nodes,
+      namespaces,
+      volumeClaims,
+      volumes,
+      storageClasses,
+      pods,
+    ].map((informer) => informer.start(signal)),
   );
   synced = true;
   // Pods that came before what they wait for.

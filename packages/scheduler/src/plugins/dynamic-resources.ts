@@ -329,6 +329,8 @@ export function dynamicResources(options: DynamicResourcesOptions): Plugin {
     preBind,
     mayHelp(pod, event) {
       switch (event.kind) {
+        case "volume":
+          return false;
         case "node":
         case "class":
         case "slice":

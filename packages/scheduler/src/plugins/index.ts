@@ -9,8 +9,11 @@ import {
   taintToleration,
 } from "./node-basics.ts";
 import { nodeResourcesBalancedAllocation, nodeResourcesFit } from "./node-resources.ts";
+import { type VolumeLookup, volumeBinding } from "./volume-binding.ts";
 
 export interface PluginOptions extends DynamicResourcesOptions {
+  /** Absent where volumes are not looked at. */
+  readonly volumes?: VolumeLookup;
   readonly namespaceLabels: (name: string) => Readonly<Record<string, string>> | undefined;
 }
 
@@ -23,6 +26,7 @@ export function defaultPlugins(options: PluginOptions): readonly Plugin[] {
     nodeAffinity,
     nodePorts,
     nodeResourcesFit(options.extendedClass),
+    ...(options.volumes === undefined ? [] : [volumeBinding(options.volumes)]),
     interPodAffinity(options.namespaceLabels),
     dynamicResources(options),
     nodeResourcesBalancedAllocation,
