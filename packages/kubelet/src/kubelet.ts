@@ -25,6 +25,7 @@ import { LocalStorageMonitor } from "./pods/local-storage.ts";
 import { defaultLogLimits, type LogLimits, LogRotation } from "./pods/log-rotation.ts";
 import { OrphanSweep } from "./pods/orphans.ts";
 import { Probes } from "./pods/probes.ts";
+import { isMirrorPod, isStaticPod, StaticPods } from "./pods/static-pods.ts";
 import { Volumes } from "./pods/volumes.ts";
 import { PodWorker, type WorkerContext } from "./pods/worker.ts";
 import type { RuntimeFactory } from "./runtime/factory.ts";
@@ -46,6 +47,8 @@ export interface KubeletOptions {
   readonly dns?: Partial<ClusterDns>;
   /** How long the logs of containers grow; five files of 10 MiB where nothing is said. */
   readonly logs?: Partial<LogLimits>;
+  /** A folder of manifests of pods that run on this node alone; `etc/kubernetes/manifests` below the root if absent. */
+  readonly staticPodPath?: string;
   /** For the node's own HTTPS endpoints. */
   readonly serving: Serving;
   /** Of the node, and of its endpoints; 127.0.0.1 if absent. */
@@ -118,7 +121,23 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     indexes: { uid: (pod) => [pod.metadata.uid] },
   });
   const services = client.informer(Service);
-  const podOf = (uid: string): Pod | undefined => pods.byIndex("uid", uid)[0];
+  const statics = new StaticPods({
+    directory: options.staticPodPath ?? join(paths.root, "etc/kubernetes/manifests"),
+    nodeName,
+    client,
+    clock,
+    log,
+    features,
+    node: () => node.current,
+    apiPods: () => pods.list(),
+    changed: (uid) => workOn(uid),
+  });
+  const podOf = (uid: string): Pod | undefined => {
+    const [pod] = pods.byIndex("uid", uid);
+    return statics.get(uid) ?? (pod === undefined || isMirrorPod(pod) ? undefined : pod);
+  };
+  /** All that are to run here. */
+  const ownPods = (): Pod[] => [...pods.list().filter((pod) => !isMirrorPod(pod)), ...statics.list()];
   const retryAll = (): void => {
     for (const worker of workers.values()) worker.retry();
   };
@@ -193,6 +212,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     services: () => services.list(),
     refreshNode: () => node.refresh(),
     pod: podOf,
+    apiPod: (pod) => (isStaticPod(pod) ? statics.mirrorOf(pod) : pod),
     admit: (pod) =>
       admit(
         pod,
@@ -232,9 +252,9 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     nodeName,
     address: nodeAddress,
     serving: options.serving,
-    pods: () => pods.list(),
+    pods: ownPods,
     documents: documents({
-      statistics: new NodeStatistics({ clock, runtime, nodeName, paths, volumes, pods: () => pods.list() }),
+      statistics: new NodeStatistics({ clock, runtime, nodeName, paths, volumes, pods: ownPods }),
       probes: probes.metrics,
       configuration: {
         clusterDNS: context.dns.servers,
@@ -290,6 +310,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     options.signal?.removeEventListener("abort", giveUp);
     sweep.stop();
     stop.abort();
+    await statics.stop();
     await storage.stop();
     await logs.stop();
     await registration?.stop();
@@ -336,17 +357,28 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     watcher.start();
     runtime.onChange((uid) => queue.add(uid));
     pods.handle({
-      add: (pod) => workOn(pod.metadata.uid),
+      add: (pod) => {
+        if (isMirrorPod(pod)) statics.mirror();
+        else workOn(pod.metadata.uid);
+      },
       update: (pod, old) => {
+        if (isMirrorPod(pod)) {
+          statics.mirror();
+          return;
+        }
         workOn(pod.metadata.uid);
         if (old.metadata.uid !== pod.metadata.uid) queue.add(old.metadata.uid);
       },
-      delete: (pod) => queue.add(pod.metadata.uid),
+      delete: (pod) => {
+        if (isMirrorPod(pod)) statics.mirror();
+        else queue.add(pod.metadata.uid);
+      },
     });
     node.follow(stop.signal);
     // Pods see the Services that there are when they start.
     await services.start(stop.signal);
     await pods.start(stop.signal);
+    statics.start();
     stop.signal.throwIfAborted();
   } catch (error) {
     await close(true);

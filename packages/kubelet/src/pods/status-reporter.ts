@@ -8,6 +8,8 @@ export class StatusReporter {
   readonly #client: Client;
   readonly #log: Log;
   #reported: string | undefined;
+  /** Of the object that it was written to: a mirror may be made anew. */
+  #uid: string | undefined;
   /** What was last logged about a refusal. */
   #refusal: string | undefined;
 
@@ -27,6 +29,8 @@ export class StatusReporter {
    */
   async report(pod: Pod, status: PodStatus): Promise<void> {
     const text = encodeJSON(comparable(status));
+    if (this.#uid !== pod.metadata.uid) this.#reported = undefined;
+    this.#uid = pod.metadata.uid;
     this.#reported ??= encodeJSON(comparable(pick(pod.status ?? {}, status)));
     if (text === this.#reported) return;
     for (const reduce of reductions) {

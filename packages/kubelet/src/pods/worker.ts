@@ -29,6 +29,7 @@ import { PodResize, type ResizeEvent } from "./resize.ts";
 import { containerResources } from "./resources.ts";
 import { isRestarting } from "./restarts.ts";
 import { sandboxConfig } from "./sandbox-config.ts";
+import { isStaticPod } from "./static-pods.ts";
 import { podStatus, rejectedStatus, restartingCondition } from "./status.ts";
 import { StatusReporter } from "./status-reporter.ts";
 import { Stops } from "./stops.ts";
@@ -60,6 +61,8 @@ export interface WorkerContext {
   refreshNode(): Promise<unknown>;
   /** The pod as the API server has it now, which may be newer than what a `sync` began with. */
   pod(uid: string): Pod | undefined;
+  /** The object in the API that shows a pod: the pod itself, or the mirror of a static one if it is there. */
+  apiPod(pod: Pod): Pod | undefined;
   /** The node's own look at a new pod. */
   admit(pod: Pod): Refusal | undefined;
   /** Called between every two steps of what is done for a pod, with the name of the step that has ended. */
@@ -598,9 +601,12 @@ export class PodWorker {
   async #vanish(): Promise<void> {
     const { volumes, probes, runtime } = this.#context;
     const { sandboxes, containers } = await this.#observe();
+    // A manifest that goes is how a static pod is deleted.
+    const isStatic = this.#pod !== undefined && isStaticPod(this.#pod);
+    const grace = isStatic ? Number(this.#pod?.spec.terminationGracePeriodSeconds ?? 30) * 1000 : 1000;
     for (const { id, state } of [...containers.values()].flat()) {
       probes.forget(id);
-      if (state !== "exited") await runtime.service.stopContainer(id, 1000);
+      if (state !== "exited") await runtime.service.stopContainer(id, grace);
     }
     // Said once: the pod's namespace may be gone, too, and what cannot be unprepared stays for ever.
     const first = this.#pod !== undefined && !this.#told.has(vanished);
@@ -684,7 +690,8 @@ export class PodWorker {
               pod.metadata.deletionTimestamp !== undefined || this.#failure !== undefined || this.#ended,
             ended: this.#ended,
           });
-    await this.#statuses.report(pod, status);
+    const shown = this.#context.apiPod(pod);
+    if (shown !== undefined) await this.#statuses.report(shown, status);
   }
 
   /** Says of each container that waits after a crash, once, that it does. */
