@@ -4,13 +4,14 @@ import { StatusError } from "@dray/api";
 import {
   type Container as ContainerSpec,
   type ContainerStatus,
+  type LifecycleHandler,
   type Node,
   Pod,
   type ResourceStatus,
   type Service,
 } from "@dray/api/core/v1";
 import { isPodTerminal } from "@dray/api/pod";
-import { type Client, type Clock, type EventRecorder, ItemBackOff, type Log } from "@dray/client";
+import { type Client, type Clock, type EventRecorder, ItemBackOff, type Log, sleep } from "@dray/client";
 import type { DevicePluginManager } from "../device-plugins/manager.ts";
 import { type DraManager, UnprepareError } from "../dra/manager.ts";
 import type { NodePaths } from "../paths.ts";
@@ -19,6 +20,7 @@ import { shortened } from "../text.ts";
 import type { Refusal } from "./admission.ts";
 import { containerConfig } from "./container-config.ts";
 import type { ClusterDns } from "./dns.ts";
+import type { ProbeTarget } from "./handlers.ts";
 import { runHook } from "./hooks.ts";
 import { ImageManager } from "./images.ts";
 import { withLastWord } from "./last-word.ts";
@@ -80,6 +82,8 @@ const crashBackOff = [10_000, 300_000] as const;
 const volumeRetry = 10_000;
 /** Milliseconds until a change of resources that found no room, or could not be done, is tried again. */
 const resizeRetry = 10_000;
+/** Milliseconds that a postStart hook may take. */
+const maxPostStart = 24 * 60 * 60 * 1000;
 /** A pod whose plan still brings something to do after so many rounds goes to the end of the queue. */
 const maxRounds = 100;
 
@@ -557,10 +561,7 @@ export class PodWorker {
     const target = { podUid: this.uid, containerId: id, spec, podIP };
     probes.watch(target);
     const hook = spec.lifecycle?.postStart;
-    const problem =
-      hook === undefined
-        ? undefined
-        : await runHook(pod, hook, target, { runtime: runtime.service, clock: this.#context.clock }, 30_000);
+    const problem = hook === undefined ? undefined : await this.#runPostStart(pod, hook, target);
     const { containers } = await this.#observe();
     const all = containers.get(spec.name) ?? [];
     const started = all.find((one) => one.id === id);
@@ -577,6 +578,23 @@ export class PodWorker {
       await removeLog(old.config.logPath);
     }
     return true;
+  }
+
+  /** Has no limit but the life of the pod. Resolves with what went wrong. */
+  async #runPostStart(pod: Pod, hook: LifecycleHandler, target: ProbeTarget): Promise<string | undefined> {
+    const { clock, runtime, signal } = this.#context;
+    let problem: string | undefined;
+    const over = new AbortController();
+    const end = runHook(pod, hook, target, { runtime: runtime.service, clock }, maxPostStart).then((said) => {
+      problem = said;
+      over.abort();
+    });
+    const waits = (): boolean => {
+      const now = this.#context.pod(this.uid);
+      return now !== undefined && now.metadata.deletionTimestamp === undefined && !signal.aborted;
+    };
+    while (!over.signal.aborted && waits()) await Promise.race([end, sleep(clock, 1000, over.signal)]);
+    return problem;
   }
 
   /** Nothing runs: claims are let go before anyone is told that the pod has ended. */
