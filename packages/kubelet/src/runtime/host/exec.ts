@@ -23,7 +23,9 @@ export function runCommand(
     giveEnvironment(child, environment);
     const outputs = child.stdio.slice(1, 4) as [Readable, Readable, Readable];
     let output = "";
+    let received = 0;
     const collect = (chunk: Buffer): void => {
+      received += chunk.length;
       if (output.length < outputLimit) output = (output + chunk.toString("utf8")).slice(0, outputLimit);
     };
     const [stdout, stderr, report] = outputs;
@@ -42,15 +44,23 @@ export function runCommand(
     });
     child.once("exit", (code) => {
       cancel();
-      // A child that it left behind may hold the pipes open.
-      setImmediate(() => {
+      const finish = (): void => {
         for (const stream of outputs) stream.destroy();
         if (expired)
           reject(
             new RuntimeError("ExecTimeout", `command timed out after ${timeoutMilliseconds / 1000} seconds`),
           );
         else resolve({ exitCode: code ?? 137, output });
-      });
+      };
+      // A child that it left behind may hold the pipes open: they are empty when a whole turn of the event loop has
+      // brought nothing.
+      const drain = (before: number): void => {
+        setImmediate(() => {
+          if (received === before || output.length >= outputLimit) finish();
+          else drain(received);
+        });
+      };
+      setImmediate(() => drain(received));
     });
   });
 }
