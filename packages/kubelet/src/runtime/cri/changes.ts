@@ -56,21 +56,25 @@ export class Changes {
     const { connection, clock, log, node } = this.#options;
     const { signal } = this.#stop;
     while (!signal.aborted) {
+      // A runtime without events says so at once.
+      const cancel = clock.after(retryInterval, () => {
+        this.#events = true;
+      });
       try {
         for await (const event of connection.runtime.getContainerEvents({}, { signal })) {
-          this.#events = true;
           this.#note(event, node);
         }
       } catch (error) {
         if (signal.aborted) return;
-        this.#events = false;
         if (RpcError.is(error, "Unimplemented")) {
           log.info({ runtime: connection.name }, "the runtime has no events: it is asked every second");
           return;
         }
         log.warn({ error: (error as Error).message }, "the events of the runtime have ended");
+      } finally {
+        cancel();
+        this.#events = false;
       }
-      this.#events = false;
       await sleep(clock, retryInterval, signal);
     }
   }
@@ -94,7 +98,6 @@ export class Changes {
     while (!signal.aborted) {
       await sleep(clock, relistInterval.noEvents, signal);
       if (signal.aborted) return;
-      // Without an event it is not known whether there are any: a second is waited for them.
       if (this.#events && clock.now() - last < relistInterval.events) continue;
       try {
         const before = this.#known;
@@ -110,6 +113,7 @@ export class Changes {
         }
         for (const podUid of changed) this.#options.changed(podUid);
       } catch (error) {
+        last = Number.NEGATIVE_INFINITY;
         log.warn({ error: (error as Error).message }, "the runtime cannot be asked what runs");
       }
     }
