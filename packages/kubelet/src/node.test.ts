@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { featuresOf, parseFeatureGates } from "@dray/api";
 import { Lease } from "@dray/api/coordination/v1";
 import { Node, Pod, ServiceAccount } from "@dray/api/core/v1";
 import { ResourceSlice } from "@dray/api/resource/v1";
@@ -45,6 +46,17 @@ test("the node registers with its endpoints, capacity and a lease", async () => 
   assert.match(node.status?.nodeInfo?.kubeletVersion ?? "", /^v1\.\d+/);
   const lease = await cluster.admin.resource(Lease).get({ namespace: "kube-node-lease", name: "n1" });
   assert.equal(lease.spec.holderIdentity, "n1");
+});
+
+test("the node declares that it leaves out operations on devices, where the gate is on", async () => {
+  for (const [name, gates, declared] of [
+    ["n5", "DRAOptionalNodeOperations=true", ["DRAOptionalNodeOperations"]],
+    ["n6", "", undefined],
+  ] as const) {
+    await cluster.node(name, { features: featuresOf("1.37", parseFeatureGates(gates)) });
+    const node = await cluster.admin.resource(Node).get({ name });
+    assert.deepEqual(node.status?.declaredFeatures, declared);
+  }
 });
 
 test("a Ready condition that became Unknown is written again, and a node that was deleted registers again", async () => {

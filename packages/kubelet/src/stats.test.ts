@@ -101,6 +101,12 @@ describe("what a node says of its use", () => {
     assert.ok(lines.some((line) => /^node_cpu_usage_seconds_total [0-9.]+ \d+$/.test(line)));
   });
 
+  test("/metrics has those of claims, drivers and the pod resources API", async () => {
+    const lines = (await get("/metrics")).split("\n");
+    assert.ok(lines.includes('dra_resource_claims_in_use{driver_name="<any>"} 0'));
+    assert.ok(lines.includes('kubelet_pod_resources_endpoint_requests_total{server_api_version="v1"} 0'));
+  });
+
   test("/metrics/probes counts what probes find", async () => {
     const text = await get("/metrics/probes");
     const labels = `container="main",namespace="default",pod="busy",pod_uid="${uid}",probe_type="Readiness"`;
