@@ -113,9 +113,10 @@ test("streams of containers, with the real kubectl", {
     });
 
     await t.test(`cp over ${transport}: there and back, whole`, async () => {
-      const [here, there, back] = ["here", "there", "back"].map((name) =>
-        join(cluster.folder, `${name}-${transport}`),
-      ) as [string, string, string];
+      const here = join(cluster.folder, `here-${transport}`);
+      const back = join(cluster.folder, `back-${transport}`);
+      // In the pod.
+      const there = `/tmp/there-${transport}`;
       writeFileSync(here, randomBytes(20 * 1024 * 1024));
       const up = await kubectl(["cp", here, `box:${there}`]);
       assert.equal(up.code, 0, up.stderr);

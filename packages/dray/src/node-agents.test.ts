@@ -65,7 +65,17 @@ test("down lets the processes of pods end by themselves", async () => {
       const ref = { namespace: "default", name: "polite" };
       await client.resource(Pod).create({
         metadata: ref,
-        spec: { containers: [{ name: "main", image: "busybox", command }] },
+        spec: {
+          containers: [
+            {
+              name: "main",
+              image: "busybox",
+              command,
+              volumeMounts: [{ name: "folder", mountPath: folder }],
+            },
+          ],
+          volumes: [{ name: "folder", hostPath: { path: folder } }],
+        },
       });
       await eventually(
         "it runs",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { Node, Pod } from "@dray/api/core/v1";
 import { PodDisruptionBudget } from "@dray/api/policy/v1";
@@ -21,7 +21,15 @@ async function startPod(client: Client, name: string, node: string, ended: strin
     metadata: { namespace: "default", name, labels: { app: name } },
     spec: {
       nodeSelector: { "kubernetes.io/hostname": node },
-      containers: [{ name: "c", image: "busybox", command: ["sh", "-c", script] }],
+      containers: [
+        {
+          name: "c",
+          image: "busybox",
+          command: ["sh", "-c", script],
+          volumeMounts: [{ name: "folder", mountPath: dirname(ended) }],
+        },
+      ],
+      volumes: [{ name: "folder", hostPath: { path: dirname(ended) } }],
     },
   });
   await eventually(`${name} runs`, async () =>

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -55,14 +55,15 @@ for (const isolation of isolations) {
     const root = mkdtempSync("/tmp/dk-");
     const mark = `${3_000_000 + process.pid}`;
     // Ends only after its child has been seen.
-    const script = `(setsid sleep ${mark} &); until [ -e ${root}/seen ]; do sleep 0.1; done; exit 6`;
+    const script = `trap 'exit 6' USR1; (setsid sleep ${mark} &); while :; do sleep 0.1; done`;
     await killedAgent(root, isolation, script);
     await eventually(async () => assert.equal(processesWith("sleep", mark).length, 1));
-    writeFileSync(join(root, "seen"), "");
     const alive = setInterval(() => {}, 1000);
     const directory = join(root, "runtime/containers");
+    const [id = ""] = readdirSync(directory);
+    const program = parseStat(readFileSync(join(directory, id, "start"), "utf8").slice("started ".length));
+    process.kill(program!.pid, "SIGUSR1");
     await eventually(async () => {
-      const [id = ""] = readdirSync(directory);
       assert.equal(readFileSync(join(directory, id, "exit"), "utf8"), "6\n");
     });
     const runtime = testRuntime(root, isolation);

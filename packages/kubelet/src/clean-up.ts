@@ -18,6 +18,7 @@ export async function cleanUpNode(rootDir: string, log: Log): Promise<void> {
   const runtime = new HostRuntime({
     directory,
     rootDir: paths.root,
+    podsDirectory: paths.pods,
     nodeAddress: "127.0.0.1",
     images: new ImageTable([]),
     // It starts nothing.

@@ -1,61 +1,12 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { detectCgroups, makeCgroup, removeCgroup } from "./runtime/host/cgroups.ts";
-import type { HostRuntime } from "./runtime/host/host.ts";
-import type { ContainerConfig } from "./runtime/service.ts";
-import { container, isolations, sandbox, testRuntime } from "./testing/agent.ts";
+import { isolations, testRuntime } from "./testing/agent.ts";
 import { eventually } from "./testing/eventually.ts";
 import { processesWith } from "./testing/processes.ts";
-
-interface Machine {
-  readonly root: string;
-  readonly runtime: HostRuntime;
-  /** Starts a container; returns its id. */
-  start(config: Partial<ContainerConfig> & Pick<ContainerConfig, "command">): Promise<string>;
-  /** Runs a container to its end; returns its output and exit code. */
-  run(
-    config: Partial<ContainerConfig> & Pick<ContainerConfig, "command">,
-  ): Promise<[string, number | undefined]>;
-}
-
-async function withRuntime(isolation: string, body: (machine: Machine) => Promise<void>): Promise<void> {
-  const root = mkdtempSync("/tmp/dk-");
-  const alive = setInterval(() => {}, 1000);
-  const runtime = testRuntime(root, isolation);
-  await runtime.start();
-  let count = 0;
-  const start: Machine["start"] = async (config) => {
-    const { id } = await runtime.runPodSandbox(sandbox);
-    const made = await runtime.createContainer(id, {
-      ...container(root, config.command),
-      logPath: join(root, `${count++}.log`),
-      ...config,
-    });
-    await runtime.startContainer(made.id);
-    return made.id;
-  };
-  try {
-    await body({
-      root,
-      runtime,
-      start,
-      async run(config) {
-        const log = join(root, `${count}.log`);
-        const id = await start(config);
-        const find = async () => (await runtime.listContainers()).find((one) => one.id === id);
-        await eventually(async () => assert.equal((await find())?.state, "exited"));
-        return [readFileSync(log, "utf8"), (await find())?.exitCode];
-      },
-    });
-  } finally {
-    for (const { id } of await runtime.listPodSandboxes()) await runtime.removePodSandbox(id);
-    await runtime.close();
-    clearInterval(alive);
-    rmSync(root, { recursive: true });
-  }
-}
+import { withRuntime } from "./testing/runtime.ts";
 
 const awkward: readonly (readonly [string, string])[] = [
   // Variables of the scripts around a container.

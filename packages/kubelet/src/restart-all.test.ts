@@ -24,12 +24,18 @@ after(() => cluster.close());
 const restartPolicyRules = [{ action: "RestartAllContainers", exitCodes: { operator: "In", values: [42] } }];
 const onExit42 = { restartPolicy: "Never", restartPolicyRules };
 const container = (name: string, script: string, more: Partial<Container> = {}): Container =>
-  ({ name, command: ["bash", "-c", script], ...more }) as Container;
+  ({
+    name,
+    command: ["bash", "-c", script],
+    volumeMounts: [{ name: "shared", mountPath: shared }],
+    ...more,
+  }) as Container;
 
 async function create(name: string, containers: Container[], initContainers: Container[]): Promise<void> {
+  const volumes = [{ name: "shared", hostPath: { path: shared } }];
   await cluster.admin
     .resource(Pod)
-    .create(podOn("n1", name, { restartPolicy: "Never", containers, initContainers }));
+    .create(podOn("n1", name, { restartPolicy: "Never", containers, initContainers, volumes }));
 }
 const get = (name: string) => cluster.admin.resource(Pod).get({ namespace: "default", name });
 const becomes = (name: string, wanted: (pod: Pod) => boolean) =>

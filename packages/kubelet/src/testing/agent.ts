@@ -8,7 +8,7 @@ import { PassThrough } from "node:stream";
 import { cdiRegistry } from "@dray/cdi";
 import { silentLog, systemClock } from "@dray/client";
 import { HostRuntime } from "../runtime/host/host.ts";
-import { ImageTable } from "../runtime/host/images.ts";
+import { type ImageMapping, ImageTable } from "../runtime/host/images.ts";
 import type { ContainerConfig, SandboxConfig, SecurityConfig } from "../runtime/service.ts";
 
 const [directory = "", isolation = "", ...command] = process.argv.slice(2);
@@ -16,12 +16,17 @@ const [directory = "", isolation = "", ...command] = process.argv.slice(2);
 /** What the tests of the runtime run under. `auto` alone for another user, whose `auto` is `pids`. */
 export const isolations = process.env["DRAY_TEST_ISOLATIONS"]?.split(",") ?? ["auto", "plain", "pids"];
 
-export function testRuntime(root: string, isolation: string): HostRuntime {
+export function testRuntime(
+  root: string,
+  isolation: string,
+  images: readonly ImageMapping[] = [],
+): HostRuntime {
   return new HostRuntime({
     directory: `${root}/runtime`,
     rootDir: root,
+    podsDirectory: `${root}/pods`,
     nodeAddress: "127.0.0.1",
-    images: new ImageTable([]),
+    images: new ImageTable(images),
     isolation: isolation.startsWith("plain") ? "plain" : "auto",
     cgroups: isolation.startsWith("pids") ? "none" : "auto",
     cdi: cdiRegistry([]),
@@ -31,7 +36,7 @@ export function testRuntime(root: string, isolation: string): HostRuntime {
   });
 }
 
-const security: SecurityConfig = {
+export const security: SecurityConfig = {
   privileged: false,
   supplementalGroups: [],
   readOnlyRootFilesystem: false,

@@ -5,13 +5,17 @@ import { promisify } from "node:util";
 import { type ClientStreams, RuntimeError } from "../service.ts";
 import type { HostContainer } from "./container.ts";
 import { makePipes, openWriter } from "./pipes.ts";
+import type { User } from "./privileges.ts";
 import { processStat } from "./processes.ts";
 import { closeName, stdinName } from "./scripts.ts";
 import { followSizes } from "./terminal.ts";
 
 /** Makes the pipes of a container that has an input: the wrapper holds them open while no agent runs. */
-export async function makeInput(directory: string): Promise<void> {
-  await makePipes([stdinName, closeName].map((name) => join(directory, name)));
+export async function makeInput(directory: string, user: User | undefined): Promise<void> {
+  await makePipes(
+    [stdinName, closeName].map((name) => join(directory, name)),
+    user,
+  );
 }
 
 /**

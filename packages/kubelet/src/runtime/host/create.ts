@@ -22,6 +22,7 @@ export function hostRuntime(settings: HostRuntimeSettings): RuntimeFactory {
     const service = new HostRuntime({
       directory: settings.stateDir ?? join(paths.root, "var/lib/dray"),
       rootDir: paths.root,
+      podsDirectory: paths.pods,
       nodeAddress,
       images,
       isolation: settings.isolation ?? "auto",

@@ -10,6 +10,7 @@ import { type ClientStreams, RuntimeError } from "../service.ts";
 import { giveEnvironment } from "./exec.ts";
 import type { JoiningCommand } from "./join.ts";
 import { makePipes, openPipe, type Pipe } from "./pipes.ts";
+import type { User } from "./privileges.ts";
 import { familyMembers, type ProcessStat, parseStat, processStat, signal as send } from "./processes.ts";
 import { followSizes, inTerminal } from "./terminal.ts";
 
@@ -17,11 +18,18 @@ import { followSizes, inTerminal } from "./terminal.ts";
 const execVariable = "DRAY_EXEC_ID";
 
 /** A pipe for each of the standard streams that the client has; the others lead nowhere. */
-async function standardPipes(directory: string, wanted: readonly boolean[]): Promise<StandardPipes> {
+async function standardPipes(
+  directory: string,
+  wanted: readonly boolean[],
+  user: User | undefined,
+): Promise<StandardPipes> {
   const names = wanted.map((want, index) =>
     want ? join(directory, `exec-${randomUUID()}-${index}`) : undefined,
   );
-  await makePipes(names.filter((name) => name !== undefined));
+  await makePipes(
+    names.filter((name) => name !== undefined),
+    user,
+  );
   return names.map((name, index) =>
     name === undefined ? undefined : openPipe(name, index === 0 ? "to program" : "from program"),
   );
@@ -71,7 +79,7 @@ export async function runWithStreams(
     streams.stdout !== undefined,
     !tty && streams.stderr !== undefined,
   ];
-  const pipes = await standardPipes(directory, wanted);
+  const pipes = await standardPipes(directory, wanted, command.user);
   const [stdin, stdout, stderr] = pipes.map((pipe) => pipe?.ours);
   const child = spawnOn(pipes, program);
   const exited = new Promise<number>((resolve, reject) => {

@@ -1,6 +1,15 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { copyFileSync, existsSync, readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
 import type { CdiRegistry, ContainerEdits } from "@dray/cdi";
@@ -19,6 +28,7 @@ import {
   type Sandbox,
   type SandboxConfig,
 } from "../service.ts";
+import { type ContainerDevice, containerDevices, neededAccess } from "./access.ts";
 import { attachTo, makeInput } from "./attach.ts";
 import { type Cgroups, detectCgroups, makeCgroup, removeCgroup } from "./cgroups.ts";
 import { containerVariable, HostContainer } from "./container.ts";
@@ -31,19 +41,33 @@ import type { ImageTable } from "./images.ts";
 import { detectIsolation, type Isolation } from "./isolation.ts";
 import { joinContainer } from "./join.ts";
 import { planLaunch } from "./launch-plan.ts";
+import { type AgentPrivileges, agentPrivileges, type Privileges, planPrivileges } from "./privileges.ts";
 import { bootId } from "./processes.ts";
 import { type ContainerRecord, readRecord, writeRecord } from "./records.ts";
-import { planRoot, removeRoot, writeRoot } from "./root-plan.ts";
+import { planRoot, type RootView, removeRoot, writeRoot } from "./root-plan.ts";
 import { HostSandboxes } from "./sandboxes.ts";
-import { cgroupName, environmentName, scripts, startCommand, terminalName, wrapperName } from "./scripts.ts";
+import {
+  cgroupName,
+  environmentName,
+  mountsName,
+  privilegesName,
+  readOnlyName,
+  scripts,
+  startCommand,
+  terminalName,
+  wrapperName,
+} from "./scripts.ts";
 import { inTerminal, shellLine } from "./terminal.ts";
 import { unsupportedOfContainer, unsupportedOfSandbox } from "./unsupported.ts";
+import { neededFiles, ownView } from "./view.ts";
 
 export interface HostRuntimeOptions {
   /** Where the runtime keeps its records; below the node's root. */
   readonly directory: string;
   /** The node's root: what lies below it is the node's to create. */
   readonly rootDir: string;
+  /** What pods have of their own lies below it. */
+  readonly podsDirectory: string;
   readonly nodeAddress: string;
   readonly images: ImageTable;
   /** `plain`: without mount name spaces even where the system has them. */
@@ -70,6 +94,7 @@ export class HostRuntime implements RuntimeService {
   readonly #containers = new Map<string, HostContainer>();
   readonly #handlers = new Set<(podUid: string) => void>();
   #isolation: Isolation = { type: "plain" };
+  #agent: AgentPrivileges = agentPrivileges(false);
   #cgroups: Cgroups | undefined;
   #cancelCheck: (() => void) | undefined;
 
@@ -79,11 +104,14 @@ export class HostRuntime implements RuntimeService {
   }
 
   get limits(): readonly string[] {
-    const files = "containers see the files of the machine";
+    const { root, mounts, setpriv } = this.#agent;
     const limits = [
-      this.#isolation.type === "plain" ? `${files}, and volumes are not at their paths` : files,
-      "its processes and its network",
+      mounts
+        ? "containers can read the files of the machine"
+        : "containers see the files of the machine, and volumes are not at their paths",
+      "they see its processes and its network",
     ];
+    if (root && (!mounts || setpriv === undefined)) limits.push("they run as its root");
     if (this.containment === undefined) limits.push("a process that hides outlives its container");
     return limits;
   }
@@ -115,6 +143,7 @@ export class HostRuntime implements RuntimeService {
       if (isolation.type === "plain")
         log.info({ reason }, "no mount name spaces: paths of volumes are rewritten instead");
     }
+    this.#agent = agentPrivileges(this.#isolation.type === "mounts");
     if (this.containment === undefined)
       log.info(
         { reason: reasons.join("; ") },
@@ -205,7 +234,21 @@ export class HostRuntime implements RuntimeService {
     const container = this.#hold({ id, sandboxId, config, edits, createdAt: this.#options.clock.now() });
     makeFolderSync(container.directory, 0o700);
     this.#save(container);
-    return { id, unsupported: unsupportedOfContainer(config, edits) };
+    const devices = containerDevices(config, edits);
+    const isolated = this.#isolation.type === "mounts";
+    const { unsupported } = this.#privileges(sandboxId, config, devices);
+    return { id, unsupported: [...unsupported, ...unsupportedOfContainer(config, edits, devices, isolated)] };
+  }
+
+  #privileges(sandboxId: string, config: ContainerConfig, devices: readonly ContainerDevice[]): Privileges {
+    const { needsRoot, groups } = neededAccess(config, devices, this.#options.podsDirectory);
+    return planPrivileges({
+      security: config.security,
+      agent: this.#agent,
+      podUid: this.#sandboxes.get(sandboxId)?.config.uid ?? "",
+      needsRoot,
+      deviceGroups: groups,
+    });
   }
 
   #save(container: HostContainer): void {
@@ -227,11 +270,19 @@ export class HostRuntime implements RuntimeService {
     const sandbox = this.#sandboxes.get(sandboxId);
     const isolation = this.#isolation;
     const isolated = isolation.type === "mounts";
+    const image = this.#options.images.find(config.image);
+    const devices = containerDevices(config, edits);
+    const { prefix: privileges, user } = this.#privileges(sandboxId, config, devices);
+    const hasOwnView = isolated && !config.security.privileged;
+    const view = hasOwnView ? ownView(config, directory, neededFiles(image)) : { folders: [], mounts: [] };
     const { env, command, mounts, workingDirectory, folders, files } = planLaunch({
       id,
       config,
       edits,
-      image: this.#options.images.find(config.image),
+      image,
+      ownMounts: view.mounts,
+      devices,
+      devicesHidden: hasOwnView,
       podIP: sandbox?.ip ?? "",
       namespace: sandbox?.config.namespace ?? "",
       isolated,
@@ -239,25 +290,47 @@ export class HostRuntime implements RuntimeService {
       hostPath: (path) => this.#options.hostPath(path),
       exists: existsSync,
     });
-    for (const folder of folders) makeFolderSync(folder);
+    for (const { path, mode } of [...view.folders, ...folders]) {
+      makeFolderSync(path);
+      // Not as the umask has it.
+      chmodSync(path, mode);
+      if (user !== undefined) chownSync(path, user.uid, user.gid);
+    }
     for (const [path, text] of files) writeFileSync(path, text, { mode: 0o600 });
     const root = join(directory, "root");
     if (isolated) {
-      const table = writeRoot(planRoot(mounts, this.#options.rootDir), root, isolation.pids);
-      writeFileSync(join(directory, "mounts"), table);
+      const { readOnlyRootFilesystem: readOnlyRoot } = config.security;
+      const files = hasOwnView || readOnlyRoot ? "readOnly" : "writable";
+      const rootView: RootView = { files, devices: hasOwnView ? "harmless" : "all", readOnlyRoot };
+      const table = writeRoot(planRoot(mounts, this.#options.rootDir, rootView), root, isolation.pids);
+      writeFileSync(join(directory, mountsName), table);
+      if (readOnlyRoot) writeFileSync(join(directory, readOnlyName), "");
     } else makeFolderSync(root);
     makeFolderSync(dirname(config.logPath));
     writeFileSync(config.logPath, "", { flag: "a" });
+    if (user !== undefined) {
+      // It may open /dev/stdout anew, and make folders beside those of the machine.
+      for (const path of [config.logPath, root]) chownSync(path, user.uid, user.gid);
+    }
+    if (privileges.length > 0) writeFileSync(join(directory, privilegesName), `${shellLine(privileges)}\n`);
     const { script, prefix } = programEnvironment(env);
     writeFileSync(join(directory, environmentName), script, { mode: 0o600 });
     const run = [workingDirectory, command[0] ?? "", ...prefix, ...command];
     if (config.tty) this.#writeTerminal(container, run);
-    if (config.stdin || config.tty) await makeInput(directory);
+    if (config.stdin || config.tty) await makeInput(directory, user);
     const cgroup = this.#cgroups?.path(id);
     container.record = {
       ...record,
       bootId: bootId(),
-      program: { env, directory: workingDirectory, mounts, isolated, pids: isolated && isolation.pids },
+      program: {
+        env,
+        directory: workingDirectory,
+        mounts,
+        isolated,
+        pids: isolated && isolation.pids,
+        privileges,
+        ...(user === undefined ? {} : { user }),
+      },
       ...(cgroup === undefined ? {} : { cgroup }),
     };
     this.#save(container);

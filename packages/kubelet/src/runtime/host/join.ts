@@ -3,6 +3,7 @@ import { cgroupProcesses } from "./cgroups.ts";
 import type { HostContainer } from "./container.ts";
 import { programEnvironment, toolEnvironment } from "./environment.ts";
 import type { Isolation } from "./isolation.ts";
+import type { User } from "./privileges.ts";
 import { rewriter } from "./rewrite.ts";
 import { becomeProgram } from "./scripts.ts";
 
@@ -13,6 +14,8 @@ export interface JoiningCommand {
   readonly env: Readonly<Record<string, string>>;
   /** What the command must be able to read on file descriptor 4: the environment of the program. */
   readonly environment: string;
+  /** As whom the command runs; undefined: as the agent. */
+  readonly user: User | undefined;
 }
 
 /** Enters the cgroup whose file of processes comes first, and becomes the command that follows. */
@@ -23,15 +26,11 @@ exec "$@"
 `;
 
 /**
- * Arguments are the working directory, the program, and the words that run it with its arguments. Says on file
- * descriptor 3 what keeps it from starting the command, or `started` and a line of /proc/PID/stat.
+ * Arguments are those of `becomeProgram`. Says on file descriptor 3 what keeps it from starting the command, or
+ * `started` and a line of /proc/PID/stat.
  */
 const joinScript = `
 read -r stat </proc/self/stat
-environment=$(cat <&4) || exit 125
-exec 4<&-
-cd "$1" 2>&3 || exit 126
-shift
 ${becomeProgram}
 `;
 
@@ -61,8 +60,9 @@ export function joinContainer(
   const { script, prefix } = programEnvironment(tty ? { TERM: "xterm", ...program.env } : program.env);
   const shell = ["/bin/sh", "-c", joinScript, "exec", program.directory, words[0] ?? ""];
   return {
-    argv: [...group, ...enter, ...shell, ...prefix, ...words],
+    argv: [...group, ...enter, ...(program.privileges ?? []), ...shell, ...prefix, ...words],
     env: toolEnvironment,
     environment: script,
+    user: program.user,
   };
 }

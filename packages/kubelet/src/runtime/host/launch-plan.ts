@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { ContainerEdits } from "@dray/cdi";
 import type { ContainerConfig, MountConfig } from "../service.ts";
+import type { ContainerDevice } from "./access.ts";
 import { containerVariable } from "./container.ts";
 import { toolEnvironment } from "./environment.ts";
 import { containerWords, type ImageMapping } from "./images.ts";
@@ -19,12 +20,23 @@ export interface LaunchInput {
   readonly namespace: string;
   /** It has a mount name space. */
   readonly isolated: boolean;
+  /** Places of its own in place of the machine's. */
+  readonly ownMounts: readonly MountConfig[];
+  readonly devices: readonly ContainerDevice[];
+  /** It does not see the machine's devices. */
+  readonly devicesHidden: boolean;
   /** The container's folder in the runtime's. */
   readonly directory: string;
   /** The place on this machine of a path that the node's pods name. */
   hostPath(path: string): string;
   /** Whether the machine has a path. */
   exists(path: string): boolean;
+}
+
+/** A folder on the machine that is made before a launch, for the container's user. */
+export interface LaunchFolder {
+  readonly path: string;
+  readonly mode: number;
 }
 
 /** How a container is to be launched. */
@@ -34,8 +46,7 @@ export interface LaunchPlan {
   readonly command: readonly string[];
   readonly workingDirectory: string;
   readonly mounts: readonly MountConfig[];
-  /** Folders on the machine that are made first. */
-  readonly folders: readonly string[];
+  readonly folders: readonly LaunchFolder[];
   /** Files on the machine that are written first, with their contents. */
   readonly files: readonly (readonly [path: string, text: string])[];
 }
@@ -43,13 +54,13 @@ export interface LaunchPlan {
 /** Says how a container is launched; nothing is looked at but what is given. */
 export function planLaunch(input: LaunchInput): LaunchPlan {
   const { id, config, edits, image, podIP, isolated, directory } = input;
-  const folders: string[] = [];
+  const folders: LaunchFolder[] = [];
   const files: [string, string][] = [];
   const mounts = containerMounts(input);
   const { workingDir } = config;
-  if (workingDir !== undefined && !input.exists(workingDir) && !covers(mounts, workingDir)) {
+  if (workingDir !== undefined && needsFolder(workingDir, mounts, input)) {
     const made = join(directory, "work");
-    folders.push(made);
+    folders.push({ path: made, mode: 0o755 });
     mounts.push({ hostPath: made, containerPath: workingDir, readOnly: false });
   }
   const rewrite = isolated ? (value: string) => value : rewriter(mounts);
@@ -81,25 +92,30 @@ export function planLaunch(input: LaunchInput): LaunchPlan {
   };
 }
 
-/** The pod's mounts and those of CDI, which replace a mount at the same place. */
-function containerMounts({ config, edits, hostPath }: LaunchInput): MountConfig[] {
-  const devices = [
-    ...config.devices.map((device) => ({ ...device, path: device.containerPath })),
-    ...(edits.deviceNodes ?? []),
-  ];
-  // Device nodes of the host are visible as they are, unless they have another name in the container.
-  const renamed = devices.flatMap(({ path, hostPath: source }) =>
-    source !== undefined && source !== "" && source !== path
-      ? [{ hostPath: source, containerPath: path, readOnly: false }]
-      : [],
-  );
+/** A working directory that neither the machine nor a volume has is made for the container. */
+function needsFolder(path: string, mounts: readonly MountConfig[], input: LaunchInput): boolean {
+  const { ownMounts, exists } = input;
+  const ofPod = mounts.filter((mount) => !ownMounts.includes(mount));
+  if (covers(ofPod, path)) return false;
+  if (covers(ownMounts, path)) return !ownMounts.some(({ containerPath }) => containerPath === path);
+  return !exists(path);
+}
+
+/** The container's own places, the pod's mounts and those of CDI, each of which replaces one before at its path. */
+function containerMounts(input: LaunchInput): MountConfig[] {
+  const { config, edits, hostPath, ownMounts, devices, devicesHidden } = input;
+  // Where the machine's devices are visible, only those with another name in the container are mounted.
+  const nodes = devices
+    .filter(({ exists }) => exists || !devicesHidden)
+    .filter(({ hostPath, containerPath }) => devicesHidden || hostPath !== containerPath)
+    .map(({ hostPath, containerPath }) => ({ hostPath, containerPath, readOnly: false }));
   const bound = (edits.mounts ?? []).map((mount) => ({
     hostPath: hostPath(mount.hostPath),
     containerPath: mount.containerPath,
     readOnly: mount.options?.includes("ro") ?? false,
   }));
   const mounts = new Map<string, MountConfig>();
-  for (const mount of [...config.mounts, ...renamed, ...bound]) {
+  for (const mount of [...ownMounts, ...config.mounts, ...nodes, ...bound]) {
     mounts.delete(mount.containerPath);
     mounts.set(mount.containerPath, mount);
   }

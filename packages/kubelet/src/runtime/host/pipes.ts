@@ -1,11 +1,13 @@
 import { execFile } from "node:child_process";
-import { closeSync, constants, openSync, unlinkSync } from "node:fs";
+import { chownSync, closeSync, constants, openSync, unlinkSync } from "node:fs";
 import { Socket } from "node:net";
 import { promisify } from "node:util";
+import type { User } from "./privileges.ts";
 
-/** Makes named pipes that only this user can open. */
-export async function makePipes(paths: readonly string[]): Promise<void> {
+/** Makes named pipes that only `user` can open, or this user. */
+export async function makePipes(paths: readonly string[], user: User | undefined): Promise<void> {
   if (paths.length > 0) await promisify(execFile)("mkfifo", ["-m", "600", "--", ...paths]);
+  if (user !== undefined) for (const path of paths) chownSync(path, user.uid, user.gid);
 }
 
 /** Both ends of a pipe: a stream for the agent, and a file descriptor for the program that is to be started. */

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { ContainerEdits } from "@dray/cdi";
 import { writeFileAtomicallySync } from "@dray/files";
 import type { ContainerConfig, MountConfig, SandboxConfig } from "../service.ts";
+import type { User } from "./privileges.ts";
 import { type ProcessIdentity, parseStat } from "./processes.ts";
 import { initName } from "./scripts.ts";
 
@@ -37,6 +38,10 @@ export interface ContainerRecord {
     readonly isolated: boolean;
     /** It has a pid name space. */
     readonly pids?: boolean;
+    /** Words in front of what runs in it, which take privileges away. */
+    readonly privileges?: readonly string[];
+    /** Undefined: the agent's user. */
+    readonly user?: User;
   };
 }
 

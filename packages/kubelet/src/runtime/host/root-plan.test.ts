@@ -20,7 +20,13 @@ test("an entry of the machine that has gone since the plan was made is left out,
       { source, target, readOnly: false },
       { source: there, target: "/last", readOnly: false },
     ];
-    const plan = { directories: [target, "/last"], files: [], links: [], mounts };
+    const plan = {
+      directories: [target, "/last"],
+      copies: [],
+      files: [],
+      links: [],
+      mounts,
+    };
     const table = join(folder, "table");
     writeFileSync(table, writeRoot(plan, root, false));
     const [program = "", ...args] = isolation.unshare;

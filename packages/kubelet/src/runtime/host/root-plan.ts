@@ -1,4 +1,7 @@
 import {
+  chmodSync,
+  chownSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -7,6 +10,7 @@ import {
   realpathSync,
   rmSync,
   type Stats,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -28,9 +32,24 @@ interface Place {
   children: Map<string, Place>;
 }
 
+/** What of the machine a container sees, and how. */
+export interface RootView {
+  /** Its files can be written as far as their permissions say, or not at all. */
+  readonly files: "writable" | "readOnly";
+  /** All devices and what /proc lets one change; or only devices without harm. */
+  readonly devices: "all" | "harmless";
+  /** The root folder itself cannot be written. */
+  readonly readOnlyRoot: boolean;
+}
+
+/** All that the machine has. */
+export const wholeMachine: RootView = { files: "writable", devices: "all", readOnlyRoot: false };
+
 /** A root directory to be made: what the skeleton holds, and what is mounted into it in which order. */
 export interface RootPlan {
   readonly directories: readonly string[];
+  /** Directories that stand for one of the machine, whose owner and permissions they get. */
+  readonly copies: readonly (readonly [path: string, source: string])[];
   readonly files: readonly string[];
   readonly links: readonly (readonly [path: string, target: string])[];
   readonly mounts: readonly {
@@ -40,25 +59,67 @@ export interface RootPlan {
   }[];
 }
 
+/** Devices that are for everybody. */
+const harmlessDevices = ["null", "zero", "full", "random", "urandom", "tty"];
+const standardLinks = ["fd", "stdin", "stdout", "stderr"];
+
+/** What of /proc containers can read only, and what they cannot see (OCI runtimes: `readonlyPaths`, `maskedPaths`). */
+const readOnlyProc = ["sys", "sysrq-trigger", "irq", "bus", "fs"];
+const maskedProc = ["kcore", "keys", "timer_list", "sched_debug"];
+
 /**
  * Plans the root directory of a container on the host runtime: the host's own root, each of its entries mounted
  * into a skeleton, with the container's mounts over it. Where the host lacks a mount point, the directories on the
  * way to it become part of the skeleton and what the host has in them is mounted entry by entry, so that nothing
  * is ever created on the host. Mount points below `ownRoot` are the node's and are simply made.
  */
-export function planRoot(mounts: readonly MountConfig[], ownRoot: string): RootPlan {
+export function planRoot(
+  mounts: readonly MountConfig[],
+  ownRoot: string,
+  view: RootView = wholeMachine,
+): RootPlan {
   const root = directory();
-  root.children = hostEntries("/", new Map(), false);
+  root.children = hostEntries("/", new Map(), view.files === "readOnly");
+  const proc = bind("/proc", false);
+  root.children.set("proc", proc);
+  if (view.devices === "harmless") {
+    root.children.set("dev", harmless());
+    for (const [names, source, readOnly] of [
+      [readOnlyProc, undefined, true],
+      [maskedProc, "/dev/null", false],
+    ] as const)
+      for (const name of names)
+        if (existsSync(`/proc/${name}`)) proc.children.set(name, bind(source ?? `/proc/${name}`, readOnly));
+  } else root.children.set("dev", bind("/dev", false));
   const sorted = mounts
     .map((mount, index) => ({ mount, index, depth: names(mount.containerPath).length }))
     .sort((a, b) => a.depth - b.depth || a.index - b.index);
   for (const { mount } of sorted) place(root, mount, ownRoot);
-  const plan: MutablePlan = { directories: [], files: [], links: [], mounts: [] };
+  const plan: MutablePlan = { directories: [], copies: [], files: [], links: [], mounts: [] };
   emit(root, "/", true, plan);
   return plan;
 }
 
 type MutablePlan = { -readonly [K in keyof RootPlan]: RootPlan[K][number][] };
+
+function bind(source: string, readOnly: boolean): Place {
+  const file = !statSync(source).isDirectory();
+  return { kind: "bind", source, readOnly, file, children: new Map() };
+}
+
+/** The /dev of a container that may not use the machine's devices. */
+function harmless(): Place {
+  const place = directory();
+  for (const name of harmlessDevices)
+    if (existsSync(`/dev/${name}`)) place.children.set(name, bind(`/dev/${name}`, false));
+  const link = (source: string): Place => ({ ...directory(), kind: "link", source, file: true });
+  for (const name of standardLinks)
+    place.children.set(name, link(name === "fd" ? "/proc/self/fd" : `fd/${standardLinks.indexOf(name) - 1}`));
+  place.children.set("ptmx", link("pts/ptmx"));
+  // Terminals of `kubectl exec` are the machine's, and the permissions of each keep others out.
+  if (existsSync("/dev/pts")) place.children.set("pts", bind("/dev/pts", false));
+  return place;
+}
 
 /**
  * Makes the skeleton of a plan below `directory`, and the table from which `mount -a` mounts the rest. With `ownProc`
@@ -67,6 +128,12 @@ type MutablePlan = { -readonly [K in keyof RootPlan]: RootPlan[K][number][] };
 export function writeRoot(plan: RootPlan, directory: string, ownProc: boolean): string {
   makeFolderSync(directory);
   for (const path of plan.directories) makeFolderSync(join(directory, path));
+  if (process.getuid?.() === 0)
+    for (const [path, source] of plan.copies) {
+      const { mode, uid, gid } = statSync(source);
+      chownSync(join(directory, path), uid, gid);
+      chmodSync(join(directory, path), mode & 0o7777);
+    }
   for (const path of plan.files) writeFileSync(join(directory, path), "", { flag: "a" });
   for (const [path, target] of plan.links) symlinkSync(target, join(directory, path));
   const lines = [`${field(directory)} ${field(directory)} none bind 0 0`];
@@ -80,12 +147,31 @@ export function writeRoot(plan: RootPlan, directory: string, ownProc: boolean): 
     // An entry of the machine's own folders may be gone by now, as in /run.
     if (source === target) options.push("nofail");
     lines.push(`${field(source)} ${field(join(directory, target))} none ${options.join()} 0 0`);
+    if (readOnly) for (const line of readOnlyBelow(source, join(directory, target), table)) lines.push(line);
   }
   return `${lines.join("\n")}\n`;
 }
 
+/** What is mounted below a mount that is made read-only stays writable by itself (mount(8), "ro"). */
+function readOnlyBelow(source: string, target: string, table: readonly MountPoint[]): string[] {
+  const path = realpathSync(source);
+  const prefix = path === "/" ? "/" : `${field(path)}/`;
+  return table
+    .filter(({ point, type }) => point.startsWith(prefix) && !foreign.test(type))
+    .map(({ point, options }) => {
+      // What is mounted below it has a line of its own; in a user name space it cannot be left behind.
+      const how = process.getuid?.() === 0 ? "bind" : "rbind";
+      const flags = [how, "ro", ...options.filter((option) => locked.includes(option)), "nofail"];
+      return `${point} ${field(target)}/${point.slice(prefix.length)} none ${flags.join()} 0 0`;
+    });
+}
+
+/** File systems that only their owner may look into, or that would be mounted by a look. */
+const foreign = /^(?:fuse.*|autofs)$/;
+
 /** Where something is mounted, and how. */
 interface MountPoint {
+  readonly type: string;
   readonly point: string;
   readonly options: readonly string[];
 }
@@ -94,9 +180,15 @@ function mountTable(): MountPoint[] {
   return readFileSync("/proc/self/mountinfo", "utf8")
     .split("\n")
     .slice(0, -1)
-    .map((line) => line.split(" "))
-    .map(([, , , , point = "", options = ""]) => ({ point, options: options.split(",") }));
+    .map((line) => {
+      const [before = "", after = ""] = line.split(" - ");
+      const [, , , , point = "", options = ""] = before.split(" ");
+      return { point, options: options.split(","), type: after.split(" ")[0] ?? "" };
+    });
 }
+
+/** Options that a user name space must keep. */
+const locked = ["nosuid", "nodev", "noexec", "noatime", "nodiratime"];
 
 /** What a user name space must not take away when it makes a mount read-only, or the kernel refuses. */
 function kept(source: string, table: readonly MountPoint[]): string[] {
@@ -107,7 +199,6 @@ function kept(source: string, table: readonly MountPoint[]): string[] {
       (best, one) => (best === undefined || one.point.length >= best.point.length ? one : best),
       undefined,
     );
-  const locked = ["nosuid", "nodev", "noexec", "noatime", "nodiratime"];
   return (enclosing?.options ?? []).filter((option) => locked.includes(option));
 }
 
@@ -252,6 +343,7 @@ function emit(here: Place, path: string, inSkeleton: boolean, plan: MutablePlan)
     return;
   }
   if (inSkeleton) (here.file ? plan.files : plan.directories).push(path);
+  if (here.kind === "directory" && here.source !== "") plan.copies.push([path, here.source]);
   if (here.kind === "bind") plan.mounts.push({ source: here.source, target: path, readOnly: here.readOnly });
   for (const [name, next] of here.children) emit(next, join(path, name), here.kind === "directory", plan);
 }

@@ -10,6 +10,12 @@ export const closeName = "close";
 export const terminalName = "terminal";
 /** In the directory of a container: what exports the environment of its program. */
 export const environmentName = "environment";
+/** In the directory of a container whose privileges are limited: the words in front of the shell that becomes it. */
+export const privilegesName = "privileges";
+/** In the directory of a container with a mount name space: what is mounted (fstab(5)). */
+export const mountsName = "mounts";
+/** In the directory of a container whose root directory cannot be written. */
+export const readOnlyName = "mounts-ro";
 /** In the directory of a container that has a cgroup: its path. */
 export const cgroupName = "cgroup";
 
@@ -89,8 +95,9 @@ echo "$?" >"$directory/exit"
 
 /**
  * What the wrapper runs, with the same arguments: opens the log unless it is in a terminal, makes the container's root
- * where there are mount name spaces, and becomes the program. Says in the file `start` whether it could (`started` and
- * a line of /proc/PID/stat) or why not.
+ * where there are mount name spaces, and hands over to a shell with the container's user and privileges, which becomes
+ * the program: no tool of the agent's user sees the program's environment. Says in the file `start` whether it could
+ * (`started` and a line of /proc/PID/stat) or why not.
  */
 function startScript(isolation: Isolation): string {
   const root = isolation.type === "mounts" ? rootScript(isolation.tools) : "";
@@ -98,25 +105,34 @@ function startScript(isolation: Isolation): string {
 exec 3>"$1/start" || exit 125
 read -r stat </proc/self/stat
 [ -e "$1/${terminalName}" ] || exec >>"$2" 2>&1 || exit 125
-table=$1/mounts root=$1/root
-environment=$(cat "$1/${environmentName}" 2>&3) || exit 125
+table=$1/${mountsName} root=$1/root privileges=
+exec 4<"$1/${environmentName}" || exit 125
+[ ! -e "$1/${privilegesName}" ] || read -r privileges <"$1/${privilegesName}" || exit 125
 shift 2
 ${root}
-cd "$1" 2>&3 || exit 126
+become=${shellLine([
+    `stat=$1
 shift
-${becomeProgram}
+exec 2>&5 5>&-
+${becomeProgram}`,
+  ])}
+eval exec "$privileges" '/bin/sh -c "$become" exec "$stat" "$@"' 5>&2 2>&3
 `;
 }
 
 /**
- * The end of each script that becomes a program: the arguments are the program and the words that run it, `environment`
- * holds the source that exports its variables, `stat` the line of /proc/self/stat. From `eval` on, the variables are the
- * program's: the scripts keep nothing in variables after it.
+ * The end of each script that becomes a program: the arguments are the working directory, the program and the words
+ * that run it; the source that exports its variables comes on file descriptor 4; `stat` is the line of /proc/self/stat.
+ * From `eval` on, the variables are the program's: the script keeps nothing in variables after it.
  */
 export const becomeProgram = `
+environment=$(cat <&4) || exit 125
+exec 4<&-
+cd "$1" 2>&3 || exit 126
+shift
 set -- "$stat" "$@"
 unset OLDPWD
-eval "unset table root stat environment
+eval "unset stat environment
 $environment" 2>/dev/null
 case $2 in
 */*)
@@ -138,6 +154,7 @@ exec "$@"
 export function rootScript({ mount, umount, pivotRoot }: MountTools): string {
   return `
 ${mount} -a -T "$table" 2>&3 >&3 || exit 125
+[ ! -e "$table-ro" ] || ${mount} -o remount,bind,ro "$root" 2>&3 || exit 125
 cd "$root" 2>&3 || exit 125
 ${pivotRoot} . . 2>&3 || exit 125
 ${umount} -l . 2>&3 || exit 125

@@ -1,5 +1,6 @@
 import type { ContainerEdits } from "@dray/cdi";
-import type { ContainerConfig, SandboxConfig, SecurityConfig } from "../service.ts";
+import type { ContainerConfig, SandboxConfig } from "../service.ts";
+import type { ContainerDevice } from "./access.ts";
 
 /** What of a sandbox this runtime cannot do: its containers are processes of the machine, in the machine's network. */
 export function unsupportedOfSandbox(config: SandboxConfig): string[] {
@@ -11,19 +12,19 @@ export function unsupportedOfSandbox(config: SandboxConfig): string[] {
 }
 
 /** What of a container this runtime cannot do. */
-export function unsupportedOfContainer(config: ContainerConfig, edits: ContainerEdits): string[] {
-  return [...unsupportedSecurity(config.security), ...unsupportedEdits(edits)];
-}
-
-function unsupportedSecurity(security: SecurityConfig): string[] {
+export function unsupportedOfContainer(
+  { security }: ContainerConfig,
+  edits: ContainerEdits,
+  devices: readonly ContainerDevice[],
+  isolated: boolean,
+): string[] {
   return [
-    ...(security.runAsUser === undefined && security.runAsUserName === undefined ? [] : ["runAsUser"]),
-    ...(security.runAsGroup === undefined ? [] : ["runAsGroup"]),
-    ...(security.supplementalGroups.length > 0 ? ["supplementalGroups"] : []),
-    ...(security.readOnlyRootFilesystem ? ["readOnlyRootFilesystem"] : []),
-    ...(security.noNewPrivileges ? ["allowPrivilegeEscalation: false"] : []),
-    ...(security.dropCapabilities.length > 0 ? ["capabilities"] : []),
+    ...(security.readOnlyRootFilesystem && !isolated ? ["readOnlyRootFilesystem"] : []),
     ...(security.seccomp === "unconfined" ? [] : ["seccompProfile"]),
+    ...devices
+      .filter(({ exists }) => !exists)
+      .map(({ hostPath }) => `device ${hostPath}, which the machine lacks`),
+    ...unsupportedEdits(edits),
   ];
 }
 

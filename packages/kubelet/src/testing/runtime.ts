@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { HostRuntime } from "../runtime/host/host.ts";
+import type { ImageMapping } from "../runtime/host/images.ts";
+import type { ContainerConfig } from "../runtime/service.ts";
+import { container, sandbox, testRuntime } from "./agent.ts";
+import { eventually } from "./eventually.ts";
+
+/** A host runtime of a test's own, and what it can be told to run. */
+export interface Machine {
+  readonly root: string;
+  readonly runtime: HostRuntime;
+  /** What images stand for; may be added to. */
+  readonly images: ImageMapping[];
+  /** Starts a container; returns its id. */
+  start(config: Partial<ContainerConfig> & Pick<ContainerConfig, "command">): Promise<string>;
+  /** Runs a container to its end; returns its output and exit code. */
+  run(
+    config: Partial<ContainerConfig> & Pick<ContainerConfig, "command">,
+  ): Promise<[string, number | undefined]>;
+}
+
+export async function withRuntime(
+  isolation: string,
+  body: (machine: Machine) => Promise<void>,
+): Promise<void> {
+  const root = mkdtempSync("/tmp/dk-");
+  const alive = setInterval(() => {}, 1000);
+  const images: ImageMapping[] = [];
+  const runtime = testRuntime(root, isolation, images);
+  await runtime.start();
+  let count = 0;
+  const start: Machine["start"] = async (config) => {
+    const { id } = await runtime.runPodSandbox(sandbox);
+    const made = await runtime.createContainer(id, {
+      ...container(root, config.command),
+      logPath: join(root, `${count++}.log`),
+      ...config,
+    });
+    await runtime.startContainer(made.id);
+    return made.id;
+  };
+  try {
+    await body({
+      root,
+      runtime,
+      images,
+      start,
+      async run(config) {
+        const log = join(root, `${count}.log`);
+        const id = await start(config);
+        const find = async () => (await runtime.listContainers()).find((one) => one.id === id);
+        await eventually(async () => assert.equal((await find())?.state, "exited"));
+        return [readFileSync(log, "utf8"), (await find())?.exitCode];
+      },
+    });
+  } finally {
+    for (const { id } of await runtime.listPodSandboxes()) await runtime.removePodSandbox(id);
+    await runtime.close();
+    clearInterval(alive);
+    rmSync(root, { recursive: true });
+  }
+}
