@@ -8,20 +8,21 @@ import { processStat } from "./processes.ts";
 
 /**
  * Cgroups hold the processes of each container together: unlike a session, a parent or a variable, a process cannot
- * shed its cgroup. No resource is limited by them here.
+ * shed its cgroup. `bounds.ts` has those that limit resources.
  */
 export interface Cgroups {
   /** The folder that the cgroup of a container has, or would have. */
   path(containerId: string): string;
 }
 
-const prefix = "dray-";
+/** Of the names of all cgroups that are ours. */
+export const cgroupPrefix = "dray-";
 
 /** Where cgroups can be made: the unified hierarchy (cgroup v2), or that of the controller pids (v1). */
 export interface Hierarchy {
   readonly type: "cgroup2" | "cgroup";
   /** A controller; empty for the unified hierarchy, which has no name of its own in /proc/PID/cgroup. */
-  readonly controller: "" | "pids";
+  readonly controller: "" | "cpu" | "cpuacct" | "memory" | "pids" | "cpuset";
 }
 
 export const hierarchies: readonly Hierarchy[] = [
@@ -40,11 +41,11 @@ export async function detectCgroups(
   for (const hierarchy of candidates) {
     const base = ownCgroup(hierarchy);
     if (base === undefined) continue;
-    const probe = join(base, `${prefix}probe-${randomUUID()}`);
+    const probe = join(base, `${cgroupPrefix}probe-${randomUUID()}`);
     try {
       mkdirSync(probe);
       await promisify(execFile)("/bin/sh", ["-c", 'echo $$ >"$1"', "probe", cgroupProcesses(probe)]);
-      return { path: (containerId) => join(base, `${prefix}${containerId}`) };
+      return { path: (containerId) => join(base, `${cgroupPrefix}${containerId}`) };
     } catch (error) {
       reasons.push(`no cgroup can be made in ${base}: ${(error as Error).message.trim()}`);
     } finally {
@@ -55,11 +56,23 @@ export async function detectCgroups(
 }
 
 /** The folder of the agent's own cgroup (proc(5): /proc/PID/cgroup and /proc/PID/mountinfo). */
-function ownCgroup({ type, controller }: Hierarchy): string | undefined {
+export function ownCgroup({ type, controller }: Hierarchy): string | undefined {
   const path = lines("/proc/self/cgroup")
     .map((line) => /^\d+:([^:]*):(.*)$/.exec(line))
     .find((match) => match?.[1]?.split(",").includes(controller))?.[2];
-  const mount = lines("/proc/self/mountinfo")
+  const mount = mountOf({ type, controller });
+  if (path === undefined || mount === undefined) return undefined;
+  const { root, point } = mount;
+  return join(point, root !== "/" && path.startsWith(root) ? path.slice(root.length) : path);
+}
+
+/** Where a hierarchy is mounted. */
+export function cgroupMount(hierarchy: Hierarchy): string | undefined {
+  return mountOf(hierarchy)?.point;
+}
+
+function mountOf({ type, controller }: Hierarchy) {
+  return lines("/proc/self/mountinfo")
     .map((line) => {
       const [before = "", after = ""] = line.split(" - ");
       const [, , , root = "/", point = ""] = before.split(" ");
@@ -67,9 +80,6 @@ function ownCgroup({ type, controller }: Hierarchy): string | undefined {
       return { root, point, mounted, options: options.split(",") };
     })
     .find(({ mounted, options }) => mounted === type && (controller === "" || options.includes(controller)));
-  if (path === undefined || mount === undefined) return undefined;
-  const { root, point } = mount;
-  return join(point, root !== "/" && path.startsWith(root) ? path.slice(root.length) : path);
 }
 
 /** The file to which a process is written to enter the cgroup. */

@@ -2,7 +2,8 @@ import { existsSync, type FSWatcher, watch } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "@dray/client";
 import type { Container } from "../service.ts";
-import { cgroupMembers, removeCgroup, withoutForks } from "./cgroups.ts";
+import { oomKills, removeBounds } from "./bounds.ts";
+import { cgroupMembers, withoutForks } from "./cgroups.ts";
 import { LogTimes } from "./logs.ts";
 import { note } from "./note.ts";
 import {
@@ -26,6 +27,9 @@ import { wrapperName } from "./scripts.ts";
 /** Tells the processes of a container, whatever they did to their session. Numbers of name spaces would not do: they
  * are given out again at once. */
 export const containerVariable = "DRAY_CONTAINER_ID";
+
+/** In the directory of a container of which the system has killed a process because its memory was used up. */
+const oomName = "oom";
 
 /** One container of the host runtime: its record, and what its wrapper has left so far. */
 export class HostContainer {
@@ -106,6 +110,8 @@ export class HostContainer {
     this.#traces = traces;
     const { start } = traces;
     if (this.exited) {
+      // The cgroup goes with the container.
+      if (oomKills(this.record.bounds ?? []) > 0) note(join(this.directory, oomName), "");
       this.unwatch();
       this.#killRest();
     }
@@ -213,10 +219,10 @@ export class HostContainer {
   /** Ends everything and removes the cgroup, which no folder of the node's goes with. */
   async end(): Promise<void> {
     await this.kill();
-    const { cgroup } = this.record;
-    if (cgroup === undefined) return;
+    const { cgroup, bounds = [] } = this.record;
+    const cgroups = cgroup === undefined ? bounds : [...bounds, cgroup];
     // The wrapper is the last process in it: it ends once it has written down the exit code.
-    for (let tries = 0; !removeCgroup(cgroup) && tries < 100 && !this.#released; tries++)
+    for (let tries = 0; !removeBounds(cgroups) && tries < 100 && !this.#released; tries++)
       await new Promise((resolve) => setTimeout(resolve, 10));
   }
 
@@ -265,12 +271,14 @@ export class HostContainer {
         reason: "StartError",
         message: `failed to start container "${config.name}": ${start.error}`,
       };
+    const reason = exit.code === 0 ? "Completed" : "Error";
     return {
       ...base,
       state: "exited",
       finishedAt: exit.at,
       exitCode: exit.code,
-      reason: exit.code === 0 ? "Completed" : "Error",
+      // As containerd says it, whichever of its processes was killed.
+      reason: existsSync(join(this.directory, oomName)) ? "OOMKilled" : reason,
       message: undefined,
     };
   }

@@ -23,6 +23,7 @@ import {
   type ExecResult,
   type LogLine,
   type Made,
+  type ResourceConfig,
   RuntimeError,
   type RuntimeService,
   type Sandbox,
@@ -30,6 +31,16 @@ import {
 } from "../service.ts";
 import { type ContainerDevice, containerDevices, neededAccess } from "./access.ts";
 import { attachTo, makeInput } from "./attach.ts";
+import {
+  applyBounds,
+  boundsOf,
+  detectBounds,
+  makeBounds,
+  noBounds,
+  removeBounds,
+  statsOf,
+  unboundedOf,
+} from "./bounds.ts";
 import { type Cgroups, detectCgroups, makeCgroup, removeCgroup } from "./cgroups.ts";
 import { containerVariable, HostContainer } from "./container.ts";
 import { programEnvironment, toolEnvironment } from "./environment.ts";
@@ -47,9 +58,11 @@ import { type ContainerRecord, readRecord, writeRecord } from "./records.ts";
 import { planRoot, type RootView, removeRoot, writeRoot } from "./root-plan.ts";
 import { HostSandboxes } from "./sandboxes.ts";
 import {
+  boundsName,
   cgroupName,
   environmentName,
   mountsName,
+  oomScoreName,
   privilegesName,
   readOnlyName,
   scripts,
@@ -96,6 +109,7 @@ export class HostRuntime implements RuntimeService {
   #isolation: Isolation = { type: "plain" };
   #agent: AgentPrivileges = agentPrivileges(false);
   #cgroups: Cgroups | undefined;
+  #bounds = noBounds;
   #cancelCheck: (() => void) | undefined;
 
   constructor(options: HostRuntimeOptions) {
@@ -111,6 +125,7 @@ export class HostRuntime implements RuntimeService {
         : "containers see the files of the machine, and volumes are not at their paths",
       "they see its processes and its network",
     ];
+    if (!this.#bounds.parents.has("memory")) limits.push("limits of cpu and memory bind nobody");
     if (root && (!mounts || setpriv === undefined)) limits.push("they run as its root");
     if (this.containment === undefined) limits.push("a process that hides outlives its container");
     return limits;
@@ -134,7 +149,10 @@ export class HostRuntime implements RuntimeService {
     const cgroups =
       this.#options.cgroups === "none" ? { reason: "cgroups are switched off" } : await detectCgroups();
     if ("reason" in cgroups) reasons.push(cgroups.reason);
-    else this.#cgroups = cgroups;
+    else {
+      this.#cgroups = cgroups;
+      this.#bounds = detectBounds();
+    }
     if (this.#options.isolation !== "plain") {
       // Where there are cgroups, no pid name spaces: the machine's own numbers stay true for its programs.
       const { isolation, reason } = await detectIsolation(directory, rootDir, "reason" in cgroups);
@@ -164,6 +182,7 @@ export class HostRuntime implements RuntimeService {
       if (record === undefined) {
         removeRoot(join(directory, "containers", id));
         if (this.#cgroups !== undefined) removeCgroup(this.#cgroups.path(id));
+        removeBounds(boundsOf(this.#bounds, id));
         continue;
       }
       const container = this.#hold(record);
@@ -237,7 +256,14 @@ export class HostRuntime implements RuntimeService {
     const devices = containerDevices(config, edits);
     const isolated = this.#isolation.type === "mounts";
     const { unsupported } = this.#privileges(sandboxId, config, devices);
-    return { id, unsupported: [...unsupported, ...unsupportedOfContainer(config, edits, devices, isolated)] };
+    return {
+      id,
+      unsupported: [
+        ...unsupported,
+        ...unboundedOf(this.#bounds, config.resources),
+        ...unsupportedOfContainer(config, edits, devices, isolated),
+      ],
+    };
   }
 
   #privileges(sandboxId: string, config: ContainerConfig, devices: readonly ContainerDevice[]): Privileges {
@@ -319,6 +345,7 @@ export class HostRuntime implements RuntimeService {
     if (config.tty) this.#writeTerminal(container, run);
     if (config.stdin || config.tty) await makeInput(directory, user);
     const cgroup = this.#cgroups?.path(id);
+    const bounds = boundsOf(this.#bounds, id);
     container.record = {
       ...record,
       bootId: bootId(),
@@ -332,8 +359,15 @@ export class HostRuntime implements RuntimeService {
         ...(user === undefined ? {} : { user }),
       },
       ...(cgroup === undefined ? {} : { cgroup }),
+      bounds,
     };
     this.#save(container);
+    if (bounds.length > 0) {
+      makeBounds(this.#bounds, id, config.resources);
+      writeFileSync(join(directory, boundsName), bounds.map((folder) => `${folder}\n`).join(""));
+    }
+    const { oomScoreAdj } = config.resources;
+    if (oomScoreAdj !== undefined) writeFileSync(join(directory, oomScoreName), `${oomScoreAdj}\n`);
     if (cgroup !== undefined) {
       makeCgroup(cgroup);
       writeFileSync(join(directory, cgroupName), `${cgroup}\n`);
@@ -421,12 +455,30 @@ export class HostRuntime implements RuntimeService {
       .map((container) => container.status());
   }
 
-  async updateContainerResources(id: string): Promise<void> {
-    throw new RuntimeError("UnsupportedOperation", `container ${id}: this runtime bounds no resources`);
+  async updateContainerResources(id: string, resources: ResourceConfig): Promise<void> {
+    const container = this.#get(id);
+    const missing = unboundedOf(this.#bounds, resources);
+    if (missing.length > 0)
+      throw new RuntimeError(
+        "UnsupportedOperation",
+        `container ${id}: cannot be bound on this machine, whose cgroups lack the controllers: ${missing.join(", ")}`,
+      );
+    if (container.process === undefined)
+      throw new RuntimeError("ContainerNotRunning", `container ${id} does not run`);
+    applyBounds(this.#bounds, id, resources);
+    const { config } = container.record;
+    const merged = { ...config.resources, ...resources };
+    container.record = { ...container.record, config: { ...config, resources: merged } };
+    this.#save(container);
   }
 
   async listContainerStats(): Promise<readonly ContainerStats[]> {
-    return [];
+    const at = this.#options.clock.now();
+    return [...this.#containers.values()].flatMap((container) => {
+      const { id, bounds = [] } = container.record;
+      const stats = container.process === undefined ? undefined : statsOf(bounds);
+      return stats === undefined ? [] : [{ containerId: id, at, ...stats }];
+    });
   }
 
   readLog(logPath: string, follow: AbortSignal | undefined): AsyncIterable<LogLine> {

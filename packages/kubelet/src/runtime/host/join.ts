@@ -18,9 +18,12 @@ export interface JoiningCommand {
   readonly user: User | undefined;
 }
 
-/** Enters the cgroup whose file of processes comes first, and becomes the command that follows. */
+/** Enters the cgroups whose files of processes come first, up to `--`, and becomes the command that follows. */
 const enterScript = `
-echo $$ >"$1" 2>&3 || exit 125
+while [ "$1" != -- ]; do
+  echo 0 2>&3 >"$1" || exit 125
+  shift
+done
 shift
 exec "$@"
 `;
@@ -46,12 +49,13 @@ export function joinContainer(
 ): JoiningCommand {
   container.refresh();
   const { process } = container;
-  const { program, config, cgroup } = container.record;
+  const { program, config, cgroup, bounds = [] } = container.record;
   if (process === undefined || program === undefined)
     throw new RuntimeError("ContainerNotRunning", `container "${config.name}" does not run`);
   if (command.length === 0) throw new RuntimeError("ExecError", "the command is empty");
   const rewrite = isolation.type === "plain" ? rewriter(program.mounts) : (value: string) => value;
-  const group = cgroup === undefined ? [] : ["/bin/sh", "-c", enterScript, "enter", cgroupProcesses(cgroup)];
+  const cgroups = [...new Set([...(cgroup === undefined ? [] : [cgroup]), ...bounds])].map(cgroupProcesses);
+  const group = cgroups.length === 0 ? [] : ["/bin/sh", "-c", enterScript, "enter", ...cgroups, "--"];
   const enter =
     isolation.type === "mounts" && program.isolated
       ? [...isolation.nsenter, ...(program.pids ? ["--pid"] : []), "--target", String(process.pid), "--"]

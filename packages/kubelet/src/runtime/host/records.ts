@@ -30,6 +30,8 @@ export interface ContainerRecord {
   readonly bootId?: string;
   /** The folder of its cgroup, where there are cgroups: its processes cannot leave it, whatever they do. */
   readonly cgroup?: string;
+  /** The folders of the cgroups that bound what it uses. */
+  readonly bounds?: readonly string[];
   /** Environment, working directory and mounts of its program, for commands that join it. */
   readonly program?: {
     readonly env: Readonly<Record<string, string>>;

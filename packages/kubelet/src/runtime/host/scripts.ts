@@ -16,6 +16,10 @@ export const privilegesName = "privileges";
 export const mountsName = "mounts";
 /** In the directory of a container whose root directory cannot be written. */
 export const readOnlyName = "mounts-ro";
+/** In the directory of a container with bounds: the folders of the cgroups that hold them, one a line. */
+export const boundsName = "bounds";
+/** In the directory of a container: how early the system kills it where memory runs out. */
+export const oomScoreName = "oom-score";
 /** In the directory of a container that has a cgroup: its path. */
 export const cgroupName = "cgroup";
 
@@ -108,6 +112,15 @@ read -r stat </proc/self/stat
 table=$1/${mountsName} root=$1/root privileges=
 exec 4<"$1/${environmentName}" || exit 125
 [ ! -e "$1/${privilegesName}" ] || read -r privileges <"$1/${privilegesName}" || exit 125
+# Not the wrapper: it must outlive the program to tell how that ended.
+if [ -e "$1/${boundsName}" ]; then
+  while read -r folder; do echo 0 2>&3 >"$folder/cgroup.procs" || exit 125; done <"$1/${boundsName}"
+fi
+if [ -e "$1/${oomScoreName}" ]; then
+  read -r score <"$1/${oomScoreName}"
+  # Less than the agent has is for root.
+  { echo "$score" >/proc/self/oom_score_adj; } 2>/dev/null
+fi
 shift 2
 ${root}
 become=${shellLine([

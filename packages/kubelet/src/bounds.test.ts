@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { boundsOf, type Controller, detectBounds, settingsOf, unboundedOf } from "./runtime/host/bounds.ts";
+import { isolations } from "./testing/agent.ts";
+import { eventually } from "./testing/eventually.ts";
+import { type Machine, withRuntime } from "./testing/runtime.ts";
+
+const bounds = detectBounds();
+
+/** What a cgroup of a container has in a file, by the name of either version. */
+function read(id: string, ...names: readonly string[]): string | undefined {
+  for (const folder of boundsOf(bounds, id))
+    for (const name of names)
+      if (existsSync(join(folder, name))) return readFileSync(join(folder, name), "utf8").trim();
+  return undefined;
+}
+
+// Without cgroups there are no bounds.
+for (const isolation of isolations.filter((one) => one !== "pids"))
+  describe(`bounds of containers, ${isolation}`, () => {
+    const bounded = (
+      context: TestContext,
+      controllers: readonly Controller[],
+      body: (machine: Machine) => Promise<void>,
+    ) => {
+      const missing = controllers.filter((one) => !bounds.parents.has(one));
+      if (missing.length > 0) return context.skip(`no controllers ${missing.join(", ")}`);
+      return withRuntime(isolation, body);
+    };
+
+    test("one that uses up its memory is killed, and shows it", (context) =>
+      bounded(context, ["memory"], async ({ run, runtime }) => {
+        await run({ command: ["/usr/bin/tail", "/dev/zero"], resources: { memoryLimitBytes: 32 << 20 } });
+        const [found] = await runtime.listContainers();
+        assert.deepEqual([found?.reason, found?.exitCode], ["OOMKilled", 137]);
+      }));
+
+    test("exec is bound as the program is", (context) =>
+      bounded(context, ["memory"], async ({ start, runtime }) => {
+        const id = await start({
+          command: ["/bin/sleep", "1000"],
+          resources: { memoryLimitBytes: 32 << 20 },
+        });
+        const { exitCode } = await runtime.execSync(id, ["/usr/bin/tail", "/dev/zero"], 60_000);
+        assert.equal(exitCode, 137);
+      }));
+
+    test("a fork bomb ends at the limit of processes", (context) =>
+      bounded(context, ["pids"], async ({ run, start }) => {
+        const script = "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 1000 & done; echo all";
+        const [output] = await run({ command: ["/bin/sh", "-c", script], resources: { pidsLimit: 5 } });
+        assert.match(output, /[Cc]annot fork/);
+        assert.doesNotMatch(output, /all/);
+        const id = await start({ command: ["/bin/sleep", "1000"] });
+        // Also where nobody has set one.
+        assert.match(read(id, "pids.max") ?? "", /^\d+$/);
+      }));
+
+    test("cpu and memory are as configured, and can be changed while it runs", (context) =>
+      bounded(context, ["cpu", "memory"], async ({ start, runtime }) => {
+        const id = await start({
+          command: ["/bin/sleep", "1000"],
+          resources: { cpuShares: 512, cpuQuota: 50_000, cpuPeriod: 100_000, memoryLimitBytes: 64 << 20 },
+        });
+        const quota = (): string | undefined => read(id, "cpu.max", "cpu.cfs_quota_us")?.split(" ")[0];
+        const memory = (): string | undefined => read(id, "memory.max", "memory.limit_in_bytes");
+        assert.deepEqual([quota(), memory()], ["50000", `${64 << 20}`]);
+        await runtime.updateContainerResources(id, { cpuQuota: 20_000, memoryLimitBytes: 128 << 20 });
+        assert.deepEqual([quota(), memory()], ["20000", `${128 << 20}`]);
+        await runtime.updateContainerResources(id, { memoryLimitBytes: 32 << 20 });
+        assert.deepEqual([quota(), memory()], ["20000", `${32 << 20}`]);
+        await assert.rejects(runtime.updateContainerResources(id, { cpuQuota: 1 }), {
+          reason: "RunContainerError",
+          message: /cpu\S+ does not take 1\b/,
+        });
+      }));
+
+    test("what it uses is counted", (context) =>
+      bounded(context, ["cpuacct", "memory"], async ({ start, runtime }) => {
+        const id = await start({ command: ["/bin/sh", "-c", "while :; do :; done"] });
+        await eventually(async () => {
+          const stats = (await runtime.listContainerStats()).find(({ containerId }) => containerId === id);
+          assert.ok((stats?.cpuNanoseconds ?? 0) > 10_000_000);
+          assert.ok((stats?.memoryWorkingSetBytes ?? 0) > 0);
+        });
+      }));
+
+    test("its cgroups go with it", (context) =>
+      bounded(context, ["memory"], async ({ start, runtime }) => {
+        const id = await start({ command: ["/bin/sleep", "1000"] });
+        assert.ok(boundsOf(bounds, id).every(existsSync));
+        await runtime.removeContainer(id);
+        assert.ok(!boundsOf(bounds, id).some(existsSync));
+      }));
+  });
+
+test("the settings of both versions of cgroups", () => {
+  const resources = {
+    cpuShares: 1024,
+    cpuQuota: 150_000,
+    cpuPeriod: 100_000,
+    memoryLimitBytes: 1 << 20,
+    pidsLimit: 10,
+    cpusetCpus: "0-1",
+  };
+  assert.deepEqual(settingsOf(resources, 2), [
+    ["cpu", "cpu.weight", "39"],
+    ["cpu", "cpu.max", "150000 100000"],
+    ["memory", "memory.max", "1048576"],
+    ["memory", "memory.swap.max", "0"],
+    ["pids", "pids.max", "10"],
+    ["cpuset", "cpuset.cpus", "0-1"],
+  ]);
+  assert.deepEqual(settingsOf(resources, 1), [
+    ["cpu", "cpu.shares", "1024"],
+    ["cpu", "cpu.cfs_period_us", "100000"],
+    ["cpu", "cpu.cfs_quota_us", "150000"],
+    ["memory", "memory.limit_in_bytes", "1048576"],
+    ["memory", "memory.memsw.limit_in_bytes", "1048576"],
+    ["pids", "pids.max", "10"],
+    ["cpuset", "cpuset.cpus", "0-1"],
+  ]);
+  assert.deepEqual(settingsOf({}, 1), []);
+  assert.deepEqual(settingsOf({ cpuShares: 2 }, 2), [["cpu", "cpu.weight", "1"]]);
+});
+
+test("limits that nothing can hold are named, requests are not", () => {
+  const none = { version: 1, parents: new Map() } as const;
+  assert.deepEqual(unboundedOf(none, { cpuShares: 2, oomScoreAdj: 1000 }), []);
+  assert.deepEqual(
+    unboundedOf(none, { cpuQuota: 1000, memoryLimitBytes: 1, pidsLimit: 1, cpusetCpus: "0" }),
+    ["limit of cpu", "limit of memory", "limit of processes", "cpuset 0"],
+  );
+});
