@@ -2,6 +2,7 @@ export { makeFolder, makeFolderSync } from "./folder.ts";
 export { NotRegularFileError, type ReadOptions, readRegularFile, readRegularFileSync } from "./read.ts";
 export {
   followLinksSync,
+  moveFile,
   type NewFile,
   removeFile,
   type WriteOptions,

@@ -152,6 +152,19 @@ export async function removeFile(path: string): Promise<void> {
   await Promise.all(left.map((name) => rm(join(folder, name), { force: true })));
 }
 
+/**
+ * Moves a file or folder within a file system, over a file that is there. Once it resolves, the move survives a power
+ * failure; the content does as far as it was synced before.
+ */
+export async function moveFile(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to);
+    await syncFolder(dirname(resolve(to)));
+  } catch (error) {
+    throw withPath(`cannot move ${from} to ${to}`, error);
+  }
+}
+
 /** Readers of CDI specs and of checkpoints skip such files. */
 const temporaryEnd = ".tmp";
 

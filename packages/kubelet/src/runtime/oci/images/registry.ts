@@ -1,0 +1,458 @@
+import { createHash } from "node:crypto";
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import type { ImageCredentials } from "../../service.ts";
+import {
+  choosePlatform,
+  type Descriptor,
+  dockerList,
+  dockerManifest,
+  ManifestError,
+  maxDocumentBytes,
+  ociIndex,
+  ociManifest,
+  ownPlatform,
+  parseManifest,
+} from "./manifest.ts";
+import { formatReference, type Reference } from "./reference.ts";
+import type { ContentStore, Lease } from "./store.ts";
+
+export interface RegistryOptions {
+  /** Hosts (`example.com:5000`) that are spoken to without TLS; those of the loopback interface always are. */
+  readonly insecure?: readonly string[];
+  /** Time in milliseconds without a byte after which a connection is given up; one minute if absent. */
+  readonly stallTimeout?: number;
+  /** Delay in milliseconds before a download that broke off is continued, doubled each time; one second if absent. */
+  readonly retryDelay?: number;
+  /** Maximum size in bytes of one blob; 64 GiB if absent. */
+  readonly maxBlobBytes?: number;
+}
+
+/** A registry refuses, or cannot be reached. */
+export class RegistryError extends Error {
+  override readonly name = "RegistryError";
+  /** Of the answer; undefined if there was none. */
+  readonly status: number | undefined;
+
+  constructor(message: string, status: number | undefined, options?: ErrorOptions) {
+    super(message, options);
+    this.status = status;
+  }
+}
+
+const maxRedirects = 10;
+/** How often a download is continued that makes no progress. */
+const maxFruitlessTries = 4;
+/** Blobs of an image that are fetched at a time. Upstream: containerd, max_concurrent_downloads. */
+const maxDownloads = 3;
+const maxErrorBytes = 16 << 10;
+const accept = [ociIndex, ociManifest, dockerList, dockerManifest].join(", ");
+
+/**
+ * Fetches an image into the store, for this machine's platform (OCI distribution specification). Answers the digest of
+ * the manifest, and the one by which the registry knows the reference, which may be an index. Throws RegistryError,
+ * ManifestError or ContentError.
+ */
+export async function pullImage(
+  store: ContentStore,
+  lease: Lease,
+  reference: Reference,
+  credentials: ImageCredentials | undefined,
+  options: RegistryOptions,
+  signal?: AbortSignal,
+): Promise<{ readonly manifest: string; readonly target: string }> {
+  const session = new Session(reference, credentials, options, signal);
+  const target = await session.manifest(store, lease, reference.digest ?? reference.tag ?? "latest");
+  let manifest = target;
+  for (;;) {
+    const parsed = parseManifest(await store.readDocument(manifest), `manifest ${manifest}`);
+    if ("manifest" in parsed) {
+      const { config, layers } = parsed.manifest;
+      await session.blobs(store, lease, [config, ...layers]);
+      await store.readImage(manifest);
+      return { manifest, target };
+    }
+    const chosen = choosePlatform(parsed.index, ownPlatform(), formatReference(reference));
+    if (chosen.digest === manifest) throw new ManifestError(`index ${manifest} names itself`);
+    manifest = await session.manifest(store, lease, chosen.digest);
+  }
+}
+
+/** Talks to the registry of one reference, with one set of credentials. */
+class Session {
+  readonly #reference: Reference;
+  readonly #credentials: BasicCredentials | undefined;
+  readonly #options: RegistryOptions;
+  readonly #signal: AbortSignal | undefined;
+  readonly #base: URL;
+  /** Value of the header, as far as the registry has asked for one. */
+  #authorization: string | undefined;
+
+  constructor(
+    reference: Reference,
+    credentials: ImageCredentials | undefined,
+    options: RegistryOptions,
+    signal: AbortSignal | undefined,
+  ) {
+    this.#reference = reference;
+    this.#credentials = credentials === undefined ? undefined : readCredentials(credentials);
+    this.#options = options;
+    this.#signal = signal;
+    const host = reference.domain === "docker.io" ? "registry-1.docker.io" : reference.domain;
+    const scheme = isLoopback(host) || options.insecure?.includes(host) ? "http" : "https";
+    this.#base = new URL(`${scheme}://${host}/v2/${reference.path}/`);
+    if (this.#credentials?.registryToken !== undefined)
+      this.#authorization = `Bearer ${this.#credentials.registryToken}`;
+  }
+
+  /** Fetches a manifest by tag or digest into the store; returns its digest. */
+  async manifest(store: ContentStore, lease: Lease, tagOrDigest: string): Promise<string> {
+    const isDigest = tagOrDigest.startsWith("sha256:");
+    if (isDigest && store.hold(lease, tagOrDigest)) return tagOrDigest;
+    const response = await this.#get(`manifests/${tagOrDigest}`, { accept });
+    const body = await readAll(response, maxDocumentBytes, `manifest ${tagOrDigest}`);
+    const digest = `sha256:${createHash("sha256").update(body).digest("hex")}`;
+    const announced = isDigest ? tagOrDigest : headerText(response, "docker-content-digest");
+    if (announced?.startsWith("sha256:") && announced !== digest)
+      throw new RegistryError(
+        `${this.#name}: the manifest ${announced} came with other content, of digest ${digest}`,
+        response.statusCode,
+      );
+    await store.addDocument(lease, body.toString("utf8"));
+    if (!store.hold(lease, digest)) throw new ManifestError(`manifest ${tagOrDigest} is not UTF-8 text`);
+    return digest;
+  }
+
+  async blobs(store: ContentStore, lease: Lease, blobs: readonly Descriptor[]): Promise<void> {
+    const left = [...new Map(blobs.map((blob) => [blob.digest, blob])).values()];
+    const limit = this.#options.maxBlobBytes ?? 64 * 2 ** 30;
+    for (const { digest, size } of left)
+      if (size > limit)
+        throw new ManifestError(`blob ${digest} has ${size} bytes; at most ${limit} are fetched`);
+    const work = async (): Promise<void> => {
+      for (let blob = left.shift(); blob !== undefined; blob = left.shift())
+        await this.#blob(store, lease, blob).catch((error) => {
+          left.length = 0;
+          throw error;
+        });
+    };
+    const results = await Promise.allSettled(Array.from({ length: maxDownloads }, work));
+    const failed = results.find((result) => result.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
+  }
+
+  /** Goes on where a connection broke off. */
+  async #blob(store: ContentStore, lease: Lease, { digest, size }: Descriptor): Promise<void> {
+    let furthest = -1;
+    for (let tries = 0; ; ) {
+      let reached = 0;
+      try {
+        return await store.ingest(
+          lease,
+          digest,
+          size,
+          async (offset) => {
+            reached = offset;
+            const response = await this.#get(
+              `blobs/${digest}`,
+              offset === 0 ? {} : { range: `bytes=${offset}-` },
+            );
+            const start = response.statusCode === 206 ? rangeStart(response) : 0;
+            return {
+              offset: start,
+              chunks: this.#watched(response, (length) => {
+                reached += length;
+              }),
+            };
+          },
+          this.#signal,
+        );
+      } catch (error) {
+        this.#signal?.throwIfAborted();
+        tries = reached > furthest ? 0 : tries + 1;
+        furthest = Math.max(furthest, reached);
+        if (!isTransient(error) || tries > maxFruitlessTries) throw error;
+        const delay = (this.#options.retryDelay ?? 1000) * 2 ** tries;
+        await new Promise((resolve) => setTimeout(resolve, delay));
+      }
+    }
+  }
+
+  async *#watched(response: IncomingMessage, passed: (length: number) => void): AsyncGenerator<Buffer> {
+    try {
+      for await (const chunk of response) {
+        passed((chunk as Buffer).length);
+        yield chunk as Buffer;
+      }
+    } catch (error) {
+      throw new RegistryError(
+        `${this.#name}: the connection broke off: ${(error as Error).message}`,
+        undefined,
+        {
+          cause: error,
+        },
+      );
+    } finally {
+      response.destroy();
+    }
+  }
+
+  get #name(): string {
+    return formatReference(this.#reference);
+  }
+
+  /** A successful answer; asks for a token where the registry wants one. */
+  async #get(path: string, headers: Readonly<Record<string, string>>): Promise<IncomingMessage> {
+    const url = new URL(path, this.#base);
+    let response = await this.#follow(url, headers);
+    if (response.statusCode === 401) {
+      const challenge = headerText(response, "www-authenticate");
+      response.resume();
+      this.#authorization = await this.#authorize(challenge);
+      response = await this.#follow(url, headers);
+    }
+    const status = response.statusCode ?? 0;
+    if (status === 200 || (status === 206 && headers["range"] !== undefined)) return response;
+    const detail = errorText(
+      await readAll(response, maxErrorBytes, "the error").catch(() => Buffer.alloc(0)),
+    );
+    if (status === 404) throw new RegistryError(`${this.#name}: not found${detail}`, status);
+    if (status === 401 || status === 403)
+      throw new RegistryError(
+        `pull access denied, repository does not exist or may require authorization: ${this.#name}: the registry answered ${status}${detail}`,
+        status,
+      );
+    throw new RegistryError(
+      `${this.#name}: unexpected status ${status} from GET ${withoutQuery(url)}${detail}`,
+      status,
+    );
+  }
+
+  /** Follows redirects. The credentials are for the registry alone: another host does not see them. */
+  async #follow(url: URL, headers: Readonly<Record<string, string>>): Promise<IncomingMessage> {
+    let at = url;
+    for (let n = 0; n <= maxRedirects; n++) {
+      const own = at.origin === this.#base.origin && this.#authorization !== undefined;
+      const response = await this.#send(
+        at,
+        own ? { ...headers, authorization: this.#authorization! } : headers,
+      );
+      const location = response.headers.location;
+      if (![301, 302, 303, 307, 308].includes(response.statusCode ?? 0) || location === undefined)
+        return response;
+      response.resume();
+      const next = URL.canParse(location, at.href) ? new URL(location, at) : undefined;
+      if (next === undefined || !["http:", "https:"].includes(next.protocol))
+        throw new RegistryError(
+          `${this.#name}: redirected to ${JSON.stringify(location)}, which is no web address`,
+          undefined,
+        );
+      if (at.protocol === "https:" && next.protocol === "http:")
+        throw new RegistryError(`${this.#name}: redirected from https to ${withoutQuery(next)}`, undefined);
+      next.username = "";
+      next.password = "";
+      at = next;
+    }
+    throw new RegistryError(`${this.#name}: more than ${maxRedirects} redirects`, undefined);
+  }
+
+  #send(url: URL, headers: Readonly<Record<string, string>>, form?: string): Promise<IncomingMessage> {
+    const secure = url.protocol === "https:";
+    const send = secure ? httpsRequest : httpRequest;
+    // A loopback registry is never behind a proxy.
+    const proxyEnv = isLoopback(url.host) ? {} : process.env;
+    const agent = secure ? new HttpsAgent({ proxyEnv }) : new HttpAgent({ proxyEnv });
+    return new Promise((resolve, reject) => {
+      const request = send(url, {
+        method: form === undefined ? "GET" : "POST",
+        agent,
+        headers: {
+          "user-agent": "dray",
+          ...headers,
+          ...(form === undefined ? {} : { "content-type": "application/x-www-form-urlencoded" }),
+        },
+        timeout: this.#options.stallTimeout ?? 60_000,
+        ...(this.#signal === undefined ? {} : { signal: this.#signal }),
+      });
+      request.once("timeout", () => request.destroy(new Error("timed out")));
+      request.once("error", (error) =>
+        reject(
+          new RegistryError(
+            `${this.#name}: failed to do request: GET ${withoutQuery(url)}: ${message(error)}`,
+            undefined,
+            {
+              cause: error,
+            },
+          ),
+        ),
+      );
+      request.once("response", (response) => {
+        // One that nobody reads any more ends with its request.
+        response.on("error", () => {});
+        resolve(response);
+      });
+      request.end(form);
+    });
+  }
+
+  /** The header for a challenge (RFC 7235; distribution specification, token authentication). */
+  async #authorize(challenge: string | undefined): Promise<string> {
+    const basic = this.#credentials?.basic;
+    const { scheme, parameters } = parseChallenge(challenge ?? "");
+    if (scheme === "basic" && basic !== undefined) return `Basic ${basic}`;
+    const realm = parameters.get("realm");
+    if (scheme !== "bearer" || realm === undefined)
+      throw new RegistryError(
+        `pull access denied, repository does not exist or may require authorization: ${this.#name}: the registry wants ${scheme || "other"} authentication${scheme === "basic" ? ", and there are no credentials for it" : ""}`,
+        401,
+      );
+    const url = URL.canParse(realm) ? new URL(realm) : undefined;
+    if (url === undefined || (url.protocol !== "https:" && this.#base.protocol !== "http:"))
+      throw new RegistryError(
+        `${this.#name}: the registry wants a token from ${JSON.stringify(realm)}, which is not an https address`,
+        401,
+      );
+    const scope = parameters.get("scope") ?? `repository:${this.#reference.path}:pull`;
+    const service = parameters.get("service");
+    const identity = this.#credentials?.identityToken;
+    let response: IncomingMessage;
+    if (identity !== undefined) {
+      const form = new URLSearchParams({
+        grant_type: "refresh_token",
+        client_id: "dray",
+        refresh_token: identity,
+        scope,
+        ...(service === undefined ? {} : { service }),
+      });
+      response = await this.#send(url, {}, form.toString());
+    } else {
+      url.searchParams.set("scope", scope);
+      if (service !== undefined) url.searchParams.set("service", service);
+      response = await this.#send(url, basic === undefined ? {} : { authorization: `Basic ${basic}` });
+    }
+    const body = await readAll(response, maxDocumentBytes, "the token");
+    if (response.statusCode !== 200)
+      throw new RegistryError(
+        `pull access denied, repository does not exist or may require authorization: ${this.#name}: failed to fetch a token from ${withoutQuery(url)}: status ${response.statusCode}${errorText(body)}`,
+        response.statusCode,
+      );
+    const token = tokenOf(body);
+    if (token === undefined)
+      throw new RegistryError(
+        `${this.#name}: the answer of ${withoutQuery(url)} holds no token`,
+        response.statusCode,
+      );
+    return `Bearer ${token}`;
+  }
+}
+
+interface BasicCredentials {
+  /** `username:password` in base64. */
+  readonly basic?: string;
+  readonly identityToken?: string;
+  readonly registryToken?: string;
+}
+
+function readCredentials({
+  username,
+  password,
+  auth,
+  identityToken,
+  registryToken,
+}: ImageCredentials): BasicCredentials {
+  const basic =
+    username !== undefined && username !== ""
+      ? Buffer.from(`${username}:${password ?? ""}`).toString("base64")
+      : // Files of Docker end such a text with zeros.
+        auth &&
+        Buffer.from(Buffer.from(auth, "base64").toString("utf8").replace(/\0+$/, "")).toString("base64");
+  return {
+    ...(basic ? { basic } : {}),
+    ...(identityToken ? { identityToken } : {}),
+    ...(registryToken ? { registryToken } : {}),
+  };
+}
+
+/** Upstream: containerd, docker.MatchLocalhost. */
+export function isLoopback(host: string): boolean {
+  const name = host.replace(/:\d+$/, "");
+  return name === "localhost" || name === "[::1]" || /^127(\.\d+){3}$/.test(name);
+}
+
+/** `Bearer realm="https://...",service="...",scope="..."`. */
+export function parseChallenge(text: string): { scheme: string; parameters: ReadonlyMap<string, string> } {
+  const [, scheme = "", rest = ""] = /^\s*([\w-]+)\s*(.*)$/.exec(text) ?? [];
+  const parameters = new Map<string, string>();
+  for (const [, name = "", quoted, plain] of rest.matchAll(
+    /([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/g,
+  ))
+    parameters.set(name.toLowerCase(), quoted?.replace(/\\(.)/g, "$1") ?? plain ?? "");
+  return { scheme: scheme.toLowerCase(), parameters };
+}
+
+function rangeStart(response: IncomingMessage): number {
+  const start = /^bytes (\d+)-/.exec(headerText(response, "content-range") ?? "")?.[1];
+  return start === undefined ? 0 : Number(start);
+}
+
+function headerText(response: IncomingMessage, name: string): string | undefined {
+  const value = response.headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+async function readAll(response: IncomingMessage, maxBytes: number, what: string): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response) {
+    size += (chunk as Buffer).length;
+    if (size > maxBytes) {
+      response.destroy();
+      throw new RegistryError(`${what} has more than ${maxBytes} bytes`, response.statusCode);
+    }
+    parts.push(chunk as Buffer);
+  }
+  return Buffer.concat(parts);
+}
+
+/** What a registry says of an error, for the end of a message (distribution specification, Error Codes). */
+function errorText(body: Buffer): string {
+  try {
+    const { errors, details } = JSON.parse(body.toString("utf8")) as {
+      errors?: readonly { code?: unknown; message?: unknown }[];
+      details?: unknown;
+    };
+    const texts = (errors ?? []).map(({ code, message }) => [code, message].filter(Boolean).join(": "));
+    if (typeof details === "string") texts.push(details);
+    return texts.length === 0 ? "" : `: ${texts.join("; ").slice(0, 500)}`;
+  } catch {
+    return "";
+  }
+}
+
+function tokenOf(body: Buffer): string | undefined {
+  try {
+    const { token, access_token: access } = JSON.parse(body.toString("utf8")) as Record<string, unknown>;
+    const found = token || access;
+    return typeof found === "string" && /^[\x21-\x7e]+$/.test(found) ? found : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Queries of storage services hold signatures. */
+function withoutQuery({ origin, pathname }: URL): string {
+  return `${origin}${pathname}`;
+}
+
+/** Errors for several addresses of a host have no text of their own. */
+function message(error: Error): string {
+  if (error instanceof AggregateError) return error.errors.map((one: Error) => one.message).join("; ");
+  return error.message;
+}
+
+/** Worth another try: the network, and what a registry says of itself. */
+function isTransient(error: unknown): boolean {
+  if (error instanceof RegistryError)
+    return error.status === undefined || error.status >= 500 || error.status === 429 || error.status === 408;
+  return error instanceof Error && error.name === "ContentError" && / ended after /.test(error.message);
+}

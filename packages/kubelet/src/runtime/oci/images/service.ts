@@ -1,0 +1,197 @@
+import { type Image, type ImageCredentials, type ImageService, RuntimeError } from "../../service.ts";
+import { type ImportedImage, type ImportOptions, importImages } from "./import.ts";
+import {
+  formatReference,
+  InvalidReferenceError,
+  isDigest,
+  parseReference,
+  type Reference,
+  repositoryOf,
+} from "./reference.ts";
+import { pullImage, RegistryError, type RegistryOptions } from "./registry.ts";
+import { type SnapshotMode, Snapshots } from "./snapshots.ts";
+import { ContentStore, type ReadImage } from "./store.ts";
+
+export interface ImageStoreOptions extends RegistryOptions {
+  /** Where images are kept; several agents of one machine may share it. */
+  readonly directory: string;
+  /** Asks for one way to make roots; found out if absent. */
+  readonly snapshots?: SnapshotMode;
+  /** Milliseconds since the epoch. */
+  now(): number;
+}
+
+/** An image with what runtimes need to make a container of it. */
+export interface ResolvedImage extends ReadImage {
+  /** As `Image.ref` says. */
+  readonly ref: string;
+}
+
+/** Images of containers: on disk, and from registries. */
+export class OciImages implements ImageService {
+  readonly pulls = true;
+  readonly snapshots: Snapshots;
+  readonly #store: ContentStore;
+  readonly #options: ImageStoreOptions;
+
+  private constructor(store: ContentStore, snapshots: Snapshots, options: ImageStoreOptions) {
+    this.#store = store;
+    this.snapshots = snapshots;
+    this.#options = options;
+  }
+
+  static async open(options: ImageStoreOptions): Promise<OciImages> {
+    const store = new ContentStore(options.directory, options.now);
+    try {
+      return new OciImages(store, await Snapshots.open(store, options.snapshots), options);
+    } catch (error) {
+      store.close();
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#store.close();
+  }
+
+  async imageStatus(image: string): Promise<Image | undefined> {
+    const manifest = this.#find(image);
+    if (manifest === undefined) return undefined;
+    return (await this.#describe(manifest)) ?? undefined;
+  }
+
+  /**
+   * Fetches an image, trying the credentials one after the other, or without any. Reasons of its errors:
+   * `InvalidImageName`, `ErrImagePull`, and `RegistryUnavailable` for a registry that cannot be reached.
+   */
+  async pullImage(
+    image: string,
+    credentials: readonly ImageCredentials[],
+    signal?: AbortSignal,
+  ): Promise<string> {
+    const reference = parse(image);
+    const tries = credentials.length === 0 ? [undefined] : credentials;
+    const errors: Error[] = [];
+    for (const one of tries)
+      try {
+        return await this.#store.withLease(async (lease) => {
+          const { manifest, target } = await pullImage(
+            this.#store,
+            lease,
+            reference,
+            one,
+            this.#options,
+            signal,
+          );
+          // Unpacked now, so that what is wrong with a layer is an error of the pull.
+          await this.snapshots.prepare(await this.#store.readImage(manifest));
+          const byDigest = `${repositoryOf(reference)}@${target}`;
+          for (const name of new Set([formatReference(reference), byDigest])) this.#store.tag(name, manifest);
+          return byDigest;
+        });
+      } catch (error) {
+        errors.push(error as Error);
+        if (signal?.aborted) break;
+      }
+    const texts = [...new Set(errors.map((error) => error.message))].join("; ");
+    const unavailable = errors.every(
+      (error) => error instanceof RegistryError && (error.status ?? 503) >= 500,
+    );
+    throw new RuntimeError(
+      unavailable && !signal?.aborted ? "RegistryUnavailable" : "ErrImagePull",
+      `failed to pull and unpack image ${JSON.stringify(formatReference(reference))}: ${texts}`,
+      { cause: errors[0] },
+    );
+  }
+
+  /** Takes in images from a folder or archive (`dray image load`). Throws an error that names the path. */
+  async importImages(path: string, options: ImportOptions = {}): Promise<readonly ImportedImage[]> {
+    return importImages(this.#store, path, options);
+  }
+
+  async listImages(): Promise<readonly Image[]> {
+    const images = await Promise.all(this.#store.images().map(({ manifest }) => this.#describe(manifest)));
+    return images.filter((image) => image !== undefined);
+  }
+
+  /** Removes an image with all its names; containers that run keep their files. None is no error. */
+  async removeImage(ref: string): Promise<void> {
+    const manifest = this.#find(ref);
+    if (manifest !== undefined) {
+      const image = this.#store.images().find((one) => one.manifest === manifest);
+      this.#store.untag(image?.references ?? []);
+    }
+    await this.collect();
+  }
+
+  /** Removes what belongs to no image and no container. */
+  async collect(): Promise<void> {
+    await this.snapshots.collect();
+    await this.#store.collect();
+  }
+
+  /** Throws a RuntimeError (`CreateContainerError`) if the image is not there, or is damaged. */
+  async resolve(ref: string): Promise<ResolvedImage> {
+    const manifest = this.#find(ref);
+    if (manifest === undefined)
+      throw new RuntimeError("CreateContainerError", `the image ${JSON.stringify(ref)} is not on this node`);
+    try {
+      return { ...(await this.#store.readImage(manifest)), ref };
+    } catch (error) {
+      throw new RuntimeError(
+        "CreateContainerError",
+        `the image ${JSON.stringify(ref)} is damaged: ${(error as Error).message}`,
+        {
+          cause: error,
+        },
+      );
+    }
+  }
+
+  /** Digest of the manifest that a name, an image ID or a digest means. */
+  #find(text: string): string | undefined {
+    if (isDigest(text)) {
+      const direct = this.#store.find(text);
+      return direct ?? this.#store.images().find(({ manifest }) => manifest === text)?.manifest;
+    }
+    return this.#store.find(formatReference(parse(text)));
+  }
+
+  /** Undefined if its documents are damaged: it must be pulled again. */
+  async #describe(manifest: string): Promise<Image | undefined> {
+    const references = this.#store.images().find((one) => one.manifest === manifest)?.references ?? [];
+    let image: ReadImage;
+    try {
+      image = await this.#store.readImage(manifest);
+    } catch {
+      return undefined;
+    }
+    const digests = references.filter((reference) => reference.includes("@"));
+    const tags = references.filter((reference) => !reference.includes("@") && !isDigest(reference));
+    return {
+      ref: digests[0] ?? manifest,
+      tags,
+      digests,
+      sizeBytes: image.sizeBytes,
+      user: userOf(image.config.user),
+    };
+  }
+}
+
+/** Throws a RuntimeError (`InvalidImageName`). */
+function parse(image: string): Reference {
+  try {
+    return parseReference(image);
+  } catch (error) {
+    if (error instanceof InvalidReferenceError)
+      throw new RuntimeError("InvalidImageName", error.message, { cause: error });
+    throw error;
+  }
+}
+
+/** Upstream: pkg/kubelet/kuberuntime, getImageUser: without a user it is root. */
+function userOf(text: string): number | string {
+  const [user = ""] = text.split(":");
+  if (user === "") return 0;
+  return /^\d+$/.test(user) ? Number(user) : user;
+}
