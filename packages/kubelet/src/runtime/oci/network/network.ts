@@ -1,0 +1,312 @@
+import { createHash } from "node:crypto";
+import { existsSync, writeFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { isIPv4 } from "node:net";
+import { join } from "node:path";
+import { find } from "../../host/isolation.ts";
+import type { PortMapping } from "../../service.ts";
+import { unmountAll } from "../images/snapshots.ts";
+import { runTool, ToolError, tool } from "../tools.ts";
+import { Addresses } from "./addresses.ts";
+import { portRules, removalRules } from "./rules.ts";
+
+export interface PodNetworkOptions {
+  /** Shared by all nodes of a cluster on this machine; the cluster's network is void when it is gone. */
+  readonly directory: string;
+  readonly nodeName: string;
+}
+
+/** The network of a pod. */
+export interface PodAttachment {
+  readonly ip: string;
+  /** What could not be done: as in `Made.unsupported`. */
+  readonly unsupported: readonly string[];
+}
+
+/** Second octets of the networks 10.X.0.0/16 that clusters choose from, in this order. */
+const octets = Array.from({ length: 155 }, (_, i) => (i < 55 ? 200 + i : 45 + i));
+
+/** The maximum length of an interface's alias, by which a bridge tells whose it is. */
+const maxAlias = 250;
+
+/**
+ * Networks of pods on one machine: each cluster has a bridge with 10.X.0.0/16 whose name is the claim to it (the kernel
+ * gives a name once), each pod a network name space with one end of a veth pair. Pods, the machine and, where iptables
+ * is there, the world reach each other. Services are not translated here: their rules belong into chains of their own
+ * beside those of `rules.ts`.
+ */
+export class PodNetwork {
+  readonly #options: PodNetworkOptions;
+  readonly #addresses: Addresses;
+
+  private constructor(options: PodNetworkOptions, addresses: Addresses) {
+    this.#options = options;
+    this.#addresses = addresses;
+  }
+
+  /** Throws an error that says what the machine lacks: a right, or a program. */
+  static async open(options: PodNetworkOptions): Promise<PodNetwork> {
+    for (const name of ["ip", "unshare", "nsenter", "mount", "umount"]) tool(name);
+    if (process.getuid?.() !== 0)
+      throw new ToolError("networks of pods need root: the agent runs as another user", undefined);
+    const network = new PodNetwork(options, new Addresses(join(options.directory, "network.db")));
+    try {
+      await network.#addresses.database.exclusively("bridge", () => network.#makeBridge());
+      network.#addresses.addNode(options.nodeName);
+      return network;
+    } catch (error) {
+      network.close();
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#addresses.close();
+  }
+
+  /** The node's addresses, as `spec.podCIDR` of a Node has them. */
+  get range(): string {
+    return this.#addresses.range(this.#options.nodeName);
+  }
+
+  /** The machine's own address in the network, by which pods reach it. */
+  get gateway(): string {
+    return `10.${this.#addresses.octet}.0.1`;
+  }
+
+  get bridge(): string {
+    return bridgeName(this.#addresses.octet ?? 0);
+  }
+
+  /** What this machine lacks, in words. */
+  get limits(): readonly string[] {
+    return find("iptables-restore") === undefined
+      ? ["pods reach neither the world nor ports of the node (iptables is not installed)"]
+      : [];
+  }
+
+  async #makeBridge(): Promise<void> {
+    await removeForsaken();
+    const alias = aliasOf(this.#options.directory);
+    const there = (await bridges()).find((bridge) => bridge.alias === alias);
+    const octet = there?.octet ?? (await this.#claim(alias));
+    if (this.#addresses.octet !== octet) this.#addresses.setOctet(octet);
+    const name = bridgeName(octet);
+    await runTool("ip", ["-batch", "-"], {
+      input: `link set ${name} alias ${alias}\naddr replace 10.${octet}.0.1/16 dev ${name}\nlink set ${name} up\n`,
+    });
+    // Packets to a port of 127.0.0.1 that leads to a pod leave by the bridge.
+    sysctl(`net/ipv4/conf/${name}/route_localnet`);
+    sysctl("net/ipv4/ip_forward");
+    await this.#writeRules();
+  }
+
+  /** The first network that nobody on this machine has. */
+  async #claim(alias: string): Promise<number> {
+    const routes = JSON.parse(await runTool("ip", ["-4", "-json", "route", "show", "table", "all"])) as {
+      dst?: string;
+    }[];
+    const taken = routes.flatMap(({ dst }) => (dst === undefined ? [] : [dst]));
+    const earlier = this.#addresses.earlierOctet;
+    for (const octet of earlier === undefined ? octets : [earlier, ...octets]) {
+      if (taken.some((route) => overlaps(route, octet))) continue;
+      try {
+        await runTool("ip", ["link", "add", bridgeName(octet), "alias", alias, "type", "bridge"]);
+        return octet;
+      } catch (error) {
+        // Another cluster was faster.
+        if (!/File exists/.test((error as Error).message)) throw error;
+      }
+    }
+    throw new ToolError(
+      "every network from 10.100.0.0/16 to 10.254.0.0/16 is taken on this machine",
+      undefined,
+    );
+  }
+
+  /**
+   * Makes the network name space of a sandbox, held by the file `namespace`, and connects it. Repeating it after a crash
+   * goes on with the same address.
+   */
+  async add(sandbox: string, namespace: string, ports: readonly PortMapping[]): Promise<PodAttachment> {
+    const hasRules = this.limits.length === 0;
+    const wanted = ports.filter(({ hostPort }) => hostPort > 0);
+    for (const { hostIP } of wanted)
+      if (hostIP !== "" && !isIPv4(hostIP))
+        throw new ToolError(`hostIP ${hostIP} is not an IPv4 address`, undefined);
+    const ip = this.#addresses.take(this.#options.nodeName, sandbox, hasRules ? wanted : []);
+    try {
+      await this.#connect(sandbox, namespace, ip);
+      if (this.#addresses.hasPorts(sandbox)) await this.#updateRules();
+    } catch (error) {
+      await this.remove(sandbox, namespace);
+      throw error;
+    }
+    return {
+      ip,
+      unsupported: hasRules || wanted.length === 0 ? [] : ["hostPort (iptables is not installed)"],
+    };
+  }
+
+  async #connect(sandbox: string, namespace: string, ip: string): Promise<void> {
+    const outer = linkName(sandbox);
+    await unmountAll(namespace);
+    writeFileSync(namespace, "", { flag: "a", mode: 0o600 });
+    await removeLink(outer);
+    // The end in the name space is made there, the other one in this process's.
+    await runTool("unshare", [`--net=${namespace}`, "--", tool("ip"), "-batch", "-"], {
+      input: `link set lo up
+link add eth0 type veth peer name ${outer} netns ${process.pid}
+addr add ${ip}/16 dev eth0
+link set eth0 up
+route add default via ${this.gateway}
+`,
+    });
+    await runTool("ip", ["-batch", "-"], {
+      input: `link set ${outer} master ${this.bridge}
+link set ${outer} type bridge_slave hairpin on
+link set ${outer} up
+`,
+    });
+  }
+
+  /** The address of a sandbox; undefined if it has none in this boot. */
+  address(sandbox: string): string | undefined {
+    return this.#addresses.find(sandbox);
+  }
+
+  /** Takes a sandbox off the network; its name space ends with the last process in it. None is no error. */
+  async remove(sandbox: string, namespace: string): Promise<void> {
+    const hadPorts = this.#addresses.hasPorts(sandbox);
+    await removeLink(linkName(sandbox));
+    await unmountAll(namespace);
+    await rm(namespace, { force: true });
+    this.#addresses.free(sandbox);
+    if (hadPorts) await this.#updateRules();
+  }
+
+  /** Removes what an agent of this node that was killed has left of sandboxes that are not among `known`. */
+  async collect(known: ReadonlySet<string>, namespaceOf: (sandbox: string) => string): Promise<void> {
+    for (const sandbox of this.#addresses.sandboxes(this.#options.nodeName))
+      if (!known.has(sandbox)) await this.remove(sandbox, namespaceOf(sandbox));
+  }
+
+  /** Gives the node's addresses back, and removes the bridge after the last node. Sandboxes are removed before. */
+  async destroy(): Promise<void> {
+    await this.#addresses.database.exclusively("bridge", async () => {
+      this.#addresses.removeNode(this.#options.nodeName);
+      if (this.#addresses.hasNodes) await this.#writeRules();
+      else await removeBridge(this.bridge);
+    });
+  }
+
+  #updateRules(): Promise<void> {
+    return this.#addresses.database.exclusively("bridge", () => this.#writeRules());
+  }
+
+  /** Replaces all rules of the cluster in one step: the same whatever an agent that was killed has left. */
+  async #writeRules(): Promise<void> {
+    if (this.limits.length > 0) return;
+    const rules = portRules(this.bridge, `10.${this.#addresses.octet}.0.0/16`, this.#addresses.ports());
+    for (const [table, text] of rules) await restore(table, text);
+    await ensureJumps(this.bridge);
+  }
+}
+
+/** Of the end of a veth pair that is on the machine. */
+export function linkName(sandbox: string): string {
+  return `dv${createHash("sha256").update(sandbox).digest("hex").slice(0, 12)}`;
+}
+
+function bridgeName(octet: number): string {
+  return `dray-${octet}`;
+}
+
+/** A path that is too long for an alias stands there as its hash: such a bridge is never taken for a forsaken one. */
+function aliasOf(directory: string): string {
+  return directory.length <= maxAlias && /^[\x21-\x7e]+$/.test(directory)
+    ? directory
+    : `sha256:${createHash("sha256").update(directory).digest("hex")}`;
+}
+
+async function bridges(): Promise<readonly { readonly octet: number; readonly alias: string | undefined }[]> {
+  const links = JSON.parse((await runTool("ip", ["-json", "link", "show", "type", "bridge"])) || "[]") as {
+    ifname?: string;
+    ifalias?: string;
+  }[];
+  return links.flatMap(({ ifname, ifalias }) => {
+    const octet = /^dray-(\d+)$/.exec(ifname ?? "")?.[1];
+    return octet === undefined ? [] : [{ octet: Number(octet), alias: ifalias }];
+  });
+}
+
+/** Bridges of clusters whose folder is gone: nobody will come back for them. */
+async function removeForsaken(): Promise<void> {
+  for (const { octet, alias } of await bridges())
+    if (alias?.startsWith("/") && !existsSync(alias)) await removeBridge(bridgeName(octet));
+}
+
+async function removeBridge(bridge: string): Promise<void> {
+  if (find("iptables-restore") !== undefined) {
+    await dropJumps(bridge);
+    for (const [table, text] of removalRules(bridge)) await restore(table, text);
+  }
+  await removeLink(bridge);
+}
+
+async function removeLink(name: string): Promise<void> {
+  await runTool("ip", ["link", "delete", name]).catch((error: Error) => {
+    if (!/Cannot find device/.test(error.message)) throw error;
+  });
+}
+
+/** Waits for other programs that change rules. */
+const wait = ["--wait", "30"];
+
+async function restore(table: string, text: string): Promise<void> {
+  await runTool("iptables-restore", ["--noflush", ...wait, `--table=${table}`], { input: text });
+}
+
+/** Where the system's chains lead to ours. */
+const jumps = (bridge: string): readonly (readonly string[])[] => [
+  ["nat", "PREROUTING", "-m", "addrtype", "--dst-type", "LOCAL", "-j", `${bridge}-ports`],
+  ["nat", "OUTPUT", "-m", "addrtype", "--dst-type", "LOCAL", "-j", `${bridge}-ports`],
+  ["nat", "POSTROUTING", "-j", `${bridge}-out`],
+  ["filter", "FORWARD", "-j", `${bridge}-pass`],
+];
+
+async function ensureJumps(bridge: string): Promise<void> {
+  for (const [table = "", chain = "", ...rule] of jumps(bridge)) {
+    const there = await runTool("iptables", [...wait, "-t", table, "-C", chain, ...rule]).then(
+      () => true,
+      () => false,
+    );
+    if (!there) await runTool("iptables", [...wait, "-t", table, "-I", chain, "1", ...rule]);
+  }
+}
+
+async function dropJumps(bridge: string): Promise<void> {
+  for (const [table = "", chain = "", ...rule] of jumps(bridge))
+    await runTool("iptables", [...wait, "-t", table, "-D", chain, ...rule]).catch(() => {});
+}
+
+function sysctl(name: string): void {
+  try {
+    writeFileSync(`/proc/sys/${name}`, "1\n");
+  } catch (error) {
+    throw new ToolError(
+      `cannot set the system parameter ${name.replaceAll("/", ".")} to 1: ${(error as Error).message}`,
+      undefined,
+    );
+  }
+}
+
+/** Whether a route leads into 10.OCTET.0.0/16; the default route leads everywhere and does not count. */
+function overlaps(route: string, octet: number): boolean {
+  const [address = "", length = "32"] = route.split("/");
+  if (!isIPv4(address)) return false;
+  const number = (text: string): number => text.split(".").reduce((sum, part) => sum * 256 + Number(part), 0);
+  const bits = Math.min(Number(length), 16);
+  const size = 2 ** (32 - bits);
+  return Math.floor(number(address) / size) === Math.floor(number(`10.${octet}.0.0`) / size);
+}
