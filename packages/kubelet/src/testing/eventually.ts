@@ -1,5 +1,5 @@
-/** Tries an assertion until it holds; rejects with its last error after some seconds. */
-export async function eventually(check: () => Promise<void>, milliseconds = 30_000): Promise<void> {
+/** Tries an assertion until it holds, and answers its value; rejects with its last error after some seconds. */
+export async function eventually<T>(check: () => T | Promise<T>, milliseconds = 30_000): Promise<T> {
   for (const end = Date.now() + milliseconds; ; ) {
     try {
       return await check();

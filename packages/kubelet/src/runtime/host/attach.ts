@@ -2,13 +2,26 @@ import { closeSync, fstatSync, openSync, read, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { promisify } from "node:util";
-import { type ClientStreams, RuntimeError } from "../service.ts";
-import type { HostContainer } from "./container.ts";
+import { type ClientStreams, type ContainerConfig, RuntimeError } from "../service.ts";
 import { makePipes, openWriter } from "./pipes.ts";
 import type { User } from "./privileges.ts";
-import { processStat } from "./processes.ts";
+import { type ProcessIdentity, processStat } from "./processes.ts";
 import { closeName, stdinName } from "./scripts.ts";
 import { followSizes } from "./terminal.ts";
+
+/** A container whose output goes to a file, and whose input is a pipe in its directory. */
+export interface LoggedContainer {
+  readonly directory: string;
+  readonly record: { readonly config: ContainerConfig };
+  readonly launched: boolean;
+  readonly exited: boolean;
+  /** The process in the container's terminal, while the container runs. */
+  readonly process: ProcessIdentity | undefined;
+  /** Calls `listener` when more is in its log, and when it has ended. Answers a function that ends this. */
+  onLog(listener: () => void): () => void;
+  /** Calls `listener` with the place to which its log was moved. Answers a function that ends this. */
+  onRotation(listener: (to: string) => void): () => void;
+}
 
 /** Makes the pipes of a container that has an input: the wrapper holds them open while no agent runs. */
 export async function makeInput(directory: string, user: User | undefined): Promise<void> {
@@ -23,7 +36,7 @@ export async function makeInput(directory: string, user: User | undefined): Prom
  * the container has ended and all is sent, or the client's input has; rejects when `signal` aborts.
  */
 export async function attachTo(
-  container: HostContainer,
+  container: LoggedContainer,
   streams: ClientStreams,
   signal: AbortSignal,
 ): Promise<void> {
@@ -92,7 +105,7 @@ function closeInput(directory: string): void {
 
 /** Sends what is added to the log until the container has ended, or `over` aborts. */
 async function followOutput(
-  container: HostContainer,
+  container: LoggedContainer,
   to: Writable | undefined,
   over: AbortSignal,
 ): Promise<void> {

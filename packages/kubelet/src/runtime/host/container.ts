@@ -84,6 +84,19 @@ export class HostContainer {
     return this.#log?.onGrowth(listener) ?? (() => {});
   }
 
+  /** Calls `listener` with the place to which its log was moved. Answers a function that ends this. */
+  onRotation(listener: (to: string) => void): () => void {
+    return this.#log?.onRotation(listener) ?? (() => {});
+  }
+
+  /** Moves what is in its log to the file `to`; nothing may be written meanwhile. */
+  rotateLog(to: string): void {
+    const { logPath } = this.record.config;
+    const log = this.#log ?? new LogTimes(logPath, this.#clock);
+    log.rotate(to);
+    if (log !== this.#log) log.close();
+  }
+
   /** The agent that started it has ended: what becomes of it is for the next one to see. */
   release(): void {
     this.#released = true;

@@ -1,6 +1,6 @@
 import type { Clock } from "@dray/client";
 import type { LogLine } from "../service.ts";
-import type { HostContainer } from "./container.ts";
+import type { LoggedContainer } from "./attach.ts";
 import { LogReader } from "./logs.ts";
 
 /**
@@ -8,11 +8,12 @@ import { LogReader } from "./logs.ts";
  */
 export async function* followLog(
   logPath: string,
-  container: HostContainer | undefined,
+  container: LoggedContainer | undefined,
   follow: AbortSignal | undefined,
   clock: Clock,
 ): AsyncGenerator<LogLine> {
   const reader = new LogReader(logPath, clock.now);
+  const unwatch = follow === undefined ? () => {} : container?.onRotation((to) => reader.rotated(to));
   try {
     while (follow !== undefined && !follow.aborted && container?.launched && !container.exited) {
       // First listen, then look: what comes in between is not missed.
@@ -29,6 +30,7 @@ export async function* followLog(
     }
     yield* reader.read(true);
   } finally {
+    unwatch?.();
     reader.close();
   }
 }

@@ -1,15 +1,6 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import {
-  chmodSync,
-  chownSync,
-  copyFileSync,
-  existsSync,
-  readdirSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, chownSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
 import type { CdiRegistry, ContainerEdits } from "@dray/cdi";
@@ -488,9 +479,7 @@ export class HostRuntime implements RuntimeService {
 
   /** The program holds its log open: what is in it is copied away. */
   async rotateContainerLog(id: string, to: string): Promise<void> {
-    const { logPath } = this.#get(id).record.config;
-    copyFileSync(logPath, to);
-    truncateSync(logPath);
+    this.#get(id).rotateLog(to);
   }
 
   async execSync(id: string, command: readonly string[], timeoutMilliseconds: number): Promise<ExecResult> {

@@ -1,11 +1,14 @@
 import {
   closeSync,
   constants,
+  copyFileSync,
   type FSWatcher,
   fstatSync,
   readFileSync,
   readSync,
+  rmSync,
   statSync,
+  truncateSync,
   watch,
 } from "node:fs";
 import type { Clock } from "@dray/client";
@@ -32,6 +35,7 @@ export class LogTimes {
   #size: number;
   #cancel: (() => void) | undefined;
   readonly #listeners = new Set<() => void>();
+  readonly #rotationListeners = new Set<(to: string) => void>();
 
   /** The log must exist. */
   constructor(path: string, clock: Clock) {
@@ -67,6 +71,30 @@ export class LogTimes {
     return () => this.#listeners.delete(listener);
   }
 
+  /**
+   * Moves what is in the log to the file `to`; nothing may be written meanwhile. Readers that follow the log are told
+   * before it is emptied.
+   */
+  rotate(to: string): void {
+    this.#note();
+    copyFileSync(this.#path, to);
+    try {
+      copyFileSync(timesName(this.#path), timesName(to));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
+    for (const listener of this.#rotationListeners) listener(to);
+    truncateSync(this.#path);
+    rmSync(timesName(this.#path), { force: true });
+    this.#size = 0;
+  }
+
+  /** Calls `listener` with the place to which the log was moved. Answers a function that ends this. */
+  onRotation(listener: (to: string) => void): () => void {
+    this.#rotationListeners.add(listener);
+    return () => this.#rotationListeners.delete(listener);
+  }
+
   /** Notes the last growth and stops. */
   close(): void {
     this.#watcher.close();
@@ -98,10 +126,15 @@ function readTimes(logPath: string): Growth[] {
     });
 }
 
+interface LogFile {
+  readonly path: string;
+  readonly file: number;
+}
+
 /** Reads the lines of a log from its beginning to its end as it is now. */
 export class LogReader {
-  readonly #path: string;
-  readonly #file: number;
+  /** The log, and before it what was moved away from it and is not read yet. */
+  readonly #files: LogFile[];
   readonly #now: () => number;
   #position = 0;
   #rest = Buffer.alloc(0);
@@ -109,19 +142,36 @@ export class LogReader {
   #next = 0;
 
   constructor(path: string, now: () => number) {
-    this.#path = path;
-    this.#file = openFile(path);
+    this.#files = [{ path, file: openFile(path) }];
     this.#now = now;
+  }
+
+  /** What was read so far, and the rest of it, has been moved to the file `to`: it is read to its end from there. */
+  rotated(to: string): void {
+    this.#files.splice(-1, 0, { path: to, file: openFile(to) });
   }
 
   /** What has come since the last call; the last line only if it has ended, or `all` is set. */
   *read(all: boolean): Generator<LogLine> {
-    this.#times = readTimes(this.#path);
-    const { size } = fstatSync(this.#file);
     const chunk = Buffer.alloc(64 << 10);
-    while (this.#position < size) {
-      const count = readSync(this.#file, chunk, 0, chunk.length, this.#position);
-      if (count === 0) break;
+    let current: LogFile | undefined;
+    let size = 0;
+    for (;;) {
+      const [head] = this.#files as [LogFile];
+      if (head !== current) {
+        current = head;
+        this.#times = readTimes(head.path);
+        size = fstatSync(head.file).size;
+      }
+      const count = this.#position < size ? readSync(head.file, chunk, 0, chunk.length, this.#position) : 0;
+      if (count === 0) {
+        if (this.#files.length === 1) break;
+        closeSync(head.file);
+        this.#files.shift();
+        this.#position = 0;
+        this.#next = 0;
+        continue;
+      }
       let begin = 0;
       for (;;) {
         const end = chunk.subarray(0, count).indexOf(10, begin);
@@ -147,6 +197,6 @@ export class LogReader {
   }
 
   close(): void {
-    closeSync(this.#file);
+    for (const { file } of this.#files) closeSync(file);
   }
 }
