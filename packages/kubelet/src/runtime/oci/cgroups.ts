@@ -1,0 +1,197 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { makeFolderSync } from "@dray/files";
+import type { ResourceConfig } from "../service.ts";
+
+/** What a cgroup has used. */
+export interface CgroupUse {
+  readonly cpuNanoseconds: number;
+  /** Without file pages that the kernel can take back at once. */
+  readonly memoryWorkingSetBytes: number;
+}
+
+/** Where cgroups are mounted: the unified hierarchy (v2), or one for each controller (v1). */
+export class CgroupTree {
+  readonly version: 1 | 2;
+  /** Folder of each controller; for v2 the same for all. */
+  readonly #mounts: ReadonlyMap<string, string>;
+
+  private constructor(version: 1 | 2, mounts: ReadonlyMap<string, string>) {
+    this.version = version;
+    this.#mounts = mounts;
+  }
+
+  /** Throws if no cgroups are mounted. `mountinfo` is the text of /proc/self/mountinfo. */
+  static find(mountinfo = readFileSync("/proc/self/mountinfo", "utf8")): CgroupTree {
+    const v1 = new Map<string, string>();
+    let v2: string | undefined;
+    for (const line of mountinfo.split("\n")) {
+      const [before = "", after = ""] = line.split(" - ");
+      const point = before.split(" ")[4] ?? "";
+      const [type, , options = ""] = after.split(" ");
+      if (type === "cgroup2") v2 ??= point;
+      if (type === "cgroup")
+        for (const controller of options.split(",")) if (!v1.has(controller)) v1.set(controller, point);
+    }
+    // On a hybrid machine the unified hierarchy has no controllers.
+    if (v1.has("memory") || v1.has("pids") || v1.has("cpu")) return new CgroupTree(1, v1);
+    if (v2 === undefined)
+      throw new Error(
+        "no cgroup file system is mounted: containers need cgroup v2 (or v1) at /sys/fs/cgroup",
+      );
+    const mount = v2;
+    return new CgroupTree(
+      2,
+      new Map(["cpu", "cpuacct", "cpuset", "memory", "pids"].map((name) => [name, mount])),
+    );
+  }
+
+  get swapAccounting(): boolean {
+    const memory = this.#mounts.get("memory");
+    return (
+      this.version === 1 && memory !== undefined && existsSync(join(memory, "memory.memsw.limit_in_bytes"))
+    );
+  }
+
+  #file(controller: string, path: string, name: string): string | undefined {
+    const mount = this.#mounts.get(controller);
+    return mount === undefined ? undefined : join(mount, path, name);
+  }
+
+  /** The file that counts how often the kernel has killed in a cgroup for want of memory. */
+  oomFile(path: string): string {
+    return (
+      this.#file("memory", path, this.version === 2 ? "memory.events" : "memory.oom_control") ?? "/dev/null"
+    );
+  }
+
+  /** Makes a cgroup with bounds for all that is below it. */
+  make(path: string, resources: ResourceConfig | undefined): void {
+    for (let tries = 0; ; tries++)
+      try {
+        if (this.version === 2) this.#makeUnified(path);
+        else for (const mount of new Set(this.#mounts.values())) makeFolderSync(join(mount, path));
+        break;
+      } catch (error) {
+        // Another agent has removed a parent that was empty.
+        if ((error as NodeJS.ErrnoException).code !== "ENOENT" || tries > 10) throw error;
+      }
+    if (resources !== undefined)
+      for (const [file, value] of this.#bounds(path, resources)) writeFileSync(file, value);
+  }
+
+  /** Controllers are handed down from folder to folder. */
+  #makeUnified(path: string): void {
+    const mount = this.#mounts.get("memory")!;
+    let folder = mount;
+    for (const part of path.split("/").filter(Boolean)) {
+      for (const controller of readFileSync(join(folder, "cgroup.controllers"), "utf8").trim().split(" ")) {
+        if (controller === "") continue;
+        try {
+          writeFileSync(join(folder, "cgroup.subtree_control"), `+${controller}`);
+        } catch {
+          // Processes in the folder keep it from being handed down; a bound that needs it is an error below.
+        }
+      }
+      folder = join(folder, part);
+      try {
+        mkdirSync(folder);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      }
+    }
+  }
+
+  #bounds(path: string, resources: ResourceConfig): (readonly [file: string, value: string])[] {
+    const { cpuShares, cpuPeriod = 100_000, cpuQuota, memoryLimitBytes, pidsLimit } = resources;
+    const v2 = this.version === 2;
+    const result: [string, string][] = [];
+    const set = (controller: string, name: string, value: string | undefined): void => {
+      const file = this.#file(controller, path, name);
+      if (file !== undefined && value !== undefined) result.push([file, value]);
+    };
+    const number = (value: number | undefined): string | undefined =>
+      value === undefined ? undefined : String(value);
+    if (v2) {
+      // KEP-2254: from 2..262144 to 1..10000.
+      const weight =
+        cpuShares === undefined ? undefined : 1 + Math.floor(((Math.max(cpuShares, 2) - 2) * 9999) / 262142);
+      set("cpu", "cpu.weight", number(weight));
+      set(
+        "cpu",
+        "cpu.max",
+        cpuQuota === undefined ? undefined : `${cpuQuota > 0 ? cpuQuota : "max"} ${cpuPeriod}`,
+      );
+      set("memory", "memory.max", memoryLimitBytes ? String(memoryLimitBytes) : undefined);
+    } else {
+      set("cpu", "cpu.shares", number(cpuShares));
+      set("cpu", "cpu.cfs_period_us", cpuQuota === undefined ? undefined : String(cpuPeriod));
+      set("cpu", "cpu.cfs_quota_us", number(cpuQuota));
+      set("memory", "memory.limit_in_bytes", memoryLimitBytes ? String(memoryLimitBytes) : undefined);
+    }
+    set("pids", "pids.max", number(pidsLimit));
+    return result;
+  }
+
+  /** Removes a cgroup and those below it in which nothing runs. None is no error. */
+  remove(path: string): void {
+    for (const mount of new Set(this.#mounts.values())) removeFolders(join(mount, path));
+  }
+
+  /** Removes a cgroup that has none below it. */
+  removeEmpty(path: string): void {
+    for (const mount of new Set(this.#mounts.values())) removeFolder(join(mount, path));
+  }
+
+  /** Undefined if the cgroup is gone. */
+  use(path: string): CgroupUse | undefined {
+    const read = (controller: string, name: string): string | undefined => {
+      const file = this.#file(controller, path, name);
+      try {
+        return file === undefined ? undefined : readFileSync(file, "utf8");
+      } catch {
+        return undefined;
+      }
+    };
+    const v2 = this.version === 2;
+    const cpu = v2
+      ? field(read("cpu", "cpu.stat"), "usage_usec", 1000)
+      : Number(read("cpuacct", "cpuacct.usage") ?? Number.NaN);
+    const used = Number(read("memory", v2 ? "memory.current" : "memory.usage_in_bytes") ?? Number.NaN);
+    const inactive = field(read("memory", "memory.stat"), v2 ? "inactive_file" : "total_inactive_file", 1);
+    if (!Number.isFinite(cpu) || !Number.isFinite(used)) return undefined;
+    return { cpuNanoseconds: cpu, memoryWorkingSetBytes: Math.max(0, used - (inactive || 0)) };
+  }
+}
+
+function field(text: string | undefined, name: string, factor: number): number {
+  const value = new RegExp(`^${name} (\\d+)$`, "m").exec(text ?? "")?.[1];
+  return value === undefined ? Number.NaN : Number(value) * factor;
+}
+
+/** How often the kernel has killed for want of memory, in the text of either version. */
+export function oomKills(text: string): number {
+  return field(text, "oom_kill", 1) || 0;
+}
+
+function removeFolders(folder: string): void {
+  let names: string[];
+  try {
+    names = readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
+      entry.isDirectory() ? [entry.name] : [],
+    );
+  } catch {
+    return;
+  }
+  for (const name of names) removeFolders(join(folder, name));
+  removeFolder(folder);
+}
+
+function removeFolder(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ENOENT" && code !== "EBUSY" && code !== "ENOTEMPTY") throw error;
+  }
+}

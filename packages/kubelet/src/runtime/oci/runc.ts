@@ -1,0 +1,136 @@
+import { randomUUID } from "node:crypto";
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { toolEnvironment } from "../host/environment.ts";
+import type { JoiningCommand } from "../host/join.ts";
+import { familyMembers, processStat, signal } from "../host/processes.ts";
+import { RuntimeError } from "../service.ts";
+import { joinScript } from "./scripts.ts";
+import type { OciResources } from "./spec.ts";
+import { runTool, tool } from "./tools.ts";
+
+/** What runc of this machine is. */
+export interface RuncFacts {
+  readonly version: string;
+  readonly seccomp: boolean;
+}
+
+/** Calls runc (the interface of opencontainers/runc, which crun and youki share). */
+export class Runc {
+  /** Where runc keeps what it knows of containers. */
+  readonly #root: string;
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  async facts(): Promise<RuncFacts> {
+    const text = await runTool("runc", ["--version"]);
+    const version = /version (\S+)/.exec(text)?.[1] ?? "unknown";
+    // Versions before 1.1 do not say what they can; those of Linux distributions are built with it.
+    const features = await runTool("runc", ["features"]).catch(() => "{}");
+    const { linux } = JSON.parse(features) as { linux?: { seccomp?: { enabled?: boolean } } };
+    return { version, seccomp: linux?.seccomp?.enabled ?? /libseccomp/.test(text) };
+  }
+
+  /** The words that run runc for a container, without its command. */
+  words(directory: string): readonly string[] {
+    return [tool("runc"), "--root", this.#root, "--log", join(directory, "runc.log"), "--log-format", "json"];
+  }
+
+  /** One that has ended or does not exist is no error. */
+  async kill(id: string, name: string): Promise<void> {
+    await runTool("runc", ["--root", this.#root, "kill", id, name]).catch((error: Error) => {
+      if (!/does not exist|not running|process already finished|no such process/.test(error.message))
+        throw error;
+    });
+  }
+
+  /** Kills all that is left of a container and forgets it. None is no error. */
+  async delete(id: string): Promise<void> {
+    await runTool("runc", ["--root", this.#root, "delete", "--force", id]);
+  }
+
+  async update(id: string, resources: OciResources): Promise<void> {
+    await runTool("runc", ["--root", this.#root, "update", "--resources", "-", id], {
+      input: JSON.stringify(resources),
+    });
+  }
+
+  /** A command beside the program of a container: same root, name spaces, cgroup, user and environment. */
+  exec(directory: string, id: string, command: readonly string[], tty: boolean): RuncExec {
+    if (command.length === 0) throw new RuntimeError("ExecError", "the command is empty");
+    return new RuncExec(directory, ["--root", this.#root], id, command, tty);
+  }
+}
+
+/** A command in a container, and what tells of it. */
+export class RuncExec {
+  readonly command: JoiningCommand;
+  readonly #log: string;
+  readonly #pid: string;
+
+  constructor(
+    directory: string,
+    options: readonly string[],
+    id: string,
+    command: readonly string[],
+    tty: boolean,
+  ) {
+    const base = join(directory, `exec-${randomUUID()}`);
+    this.#log = `${base}.log`;
+    this.#pid = `${base}.pid`;
+    this.command = {
+      argv: [
+        "/bin/sh",
+        "-c",
+        joinScript,
+        "exec",
+        tool("runc"),
+        ...options,
+        "--log",
+        this.#log,
+        "--log-format",
+        "json",
+        "exec",
+        "--pid-file",
+        this.#pid,
+        ...(tty ? ["--tty", "--env", "TERM=xterm"] : []),
+        id,
+        ...command,
+      ],
+      env: toolEnvironment,
+      environment: "",
+    };
+  }
+
+  /** Throws a RuntimeError (`ExecError`) if runc could not start the command. runc's own exit code is that of programs. */
+  check(): void {
+    const said = /"msg":("(?:[^"\\]|\\.)*exec failed(?:[^"\\]|\\.)*")/.exec(this.#read(this.#log))?.[1];
+    if (said === undefined) return;
+    const reason = (JSON.parse(said) as string).replace(/^exec failed: /, "");
+    throw new RuntimeError("ExecError", `failed to exec in container: ${reason}`);
+  }
+
+  /** Ends the command, with what it has started. */
+  kill(): void {
+    const pid = Number.parseInt(this.#read(this.#pid), 10);
+    const leader = Number.isSafeInteger(pid) ? processStat(pid) : undefined;
+    if (leader === undefined) return;
+    for (const member of new Set([pid, ...familyMembers({ leader, variable: "\0" })]))
+      signal(member, "SIGKILL");
+  }
+
+  /** Removes what was written for the command. */
+  clean(): void {
+    for (const path of [this.#log, this.#pid]) rmSync(path, { force: true });
+  }
+
+  #read(path: string): string {
+    try {
+      return readFileSync(path, "utf8");
+    } catch {
+      return "";
+    }
+  }
+}

@@ -1,0 +1,364 @@
+import { posix } from "node:path";
+import { applyToOciConfig, type ContainerEdits, type HostDevice } from "@dray/cdi";
+import {
+  type ContainerConfig,
+  type MountConfig,
+  type ResourceConfig,
+  RuntimeError,
+  type SandboxConfig,
+} from "../service.ts";
+import { containerCapabilities } from "./capabilities.ts";
+import type { ImageConfig } from "./images/manifest.ts";
+import { defaultSeccomp, type SeccompProfile } from "./seccomp.ts";
+import type { ResolvedUser } from "./users.ts";
+
+/** A device node that the container gets. */
+export interface SpecDevice extends HostDevice {
+  readonly path: string;
+  /** Any of `r`, `w` and `m`. */
+  readonly permissions: string;
+}
+
+/** What the machine has and allows. */
+export interface MachineFacts {
+  readonly cgroupVersion: 1 | 2;
+  /** The agent's own: nobody can give more. */
+  readonly capabilities: ReadonlySet<string>;
+  readonly seccomp: boolean;
+  /** Below it, a process may not be set. */
+  readonly minOomScoreAdj: number;
+  /** Swap counts against a limit of its own (cgroup v1). */
+  readonly swapAccounting: boolean;
+}
+
+export interface SpecInput {
+  readonly sandbox: SandboxConfig;
+  readonly container: ContainerConfig;
+  readonly image: ImageConfig;
+  readonly user: ResolvedUser;
+  /** The container's root file system on the machine. */
+  readonly root: string;
+  /** Files that hold the name spaces of the pod; absent: the machine's, or the container's own for `pid`. */
+  readonly namespaces: Readonly<Partial<Record<"network" | "ipc" | "uts" | "pid", string>>>;
+  /** Files and folders that the runtime mounts for the pod, where the configuration mounts nothing itself. */
+  readonly podMounts: readonly MountConfig[];
+  readonly devices: readonly SpecDevice[];
+  /** The profile of `localhost/...`, where the configuration names one. */
+  readonly seccomp: SeccompProfile | undefined;
+  readonly edits: ContainerEdits;
+  /** Below the root of every hierarchy. */
+  readonly cgroupsPath: string;
+  readonly machine: MachineFacts;
+  lookUpDevice(path: string): HostDevice;
+}
+
+interface OciMount {
+  readonly destination: string;
+  readonly type?: string;
+  readonly source?: string;
+  readonly options?: readonly string[];
+}
+
+/** `config.json` of an OCI bundle, as far as it is used here (OCI runtime specification, config.md). */
+export interface OciSpec {
+  readonly ociVersion: string;
+  readonly process: {
+    readonly terminal: boolean;
+    readonly user: { readonly uid: number; readonly gid: number; readonly additionalGids: readonly number[] };
+    readonly args: readonly string[];
+    readonly env: readonly string[];
+    readonly cwd: string;
+    readonly capabilities: Readonly<Record<"bounding" | "effective" | "permitted", readonly string[]>>;
+    readonly noNewPrivileges: boolean;
+    readonly oomScoreAdj: number;
+  };
+  readonly root: { readonly path: string; readonly readonly: boolean };
+  readonly mounts: readonly OciMount[];
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly linux: {
+    readonly namespaces: readonly { readonly type: string; readonly path?: string }[];
+    readonly devices: readonly {
+      readonly path: string;
+      readonly type: string;
+      readonly major: number;
+      readonly minor: number;
+      readonly fileMode?: number;
+      readonly uid?: number;
+      readonly gid?: number;
+    }[];
+    readonly resources: OciResources;
+    readonly cgroupsPath: string;
+    readonly maskedPaths?: readonly string[];
+    readonly readonlyPaths?: readonly string[];
+    readonly rootfsPropagation?: string;
+    readonly seccomp?: SeccompProfile;
+    readonly netDevices?: Readonly<Record<string, { readonly name?: string }>>;
+  };
+}
+
+export interface OciResources {
+  readonly devices?: readonly {
+    readonly allow: boolean;
+    readonly type?: string;
+    readonly major?: number;
+    readonly minor?: number;
+    readonly access?: string;
+  }[];
+  readonly cpu?: {
+    readonly shares?: number;
+    readonly quota?: number;
+    readonly period?: number;
+    readonly cpus?: string;
+    readonly mems?: string;
+  };
+  readonly memory?: { readonly limit?: number; readonly swap?: number };
+  readonly pids?: { readonly limit: number };
+  readonly unified?: Readonly<Record<string, string>>;
+}
+
+const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/** What of /proc and /sys tells of the machine. Upstream: pkg/securitycontext, defaultMaskedPaths; containerd. */
+const maskedPaths = [
+  "/proc/acpi",
+  "/proc/asound",
+  "/proc/interrupts",
+  "/proc/kcore",
+  "/proc/keys",
+  "/proc/latency_stats",
+  "/proc/sched_debug",
+  "/proc/scsi",
+  "/proc/timer_list",
+  "/proc/timer_stats",
+  "/sys/devices/virtual/powercap",
+  "/sys/firmware",
+];
+const readonlyPaths = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
+
+/**
+ * The OCI configuration of a container, and what of the container's own it leaves out. Pure: what it must know of
+ * the machine is handed in. Throws a RuntimeError (`CreateContainerError`) for what cannot be.
+ *
+ * Upstream: containerd, internal/cri/server/container_create.go.
+ */
+export function containerSpec(input: SpecInput): {
+  readonly spec: OciSpec;
+  readonly unsupported: readonly string[];
+} {
+  const { container, sandbox, image, user, machine, namespaces, seccomp } = input;
+  const { security } = container;
+  const { privileged } = security;
+  const { given, missing } = containerCapabilities(security, machine.capabilities);
+  const unsupported = missing.map((name) => `capability ${name}`);
+  const profile =
+    privileged || security.seccomp === "unconfined" ? undefined : (seccomp ?? defaultSeccomp(given));
+  if (profile !== undefined && !machine.seccomp) unsupported.push(`seccomp profile ${security.seccomp}`);
+  const oomScoreAdj = Math.max(container.resources.oomScoreAdj ?? 0, machine.minOomScoreAdj);
+  const mounts = allMounts(input);
+  const spec: OciSpec = {
+    ociVersion: "1.0.2",
+    process: {
+      terminal: container.tty,
+      user,
+      args: programOf(container, image),
+      env: environmentOf(container, sandbox, image),
+      cwd: posix.join("/", container.workingDir || image.workingDir || "/"),
+      capabilities: { bounding: given, effective: given, permitted: given },
+      noNewPrivileges: security.noNewPrivileges && !privileged,
+      oomScoreAdj,
+    },
+    root: { path: input.root, readonly: security.readOnlyRootFilesystem },
+    mounts: mounts.list,
+    annotations: container.annotations,
+    linux: {
+      namespaces: [
+        { type: "mount" },
+        ...(machine.cgroupVersion === 2 ? [{ type: "cgroup" }] : []),
+        ...(sandbox.hostPID ? [] : [namespaceOf("pid", namespaces.pid)]),
+        ...(["network", "ipc", "uts"] as const).flatMap((type) =>
+          namespaces[type] === undefined ? [] : [namespaceOf(type, namespaces[type])],
+        ),
+      ],
+      devices: input.devices.map(({ path, type, major, minor, fileMode }) => ({
+        path,
+        type,
+        major,
+        minor,
+        fileMode,
+        // A user that is not root could not open what belongs to the machine's root.
+        ...(privileged ? {} : { uid: user.uid, gid: user.gid }),
+      })),
+      resources: {
+        ...ociResources(container.resources, machine),
+        devices: privileged
+          ? [{ allow: true, access: "rwm" }]
+          : [
+              { allow: false, access: "rwm" },
+              ...input.devices.map(({ type, major, minor, permissions }) => ({
+                allow: true,
+                type,
+                major,
+                minor,
+                access: permissions || "rwm",
+              })),
+            ],
+      },
+      cgroupsPath: input.cgroupsPath,
+      ...(privileged ? {} : { maskedPaths, readonlyPaths }),
+      ...(mounts.propagation === undefined ? {} : { rootfsPropagation: mounts.propagation }),
+      ...(profile === undefined || !machine.seccomp ? {} : { seccomp: profile }),
+    },
+  };
+  return { spec: applyToOciConfig(spec, input.edits, input.lookUpDevice), unsupported };
+}
+
+function namespaceOf(type: string, path: string | undefined): { type: string; path?: string } {
+  return path === undefined ? { type } : { type, path };
+}
+
+/** A pod's command replaces the image's program with its arguments, a pod's arguments replace the arguments. */
+function programOf(
+  { name, command, args }: ContainerConfig,
+  { entrypoint, cmd }: ImageConfig,
+): readonly string[] {
+  const program =
+    command.length > 0 ? [...command, ...args] : [...entrypoint, ...(args.length > 0 ? args : cmd)];
+  if (program.length === 0)
+    throw new RuntimeError(
+      "CreateContainerError",
+      `container "${name}": no command specified: neither the pod nor its image names a program`,
+    );
+  return program;
+}
+
+function environmentOf(
+  container: ContainerConfig,
+  sandbox: SandboxConfig,
+  image: ImageConfig,
+): readonly string[] {
+  const env = new Map<string, string>([["PATH", defaultPath]]);
+  for (const assignment of image.env) {
+    const equals = assignment.indexOf("=");
+    if (equals > 0) env.set(assignment.slice(0, equals), assignment.slice(equals + 1));
+  }
+  if (container.tty) env.set("TERM", "xterm");
+  env.set("HOSTNAME", sandbox.hostname);
+  for (const [name, value] of container.env) {
+    if (name === "" || /[=\0]/.test(name) || value.includes("\0"))
+      throw new RuntimeError(
+        "CreateContainerError",
+        `environment variable ${JSON.stringify(name)} cannot be set: a name must not be empty or contain "=", and ` +
+          "neither name nor value may contain a null byte",
+      );
+    env.set(name, value);
+  }
+  return [...env].map(([name, value]) => `${name}=${value}`);
+}
+
+function allMounts(input: SpecInput): {
+  readonly list: readonly OciMount[];
+  readonly propagation: string | undefined;
+} {
+  const { container, podMounts, machine, sandbox } = input;
+  const { privileged, readOnlyRootFilesystem } = container.security;
+  const system: OciMount[] = [
+    { destination: "/proc", type: "proc", source: "proc", options: ["nosuid", "noexec", "nodev"] },
+    {
+      destination: "/dev",
+      type: "tmpfs",
+      source: "tmpfs",
+      options: ["nosuid", "strictatime", "mode=755", "size=65536k"],
+    },
+    {
+      destination: "/dev/pts",
+      type: "devpts",
+      source: "devpts",
+      options: ["nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5"],
+    },
+    ...(sandbox.hostIPC
+      ? []
+      : [
+          {
+            destination: "/dev/mqueue",
+            type: "mqueue",
+            source: "mqueue",
+            options: ["nosuid", "noexec", "nodev"],
+          },
+        ]),
+    {
+      destination: "/sys",
+      type: "sysfs",
+      source: "sysfs",
+      options: ["nosuid", "noexec", "nodev", privileged ? "rw" : "ro"],
+    },
+    {
+      destination: "/sys/fs/cgroup",
+      type: "cgroup",
+      source: "cgroup",
+      options: [
+        "nosuid",
+        "noexec",
+        "nodev",
+        "relatime",
+        privileged && machine.cgroupVersion === 2 ? "rw" : "ro",
+      ],
+    },
+  ];
+  const place = (mount: MountConfig): string => posix.join("/", mount.containerPath).replace(/(?<=.)\/$/, "");
+  const own = new Map(container.mounts.map((mount) => [place(mount), mount]));
+  const pod = podMounts
+    .filter((mount) => !own.has(place(mount)))
+    .map((mount) => ({
+      ...mount,
+      readOnly: mount.readOnly || (readOnlyRootFilesystem && mount.containerPath !== "/dev/shm"),
+    }));
+  const depth = (mount: MountConfig): number => place(mount).split("/").length;
+  // One below another comes after it, or it would be hidden.
+  const bound = [...pod, ...own.values()].sort((a, b) => depth(a) - depth(b));
+  const kept = system.filter(({ destination }) => !own.has(destination));
+  return {
+    list: [...kept, ...bound.map((mount) => bindMount(place(mount), mount))],
+    propagation: rootPropagation(container.mounts),
+  };
+}
+
+function bindMount(
+  destination: string,
+  { hostPath, readOnly, propagation = "private" }: MountConfig,
+): OciMount {
+  const kind = { private: "rprivate", hostToContainer: "rslave", bidirectional: "rshared" }[propagation];
+  return { destination, type: "bind", source: hostPath, options: ["rbind", kind, readOnly ? "ro" : "rw"] };
+}
+
+/** What the mounts of the container need of its whole root. */
+function rootPropagation(mounts: readonly MountConfig[]): string | undefined {
+  if (mounts.some(({ propagation }) => propagation === "bidirectional")) return "rshared";
+  return mounts.some(({ propagation }) => propagation === "hostToContainer") ? "rslave" : undefined;
+}
+
+/** Bounds in the terms of the OCI; also what `runc update` reads. */
+export function ociResources(
+  resources: ResourceConfig,
+  { cgroupVersion, swapAccounting }: Pick<MachineFacts, "cgroupVersion" | "swapAccounting">,
+): OciResources {
+  const { cpuShares, cpuPeriod, cpuQuota, cpusetCpus, cpusetMems, memoryLimitBytes, pidsLimit } = resources;
+  const defined = <T extends object>(object: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
+    Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as never;
+  const cpu = defined({
+    shares: cpuShares,
+    quota: cpuQuota,
+    period: cpuPeriod,
+    cpus: cpusetCpus || undefined,
+    mems: cpusetMems || undefined,
+  });
+  return {
+    ...(Object.keys(cpu).length > 0 ? { cpu } : {}),
+    ...(memoryLimitBytes === undefined || memoryLimitBytes === 0
+      ? {}
+      : // A container that reaches its limit ends, it does not go to the disk.
+        { memory: { limit: memoryLimitBytes, ...(swapAccounting ? { swap: memoryLimitBytes } : {}) } }),
+    ...(pidsLimit === undefined ? {} : { pids: { limit: pidsLimit } }),
+    // With one process that is killed for memory the whole container is. Upstream: KEP-4216, kubelet on cgroup v2.
+    ...(cgroupVersion === 2 && memoryLimitBytes ? { unified: { "memory.oom.group": "1" } } : {}),
+  };
+}
