@@ -100,6 +100,8 @@ export class RuncExec {
         ...command,
       ],
       env: toolEnvironment,
+      // runc sees to who it is.
+      user: undefined,
       environment: "",
     };
   }

@@ -343,7 +343,7 @@ export class OciRuntime implements RuntimeService {
     writeFileSync(config.logPath, "", { flag: "a" });
     const logSize = statSync(config.logPath).size;
     const runc = this.#runc.words(directory);
-    if (config.stdin || config.tty) await makeInput(directory);
+    if (config.stdin || config.tty) await makeInput(directory, undefined);
     if (config.tty) {
       const note = ["/bin/sh", join(this.#options.directory, noteName), join(directory, traceNames.runner)];
       const run = ["run", "--keep", "--bundle", directory, "--pid-file", join(directory, traceNames.pid), id];

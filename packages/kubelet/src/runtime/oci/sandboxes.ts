@@ -122,7 +122,7 @@ export class OciSandboxes {
       if (!config.hostNetwork) {
         const made = await this.#options.network.add(id, this.#path(id, "network"), config.ports);
         ips = [made.ip];
-        unsupported.push(...made.unsupported);
+        for (const one of made.unsupported) unsupported.push(one);
       }
       await this.#makeNamespaces(id, config);
       await this.#setSysctls(id, config);

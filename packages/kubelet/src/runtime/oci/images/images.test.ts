@@ -167,7 +167,7 @@ async function modes(at: string): Promise<SnapshotMode[]> {
 }
 
 test("containers get roots of their own on shared layers", async (t) => {
-  if (!root) return t.skip("needs root");
+  if (!root) return t.skip("oci: needs root");
   const at = folder(t);
   const image = testImage([
     [file("a", "lower"), file("d/one"), file("gone"), { name: "l", type: "symlink", linkName: "a" }],
@@ -218,7 +218,7 @@ test("containers get roots of their own on shared layers", async (t) => {
 });
 
 test("a layer that is not what its image says is refused and leaves no snapshot", async (t) => {
-  if (!root) return t.skip("needs root");
+  if (!root) return t.skip("oci: needs root");
   const at = folder(t);
   const evil = testImage([[file("ok")], [{ name: "x", type: "link", linkName: "../../etc/shadow" }]]);
   const registry = await testRegistry();

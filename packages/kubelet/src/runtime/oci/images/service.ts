@@ -40,10 +40,14 @@ export class OciImages implements ImageService {
     this.#options = options;
   }
 
+  /** Opens or makes the store, and removes what belongs to no image and no container any more. */
   static async open(options: ImageStoreOptions): Promise<OciImages> {
     const store = new ContentStore(options.directory, options.now);
     try {
-      return new OciImages(store, await Snapshots.open(store, options.snapshots), options);
+      const images = new OciImages(store, await Snapshots.open(store, options.snapshots), options);
+      // What agents that were killed have left.
+      await images.collect();
+      return images;
     } catch (error) {
       store.close();
       throw error;

@@ -163,7 +163,7 @@ test("names that are not UTF-8 stay what they are", async (t) => {
 });
 
 test("file capabilities are set", async (t) => {
-  if (!owners || !existsSync("/usr/sbin/getcap")) return t.skip("needs root and getcap of libcap2-bin");
+  if (!owners || !existsSync("/usr/sbin/getcap")) return t.skip("oci: needs root and getcap of libcap2-bin");
   const { root } = place(t);
   const capability = Buffer.from("0100000200200000000000000000000000000000", "hex");
   await unpack(root, [

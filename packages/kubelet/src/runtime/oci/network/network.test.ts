@@ -21,7 +21,7 @@ async function lack(): Promise<string | undefined> {
     network.close();
     return undefined;
   } catch (error) {
-    return `no pod networks here: ${(error as Error).message}`;
+    return `oci: no pod networks here: ${(error as Error).message}`;
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
@@ -80,7 +80,7 @@ async function freePort(): Promise<number> {
 
 test("pods of two nodes and the machine reach each other, and nothing stays", async (t) => {
   if (missing !== undefined) return t.skip(missing);
-  if (busybox === undefined) return t.skip("busybox is not installed");
+  if (busybox === undefined) return t.skip("oci: busybox is not installed");
   const at = folder(t);
   const [one, two] = await Promise.all([open(t, at, "one"), open(t, at, "two")]);
   assert.equal(one.bridge, two.bridge);
@@ -121,8 +121,8 @@ test("pods of two nodes and the machine reach each other, and nothing stays", as
 
 test("ports of the machine lead to a pod, until it is gone", async (t) => {
   if (missing !== undefined) return t.skip(missing);
-  if (find("iptables-restore") === undefined) return t.skip("iptables is not installed");
-  if (busybox === undefined) return t.skip("busybox is not installed");
+  if (find("iptables-restore") === undefined) return t.skip("oci: iptables is not installed");
+  if (busybox === undefined) return t.skip("oci: busybox is not installed");
   const at = folder(t);
   const network = await open(t, at, "node");
   const namespace = join(at, "ns");

@@ -147,9 +147,9 @@ function busyboxImage(busybox: Buffer): ReturnType<typeof testImage> {
 
 /** Why real containers cannot be run here; undefined if they can. */
 export async function lackOfContainers(): Promise<string | undefined> {
-  if (process.getuid?.() !== 0) return "real containers need root";
+  if (process.getuid?.() !== 0) return "oci: real containers need root";
   for (const program of ["runc", "busybox", "ip"])
-    if (find(program) === undefined) return `${program} is not installed`;
+    if (find(program) === undefined) return `oci: ${program} is not installed`;
   let runtimes: TestRuntimes | undefined;
   try {
     runtimes = await testRuntimes();
@@ -159,7 +159,7 @@ export async function lackOfContainers(): Promise<string | undefined> {
     await runtime.startContainer(container.id);
     return undefined;
   } catch (error) {
-    return `no real containers here: ${(error as Error).message}`;
+    return `oci: no real containers here: ${(error as Error).message}`;
   } finally {
     await runtimes?.close();
   }
