@@ -14,7 +14,18 @@ export async function deleteData(
   name: string,
   warn: (message: string) => void,
 ): Promise<void> {
-  const { dataDir, configFile, processFile, agentsFile, nodesFile, imagesFile, logs, pki, database } = layout;
+  const {
+    dataDir,
+    configFile,
+    processFile,
+    agentsFile,
+    nodesFile,
+    imagesFile,
+    fleetFile,
+    logs,
+    pki,
+    database,
+  } = layout;
   const config = readSoundConfig(layout);
   // While the keys are there that tell the entries from those of others.
   await removeFromKubeconfigs(layout, config?.name ?? name, warn);
@@ -23,7 +34,7 @@ export async function deleteData(
   for (const file of files)
     for (const suffix of ["", "-wal", "-shm", ".lock", ".lock-journal"])
       rmSync(`${file}${suffix}`, { force: true });
-  for (const path of [pki, logs, processFile, agentsFile, nodesFile, imagesFile, configFile])
+  for (const path of [pki, logs, processFile, agentsFile, nodesFile, imagesFile, fleetFile, configFile])
     rmSync(path, { recursive: true, force: true });
   if (!existsSync(dataDir)) return;
   try {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Namespace, Node, Pod } from "@dray/api/core/v1";
@@ -238,6 +238,7 @@ for (const file of readdirSync(join(examplesFolder(), "fleet")))
       } finally {
         await dray(["down", "--delete-data", ...data]);
       }
+      assert.ok(!existsSync(join(folder, "data")), "no copy of the file is left");
     }),
   );
 
