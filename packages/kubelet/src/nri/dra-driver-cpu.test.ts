@@ -80,8 +80,10 @@ test("dra-driver-cpu, unmodified, registers and pins containers to CPUs", {
   }
   const ended = once(child, "exit");
   t.after(async () => {
-    child.kill("SIGKILL");
+    child.kill("SIGINT");
+    const killed = setTimeout(() => child.kill("SIGKILL"), 5000);
     await ended;
+    clearTimeout(killed);
     await server.close();
     await cluster.close();
   });
