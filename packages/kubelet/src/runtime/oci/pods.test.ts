@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Pod, ServiceAccount } from "@dray/api/core/v1";
+import { cdiRegistry } from "@dray/cdi";
+import { silentLog, systemClock } from "@dray/client";
+import { podBecomes, podOn, testCluster } from "../../testing/cluster.ts";
+import { eventually } from "../../testing/eventually.ts";
+import { writeImages } from "../../testing/test-image.ts";
+import { type OciRuntimeSettings, ociRuntime } from "./create.ts";
+import { OciImages } from "./images/service.ts";
+import { OciRuntime } from "./runtime.ts";
+import { testImage } from "./testing/image.ts";
+import { testRegistry } from "./testing/registry.ts";
+import { lackOfContainers } from "./testing/runtime.ts";
+
+/** Removes what a node has on the machine; its agent has ended. */
+async function destroy(settings: Required<OciRuntimeSettings>, nodeName: string): Promise<void> {
+  const alive = setInterval(() => {}, 1000);
+  const runtime = new OciRuntime({
+    directory: settings.stateDir,
+    networkDirectory: settings.networkDir,
+    nodeName,
+    nodeAddress: "127.0.0.1",
+    images: settings.images,
+    cdi: cdiRegistry([]),
+    hostPath: (path) => path,
+    clock: systemClock,
+    log: silentLog,
+  });
+  await runtime.start();
+  await runtime.destroy();
+  clearInterval(alive);
+}
+
+const missing = await lackOfContainers();
+
+test(
+  "the pods of two agents run in real containers",
+  missing === undefined ? {} : { skip: missing },
+  async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "dray-oci-"));
+    const images = await OciImages.open({ directory: join(folder, "images"), now: Date.now });
+    writeImages(join(folder, "image.tar"), [
+      { name: "localhost/busybox:1", config: { Cmd: ["sleep", "1000"] } },
+    ]);
+    await images.importImages(join(folder, "image.tar"));
+    const registry = await testRegistry();
+    const cluster = await testCluster();
+    const settings = (node: string) => ({
+      images,
+      networkDir: join(folder, "network"),
+      stateDir: join(folder, node),
+    });
+    t.after(async () => {
+      await cluster.close();
+      await registry.close();
+      for (const node of ["one", "two"]) await destroy(settings(node), node);
+      images.close();
+      rmSync(folder, { recursive: true, force: true });
+    });
+    for (const node of ["one", "two"]) await cluster.node(node, { runtime: ociRuntime(settings(node)) });
+    await cluster.admin
+      .resource(ServiceAccount)
+      .create({ metadata: { namespace: "default", name: "default" } });
+    const pods = cluster.admin.resource(Pod);
+    const image = "localhost/busybox:1";
+    await pods.create(
+      podOn("one", "server", {
+        containers: [
+          {
+            name: "main",
+            image,
+            command: ["sh", "-c", "while :; do echo $POD_IP | nc -l -p 8080; done"],
+            env: [{ name: "POD_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } }],
+          },
+        ],
+      }),
+    );
+    const server = await podBecomes(
+      cluster.admin,
+      { namespace: "default", name: "server" },
+      (pod) => pod.status?.phase === "Running" && pod.status.podIP !== undefined,
+    );
+    const address = server.status?.podIP ?? "";
+    assert.match(address, /^10\./);
+    await pods.create(
+      podOn("two", "client", {
+        restartPolicy: "Never",
+        containers: [
+          {
+            name: "main",
+            image,
+            command: [
+              "sh",
+              "-c",
+              `until nc ${address} 8080 >/dev/termination-log; do sleep 0.1; done; id -u >>/dev/termination-log`,
+            ],
+            securityContext: {
+              runAsUser: 1234,
+              allowPrivilegeEscalation: false,
+              readOnlyRootFilesystem: true,
+            },
+            resources: { limits: { memory: "64Mi" as never } },
+          },
+        ],
+      }),
+    );
+    const client = await podBecomes(
+      cluster.admin,
+      { namespace: "default", name: "client" },
+      (pod) => pod.status?.phase === "Succeeded",
+    );
+    assert.equal(client.status?.containerStatuses?.[0]?.state?.terminated?.message, `${address}\n1234\n`);
+    // What is not there yet is pulled, and what cannot be is told.
+    registry.push(testImage([[{ name: "x", type: "file" }]], { Cmd: ["/none"] }), "v1");
+    await pods.create(
+      podOn("two", "pulled", { containers: [{ name: "main", image: `${registry.host}/a:v1` }] }),
+    );
+    await podBecomes(cluster.admin, { namespace: "default", name: "pulled" }, (pod) =>
+      /exec: .*no such file/.test(JSON.stringify(pod.status?.containerStatuses)),
+    );
+    await pods.create(
+      podOn("two", "missing", { containers: [{ name: "main", image: `${registry.host}/b:v2` }] }),
+    );
+    await podBecomes(cluster.admin, { namespace: "default", name: "missing" }, (pod) =>
+      /ErrImagePull|ImagePullBackOff/.test(pod.status?.containerStatuses?.[0]?.state?.waiting?.reason ?? ""),
+    );
+    for (const name of ["server", "client", "pulled", "missing"])
+      await pods.delete({ namespace: "default", name });
+    await eventually(async () => assert.deepEqual((await pods.list({ namespace: "default" })).items, []));
+    await images.collect();
+  },
+);
