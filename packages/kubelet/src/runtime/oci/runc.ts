@@ -103,6 +103,7 @@ export class RuncExec {
       // runc sees to who it is.
       user: undefined,
       environment: "",
+      user: undefined,
     };
   }
 
