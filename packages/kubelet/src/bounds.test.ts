@@ -106,7 +106,7 @@ test("the settings of both versions of cgroups", () => {
     cpusetCpus: "0-1",
   };
   assert.deepEqual(settingsOf(resources, 2), [
-    ["cpu", "cpu.weight", "39"],
+    ["cpu", "cpu.weight", "100"],
     ["cpu", "cpu.max", "150000 100000"],
     ["memory", "memory.max", "1048576"],
     ["memory", "memory.swap.max", "0"],
@@ -123,7 +123,11 @@ test("the settings of both versions of cgroups", () => {
     ["cpuset", "cpuset.cpus", "0-1"],
   ]);
   assert.deepEqual(settingsOf({}, 1), []);
-  assert.deepEqual(settingsOf({ cpuShares: 2 }, 2), [["cpu", "cpu.weight", "1"]]);
+  // No pod starves beside the other processes of the machine.
+  assert.deepEqual(settingsOf({ cpuShares: 2 }, 1), [["cpu", "cpu.shares", "1024"]]);
+  assert.deepEqual(settingsOf({ cpuShares: 2 }, 2), [["cpu", "cpu.weight", "100"]]);
+  assert.deepEqual(settingsOf({ cpuShares: 8192 }, 1), [["cpu", "cpu.shares", "8192"]]);
+  assert.deepEqual(settingsOf({ cpuShares: 8192 }, 2), [["cpu", "cpu.weight", "313"]]);
 });
 
 test("limits that nothing can hold are named, requests are not", () => {

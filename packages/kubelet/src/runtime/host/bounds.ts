@@ -82,6 +82,14 @@ export function boundsOf({ parents }: Bounds, containerId: string): string[] {
   return [...new Set(parents.values())].map((parent) => join(parent, `${cgroupPrefix}${containerId}`));
 }
 
+/**
+ * Weights of a cgroup of which nothing is said. Containers never get less: those of the kubelet count among pods, below
+ * a cgroup of all pods, but here containers compete with every process of the machine, and would starve (a pod without
+ * requests has 2 shares).
+ */
+const defaultShares = 1024;
+const defaultWeight = 100;
+
 /** One file of a cgroup and what is written to it. */
 export type Setting = readonly [controller: Controller, file: string, value: string];
 
@@ -97,14 +105,15 @@ export function settingsOf(resources: ResourceConfig, version: 1 | 2): Setting[]
   if (version === 2) {
     if (cpuShares !== undefined) {
       const weight = 1 + Math.floor(((Math.min(Math.max(cpuShares, 2), 262_144) - 2) * 9999) / 262_142);
-      settings.push(["cpu", "cpu.weight", `${weight}`]);
+      settings.push(["cpu", "cpu.weight", `${Math.max(weight, defaultWeight)}`]);
     }
     if (cpuQuota !== undefined)
       settings.push(["cpu", "cpu.max", `${cpuQuota > 0 ? cpuQuota : "max"} ${cpuPeriod}`]);
     if (memoryLimitBytes !== undefined)
       settings.push(["memory", "memory.max", memoryLimitBytes > 0 ? `${memoryLimitBytes}` : "max"]);
   } else {
-    if (cpuShares !== undefined) settings.push(["cpu", "cpu.shares", `${cpuShares}`]);
+    if (cpuShares !== undefined)
+      settings.push(["cpu", "cpu.shares", `${Math.max(cpuShares, defaultShares)}`]);
     if (cpuQuota !== undefined) {
       settings.push(["cpu", "cpu.cfs_period_us", `${cpuPeriod}`]);
       settings.push(["cpu", "cpu.cfs_quota_us", `${cpuQuota > 0 ? cpuQuota : -1}`]);
