@@ -9,6 +9,8 @@ export interface NodeState {
   readonly node: string;
   /** `failed`: it waits to be started again. */
   readonly state: "starting" | "running" | "failed" | "stopped";
+  /** What its runtime does not keep apart on this machine, in words; known once it has run. */
+  readonly limits?: readonly string[];
   /** RFC 3339: when this state began. */
   readonly since: string;
   /** Why the agent failed last; absent for one that has run for a while since. */
@@ -167,7 +169,7 @@ class Supervisor implements SupervisedNode {
     } finally {
       this.#giveUp = undefined;
     }
-    this.#set({ state: "running" });
+    this.#set({ state: "running", limits: kubelet.limits });
     this.#settled.resolve();
     const healthy = this.#clock.after(healthyAfter, () => {
       if (!signal.aborted) this.#forgive();

@@ -36,6 +36,8 @@ export class NodeAgents {
           .filter((name) => !wanted.has(name))
           .map((name) => this.#stop(name, false)),
       ]);
+      // Who is told that they run may look how.
+      this.#shared.states?.flush();
       return this.#report();
     });
     this.#change = change;

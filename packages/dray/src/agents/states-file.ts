@@ -25,6 +25,13 @@ export class StatesFile {
     this.#timer ??= setTimeout(() => this.#write(), delay);
   }
 
+  /** Writes what is still to be written now. */
+  flush(): void {
+    if (this.#timer === undefined) return;
+    clearTimeout(this.#timer);
+    this.#write();
+  }
+
   close(): void {
     clearTimeout(this.#timer);
     rmSync(this.#path, { force: true });

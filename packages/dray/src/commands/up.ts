@@ -16,6 +16,7 @@ import {
   nodeNames,
   prepareDataDir,
   readConfig,
+  readNodeStates,
   recordPhase,
   refreshKubeconfigs,
   removeProcessFile,
@@ -23,6 +24,7 @@ import {
   startLocalCluster,
 } from "@dray/cluster";
 import { writeFileAtomicallySync } from "@dray/files";
+import type { NodeState } from "@dray/kubelet";
 import { driversOption } from "../drivers/drivers.ts";
 import { hasDeviceClasses, installDrivers } from "../drivers/install-all.ts";
 import { UsageError } from "../failure.ts";
@@ -180,7 +182,7 @@ export async function up(options: UpOptions): Promise<void> {
     if (options.output !== undefined) return printCluster(chosen, added, options.output);
     const equipped = !isNew && drivers.length === 0 && (await hasDeviceClasses(layout, config.name));
     const summary = clusterSummary(layout, started.config, started.url, added, drivers, equipped, fleet);
-    say(`${summary}\n${failedNodes(started)}${how}\n`);
+    say(`${summary}\n${failedNodes(started)}${limitsText(readNodeStates(layout))}${how}\n`);
   };
   if (options.detach) {
     const logFile = join(layout.logs, outputLog);
@@ -220,6 +222,12 @@ async function runDetached(layout: Layout): Promise<void> {
     failed(error as Error);
     throw error;
   }
+}
+
+/** One line that says what pods are not kept apart from; "" if nothing is known of it. */
+function limitsText(states: readonly NodeState[] | undefined): string {
+  const limits = states?.find((state) => state.limits !== undefined)?.limits ?? [];
+  return limits.length === 0 ? "" : `Pods are not isolated like on a real node: ${limits.join("; ")}.\n`;
 }
 
 function failedNodes({ failed }: Started): string {

@@ -18,8 +18,9 @@ test("common images run without a command, and one that is mapped later starts t
   await inFolder(async (folder) => {
     const dataDir = join(folder, "data");
     try {
-      const { code, stderr } = await dray(["up", "--detach", "--nodes", "1", "--data-dir", dataDir]);
+      const { code, stdout, stderr } = await dray(["up", "--detach", "--nodes", "1", "--data-dir", dataDir]);
       assert.equal(code, 0, stderr);
+      assert.match(stdout, /^Pods are not isolated like on a real node: containers .*\.$/m);
       const { client } = await connect({ kubeconfig: layoutOf(dataDir).kubeconfig }, "test");
       const pods = client.resource(Pod);
       const create = (name: string, all: readonly Container[]) =>

@@ -301,6 +301,7 @@ export class HostRuntime implements RuntimeService {
       devices,
       devicesHidden: hasOwnView,
       podIP: sandbox?.ip ?? "",
+      hostname: sandbox?.config.hostname ?? "",
       namespace: sandbox?.config.namespace ?? "",
       isolated,
       directory,

@@ -5,6 +5,7 @@ import type { ContainerDevice } from "./access.ts";
 import { containerVariable } from "./container.ts";
 import { toolEnvironment } from "./environment.ts";
 import { containerWords, type ImageMapping } from "./images.ts";
+import { home } from "./places.ts";
 import { rewriter } from "./rewrite.ts";
 
 /** What a launch follows from. */
@@ -16,6 +17,8 @@ export interface LaunchInput {
   /** The row of its image, if it has one. */
   readonly image: ImageMapping | undefined;
   readonly podIP: string;
+  /** The pod's. */
+  readonly hostname: string;
   /** Of the pod. */
   readonly namespace: string;
   /** It has a mount name space. */
@@ -64,7 +67,7 @@ export function planLaunch(input: LaunchInput): LaunchPlan {
     mounts.push({ hostPath: made, containerPath: workingDir, readOnly: false });
   }
   const rewrite = isolated ? (value: string) => value : rewriter(mounts);
-  const env: Record<string, string> = { ...toolEnvironment, HOME: "/root" };
+  const env: Record<string, string> = { ...toolEnvironment, HOME: home, HOSTNAME: input.hostname };
   if (config.tty) env["TERM"] = "xterm";
   for (const [name, value] of config.env) env[name] = rewrite(value);
   for (const assignment of edits.env ?? []) {

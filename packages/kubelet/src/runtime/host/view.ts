@@ -3,17 +3,7 @@ import { dirname, join } from "node:path";
 import type { ContainerConfig, MountConfig } from "../service.ts";
 import type { ImageMapping } from "./images.ts";
 import type { LaunchFolder } from "./launch-plan.ts";
-
-/** The home of containers. */
-export const home = "/root";
-
-/** Writable places of a container's own, which cover those of the machine, and their modes. */
-const ownPlaces: readonly (readonly [path: string, mode: number])[] = [
-  ["/tmp", 0o1777],
-  ["/var/tmp", 0o1777],
-  ["/run", 0o755],
-  [home, 0o700],
-];
+import { ownPlaces } from "./places.ts";
 
 /** What programs of the machine need below /run: NixOS has all its programs there. */
 const neededOfRun = ["/run/current-system", "/run/opengl-driver"];
