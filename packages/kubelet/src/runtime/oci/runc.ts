@@ -100,8 +100,6 @@ export class RuncExec {
         ...command,
       ],
       env: toolEnvironment,
-      // runc sees to who it is.
-      user: undefined,
       environment: "",
       user: undefined,
     };
