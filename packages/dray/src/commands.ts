@@ -47,10 +47,16 @@ const runtimeConfig = (): Option =>
     "api/all=true, resource.k8s.io/v1beta1=true, ...: API versions to serve",
   );
 
-const runtime = (): Option =>
+const runtime = (others = ""): Option =>
   new Option(
     "--runtime <runtime>",
-    "what runs containers: host (processes of this machine), or cri:SOCKET (containerd, CRI-O)",
+    `what runs containers: host (processes of this machine)${others}, or cri:SOCKET (containerd, CRI-O)`,
+  );
+
+const ociDir = (): Option =>
+  new Option(
+    "--oci-dir <folder>",
+    "where the runtime oci keeps images and networks; nodes may share it (default: /var/lib/dray/oci)",
   );
 
 const image = (): Option =>
@@ -213,6 +219,16 @@ start. The latest row that matches counts, before those of --image and those tha
     .addOption(new Option("-o, --output <format>", "output format").choices(["json", "yaml"]))
     .addHelpText("after", example("dray image list"))
     .action(async (options) => (await import("./commands/image.ts")).imageList(options));
+  images
+    .command("load")
+    .description("take an image in for nodes that run real containers (`dray kubelet --runtime oci`)")
+    .argument("<path>", "archive of `docker save`, or archive or folder in the OCI's image layout")
+    .option("--as <name>", "name of the image, where it has none there: example.com/app:v1")
+    .addOption(ociDir())
+    .addHelpText("after", example("docker save example.com/app:v1 > app.tar\ndray image load app.tar"))
+    .action(async (...args: [string, { as?: string; ociDir?: string }]) =>
+      (await import("./commands/image.ts")).imageLoad(...args),
+    );
   images
     .command("serve", { hidden: true })
     .description("serve a folder on port 80 of the pod's address, in place of nginx")
@@ -488,7 +504,8 @@ Exit codes: 0 no errors (whatever the warnings say), 1 errors, 2 wrong usage, or
     )
     .addOption(kubernetesVersion())
     .addOption(featureGates())
-    .addOption(runtime().default("host"))
+    .addOption(runtime(", oci (runc)").default("host"))
+    .addOption(ociDir())
     .addOption(image())
     .addHelpText(
       "after",

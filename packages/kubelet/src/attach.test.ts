@@ -177,7 +177,9 @@ for (const isolation of isolations)
       const serve = (host: string): string =>
         `require("net").createServer({allowHalfOpen:true},(s)=>s.on("data",(d)=>s.write("echo "+d)).on("end",()=>s.end("bye"))).listen(0,${host},function(){console.log("port",this.address().port)})`;
       for (const host of ["process.env.DRAY_POD_IP", '"127.0.0.1"', '"0.0.0.0"', "undefined"]) {
-        const made = await run([process.execPath, "-e", serve(host)]);
+        // This Node may lie in a folder of which containers have their own, such as /tmp.
+        const node = { hostPath: process.execPath, containerPath: process.execPath, readOnly: true };
+        const made = await run([process.execPath, "-e", serve(host)], { mounts: [node] });
         let port = 0;
         await eventually(async () => {
           port = Number(/port (\d+)/.exec(readFileSync(made.config.logPath, "utf8"))?.[1]);

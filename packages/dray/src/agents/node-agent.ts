@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import type { Features } from "@dray/api";
 import { type Log, systemClock } from "@dray/client";
-import type { ImageMapping, KubeletOptions, Serving } from "@dray/kubelet";
+import type { KubeletOptions, Serving } from "@dray/kubelet";
 import { connect } from "../connect.ts";
-import { runtimeFactory } from "../runtimes.ts";
+import type { OpenRuntime } from "../runtimes.ts";
 import type { StatesFile } from "./states-file.ts";
 
 /** A node, and where its agent finds what it needs. */
@@ -22,9 +22,7 @@ export interface AgentOptions {
 /** What all agents of a process have in common. */
 export interface SharedOptions {
   readonly features: Features;
-  /** As `--runtime` has it. */
-  readonly runtime: string;
-  readonly images: () => readonly ImageMapping[];
+  readonly runtime: OpenRuntime;
   /** PEM of the authority of clients that may call the agents; that of the kubeconfig if absent. */
   readonly clientCA: string | undefined;
   readonly log: Log;
@@ -46,7 +44,7 @@ export async function agentOptions(node: AgentOptions, shared: SharedOptions): P
       // Without the brackets of an IPv6 address: pods find it in their environment.
       apiServer: { host: url.hostname.replace(/^\[(.*)\]$/, "$1"), port: Number(url.port || 443) },
       features: shared.features,
-      runtime: await runtimeFactory(shared.runtime, shared.images),
+      runtime: shared.runtime.factory,
       clock: systemClock,
       log,
       serving: await serving(node, shared.clientCA ?? ca),

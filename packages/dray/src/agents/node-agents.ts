@@ -48,6 +48,7 @@ export class NodeAgents {
   async stop(leavePods: boolean): Promise<void> {
     await Promise.all([...this.#agents.keys()].map((name) => this.#stop(name, leavePods)));
     this.#shared.states?.close();
+    this.#shared.runtime.close();
   }
 
   #report(): AgentsOutcome {

@@ -154,6 +154,9 @@ const exitCode = (child: ChildProcess): Promise<number | null> =>
     child.once("exit", resolve);
   });
 
+/** How often what must not be interrupted is begun. */
+const maxTries = 5;
+
 /** Runs `dray` in a process of its own, as a person would. */
 async function dray(
   args: readonly string[],
@@ -162,9 +165,14 @@ async function dray(
   const [command, all] = ourselves(args);
   // The person's own kubeconfig is not for clusters that end with the demo.
   const env = { ...process.env, KUBECONFIG: "" };
-  const child = spawn(command, all, { env, detached, stdio: ["ignore", "inherit", "inherit"] });
-  interruption?.runs(child);
-  const code = await exitCode(child);
+  let code: number | null;
+  let tries = 0;
+  do {
+    const child = spawn(command, all, { env, detached, stdio: ["ignore", "inherit", "inherit"] });
+    interruption?.runs(child);
+    code = await exitCode(child);
+    // A Ctrl-C between the fork of a process and its leaving of the terminal ends it all the same.
+  } while (code === null && detached && ++tries < maxTries);
   if (code !== 0) throw new Error(`dray ${args[0]} ended with exit code ${code}`);
 }
 

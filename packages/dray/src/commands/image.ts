@@ -5,6 +5,7 @@ import { builtInImages } from "../images/built-in.ts";
 import { readMappedImages, writeMappedImages } from "../images/mapped.ts";
 import { parseCommand, parseImageMapping } from "../images/mapping.ts";
 import { printData } from "../output.ts";
+import { defaultOciDir, ociImagesDir } from "../runtimes.ts";
 import { shellWord } from "../shell.ts";
 import { noCluster, type TargetFlags, target } from "../target.ts";
 import { say } from "../verbosity.ts";
@@ -67,6 +68,20 @@ export async function imageList(flags: TargetFlags & { readonly output?: "json" 
     return [pattern, source, words];
   });
   process.stdout.write(columns([["PATTERN", "SOURCE", "COMMAND"], ...lines]));
+}
+
+/** Takes the images of a file or folder in for nodes that run real containers. */
+export async function imageLoad(path: string, options: { as?: string; ociDir?: string }): Promise<void> {
+  const { OciImages } = await import("@dray/kubelet");
+  const directory = ociImagesDir(options.ociDir ?? defaultOciDir);
+  const images = await OciImages.open({ directory, now: Date.now });
+  try {
+    const name = options.as === undefined ? {} : { name: options.as };
+    for (const { digest, references } of await images.importImages(path, name))
+      say(`${references.length === 0 ? "an image without a name" : references.join(", ")}: ${digest}\n`);
+  } finally {
+    images.close();
+  }
 }
 
 function checkPattern(pattern: string): void {

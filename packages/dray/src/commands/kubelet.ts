@@ -14,13 +14,14 @@ import { followMappedImages } from "../images/mapped.ts";
 import { parseImageMapping } from "../images/mapping.ts";
 import { createLog } from "../log/create.ts";
 import { featuresOption } from "../options.ts";
-import { runtimeOption } from "../runtimes.ts";
+import { defaultOciDir, openRuntime, runtimeOption } from "../runtimes.ts";
 
 interface CommonOptions {
   readonly clientCaFile?: string;
   readonly kubernetesVersion?: string;
   readonly featureGates?: string;
   readonly runtime: string;
+  readonly ociDir?: string;
   readonly image: readonly string[];
   readonly logFile?: string;
   /** Where the states of the nodes are written. */
@@ -90,8 +91,10 @@ async function createAgents(
   const shared = {
     states: options.stateFile === undefined ? undefined : new StatesFile(options.stateFile, log),
     features: featuresOption(options),
-    runtime: runtimeOption(options.runtime),
-    images: imagesOf(options, log),
+    runtime: await openRuntime(runtimeOption(options.runtime), {
+      images: imagesOf(options, log),
+      ociDir: options.ociDir ?? defaultOciDir,
+    }),
     clientCA: options.clientCaFile === undefined ? undefined : readFileSync(options.clientCaFile, "utf8"),
     log,
   };
