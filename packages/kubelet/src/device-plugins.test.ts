@@ -57,8 +57,19 @@ const asks = (count: number, more: Partial<Container> = {}): Container => ({
   ...more,
 });
 
-const create = (name: string, container: Container, initContainers: Container[] = []) =>
-  cluster.admin.resource(Pod).create(podOn("n1", name, { initContainers, containers: [container] }));
+/** Containers share a folder with the test. */
+const create = (name: string, container: Container, initContainers: Container[] = []) => {
+  const volumeMounts = [{ name: "shared", mountPath: "/shared" }];
+  const hostPath = { path: "/var/lib/shared", type: "DirectoryOrCreate" };
+  return cluster.admin.resource(Pod).create(
+    podOn("n1", name, {
+      volumes: [{ name: "shared", hostPath }],
+      initContainers: initContainers.map((one) => ({ ...one, volumeMounts })),
+      containers: [{ ...container, volumeMounts }],
+    }),
+  );
+};
+const shared = (file: string): string => join(root(), "var/lib/shared", file);
 
 async function remove(name: string): Promise<void> {
   const pods = cluster.admin.resource(Pod);
@@ -94,13 +105,13 @@ test("a pod has the variables, mounts and CDI devices of its devices; the Node s
     mounts: [{ containerPath: "/shade", hostPath: "/var/lib/shade", readOnly: true }],
     cdiDevices: [{ name: "example.com/lamp=a" }],
   });
-  const out = join(root(), "out");
-  const print = `echo "$LAMPS $CDI_LAMP $MINE $(cat $SHADE) $1" >> ${out}; sleep 1000`;
+  const out = shared("out");
+  const print = `echo "$LAMPS $CDI_LAMP $MINE $(cat $SHADE) $1" >> /shared/out; sleep 1000`;
   const container = asks(2, {
     command: ["sh", "-c", print, "sh", "$(LAMPS)"],
     env: [{ name: "MINE", value: "pod" }],
   });
-  const init = asks(1, { name: "init", command: ["sh", "-c", `echo "$LAMPS" >> ${out}`] });
+  const init = asks(1, { name: "init", command: ["sh", "-c", `echo "$LAMPS" >> /shared/out`] });
   await create("reader", container, [init]);
   const pod = await becomes("reader", running);
   await eventually(async () => assert.equal(readFileSync(out, "utf8"), "a\na,b a pod green a,b\n"));
@@ -180,8 +191,8 @@ test("another agent knows who holds what, and starts no container before the plu
 });
 
 test("a container that crashes while the agent was away waits for the plugin, and goes on by itself", async () => {
-  const mark = join(root(), "crash");
-  const command = ["sh", "-c", `until [ -e ${mark} ]; do sleep 0.1; done; rm ${mark}; exit 1`];
+  const mark = shared("crash");
+  const command = ["sh", "-c", "until [ -e /shared/crash ]; do sleep 0.1; done; rm /shared/crash; exit 1"];
   await create("crashing", asks(1, { command }));
   await becomes("crashing", running);
   await node.stop({ leavePods: true });

@@ -27,6 +27,8 @@ const driverName = "gpu.example.com";
 const node = "n1";
 const namespace = "default";
 const token = "agent-token";
+/** Seconds; tells the processes of this test. */
+const nap = String(1_000_000 + process.pid);
 const program = fileURLToPath(new URL("testing/stopping-agent.ts", import.meta.url));
 
 let store: Store;
@@ -103,7 +105,7 @@ const found = (): string => join(root, "var/lib/found");
 /** Two containers that cannot do without their device; a sidecar shows the order. */
 async function create(pod: string): Promise<void> {
   const say = (who: string) =>
-    `echo "${who} \${GPU:-nothing}" >>/found/file; trap "exit 0" TERM; sleep 54321 & wait`;
+    `echo "${who} \${GPU:-nothing}" >>/found/file; trap "exit 0" TERM; sleep ${nap} & wait`;
   const resources = { claims: [{ name: "gpu" }] };
   const mounts = [{ name: "found", mountPath: "/found" }];
   const { metadata } = await admin.resource(Pod).create(
@@ -160,7 +162,7 @@ async function live(pod: string, stopAt: number): Promise<readonly string[]> {
   driver.calls.length = 0;
   let early = 0;
   driver.unpreparing = () => {
-    early += processesWith("sleep", "54321").length;
+    early += processesWith("sleep", nap).length;
   };
   rmSync(found(), { recursive: true, force: true });
   await create(pod);
@@ -191,7 +193,7 @@ async function live(pod: string, stopAt: number): Promise<readonly string[]> {
   }
   const lines = readFileSync(join(found(), "file"), "utf8").trimEnd().split("\n");
   for (const line of lines) assert.match(line, new RegExp(`^(side|main) ${pod}$`));
-  assert.deepEqual(processesWith("sleep", "54321"), []);
+  assert.deepEqual(processesWith("sleep", nap), []);
   assert.equal(early, 0, "a claim was unprepared while a container ran");
   await admin.resource(ResourceClaim).delete({ namespace, name: pod });
   return first.steps.filter((step) => step !== "started");

@@ -26,7 +26,15 @@ describe("hooks after the start of a container", () => {
     cluster.admin.resource(Pod).create(
       podOn("n1", name, {
         terminationGracePeriodSeconds: 30,
-        containers: [{ name: "main", command: ["sleep", "1000"], lifecycle: { postStart } }],
+        volumes: [{ name: "told", hostPath: { path: folder, type: "Directory" } }],
+        containers: [
+          {
+            name: "main",
+            command: ["sleep", "1000"],
+            lifecycle: { postStart },
+            volumeMounts: [{ name: "told", mountPath: folder }],
+          },
+        ],
       }),
     );
   const ref = (name: string) => ({ namespace: "default", name });

@@ -28,6 +28,7 @@ describe("exec, attach and port-forward at the node's endpoints", () => {
     node = await cluster.node("n1");
     await cluster.admin.resource(Pod).create(
       podOn("n1", "web", {
+        volumes: [{ name: "node", hostPath: { path: process.execPath } }],
         containers: [
           {
             name: "main",
@@ -41,6 +42,8 @@ describe("exec, attach and port-forward at the node's endpoints", () => {
               "-e",
               'require("net").createServer((s)=>s.end("page")).listen(0,"127.0.0.1",function(){console.log(this.address().port)})',
             ],
+            // It may lie in a folder of which containers have their own, such as /tmp.
+            volumeMounts: [{ name: "node", mountPath: process.execPath }],
           },
           { name: "over", command: ["true"] },
         ],

@@ -20,6 +20,8 @@ export class NriRecords {
   readonly pods = new Map<string, PodSandbox>();
   /** By the runtime's ID. */
   readonly containers = new Map<string, ContainerRecord>();
+  /** Ends when the last change of the files has. */
+  #turn: Promise<void> = Promise.resolve();
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -65,12 +67,22 @@ export class NriRecords {
   async forget(id: string): Promise<void> {
     this.pods.delete(id);
     this.containers.delete(id);
-    await removeFile(this.#path(id));
+    await this.#inTurn(() => removeFile(this.#path(id)));
+  }
+
+  /** One change of the files after the other: what is forgotten must not come back by a write that began before. */
+  async #inTurn(change: () => Promise<void>): Promise<void> {
+    const done = this.#turn.then(change);
+    this.#turn = done.catch(() => {});
+    await done;
   }
 
   /** Only the agent may read them: the environment of containers has secrets. */
   async #write(id: string, stored: Partial<Stored>): Promise<void> {
-    await writeFileAtomically(this.#path(id), JSON.stringify(stored), { mode: 0o600 });
+    await this.#inTurn(async () => {
+      if (!this.pods.has(id) && !this.containers.has(id)) return;
+      await writeFileAtomically(this.#path(id), JSON.stringify(stored), { mode: 0o600 });
+    });
   }
 
   /** IDs are the runtime's own, and may have any character. */

@@ -89,7 +89,7 @@ export class LogRotation {
     const rotated = await rotatedLogs(path);
     // Room for the one that comes, beside the one that is written.
     const excess = Math.max(0, rotated.length - (limits.maxFiles - 2));
-    for (const old of rotated.splice(0, excess)) await rm(old, { force: true });
+    for (const old of rotated.splice(0, excess)) await removeWithNotes(old);
     for (const old of rotated) if (!old.endsWith(".gz")) await compress(old);
     await runtime.rotateContainerLog(id, `${path}.${timeSuffix(clock.now())}`);
   }
@@ -121,7 +121,15 @@ async function compress(path: string): Promise<void> {
   const temporary = `${path}.tmp`;
   await pipeline(createReadStream(path), createGzip(), createWriteStream(temporary, { mode: 0o640 }));
   await rename(temporary, `${path}.gz`);
-  await rm(path);
+  await removeWithNotes(path);
+}
+
+/** A runtime may keep notes about a log in files beside it. */
+async function removeWithNotes(path: string): Promise<void> {
+  const directory = dirname(path);
+  const notes = (await readdir(directory)).filter((entry) => entry.startsWith(`${basename(path)}.`));
+  for (const note of notes) if (!note.endsWith(".gz")) await rm(join(directory, note), { force: true });
+  await rm(path, { force: true });
 }
 
 /** `20261123-150405.123`, UTC: rotated twice in one second they stay apart. */
