@@ -36,7 +36,7 @@ for (const isolation of isolations) {
           const images = new ImageTable([]);
           const service = new HostRuntime({
             directory: join(root, "runtime"),
-            podsDirectory: root,
+            podsDirectory: join(root, "pods"),
             rootDir: root,
             nodeAddress: "127.0.0.1",
             images,

@@ -90,7 +90,7 @@ function hostNode(t: TestContext): Promise<TestNode> {
     const images = new ImageTable([]);
     const service = new HostRuntime({
       directory: join(folder, "runtime"),
-      podsDirectory: folder,
+      podsDirectory: join(folder, "pods"),
       rootDir: folder,
       nodeAddress: "127.0.0.1",
       images,

@@ -453,7 +453,7 @@ function rules(rule: Rule, cannot: NonNullable<ContractOptions["cannot"]>): void
       noNewPrivileges: true,
       dropCapabilities: ["ALL"],
     };
-    const script = "id -u; id -g; id -G; touch /x 2>&1; grep -E 'NoNewPrivs|CapBnd' /proc/self/status";
+    const script = "id -u; id -g; id -G; touch /tmp/x$$ 2>&1 && rm /tmp/x$$; grep -E 'NoNewPrivs|CapBnd' /proc/self/status";
     const { output, unsupported } = await pod.ended(script, { security });
     if (unsupported.length > 0) return;
     const [user, group, groups, touch, ...status] = output.trim().split("\n");

@@ -90,9 +90,10 @@ function capabilityFlags(
       `--bounding-set=${capabilityList(can(bounding))}`,
       ...(security.noNewPrivileges ? ["--no-new-privs"] : []),
     ];
-  // Container runtimes let every user listen on ports below 1024. A pod that names no user takes itself for root, so
-  // that it has what it adds; with a user, it has that in its bounding set alone, as upstream.
-  const held = can(implicit ? [...new Set([bindService, ...added])] : [bindService]);
+  // Container runtimes let every user listen on ports below 1024; here a pod can refuse that. One that names no user takes
+  // itself for root, so that it has what it adds; with a user, it has that in its bounding set alone, as upstream.
+  const refused = security.dropCapabilities.some((name) => name === "ALL" || name === "NET_BIND_SERVICE");
+  const held = can([...new Set([...(refused ? [] : [bindService]), ...(implicit ? added : [])])]);
   const list = capabilityList(held);
   // Programs with the bit setuid would be the machine's root.
   const sets = [`--inh-caps=${list}`, `--ambient-caps=${list}`, `--bounding-set=${list}`];
