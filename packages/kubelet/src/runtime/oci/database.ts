@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { dirname } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { makeFolderSync } from "@dray/files";
 import { bootId, isAlive, type ProcessIdentity, processStat } from "../host/processes.ts";
 
@@ -26,6 +26,8 @@ export class SharedDatabase {
     this.#path = path;
     makeFolderSync(dirname(path), 0o700);
     try {
+      // Node 20 lacks it: the package has to load there to say so.
+      const { DatabaseSync } = process.getBuiltinModule("node:sqlite");
       this.sql = new DatabaseSync(path, { timeout: busyTimeout });
       // With the machine ends what most of it tells of: no wait for the disk.
       this.sql.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;");

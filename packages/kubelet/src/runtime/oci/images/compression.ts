@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
-import { createGunzip, createZstdDecompress } from "node:zlib";
+// Not by its name: Node 20 lacks createZstdDecompress, and the package has to load there to say so.
+import zlib from "node:zlib";
 import { ByteReader } from "./bytes.ts";
 
 export type Compression = "gzip" | "zstd" | "none";
@@ -40,7 +41,7 @@ export async function* decompress(
 
 async function* inflate(source: AsyncIterable<Buffer>, kind: "gzip" | "zstd"): AsyncGenerator<Buffer> {
   const from = Readable.from(source);
-  const to = kind === "gzip" ? createGunzip() : createZstdDecompress();
+  const to = kind === "gzip" ? zlib.createGunzip() : zlib.createZstdDecompress();
   from.once("error", (error) => to.destroy(error));
   from.pipe(to);
   try {
