@@ -4,7 +4,7 @@ import { runDevicePlugin } from "@dray/driver/device-plugin";
 import { simulatedDevices } from "./devices.ts";
 import { helpText, readOptions } from "./options.ts";
 
-/** The program: told everything by its flags, ended by a signal. */
+/** The program: flags configure it, a signal ends it. */
 // A log that cannot be written, as on a full disk, is not a reason to end.
 process.stderr.on("error", () => {});
 const say = (fields: object, message: string): void =>

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 
-/** What the program is told by its flags. */
+/** The flags of the program. */
 export interface Options {
   readonly resource: string;
   readonly count: number;

@@ -18,7 +18,7 @@ export interface DeviceRef {
   readonly device: string;
 }
 
-/** What somebody has said of a device's health. */
+/** The health that a user has set for a device. */
 export interface HealthRecord extends DeviceRef {
   readonly health: Health;
   readonly message?: string;

@@ -11,7 +11,7 @@ export interface Fleet {
   /** Drivers whose pools belong to no node. */
   readonly network: readonly FleetDriver[];
   readonly deviceClasses: readonly Draft<DeviceClass>[];
-  /** What of the files was left aside, for people. */
+  /** Parts of the files that were ignored, in words. */
   readonly notes: readonly string[];
   /** The node with this name: named, or matched by a pattern; undefined if the files do not know it. */
   node(name: string): FleetNode | undefined;
@@ -67,7 +67,7 @@ export interface Behaviour {
     readonly times?: number;
     readonly message: string;
   };
-  /** What becomes of its binding conditions (KEP-5007), if it has any. */
+  /** How its binding conditions (KEP-5007) are set, if it has any. */
   readonly binds: {
     /** Milliseconds since the allocation. */
     readonly after: number;
@@ -76,9 +76,9 @@ export interface Behaviour {
   };
   /** In the order of time. */
   readonly health: readonly HealthChange[];
-  /** What its slice says while it is unhealthy (KEP-5055). */
+  /** The taint in its slice while it is unhealthy (KEP-5055). */
   readonly unhealthyTaint: Pick<DeviceTaint, "key" | "value" | "effect">;
-  /** What its containers get beside the variables that name it. */
+  /** CDI edits of its containers, beside the variables that name it. */
   readonly edits: ContainerEdits;
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { shown, type Value } from "./value.ts";
 
-/** What the names in braces of a template stand for. */
+/** The values of the names in braces of a template. */
 export type Variables = Readonly<Record<string, string | number>>;
 
 /** `{name}`, with whole-number arithmetic and a width: `{index/4}`, `{index%4*16}`, `{index+1:02x}`; `{{` is a brace. */

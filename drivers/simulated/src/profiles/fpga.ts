@@ -6,7 +6,7 @@ import type { ProfileChoice } from "./profile.ts";
 import type { Profile, ProfileContext } from "./run.ts";
 import { DeviceFiles } from "./state.ts";
 
-/** What a simulated FPGA holds. */
+/** The image that a simulated FPGA holds. */
 interface FpgaState {
   readonly pool: string;
   readonly device: string;
