@@ -21,6 +21,7 @@ export async function deleteData(
     agentsFile,
     nodesFile,
     imagesFile,
+    ociDir,
     fleetFile,
     logs,
     pki,
@@ -34,7 +35,17 @@ export async function deleteData(
   for (const file of files)
     for (const suffix of ["", "-wal", "-shm", ".lock", ".lock-journal"])
       rmSync(`${file}${suffix}`, { force: true });
-  for (const path of [pki, logs, processFile, agentsFile, nodesFile, imagesFile, fleetFile, configFile])
+  for (const path of [
+    pki,
+    logs,
+    processFile,
+    agentsFile,
+    nodesFile,
+    imagesFile,
+    ociDir,
+    fleetFile,
+    configFile,
+  ])
     rmSync(path, { recursive: true, force: true });
   if (!existsSync(dataDir)) return;
   try {

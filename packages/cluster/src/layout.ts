@@ -16,6 +16,8 @@ export interface Layout {
   readonly nodesFile: string;
   /** Which images run which commands, as `dray image map` has said. */
   readonly imagesFile: string;
+  /** Where nodes that run real containers (`--runtime oci`) keep images and the records of their network. */
+  readonly ociDir: string;
   readonly database: string;
   readonly pki: string;
   readonly kubeconfig: string;
@@ -97,6 +99,7 @@ export function layoutOf(dataDirectory: string): Layout {
     agentsFile: join(dataDir, "agents.json"),
     nodesFile: join(dataDir, "nodes.json"),
     imagesFile: join(dataDir, "images.json"),
+    ociDir: join(dataDir, "oci"),
     database: join(dataDir, "state.db"),
     pki,
     kubeconfig: join(dataDir, "kubeconfig"),

@@ -73,6 +73,9 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
   const { bindAddress, advertiseAddress } = options.config;
   const config = { ...options.config, port: await choosePort(bindAddress, options.config.port) };
   const addresses = serverAddresses({ bind: bindAddress, advertise: advertiseAddress || undefined });
+  const before = readConfig(layout);
+  // What another runtime has left after a crash, this one cannot go on with.
+  if (before !== undefined && before.runtime !== config.runtime) await cleanUpRun(layout);
   prepareRunDir(layout);
   await endFormerAgents(layout);
   const { store, failed: storeFailed } = watchStore(openStore(parseStore(config.store), systemClock));
@@ -84,7 +87,7 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
     throw error;
   }
   const credentials = await ensureCredentials(layout, config.nodes, systemClock.now(), addresses);
-  const former = (readConfig(layout)?.nodes ?? []).map((name, index) => ({ name, index }));
+  const former = (before?.nodes ?? []).map((name, index) => ({ name, index }));
   // Nodes that are to go are named until they are gone.
   const gone = former.filter(({ name }) => !config.nodes.includes(name));
   writeConfig(layout, { ...config, nodes: [...config.nodes, ...gone.map(({ name }) => name)] });

@@ -1,4 +1,5 @@
 import { Argument, type Command, CommanderError, Option } from "commander";
+import type { ImageLoadOptions } from "./commands/image.ts";
 import { DrayCommand } from "./dray-command.ts";
 import { drayVersion } from "./dray-version.ts";
 import type { TargetFlags } from "./target.ts";
@@ -47,10 +48,10 @@ const runtimeConfig = (): Option =>
     "api/all=true, resource.k8s.io/v1beta1=true, ...: API versions to serve",
   );
 
-const runtime = (others = ""): Option =>
+const runtime = (): Option =>
   new Option(
     "--runtime <runtime>",
-    `what runs containers: host (processes of this machine)${others}, or cri:SOCKET (containerd, CRI-O)`,
+    "what runs containers: host (processes of this machine), oci (runc), or cri:SOCKET (containerd, CRI-O)",
   );
 
 const ociDir = (): Option =>
@@ -213,7 +214,9 @@ start. The latest row that matches counts, before those of --image and those tha
     );
   images
     .command("list")
-    .description("print which images stand for which commands, in the order in which they are tried")
+    .description(
+      "print which images stand for which commands, in the order in which they are tried; with --runtime oci: the images that are there",
+    )
     .addOption(clusterName())
     .addOption(dataDir())
     .addOption(new Option("-o, --output <format>", "output format").choices(["json", "yaml"]))
@@ -221,12 +224,14 @@ start. The latest row that matches counts, before those of --image and those tha
     .action(async (options) => (await import("./commands/image.ts")).imageList(options));
   images
     .command("load")
-    .description("take an image in for nodes that run real containers (`dray kubelet --runtime oci`)")
+    .description("take an image in for nodes that run real containers (`dray up --runtime oci`)")
     .argument("<path>", "archive of `docker save`, or archive or folder in the OCI's image layout")
     .option("--as <name>", "name of the image, where it has none there: example.com/app:v1")
-    .addOption(ociDir())
+    .addOption(clusterName())
+    .addOption(dataDir())
+    .option("--oci-dir <folder>", "the folder of nodes that `dray kubelet` runs, instead of a cluster's")
     .addHelpText("after", example("docker save example.com/app:v1 > app.tar\ndray image load app.tar"))
-    .action(async (...args: [string, { as?: string; ociDir?: string }]) =>
+    .action(async (...args: [string, ImageLoadOptions]) =>
       (await import("./commands/image.ts")).imageLoad(...args),
     );
   images
@@ -504,7 +509,7 @@ Exit codes: 0 no errors (whatever the warnings say), 1 errors, 2 wrong usage, or
     )
     .addOption(kubernetesVersion())
     .addOption(featureGates())
-    .addOption(runtime(", oci (runc)").default("host"))
+    .addOption(runtime().default("host"))
     .addOption(ociDir())
     .addOption(image())
     .addHelpText(
@@ -520,6 +525,7 @@ Exit codes: 0 no errors (whatever the warnings say), 1 errors, 2 wrong usage, or
     .requiredOption("--log-file <file>", "where to log")
     .option("--state-file <file>", "where to write how each node's agent fares, as JSON")
     .option("--images-file <file>", "the images that `dray image map` has mapped")
+    .addOption(ociDir())
     .addOption(kubernetesVersion())
     .addOption(featureGates())
     .addOption(runtime().default("host"))

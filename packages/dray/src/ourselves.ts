@@ -23,6 +23,7 @@ export function agentsCommand(layout: Layout, config: ClusterConfig): ChildProce
   const [command, args] = ourselves([
     "node-agents",
     ...["--runtime", config.runtime],
+    ...["--oci-dir", layout.ociDir],
     ...config.images.flatMap((image) => ["--image", image]),
     ...["--client-ca-file", join(layout.pki, "ca.crt")],
     ...["--kubernetes-version", config.kubernetesVersion],

@@ -8,16 +8,7 @@ export const defaultOciDir = "/var/lib/dray/oci";
 /** Where images lie in it. */
 export const ociImagesDir = (ociDir: string): string => join(ociDir, "images");
 
-/** Checks what `--runtime` of a whole cluster says, and answers it. */
-export function clusterRuntimeOption(value: string): string {
-  if (value === "oci")
-    throw new UsageError(
-      "--runtime oci: `dray kubelet` has it, a whole cluster does not yet: must be host, or cri:SOCKET",
-    );
-  return runtimeOption(value);
-}
-
-/** Checks what `--runtime` of a node says, and answers it. */
+/** Checks what `--runtime` says, and answers it. */
 export function runtimeOption(value: string): string {
   const socket = criSocket(value);
   if (value !== "host" && value !== "oci" && socket === undefined)

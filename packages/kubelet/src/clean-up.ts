@@ -6,6 +6,7 @@ import { NodePaths } from "./paths.ts";
 import { unmountBelow } from "./pods/mounts-below.ts";
 import { HostRuntime } from "./runtime/host/host.ts";
 import { ImageTable } from "./runtime/host/images.ts";
+import { readOciNode } from "./runtime/oci/record.ts";
 
 /**
  * Ends at once whatever containers of a node still run after its agent has gone for good, without the API server or
@@ -15,6 +16,15 @@ export async function cleanUpNode(rootDir: string, log: Log): Promise<void> {
   const directory = join(rootDir, "var/lib/dray");
   if (!existsSync(directory)) return;
   const paths = new NodePaths(rootDir);
+  if (readOciNode(directory) === undefined) await endHostContainers(paths, directory, log);
+  else {
+    const { destroyOciNode } = await import("./runtime/oci/clean-up.ts");
+    await destroyOciNode(directory, log);
+  }
+  unmountBelow(paths.pods);
+}
+
+async function endHostContainers(paths: NodePaths, directory: string, log: Log): Promise<void> {
   const runtime = new HostRuntime({
     directory,
     rootDir: paths.root,
@@ -31,5 +41,4 @@ export async function cleanUpNode(rootDir: string, log: Log): Promise<void> {
   await runtime.start();
   for (const { id } of await runtime.listPodSandboxes()) await runtime.stopPodSandbox(id);
   await runtime.close();
-  unmountBelow(paths.pods);
 }

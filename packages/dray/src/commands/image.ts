@@ -1,11 +1,11 @@
-import { readConfig } from "@dray/cluster";
+import { type ClusterConfig, type Layout, readConfig } from "@dray/cluster";
 import { columns } from "../columns.ts";
 import { UsageError } from "../failure.ts";
 import { builtInImages } from "../images/built-in.ts";
 import { readMappedImages, writeMappedImages } from "../images/mapped.ts";
 import { parseCommand, parseImageMapping } from "../images/mapping.ts";
 import { printData } from "../output.ts";
-import { defaultOciDir, ociImagesDir } from "../runtimes.ts";
+import { ociImagesDir } from "../runtimes.ts";
 import { shellWord } from "../shell.ts";
 import { noCluster, type TargetFlags, target } from "../target.ts";
 import { say } from "../verbosity.ts";
@@ -31,7 +31,7 @@ export function imageMap(pattern: string, command: string, flags: TargetFlags): 
     throw new UsageError(
       `${JSON.stringify(command)}: must be a command with closed quotes, as in '/usr/bin/tool --flag'`,
     );
-  const { imagesFile } = existing(flags);
+  const { imagesFile } = mapping(flags);
   const others = readMappedImages(imagesFile).filter((row) => row.pattern !== pattern);
   writeMappedImages(imagesFile, [{ pattern, command: words }, ...others]);
   say(`images that match ${pattern} run ${words.map(shellWord).join(" ")}\n`);
@@ -39,7 +39,7 @@ export function imageMap(pattern: string, command: string, flags: TargetFlags): 
 
 /** Takes back what `image map` has done for `pattern`. */
 export function imageUnmap(pattern: string, flags: TargetFlags): void {
-  const { imagesFile } = existing(flags);
+  const { imagesFile } = mapping(flags);
   const rows = readMappedImages(imagesFile);
   const others = rows.filter((row) => row.pattern !== pattern);
   if (others.length === rows.length) {
@@ -51,9 +51,11 @@ export function imageUnmap(pattern: string, flags: TargetFlags): void {
   say(`${pattern} is not mapped any more\n`);
 }
 
-/** Prints the table, in the order in which it is searched. */
+/** Prints the table, in the order in which it is searched, or the images that are there. */
 export async function imageList(flags: TargetFlags & { readonly output?: "json" | "yaml" }): Promise<void> {
-  const { imagesFile, images } = existing(flags);
+  const { layout, config } = existing(flags);
+  if (config.runtime === "oci") return listStored(layout.ociDir, flags.output);
+  const { imagesFile, images } = mapping(flags);
   const from =
     (source: Source) =>
     ({ needs: _, ...row }: ReturnType<typeof parseImageMapping>): Row => ({ ...row, source });
@@ -70,10 +72,33 @@ export async function imageList(flags: TargetFlags & { readonly output?: "json" 
   process.stdout.write(columns([["PATTERN", "SOURCE", "COMMAND"], ...lines]));
 }
 
-/** Takes the images of a file or folder in for nodes that run real containers. */
-export async function imageLoad(path: string, options: { as?: string; ociDir?: string }): Promise<void> {
+async function listStored(ociDir: string, output: "json" | "yaml" | undefined): Promise<void> {
   const { OciImages } = await import("@dray/kubelet");
-  const directory = ociImagesDir(options.ociDir ?? defaultOciDir);
+  const store = await OciImages.open({ directory: ociImagesDir(ociDir), now: Date.now });
+  try {
+    const images = await store.listImages();
+    if (output !== undefined) return printData(images, output);
+    const lines = images.flatMap(({ tags, digests, ref, sizeBytes }) =>
+      (tags.length > 0 ? tags : digests.length > 0 ? digests : [ref]).map((name) => [
+        name,
+        `${(sizeBytes / 2 ** 20).toFixed(1)} MiB`,
+      ]),
+    );
+    process.stdout.write(columns([["IMAGE", "SIZE"], ...lines.sort()]));
+  } finally {
+    store.close();
+  }
+}
+
+export interface ImageLoadOptions extends TargetFlags {
+  readonly as?: string;
+  readonly ociDir?: string;
+}
+
+/** Takes the images of a file or folder in for nodes that run real containers. */
+export async function imageLoad(path: string, options: ImageLoadOptions): Promise<void> {
+  const { OciImages } = await import("@dray/kubelet");
+  const directory = ociImagesDir(options.ociDir ?? clusterOciDir(options));
   const images = await OciImages.open({ directory, now: Date.now });
   try {
     const name = options.as === undefined ? {} : { name: options.as };
@@ -84,6 +109,17 @@ export async function imageLoad(path: string, options: { as?: string; ociDir?: s
   }
 }
 
+/** Throws for a cluster that takes no images. */
+function clusterOciDir(flags: TargetFlags): string {
+  const { layout, config } = existing(flags);
+  if (config.runtime === "oci") return layout.ociDir;
+  throw new Error(
+    config.runtime === "host"
+      ? `the nodes of the cluster in ${layout.dataDir} run commands of this machine (--runtime host) and take no images: \`dray image map\` says which command stands for an image`
+      : `the nodes of the cluster in ${layout.dataDir} take images from ${config.runtime}: load the image there, as with \`ctr -n k8s.io images import\``,
+  );
+}
+
 function checkPattern(pattern: string): void {
   if (pattern === "" || /[\s=]/.test(pattern))
     throw new UsageError(
@@ -92,9 +128,18 @@ function checkPattern(pattern: string): void {
     );
 }
 
-function existing(flags: TargetFlags): { readonly imagesFile: string; readonly images: readonly string[] } {
+/** The table of a cluster. Throws for one whose nodes run the programs of images. */
+function mapping(flags: TargetFlags): { readonly imagesFile: string; readonly images: readonly string[] } {
+  const { layout, config } = existing(flags);
+  if (config.runtime === "host") return { imagesFile: layout.imagesFile, images: config.images };
+  throw new Error(
+    `the nodes of the cluster in ${layout.dataDir} run the programs of images (--runtime ${config.runtime}): commands stand for images only with --runtime host`,
+  );
+}
+
+function existing(flags: TargetFlags): { readonly layout: Layout; readonly config: ClusterConfig } {
   const { layout } = target(flags);
   const config = readConfig(layout);
   if (config === undefined) throw noCluster(layout);
-  return { imagesFile: layout.imagesFile, images: config.images };
+  return { layout, config };
 }

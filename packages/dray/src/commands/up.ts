@@ -48,7 +48,7 @@ import {
 } from "../options.ts";
 import { agentsCommand } from "../ourselves.ts";
 import { startProgress, withProgress } from "../progress.ts";
-import { clusterRuntimeOption } from "../runtimes.ts";
+import { runtimeOption } from "../runtimes.ts";
 import { clusterSummary } from "../summary.ts";
 import { commandText, type Target, type TargetFlags, target } from "../target.ts";
 import { interrupted, type Started, startDetached, starter } from "../up/detached.ts";
@@ -120,7 +120,7 @@ function configure({ name, layout }: Target, options: UpOptions): Configured {
     nodes: nodes ?? (count === undefined ? (kept ?? nodeNames(2)) : nodeNames(count)),
     port: port ?? 0,
     store: formatStore(storeOption(options.store ?? before?.store ?? `sqlite:${layout.database}`)),
-    runtime: clusterRuntimeOption(options.runtime ?? before?.runtime ?? "host"),
+    runtime: runtimeOption(options.runtime ?? before?.runtime ?? "host"),
     images: options.image.length > 0 ? options.image : (before?.images ?? []),
     ...(chosen && { fleet: chosen.path }),
   };

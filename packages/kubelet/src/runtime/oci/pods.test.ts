@@ -4,36 +4,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Pod, ServiceAccount } from "@dray/api/core/v1";
-import { cdiRegistry } from "@dray/cdi";
-import { silentLog, systemClock } from "@dray/client";
+import { silentLog } from "@dray/client";
 import { podBecomes, podOn, testCluster } from "../../testing/cluster.ts";
 import { eventually } from "../../testing/eventually.ts";
 import { writeImages } from "../../testing/test-image.ts";
-import { type OciRuntimeSettings, ociRuntime } from "./create.ts";
+import { destroyOciNode } from "./clean-up.ts";
+import { ociRuntime } from "./create.ts";
 import { OciImages } from "./images/service.ts";
-import { OciRuntime } from "./runtime.ts";
 import { testImage } from "./testing/image.ts";
 import { testRegistry } from "./testing/registry.ts";
 import { lackOfContainers } from "./testing/runtime.ts";
-
-/** Removes what a node has on the machine; its agent has ended. */
-async function destroy(settings: Required<OciRuntimeSettings>, nodeName: string): Promise<void> {
-  const alive = setInterval(() => {}, 1000);
-  const runtime = new OciRuntime({
-    directory: settings.stateDir,
-    networkDirectory: settings.networkDir,
-    nodeName,
-    nodeAddress: "127.0.0.1",
-    images: settings.images,
-    cdi: cdiRegistry([]),
-    hostPath: (path) => path,
-    clock: systemClock,
-    log: silentLog,
-  });
-  await runtime.start();
-  await runtime.destroy();
-  clearInterval(alive);
-}
 
 const missing = await lackOfContainers();
 
@@ -57,7 +37,7 @@ test(
     t.after(async () => {
       await cluster.close();
       await registry.close();
-      for (const node of ["one", "two"]) await destroy(settings(node), node);
+      for (const node of ["one", "two"]) await destroyOciNode(join(folder, node), silentLog);
       images.close();
       rmSync(folder, { recursive: true, force: true });
     });

@@ -49,6 +49,7 @@ import { readInRoot } from "./images/in-root.ts";
 import type { OciImages } from "./images/service.ts";
 import { moveInterface } from "./network/devices.ts";
 import { PodNetwork } from "./network/network.ts";
+import { recordOciNode } from "./record.ts";
 import { Runc, type RuncExec } from "./runc.ts";
 import { OciSandboxes } from "./sandboxes.ts";
 import {
@@ -125,7 +126,7 @@ export class OciRuntime implements RuntimeService {
   }
 
   async start(): Promise<void> {
-    const { directory, networkDirectory, nodeName, nodeAddress, clock } = this.#options;
+    const { directory, networkDirectory, nodeName, nodeAddress, images, clock } = this.#options;
     if (process.getuid?.() !== 0)
       throw new Error("the runtime oci needs root: run the agent as root, or choose the runtime host");
     const { version, seccomp } = await this.#runc.facts();
@@ -137,6 +138,7 @@ export class OciRuntime implements RuntimeService {
       [holderName, holderScript],
     ] as const)
       writeRecord(join(directory, name), source);
+    recordOciNode(directory, { nodeName, networkDirectory, imagesDirectory: images.directory });
     const network = await PodNetwork.open({ directory: networkDirectory, nodeName });
     const cgroup = `/dray/${createHash("sha256").update(directory).digest("hex").slice(0, 12)}`;
     const sandboxes = new OciSandboxes({ directory, nodeAddress, cgroup, cgroups, network, clock });

@@ -54,6 +54,11 @@ export class OciImages implements ImageService {
     }
   }
 
+  /** Where they are kept. */
+  get directory(): string {
+    return this.#options.directory;
+  }
+
   close(): void {
     this.#store.close();
   }
