@@ -1,11 +1,11 @@
 /** A node with containers, for the clients that need more than hollow nodes have: `dray kubelet`, beside any API server. */
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Node, Pod } from "@dray/api/core/v1";
 import { program as drayProgram } from "../scripts/clone.js";
 import type { ControlPlane } from "./control-plane.ts";
 import { eventually } from "./eventually.ts";
-import { start } from "./processes.ts";
+import { assertRuns, start } from "./processes.ts";
 
 /** Of its Node; the clients ask for it by this name. */
 const name = "interop-agent";
@@ -41,14 +41,10 @@ export async function startAgent({ admin, users }: ControlPlane, folder: string)
     [...process.execArgv, ...(await drayProgram(["kubelet", ...flags]))],
     join(folder, "kubelet.log"),
   );
-  const assertRuns = (): void => {
-    if (program.ended !== undefined)
-      throw new Error(`${program.name} ${program.ended}:\n${readFileSync(program.log, "utf8").slice(-2000)}`);
-  };
   const pods = admin.resource(Pod);
   const ownPods = { fieldSelector: `spec.nodeName=${name}` };
   const emptied = async (): Promise<boolean> => {
-    assertRuns();
+    assertRuns(program);
     return (await pods.list(ownPods)).items.length === 0;
   };
   const failures: string[] = [];
@@ -64,7 +60,7 @@ export async function startAgent({ admin, users }: ControlPlane, folder: string)
   };
   try {
     await eventually(`${name} is ready`, async () => {
-      assertRuns();
+      assertRuns(program);
       const { spec, status } = await nodes.get({ name });
       const ready = status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True");
       return ready === true && spec.taints?.length === 1;

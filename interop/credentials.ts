@@ -33,15 +33,18 @@ export class Users {
     return file;
   }
 
-  /** Paths of a certificate and its key with which the node `name` serves on the loopback address. */
-  async serving(name: string): Promise<{ readonly certificate: string; readonly key: string }> {
+  /** Paths of a certificate and its key with which the node `name` serves on an address. */
+  async serving(
+    name: string,
+    address = "127.0.0.1",
+  ): Promise<{ readonly certificate: string; readonly key: string }> {
     const issued = await issueCertificate(
       this.#authority,
       {
         commonName: `system:node:${name}`,
         organizations: ["system:nodes"],
         dnsNames: [name],
-        ipAddresses: ["127.0.0.1"],
+        ipAddresses: [address],
         usages: ["server"],
       },
       Date.now(),

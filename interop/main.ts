@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startAgent } from "./agent.ts";
 import { startControlPlane } from "./control-plane.ts";
+import type { NodeKind } from "./dra/clusters.ts";
 import { complaints, readKnownFailures, summary } from "./dra/report.ts";
 import { nodeCount, runSuite, suiteObstacle } from "./dra/suite.ts";
 import { runDrivers } from "./drivers/index.ts";
@@ -117,28 +118,28 @@ async function playScenarios(): Promise<boolean> {
   return passed && examplesPassed;
 }
 
-/** Runs upstream's DRA suite; reports whether just those specs failed that are known to. */
-async function playSuite(): Promise<boolean> {
+/** Runs upstream's DRA suite on nodes of a kind; reports whether just those specs failed that are known to. */
+async function playSuite(kind: NodeKind): Promise<boolean> {
   const obstacle = suiteObstacle();
   if (obstacle !== undefined) {
-    print(`dra: not run: ${obstacle}`);
+    print(`${kind}: not run: ${obstacle}`);
     return true;
   }
   const known = readKnownFailures(
-    readFileSync(join(import.meta.dirname, "dra-expected-failures.yaml"), "utf8"),
+    readFileSync(join(import.meta.dirname, `${kind}-expected-failures.yaml`), "utf8"),
   );
   const { only, specJobs: jobs, keep } = options;
-  const result = await runSuite({ only, jobs, keep, print });
+  const result = await runSuite(kind, { only, jobs, keep, print });
   const wrong = complaints(result, known, only !== undefined);
-  for (const text of wrong) print(`dra: ${text}`);
-  print(`dra: ${summary(result, known)}`);
-  if (options.write && only === undefined) writeSuiteReport(result, known, nodeCount);
+  for (const text of wrong) print(`${kind}: ${text}`);
+  print(`${kind}: ${summary(result, known)}`);
+  if (options.write && only === undefined && kind === "dra") writeSuiteReport(result, known, nodeCount);
   return wrong.length === 0;
 }
 
 const passed: boolean[] = [];
 if (options.scenarios) passed.push(await playScenarios());
-if (options.dra) passed.push(await playSuite());
+for (const kind of options.suites) passed.push(await playSuite(kind));
 if (options.drivers) {
   const outcomes = await runDrivers(options.only, print);
   passed.push(outcomes.every(({ failure }) => failure === undefined));

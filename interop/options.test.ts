@@ -9,22 +9,32 @@ test("without options both sides are played once, kube-apiserver first", () => {
 
 test("without a name of a part all are run; those without scenarios are left out of a search for one", () => {
   const parts = (...args: string[]) => {
-    const { scenarios, dra, jobs, specJobs } = readOptions(args);
-    return { scenarios, dra, jobs, specJobs };
+    const { scenarios, suites, jobs, specJobs } = readOptions(args);
+    return { scenarios, suites, jobs, specJobs };
   };
-  assert.deepEqual(parts(), { scenarios: true, dra: true, jobs: 4, specJobs: 6 });
-  assert.deepEqual(parts("dra", "--jobs", "2"), { scenarios: false, dra: true, jobs: 2, specJobs: 2 });
-  assert.equal(parts("scenarios").dra, false);
+  assert.deepEqual(parts(), {
+    scenarios: true,
+    suites: ["dra", "dra-oci", "dra-cri"],
+    jobs: 4,
+    specJobs: 6,
+  });
+  assert.deepEqual(parts("dra", "--jobs", "2"), {
+    scenarios: false,
+    suites: ["dra"],
+    jobs: 2,
+    specJobs: 2,
+  });
+  assert.deepEqual(parts("scenarios").suites, []);
   assert.deepEqual(
     [["--only", "Job"], ["dra"], ["drivers", "--only", "sample"], []].map(
       (args) => readOptions(args).drivers,
     ),
     [false, false, true, true],
   );
-  assert.equal(parts("--only", "Job").dra, false);
-  assert.equal(parts("--against", "peer").dra, false);
-  assert.equal(parts("dra", "--only", "kubelet").dra, true);
-  assert.throws(() => readOptions(["e2e"]), /e2e: must be scenarios, dra or drivers/);
+  assert.deepEqual(parts("--only", "Job").suites, []);
+  assert.deepEqual(parts("--against", "peer").suites, []);
+  assert.deepEqual(parts("dra-oci", "--only", "kubelet").suites, ["dra-oci"]);
+  assert.throws(() => readOptions(["e2e"]), /e2e: must be scenarios, dra, dra-oci, dra-cri or drivers/);
 });
 
 test("a value that an option does not take is refused with what it takes", () => {

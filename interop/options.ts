@@ -1,10 +1,12 @@
 import { parseArgs } from "node:util";
+import type { NodeKind } from "./dra/clusters.ts";
 import type { Side } from "./server.ts";
 
 export interface Options {
   /** Parts to run. */
   readonly scenarios: boolean;
-  readonly dra: boolean;
+  /** On which nodes upstream's DRA suite runs, in this order. */
+  readonly suites: readonly NodeKind[];
   readonly drivers: boolean;
   /** In this order. */
   readonly sides: readonly Side[];
@@ -25,6 +27,9 @@ const sides: Readonly<Record<string, readonly Side[]>> = {
   peer: ["peer"],
   dray: ["dray"],
 };
+
+const nodeKinds: readonly NodeKind[] = ["dra", "dra-oci", "dra-cri"];
+const parts: readonly string[] = ["scenarios", ...nodeKinds, "drivers"];
 
 /** Reads the command line. Throws an error that names the option and what it takes. */
 export function readOptions(args: readonly string[]): Options {
@@ -49,13 +54,15 @@ export function readOptions(args: readonly string[]): Options {
     return value;
   };
   for (const part of positionals)
-    if (!["scenarios", "dra", "drivers"].includes(part))
-      throw new Error(`${part}: must be scenarios, dra or drivers`);
+    if (!parts.includes(part))
+      throw new Error(`${part}: must be ${parts.join(", ").replace(/, ([^ ]+)$/, " or $1")}`);
   const all = positionals.length === 0;
   return {
     scenarios: all || positionals.includes("scenarios"),
     // Real nodes are not started only to find that no spec has the name of a scenario.
-    dra: positionals.includes("dra") || (all && values.only === undefined && chosen.includes("dray")),
+    suites: nodeKinds.filter(
+      (kind) => positionals.includes(kind) || (all && values.only === undefined && chosen.includes("dray")),
+    ),
     drivers: positionals.includes("drivers") || (all && values.only === undefined && chosen.includes("dray")),
     sides: chosen,
     minutes: number("minutes", 0),

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { openSync } from "node:fs";
+import { openSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -64,6 +64,11 @@ export function start(
       patience.abort();
     },
   };
+}
+
+/** Throws an error with the last of what it has printed if it has ended. */
+export function assertRuns({ name, ended, log }: Program): void {
+  if (ended !== undefined) throw new Error(`${name} ${ended}:\n${readFileSync(log, "utf8").slice(-2000)}`);
 }
 
 /** So many TCP ports of the loopback address that nobody listens on. */

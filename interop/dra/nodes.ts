@@ -8,10 +8,11 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileS
 import { join } from "node:path";
 import { Node } from "@dray/api/core/v1";
 import type { Client } from "@dray/client";
+import { program as drayProgram } from "../../scripts/clone.js";
 import type { Users } from "../credentials.ts";
 import { eventually } from "../eventually.ts";
 import { peer, peersFolder } from "../peers.ts";
-import { type Program, start } from "../processes.ts";
+import { assertRuns, type Program, start } from "../processes.ts";
 import { output } from "./commands.ts";
 
 /** Programs of this machine that nodes are made with. */
@@ -53,6 +54,9 @@ export interface RealNode {
   stop(): Promise<void>;
 }
 
+/** What runs a node's pods: upstream's kubelet, or `dray kubelet`. */
+export type NodeAgent = "kubelet" | "dray";
+
 export interface Cluster {
   readonly folder: string;
   readonly admin: Client;
@@ -62,6 +66,7 @@ export interface Cluster {
   /** The tar with the images, and the one that holds a pod's name spaces. */
   readonly images: string;
   readonly pause: string;
+  readonly agent: NodeAgent;
 }
 
 /** Starts a node and waits until it is ready. */
@@ -94,15 +99,15 @@ export async function startNode(cluster: Cluster, index: number): Promise<RealNo
     const enter = ["-t", pid, "-m", "-n", "-u", "-p", "--"];
     connectNetwork(index, pid, enter);
     const env = { ...process.env, PATH: `${peersFolder()}:${process.env["PATH"]}` };
-    const run = (program: "containerd" | "kubelet", flags: readonly string[]): Program => {
+    const run = (program: string, command: readonly string[]): Program => {
       const log = join(folder, `${program}.log`);
-      const started = start(`${name}: ${program}`, "nsenter", [...enter, peer(program), ...flags], log, env);
+      const started = start(`${name}: ${program}`, "nsenter", [...enter, ...command], log, env);
       programs.push(started);
       return started;
     };
     writeFileSync(join(folder, "cni", "10-interop.conflist"), networkConfig(index));
     writeFileSync(join(folder, "containerd.toml"), containerdConfig(folder, cluster.pause));
-    const containerd = run("containerd", [`--config=${join(folder, "containerd.toml")}`]);
+    const containerd = run("containerd", [peer("containerd"), `--config=${join(folder, "containerd.toml")}`]);
     const ctr = [...enter, peer("ctr"), "--namespace=k8s.io"];
     await eventually(`${name}: containerd is ready`, async () => {
       assertRuns(containerd);
@@ -110,17 +115,12 @@ export async function startNode(cluster: Cluster, index: number): Promise<RealNo
     });
     output("nsenter", [...ctr, "images", "import", cluster.images]);
 
-    writeFileSync(join(folder, "resolv.conf"), "nameserver 127.0.0.1\n");
-    writeFileSync(
-      join(folder, "kubelet.yaml"),
-      JSON.stringify(kubeletConfig(folder, name, cluster.ca), null, 2),
-    );
-    const kubelet = run("kubelet", [
-      `--config=${join(folder, "kubelet.yaml")}`,
-      `--kubeconfig=${await cluster.users.kubeconfig(`system:node:${name}`, ["system:nodes"])}`,
-      `--hostname-override=${name}`,
-      `--node-ip=${nodeAddress(index)}`,
-    ]);
+    const kubeconfig = await cluster.users.kubeconfig(`system:node:${name}`, ["system:nodes"]);
+    const command =
+      cluster.agent === "kubelet"
+        ? kubeletCommand({ folder, name, index, kubeconfig, ca: cluster.ca })
+        : await drayCommand({ name, index, kubeconfig, ca: cluster.ca, users: cluster.users });
+    const kubelet = run("kubelet", command);
     await eventually(
       `${name} is ready`,
       async () => {
@@ -138,8 +138,52 @@ export async function startNode(cluster: Cluster, index: number): Promise<RealNo
   }
 }
 
-function assertRuns({ name, ended, log }: Program): void {
-  if (ended !== undefined) throw new Error(`${name} ${ended}:\n${readFileSync(log, "utf8").slice(-2000)}`);
+interface AgentSettings {
+  readonly name: string;
+  readonly index: number;
+  readonly kubeconfig: string;
+  readonly ca: string;
+}
+
+function kubeletCommand({
+  folder,
+  name,
+  index,
+  kubeconfig,
+  ca,
+}: AgentSettings & { folder: string }): string[] {
+  writeFileSync(join(folder, "resolv.conf"), "nameserver 127.0.0.1\n");
+  const config = join(folder, "kubelet.yaml");
+  writeFileSync(config, JSON.stringify(kubeletConfig(folder, name, ca), null, 2));
+  return [
+    peer("kubelet"),
+    `--config=${config}`,
+    `--kubeconfig=${kubeconfig}`,
+    `--hostname-override=${name}`,
+    `--node-ip=${nodeAddress(index)}`,
+  ];
+}
+
+async function drayCommand({
+  name,
+  index,
+  kubeconfig,
+  ca,
+  users,
+}: AgentSettings & { users: Users }): Promise<string[]> {
+  const serving = await users.serving(name, nodeAddress(index));
+  const flags = [
+    `--node-name=${name}`,
+    `--kubeconfig=${kubeconfig}`,
+    "--root-dir=/",
+    "--runtime=cri:/run/containerd/containerd.sock",
+    `--node-ip=${nodeAddress(index)}`,
+    `--client-ca-file=${ca}`,
+    `--tls-cert-file=${serving.certificate}`,
+    `--tls-private-key-file=${serving.key}`,
+    "--kubernetes-version=1.36",
+  ];
+  return [process.execPath, ...process.execArgv, ...(await drayProgram(["kubelet", ...flags]))];
 }
 
 function nodeAddress(index: number): string {

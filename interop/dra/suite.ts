@@ -1,16 +1,13 @@
-/** `npm run interop -- dra`: upstream's end-to-end specs for DRA, with real kubelets, on Dray's control plane. */
+/** Upstream's end-to-end specs for DRA on Dray's control plane, with real kubelets or with our own nodes. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { program as drayProgram } from "../../scripts/clone.js";
-import { connect, Users } from "../credentials.ts";
-import { eventually } from "../eventually.ts";
 import { missingPeers, peer, suitePeers } from "../peers.ts";
-import { type Program, start } from "../processes.ts";
-import { startDray } from "../server.ts";
+import { start } from "../processes.ts";
+import { type NodeKind, type SuiteCluster, suiteClusters } from "./clusters.ts";
 import { missingPrograms } from "./commands.ts";
 import { imagePrograms, packImages } from "./images.ts";
-import { addBridge, gateway, networkPlugins, nodePrograms, type RealNode, startNode } from "./nodes.ts";
+import { networkPlugins, nodePrograms } from "./nodes.ts";
 import { readReport, type SuiteResult } from "./report.ts";
 
 /** Two specs take two nodes, and one three. */
@@ -43,48 +40,29 @@ export function suiteObstacle(): string | undefined {
   return undefined;
 }
 
-export async function runSuite({ only, jobs, keep, print }: SuiteOptions): Promise<SuiteResult> {
+/** Runs the suite against a cluster whose nodes are of this kind. */
+export async function runSuite(
+  kind: NodeKind,
+  { only, jobs, keep, print }: SuiteOptions,
+): Promise<SuiteResult> {
   const folder = mkdtempSync(join(tmpdir(), "dray-interop-dra-"));
-  const images = join(folder, "images.tar");
-  const nodes: RealNode[] = [];
-  const programs: Program[] = [];
-  const removeBridge = addBridge();
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
   if (!keep) process.once("exit", removeFolder); // Whatever ends this process, the nodes' images are gigabytes.
+  let cluster: SuiteCluster | undefined;
   try {
+    const images = join(folder, "images.tar");
     const pause = packImages(images);
-    const server = await startDray(folder, [], gateway, [betaVersions]);
-    programs.push(...server.programs);
-    const users = new Users(folder, server.url, server.authority);
-    const kubeconfig = await users.kubeconfig("interop-admin", ["system:masters"]);
-    const admin = await connect(kubeconfig);
-    try {
-      await eventually("the API server is ready", () => admin.text("GET", "/readyz").catch(() => undefined));
-      for (const component of ["scheduler", "controller-manager"]) {
-        const flags = [
-          `--kubeconfig=${await users.kubeconfig(`system:kube-${component}`)}`,
-          "--kubernetes-version=1.36",
-        ];
-        const arguments_ = [...process.execArgv, ...(await drayProgram([component, ...flags]))];
-        programs.push(start(component, process.execPath, arguments_, join(folder, `${component}.log`)));
-      }
-      const cluster = { folder, admin, users, ca: server.files.ca, images, pause };
-      for (let index = 0; index < nodeCount; index++) nodes.push(await startNode(cluster, index));
-      const log = join(folder, "e2e.log");
-      print(`dra: ${nodeCount} nodes are ready; upstream's suite runs for 10 minutes and more: ${log}`);
-      const result = await runSpecs({ only, jobs, folder, log, kubeconfig });
-      const ended = [...programs, ...nodes.flatMap((node) => node.programs)].flatMap(({ name, ended }) =>
-        ended === undefined ? [] : [{ name: `${name} keeps running`, seconds: 0, failure: ended }],
-      );
-      return { ...result, specs: [...result.specs, ...ended] };
-    } finally {
-      admin.close();
-    }
+    cluster = await suiteClusters[kind]({ folder, images, pause, nodes: nodeCount, flags: [betaVersions] });
+    const log = join(folder, "e2e.log");
+    print(`${kind}: ${nodeCount} nodes are ready; upstream's suite runs for 10 minutes and more: ${log}`);
+    const result = await runSpecs({ only, jobs, folder, log, kubeconfig: cluster.kubeconfig });
+    const ended = cluster.programs.flatMap(({ name, ended }) =>
+      ended === undefined ? [] : [{ name: `${name} keeps running`, seconds: 0, failure: ended }],
+    );
+    return { ...result, specs: [...result.specs, ...ended] };
   } finally {
-    for (const node of nodes) await node.stop();
-    for (const program of programs.toReversed()) await program.stop();
-    removeBridge();
-    if (keep) print(`dra: logs are in ${folder}`);
+    await cluster?.stop();
+    if (keep) print(`${kind}: logs are in ${folder}`);
     else {
       process.off("exit", removeFolder);
       removeFolder();

@@ -1,0 +1,57 @@
+/** Three of our own nodes with real containers: the cluster that `dray up --runtime oci` makes. */
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { Node } from "@dray/api/core/v1";
+import { program as drayProgram, environment } from "../../scripts/clone.js";
+import { connect } from "../credentials.ts";
+import { eventually } from "../eventually.ts";
+import { assertRuns, start } from "../processes.ts";
+import type { SuiteCluster, SuiteClusterOptions } from "./clusters.ts";
+
+/** Starts it with its data in the folder; resolves when all nodes are ready and have the images. */
+export async function startDrayCluster({
+  folder,
+  images,
+  nodes,
+  flags,
+}: SuiteClusterOptions): Promise<SuiteCluster> {
+  const data = `--data-dir=${join(folder, "data")}`;
+  const env = { ...environment, ...process.env, KUBECONFIG: join(folder, "other.kubeconfig") };
+  const words = async (...args: string[]): Promise<string[]> => [
+    ...process.execArgv,
+    ...(await drayProgram([...args, data])),
+  ];
+  const run = async (...args: string[]): Promise<void> => {
+    const { status, stderr } = spawnSync(process.execPath, await words(...args), { encoding: "utf8", env });
+    if (status !== 0) throw new Error(`dray ${args.join(" ")}: ${stderr}`);
+  };
+  const up = await words("up", "--runtime=oci", `--nodes=${nodes}`, "--kubernetes-version=1.36", ...flags);
+  const program = start("dray up", process.execPath, up, join(folder, "up.log"), env);
+  const stop = async (): Promise<void> => {
+    await program.stop();
+    await run("down", "--delete-data");
+  };
+  const kubeconfig = join(folder, "data", "kubeconfig");
+  try {
+    await eventually("the nodes are ready", async () => {
+      assertRuns(program);
+      const admin = await connect(kubeconfig).catch(() => undefined);
+      try {
+        const { items = [] } = (await admin?.resource(Node).list()) ?? {};
+        const ready = items.filter(({ status }) =>
+          status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True"),
+        );
+        return ready.length === nodes;
+      } catch {
+        return false;
+      } finally {
+        admin?.close();
+      }
+    });
+    await run("image", "load", images);
+    return { kubeconfig, programs: [program], stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
