@@ -501,6 +501,12 @@ Exit codes: 0 no errors (whatever the warnings say), 1 errors, 2 wrong usage, or
     .addOption(
       repeated("--tls-private-key-file <file>", "its key; n-th as above", "that of the self-signed one"),
     )
+    .addOption(repeated("--node-ip <address>", "address of the node; n-th as above", "127.0.0.1"))
+    .addOption(repeated("--port <port>", "of the node's HTTPS endpoints; n-th as above", "any free one"))
+    .addOption(repeated("--healthz-port <port>", "of /healthz over HTTP on 127.0.0.1; n-th as above", "none"))
+    .addOption(
+      repeated("--read-only-port <port>", "of metrics over HTTP for everybody; n-th as above", "none"),
+    )
     .option("--log-file <file>", "where to log (default: standard error)")
     .option("--state-file <file>", "where to write how each node's agent fares, as JSON (default: nowhere)")
     .option(

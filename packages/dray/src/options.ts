@@ -34,13 +34,25 @@ function addressOption(flag: string, value: string): string {
 /** One that the machine can listen on. */
 export function bindAddressOption(value: string): string {
   const address = addressOption("--bind-address", value);
-  const machine = Object.values(networkInterfaces()).flatMap((list) =>
-    (list ?? []).map((one) => one.address),
-  );
+  const machine = machineAddresses();
   if (["0.0.0.0", "::", ...machine].includes(address) || address.startsWith("127.")) return address;
   throw new UsageError(
     `--bind-address ${value}: must be an address of this machine, or 0.0.0.0 or :: for all of them; it has ${machine.join(", ")}`,
   );
+}
+
+/** The address of a node: one of this machine, since its endpoints listen there. */
+export function nodeIpOption(value: string): string {
+  const address = addressOption("--node-ip", value);
+  const machine = machineAddresses();
+  if (machine.includes(address) || address.startsWith("127.")) return address;
+  throw new UsageError(
+    `--node-ip ${value}: must be an address of this machine; it has ${machine.join(", ")}`,
+  );
+}
+
+function machineAddresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map((one) => one.address));
 }
 
 /** Upstream: an address that means all of the machine's is the same as none (DefaultAdvertiseAddress). */

@@ -60,6 +60,16 @@ const mistakes: [args: string, message: RegExp][] = [
   ["driver frob", /unknown command 'frob': must be one of example, simulate/],
   ["kubelet", /required option '--node-name <name>' not specified/],
   ["kubelet --node-name a --kubeconfig b --root-dir c", /--root-dir c: must be an absolute path/],
+  ["kubelet --node-name a --kubeconfig b --root-dir /c --node-ip x", /--node-ip x: must be an IP address/],
+  [
+    "kubelet --node-name a --kubeconfig b --root-dir /c --node-ip 192.0.2.9",
+    /an address of this machine; it has/,
+  ],
+  ["kubelet --node-name a --kubeconfig b --root-dir /c --port 65536", /--port 65536: must be a whole number/],
+  [
+    "kubelet --node-name a --kubeconfig b --root-dir /c --port 1 --port 2",
+    /--port is given 2 times for 1 nodes/,
+  ],
   ["kubectl frob", /unknown verb frob: must be one of get, apply/],
 ];
 test("a mistake in the usage exits with 2, says what is accepted and writes nothing", async () => {

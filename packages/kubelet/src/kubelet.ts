@@ -32,6 +32,7 @@ import type { RuntimeFactory } from "./runtime/factory.ts";
 import { bootId } from "./runtime/host/processes.ts";
 import type { RuntimeService } from "./runtime/service.ts";
 import { documents } from "./server/documents.ts";
+import { PlainServer } from "./server/plain.ts";
 import { NodeServer, type Serving } from "./server/server.ts";
 import { NodeStatistics } from "./server/stats.ts";
 
@@ -55,6 +56,10 @@ export interface KubeletOptions {
   readonly nodeAddress?: string;
   /** Of the node's endpoints; any free one if absent. */
   readonly port?: number;
+  /** Where `/healthz` is served over HTTP on 127.0.0.1; nowhere if absent. */
+  readonly healthzPort?: number;
+  /** Where metrics and statistics are served over HTTP to everybody who reaches the node; nowhere if absent. */
+  readonly readOnlyPort?: number;
   /** What runs the containers. */
   readonly runtime: RuntimeFactory;
   /** Those of the newest release if absent. */
@@ -244,6 +249,23 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   };
 
   const logLimits = { ...defaultLogLimits, ...options.logs };
+  const nodeDocuments = documents({
+    statistics: new NodeStatistics({ clock, runtime, nodeName, paths, volumes, pods: ownPods }),
+    probes: probes.metrics,
+    configuration: {
+      clusterDNS: context.dns.servers,
+      clusterDomain: context.dns.domain,
+      resolvConf: context.dns.resolvConf,
+      containerLogMaxSize: String(logLimits.maxSize),
+      containerLogMaxFiles: logLimits.maxFiles,
+    },
+    pod: podOf,
+    metrics: () => metrics(runtime, [dra, podResources], log),
+  });
+  const healthServer = new PlainServer(
+    new Map([["/healthz", { contentType: "text/plain; charset=utf-8", read: async () => "ok" }]]),
+  );
+  const readOnlyServer = new PlainServer(nodeDocuments);
   const server = new NodeServer({
     client,
     clock,
@@ -253,19 +275,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     address: nodeAddress,
     serving: options.serving,
     pods: ownPods,
-    documents: documents({
-      statistics: new NodeStatistics({ clock, runtime, nodeName, paths, volumes, pods: ownPods }),
-      probes: probes.metrics,
-      configuration: {
-        clusterDNS: context.dns.servers,
-        clusterDomain: context.dns.domain,
-        resolvConf: context.dns.resolvConf,
-        containerLogMaxSize: String(logLimits.maxSize),
-        containerLogMaxFiles: logLimits.maxFiles,
-      },
-      pod: podOf,
-      metrics: () => metrics(runtime, [dra, podResources], log),
-    }),
+    documents: nodeDocuments,
   });
   const { wipeDelay } = options;
   const wiper = new SliceWiper({
@@ -327,6 +337,8 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     await dra.close();
     await podResources.close();
     await server.close();
+    await healthServer.close();
+    await readOnlyServer.close();
     await runtime.close();
     await events.flush();
   }
@@ -335,6 +347,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   try {
     await runtime.start();
     port = await server.listen(options.port ?? 0);
+    if (options.readOnlyPort !== undefined) await readOnlyServer.listen(options.readOnlyPort, nodeAddress);
     await devicePlugins.start();
     await podResources.start();
     registration = new Registration({
@@ -380,6 +393,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     await pods.start(stop.signal);
     statics.start();
     stop.signal.throwIfAborted();
+    if (options.healthzPort !== undefined) await healthServer.listen(options.healthzPort, "127.0.0.1");
   } catch (error) {
     await close(true);
     throw error;

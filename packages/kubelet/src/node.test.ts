@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { featuresOf, parseFeatureGates } from "@dray/api";
@@ -20,6 +22,15 @@ before(async () => {
     .create({ metadata: { namespace: "default", name: "default" } });
 });
 after(() => cluster.close());
+
+/** TCP ports that nobody listens on. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
+  await Promise.all(servers.map((server) => once(server, "listening")));
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
 
 const slice = async (name: string, driver: string, node: string): Promise<void> => {
   await cluster.admin.resource(ResourceSlice).create({
@@ -46,6 +57,21 @@ test("the node registers with its endpoints, capacity and a lease", async () => 
   assert.match(node.status?.nodeInfo?.kubeletVersion ?? "", /^v1\.\d+/);
   const lease = await cluster.admin.resource(Lease).get({ namespace: "kube-node-lease", name: "n1" });
   assert.equal(lease.spec.holderIdentity, "n1");
+});
+
+test("health and metrics are served over HTTP where the node is told to", async () => {
+  const [healthzPort = 0, readOnlyPort = 0] = await freePorts(2);
+  const kubelet = await cluster.node("n7", { healthzPort, readOnlyPort });
+  const get = async (port: number, path: string, method = "GET"): Promise<[number, string]> => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, { method });
+    return [response.status, await response.text()];
+  };
+  assert.deepEqual(await get(healthzPort, "/healthz"), [200, "ok"]);
+  assert.deepEqual(await get(healthzPort, "/metrics"), [404, "404 page not found\n"]);
+  assert.match((await get(readOnlyPort, "/metrics"))[1], /^kubelet_running_pods 0$/m);
+  assert.equal((await get(readOnlyPort, "/metrics", "POST"))[0], 405);
+  await kubelet.stop({ leavePods: false });
+  await assert.rejects(get(healthzPort, "/healthz"));
 });
 
 test("the node declares that it leaves out operations on devices, where the gate is on", async () => {

@@ -15,6 +15,12 @@ export interface AgentOptions {
   /** The certificate of the node's endpoints; one that the node signs itself if absent. */
   readonly tlsCertFile?: string | undefined;
   readonly tlsPrivateKeyFile?: string | undefined;
+  /** 127.0.0.1 if absent. */
+  readonly nodeAddress?: string | undefined;
+  /** Of its endpoints: HTTPS, health over HTTP on 127.0.0.1, and what anybody may read over HTTP. */
+  readonly port?: number | undefined;
+  readonly healthzPort?: number | undefined;
+  readonly readOnlyPort?: number | undefined;
   /** Replaces what the machine has, by resource. */
   readonly capacity?: Readonly<Record<string, string>> | undefined;
 }
@@ -41,6 +47,10 @@ export async function agentOptions(node: AgentOptions, shared: SharedOptions): P
       nodeName: node.name,
       rootDir: node.rootDir,
       ...(node.capacity && { capacity: node.capacity }),
+      ...(node.nodeAddress !== undefined && { nodeAddress: node.nodeAddress }),
+      ...(node.port !== undefined && { port: node.port }),
+      ...(node.healthzPort !== undefined && { healthzPort: node.healthzPort }),
+      ...(node.readOnlyPort !== undefined && { readOnlyPort: node.readOnlyPort }),
       // Without the brackets of an IPv6 address: pods find it in their environment.
       apiServer: { host: url.hostname.replace(/^\[(.*)\]$/, "$1"), port: Number(url.port || 443) },
       features: shared.features,
@@ -65,7 +75,11 @@ async function serving(node: AgentOptions, clientCA: string | undefined): Promis
   const { createAuthority, issueCertificate } = await import("@dray/apiserver/pki");
   const now = systemClock.now();
   const authority = await createAuthority(`${name}-ca`, now);
-  const names = { dnsNames: [name, "localhost"], ipAddresses: ["127.0.0.1"], usages: ["server"] as const };
+  const names = {
+    dnsNames: [name, "localhost"],
+    ipAddresses: [node.nodeAddress ?? "127.0.0.1"],
+    usages: ["server"] as const,
+  };
   const { certificate, key } = await issueCertificate(authority, { commonName: name, ...names }, now);
   return { cert: certificate, key, ...trusted };
 }

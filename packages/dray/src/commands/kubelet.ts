@@ -13,7 +13,7 @@ import { builtInImages } from "../images/built-in.ts";
 import { followMappedImages } from "../images/mapped.ts";
 import { parseImageMapping } from "../images/mapping.ts";
 import { createLog } from "../log/create.ts";
-import { featuresOption } from "../options.ts";
+import { featuresOption, nodeIpOption, wholeNumber } from "../options.ts";
 import { defaultOciDir, openRuntime, runtimeOption } from "../runtimes.ts";
 
 interface CommonOptions {
@@ -36,6 +36,10 @@ export interface KubeletOptions extends CommonOptions {
   readonly rootDir: readonly string[];
   readonly tlsCertFile: readonly string[];
   readonly tlsPrivateKeyFile: readonly string[];
+  readonly nodeIp: readonly string[];
+  readonly port: readonly string[];
+  readonly healthzPort: readonly string[];
+  readonly readOnlyPort: readonly string[];
 }
 
 /** Milliseconds in which agents that leave their pods may tidy up. */
@@ -155,6 +159,17 @@ function nodesOf(options: KubeletOptions): AgentOptions[] {
     if (values.length !== count)
       throw new UsageError(`${flag} is given ${values.length} times for ${count} nodes`);
   }
+  for (const [flag, values] of [
+    ["--tls-cert-file", options.tlsCertFile],
+    ["--tls-private-key-file", options.tlsPrivateKeyFile],
+    ["--node-ip", options.nodeIp],
+    ["--port", options.port],
+    ["--healthz-port", options.healthzPort],
+    ["--read-only-port", options.readOnlyPort],
+  ] as const) {
+    if (values.length > count)
+      throw new UsageError(`${flag} is given ${values.length} times for ${count} nodes`);
+  }
   for (const dir of options.rootDir)
     if (!isAbsolute(dir)) throw new UsageError(`--root-dir ${dir}: must be an absolute path`);
   return options.nodeName.map((name, i) => ({
@@ -163,7 +178,17 @@ function nodesOf(options: KubeletOptions): AgentOptions[] {
     rootDir: options.rootDir[i]!,
     tlsCertFile: options.tlsCertFile[i],
     tlsPrivateKeyFile: options.tlsPrivateKeyFile[i],
+    nodeAddress: options.nodeIp[i] === undefined ? undefined : nodeIpOption(options.nodeIp[i]),
+    port: portOption("--port", options.port[i]),
+    healthzPort: portOption("--healthz-port", options.healthzPort[i]),
+    readOnlyPort: portOption("--read-only-port", options.readOnlyPort[i]),
   }));
+}
+
+/** Undefined where nothing is said. 0 is none, as upstream; the node's HTTPS port is any free one then. */
+function portOption(flag: string, value: string | undefined): number | undefined {
+  const port = value === undefined ? 0 : wholeNumber(flag, value, 0, 65535);
+  return port === 0 ? undefined : port;
 }
 
 /** `dray up`, which says over IPC what is to run, and when pods are to end. When it dies, they go on. */

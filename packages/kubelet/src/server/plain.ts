@@ -1,0 +1,50 @@
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { Document } from "./server.ts";
+
+/** Milliseconds in which a client has to send its request. */
+const requestTimeout = 10_000;
+
+/**
+ * What the node says without asking who reads it: `/healthz` on one port, and documents on another.
+ *
+ * Upstream: kubelet's --healthz-port and --read-only-port.
+ */
+export class PlainServer {
+  readonly #server: Server;
+
+  constructor(documents: ReadonlyMap<string, Document>) {
+    const answer = async (url: string, method: string, response: ServerResponse): Promise<void> => {
+      const { pathname, searchParams } = new URL(url, "http://node");
+      const document = documents.get(pathname);
+      if (document === undefined) return refuse(response, 404, `404 page not found`);
+      if (method !== "GET" && method !== "HEAD") return refuse(response, 405, "must be GET or HEAD");
+      const body = await document.read(searchParams);
+      response.writeHead(200, { "content-type": document.contentType });
+      response.end(method === "HEAD" ? undefined : body);
+    };
+    this.#server = createServer({ requestTimeout, headersTimeout: requestTimeout }, (request, response) => {
+      answer(request.url ?? "/", request.method ?? "GET", response).catch((error: Error) =>
+        refuse(response, 500, error.message),
+      );
+    });
+  }
+
+  listen(port: number, address: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen(port, address, resolve);
+    });
+  }
+
+  async close(): Promise<void> {
+    if (!this.#server.listening) return;
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#server.closeAllConnections();
+    await closed;
+  }
+}
+
+function refuse(response: ServerResponse, code: number, text: string): void {
+  if (response.headersSent) response.destroy();
+  else response.writeHead(code, { "content-type": "text/plain; charset=utf-8" }).end(`${text}\n`);
+}
