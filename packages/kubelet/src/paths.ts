@@ -36,7 +36,7 @@ export class NodePaths {
   constructor(rootDir: string) {
     if (!rootDir.startsWith("/"))
       throw new Error(`rootDir ${JSON.stringify(rootDir)} must be an absolute path`);
-    this.root = normalize(rootDir).replace(/\/+$/, "");
+    this.root = normalize(rootDir).replace(/\/+$/, "") || "/";
     this.kubelet = join(this.root, "var/lib/kubelet");
     this.plugins = join(this.kubelet, "plugins");
     this.pluginsRegistry = join(this.kubelet, "plugins_registry");
@@ -64,6 +64,11 @@ export class NodePaths {
     for (const path of this.cdi) makeFolderSync(path, 0o755);
   }
 
+  /** Whether a path of the machine is the root or lies below it. */
+  contains(path: string): boolean {
+    return path === this.root || path.startsWith(this.root === "/" ? "/" : `${this.root}/`);
+  }
+
   /** True for a path that is the node's own, whether or not it exists. */
   owns(path: string): boolean {
     return nodePaths.some((own) => path === own || path.startsWith(`${own}/`));
@@ -75,7 +80,7 @@ export class NodePaths {
    */
   onMachine(path: string): string {
     const normal = normalize(path);
-    if (normal === this.root || normal.startsWith(`${this.root}/`)) return normal;
+    if (this.contains(normal)) return normal;
     if (this.owns(normal) || !existsSync(normal)) return join(this.root, normal);
     return normal;
   }

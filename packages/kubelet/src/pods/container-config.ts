@@ -72,7 +72,7 @@ export async function containerConfig(
   // What the pod says counts more; its commands may name the variables of devices.
   const values = new Map([...devices.env, ...own]);
   const expanded = (text: string): string => expand(text, (name) => values.get(name));
-  const mounts = containerMounts({ pod, container, places, env: new Map(own), ownRoot: paths.root });
+  const mounts = containerMounts({ pod, container, places, env: new Map(own), paths });
   const hosts = hostsMount({ pod, podIPs, clusterDomain: dns.domain }, paths);
   if (hosts !== undefined && !mounts.some(({ containerPath }) => containerPath === hosts.containerPath))
     mounts.push(hosts);

@@ -22,7 +22,7 @@ const typeNames: Readonly<Record<string, string>> = {
  */
 export function hostPathPlace({ path, type = "" }: HostPathVolumeSource, paths: NodePaths): string {
   const place = paths.onMachine(path);
-  const own = place === paths.root || place.startsWith(`${paths.root}/`);
+  const own = paths.contains(place);
   const stat = statSync(place, { throwIfNoEntry: false });
   if (stat === undefined) {
     // Nothing is created on the machine outside the node's root; `onMachine` chose the root for what is missing.

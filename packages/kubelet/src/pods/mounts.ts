@@ -1,4 +1,5 @@
 import type { Pod, Volume, VolumeMount } from "@dray/api/core/v1";
+import type { NodePaths } from "../paths.ts";
 import { type MountConfig, RuntimeError } from "../runtime/service.ts";
 import { expand } from "./environment.ts";
 import type { StartableContainer } from "./plan.ts";
@@ -12,8 +13,8 @@ export interface MountsInput {
   readonly places: ReadonlyMap<string, string>;
   /** The container's environment, for `subPathExpr`. */
   readonly env: ReadonlyMap<string, string>;
-  /** Below it folders may be made; elsewhere nothing is made on the machine. */
-  readonly ownRoot: string;
+  /** Below their root folders may be made; elsewhere nothing is made on the machine. */
+  readonly paths: Pick<NodePaths, "contains">;
 }
 
 const propagations: Readonly<Record<string, NonNullable<MountConfig["propagation"]>>> = {
@@ -23,7 +24,7 @@ const propagations: Readonly<Record<string, NonNullable<MountConfig["propagation
 };
 
 /** The mounts of a container. Throws CreateContainerConfigError. */
-export function containerMounts({ pod, container, places, env, ownRoot }: MountsInput): MountConfig[] {
+export function containerMounts({ pod, container, places, env, paths }: MountsInput): MountConfig[] {
   return (container.volumeMounts ?? []).map((mount) => {
     const place = places.get(mount.name);
     if (place === undefined)
@@ -36,7 +37,7 @@ export function containerMounts({ pod, container, places, env, ownRoot }: Mounts
       try {
         if (subPath.split("/").includes("..") || subPath.startsWith("/"))
           throw new Error(`${JSON.stringify(subPath)} must be relative and must not contain ".."`);
-        hostPath = resolveSubPath(place, subPath, place.startsWith(`${ownRoot}/`));
+        hostPath = resolveSubPath(place, subPath, paths.contains(place));
       } catch (error) {
         throw new RuntimeError(
           "CreateContainerConfigError",
