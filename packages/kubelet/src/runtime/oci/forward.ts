@@ -1,53 +1,139 @@
-import { spawn } from "node:child_process";
-import type { Duplex, Readable } from "node:stream";
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import type { Clock } from "@dray/client";
 import { RuntimeError } from "../service.ts";
 import { tool } from "./tools.ts";
 
-/** Runs in the pod's network: connects, says so on descriptor 3, and passes bytes on until both directions have ended. */
+/** Milliseconds that the process in a pod's network waits for another connection to make. */
+const idleMilliseconds = 10_000;
+
+/** Runs in the pod's network: makes connections and hands them over, nothing read of them. */
 const script = `
-const { closeSync, writeSync } = require("node:fs");
 const { connect } = require("node:net");
-const socket = connect({ host: "localhost", port: Number(process.argv[1]), allowHalfOpen: true, noDelay: true });
-const fail = (error) => { try { writeSync(3, error.code || error.message); } catch {} process.exit(1); };
-socket.once("error", fail);
-socket.once("connect", () => {
-  writeSync(3, "connected");
-  closeSync(3);
-  process.stdin.pipe(socket);
-  socket.pipe(process.stdout);
-  process.stdout.on("error", () => socket.destroy());
+process.on("message", ({ id, port }) => {
+  const socket = connect({ host: "localhost", port, allowHalfOpen: true, noDelay: true });
+  socket.pause();
+  const failed = (error) => process.send({ id, error: error.code || error.message });
+  socket.once("error", failed);
+  socket.once("connect", () => {
+    socket.off("error", failed);
+    process.send({ id }, socket, { keepOpen: false });
+  });
 });
+process.on("disconnect", () => process.exit(0));
 `;
 
+interface Answer {
+  readonly id: number;
+  readonly error?: string;
+}
+
+interface Waiting {
+  resolve(socket: Socket): void;
+  reject(error: Error): void;
+}
+
 /**
- * Connects a stream with a port of a pod, as seen from within: \`namespace\` holds its network. A process of its own
- * joins it: Node cannot.
+ * Connects streams with ports of pods, as seen from within. Node cannot join a name space: in each that is asked for a
+ * process makes the connections and hands them over, so that a hundred of them cost no more than one.
  */
-export async function forwardIntoNamespace(namespace: string, port: number, stream: Duplex): Promise<void> {
-  const child = spawn(
-    tool("nsenter"),
-    [`--net=${namespace}`, "--", process.execPath, "--input-type=commonjs", "-e", script, String(port)],
-    { cwd: "/", env: {}, stdio: ["pipe", "pipe", "ignore", "pipe"] },
-  );
-  const exited = new Promise<void>((resolve) => {
-    child.once("error", () => resolve());
-    child.once("exit", () => resolve());
-  });
-  try {
-    let said = "";
-    const report = child.stdio[3] as Readable;
-    for await (const text of report.setEncoding("utf8")) said += text;
-    if (said !== "connected") {
-      const reason = said === "ECONNREFUSED" || said === "" ? "connection refused" : said;
+export class PodConnections {
+  readonly #clock: Clock;
+  readonly #dialers = new Map<string, Dialer>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Passes bytes on until both directions have ended; `namespace` holds the pod's network. */
+  async forward(namespace: string, port: number, stream: Duplex): Promise<void> {
+    const dialer = this.#dialers.get(namespace) ?? this.#start(namespace);
+    let socket: Socket;
+    try {
+      socket = await dialer.dial(port);
+    } catch (error) {
+      const { message } = error as Error;
+      const reason = message === "ECONNREFUSED" ? "connection refused" : message;
       throw new RuntimeError(
         "PortForwardError",
         `failed to connect to localhost:${port} inside the pod: dial tcp4 127.0.0.1:${port}: connect: ${reason}`,
       );
     }
-    await Promise.all([pipeline(stream, child.stdin!), pipeline(child.stdout!, stream)]).catch(() => {});
-  } finally {
-    child.kill("SIGKILL");
-    await exited;
+    // A connection that fails takes the stream with it, and the other way round.
+    await Promise.all([pipeline(stream, socket), pipeline(socket, stream)]).catch(() => {});
+    socket.destroy();
+  }
+
+  #start(namespace: string): Dialer {
+    const dialer = new Dialer(namespace, this.#clock, () => {
+      if (this.#dialers.get(namespace) === dialer) this.#dialers.delete(namespace);
+    });
+    this.#dialers.set(namespace, dialer);
+    return dialer;
+  }
+
+  /** Ends the processes; connections that are made go on. */
+  close(): void {
+    for (const dialer of this.#dialers.values()) dialer.close();
+  }
+}
+
+/** A process in a network name space that makes connections, until none has been asked for in a while. */
+class Dialer {
+  readonly #clock: Clock;
+  readonly #child: ChildProcess;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #ended: () => void;
+  #made = 0;
+  #cancelIdle: (() => void) | undefined;
+
+  constructor(namespace: string, clock: Clock, ended: () => void) {
+    this.#clock = clock;
+    this.#ended = ended;
+    this.#child = spawn(
+      tool("nsenter"),
+      [`--net=${namespace}`, "--", process.execPath, "--input-type=commonjs", "-e", script],
+      { cwd: "/", env: {}, stdio: ["ignore", "ignore", "ignore", "ipc"] },
+    );
+    this.#child.on("message", (answer: Answer, handle) => this.#hear(answer, handle as Socket | undefined));
+    this.#child.once("error", (error) => this.#fail(error));
+    this.#child.once("exit", () => this.#fail(new Error("the pod's network is gone")));
+  }
+
+  dial(port: number): Promise<Socket> {
+    this.#cancelIdle?.();
+    const id = this.#made++;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.#child.send({ id, port }, (error) => {
+        if (error !== null) this.#fail(error);
+      });
+    });
+  }
+
+  close(): void {
+    this.#cancelIdle?.();
+    this.#ended();
+    if (this.#child.connected) this.#child.disconnect();
+  }
+
+  #hear({ id, error }: Answer, socket: Socket | undefined): void {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    if (socket !== undefined) socket.allowHalfOpen = true;
+    if (error !== undefined) waiting?.reject(new Error(error));
+    // Its other end went while it was handed over.
+    else if (socket === undefined) waiting?.reject(new Error("connection reset by peer"));
+    else if (waiting === undefined) socket.destroy();
+    else waiting.resolve(socket);
+    if (this.#waiting.size === 0) this.#cancelIdle = this.#clock.after(idleMilliseconds, () => this.close());
+  }
+
+  #fail(error: Error): void {
+    this.close();
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
   }
 }

@@ -453,6 +453,43 @@ test("an input that is attached once ends with its client", options, async () =>
   await runtime.removePodSandbox(sandbox);
 });
 
+test("twenty connections to a port of a pod take one process", options, async () => {
+  const sandbox = await sandboxOf();
+  await started(sandbox, "nc -lk -p 8081 -e cat || nc -ll -p 8081 -e cat");
+  const dialers = (): number =>
+    readdirSync("/proc")
+      .filter((pid) => /^\d+$/.test(pid))
+      .filter((pid) => {
+        try {
+          const parent = / (\d+) /.exec(
+            readFileSync(`/proc/${pid}/stat`, "utf8").replace(/.*\) \S/, ""),
+          )?.[1];
+          return (
+            Number(parent) === process.pid &&
+            readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("input-type=commonjs")
+          );
+        } catch {
+          return false;
+        }
+      }).length;
+  const ask = async (): Promise<Duplex> => {
+    const [mine, theirs] = pair();
+    runtime.portForward(sandbox, 8081, theirs).catch((error: Error) => mine.destroy(error));
+    mine.write("question\n");
+    const [text] = (await once(mine, "data")) as [Buffer];
+    assert.equal(text.toString(), "question\n");
+    return mine;
+  };
+  let first: Duplex | undefined;
+  await eventually(async () => {
+    first = await ask();
+  });
+  const all = await Promise.all(Array.from({ length: 19 }, ask));
+  assert.equal(dialers(), 1);
+  for (const stream of [first!, ...all]) stream.end();
+  await runtime.removePodSandbox(sandbox);
+});
+
 test("ports of a pod are reached from within", options, async () => {
   const sandbox = await sandboxOf();
   await started(sandbox, "while :; do echo inside | nc -l -p 8080; done");

@@ -44,7 +44,7 @@ import {
 import { capabilitiesOf } from "./capabilities.ts";
 import { CgroupTree } from "./cgroups.ts";
 import { OciContainer, type OciContainerRecord } from "./container.ts";
-import { forwardIntoNamespace } from "./forward.ts";
+import { PodConnections } from "./forward.ts";
 import { readInRoot } from "./images/in-root.ts";
 import type { OciImages } from "./images/service.ts";
 import { moveInterface } from "./network/devices.ts";
@@ -99,11 +99,13 @@ export class OciRuntime implements RuntimeService {
   readonly #runc: Runc;
   readonly #containers = new Map<string, OciContainer>();
   readonly #handlers = new Set<(podUid: string) => void>();
+  readonly #connections: PodConnections;
   #started: Started | undefined;
   #cancelCheck: (() => void) | undefined;
 
   constructor(options: OciRuntimeOptions) {
     this.#options = options;
+    this.#connections = new PodConnections(options.clock);
     this.#runc = new Runc(join(options.directory, "runc"));
   }
 
@@ -209,6 +211,7 @@ export class OciRuntime implements RuntimeService {
 
   async close(): Promise<void> {
     this.#cancelCheck?.();
+    this.#connections.close();
     for (const container of this.#containers.values()) container.release();
     this.#started?.network.close();
     this.#handlers.clear();
@@ -576,7 +579,7 @@ export class OciRuntime implements RuntimeService {
       throw new RuntimeError("SandboxNotFound", `no sandbox ${sandboxId}`);
     const { network } = sandboxes.namespaces(sandboxId);
     if (network === undefined) return forwardPort(undefined, port, stream);
-    return forwardIntoNamespace(network, port, stream);
+    return this.#connections.forward(network, port, stream);
   }
 }
 
