@@ -8,8 +8,9 @@ import { join } from "node:path";
 import { startAgent } from "./agent.ts";
 import { startControlPlane } from "./control-plane.ts";
 import type { NodeKind } from "./dra/clusters.ts";
-import { complaints, readKnownFailures, summary } from "./dra/report.ts";
-import { nodeCount, runSuite, suiteObstacle } from "./dra/suite.ts";
+import { nodeSuiteObstacle, runNodeSuite } from "./dra/node-suite.ts";
+import { complaints, readKnownFailures, type SuiteResult, summary } from "./dra/report.ts";
+import { nodeCount, runSuite, type SuiteOptions, suiteObstacle } from "./dra/suite.ts";
 import { runDrivers } from "./drivers/index.ts";
 import { runExamples } from "./examples.ts";
 import { buildClients, runClients } from "./go-clients.ts";
@@ -118,9 +119,15 @@ async function playScenarios(): Promise<boolean> {
   return passed && examplesPassed;
 }
 
-/** Runs upstream's DRA suite on nodes of a kind; reports whether just those specs failed that are known to. */
-async function playSuite(kind: NodeKind): Promise<boolean> {
-  const obstacle = suiteObstacle();
+/** A suite of upstream's: why it cannot run, and what runs it. */
+interface Suite {
+  obstacle(): string | undefined;
+  run(options: SuiteOptions): Promise<SuiteResult>;
+}
+
+/** Runs a suite of upstream's; reports whether just those specs failed that are known to. */
+async function playSuite(kind: NodeKind | "dra-node", suite: Suite): Promise<boolean> {
+  const obstacle = suite.obstacle();
   if (obstacle !== undefined) {
     print(`${kind}: not run: ${obstacle}`);
     return true;
@@ -129,7 +136,7 @@ async function playSuite(kind: NodeKind): Promise<boolean> {
     readFileSync(join(import.meta.dirname, `${kind}-expected-failures.yaml`), "utf8"),
   );
   const { only, specJobs: jobs, keep } = options;
-  const result = await runSuite(kind, { only, jobs, keep, print });
+  const result = await suite.run({ only, jobs, keep, print });
   const wrong = complaints(result, known, only !== undefined);
   for (const text of wrong) print(`${kind}: ${text}`);
   print(`${kind}: ${summary(result, known)}`);
@@ -139,7 +146,10 @@ async function playSuite(kind: NodeKind): Promise<boolean> {
 
 const passed: boolean[] = [];
 if (options.scenarios) passed.push(await playScenarios());
-for (const kind of options.suites) passed.push(await playSuite(kind));
+for (const kind of options.suites)
+  passed.push(await playSuite(kind, { obstacle: suiteObstacle, run: (given) => runSuite(kind, given) }));
+if (options.node)
+  passed.push(await playSuite("dra-node", { obstacle: nodeSuiteObstacle, run: runNodeSuite }));
 if (options.drivers) {
   const outcomes = await runDrivers(options.only, print);
   passed.push(outcomes.every(({ failure }) => failure === undefined));

@@ -34,7 +34,10 @@ test("without a name of a part all are run; those without scenarios are left out
   assert.deepEqual(parts("--only", "Job").suites, []);
   assert.deepEqual(parts("--against", "peer").suites, []);
   assert.deepEqual(parts("dra-oci", "--only", "kubelet").suites, ["dra-oci"]);
-  assert.throws(() => readOptions(["e2e"]), /e2e: must be scenarios, dra, dra-oci, dra-cri or drivers/);
+  assert.throws(
+    () => readOptions(["e2e"]),
+    /e2e: must be scenarios, dra, dra-oci, dra-cri, dra-node or drivers/,
+  );
 });
 
 test("a value that an option does not take is refused with what it takes", () => {

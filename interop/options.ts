@@ -8,6 +8,8 @@ export interface Options {
   /** On which nodes upstream's DRA suite runs, in this order. */
   readonly suites: readonly NodeKind[];
   readonly drivers: boolean;
+  /** Upstream's specs of one node. */
+  readonly node: boolean;
   /** In this order. */
   readonly sides: readonly Side[];
   readonly minutes: number;
@@ -29,7 +31,7 @@ const sides: Readonly<Record<string, readonly Side[]>> = {
 };
 
 const nodeKinds: readonly NodeKind[] = ["dra", "dra-oci", "dra-cri"];
-const parts: readonly string[] = ["scenarios", ...nodeKinds, "drivers"];
+const parts: readonly string[] = ["scenarios", ...nodeKinds, "dra-node", "drivers"];
 
 /** Reads the command line. Throws an error that names the option and what it takes. */
 export function readOptions(args: readonly string[]): Options {
@@ -63,6 +65,7 @@ export function readOptions(args: readonly string[]): Options {
     suites: nodeKinds.filter(
       (kind) => positionals.includes(kind) || (all && values.only === undefined && chosen.includes("dray")),
     ),
+    node: positionals.includes("dra-node") || (all && values.only === undefined && chosen.includes("dray")),
     drivers: positionals.includes("drivers") || (all && values.only === undefined && chosen.includes("dray")),
     sides: chosen,
     minutes: number("minutes", 0),

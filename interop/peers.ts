@@ -24,7 +24,13 @@ export const suitePeers = [
   "driver-proxy",
 ] as const;
 
-export type Peer = (typeof controlPlanePeers)[number] | (typeof suitePeers)[number];
+/** What upstream's specs of one node need beside that. */
+export const nodeSuitePeers = ["e2e_node.test"] as const;
+
+export type Peer =
+  | (typeof controlPlanePeers)[number]
+  | (typeof suitePeers)[number]
+  | (typeof nodeSuitePeers)[number];
 
 /** Where `interop/build` puts the real components: `$DRAY_PEERS`, else a folder of the user's cache. */
 export function peersFolder(): string {

@@ -81,23 +81,7 @@ export async function startNode(cluster: Cluster, index: number): Promise<RealNo
     removeCgroups();
   };
   try {
-    const init = join(folder, "init");
-    writeFileSync(init, initScript(folder, name));
-    const holder = start(
-      `${name}: name spaces`,
-      "unshare",
-      ["-m", "-n", "-u", "-p", "-f", "--kill-child", "--mount-proc", "--propagation=private", "sh", init],
-      join(folder, "init.log"),
-    );
-    programs.push(holder);
-    const ready = join(folder, "ready");
-    await eventually(`${name} has its name spaces`, async () => {
-      assertRuns(holder);
-      return existsSync(ready);
-    });
-    const pid = readFileSync(`/proc/${holder.pid}/task/${holder.pid}/children`, "utf8").trim();
-    const enter = ["-t", pid, "-m", "-n", "-u", "-p", "--"];
-    connectNetwork(index, pid, enter);
+    const enter = await enterNode(folder, name, index, programs);
     const env = { ...process.env, PATH: `${peersFolder()}:${process.env["PATH"]}` };
     const run = (program: string, command: readonly string[]): Program => {
       const log = join(folder, `${program}.log`);
@@ -136,6 +120,33 @@ export async function startNode(cluster: Cluster, index: number): Promise<RealNo
     await stop();
     throw error;
   }
+}
+
+/** Makes the name spaces of a node, which end with the program that this adds. Resolves to the words that enter them. */
+export async function enterNode(
+  folder: string,
+  name: string,
+  index: number,
+  programs: Program[],
+): Promise<readonly string[]> {
+  const init = join(folder, "init");
+  writeFileSync(init, initScript(folder, name));
+  const holder = start(
+    `${name}: name spaces`,
+    "unshare",
+    ["-m", "-n", "-u", "-p", "-f", "--kill-child", "--mount-proc", "--propagation=private", "sh", init],
+    join(folder, "init.log"),
+  );
+  programs.push(holder);
+  const ready = join(folder, "ready");
+  await eventually(`${name} has its name spaces`, async () => {
+    assertRuns(holder);
+    return existsSync(ready);
+  });
+  const pid = readFileSync(`/proc/${holder.pid}/task/${holder.pid}/children`, "utf8").trim();
+  const enter = ["-t", pid, "-m", "-n", "-u", "-p", "--"];
+  connectNetwork(index, pid, enter);
+  return enter;
 }
 
 interface AgentSettings {
@@ -186,7 +197,7 @@ async function drayCommand({
   return [process.execPath, ...process.execArgv, ...(await drayProgram(["kubelet", ...flags]))];
 }
 
-function nodeAddress(index: number): string {
+export function nodeAddress(index: number): string {
   return `${network}.${10 + index}`;
 }
 
@@ -308,7 +319,7 @@ function makeCgroups(name: string): () => void {
       // Processes that were killed a moment ago are still in it.
       for (let tries = 0; tries < 60 && existsSync(path); tries++) {
         if (tries > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);
-        removeTree(path);
+        removeCgroupTree(path);
       }
       removeIfEmpty(join(hierarchy, group));
     }
@@ -317,10 +328,10 @@ function makeCgroups(name: string): () => void {
   return remove;
 }
 
-function removeTree(path: string): void {
+export function removeCgroupTree(path: string): void {
   if (!existsSync(path)) return;
   for (const entry of readdirSync(path, { withFileTypes: true }))
-    if (entry.isDirectory()) removeTree(join(path, entry.name));
+    if (entry.isDirectory()) removeCgroupTree(join(path, entry.name));
   removeIfEmpty(path);
 }
 

@@ -1,0 +1,192 @@
+/** Upstream's specs of a kubelet's DRA (`test/e2e_node/dra_test.go`) on one node of ours with the runtime `oci`. */
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Node } from "@dray/api/core/v1";
+import { program as drayProgram } from "../../scripts/clone.js";
+import { connect, Users } from "../credentials.ts";
+import { eventually } from "../eventually.ts";
+import { missingPeers, nodeSuitePeers, peer } from "../peers.ts";
+import { assertRuns, type Program, start } from "../processes.ts";
+import { startDray } from "../server.ts";
+import { output } from "./commands.ts";
+import { packImages } from "./images.ts";
+import { addBridge, enterNode, gateway, nodeAddress, removeCgroupTree } from "./nodes.ts";
+import { readReport, type SuiteResult } from "./report.ts";
+import { type SuiteOptions, suiteObstacle } from "./suite.ts";
+
+/** Why it cannot run here; undefined if it can. */
+export function nodeSuiteObstacle(): string | undefined {
+  const peers = missingPeers(nodeSuitePeers);
+  return peers.length > 0
+    ? `peers missing: ${peers.join(", ")} (interop/build builds them)`
+    : suiteObstacle();
+}
+
+const name = "node-0";
+
+/** The suite works with the API server as this administrator. */
+const token = "interop-node";
+
+/** Where the node's runtime keeps its records; in the node's own name space. */
+const state = "/var/lib/dray";
+
+export async function runNodeSuite({ only, keep, print }: SuiteOptions): Promise<SuiteResult> {
+  const folder = mkdtempSync(join(tmpdir(), "dray-interop-node-"));
+  const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
+  if (!keep) process.once("exit", removeFolder);
+  const programs: Program[] = [];
+  const removeBridge = addBridge();
+  try {
+    const images = join(folder, "images.tar");
+    packImages(images);
+    const tokens = join(folder, "tokens.csv");
+    writeFileSync(tokens, `${token},interop-admin,interop-admin,"system:masters"\n`, { mode: 0o600 });
+    const server = await startDray(folder, [], gateway, [`--token-auth-file=${tokens}`]);
+    programs.push(...server.programs);
+    const users = new Users(folder, server.url, server.authority);
+    const admin = await connect(await users.kubeconfig("interop-admin", ["system:masters"]));
+    try {
+      await eventually("the API server is ready", () => admin.text("GET", "/readyz").catch(() => undefined));
+      const kubeconfig = await users.kubeconfig("system:kube-controller-manager");
+      const controllers = ["controller-manager", `--kubeconfig=${kubeconfig}`, "--kubernetes-version=1.36"];
+      const arguments_ = [...process.execArgv, ...(await drayProgram(controllers))];
+      programs.push(start("controllers", process.execPath, arguments_, join(folder, "controllers.log")));
+      const enter = await startNode(folder, users, images, server.files.ca, programs);
+      await eventually("the node is ready", async () => {
+        for (const program of programs) assertRuns(program);
+        const { status } = await admin.resource(Node).get({ name });
+        return status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True");
+      });
+      const log = join(folder, "e2e_node.log");
+      print(`dra-node: the node is ready; upstream's suite runs for 20 minutes and more: ${log}`);
+      return await runSpecs({ only, folder, log, enter, server: server.url });
+    } finally {
+      admin.close();
+    }
+  } finally {
+    for (const program of programs.toReversed()) await program.stop();
+    removeBridge();
+    removeCgroups();
+    if (keep) print(`dra-node: logs are in ${folder}`);
+    else {
+      process.off("exit", removeFolder);
+      removeFolder();
+    }
+  }
+}
+
+/** Starts the agent as the suite starts it again: by `systemctl`. Resolves to the words that enter the node. */
+async function startNode(
+  folder: string,
+  users: Users,
+  images: string,
+  ca: string,
+  programs: Program[],
+): Promise<readonly string[]> {
+  const node = join(folder, name);
+  for (const part of ["kubelet", "containerd", "bin"]) mkdirSync(join(node, part), { recursive: true });
+  const enter = await enterNode(node, name, 0, programs);
+  const dray = async (...args: string[]): Promise<string[]> => [
+    process.execPath,
+    ...process.execArgv,
+    ...(await drayProgram(args)),
+  ];
+  output("nsenter", [...enter, ...(await dray("image", "load", images, "--oci-dir=/var/lib/dray/oci"))]);
+  const serving = await users.serving(name, nodeAddress(0));
+  const agent = await dray(
+    "kubelet",
+    `--node-name=${name}`,
+    `--kubeconfig=${await users.kubeconfig(`system:node:${name}`, ["system:nodes"])}`,
+    "--root-dir=/",
+    "--runtime=oci",
+    `--node-ip=${nodeAddress(0)}`,
+    "--port=10250",
+    "--healthz-port=10248",
+    "--read-only-port=10255",
+    `--client-ca-file=${ca}`,
+    `--tls-cert-file=${serving.certificate}`,
+    `--tls-private-key-file=${serving.key}`,
+    "--kubernetes-version=1.36",
+  );
+  const programText = (text: string): [string, { mode: number }] => [`#!/bin/sh\n${text}`, { mode: 0o755 }];
+  writeFileSync(join(node, "bin", "sudo"), ...programText('exec "$@"\n'));
+  writeFileSync(join(node, "bin", "systemctl"), ...programText(systemctl(node, agent)));
+  output("nsenter", [...enter, join(node, "bin", "systemctl"), "restart", "kubelet-dray"]);
+  return enter;
+}
+
+/** As much of `systemctl` as the suite calls: it stops and starts the agent, and asks whether it runs. */
+function systemctl(node: string, agent: readonly string[]): string {
+  const quote = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
+  return `cd ${quote(node)}
+alive() { [ -f pid ] && kill -0 "$(cat pid)" 2>/dev/null; }
+stop() { alive && kill "$(cat pid)"; while alive; do sleep 0.05; done; }
+case "$1" in
+list-units)
+  case "$*" in *--state=running*) alive || exit 0 ;; esac
+  echo "kubelet-dray.service loaded active running"
+  ;;
+restart)
+  stop
+  setsid ${agent.map(quote).join(" ")} >>agent.log 2>&1 &
+  echo $! >pid
+  ;;
+kill) stop ;;
+esac
+`;
+}
+
+interface Run {
+  readonly only: RegExp | undefined;
+  readonly folder: string;
+  readonly log: string;
+  readonly enter: readonly string[];
+  readonly server: string;
+}
+
+async function runSpecs({ only, folder, log, enter, server }: Run): Promise<SuiteResult> {
+  const report = join(folder, "report.json");
+  // The machine's kernel is not what is examined.
+  const nothing = join(folder, "system.yaml");
+  writeFileSync(nothing, JSON.stringify({ os: "Linux", kernelSpec: { versions: [".*"] } }));
+  const flags = [
+    "--start-services=false",
+    "--stop-services=false",
+    "--prepull-images=false",
+    `--host=${server}`,
+    `--bearer-token=${token}`,
+    `--node-name=${name}`,
+    `--system-spec-file=${nothing}`,
+    "--ginkgo.no-color",
+    "--ginkgo.v",
+    "--ginkgo.timeout=2h",
+    "--ginkgo.label-filter=DRA",
+    ...(only === undefined ? [] : [`--ginkgo.focus=${only.source}`]),
+    `--ginkgo.json-report=${report}`,
+    "-test.timeout=0",
+  ];
+  const env = { ...process.env, PATH: `${join(folder, name, "bin")}:${process.env["PATH"]}` };
+  const began = performance.now();
+  const suite = start("e2e_node.test", "nsenter", [...enter, peer("e2e_node.test"), ...flags], log, env);
+  await suite.exited;
+  const seconds = (performance.now() - began) / 1000;
+  let text: string;
+  try {
+    text = readFileSync(report, "utf8");
+  } catch {
+    const tail = readFileSync(log, "utf8").slice(-2000);
+    throw new Error(`e2e_node.test wrote no report and ${suite.ended}:\n${tail}`);
+  }
+  return { ...readReport(text), seconds };
+}
+
+/** The containers have ended with the name spaces; their cgroups are the machine's. */
+function removeCgroups(): void {
+  const group = createHash("sha256").update(state).digest("hex").slice(0, 12);
+  for (const hierarchy of readdirSync("/sys/fs/cgroup"))
+    removeCgroupTree(join("/sys/fs/cgroup", hierarchy, "dray", group));
+  spawnSync("sh", ["-c", "rmdir /sys/fs/cgroup/*/dray /sys/fs/cgroup/dray 2>/dev/null"]);
+}
