@@ -103,6 +103,7 @@ async function startNode(
     "--root-dir=/",
     "--runtime=oci",
     `--node-ip=${nodeAddress(0)}`,
+    "--address=0.0.0.0",
     "--port=10250",
     "--healthz-port=10248",
     "--read-only-port=10255",

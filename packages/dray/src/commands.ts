@@ -502,6 +502,9 @@ Exit codes: 0 no errors (whatever the warnings say), 1 errors, 2 wrong usage, or
       repeated("--tls-private-key-file <file>", "its key; n-th as above", "that of the self-signed one"),
     )
     .addOption(repeated("--node-ip <address>", "address of the node; n-th as above", "127.0.0.1"))
+    .addOption(
+      repeated("--address <address>", "where its endpoints listen; n-th as above", "that of the node"),
+    )
     .addOption(repeated("--port <port>", "of the node's HTTPS endpoints; n-th as above", "any free one"))
     .addOption(repeated("--healthz-port <port>", "of /healthz over HTTP on 127.0.0.1; n-th as above", "none"))
     .addOption(

@@ -32,12 +32,12 @@ function addressOption(flag: string, value: string): string {
 }
 
 /** One that the machine can listen on. */
-export function bindAddressOption(value: string): string {
-  const address = addressOption("--bind-address", value);
+export function bindAddressOption(value: string, flag = "--bind-address"): string {
+  const address = addressOption(flag, value);
   const machine = machineAddresses();
   if (["0.0.0.0", "::", ...machine].includes(address) || address.startsWith("127.")) return address;
   throw new UsageError(
-    `--bind-address ${value}: must be an address of this machine, or 0.0.0.0 or :: for all of them; it has ${machine.join(", ")}`,
+    `${flag} ${value}: must be an address of this machine, or 0.0.0.0 or :: for all of them; it has ${machine.join(", ")}`,
   );
 }
 

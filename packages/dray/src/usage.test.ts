@@ -65,6 +65,10 @@ const mistakes: [args: string, message: RegExp][] = [
     "kubelet --node-name a --kubeconfig b --root-dir /c --node-ip 192.0.2.9",
     /an address of this machine; it has/,
   ],
+  [
+    "kubelet --node-name a --kubeconfig b --root-dir /c --address 192.0.2.9",
+    /--address 192.0.2.9: must be an/,
+  ],
   ["kubelet --node-name a --kubeconfig b --root-dir /c --port 65536", /--port 65536: must be a whole number/],
   [
     "kubelet --node-name a --kubeconfig b --root-dir /c --port 1 --port 2",

@@ -52,8 +52,10 @@ export interface KubeletOptions {
   readonly staticPodPath?: string;
   /** For the node's own HTTPS endpoints. */
   readonly serving: Serving;
-  /** Of the node, and of its endpoints; 127.0.0.1 if absent. */
+  /** 127.0.0.1 if absent. */
   readonly nodeAddress?: string;
+  /** Where its endpoints listen: an address of this machine, or one that means all; that of the node if absent. */
+  readonly address?: string;
   /** Of the node's endpoints; any free one if absent. */
   readonly port?: number;
   /** Where `/healthz` is served over HTTP on 127.0.0.1; nowhere if absent. */
@@ -100,6 +102,7 @@ const shutdownGraceMilliseconds = 2000;
  */
 export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   const { client, nodeName, nodeAddress = "127.0.0.1", features = featuresOf() } = options;
+  const address = options.address ?? nodeAddress;
   const log = withFields(options.log, { node: nodeName });
   const clock = options.clock ?? systemClock;
   const at = options.at ?? (() => {});
@@ -272,7 +275,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     log,
     runtime,
     nodeName,
-    address: nodeAddress,
+    address,
     serving: options.serving,
     pods: ownPods,
     documents: nodeDocuments,
@@ -347,7 +350,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   try {
     await runtime.start();
     port = await server.listen(options.port ?? 0);
-    if (options.readOnlyPort !== undefined) await readOnlyServer.listen(options.readOnlyPort, nodeAddress);
+    if (options.readOnlyPort !== undefined) await readOnlyServer.listen(options.readOnlyPort, address);
     await devicePlugins.start();
     await podResources.start();
     registration = new Registration({

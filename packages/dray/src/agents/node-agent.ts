@@ -17,6 +17,8 @@ export interface AgentOptions {
   readonly tlsPrivateKeyFile?: string | undefined;
   /** 127.0.0.1 if absent. */
   readonly nodeAddress?: string | undefined;
+  /** Where its endpoints listen; the address of the node if absent. */
+  readonly address?: string | undefined;
   /** Of its endpoints: HTTPS, health over HTTP on 127.0.0.1, and what anybody may read over HTTP. */
   readonly port?: number | undefined;
   readonly healthzPort?: number | undefined;
@@ -48,6 +50,7 @@ export async function agentOptions(node: AgentOptions, shared: SharedOptions): P
       rootDir: node.rootDir,
       ...(node.capacity && { capacity: node.capacity }),
       ...(node.nodeAddress !== undefined && { nodeAddress: node.nodeAddress }),
+      ...(node.address !== undefined && { address: node.address }),
       ...(node.port !== undefined && { port: node.port }),
       ...(node.healthzPort !== undefined && { healthzPort: node.healthzPort }),
       ...(node.readOnlyPort !== undefined && { readOnlyPort: node.readOnlyPort }),

@@ -13,7 +13,7 @@ import { builtInImages } from "../images/built-in.ts";
 import { followMappedImages } from "../images/mapped.ts";
 import { parseImageMapping } from "../images/mapping.ts";
 import { createLog } from "../log/create.ts";
-import { featuresOption, nodeIpOption, wholeNumber } from "../options.ts";
+import { bindAddressOption, featuresOption, nodeIpOption, wholeNumber } from "../options.ts";
 import { defaultOciDir, openRuntime, runtimeOption } from "../runtimes.ts";
 
 interface CommonOptions {
@@ -37,6 +37,7 @@ export interface KubeletOptions extends CommonOptions {
   readonly tlsCertFile: readonly string[];
   readonly tlsPrivateKeyFile: readonly string[];
   readonly nodeIp: readonly string[];
+  readonly address: readonly string[];
   readonly port: readonly string[];
   readonly healthzPort: readonly string[];
   readonly readOnlyPort: readonly string[];
@@ -163,6 +164,7 @@ function nodesOf(options: KubeletOptions): AgentOptions[] {
     ["--tls-cert-file", options.tlsCertFile],
     ["--tls-private-key-file", options.tlsPrivateKeyFile],
     ["--node-ip", options.nodeIp],
+    ["--address", options.address],
     ["--port", options.port],
     ["--healthz-port", options.healthzPort],
     ["--read-only-port", options.readOnlyPort],
@@ -179,6 +181,8 @@ function nodesOf(options: KubeletOptions): AgentOptions[] {
     tlsCertFile: options.tlsCertFile[i],
     tlsPrivateKeyFile: options.tlsPrivateKeyFile[i],
     nodeAddress: options.nodeIp[i] === undefined ? undefined : nodeIpOption(options.nodeIp[i]),
+    address:
+      options.address[i] === undefined ? undefined : bindAddressOption(options.address[i], "--address"),
     port: portOption("--port", options.port[i]),
     healthzPort: portOption("--healthz-port", options.healthzPort[i]),
     readOnlyPort: portOption("--read-only-port", options.readOnlyPort[i]),
