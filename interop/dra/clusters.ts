@@ -30,16 +30,16 @@ export interface SuiteCluster {
 export const suiteClusters: Readonly<
   Record<NodeKind, (options: SuiteClusterOptions) => Promise<SuiteCluster>>
 > = {
-  dra: (options) => startWithContainerd("kubelet", options),
+  dra: (options) => startCluster("kubelet", options),
   "dra-oci": startDrayCluster,
-  "dra-cri": (options) => startWithContainerd("dray", options),
+  "dra-cri": (options) => startCluster("cri", options),
 };
 
-/** API server, scheduler and controllers are processes of ours, one each; every node has a containerd of its own. */
-async function startWithContainerd(
+/** API server, scheduler and controllers are processes of ours, one each; every node has name spaces of its own. */
+export async function startCluster(
   agent: NodeAgent,
   { folder, images, pause, nodes: count, flags }: SuiteClusterOptions,
-): Promise<SuiteCluster> {
+): Promise<SuiteCluster & { readonly nodes: readonly RealNode[] }> {
   const nodes: RealNode[] = [];
   const programs: Program[] = [];
   const removeBridge = addBridge();
@@ -69,7 +69,7 @@ async function startWithContainerd(
     } finally {
       admin.close();
     }
-    return { kubeconfig, programs: [...programs, ...nodes.flatMap((node) => node.programs)], stop };
+    return { kubeconfig, programs: [...programs, ...nodes.flatMap((node) => node.programs)], nodes, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -13,7 +13,15 @@ import { assertRuns, type Program, start } from "../processes.ts";
 import { startDray } from "../server.ts";
 import { output } from "./commands.ts";
 import { packImages } from "./images.ts";
-import { addBridge, enterNode, gateway, nodeAddress, removeCgroupTree } from "./nodes.ts";
+import {
+  addBridge,
+  drayCommand,
+  enterNode,
+  gateway,
+  loadImages,
+  nodeAddress,
+  removeCgroupTree,
+} from "./nodes.ts";
 import { readReport, type SuiteResult } from "./report.ts";
 import { type SuiteOptions, suiteObstacle } from "./suite.ts";
 
@@ -89,28 +97,22 @@ async function startNode(
   const node = join(folder, name);
   for (const part of ["kubelet", "containerd", "bin"]) mkdirSync(join(node, part), { recursive: true });
   const enter = await enterNode(node, name, 0, programs);
-  const dray = async (...args: string[]): Promise<string[]> => [
-    process.execPath,
-    ...process.execArgv,
-    ...(await drayProgram(args)),
-  ];
-  output("nsenter", [...enter, ...(await dray("image", "load", images, "--oci-dir=/var/lib/dray/oci"))]);
-  const serving = await users.serving(name, nodeAddress(0));
-  const agent = await dray(
-    "kubelet",
-    `--node-name=${name}`,
-    `--kubeconfig=${await users.kubeconfig(`system:node:${name}`, ["system:nodes"])}`,
-    "--root-dir=/",
-    "--runtime=oci",
-    `--node-ip=${nodeAddress(0)}`,
+  const settings = {
+    folder,
+    name,
+    index: 0,
+    kubeconfig: await users.kubeconfig(`system:node:${name}`, ["system:nodes"]),
+    ca,
+    agent: "oci",
+    serving: await users.serving(name, nodeAddress(0)),
+  } as const;
+  await loadImages(enter, images);
+  const agent = await drayCommand(
+    settings,
     "--address=0.0.0.0",
     "--port=10250",
     "--healthz-port=10248",
     "--read-only-port=10255",
-    `--client-ca-file=${ca}`,
-    `--tls-cert-file=${serving.certificate}`,
-    `--tls-private-key-file=${serving.key}`,
-    "--kubernetes-version=1.36",
   );
   const programText = (text: string): [string, { mode: number }] => [`#!/bin/sh\n${text}`, { mode: 0o755 }];
   writeFileSync(join(node, "bin", "sudo"), ...programText('exec "$@"\n'));

@@ -50,12 +50,14 @@ export function addBridge(): () => void {
 
 export interface RealNode {
   readonly name: string;
+  /** Words for `nsenter` before those of a command that runs in the node. */
+  readonly enter: readonly string[];
   readonly programs: readonly Program[];
   stop(): Promise<void>;
 }
 
-/** What runs a node's pods: upstream's kubelet, or `dray kubelet`. */
-export type NodeAgent = "kubelet" | "dray";
+/** What runs a node's pods: upstream's kubelet, or `dray kubelet` with this runtime. */
+export type NodeAgent = "kubelet" | "cri" | "oci" | "host";
 
 export interface Cluster {
   readonly folder: string;
@@ -68,6 +70,9 @@ export interface Cluster {
   readonly pause: string;
   readonly agent: NodeAgent;
 }
+
+/** How many pods a node runs at most: as many as its network has addresses for. */
+const maxPods = 250;
 
 /** Starts a node and waits until it is ready. */
 export async function startNode(cluster: Cluster, index: number): Promise<RealNode> {
@@ -89,21 +94,16 @@ export async function startNode(cluster: Cluster, index: number): Promise<RealNo
       programs.push(started);
       return started;
     };
-    writeFileSync(join(folder, "cni", "10-interop.conflist"), networkConfig(index));
-    writeFileSync(join(folder, "containerd.toml"), containerdConfig(folder, cluster.pause));
-    const containerd = run("containerd", [peer("containerd"), `--config=${join(folder, "containerd.toml")}`]);
-    const ctr = [...enter, peer("ctr"), "--namespace=k8s.io"];
-    await eventually(`${name}: containerd is ready`, async () => {
-      assertRuns(containerd);
-      return spawnSync("nsenter", [...ctr, "version"]).status === 0;
-    });
-    output("nsenter", [...ctr, "images", "import", cluster.images]);
-
-    const kubeconfig = await cluster.users.kubeconfig(`system:node:${name}`, ["system:nodes"]);
+    const { agent, users, ca, images } = cluster;
+    if (agent === "kubelet" || agent === "cri")
+      await startContainerd(cluster, { folder, name, index, enter, run });
+    else if (agent === "oci") await loadImages(enter, images);
+    const kubeconfig = await users.kubeconfig(`system:node:${name}`, ["system:nodes"]);
+    const settings = { folder, name, index, kubeconfig, ca };
     const command =
-      cluster.agent === "kubelet"
-        ? kubeletCommand({ folder, name, index, kubeconfig, ca: cluster.ca })
-        : await drayCommand({ name, index, kubeconfig, ca: cluster.ca, users: cluster.users });
+      agent === "kubelet"
+        ? kubeletCommand(settings)
+        : await drayCommand({ ...settings, agent, serving: await users.serving(name, nodeAddress(index)) });
     const kubelet = run("kubelet", command);
     await eventually(
       `${name} is ready`,
@@ -115,7 +115,7 @@ export async function startNode(cluster: Cluster, index: number): Promise<RealNo
       },
       180,
     );
-    return { name, programs, stop };
+    return { name, enter, programs, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -150,19 +150,36 @@ export async function enterNode(
 }
 
 interface AgentSettings {
+  readonly folder: string;
   readonly name: string;
   readonly index: number;
   readonly kubeconfig: string;
   readonly ca: string;
 }
 
-function kubeletCommand({
-  folder,
-  name,
-  index,
-  kubeconfig,
-  ca,
-}: AgentSettings & { folder: string }): string[] {
+interface Place {
+  readonly folder: string;
+  readonly name: string;
+  readonly index: number;
+  /** Words that enter the node. */
+  readonly enter: readonly string[];
+  run(program: string, command: readonly string[]): Program;
+}
+
+/** Resolves when it has the images. */
+async function startContainerd(cluster: Cluster, { folder, name, index, enter, run }: Place): Promise<void> {
+  writeFileSync(join(folder, "cni", "10-interop.conflist"), networkConfig(index));
+  writeFileSync(join(folder, "containerd.toml"), containerdConfig(folder, cluster.pause));
+  const containerd = run("containerd", [peer("containerd"), `--config=${join(folder, "containerd.toml")}`]);
+  const ctr = [...enter, peer("ctr"), "--namespace=k8s.io"];
+  await eventually(`${name}: containerd is ready`, async () => {
+    assertRuns(containerd);
+    return spawnSync("nsenter", [...ctr, "version"]).status === 0;
+  });
+  output("nsenter", [...ctr, "images", "import", cluster.images]);
+}
+
+function kubeletCommand({ folder, name, index, kubeconfig, ca }: AgentSettings): string[] {
   writeFileSync(join(folder, "resolv.conf"), "nameserver 127.0.0.1\n");
   const config = join(folder, "kubelet.yaml");
   writeFileSync(config, JSON.stringify(kubeletConfig(folder, name, ca), null, 2));
@@ -175,26 +192,42 @@ function kubeletCommand({
   ];
 }
 
-async function drayCommand({
-  name,
-  index,
-  kubeconfig,
-  ca,
-  users,
-}: AgentSettings & { users: Users }): Promise<string[]> {
-  const serving = await users.serving(name, nodeAddress(index));
-  const flags = [
+/** Where our agent keeps images, in a node. */
+const ociDir = "/var/lib/dray/oci";
+
+/** Gives the images of an archive to our agent of a node. */
+export async function loadImages(enter: readonly string[], images: string): Promise<void> {
+  output("nsenter", [...enter, ...(await dray("image", "load", images, `--oci-dir=${ociDir}`))]);
+}
+
+interface DraySettings extends AgentSettings {
+  readonly agent: "cri" | "oci" | "host";
+  readonly serving: { readonly certificate: string; readonly key: string };
+}
+
+/** The command of our agent for a node, with more flags. */
+export function drayCommand(
+  { name, index, kubeconfig, ca, agent, serving }: DraySettings,
+  ...more: readonly string[]
+): Promise<string[]> {
+  return dray(
+    "kubelet",
     `--node-name=${name}`,
     `--kubeconfig=${kubeconfig}`,
     "--root-dir=/",
-    "--runtime=cri:/run/containerd/containerd.sock",
+    `--runtime=${agent === "cri" ? "cri:/run/containerd/containerd.sock" : agent}`,
     `--node-ip=${nodeAddress(index)}`,
+    `--max-pods=${maxPods}`,
     `--client-ca-file=${ca}`,
     `--tls-cert-file=${serving.certificate}`,
     `--tls-private-key-file=${serving.key}`,
     "--kubernetes-version=1.36",
-  ];
-  return [process.execPath, ...process.execArgv, ...(await drayProgram(["kubelet", ...flags]))];
+    ...more,
+  );
+}
+
+async function dray(...args: string[]): Promise<string[]> {
+  return [process.execPath, ...process.execArgv, ...(await drayProgram(args))];
 }
 
 export function nodeAddress(index: number): string {
@@ -278,6 +311,7 @@ function kubeletConfig(folder: string, name: string, ca: string): object {
     failCgroupV1: false,
     failSwapOn: false,
     imageGCHighThresholdPercent: 100, // An image that is deleted cannot be pulled again: there is no registry.
+    maxPods,
     oomScoreAdj: 0,
     readOnlyPort: 0,
     resolvConf: join(folder, "resolv.conf"),

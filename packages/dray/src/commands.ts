@@ -510,6 +510,7 @@ Exit codes: 0 no errors (whatever the warnings say), 1 errors, 2 wrong usage, or
     .addOption(
       repeated("--read-only-port <port>", "of metrics over HTTP for everybody; n-th as above", "none"),
     )
+    .option("--max-pods <count>", "how many pods a node runs at most (default: 110)")
     .option("--log-file <file>", "where to log (default: standard error)")
     .option("--state-file <file>", "where to write how each node's agent fares, as JSON (default: nowhere)")
     .option(

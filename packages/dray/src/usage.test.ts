@@ -69,6 +69,7 @@ const mistakes: [args: string, message: RegExp][] = [
     "kubelet --node-name a --kubeconfig b --root-dir /c --address 192.0.2.9",
     /--address 192.0.2.9: must be an/,
   ],
+  ["kubelet --node-name a --kubeconfig b --root-dir /c --max-pods many", /--max-pods many: must be a whole/],
   ["kubelet --node-name a --kubeconfig b --root-dir /c --port 65536", /--port 65536: must be a whole number/],
   [
     "kubelet --node-name a --kubeconfig b --root-dir /c --port 1 --port 2",

@@ -36,6 +36,7 @@ export interface KubeletOptions extends CommonOptions {
   readonly rootDir: readonly string[];
   readonly tlsCertFile: readonly string[];
   readonly tlsPrivateKeyFile: readonly string[];
+  readonly maxPods?: string;
   readonly nodeIp: readonly string[];
   readonly address: readonly string[];
   readonly port: readonly string[];
@@ -150,6 +151,9 @@ async function checkFiles(options: KubeletOptions): Promise<void> {
       throw new UsageError(`--root-dir ${dir}: must be a folder, and is a file`);
 }
 
+/** More than the addresses of a node's network. */
+const maxPodsOfNode = 100_000;
+
 /** The nodes of the flags; the n-th of each belong together. */
 function nodesOf(options: KubeletOptions): AgentOptions[] {
   const count = options.nodeName.length;
@@ -174,8 +178,11 @@ function nodesOf(options: KubeletOptions): AgentOptions[] {
   }
   for (const dir of options.rootDir)
     if (!isAbsolute(dir)) throw new UsageError(`--root-dir ${dir}: must be an absolute path`);
+  const { maxPods } = options;
+  const pods = maxPods === undefined ? undefined : wholeNumber("--max-pods", maxPods, 0, maxPodsOfNode);
   return options.nodeName.map((name, i) => ({
     name,
+    capacity: pods === undefined ? undefined : { pods: `${pods}` },
     kubeconfig: options.kubeconfig[i]!,
     rootDir: options.rootDir[i]!,
     tlsCertFile: options.tlsCertFile[i],
