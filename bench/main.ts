@@ -1,6 +1,6 @@
 /**
  * `npm run bench`: everything there is to measure. `npm run bench -- cluster [ROUNDS]`, `-- cel`,
- * `-- allocator [CASE...]`, `-- bodies [CASE...]`, `-- apiserver [PODS [ROUNDS]]`, or `-- watchers [WATCHERS [EVENTS [BYTES [KIND]]]]`: one of
+ * `-- allocator [CASE...]`, `-- bodies [CASE...]`, `-- apiserver [PODS [ROUNDS]]`, `-- node [PODS [RUNTIME...]]`, or `-- watchers [WATCHERS [EVENTS [BYTES [KIND]]]]`: one of
  * them. Prints tables in Markdown.
  */
 import { allocatorBench } from "./allocator.ts";
@@ -8,6 +8,7 @@ import { apiserverBench } from "./apiserver.ts";
 import { bodiesBench } from "./bodies.ts";
 import { celBench } from "./cel.ts";
 import { clusterBench } from "./cluster.ts";
+import { nodeBench } from "./node.ts";
 import { watchersBench } from "./watchers.ts";
 
 type Bench = (args: readonly string[]) => string | Promise<string>;
@@ -18,6 +19,7 @@ const benches: Readonly<Record<string, Bench>> = {
   allocator: allocatorBench,
   apiserver: apiserverBench,
   bodies: bodiesBench,
+  node: nodeBench,
   watchers: watchersBench,
 };
 
