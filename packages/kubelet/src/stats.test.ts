@@ -24,7 +24,7 @@ describe("what a node says of its use", () => {
         made.service.listContainerStats = async () =>
           (await made.service.listContainers()).map(({ id }) => ({
             containerId: id,
-            at: 1_700_000_000_000 + used * 1000,
+            at: 1_700_000_000_250 + used * 1000,
             cpuNanoseconds: used * 1e9,
             memoryWorkingSetBytes: 5 << 20,
           }));
@@ -89,7 +89,7 @@ describe("what a node says of its use", () => {
   test("/metrics/resource is what the metrics server reads", async () => {
     used = 7;
     const lines = (await get("/metrics/resource")).split("\n");
-    const at = 1_700_000_007_000;
+    const at = 1_700_000_007_250;
     for (const line of [
       "# TYPE container_cpu_usage_seconds_total counter",
       `container_cpu_usage_seconds_total{container="main",namespace="default",pod="busy"} 7 ${at}`,

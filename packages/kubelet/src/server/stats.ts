@@ -6,7 +6,7 @@ import type { NodePaths } from "../paths.ts";
 import { podLogDirectory } from "../pods/container-config.ts";
 import { diskUsage } from "../pods/disk-usage.ts";
 import type { Volumes } from "../pods/volumes.ts";
-import type { Container, ContainerStats, RuntimeService } from "../runtime/service.ts";
+import type { RuntimeService } from "../runtime/service.ts";
 import { metricText, type Sample } from "./prometheus.ts";
 
 export interface StatsOptions {
@@ -60,7 +60,7 @@ interface PodUse {
   readonly "ephemeral-storage"?: Disk;
 }
 
-/** What `/stats/summary` answers, of which `/metrics/resource` shows CPU and memory. */
+/** What `/stats/summary` answers. */
 export interface Summary {
   readonly node: {
     readonly nodeName: string;
@@ -70,6 +70,33 @@ export interface Summary {
     readonly fs?: Disk;
   };
   readonly pods: readonly PodUse[];
+}
+
+/** What was measured of the node or of a container, in numbers. */
+interface Measurement {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  /** CPU time since the start. */
+  readonly cpuNanoseconds: number;
+  /** Working set. */
+  readonly memoryBytes: number;
+}
+
+interface MeasuredContainer extends Measurement {
+  readonly id: string;
+  readonly name: string;
+  readonly startedAt: number;
+}
+
+interface MeasuredPod {
+  readonly pod: Pod;
+  /** Not empty. */
+  readonly containers: readonly MeasuredContainer[];
+}
+
+interface Measured {
+  readonly node: Measurement;
+  readonly pods: readonly MeasuredPod[];
 }
 
 /** Two samples closer than this say nothing of a rate. */
@@ -98,11 +125,8 @@ export class NodeStatistics {
 
   /** With `onlyCpuAndMemory` no disk is looked at. */
   async summary(onlyCpuAndMemory: boolean): Promise<Summary> {
-    const { runtime, nodeName, clock } = this.#options;
-    const [containers, stats] = await Promise.all([runtime.listContainers(), runtime.listContainerStats()]);
-    const sandboxes = new Map((await runtime.listPodSandboxes()).map(({ id, config }) => [id, config.uid]));
-    const byId = new Map(stats.map((one) => [one.containerId, one]));
-    const now = clock.now();
+    const measured = await this.#measure();
+    const { at: now, memoryBytes: used } = measured.node;
     const usages = new Map<string, Usage>();
     const cpu = (key: string, at: number, total: number): Cpu => {
       const rate = this.#rate(key, at, total);
@@ -111,28 +135,21 @@ export class NodeStatistics {
       return { time: timeText(at), ...usageNanoCores, usageCoreNanoSeconds: total };
     };
     const pods: PodUse[] = [];
-    for (const pod of this.#options.pods()) {
-      const own = containers.flatMap((container): [Container, ContainerStats][] => {
-        const found = byId.get(container.id);
-        return sandboxes.get(container.sandboxId) === pod.metadata.uid && found ? [[container, found]] : [];
-      });
-      if (own.length === 0) continue;
-      const uses = own.map(
-        ([{ id, config, startedAt, createdAt }, found]): ContainerUse => ({
-          name: config.name,
-          startTime: timeText(startedAt ?? createdAt),
-          cpu: cpu(id, found.at, found.cpuNanoseconds),
-          memory: { time: timeText(found.at), workingSetBytes: found.memoryWorkingSetBytes },
+    for (const { pod, containers } of measured.pods) {
+      const uses = containers.map(
+        ({ id, name, startedAt, at, cpuNanoseconds, memoryBytes }): ContainerUse => ({
+          name,
+          startTime: timeText(startedAt),
+          cpu: cpu(id, at, cpuNanoseconds),
+          memory: { time: timeText(at), workingSetBytes: memoryBytes },
         }),
       );
       pods.push({ ...ofPod(pod, uses, now), ...(onlyCpuAndMemory ? {} : await this.#disks(pod)) });
     }
-    const busy = cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);
-    const used = totalmem() - freemem();
     const node = {
-      nodeName,
+      nodeName: this.#options.nodeName,
       startTime: timeText(now - uptime() * 1000),
-      cpu: cpu("", now, busy * 1e6),
+      cpu: cpu("", now, measured.node.cpuNanoseconds),
       memory: {
         time: timeText(now),
         availableBytes: freemem(),
@@ -142,6 +159,33 @@ export class NodeStatistics {
       ...(onlyCpuAndMemory ? {} : { fs: this.#disk() }),
     };
     this.#usages = usages;
+    return { node, pods };
+  }
+
+  async #measure(): Promise<Measured> {
+    const { runtime, clock } = this.#options;
+    const [containers, stats] = await Promise.all([runtime.listContainers(), runtime.listContainerStats()]);
+    const sandboxes = new Map((await runtime.listPodSandboxes()).map(({ id, config }) => [id, config.uid]));
+    const byId = new Map(stats.map((one) => [one.containerId, one]));
+    const pods = this.#options.pods().flatMap((pod) => {
+      const own = containers.flatMap(
+        ({ id, sandboxId, config, startedAt, createdAt }): MeasuredContainer[] => {
+          const found = byId.get(id);
+          if (sandboxes.get(sandboxId) !== pod.metadata.uid || found === undefined) return [];
+          const { at, cpuNanoseconds, memoryWorkingSetBytes: memoryBytes } = found;
+          return [
+            { id, name: config.name, startedAt: startedAt ?? createdAt, at, cpuNanoseconds, memoryBytes },
+          ];
+        },
+      );
+      return own.length === 0 ? [] : [{ pod, containers: own }];
+    });
+    const busy = cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);
+    const node = {
+      at: clock.now(),
+      cpuNanoseconds: busy * 1e6,
+      memoryBytes: totalmem() - freemem(),
+    };
     return { node, pods };
   }
 
@@ -183,91 +227,74 @@ export class NodeStatistics {
 
   /** What `/metrics/resource` answers. Upstream: pkg/kubelet/metrics/collectors/resource_metrics.go. */
   async resourceMetrics(): Promise<string> {
-    const { node, pods } = await this.summary(true);
-    const ofContainers = (
-      value: (use: ContainerUse) => number,
-      at: (use: ContainerUse) => number | undefined,
-    ) =>
-      pods.flatMap(({ podRef, containers }) =>
-        containers.map((use): Sample => {
-          const time = at(use);
-          const labels = { container: use.name, namespace: podRef.namespace, pod: podRef.name };
-          return { labels, value: value(use), ...(time === undefined ? {} : { at: time }) };
-        }),
+    const { node, pods } = await this.#measure();
+    const ofContainers = (sample: (use: MeasuredContainer) => Pick<Sample, "value" | "at">): Sample[] =>
+      pods.flatMap(({ pod, containers }) =>
+        containers.map((use) => ({
+          labels: {
+            container: use.name,
+            namespace: pod.metadata.namespace,
+            pod: pod.metadata.name,
+          },
+          ...sample(use),
+        })),
       );
-    const ofPods = (value: (use: PodUse) => number, at: (use: PodUse) => string) =>
-      pods.map((use): Sample => {
-        const { namespace, name } = use.podRef;
-        return { labels: { namespace, pod: name }, value: value(use), at: Date.parse(at(use)) };
-      });
-    const seconds = ({ usageCoreNanoSeconds }: Cpu): number => usageCoreNanoSeconds / 1e9;
-    const time = (text: string): number => Date.parse(text);
-    const single = (value: number, at?: string): Sample[] => [
-      { value, ...(at === undefined ? {} : { at: time(at) }) },
-    ];
+    const ofPods = (value: (use: Measurement) => number): Sample[] =>
+      pods.map(({ pod, containers }) => ({
+        labels: { namespace: pod.metadata.namespace, pod: pod.metadata.name },
+        value: containers.reduce((total, use) => total + value(use), 0),
+        at: Math.max(...containers.map(({ at }) => at)),
+      }));
+    const seconds = ({ cpuNanoseconds }: Measurement): number => cpuNanoseconds / 1e9;
+    const memory = ({ memoryBytes }: Measurement): number => memoryBytes;
     return [
       metricText(
         "container_cpu_usage_seconds_total",
         "[STABLE] Cumulative cpu time consumed by the container in core-seconds",
         "counter",
-        ofContainers(
-          (use) => seconds(use.cpu),
-          (use) => time(use.cpu.time),
-        ),
+        ofContainers((use) => ({ value: seconds(use), at: use.at })),
       ),
       metricText(
         "container_memory_working_set_bytes",
         "[STABLE] Current working set of the container in bytes",
         "gauge",
-        ofContainers(
-          (use) => use.memory.workingSetBytes,
-          (use) => time(use.memory.time),
-        ),
+        ofContainers((use) => ({ value: memory(use), at: use.at })),
       ),
       metricText(
         "container_start_time_seconds",
         "[STABLE] Start time of the container since unix epoch in seconds",
         "gauge",
-        ofContainers(
-          (use) => time(use.startTime) / 1000,
-          () => undefined,
-        ),
+        ofContainers(({ startedAt }) => ({ value: startedAt / 1000 })),
       ),
       metricText(
         "node_cpu_usage_seconds_total",
         "[STABLE] Cumulative cpu time consumed by the node in core-seconds",
         "counter",
-        single(seconds(node.cpu), node.cpu.time),
+        [{ value: seconds(node), at: node.at }],
       ),
       metricText(
         "node_memory_working_set_bytes",
         "[STABLE] Current working set of the node in bytes",
         "gauge",
-        single(node.memory.workingSetBytes, node.memory.time),
+        [{ value: memory(node), at: node.at }],
       ),
       metricText(
         "pod_cpu_usage_seconds_total",
         "[STABLE] Cumulative cpu time consumed by the pod in core-seconds",
         "counter",
-        ofPods(
-          (use) => seconds(use.cpu),
-          (use) => use.cpu.time,
-        ),
+        ofPods(seconds),
       ),
       metricText(
         "pod_memory_working_set_bytes",
         "[STABLE] Current working set of the pod in bytes",
         "gauge",
-        ofPods(
-          (use) => use.memory.workingSetBytes,
-          (use) => use.memory.time,
-        ),
+        ofPods(memory),
       ),
       metricText(
         "resource_scrape_error",
         "[STABLE] 1 if there was an error while getting container metrics, 0 otherwise",
         "gauge",
-        single(0),
+        [{ value: 0 }],
       ),
     ].join("");
   }
