@@ -156,6 +156,11 @@ export class Quantity {
     return new Quantity(BigInt(value), -3, format);
   }
 
+  /** A number of billionths, the smallest unit there is. */
+  static ofNano(value: bigint | number, format: QuantityFormat = "DecimalSI"): Quantity {
+    return new Quantity(BigInt(value), -9, format);
+  }
+
   /** -1, 0 or 1. */
   get sign(): -1 | 0 | 1 {
     return this.#digits === 0n ? 0 : this.#digits < 0n ? -1 : 1;

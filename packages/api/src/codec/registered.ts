@@ -20,7 +20,7 @@ const inEveryVersion = new Set([
 /** Known whatever the version. */
 const unversioned = new Set(["APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "Status"]);
 /** Groups whose kinds another scheme has. */
-const elsewhere = new Set(["apiextensions.k8s.io", "apiregistration.k8s.io"]);
+const elsewhere = new Set(["apiextensions.k8s.io", "apiregistration.k8s.io", "metrics.k8s.io"]);
 /** Kinds without a list of their own. */
 const unlisted =
   /Review$|Options$|^(AdmissionReview|Binding|DeploymentRollback|Eviction|List|PodStatusResult|Scale)$/;

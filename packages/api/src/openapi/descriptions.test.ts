@@ -5,6 +5,7 @@ import apps from "./descriptions/apps.json" with { type: "json" };
 import batch from "./descriptions/batch.json" with { type: "json" };
 import core from "./descriptions/core.json" with { type: "json" };
 import meta from "./descriptions/meta.json" with { type: "json" };
+import metrics from "./descriptions/metrics.json" with { type: "json" };
 import policy from "./descriptions/policy.json" with { type: "json" };
 import rbac from "./descriptions/rbac.json" with { type: "json" };
 import resource from "./descriptions/resource.json" with { type: "json" };
@@ -13,7 +14,13 @@ import storage from "./descriptions/storage.json" with { type: "json" };
 import { describeField, describeType } from "./descriptions.ts";
 
 /** The kinds that people look up with kubectl explain. */
-const wholeGroups = new Set(["resource.k8s.io", "apps", "batch", "rbac.authorization.k8s.io"]);
+const wholeGroups = new Set([
+  "resource.k8s.io",
+  "apps",
+  "batch",
+  "metrics.k8s.io",
+  "rbac.authorization.k8s.io",
+]);
 const single = new Set(
   (
     "Pod Service ConfigMap Secret Namespace Node PersistentVolumeClaim ReplicationController " +
@@ -61,6 +68,7 @@ describe("descriptions", () => {
       ...batch,
       ...core,
       ...meta,
+      ...metrics,
       ...policy,
       ...rbac,
       ...resource,

@@ -9,6 +9,7 @@ import apps from "./descriptions/apps.json" with { type: "json" };
 import batch from "./descriptions/batch.json" with { type: "json" };
 import core from "./descriptions/core.json" with { type: "json" };
 import meta from "./descriptions/meta.json" with { type: "json" };
+import metrics from "./descriptions/metrics.json" with { type: "json" };
 import policy from "./descriptions/policy.json" with { type: "json" };
 import rbac from "./descriptions/rbac.json" with { type: "json" };
 import resource from "./descriptions/resource.json" with { type: "json" };
@@ -18,7 +19,7 @@ import storage from "./descriptions/storage.json" with { type: "json" };
 type Fields = Readonly<Record<string, string>>;
 
 const descriptions: ReadonlyMap<string, Fields> = new Map<string, Fields>(
-  [apps, batch, core, meta, policy, rbac, resource, scheduling, storage].flatMap((group) =>
+  [apps, batch, core, meta, metrics, policy, rbac, resource, scheduling, storage].flatMap((group) =>
     Object.entries(group as unknown as Readonly<Record<string, Fields>>),
   ),
 );

@@ -7,6 +7,7 @@ export function schemaName(type: string): string {
 
 const packages: Readonly<Record<string, string>> = {
   meta: "io.k8s.apimachinery.pkg.apis.meta",
+  metrics: "io.k8s.metrics.pkg.apis.metrics",
   apiextensions: "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions",
 };
 

@@ -15,6 +15,7 @@ import core from "./table/core.json" with { type: "json" };
 import discovery from "./table/discovery.json" with { type: "json" };
 import events from "./table/events.json" with { type: "json" };
 import meta from "./table/meta.json" with { type: "json" };
+import metrics from "./table/metrics.json" with { type: "json" };
 import networking from "./table/networking.json" with { type: "json" };
 import node from "./table/node.json" with { type: "json" };
 import policy from "./table/policy.json" with { type: "json" };
@@ -111,6 +112,8 @@ const tables = [
   resource,
   scheduling,
   storage,
+  // Last: a plain `pods` means those of the core group.
+  metrics,
 ] as unknown as readonly Table[];
 
 export const kindRows: readonly KindRow[] = tables.flatMap((table) => table.kinds);

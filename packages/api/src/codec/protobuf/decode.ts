@@ -1,3 +1,4 @@
+import { durationText } from "../../duration.ts";
 import { canonicalQuantity } from "../../quantity.ts";
 import { DecodeError } from "../decode.ts";
 import { parseJSON, setKey } from "../json.ts";
@@ -225,7 +226,6 @@ export class MessageReader {
       case "double":
         return reader.double(end);
       case "any":
-      case "Duration":
         throw new TypeError(`${name} has no protobuf form`);
     }
     const to = reader.block(end);
@@ -239,6 +239,8 @@ export class MessageReader {
       case "Time":
       case "MicroTime":
         return time(reader, to, name, where);
+      case "Duration":
+        return duration(reader, to, where);
       case "IntOrString":
         return intOrString(reader, to, where);
     }
@@ -367,6 +369,17 @@ function intOrString(reader: Reader, end: number, where: string): number | strin
   });
   if (kind !== 0 && kind !== 1) reader.fail(`${where}: type ${kind} of an IntOrString, expected 0 or 1`);
   return kind === 0 ? number : text;
+}
+
+function duration(reader: Reader, end: number, where: string): string {
+  let nanoseconds: number | bigint = 0;
+  small(reader, end, (number, kind) => {
+    if (number !== 1) return false;
+    need(reader, kind, wire.varint, where);
+    nanoseconds = reader.int64(end);
+    return true;
+  });
+  return durationText(BigInt(nanoseconds));
 }
 
 function time(reader: Reader, end: number, name: "Time" | "MicroTime", where: string): string | null {

@@ -1,3 +1,4 @@
+import { parseDuration } from "../../duration.ts";
 import { encodeJSON } from "../../json.ts";
 import { rememberedText } from "../text.ts";
 import type { Field, FieldType, ScalarName, StructType } from "../types.ts";
@@ -188,8 +189,9 @@ function scalarSource(source: Source, number: number, name: ScalarName, value: s
     case "double":
       return `writer.doubleField(${number}, ${value} ?? 0);`;
     case "any":
-    case "Duration":
       return throwSource(name);
+    case "Duration":
+      return block(writeDuration);
     case "bytes":
       return block((writer, text) => writer.raw(Buffer.from((text as string | undefined) ?? "", "base64")));
     case "Quantity":
@@ -233,6 +235,11 @@ function writeIntOrString(writer: BackwardWriter, value: unknown): void {
   writer.textField(3, text ? value : "");
   writer.integerField(2, text ? 0 : ((value as number | null | undefined) ?? 0));
   writer.integerField(1, text ? 1 : 0);
+}
+
+/** Nanoseconds, which are what a Duration of meta/v1 holds. */
+function writeDuration(writer: BackwardWriter, value: unknown): void {
+  writer.integerField(1, parseDuration((value as string | null | undefined) ?? "0s"));
 }
 
 /** Go keeps whole seconds of a Time, and microseconds of a MicroTime; a zero time is an empty message. */

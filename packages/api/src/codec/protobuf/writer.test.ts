@@ -30,6 +30,22 @@ test("what is larger than any buffer comes back whole, and small objects after i
   );
 });
 
+test("a duration is its nanoseconds, as in Go", () => {
+  const metrics = (window: string): object => ({
+    apiVersion: "metrics.k8s.io/v1beta1",
+    kind: "NodeMetrics",
+    metadata: { name: "n" },
+    timestamp: "2026-01-02T03:04:05Z",
+    window,
+    usage: { cpu: "1500m", memory: "3Gi" },
+  });
+  for (const window of ["0s", "1ns", "15.013s", "1m0s", "-2h45m0.5s"])
+    assert.deepEqual(decodeProtobuf(encodeProtobuf(metrics(window))), metrics(window));
+  // Message 3 of the object is `{1: 1000000000}`: 1 s.
+  assert.ok(Buffer.from(encodeProtobuf(metrics("1s"))).includes(Buffer.from("1a06088094ebdc03", "hex")));
+  assert.throws(() => encodeProtobuf(metrics("soon")), /soon/);
+});
+
 test("an object that cannot be written leaves nothing for the next", () => {
   const whole = encodeProtobuf(configMap("a", "b"));
   const wrong = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", creationTimestamp: "never" } };
