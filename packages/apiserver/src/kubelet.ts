@@ -159,6 +159,43 @@ export function dialError({ code = "", message }: NodeJS.ErrnoException, host: s
   return cause === undefined ? message : `dial tcp ${host}:${port}: connect: ${cause}`;
 }
 
+/** Largest document of a kubelet that is read, in characters: about 100,000 containers. */
+const maxDocumentLength = 64 << 20;
+
+/** GET of a document of a kubelet, such as `/metrics/resource`. Rejects unless it answers 200. */
+export function kubeletDocument(
+  client: KubeletClient,
+  node: Node,
+  path: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const { host, port } = kubeletAddress(client, node);
+  const url = `https://${host}:${port}${path}`;
+  return new Promise((resolve, reject) => {
+    const call = request({ host, port, path, ...tlsOf(client), signal });
+    call.once("error", (error: NodeJS.ErrnoException) =>
+      reject(new Error(`Get "${url}": ${dialError(error, host, String(port))}`)),
+    );
+    call.once("response", async (response) => {
+      try {
+        if (response.statusCode !== 200)
+          throw new Error(`Get "${url}": request failed, status: "${response.statusCode}"`);
+        let text = "";
+        for await (const chunk of response.setEncoding("utf8")) {
+          text += chunk;
+          if (text.length > maxDocumentLength)
+            throw new Error(`Get "${url}": the answer has more than ${maxDocumentLength} characters`);
+        }
+        resolve(text);
+      } catch (error) {
+        call.destroy();
+        reject(error);
+      }
+    });
+    call.end();
+  });
+}
+
 /** The logs of one container (`namespace/pod/container`), as the kubelet sends them. */
 export function containerLogs(
   client: KubeletClient,

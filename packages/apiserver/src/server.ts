@@ -6,6 +6,7 @@ import {
   newestKubernetesVersion,
   parseKubernetesVersion,
 } from "@dray/api";
+import type { Node } from "@dray/api/core/v1";
 import type { ApiRequest, ApiResponse, Clock, Log, Transport, UserInfo } from "@dray/client";
 import { silentLog, systemClock } from "@dray/client";
 import type { Store } from "@dray/store";
@@ -50,7 +51,9 @@ import { parseRange } from "./registry/service/ranges.ts";
 import { ServiceStorage } from "./registry/service/storage.ts";
 import { type RequestInfo, requestInfo } from "./request/info.ts";
 import { isLongRunning } from "./request/long-running.ts";
+import { UsageCollector } from "./resource-metrics/collector.ts";
 import { noPage, notServed } from "./response.ts";
+import { registryPrefix } from "./storage/keys.ts";
 import { inProcessTransport } from "./transport.ts";
 
 export interface ServerOptions {
@@ -155,6 +158,7 @@ class Server implements ApiServer {
   readonly #registry: Registry;
   readonly #webhooks: WebhookClient;
   readonly #resources: ResourceSet;
+  readonly #usage: UsageCollector;
   readonly #customResources: CustomResources;
   readonly #discovery: Discovery;
   readonly #plainPaths: PlainPaths;
@@ -217,6 +221,15 @@ class Server implements ApiServer {
       new Checks(features, storage, deviceSelectors(features)),
       this.#authorize,
     );
+    this.#usage = new UsageCollector({
+      clock,
+      log,
+      kubelet: options.kubelet ?? {},
+      *nodes() {
+        for (const { object } of storage.cache("nodes").range(`${registryPrefix}nodes/`))
+          yield object as Node;
+      },
+    });
     this.#customResources = new CustomResources(this.#registry, this.#resources, clock, log);
     tokens.legacyUsed = (secret) => {
       markUsed(this.#registry, this.#resources.list, secret).catch((error: unknown) =>
@@ -379,6 +392,7 @@ class Server implements ApiServer {
       authenticator: this.#authenticator,
       resources: this.#resources.byPath,
       kubelet: this.#options.kubelet ?? {},
+      usage: this.#usage,
       warnings,
       pause: this.#largeWork.pauseOf(request),
     };

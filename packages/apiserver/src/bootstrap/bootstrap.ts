@@ -51,7 +51,7 @@ export async function bootstrap(
       if (!StatusError.is(error, "AlreadyExists")) throw error;
     }
   };
-  const policy = [...bootstrapRoles(), ...bootstrapBindings()];
+  const policy = [...bootstrapRoles(new Set(resources.map(({ group }) => group))), ...bootstrapBindings()];
   const ensurePolicy = (draft: (typeof policy)[number]): Promise<void> => {
     const { name, namespace = "" } = draft.metadata;
     const resource = served("rbac.authorization.k8s.io", `${draft.kind.toLowerCase()}s`);

@@ -14,6 +14,8 @@ type RuleRow = readonly [groups: string, resources: string, verbs: string] | Pol
 interface RoleRow {
   readonly name: string;
   readonly namespace?: string;
+  /** Only a server that has this group needs it. */
+  readonly group?: string;
   /** Marks the role as part of `admin`, `edit`, `view`. */
   readonly labels?: readonly string[];
   /** Its rules are those of the roles so marked. */
@@ -115,13 +117,14 @@ function binding(row: BindingRow): Draft<ClusterRoleBinding | RoleBinding> {
   };
 }
 
-/** The roles that every cluster begins with: of the cluster, then of namespaces. */
-export function bootstrapRoles(): Draft<ClusterRole | Role>[] {
+/** The roles that every cluster begins with: of the cluster, then of namespaces. `groups` are those that are served. */
+export function bootstrapRoles(groups: ReadonlySet<string>): Draft<ClusterRole | Role>[] {
   const controllers = Object.entries(data.controllers).map(([name, rules]) => ({
     name: controllerName(name),
     rules,
   }));
-  return [...data.clusterRoles, ...controllers, ...data.roles].map(role);
+  const needed = data.clusterRoles.filter(({ group }) => group === undefined || groups.has(group));
+  return [...needed, ...controllers, ...data.roles].map(role);
 }
 
 /** The bindings that every cluster begins with. */

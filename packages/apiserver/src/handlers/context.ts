@@ -10,6 +10,7 @@ import type { Registry } from "../registry/registry.ts";
 import { metadataForms, notAcceptable } from "../representation.ts";
 import { type Accepted, endpointTypes, type Forms, negotiate, streamTypes } from "../request/accept.ts";
 import type { RequestInfo } from "../request/info.ts";
+import type { UsageCollector } from "../resource-metrics/collector.ts";
 import type { TableOptions } from "../table.ts";
 import { warningHeaders } from "./warnings.ts";
 
@@ -29,6 +30,8 @@ export interface Context {
   /** All that is served, by `group/version/resource`. */
   readonly resources: ReadonlyMap<string, ServedResource>;
   readonly kubelet: KubeletClient;
+  /** For metrics.k8s.io. */
+  readonly usage: UsageCollector;
   /** Texts of Warning headers; handlers add to it. */
   readonly warnings: Set<string>;
   /** Awaited between two steps of work that grows with the body. */

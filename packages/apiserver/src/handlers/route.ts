@@ -9,6 +9,7 @@ import { deleteCollection, deleteObject } from "./delete.ts";
 import { listObjects } from "./list.ts";
 import { patchObject } from "./patch.ts";
 import { getObject } from "./read.ts";
+import { resourceMetrics } from "./resource-metrics.ts";
 import { createOnly } from "./reviews.ts";
 import { schemalessHandler } from "./schemaless-route.ts";
 import { subresource } from "./subresources.ts";
@@ -35,8 +36,12 @@ const ofObject: Methods = {
 };
 const ofWatch: Methods = { GET: ["watch", watchObjects] };
 
-/** Resources that are not kept in the storage. */
-const unstored: Readonly<Record<string, Handler>> = { componentstatuses: componentStatuses };
+/** Resources that are not kept in the storage, by group. */
+const unstored: Readonly<Record<string, Handler>> = {
+  "/componentstatuses": componentStatuses,
+  "metrics.k8s.io/nodes": resourceMetrics,
+  "metrics.k8s.io/pods": resourceMetrics,
+};
 
 /**
  * Sends a request for a resource to what answers it. Throws 404 for paths and 405 for methods that are not served;
@@ -101,11 +106,11 @@ function handlerOf(context: Context): Handler {
     );
     if (served.facts.createOnly) return createOnly;
     if (method === "GET" && info.verb === "watch") return chosen(ofWatch, served, method);
-    return unstored[served.resource] ?? own;
+    return unstored[`${served.group}/${served.resource}`] ?? own;
   }
   if (sub !== undefined) return subresource(context, sub, rest);
   const own = chosen(ofObject, served, method);
-  return unstored[served.resource] ?? own;
+  return unstored[`${served.group}/${served.resource}`] ?? own;
 }
 
 /** The handler of a method. A path of which no method is served is no path (404); else it is another method (405). */

@@ -51,6 +51,8 @@ export interface ResourceFacts {
   /** In which words an unknown field selector is refused. */
   readonly fieldError?: "core" | "kind" | "job";
   readonly noNamespaceField?: true;
+  /** In Kubernetes an extension API server has it (metrics-server): served only where runtimeConfig names it. */
+  readonly extension?: true;
   /** Served only where this gate is on. */
   readonly gate?: FeatureGate;
   readonly subresources?: Readonly<Record<string, SubresourceFacts>>;
@@ -121,8 +123,8 @@ export function servedResources(
   );
   return rows
     .filter((row) => enabled(row, runtimeConfig))
-    .filter(({ resource }) => {
-      const gate = allFacts[resource]?.gate;
+    .filter((row) => {
+      const gate = factsOfRow(row).gate;
       return gate === undefined || features.enabled(gate);
     })
     .map((row) => servedResource(row, storedRow(row, rows), version));
@@ -130,14 +132,10 @@ export function servedResources(
 
 function enabled(row: KindRow, config: Readonly<Record<string, boolean>>): boolean {
   const groupVersion = row.group === "" ? row.version : `${row.group}/${row.version}`;
+  const named = config[`${groupVersion}/${row.resource}`] ?? config[groupVersion];
+  if (factsOfRow(row).extension) return named ?? false;
   const stage = row.version.includes("alpha") ? "alpha" : row.version.includes("beta") ? "beta" : "ga";
-  return (
-    config[`${groupVersion}/${row.resource}`] ??
-    config[groupVersion] ??
-    config[`api/${stage}`] ??
-    config["api/all"] ??
-    stage === "ga"
-  );
+  return named ?? config[`api/${stage}`] ?? config["api/all"] ?? stage === "ga";
 }
 
 /** Objects are stored in the most stable version that the release has; events in that of the core group. */
@@ -162,7 +160,7 @@ export function compareVersions(left: string, right: string): number {
 }
 
 function servedResource(row: KindRow, stored: KindRow, version: string): ServedResource {
-  const own = factsOf(row.resource, version);
+  const own = factsOf(row, version);
   const fields = row.group === "events.k8s.io" ? eventsFields(own.fields!) : [...(own.fields ?? [])];
   for (const [since, more] of Object.entries(own.fieldsSince ?? {})) {
     if (isInRelease(version, { since })) for (const each of more) fields.push(each);
@@ -185,8 +183,13 @@ function servedResource(row: KindRow, stored: KindRow, version: string): ServedR
   };
 }
 
-function factsOf(resource: string, version: string): ResourceFacts {
-  const { statusSince, status, ...rest } = allFacts[resource] ?? {};
+/** Groups share facts of a resource, unless those of one group stand under its own name. */
+function factsOfRow({ group, resource }: KindRow): ResourceFacts {
+  return allFacts[`${resource}.${group}`] ?? allFacts[resource] ?? {};
+}
+
+function factsOf(row: KindRow, version: string): ResourceFacts {
+  const { statusSince, status, ...rest } = factsOfRow(row);
   const hasStatus = status !== undefined && (statusSince === undefined || version >= statusSince);
   return hasStatus ? { ...rest, status } : rest;
 }

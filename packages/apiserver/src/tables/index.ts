@@ -7,6 +7,7 @@ import * as admission from "./admission.ts";
 import { autoscalers } from "./autoscaling.ts";
 import type { Cell, Column, Printer } from "./column.ts";
 import * as core from "./core.ts";
+import { nodeMetrics, podMetrics } from "./metrics.ts";
 import * as networking from "./networking.ts";
 import * as other from "./other.ts";
 import { podConditions, pods } from "./pod.ts";
@@ -64,6 +65,8 @@ const printers = new Map<string, Printer<never>>(
     "LeaseCandidate.coordination.k8s.io": other.leaseCandidates,
     "EndpointSlice.discovery.k8s.io": networking.endpointSlices,
     "Ingress.networking.k8s.io": networking.ingresses,
+    "NodeMetrics.metrics.k8s.io": nodeMetrics,
+    "PodMetrics.metrics.k8s.io": podMetrics,
     "IngressClass.networking.k8s.io": networking.ingressClasses,
     "IPAddress.networking.k8s.io": networking.ipAddresses,
     "NetworkPolicy.networking.k8s.io": networking.networkPolicies,

@@ -1,0 +1,87 @@
+import type { Node } from "@dray/api/core/v1";
+import { type Clock, type Log, sleep } from "@dray/client";
+import { type KubeletClient, kubeletDocument } from "../kubelet.ts";
+import { parseReading } from "./reading.ts";
+import { NodeUsage } from "./usage.ts";
+
+/** Milliseconds for which a reading is good enough, and which two readings are apart at least. */
+const readingInterval = 5_000;
+/** Between the two readings of somebody who has not been here for long. */
+const firstWindow = 1_000;
+/** With an older reading the rate would be about a time that nobody asks for. */
+const maxWindow = 60_000;
+/** For the answer of one kubelet. Upstream: metrics-server, --metric-resolution and its scrape timeout. */
+const readingTimeout = 10_000;
+
+export interface CollectorOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly kubelet: KubeletClient;
+  nodes(): Iterable<Node>;
+}
+
+/**
+ * What nodes and pods use, as metrics-server finds it out: the rate of CPU between two readings of each kubelet's
+ * `/metrics/resource`, and the working set. Kubelets are read when somebody asks, so that a cluster that nobody looks
+ * at does nothing for it.
+ */
+export class UsageCollector {
+  readonly #options: CollectorOptions;
+  #nodes = new Map<string, NodeUsage>();
+  /** When the newest reading began; undefined before there is one. */
+  #readAt: number | undefined;
+  #underway: Promise<void> | undefined;
+
+  constructor(options: CollectorOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when the numbers are new enough. Nodes that do not answer have none, as nodes that are not there. */
+  async refresh(): Promise<void> {
+    this.#underway ??= this.#refresh().finally(() => {
+      this.#underway = undefined;
+    });
+    await this.#underway;
+  }
+
+  node(name: string): NodeUsage | undefined {
+    return this.#nodes.get(name);
+  }
+
+  async #refresh(): Promise<void> {
+    const { clock } = this.#options;
+    const age = clock.now() - (this.#readAt ?? Number.NEGATIVE_INFINITY);
+    if (age < readingInterval) return;
+    await this.#read();
+    if (age <= maxWindow) return;
+    await sleep(clock, firstWindow);
+    await this.#read();
+  }
+
+  async #read(): Promise<void> {
+    const { clock, nodes } = this.#options;
+    this.#readAt = clock.now();
+    const all = await Promise.all(
+      [...nodes()].map(async (node) => [node, await this.#readNode(node)] as const),
+    );
+    this.#nodes = new Map(all.flatMap(([{ metadata }, usage]) => (usage ? [[metadata.name, usage]] : [])));
+  }
+
+  async #readNode(node: Node): Promise<NodeUsage | undefined> {
+    const { clock, log, kubelet } = this.#options;
+    const { name } = node.metadata;
+    const ended = new AbortController();
+    const cancel = clock.after(readingTimeout, () => ended.abort());
+    try {
+      const text = await kubeletDocument(kubelet, node, "/metrics/resource", ended.signal);
+      const usage = this.#nodes.get(name) ?? new NodeUsage();
+      usage.take(parseReading(text, clock.now()));
+      return usage;
+    } catch (error) {
+      log.debug({ node: name, error }, "the node's kubelet does not say what it uses");
+      return undefined;
+    } finally {
+      cancel();
+    }
+  }
+}
