@@ -27,6 +27,9 @@ export interface ControlPlaneOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** What `kubectl top` reads: a cluster has it from the beginning, where others install metrics-server. */
+const metricsApi = "metrics.k8s.io/v1beta1";
+
 /** API server, scheduler and controllers in this process; the store stays the caller's to close. */
 export interface ControlPlane {
   readonly server: ApiServer;
@@ -60,7 +63,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     kubelet: { ...credentials.kubeletClient, authority: credentials.authority.certificate },
     advertisedPort: port,
     advertisedAddress: addresses.advertised,
-    ...(options.runtimeConfig === undefined ? {} : { runtimeConfig: options.runtimeConfig }),
+    runtimeConfig: { [metricsApi]: true, ...options.runtimeConfig },
   });
   const listener = await server.listen({ host: bindAddress, port });
   const stop = new AbortController();
