@@ -119,6 +119,16 @@ test("local-path: a volume on the node of the first pod, whose data goes with th
     assert.equal(helper.spec.nodeName, "n1");
     assert.deepEqual(helper.spec.containers[0]?.command, ["rm", "-rf", path]);
     await cluster.setStatus(helper, { phase: "Succeeded" });
+    await cluster.until("the volume is being deleted", async () => {
+      const volume = await cluster.find(PersistentVolume, `pvc-${metadata.uid}`);
+      return volume?.metadata.deletionTimestamp !== undefined;
+    });
+    // What changes of it now must not have its data removed again.
+    await cluster.client
+      .resource(PersistentVolume)
+      .patch({ name: `pvc-${metadata.uid}` }, "merge", { metadata: { labels: { touched: "yes" } } });
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    assert.deepEqual(await cluster.list(Pod, "kube-system"), []);
     await cluster.client
       .resource(PersistentVolume)
       .patch({ name: `pvc-${metadata.uid}` }, "merge", { metadata: { finalizers: null } });

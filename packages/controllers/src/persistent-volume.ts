@@ -211,6 +211,10 @@ export async function startPersistentVolumeController(context: ControllerContext
     }
     await setVolumePhase("Released");
     if (volume.spec?.persistentVolumeReclaimPolicy !== "Delete" || !isProvisioned(volume)) return;
+    // Its data has been removed, and the pod that did it: nothing would remove another one. The cache may not know yet.
+    const current = await client.resource(PersistentVolume).get({ name });
+    if (current.metadata.uid !== volume.metadata.uid || current.metadata.deletionTimestamp !== undefined)
+      return;
     const done = await removeData(volume);
     if (done === "removed") await client.resource(PersistentVolume).delete({ name });
     else volumeQueue.addAfter(name, done === "failed" ? retryInterval : 1000);
