@@ -12,6 +12,13 @@ export interface ClaimPlace {
   readonly managed: boolean;
 }
 
+/**
+ * Volumes of this provisioner are for containers of any user. Upstream: rancher/local-path-provisioner,
+ * deploy/local-path-storage.yaml, the script `setup`.
+ */
+const localPathProvisioner = "rancher.io/local-path";
+const provisionedBy = "pv.kubernetes.io/provisioned-by";
+
 export interface ClaimVolumesContext {
   readonly client: Client;
   readonly paths: NodePaths;
@@ -72,7 +79,10 @@ export async function claimPlace(
     throw new Error(`node affinity of volume ${volumeName} does not match node ${node().metadata.name}`);
   if (volumeMode !== "Filesystem")
     throw new Error(`volumes of mode ${volumeMode} are not supported on this node; supported is Filesystem`);
-  if (hostPath !== undefined) return { place: hostPathPlace(hostPath, paths), managed: false };
+  if (hostPath !== undefined) {
+    const provisioned = bound.metadata.annotations?.[provisionedBy] === localPathProvisioner;
+    return { place: hostPathPlace(hostPath, paths, provisioned ? 0o777 : 0o755), managed: false };
+  }
   if (local !== undefined) {
     const place = paths.onMachine(local.path);
     if (!statSync(place, { throwIfNoEntry: false })?.isDirectory())

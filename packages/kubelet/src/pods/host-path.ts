@@ -1,4 +1,4 @@
-import { statSync, writeFileSync } from "node:fs";
+import { chmodSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { HostPathVolumeSource } from "@dray/api/core/v1";
 import { makeFolderSync } from "@dray/files";
@@ -15,12 +15,16 @@ const typeNames: Readonly<Record<string, string>> = {
 };
 
 /**
- * The place on the machine of a host path, made if its type says so and it is the node's own. Throws an Error where
- * something else is there.
+ * The place on the machine of a host path, made if its type says so and it is the node's own; a folder gets `mode` then.
+ * Throws an Error where something else is there.
  *
  * Upstream: pkg/volume/hostpath/host_path.go, checkTypeInternal.
  */
-export function hostPathPlace({ path, type = "" }: HostPathVolumeSource, paths: NodePaths): string {
+export function hostPathPlace(
+  { path, type = "" }: HostPathVolumeSource,
+  paths: NodePaths,
+  mode = 0o755,
+): string {
   const place = paths.onMachine(path);
   const own = paths.contains(place);
   const stat = statSync(place, { throwIfNoEntry: false });
@@ -31,7 +35,11 @@ export function hostPathPlace({ path, type = "" }: HostPathVolumeSource, paths: 
     if (type === "FileOrCreate") {
       makeFolderSync(dirname(place), 0o755);
       writeFileSync(place, "", { mode: 0o644 });
-    } else makeFolderSync(place, 0o755);
+    } else {
+      makeFolderSync(place, 0o755);
+      // Whatever this process's umask is.
+      chmodSync(place, mode);
+    }
     return place;
   }
   const fits: Readonly<Record<string, boolean>> = {
