@@ -5,6 +5,7 @@ import { type Client, type Clock, createClient, type Log, withFields } from "@dr
 import type { Store } from "@dray/store";
 import { type ServerAddresses, urlHost } from "./address.ts";
 import type { Credentials } from "./credentials.ts";
+import { ensureDefaultStorageClass } from "./default-storage.ts";
 import { choosePort } from "./port.ts";
 
 export interface ControlPlaneOptions {
@@ -102,11 +103,13 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
         rootCA: credentials.authority.certificate,
       }),
     );
+    const admin = client("kubernetes-admin", log, ["system:masters"]);
+    await unlessAborted(given, ensureDefaultStorageClass(admin, options.store));
     return {
       server,
       url: `https://${urlHost(addresses.local)}:${listener.port}`,
       port: listener.port,
-      admin: client("kubernetes-admin", log, ["system:masters"]),
+      admin,
       async stop() {
         stop.abort();
         await Promise.all([scheduler.stopped, controllers.stopped]);

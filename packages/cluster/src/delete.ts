@@ -24,6 +24,7 @@ export async function deleteData(
     ociDir,
     fleetFile,
     logs,
+    volumes,
     pki,
     database,
   } = layout;
@@ -38,6 +39,7 @@ export async function deleteData(
   for (const path of [
     pki,
     logs,
+    volumes,
     processFile,
     agentsFile,
     nodesFile,

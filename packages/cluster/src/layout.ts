@@ -28,6 +28,8 @@ export interface Layout {
   /** Names the other kubeconfigs that got the cluster's entries. */
   readonly kubeconfigsFile: string;
   readonly logs: string;
+  /** Data of the claims of the default storage class, by node. */
+  readonly volumes: string;
   /** Short, because the paths of unix sockets below it end at 107 bytes. */
   readonly runDir: string;
   /** Where the process that runs the cluster takes requests. */
@@ -35,6 +37,7 @@ export interface Layout {
   /** The folder that is `/` for the node with this index. */
   nodeRoot(index: number): string;
   nodeKubeconfig(node: string): string;
+  nodeVolumes(node: string): string;
 }
 
 /** The name of a cluster that nobody has named. */
@@ -107,10 +110,12 @@ export function layoutOf(dataDirectory: string): Layout {
     fleetFile: join(dataDir, "fleet.yaml"),
     kubeconfigsFile: join(dataDir, "kubeconfigs.json"),
     logs: join(dataDir, "logs"),
+    volumes: join(dataDir, "volumes"),
     runDir,
     controlSocket: join(runDir, "control.sock"),
     nodeRoot: (index) => join(runDir, `${index}`),
     nodeKubeconfig: (node) => join(pki, `node-${node}.kubeconfig`),
+    nodeVolumes: (node) => join(dataDir, "volumes", node),
   };
 }
 

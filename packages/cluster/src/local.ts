@@ -21,6 +21,7 @@ import { choosePort } from "./port.ts";
 import { isAlive, removeProcessFile, runningProcess } from "./process.ts";
 import { openStore, parseStore } from "./store.ts";
 import { checkStoreVersion, recordStoreVersion } from "./store-version.ts";
+import { removeLostVolumes } from "./volumes.ts";
 import { watchStore } from "./watched-store.ts";
 
 /** How long agents that outlived their control plane may take to end before they are killed. */
@@ -130,6 +131,7 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
     for (const { name, index } of former)
       if (config.nodes.includes(name) && config.nodes[index] !== name) await removeNodeRoot(layout, index);
     writeConfig(layout, config);
+    await removeLostVolumes(layout, client);
     await endDrains(client);
     const capacity = (node: string) => options.hardware?.capacity(node);
     hardware = await options.hardware?.start(client, nodeFiles(layout, config.nodes, capacity));

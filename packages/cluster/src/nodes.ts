@@ -9,6 +9,7 @@ import type { AgentsProcess, FailedAgent, NodeFiles } from "./agents.ts";
 import { drainNodes } from "./drain.ts";
 import type { Layout } from "./layout.ts";
 import { namesText } from "./node-names.ts";
+import { keepVolumes } from "./volumes.ts";
 
 /** How long the next of the nodes may take to become ready, in milliseconds. */
 const readyTimeout = 60_000;
@@ -53,7 +54,10 @@ export async function startNodes(options: StartNodesOptions): Promise<readonly F
   const { layout, client, agents, nodes, capacity, failed, signal, onProgress } = options;
   if (nodes.length === 0) return [];
   const files = nodeFiles(layout, nodes, capacity);
-  for (const { rootDir } of files) makeFolderSync(rootDir, 0o755);
+  for (const { name, rootDir } of files) {
+    makeFolderSync(rootDir, 0o755);
+    keepVolumes(layout, name, rootDir);
+  }
   let progress = performance.now();
   let registered = 0;
   const all = nodes.length === 1 ? "a node" : `${nodes.length} nodes`;
@@ -139,6 +143,7 @@ export async function removeNodes(
     for (const file of [`node-${name}`, `node-${name}-server`])
       for (const suffix of [".crt", ".key"]) rmSync(join(layout.pki, file + suffix), { force: true });
     rmSync(layout.nodeKubeconfig(name), { force: true });
+    rmSync(layout.nodeVolumes(name), { recursive: true, force: true });
   }
 }
 
