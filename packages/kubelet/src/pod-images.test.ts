@@ -30,6 +30,43 @@ class GuardedImages implements ImageService {
   async removeImage(): Promise<void> {}
 }
 
+test("an image as a volume is refused where the runtime has no files of images", async () => {
+  const cluster = await testCluster();
+  try {
+    const account = { metadata: { namespace: "default", name: "default" } };
+    await cluster.admin.resource(ServiceAccount).create(account);
+    await cluster.node("n1");
+    const pod = podOn("n1", "reader", {
+      volumes: [{ name: "data", image: { reference: "registry.example/data:v1" } }],
+      containers: [
+        { name: "main", command: ["true"], volumeMounts: [{ name: "data", mountPath: "/data-of-image" }] },
+        { name: "other", command: ["sleep", "1000"] },
+      ],
+    });
+    await cluster.admin.resource(Pod).create(pod);
+    const message =
+      'Container main cannot run: volume "data" is an image, and the runtime "host" has no files of images';
+    const { status } = await podBecomes(
+      cluster.admin,
+      { namespace: "default", name: "reader" },
+      ({ status: now }) =>
+        now?.containerStatuses?.some(
+          ({ state }) => state?.waiting?.reason === "CreateContainerConfigError",
+        ) === true && now.containerStatuses.some(({ state }) => state?.running !== undefined),
+    );
+    assert.equal(status?.containerStatuses?.[0]?.state?.waiting?.message, message);
+    await eventually(async () => {
+      const { items } = await cluster.admin.resource(Event).list({ namespace: "default" });
+      const told = items
+        .filter(({ reason }) => reason === "UnsupportedByRuntime")
+        .map((event) => event.message);
+      assert.deepEqual(told, [message]);
+    });
+  } finally {
+    await cluster.close();
+  }
+});
+
 describe("images of a registry that wants credentials", () => {
   let cluster: TestCluster;
   before(async () => {

@@ -39,12 +39,15 @@ export function nriContainer(
     annotations: { ...annotations },
     args: [...command, ...args],
     env: [...env],
-    mounts: mounts.map(({ hostPath, containerPath, readOnly, propagation }) => ({
-      destination: containerPath,
-      type: "bind",
-      source: hostPath,
-      options: ["rbind", propagationOptions[propagation ?? "private"], readOnly ? "ro" : "rw"],
-    })),
+    // Where the files of an image lie is not known yet.
+    mounts: mounts
+      .filter(({ image }) => image === undefined)
+      .map(({ hostPath, containerPath, readOnly, propagation }) => ({
+        destination: containerPath,
+        type: "bind",
+        source: hostPath,
+        options: ["rbind", propagationOptions[propagation ?? "private"], readOnly ? "ro" : "rw"],
+      })),
     linux: {
       resources: nriResources(resources),
       ...(resources.oomScoreAdj !== undefined && { oomScoreAdj: { value: BigInt(resources.oomScoreAdj) } }),

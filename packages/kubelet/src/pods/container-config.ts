@@ -11,7 +11,7 @@ import type { ClusterDns } from "./dns.ts";
 import { containerEnvironment, expand } from "./environment.ts";
 import { kernelHostname } from "./hostname.ts";
 import { hostsMount } from "./hosts-file.ts";
-import { containerMounts } from "./mounts.ts";
+import { containerMounts, type VolumeImage } from "./mounts.ts";
 import type { StartableContainer } from "./plan.ts";
 import { containerResources } from "./resources.ts";
 import { checkNonRoot, containerSecurity } from "./security.ts";
@@ -42,6 +42,8 @@ export interface ContainerConfigInput {
   readonly podIPs: readonly string[];
   /** The places of the pod's volumes on the machine, by name. */
   readonly places: ReadonlyMap<string, string>;
+  /** The images that are volumes of the container, by name of the volume. */
+  readonly volumeImages: ReadonlyMap<string, VolumeImage>;
 }
 
 /**
@@ -51,7 +53,7 @@ export interface ContainerConfigInput {
  * Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, generateContainerConfig.
  */
 export async function containerConfig(
-  { pod, container, attempt, image, podIPs, places }: ContainerConfigInput,
+  { pod, container, attempt, image, podIPs, places, volumeImages }: ContainerConfigInput,
   context: ConfigContext,
 ): Promise<ContainerConfig> {
   const { client, paths, nodeAddress, apiServer, dns } = context;
@@ -72,7 +74,14 @@ export async function containerConfig(
   // What the pod says counts more; its commands may name the variables of devices.
   const values = new Map([...devices.env, ...own]);
   const expanded = (text: string): string => expand(text, (name) => values.get(name));
-  const mounts = containerMounts({ pod, container, places, env: new Map(own), paths });
+  const mounts = containerMounts({
+    pod,
+    container,
+    places,
+    images: volumeImages,
+    env: new Map(own),
+    paths,
+  });
   const hosts = hostsMount({ pod, podIPs, clusterDomain: dns.domain }, paths);
   if (hosts !== undefined && !mounts.some(({ containerPath }) => containerPath === hosts.containerPath))
     mounts.push(hosts);

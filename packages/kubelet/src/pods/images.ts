@@ -15,6 +15,9 @@ export interface ImagesOptions {
   event(pod: Pod, type: "Normal" | "Warning", reason: string, message: string): void;
 }
 
+/** A container, or a volume, whose image is wanted. */
+export type WantedImage = Pick<StartableContainer, "image" | "command" | "imagePullPolicy">;
+
 /**
  * Sees to it that the image of a container is there before it is made, as its pull policy says.
  *
@@ -32,7 +35,7 @@ export class ImageManager {
   }
 
   /** The image. Rejects with RuntimeError: InvalidImageName, ErrImageNeverPull, ErrImagePull, ImagePullBackOff. */
-  async ensure(pod: Pod, { image = "", command = [], imagePullPolicy }: StartableContainer): Promise<Image> {
+  async ensure(pod: Pod, { image = "", command = [], imagePullPolicy }: WantedImage): Promise<Image> {
     const { client, images, event, signal, clock } = this.#options;
     const hasCommand = command.length > 0;
     const there = await images.imageStatus(image, hasCommand);

@@ -1,6 +1,6 @@
 import type { Pod, Volume, VolumeMount } from "@dray/api/core/v1";
 import type { NodePaths } from "../paths.ts";
-import { type MountConfig, RuntimeError } from "../runtime/service.ts";
+import { type ImageMount, type MountConfig, RuntimeError } from "../runtime/service.ts";
 import { expand } from "./environment.ts";
 import type { StartableContainer } from "./plan.ts";
 import { resolveSubPath } from "./sub-path.ts";
@@ -11,11 +11,16 @@ export interface MountsInput {
   readonly container: StartableContainer;
   /** The places of the pod's volumes on the machine, by name. */
   readonly places: ReadonlyMap<string, string>;
+  /** The images that are volumes of the pod, by name of the volume. */
+  readonly images: ReadonlyMap<string, VolumeImage>;
   /** The container's environment, for `subPathExpr`. */
   readonly env: ReadonlyMap<string, string>;
   /** Below their root folders may be made; elsewhere nothing is made on the machine. */
   readonly paths: Pick<NodePaths, "contains">;
 }
+
+/** An image that is a volume of a pod, and is there. */
+export type VolumeImage = Omit<ImageMount, "subPath">;
 
 const propagations: Readonly<Record<string, NonNullable<MountConfig["propagation"]>>> = {
   None: "private",
@@ -24,20 +29,22 @@ const propagations: Readonly<Record<string, NonNullable<MountConfig["propagation
 };
 
 /** The mounts of a container. Throws CreateContainerConfigError. */
-export function containerMounts({ pod, container, places, env, paths }: MountsInput): MountConfig[] {
+export function containerMounts({ pod, container, places, images, env, paths }: MountsInput): MountConfig[] {
   return (container.volumeMounts ?? []).map((mount) => {
+    const image = images.get(mount.name);
     const place = places.get(mount.name);
-    if (place === undefined)
+    if (place === undefined && image === undefined)
       throw new RuntimeError("CreateContainerConfigError", `volume ${mount.name} is not set up`);
     const subPath = mount.subPathExpr
       ? expand(mount.subPathExpr, (name) => env.get(name))
       : (mount.subPath ?? "");
-    let hostPath = place;
+    let hostPath = place ?? "";
     if (subPath !== "")
       try {
         if (subPath.split("/").includes("..") || subPath.startsWith("/"))
           throw new Error(`${JSON.stringify(subPath)} must be relative and must not contain ".."`);
-        hostPath = resolveSubPath(place, subPath, paths.contains(place));
+        // That of an image is for the runtime to look up.
+        if (place !== undefined) hostPath = resolveSubPath(place, subPath, paths.contains(place));
       } catch (error) {
         throw new RuntimeError(
           "CreateContainerConfigError",
@@ -47,10 +54,13 @@ export function containerMounts({ pod, container, places, env, paths }: MountsIn
       }
     checkRecursiveReadOnly(mount);
     const volume = pod.spec.volumes?.find(({ name }) => name === mount.name);
+    const containerPath = mount.mountPath.replace(/(.)\/+$/, "$1");
+    if (image !== undefined)
+      return { hostPath: "", image: { ...image, subPath }, containerPath, readOnly: true };
     const propagation = propagations[mount.mountPropagation ?? "None"];
     return {
       hostPath,
-      containerPath: mount.mountPath.replace(/(.)\/+$/, "$1"),
+      containerPath,
       readOnly: (mount.readOnly ?? false) || (volume !== undefined && isReadOnly(volume)),
       ...(propagation === undefined ? {} : { propagation }),
     };

@@ -85,6 +85,8 @@ export class Volumes {
     const warnings: VolumeWarning[] = [];
     await Promise.all(
       (pod.spec.volumes ?? []).map(async (volume) => {
+        // The runtime mounts it.
+        if (volume.image !== undefined) return;
         try {
           places.set(volume.name, await this.#setUp(pod, volume, warnings));
         } catch (error) {
@@ -175,7 +177,7 @@ export class Volumes {
     if (kind === "projected" && projected === undefined) {
       const type = Object.keys(volume).find((key) => key !== "name");
       throw new Error(
-        `volumes of type ${type} are not supported on this node; supported are emptyDir, hostPath, configMap, secret, downwardAPI, projected, persistentVolumeClaim and ephemeral`,
+        `volumes of type ${type} are not supported on this node; supported are emptyDir, hostPath, configMap, secret, downwardAPI, projected, persistentVolumeClaim, ephemeral and image`,
       );
     }
     const files: VolumeFile[] = [];

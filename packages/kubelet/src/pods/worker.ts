@@ -25,7 +25,15 @@ import { runHook } from "./hooks.ts";
 import { ImageManager } from "./images.ts";
 import { withLastWord } from "./last-word.ts";
 import { removeLog } from "./log-rotation.ts";
-import { allContainers, type PodAction, type PodMemory, planPod, podText } from "./plan.ts";
+import type { VolumeImage } from "./mounts.ts";
+import {
+  allContainers,
+  type PodAction,
+  type PodMemory,
+  planPod,
+  podText,
+  type StartableContainer,
+} from "./plan.ts";
 import type { Probes } from "./probes.ts";
 import { PodResize, type ResizeEvent } from "./resize.ts";
 import { containerResources } from "./resources.ts";
@@ -506,6 +514,30 @@ export class PodWorker {
     await this.#report(pod, await this.#observe());
   }
 
+  /**
+   * The images that the container mounts. Rejects with RuntimeError.
+   *
+   * Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, getImageVolumes (KEP-4639).
+   */
+  async #volumeImages(pod: Pod, spec: StartableContainer): Promise<ReadonlyMap<string, VolumeImage>> {
+    const { runtime } = this.#context;
+    const found = new Map<string, VolumeImage>();
+    for (const { name } of spec.volumeMounts ?? []) {
+      const { image } = pod.spec.volumes?.find((volume) => volume.name === name) ?? {};
+      if (image === undefined || found.has(name)) continue;
+      const { reference = "", pullPolicy } = image;
+      if (!runtime.images.pulls) {
+        const message = `Container ${spec.name} cannot run: volume "${name}" is an image, and the runtime "${runtime.service.name}" has no files of images`;
+        this.#eventOnce(pod, "Warning", "UnsupportedByRuntime", message, `${spec.name}/${name}`);
+        throw new RuntimeError("CreateContainerConfigError", message);
+      }
+      const policy = pullPolicy === undefined ? {} : { imagePullPolicy: pullPolicy };
+      const { ref } = await this.#images.ensure(pod, { image: reference, ...policy });
+      found.set(name, { ref, name: reference });
+    }
+    return found;
+  }
+
   /** False if the start failed and is tried again later. */
   async #start(pod: Pod, action: PodAction & { type: "start" }): Promise<boolean> {
     const { runtime, log, probes, signal } = this.#context;
@@ -526,8 +558,10 @@ export class PodWorker {
           `Container image "${spec.image}" is not pulled on this runtime: its command runs on the host`,
           spec.name,
         );
+      const volumeImages = await this.#volumeImages(pod, spec);
       const podIPs = sandbox.ips;
-      const input = { pod, container: spec, attempt, image, podIPs, places: this.#places ?? new Map() };
+      const places = this.#places ?? new Map();
+      const input = { pod, container: spec, attempt, image, podIPs, places, volumeImages };
       const config = await containerConfig(input, {
         ...this.#context,
         cdiDevices: (one, container) => this.#context.dra.cdiDevices(one, container),

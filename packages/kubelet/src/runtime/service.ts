@@ -66,13 +66,25 @@ export interface Sandbox {
 }
 
 export interface MountConfig {
-  /** A path on the machine. */
+  /** A path on the machine; "" with `image`. */
   readonly hostPath: string;
+  /** The files of an image instead, read-only and not to be executed (KEP-4639). */
+  readonly image?: ImageMount;
   /** Where the container sees it. */
   readonly containerPath: string;
   readonly readOnly: boolean;
   /** "private" if absent. */
   readonly propagation?: "private" | "hostToContainer" | "bidirectional";
+}
+
+/** An image whose files are mounted (CRI `Mount.image`, `Mount.image_sub_path`). */
+export interface ImageMount {
+  /** What `pullImage` or `imageStatus` answered for the image. */
+  readonly ref: string;
+  /** As the pod names it. */
+  readonly name: string;
+  /** A path in the image; "" for all of it. */
+  readonly subPath: string;
 }
 
 /** A device node that the container gets (CRI `Device`): what device plugins answer. */

@@ -92,6 +92,31 @@ test("the limit of processes is told where the runtime can set it, and else that
   assert.deepEqual(old.unsupported, ["limit of processes of a container with cgroup v1"]);
 });
 
+test("the files of an image are mounted by its reference, and everything else by its path", () => {
+  const mounts = [
+    { hostPath: "/a", containerPath: "/b", readOnly: false },
+    {
+      hostPath: "",
+      image: { ref: "registry/data@sha256:1", name: "registry/data:v1", subPath: "models" },
+      containerPath: "/data",
+      readOnly: true,
+    },
+  ];
+  const { config } = containerRequest(
+    { ...container("/tmp", []), mounts, logPath: "/tmp/pod/c.log" },
+    plain,
+    context,
+  );
+  const sent = CriContainerConfig.decode(CriContainerConfig.encode(config).finish());
+  const [path, image] = sent.mounts;
+  assert.deepEqual([path?.hostPath, path?.image, path?.imageSubPath], ["/a", undefined, ""]);
+  assert.deepEqual([image?.hostPath, image?.containerPath, image?.readonly], ["", "/data", true]);
+  assert.deepEqual(
+    [image?.image?.image, image?.image?.userSpecifiedImage, image?.imageSubPath],
+    ["registry/data@sha256:1", "registry/data:v1", "models"],
+  );
+});
+
 test("a log outside of the sandbox's directory is refused", () => {
   for (const logPath of ["/etc/passwd", "/tmp", "/tmp/../etc/x", "/tmpx/log"]) {
     assert.throws(

@@ -93,11 +93,15 @@ export function containerRequest(
     args: [...config.args],
     workingDir: config.workingDir ?? "",
     envs: config.env.map(([key, value]) => ({ key, value: Buffer.from(value) })),
-    mounts: config.mounts.map(({ hostPath, containerPath, readOnly, propagation }) => ({
+    mounts: config.mounts.map(({ hostPath, image, containerPath, readOnly, propagation }) => ({
       hostPath,
       containerPath,
       readonly: readOnly,
       propagation: propagations[propagation ?? "private"],
+      ...(image !== undefined && {
+        image: { image: image.ref, userSpecifiedImage: image.name },
+        imageSubPath: image.subPath,
+      }),
     })),
     devices: config.devices.map((device) => ({ ...device })),
     CDIDevices: config.cdiDevices.map((device) => ({ name: device })),

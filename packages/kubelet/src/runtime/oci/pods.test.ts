@@ -108,7 +108,61 @@ test(
     await podBecomes(cluster.admin, { namespace: "default", name: "missing" }, (pod) =>
       /ErrImagePull|ImagePullBackOff/.test(pod.status?.containerStatuses?.[0]?.state?.waiting?.reason ?? ""),
     );
-    for (const name of ["server", "client", "pulled", "missing"])
+    // An image as a volume: read-only, nothing in it is executed, links in it stay in it.
+    registry.push(
+      testImage([
+        [
+          { name: "models/", type: "directory" },
+          { name: "models/weights", type: "file", content: "heavy" },
+          { name: "models/run", type: "file", mode: 0o755, content: "#!/bin/sh\necho ran\n" },
+          { name: "latest", type: "symlink", linkName: "/models" },
+        ],
+      ]),
+      "data",
+    );
+    const script = [
+      "cat /all/models/weights /sub/weights",
+      "/sub/run || echo not executed",
+      "echo x >/all/new || echo not written",
+    ].join("; ");
+    await pods.create(
+      podOn("one", "reader", {
+        restartPolicy: "Never",
+        volumes: [
+          { name: "data", image: { reference: `${registry.host}/a:data`, pullPolicy: "IfNotPresent" } },
+          { name: "none", image: { reference: `${registry.host}/a:none`, pullPolicy: "Never" } },
+        ],
+        containers: [
+          {
+            name: "main",
+            image,
+            command: ["sh", "-c", `(${script}) >/dev/termination-log 2>/dev/null`],
+            volumeMounts: [
+              { name: "data", mountPath: "/all" },
+              { name: "data", mountPath: "/sub", subPath: "latest" },
+            ],
+          },
+          { name: "waits", image, volumeMounts: [{ name: "none", mountPath: "/none" }] },
+          { name: "lost", image, volumeMounts: [{ name: "data", mountPath: "/lost", subPath: "lost" }] },
+        ],
+      }),
+    );
+    const reasons = (pod: Pod): Record<string, string | undefined> =>
+      Object.fromEntries(
+        (pod.status?.containerStatuses ?? []).map(({ name, state }) => [
+          name,
+          state?.terminated?.message ?? `${state?.waiting?.reason}: ${state?.waiting?.message}`,
+        ]),
+      );
+    const reader = await podBecomes(cluster.admin, { namespace: "default", name: "reader" }, (pod) => {
+      const { main, waits, lost } = reasons(pod);
+      return [main, waits, lost].every((text) => text !== undefined && !/ContainerCreating/.test(text));
+    });
+    const { main, waits, lost } = reasons(reader);
+    assert.equal(main, "heavyheavynot executed\nnot written\n");
+    assert.match(waits ?? "", /^ErrImageNeverPull: .*a:none" is not present with pull policy of Never/);
+    assert.match(lost ?? "", /^CreateContainerError: subPath "lost" does not exist in the image ".*a:data"$/);
+    for (const name of ["server", "client", "pulled", "missing", "reader"])
       await pods.delete({ namespace: "default", name });
     await eventually(async () => assert.deepEqual((await pods.list({ namespace: "default" })).items, []));
     await images.collect();

@@ -35,6 +35,7 @@ import {
   type ExecResult,
   type LogLine,
   type Made,
+  type MountConfig,
   type ResourceConfig,
   RuntimeError,
   type RuntimeService,
@@ -45,7 +46,7 @@ import { capabilitiesOf } from "./capabilities.ts";
 import { CgroupTree } from "./cgroups.ts";
 import { OciContainer, type OciContainerRecord } from "./container.ts";
 import { PodConnections } from "./forward.ts";
-import { readInRoot } from "./images/in-root.ts";
+import { readInRoot, resolveInRoot } from "./images/in-root.ts";
 import type { OciImages } from "./images/service.ts";
 import { moveInterface } from "./network/devices.ts";
 import { PodNetwork } from "./network/network.ts";
@@ -163,7 +164,7 @@ export class OciRuntime implements RuntimeService {
       if (record === undefined) {
         // What a killed agent had just begun, or had almost removed.
         await this.#runc.delete(id);
-        await this.#options.images.snapshots.removeRoot(id);
+        await this.#options.images.snapshots.removeRoots(id);
         await rm(join(directory, "containers", id), { recursive: true, force: true });
         continue;
       }
@@ -274,13 +275,14 @@ export class OciRuntime implements RuntimeService {
     makeFolderSync(directory, 0o700);
     try {
       const root = await this.#options.images.snapshots.makeRoot(id, directory, image);
+      const mounts = await this.#mounts(id, directory, config);
       const [passwd = "", group = ""] = await Promise.all(
         ["/etc/passwd", "/etc/group"].map((path) => readInRoot(root, path, maxUserFileBytes)),
       );
       const cgroup = `${sandbox.cgroup}/${id}`;
       const { spec, unsupported } = containerSpec({
         sandbox: sandbox.config,
-        container: config,
+        container: { ...config, mounts },
         image: image.config,
         user: resolveUser(config.security, image.config.user, { passwd, group }),
         root,
@@ -294,7 +296,7 @@ export class OciRuntime implements RuntimeService {
         lookUpDevice: hostDevice,
       });
       // What is mounted and is not there is a folder. Upstream: containerd, WithMounts.
-      for (const { hostPath } of config.mounts) if (!existsSync(hostPath)) makeFolderSync(hostPath);
+      for (const { hostPath } of mounts) if (!existsSync(hostPath)) makeFolderSync(hostPath);
       writeFileSync(join(directory, "config.json"), JSON.stringify(spec), { mode: 0o600 });
       const { stopSignal } = image.config;
       const record = { id, sandboxId, config, createdAt: this.#options.clock.now(), stopSignal, cgroup };
@@ -302,7 +304,7 @@ export class OciRuntime implements RuntimeService {
       this.#hold(record);
       return { id, unsupported };
     } catch (error) {
-      await this.#options.images.snapshots.removeRoot(id);
+      await this.#options.images.snapshots.removeRoots(id);
       await rm(directory, { recursive: true, force: true });
       if (error instanceof RuntimeError) throw error;
       throw new RuntimeError(
@@ -311,6 +313,29 @@ export class OciRuntime implements RuntimeService {
         { cause: error },
       );
     }
+  }
+
+  /** Has the files of images that are mounted at a place on this machine. */
+  #mounts(id: string, directory: string, config: ContainerConfig): Promise<MountConfig[]> {
+    const { images } = this.#options;
+    return Promise.all(
+      config.mounts.map(async (mount, index) => {
+        if (mount.image === undefined) return mount;
+        const { ref, name, subPath } = mount.image;
+        const root = await images.snapshots.makeRoot(
+          `${id}.${index}`,
+          directory,
+          await images.resolve(ref || name),
+        );
+        const hostPath = await resolveInRoot(root, subPath);
+        if (!existsSync(hostPath))
+          throw new RuntimeError(
+            "CreateContainerError",
+            `subPath ${JSON.stringify(subPath)} does not exist in the image ${JSON.stringify(name)}`,
+          );
+        return { ...mount, hostPath };
+      }),
+    );
   }
 
   async #cdi(names: readonly string[]): Promise<ContainerEdits> {
@@ -459,7 +484,7 @@ export class OciRuntime implements RuntimeService {
     this.#containers.delete(id);
     // The record goes first: what is left without one is removed by whoever comes next.
     rmSync(join(container.directory, "container.json"), { force: true });
-    await this.#options.images.snapshots.removeRoot(id);
+    await this.#options.images.snapshots.removeRoots(id);
     await rm(container.directory, { recursive: true, force: true });
   }
 

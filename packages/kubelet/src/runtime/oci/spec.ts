@@ -324,10 +324,11 @@ function allMounts(input: SpecInput): {
 
 function bindMount(
   destination: string,
-  { hostPath, readOnly, propagation = "private" }: MountConfig,
+  { hostPath, image, readOnly, propagation = "private" }: MountConfig,
 ): OciMount {
   const kind = { private: "rprivate", hostToContainer: "rslave", bidirectional: "rshared" }[propagation];
-  return { destination, type: "bind", source: hostPath, options: ["rbind", kind, readOnly ? "ro" : "rw"] };
+  const options = ["rbind", kind, readOnly ? "ro" : "rw", ...(image === undefined ? [] : ["noexec"])];
+  return { destination, type: "bind", source: hostPath, options };
 }
 
 /** What the mounts of the container need of its whole root. */

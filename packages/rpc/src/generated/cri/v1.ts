@@ -391,6 +391,12 @@ export interface Mount {
   hostPath: string;
   readonly: boolean;
   propagation: MountPropagation;
+  /** The files of an image (KEP-4639); host_path is empty then. */
+  image:
+    | ImageSpec
+    | undefined;
+  /** A path in the image; empty for all of it. */
+  imageSubPath: string;
 }
 
 export interface Device {
@@ -4462,7 +4468,7 @@ export const KeyValue: MessageFns<KeyValue> = {
 };
 
 function createBaseMount(): Mount {
-  return { containerPath: "", hostPath: "", readonly: false, propagation: 0 };
+  return { containerPath: "", hostPath: "", readonly: false, propagation: 0, image: undefined, imageSubPath: "" };
 }
 
 export const Mount: MessageFns<Mount> = {
@@ -4478,6 +4484,12 @@ export const Mount: MessageFns<Mount> = {
     }
     if (message.propagation !== 0) {
       writer.uint32(40).int32(message.propagation);
+    }
+    if (message.image !== undefined) {
+      ImageSpec.encode(message.image, writer.uint32(74).fork()).join();
+    }
+    if (message.imageSubPath !== "") {
+      writer.uint32(82).string(message.imageSubPath);
     }
     return writer;
   },
@@ -4527,6 +4539,22 @@ export const Mount: MessageFns<Mount> = {
             message.propagation = reader.int32() as any;
             continue;
           }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.image = ImageSpec.decode(reader, reader.uint32());
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.imageSubPath = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -4548,6 +4576,10 @@ export const Mount: MessageFns<Mount> = {
     message.hostPath = object.hostPath ?? "";
     message.readonly = object.readonly ?? false;
     message.propagation = object.propagation ?? 0;
+    message.image = (object.image !== undefined && object.image !== null)
+      ? ImageSpec.fromPartial(object.image)
+      : undefined;
+    message.imageSubPath = object.imageSubPath ?? "";
     return message;
   },
 };

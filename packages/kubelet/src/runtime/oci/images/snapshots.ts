@@ -83,6 +83,13 @@ export class Snapshots {
     this.#store.database.sql.prepare("DELETE FROM roots WHERE path = ?").run(id);
   }
 
+  /** Removes the root of a container, and those of the images that it mounts: `ID.NUMBER`. */
+  async removeRoots(id: string): Promise<void> {
+    for (const name of readdirSync(join(this.#store.directory, "roots")))
+      if (name.startsWith(`${id}.`)) await this.removeRoot(name);
+    await this.removeRoot(id);
+  }
+
   /** Unpacks what is not unpacked yet, so that the first container need not wait. */
   async prepare(image: ReadImage): Promise<void> {
     await this.#unpack(image, () => {});
