@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { cameEmpty, type KubeObject, noteEmpty } from "@dray/api";
-import { unflatten } from "./resource-v1beta1.ts";
+import { flatten, unflatten } from "./resource-v1beta1.ts";
 
 function converted(request: Record<string, unknown>): Record<string, unknown> {
   const claim = { kind: "ResourceClaim", metadata: {}, spec: { devices: { requests: [request] } } };
@@ -17,4 +17,22 @@ test("a list that came empty makes an exact request, as a field with a value doe
   const exactly = converted(emptied)["exactly"] as object;
   assert.deepEqual(exactly, {});
   assert.equal(cameEmpty(exactly, "selectors"), true);
+});
+
+test("every field of an exact request keeps its value there and back", () => {
+  const request = {
+    name: "r",
+    deviceClassName: "gpu",
+    selectors: [{ cel: { expression: "true" } }],
+    allocationMode: "ExactCount",
+    count: 2,
+    adminAccess: true,
+    tolerations: [{ operator: "Exists" }],
+    capacity: { requests: { memory: "1Gi" } },
+    derivedAttributes: [{ name: "example.com/numa", expression: "1" }],
+  };
+  const { name, ...exactly } = request;
+  assert.deepEqual(converted(request), { name, exactly });
+  const claim = { kind: "ResourceClaim", metadata: {}, spec: { devices: { requests: [request] } } };
+  assert.deepEqual(flatten(unflatten(claim as unknown as KubeObject)), claim);
 });

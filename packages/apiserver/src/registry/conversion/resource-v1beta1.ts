@@ -1,17 +1,10 @@
 import { cameEmpty, type KubeObject, keepEmpty, noteEmpty } from "@dray/api";
+import { typeRows } from "@dray/api/schema";
 
 type Plain = Record<string, unknown>;
 
 /** Fields that a v1beta1 request holds itself and that v1 holds under `exactly`. */
-const exactFields = [
-  "deviceClassName",
-  "selectors",
-  "allocationMode",
-  "count",
-  "adminAccess",
-  "tolerations",
-  "capacity",
-];
+const exactFields: readonly string[] = typeRows.get("resource/v1.ExactDeviceRequest")!.map(([name]) => name);
 
 /** From v1 to v1beta1: `exactly` of requests and the fields of devices move (`basic`). */
 export function flatten(object: KubeObject): KubeObject {
