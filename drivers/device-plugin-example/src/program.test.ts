@@ -100,8 +100,8 @@ test("the pod of the older tutorials gets its simulated GPU, over a restart of t
   );
   await node.says(gpu, "8", "8", plugin.log);
   assert.deepEqual(
-    node.manager.allocatable().map(({ ids, numaNodes }) => `${numaNodes}: ${ids.join(" ")}`),
-    ["0: gpu-0 gpu-1 gpu-2 gpu-3", "1: gpu-4 gpu-5 gpu-6 gpu-7"],
+    node.manager.allocatable().map(({ id, numaNode }) => `${numaNode}: ${id}`),
+    [0, 1, 2, 3, 4, 5, 6, 7].map((index) => `${index < 4 ? 0 : 1}: gpu-${index}`),
   );
   const pod = podOf("pod1", gpu, 1);
   assert.equal(await node.manager.admit(pod), undefined);

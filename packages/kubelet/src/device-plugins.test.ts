@@ -131,7 +131,8 @@ test("a pod has the variables, mounts and CDI devices of its devices; the Node s
     .get({ podName: "reader", podNamespace: "default" });
   channel.close();
   assert.deepEqual(podResources?.containers.find(({ name }) => name === "main")?.devices, [
-    { resourceName: lamp, deviceIds: ["a", "b"], topology: { nodes: [{ ID: 0 }] } },
+    { resourceName: lamp, deviceIds: ["a"], topology: { nodes: [{ ID: 0 }] } },
+    { resourceName: lamp, deviceIds: ["b"], topology: { nodes: [{ ID: 0 }] } },
   ]);
   plugin.report([device("a", 0), device("b", 0, "Unhealthy"), device("c", 1)]);
   await becomes(

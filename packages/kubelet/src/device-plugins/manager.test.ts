@@ -165,7 +165,7 @@ const refused = (why: string) => ({
 const ids = (node: Node, pod: Pod, name = "main"): string =>
   node.manager
     .devices(pod.metadata.uid, name)
-    .flatMap((one) => one.ids)
+    .map(({ id }) => id)
     .toSorted()
     .join();
 
@@ -419,11 +419,16 @@ test("the plugin's preference counts, and NUMA nodes where the policy says so", 
   const pair = simplePod("q", 2);
   await admit(node, pair);
   assert.deepEqual(plugin.calls.slice(2), ["preferred 2 of b,c,d", "allocate c,b"]);
-  assert.deepEqual(node.manager.devices("q", "main"), [{ resource: gpu, ids: ["c", "b"], numaNodes: [1] }]);
+  assert.deepEqual(node.manager.devices("q", "main"), [
+    { resource: gpu, id: "c", numaNode: 1 },
+    { resource: gpu, id: "b", numaNode: 1 },
+  ]);
   assert.deepEqual(node.manager.allocatable(), [
-    { resource: gpu, ids: ["a"], numaNodes: [0] },
-    { resource: gpu, ids: ["b", "c"], numaNodes: [1] },
-    { resource: gpu, ids: ["d"], numaNodes: [0, 1] },
+    { resource: gpu, id: "a", numaNode: 0 },
+    { resource: gpu, id: "b", numaNode: 1 },
+    { resource: gpu, id: "c", numaNode: 1 },
+    { resource: gpu, id: "d", numaNode: 0 },
+    { resource: gpu, id: "d", numaNode: 1 },
   ]);
 });
 
@@ -456,7 +461,11 @@ test("after a restart containers have their devices, and wait until the plugin h
   const before = await start(node, pod);
   await node.restart({ kill: true });
   assert.equal(ids(node, pod), "a,b");
-  assert.deepEqual(node.manager.devices("p", "main")[0]?.numaNodes, [1]);
+  const held = node.manager.devices("p", "main").toSorted((one, other) => (one.id < other.id ? -1 : 1));
+  assert.deepEqual(held, [
+    { resource: gpu, id: "a", numaNode: undefined },
+    { resource: gpu, id: "b", numaNode: 1 },
+  ]);
   assert.deepEqual([...node.manager.podUIDs()], ["p"]);
   assert.deepEqual(node.manager.resources().capacity, { [gpu]: "0" });
   // Admitted, since it has its devices, but not started.
@@ -568,9 +577,7 @@ test("many pods at once never share a device, whatever the plugin prefers", asyn
   plugin.preferred = (available) => available.slice(0, 3);
   const pods = Array.from({ length: 30 }, (_, index) => simplePod(`p${index}`, 1 + (index % 3)));
   const results = await Promise.allSettled(pods.map((pod) => admit(node, pod)));
-  const given = pods.flatMap((pod) =>
-    node.manager.devices(pod.metadata.uid, "main").flatMap((one) => one.ids),
-  );
+  const given = pods.flatMap((pod) => node.manager.devices(pod.metadata.uid, "main").map(({ id }) => id));
   assert.equal(new Set(given).size, given.length);
   const admitted = pods.filter((_, index) => results[index]?.status === "fulfilled");
   const wanted = admitted.reduce(
@@ -726,7 +733,7 @@ test("a plugin whose reports are beyond all bounds is cut off; one that floods i
   await eventually(async () =>
     assert.deepEqual(
       node.manager.allocatable().filter(({ resource }) => resource === "example.com/flood"),
-      [{ resource: "example.com/flood", ids: [String(last), "b"], numaNodes: [] }],
+      [String(last), "b"].map((id) => ({ resource: "example.com/flood", id, numaNode: undefined })),
     ),
   );
 });

@@ -42,11 +42,12 @@ export interface DevicePluginManagerOptions {
   healthChanged?(podUids: readonly string[]): void;
 }
 
-/** Devices of one resource, with the NUMA nodes of all of them, as the pod resources API has them. */
-export interface ContainerDevices {
+/** A device on one of its NUMA nodes, as the pod resources API has it; a device on several comes once for each. */
+export interface DeviceOnNode {
   readonly resource: string;
-  readonly ids: readonly string[];
-  readonly numaNodes: readonly number[];
+  readonly id: string;
+  /** Undefined where its plugin says nothing of that. */
+  readonly numaNode: number | undefined;
 }
 
 /**
@@ -393,22 +394,18 @@ export class DevicePluginManager {
   }
 
   /** The devices of a container, for the pod resources API. */
-  devices(podUid: string, container: string): readonly ContainerDevices[] {
-    return this.#allocations.ofContainer(podUid, container).map(({ resource, ids, numaNodes }) => ({
-      resource,
-      ids,
-      numaNodes: numaNodesOf([...numaNodes.values()].flat()),
-    }));
+  devices(podUid: string, container: string): readonly DeviceOnNode[] {
+    return this.#allocations
+      .ofContainer(podUid, container)
+      .flatMap(({ resource, ids, numaNodes }) =>
+        ids.flatMap((id) => onNodes(resource, id, numaNodes.get(id) ?? [])),
+      );
   }
 
-  /** All healthy devices, in groups of the same NUMA nodes. */
-  allocatable(): readonly ContainerDevices[] {
+  /** All healthy devices. */
+  allocatable(): readonly DeviceOnNode[] {
     return [...this.#plugins.all()].flatMap((resource) =>
-      [...Map.groupBy(resource.healthy(), ({ numaNodes }) => numaNodes.join())].map(([, devices]) => ({
-        resource: resource.name,
-        ids: devices.map(({ id }) => id),
-        numaNodes: devices[0]?.numaNodes ?? [],
-      })),
+      resource.healthy().flatMap(({ id, numaNodes }) => onNodes(resource.name, id, numaNodes)),
     );
   }
 
@@ -475,6 +472,12 @@ export class DevicePluginManager {
       });
     }
   }
+}
+
+/** Upstream: pkg/kubelet/cm/container_manager.go, containerDevicesFromResourceDeviceInstances. */
+function onNodes(resource: string, id: string, numaNodes: readonly number[]): DeviceOnNode[] {
+  const nodes = numaNodes.length === 0 ? [undefined] : numaNodesOf(numaNodes);
+  return nodes.map((numaNode) => ({ resource, id, numaNode }));
 }
 
 function checkHealthy(resource: Resource, ids: readonly string[]): void {

@@ -126,11 +126,14 @@ test("the devices of claims are listed whole for each container that uses one, w
 const devices: PluginDeviceSource = {
   devices: (uid, container) =>
     uid === "p-uid" && container === "main"
-      ? [{ resource: "example.com/gpu", ids: ["a", "b"], numaNodes: [0, 1] }]
+      ? [
+          { resource: "example.com/gpu", id: "a", numaNode: 0 },
+          { resource: "example.com/gpu", id: "b", numaNode: 1 },
+        ]
       : [],
   allocatable: () => [
-    { resource: "example.com/gpu", ids: ["a", "b", "c"], numaNodes: [0] },
-    { resource: "example.com/nic", ids: ["n"], numaNodes: [] },
+    { resource: "example.com/gpu", id: "a", numaNode: 0 },
+    { resource: "example.com/nic", id: "n", numaNode: undefined },
   ],
 };
 
@@ -150,11 +153,8 @@ test("devices of plugins are listed with their NUMA nodes, for sidecars too and 
           ...bare,
           name: "main",
           devices: [
-            {
-              resourceName: "example.com/gpu",
-              deviceIds: ["a", "b"],
-              topology: { nodes: [{ ID: 0 }, { ID: 1 }] },
-            },
+            { resourceName: "example.com/gpu", deviceIds: ["a"], topology: { nodes: [{ ID: 0 }] } },
+            { resourceName: "example.com/gpu", deviceIds: ["b"], topology: { nodes: [{ ID: 1 }] } },
           ],
         },
       ],
@@ -162,7 +162,7 @@ test("devices of plugins are listed with their NUMA nodes, for sidecars too and 
   ]);
   assert.deepEqual(await caller.getAllocatableResources({}), {
     devices: [
-      { resourceName: "example.com/gpu", deviceIds: ["a", "b", "c"], topology: { nodes: [{ ID: 0 }] } },
+      { resourceName: "example.com/gpu", deviceIds: ["a"], topology: { nodes: [{ ID: 0 }] } },
       { resourceName: "example.com/nic", deviceIds: ["n"], topology: undefined },
     ],
     cpuIds: [],

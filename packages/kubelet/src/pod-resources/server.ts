@@ -11,6 +11,7 @@ import {
   type PodResources,
   PodResourcesListerDefinition,
 } from "@dray/rpc/podresources/v1";
+import type { DeviceOnNode } from "../device-plugins/manager.ts";
 import type { DraManager } from "../dra/manager.ts";
 import { requestLimiter } from "./rate-limit.ts";
 
@@ -20,19 +21,12 @@ const maxAnswerBytes = 16 << 20;
 const requestsPerSecond = 100;
 const requestBurst = 10;
 
-/** Devices of one resource that lie on the same NUMA nodes; none where the plugin does not say. */
-export interface PluginDevices {
-  readonly resource: string;
-  readonly ids: readonly string[];
-  readonly numaNodes: readonly number[];
-}
-
 /** What is known of the devices of device plugins. */
 export interface PluginDeviceSource {
   /** Those that a container has. */
-  devices(podUid: string, container: string): readonly PluginDevices[];
+  devices(podUid: string, container: string): readonly DeviceOnNode[];
   /** All that are healthy, whether or not a container has them. */
-  allocatable(): readonly PluginDevices[];
+  allocatable(): readonly DeviceOnNode[];
 }
 
 export interface PodResourcesOptions {
@@ -152,11 +146,11 @@ export class PodResourcesServer {
   }
 }
 
-function containerDevices({ resource, ids, numaNodes }: PluginDevices): ContainerDevices {
+function containerDevices({ resource, id, numaNode }: DeviceOnNode): ContainerDevices {
   return {
     resourceName: resource,
-    deviceIds: [...ids],
-    topology: numaNodes.length === 0 ? undefined : { nodes: numaNodes.map((ID) => ({ ID })) },
+    deviceIds: [id],
+    topology: numaNode === undefined ? undefined : { nodes: [{ ID: numaNode }] },
   };
 }
 
