@@ -10,6 +10,8 @@ export interface HealthcheckOptions {
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
+  /** Called with `host:port`. */
+  readonly onListening?: (address: string) => void;
 }
 
 /** Milliseconds that one of our own sockets may take to answer. */
@@ -20,7 +22,7 @@ const timeout = 2000;
  * "I run": each check calls the driver through both of its sockets, as the kubelet does.
  */
 export async function serveHealthcheck(
-  { host, port }: HealthcheckOptions,
+  { host, port, onListening }: HealthcheckOptions,
   paths: SocketPaths,
   nodeAPIs: readonly NodeAPI[],
   log: Log,
@@ -52,6 +54,7 @@ export async function serveHealthcheck(
       },
     }),
   ]);
+  onListening?.(server.address);
   return {
     address: server.address,
     async close(grace) {

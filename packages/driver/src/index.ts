@@ -28,7 +28,7 @@ export {
   deviceMetadataUpdater,
   type MetadataVersion,
 } from "./metadata.ts";
-export type { MetricsOptions } from "./metrics.ts";
+export type { ClaimOperation, MetricsOptions } from "./metrics.ts";
 export { ParametersError, type SchemaIssue, type SchemaResult, type StandardSchema } from "./parameters.ts";
 export type { NodeAPI } from "./plugin.ts";
 export { type PublishPoolsOptions, publishPools } from "./publish-pools.ts";

@@ -5,7 +5,7 @@ import { DRAPluginDefinition } from "@dray/rpc/dra/v1";
 import { DRAPluginDefinition as DRAPluginV1beta1 } from "@dray/rpc/dra/v1beta1";
 import { driverName, type Fixture, fixture, getInfo, nodeName, notify, until } from "../test/fixture.ts";
 import { lamps } from "../test/smallest.ts";
-import { type NodeAPI, type RunOptions, runDriver } from "./index.ts";
+import { type ClaimOperation, type NodeAPI, type RunOptions, runDriver } from "./index.ts";
 
 let node: Fixture;
 const nodes: Fixture[] = [];
@@ -83,6 +83,42 @@ test("metrics count claims, their time, errors, what is prepared and what is pub
   assert.equal(new Set(types).size, types.length);
   assert.ok(types.includes("# TYPE dra_request_duration_seconds histogram"));
   assert.deepEqual([(await ask("/")).status, (await ask("/metrics", "POST")).status], [404, 405]);
+});
+
+test("a driver hears of each claim, and has metrics of its own served", async () => {
+  let address = "";
+  const heard: ClaimOperation[] = [];
+  await node.start(
+    {
+      ...lamps,
+      async prepare() {
+        throw new Error("no light");
+      },
+    },
+    {
+      metrics: {
+        host: "127.0.0.1",
+        port: 0,
+        onListening: (at) => {
+          address = at;
+        },
+        onClaim: (operation) => heard.push(operation),
+        more: () => `lamps_heard ${heard.length}\n`,
+      },
+    },
+  );
+  const claim = node.claim("dark", [{}]);
+  await node.prepare(claim);
+  await node.unprepare(claim);
+  assert.deepEqual(
+    heard.map(({ operation, error }) => [operation, (error as Error | undefined)?.message]),
+    [
+      ["prepare", "no light"],
+      ["unprepare", undefined],
+    ],
+  );
+  assert.ok(heard.every(({ seconds }) => seconds > 0 && seconds < 30));
+  assert.match(await (await fetch(`http://${address}/metrics`)).text(), /\nlamps_heard 2\n$/);
 });
 
 test("a port that is taken is an error that names it, and nothing stays", async () => {

@@ -9,6 +9,18 @@ export interface MetricsOptions {
   readonly port: number;
   /** Called with `host:port`. */
   readonly onListening?: (address: string) => void;
+  /** Called for each claim that the kubelet has asked to be prepared or unprepared, when that is over. */
+  readonly onClaim?: (operation: ClaimOperation) => void;
+  /** Metrics of the driver's own, in the text format of Prometheus: served below those of the SDK. */
+  readonly more?: () => string;
+}
+
+/** One call of the kubelet for one claim. */
+export interface ClaimOperation {
+  readonly operation: Operation;
+  /** Undefined: it succeeded. */
+  readonly error?: unknown;
+  readonly seconds: number;
 }
 
 export type Operation = "prepare" | "unprepare";
@@ -51,6 +63,7 @@ export function createMetrics(
   driver: string,
   node: string,
   claims: Pick<Claims, "preparedDevices">,
+  { onClaim, more }: Pick<MetricsOptions, "onClaim" | "more"> = {},
 ): Metrics {
   const operations: Record<Operation, Counts> = { prepare: emptyCounts(), unprepare: emptyCounts() };
   const all = Object.entries(operations);
@@ -61,13 +74,16 @@ export function createMetrics(
       const counts = operations[operation];
       const begun = performance.now();
       counts.inFlight++;
+      let failure: { readonly error?: unknown } = {};
       try {
         return await run();
       } catch (error) {
         counts.errors++;
+        failure = { error };
         throw error;
       } finally {
         const seconds = (performance.now() - begun) / 1000;
+        onClaim?.({ operation, ...failure, seconds });
         counts.inFlight--;
         counts.total++;
         counts.seconds += seconds;
@@ -109,7 +125,7 @@ export function createMetrics(
           [{ verb: "delete" }, deletes],
         ]),
       ];
-      return lines.join("");
+      return lines.join("") + (more?.() ?? "");
     },
   };
   return metrics;

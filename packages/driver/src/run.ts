@@ -110,7 +110,7 @@ export async function runDriverInSteps<P>(
   };
   const decide = deciding(driver);
   const replaced = new AbortController();
-  const metrics = createMetrics(driver.name, nodeName, claims);
+  const metrics = createMetrics(driver.name, nodeName, claims, options.metrics);
   const plugin = await servePlugin({
     ...options,
     driver,

@@ -199,6 +199,27 @@ test("fields that the server drops are reported once and not sent for ever", asy
   assert.equal(node.api.writes.length, 1, String(node.api.writes));
 });
 
+test("of a field that a release has renamed the server drops one name only: that is not reported", async () => {
+  const renamed = {
+    nodeAllocatableResourceMappings: { cpu: { capacityKey: "cpu" } },
+    nodeAllocatableResources: { cpu: { mapping: { capacityKey: "cpu", capacityMultiplier: "1" } } },
+  };
+  const pool = (name: string) => ({ name, devices: many(1, renamed) });
+  node.api.admit = (object) => {
+    const { spec } = object as ResourceSlice;
+    for (const device of spec.devices ?? []) {
+      delete device.nodeAllocatableResourceMappings;
+      if (spec.pool.name === "gate-off") delete device.nodeAllocatableResources;
+    }
+  };
+  await node.start(publishing([pool("gate-on"), pool("gate-off")]).driver);
+  await until(
+    () => node.log.find((line) => line.includes('"gates":["DRANodeAllocatableResources"]')),
+    "a report",
+  );
+  assert.equal(node.log.filter((line) => line.includes('"gates":')).length, 1, String(node.log));
+});
+
 test("other spellings of the server are no difference, nor is the time it gave a taint", async () => {
   node.api.admit = (object) => {
     for (const device of (object as ResourceSlice).spec?.devices ?? []) {

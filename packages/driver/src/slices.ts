@@ -297,6 +297,20 @@ const gated: readonly (readonly [gate: string, used: (content: SliceContent) => 
           Object.values(d.capacity ?? {}).filter(({ requestPolicy }) => requestPolicy).length,
       ),
   ],
+  [
+    "DRANodeAllocatableResources",
+    // The field of the one or the other release: a driver may send both.
+    (c) =>
+      Math.min(
+        1,
+        count(
+          c,
+          (d) =>
+            Object.keys(d.nodeAllocatableResources ?? {}).length +
+            Object.keys(d.nodeAllocatableResourceMappings ?? {}).length,
+        ),
+      ),
+  ],
   ["DRAListTypeAttributes", (c) => count(c, (d) => Object.values(d.attributes ?? {}).filter(isList).length)],
   ["DRAPartitionableDevicesType", (c) => (c.partitionTypeAttribute === undefined ? 0 : 1)],
   ["DRAOptionalNodeOperations", (c) => c.skipNodeOperations?.length ?? 0],
