@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkCrashes, startDriverNode } from "@dray/driver/testing";
-import { gpuDriver } from "./index.ts";
+import { exampleDriver, gpuProfile } from "./index.ts";
 
-const make = () => gpuDriver({ nodeName: "node-1", count: 3 });
+const make = () => exampleDriver({ nodeName: "node-1", profile: gpuProfile("node-1", { count: 3 }) });
 const config = (strategy: string) => ({
   parameters: {
     apiVersion: "gpu.resource.example.com/v1alpha1",

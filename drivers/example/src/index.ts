@@ -1,4 +1,12 @@
-export { decodeGpuConfig, type Sharing } from "./config.ts";
-export { type Environment, readEnvironment } from "./environment.ts";
-export { type GpuOptions, gpuDriver } from "./gpu.ts";
+export { decodeGpuConfig, type Sharing } from "./config/gpu-config.ts";
+export { type Burst, decodeNetConfig } from "./config/net-config.ts";
+export { type ControllerOptions, readControllerOptions, runController } from "./controller.ts";
+export { type ExampleDriverOptions, exampleDriver } from "./driver.ts";
 export { klog } from "./klog.ts";
+export { type ExampleMetrics, exampleMetrics } from "./metrics.ts";
+export { helpText, type PluginOptions, type ProfileOptions, readOptions } from "./options.ts";
+export { type CpuOptions, cpuProfile } from "./profiles/cpu.ts";
+export { type GpuOptions, gpuProfile } from "./profiles/gpu.ts";
+export { type NetOptions, netProfile } from "./profiles/net.ts";
+export type { Profile } from "./profiles/profile.ts";
+export { runProgram } from "./program.ts";

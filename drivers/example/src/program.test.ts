@@ -2,8 +2,13 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { ResourceSlice } from "@dray/api/resource/v1";
+import { ClusterRole, ClusterRoleBinding } from "@dray/api/rbac/v1";
+import { ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { cdiRegistry } from "@dray/cdi";
+import { silentLog, systemClock } from "@dray/client";
+import { tcpChannel } from "@dray/rpc";
+import { HealthDefinition, HealthCheckResponse_ServingStatus as Status } from "@dray/rpc/grpchealth/v1";
+import { runController } from "./index.ts";
 import { driverName, nodeName, type TestNode, testNode, until } from "./testing/node.ts";
 
 const program = join(import.meta.dirname, "main.ts");
@@ -45,7 +50,7 @@ test("the tutorial's driver, with the tutorial's permissions: slices, prepare, u
     "GPU_DEVICE_0=gpu-0",
     "GPU_DEVICE_0_SHARING_STRATEGY=TimeSlicing",
     "GPU_DEVICE_0_TIMESLICE_INTERVAL=Default",
-    `GPU_DEVICE_0_RESOURCE_CLAIM=${uid}`,
+    `GPU_DEVICE_GPU_0_RESOURCE_CLAIM=${uid}`,
     "DRA_ADMIN_ACCESS=false",
   ]);
   assert.equal(await node.unprepare(claim), "");
@@ -130,4 +135,142 @@ test("slices that somebody wipes come back; an environment that is wrong ends th
   const wrong = await node.start(program, { NUM_DEVICES: "nine" });
   assert.equal(await wrong.end("SIGTERM"), 1);
   assert.match(wrong.log(), /NUM_DEVICES \\"nine\\" must be an integer/);
+});
+
+test("partitions that do not divide a GPU evenly are published, counters in a slice of their own", async () => {
+  const driver = await node.start(program, {
+    NUM_DEVICES: "2",
+    GPU_PARTITIONS: "3",
+    GPU_ALLOW_MULTIPLE_ALLOCATIONS: "true",
+    BINDING_CONDITIONS: "true",
+  });
+  const published = await until(async () => {
+    const found = await slices();
+    return found.length === 2 && found;
+  }, `two slices; the driver says ${driver.log()}`);
+  const specs = published
+    .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
+    .map(({ spec }) => [spec.sharedCounters?.length, spec.devices?.length]);
+  assert.deepEqual(specs, [
+    [2, undefined],
+    [undefined, 8],
+  ]);
+  assert.equal(await driver.end("SIGTERM"), 0, driver.log());
+  assert.doesNotMatch(driver.log(), /dropped fields/);
+});
+
+test("health check and metrics, at ports that are free", async () => {
+  const driver = await node.start(program, {
+    HEALTHCHECK_PORT: "0",
+    METRICS_PORT: "0",
+    DRAY_POD_IP: "127.0.0.1",
+    GPU_PARTITIONS: "0",
+    CPU_NUMA_NODES: "3",
+  });
+  const address = (what: string) =>
+    until(
+      () => new RegExp(`"${what}" address="([^"]+)"`).exec(driver.log())?.[1],
+      `${what}; the driver says ${driver.log()}`,
+    );
+  const channel = tcpChannel(await address("Serving the health check"));
+  const { status } = await channel.caller(HealthDefinition).check({ service: "liveness" }, { timeout: 5000 });
+  assert.equal(status, Status.SERVING);
+  channel.close();
+  const scrape = async () => (await fetch(`http://${await address("Serving metrics")}/metrics`)).text();
+  const counter = (operation: string, result: string, value: number) =>
+    `dra_example_driver_${operation}_claims_total{result="${result}"} ${value}\n`;
+  const before = await scrape();
+  for (const operation of ["prepare", "unprepare"])
+    for (const result of ["success", "error"])
+      assert.ok(before.includes(counter(operation, result, 0)), before);
+
+  const claim = await node.claim("measured", "gpu-3");
+  assert.equal((await node.prepare(claim)).error, "");
+  const rival = await node.claim("measured-rival", "gpu-3");
+  assert.notEqual((await node.prepare(rival)).error, "");
+  assert.equal(await node.unprepare(claim), "");
+  const text = await scrape();
+  assert.ok(text.includes(counter("prepare", "success", 1)), text);
+  assert.ok(text.includes(counter("prepare", "error", 1)), text);
+  assert.ok(text.includes(counter("unprepare", "success", 1)), text);
+  const duration = "dra_example_driver_prepare_claim_duration_seconds";
+  assert.ok(text.includes(`${duration}_bucket{result="success",le="+Inf"} 1\n`), text);
+  assert.ok(text.includes(`${duration}_count{result="error"} 1\n`), text);
+  assert.ok(text.includes("dra_example_driver_fatal_background_errors_total 0\n"), text);
+  assert.match(driver.log(), /CPU_NUMA_NODES has no meaning for this profile and is ignored/);
+  assert.equal(await driver.end("SIGTERM"), 0, driver.log());
+});
+
+test("the status of devices: attributes of this driver's; without the right to write them the claim is prepared all the same", async () => {
+  const driver = await node.start(program, { GPU_DEVICE_STATUS: "true" });
+  const claim = await node.claim("with-status", "gpu-4");
+  const { namespace, name } = claim.metadata;
+  assert.equal((await node.prepare(claim)).error, "");
+  assert.match(driver.log(), /"The status of devices cannot be written" claim="default\/with-status"/);
+  assert.equal(await node.unprepare(claim), "");
+
+  await node.admin.resource(ClusterRole).create({
+    metadata: { name: "device-status" },
+    rules: [
+      { apiGroups: ["resource.k8s.io"], resources: ["resourceclaims/status"], verbs: ["update"] },
+      {
+        apiGroups: ["resource.k8s.io"],
+        resources: ["resourceclaims/driver"],
+        resourceNames: [driverName],
+        // The token of this test belongs to no pod.
+        verbs: ["arbitrary-node:update"],
+      },
+    ],
+  });
+  await node.admin.resource(ClusterRoleBinding).create({
+    metadata: { name: "device-status" },
+    subjects: [{ kind: "ServiceAccount", name: "dra-example-driver-service-account", namespace: "default" }],
+    roleRef: { kind: "ClusterRole", name: "device-status", apiGroup: "rbac.authorization.k8s.io" },
+  });
+  const claims = node.admin.resource(ResourceClaim);
+  await until(async () => {
+    assert.equal((await node.prepare(claim)).error, "");
+    const [device] = (await claims.get({ namespace: namespace!, name })).status?.devices ?? [];
+    assert.equal(await node.unprepare(claim), "");
+    if (device === undefined) return false;
+    const { uuid, ...data } = device.data as Record<string, object>;
+    assert.equal(device.device, "gpu-4");
+    assert.deepEqual(data, { model: { string: "LATEST-GPU-MODEL" }, driverVersion: { version: "1.0.0" } });
+    assert.ok(uuid);
+    return true;
+  }, `the status; the driver says ${driver.log()}`);
+  assert.equal(await driver.end("SIGTERM"), 0, driver.log());
+});
+
+test("the controller sets the binding conditions of its driver's devices", async () => {
+  const stop = new AbortController();
+  const running = runController(
+    { driverName, plugins: ["BindingConditions"] },
+    { client: node.admin, clock: systemClock, log: silentLog, signal: stop.signal },
+  );
+  const claims = node.admin.resource(ResourceClaim);
+  const claim = await node.claim("to-be-bound", "gpu-5");
+  const [result] = claim.status!.allocation!.devices!.results!;
+  const waiting = {
+    ...result!,
+    bindingConditions: ["BindingConditions"],
+    bindingFailureConditions: ["BindingFailureConditions"],
+  };
+  // As the scheduler allocates: a claim that has been allocated does not change.
+  await claims.update({ ...claim, status: {} }, { subresource: "status" });
+  const pending = await claims.get({ namespace: "default", name: "to-be-bound" });
+  await claims.update(
+    { ...pending, status: { allocation: { devices: { results: [waiting] } } } },
+    { subresource: "status" },
+  );
+  const conditions = await until(async () => {
+    const { status } = await claims.get({ namespace: "default", name: "to-be-bound" });
+    return status?.devices?.[0]?.conditions;
+  }, "a condition");
+  assert.deepEqual(
+    conditions.map(({ type, status, reason, message }) => ({ type, status, reason, message })),
+    [{ type: "BindingConditions", status: "True", reason: "Ready", message: "Device is ready" }],
+  );
+  stop.abort();
+  await running;
 });

@@ -82,7 +82,7 @@ const cases: [line: string, message: RegExp][] = [
   ["plan --kubeconfig $/missing", /^error: cannot read kubeconfig \$\/missing: ENOENT/],
   ["cel eval true -f $/missing", /^error: \$\/missing: there is no such file or directory/],
   ["cel check device.frob", /^error: .*undefined field 'frob'/],
-  ["driver example", /NODE_NAME must be the name of the node/],
+  ["driver example", /NODE_NAME or --node-name must be the name of the node/],
 ];
 
 test("every command answers bad input with one message: where, what is wrong, what is accepted; and no stack", () =>

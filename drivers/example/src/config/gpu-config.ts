@@ -1,3 +1,5 @@
+import { configReader, shown } from "./reader.ts";
+
 /** `GpuConfig` of `gpu.resource.example.com/v1alpha1`: how containers that use a GPU share it. */
 export type Sharing =
   | { readonly strategy: "TimeSlicing"; readonly interval: Interval }
@@ -7,6 +9,7 @@ const intervals = ["Default", "Short", "Medium", "Long"] as const;
 type Interval = (typeof intervals)[number];
 
 const apiVersion = "gpu.resource.example.com/v1alpha1";
+const { object, oneOf, fail } = configReader("GpuConfig");
 
 /** What holds for a device for which nobody configured anything. */
 export const defaultSharing: Sharing = { strategy: "TimeSlicing", interval: "Default" };
@@ -41,32 +44,4 @@ export function decodeGpuConfig(parameters: unknown): Sharing {
     fail(`${path}.partitionCount`, `${shown(partitionCount)} must be a positive integer`);
   }
   return { strategy, partitionCount: partitionCount as number };
-}
-
-function object(value: unknown, path: string, fields: readonly string[]): Record<string, unknown> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    fail(path, `${shown(value)} must be an object`);
-  }
-  for (const field of Object.keys(value)) {
-    if (!fields.includes(field)) {
-      fail(path === "" ? field : `${path}.${field}`, `unknown field; known are ${fields.join(", ")}`);
-    }
-  }
-  // Null is "not set", as everywhere in Kubernetes.
-  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null));
-}
-
-function oneOf<V extends string>(value: unknown, path: string, values: readonly V[]): V {
-  if (!values.includes(value as V)) {
-    fail(path, `${shown(value)} is not supported, supported are ${values.map(shown).join(", ")}`);
-  }
-  return value as V;
-}
-
-function shown(value: unknown): string {
-  return typeof value === "bigint" ? String(value) : (JSON.stringify(value) ?? "nothing");
-}
-
-function fail(path: string, problem: string): never {
-  throw new Error(`GpuConfig${path === "" ? "" : ` ${path}`}: ${problem}`);
 }

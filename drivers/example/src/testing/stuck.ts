@@ -1,17 +1,17 @@
 import { writeFileSync } from "node:fs";
 import { createClient, httpsTransport, loadKubeconfig, systemClock } from "@dray/client";
-import { type Driver, runDriver } from "@dray/driver";
-import { gpuDriver, klog, readEnvironment } from "../index.ts";
+import { runDriver } from "@dray/driver";
+import { exampleDriver, gpuProfile, klog, readOptions } from "../index.ts";
 
 /** The example driver, but where `STUCK_IN` names prepare or unprepare, that does its work and never comes back. */
-const { nodeName, deviceCount, ...environment } = readEnvironment(process.env);
-const gpus = gpuDriver({ nodeName, count: deviceCount });
+const { nodeName, registrarDirectory, pluginsDirectory, cdiDirectory } = readOptions([], process.env);
+const gpus = exampleDriver({ nodeName, profile: gpuProfile(nodeName, { count: 9 }) });
 const stuck = <R>(what: string, result: Promise<R>): Promise<R> => {
   if (process.env["STUCK_IN"] !== what) return result;
   writeFileSync(process.env["STUCK_MARK"]!, "");
   return new Promise(() => {});
 };
-const driver: Driver = {
+const driver: typeof gpus = {
   ...gpus,
   prepare: (claim, signal) => stuck("prepare", gpus.prepare(claim, signal)),
   unprepare: (claim) => stuck("unprepare", gpus.unprepare(claim)),
@@ -21,7 +21,9 @@ const log = klog(systemClock, (line) => void process.stderr.write(line));
 await runDriver(driver, {
   client: createClient({ transport: httpsTransport(connection), userAgent: "stuck", log }),
   nodeName,
-  ...environment,
+  registrarDirectory,
+  pluginsDirectory,
+  cdiDirectory,
   clock: systemClock,
   log,
   signal: new AbortController().signal,
