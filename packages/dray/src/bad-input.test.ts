@@ -83,6 +83,7 @@ const cases: [line: string, message: RegExp][] = [
   ["cel eval true -f $/missing", /^error: \$\/missing: there is no such file or directory/],
   ["cel check device.frob", /^error: .*undefined field 'frob'/],
   ["driver example", /NODE_NAME or --node-name must be the name of the node/],
+  ["driver device-plugin-example --count many", /--count \\"many\\" must be an integer from 0 to 10000/],
 ];
 
 test("every command answers bad input with one message: where, what is wrong, what is accepted; and no stack", () =>

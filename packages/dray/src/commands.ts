@@ -549,9 +549,13 @@ Exit codes: 0 no errors (whatever the warnings say), 1 errors, 2 wrong usage, or
     .addHelpText("after", example("NODE_NAME=n1 dray driver example"));
   driver
     .command("example")
-    .description("simulated GPUs, as of the tutorial; its environment configures it")
+    .description("simulated GPUs, network cards or CPUs; flags and environment configure it (--help)")
+    .argument("[flags...]")
+    // What follows is the program's own, as where it runs alone.
+    .helpOption(false)
+    .allowUnknownOption()
     .addHelpText("after", example("NODE_NAME=n1 dray driver example"))
-    .action(async () => void (await import("@dray/driver-example/main")));
+    .action(async (flags) => (await import("@dray/driver-example")).runProgram(flags, process.env));
   driver
     .command("simulate")
     .description("run the drivers that a fleet file has for one node")
@@ -573,6 +577,15 @@ Exit codes: 0 no errors (whatever the warnings say), 1 errors, 2 wrong usage, or
       example("dray driver simulate --fleet fleet.yaml --node-name n1 --kubeconfig n1.kubeconfig"),
     )
     .action(async (options) => (await import("./commands/simulate.ts")).simulate(options));
+
+  driver
+    .command("device-plugin-example")
+    .description("a device plugin of simulated devices; flags configure it (--help)")
+    .argument("[flags...]")
+    .helpOption(false)
+    .allowUnknownOption()
+    .addHelpText("after", example("dray driver device-plugin-example --resource nvidia.com/gpu --count 8"))
+    .action(async (flags) => (await import("@dray/device-plugin-example")).runProgram(flags));
 
   program
     .command("simulated-drivers", { hidden: true })

@@ -57,7 +57,7 @@ const mistakes: [args: string, message: RegExp][] = [
   ["status -o table", /^error: --output table: must be one of json, yaml, kubeconfig\n/],
   ["status -o jsno", /must be one of json, yaml, kubeconfig \(did you mean json\?\)\n/],
   ["driver exmaple", /unknown command 'exmaple': did you mean example\?/],
-  ["driver frob", /unknown command 'frob': must be one of example, simulate/],
+  ["driver frob", /unknown command 'frob': must be one of example, simulate, device-plugin-example/],
   ["kubelet", /required option '--node-name <name>' not specified/],
   ["kubelet --node-name a --kubeconfig b --root-dir c", /--root-dir c: must be an absolute path/],
   ["kubelet --node-name a --kubeconfig b --root-dir /c --node-ip x", /--node-ip x: must be an IP address/],
