@@ -116,7 +116,7 @@ export function commandLine(): DrayCommand {
     .addOption(
       repeated(
         "--driver <driver>",
-        "install a driver and its DeviceClass: NAME[:key=value,...], as in example:devices=4 (example: simulated GPUs); may be repeated",
+        "install a driver and its DeviceClass: NAME[:key=value,...], as in example:devices=4 (example: simulated GPUs, or with profile=net network cards, with profile=cpu CPUs); may be repeated",
         "none",
       ),
     )

@@ -1,4 +1,4 @@
-import { relative } from "node:path";
+import { join, relative } from "node:path";
 import {
   type AddedContext,
   type ClusterConfig,
@@ -9,7 +9,8 @@ import {
   serverAddresses,
   urlHost,
 } from "@dray/cluster";
-import { type ChosenDriver, manifestsOf } from "./drivers/drivers.ts";
+import type { ChosenDriver } from "./drivers/drivers.ts";
+import { examplesFolder } from "./examples.ts";
 import { type FleetFile, fleetText } from "./fleet/file.ts";
 import { shellWord } from "./shell.ts";
 import { commandText } from "./target.ts";
@@ -66,13 +67,13 @@ function urlForOthers({ bindAddress, advertiseAddress, port }: ClusterConfig): s
 
 /** What drivers have brought, and the commands that show it. */
 export function driverLines(drivers: readonly ChosenDriver[]): string[] {
-  return drivers.flatMap(({ name, known, settings }) => {
-    const folder = manifestsOf(known);
+  return drivers.flatMap(({ name, installation }) => {
+    const { driverName, deviceCount, example } = installation;
+    const folder = join(examplesFolder(), ...example);
     const short = relative(process.cwd(), folder);
-    const commands = known.commands(shellWord(short.startsWith("..") ? folder : short));
-    const devices = known.deviceCount(settings);
+    const commands = installation.commands(shellWord(short.startsWith("..") ? folder : short));
     return [
-      `Driver ${name} is installed: ${devices} devices of ${known.driverName} on each node. A pod with one of them:`,
+      `Driver ${name} is installed: ${deviceCount} devices of ${driverName} on each node. A pod with one of them:`,
       ...commands.map((command) => `  ${command}`),
     ];
   });

@@ -1,25 +1,48 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import type { KubeObject } from "@dray/api";
+import type { DaemonSet } from "@dray/api/apps/v1";
 import { DeviceClass } from "@dray/api/resource/v1";
+import { parse } from "yaml";
 import { connect } from "../connect.ts";
+import { examplesFolder } from "../examples.ts";
 import { dray, inFolder, type Output } from "../testing.ts";
-import { drivers, driversOption, manifestsOf } from "./drivers.ts";
+import { driversOption } from "./drivers.ts";
 
 const withoutKubectl = spawnSync("kubectl", ["version", "--client"]).status !== 0 && "kubectl is not on PATH";
 
 test("a driver is a name and its settings", () => {
   const [chosen] = driversOption(["example:devices=4"]);
-  assert.deepEqual([chosen?.name, chosen?.settings], ["example", { devices: "4" }]);
-  assert.deepEqual(driversOption(["example"])[0]?.settings, {});
+  assert.deepEqual([chosen?.name, chosen?.installation.deviceCount], ["example", 4]);
+  assert.equal(driversOption(["example"])[0]?.installation.deviceCount, 9);
+  const counts = [
+    "example:devices=2,partitions=4",
+    "example:profile=net",
+    "example:profile=cpu,numa-nodes=3",
+  ];
+  assert.deepEqual(
+    driversOption(counts).map(({ installation: { driverName, deviceCount } }) => [driverName, deviceCount]),
+    [
+      ["gpu.example.com", 10],
+      ["net.example.com", 9],
+      ["cpu.example.com", 3],
+    ],
+  );
   for (const [texts, message] of [
     [["exmaple"], '--driver exmaple: unknown driver "exmaple": did you mean example?'],
     [[""], '--driver : unknown driver "": must be one of example'],
     [["toString"], '--driver toString: unknown driver "toString": must be one of example'],
-    [["example:"], '--driver example:: unknown setting "": must be one of devices'],
-    [["example:device=1"], '--driver example:device=1: unknown setting "device": did you mean devices?'],
+    [
+      ["example:"],
+      '--driver example:: unknown setting "": must be one of profile, devices, partitions, multiple-allocations, device-status, binding-conditions, numa-nodes, cpus-per-numa-node, extended-resource',
+    ],
+    [
+      ["example:device=1"],
+      '--driver example:device=1: unknown setting "device": did you mean devices or device-status?',
+    ],
     [
       ["example:devices"],
       "--driver example:devices: devices must be a whole number from 0 to 10000, as in example:devices=9",
@@ -30,13 +53,79 @@ test("a driver is a name and its settings", () => {
     ],
     [["example:devices=1,devices=2"], "--driver example:devices=1,devices=2: devices is given twice"],
     [["example", "example:devices=1"], "--driver example:devices=1: example is given twice"],
+    [
+      ["example:profile=tpu"],
+      "--driver example:profile=tpu: profile must be one of gpu, net, cpu, as in example:profile=net",
+    ],
+    [
+      ["example:partitions=81"],
+      "--driver example:partitions=81: partitions must be a whole number from 0 to 80, as in example:partitions=4",
+    ],
+    [
+      ["example:partitions=4,profile=net"],
+      "--driver example:partitions=4,profile=net: partitions is a setting of profile gpu, not of net",
+    ],
+    [
+      ["example:profile=cpu,devices=4"],
+      "--driver example:profile=cpu,devices=4: devices is a setting of profile gpu and net, not of cpu",
+    ],
+    [
+      ["example:extended-resource=gpu"],
+      "--driver example:extended-resource=gpu: extended-resource must be the name of an extended resource, as in example:extended-resource=example.com/gpu",
+    ],
   ] as const)
     assert.throws(() => driversOption(texts), { name: "UsageError", message });
 });
 
-test("every driver has its manifests, and an example of a pod", () => {
-  for (const known of Object.values(drivers))
-    assert.ok(readdirSync(join(manifestsOf(known), "example")).length > 0);
+test("every profile has its manifests, and an example of a pod", () => {
+  const profiles = driversOption(["gpu", "net", "cpu"].map((profile) => `example:profile=${profile}`));
+  for (const { installation } of profiles) {
+    const [folder] = installation.manifests;
+    for (const path of [folder!, installation.example])
+      assert.ok(readdirSync(join(examplesFolder(), ...path)).some((name) => name.endsWith(".yaml")));
+  }
+});
+
+test("settings become variables, names, and the image that knows them", () => {
+  const adapted = (setting: string) => {
+    const [chosen] = driversOption([`example:${setting}`]);
+    const read = (file: string) =>
+      chosen!.installation.adapt(
+        parse(readFileSync(join(examplesFolder(), "dra", "driver-install", file), "utf8")) as KubeObject,
+      );
+    const set = read("daemonset.yaml") as DaemonSet;
+    const [container] = set.spec!.template.spec!.containers;
+    return {
+      set,
+      image: container!.image!.split(":")[1],
+      env: Object.fromEntries(container!.env!.map(({ name, value }) => [name, value])),
+      deviceClass: read("deviceclass.yaml") as DeviceClass,
+    };
+  };
+  const plain = adapted("devices=3,extended-resource=example.com/gpu");
+  assert.equal(plain.image, "v0.2.0");
+  assert.equal(plain.env["NUM_DEVICES"], "3");
+  assert.equal(plain.env["DEVICE_PROFILE"], undefined);
+  assert.equal(plain.set.metadata.name, "dra-example-driver-kubeletplugin");
+  assert.equal(plain.deviceClass.spec.extendedResourceName, "example.com/gpu");
+
+  const net = adapted("profile=net,devices=1");
+  assert.equal(net.image, "v0.4.0");
+  assert.deepEqual([net.env["DEVICE_PROFILE"], net.env["NUM_DEVICES"]], ["net", "1"]);
+  assert.equal(net.set.metadata.name, "dra-example-driver-net-kubeletplugin");
+  const labels = { "app.kubernetes.io/name": "dra-example-driver-net" };
+  assert.deepEqual(net.set.spec!.selector!.matchLabels, labels);
+  assert.deepEqual(net.set.spec!.template.metadata!.labels, labels);
+  assert.equal(net.deviceClass.metadata.name, "net.example.com");
+  assert.deepEqual(net.deviceClass.spec.selectors, [
+    { cel: { expression: "device.driver == 'net.example.com'" } },
+  ]);
+
+  const cpu = adapted("profile=cpu,numa-nodes=2,cpus-per-numa-node=16");
+  assert.deepEqual(
+    [cpu.env["CPU_NUMA_NODES"], cpu.env["CPUS_PER_NUMA_NODE"], cpu.env["DEVICE_PROFILE"]],
+    ["2", "16", "cpu"],
+  );
 });
 
 test(
@@ -107,7 +196,7 @@ test("the manifests apply in one go", { skip: withoutKubectl, timeout: 120_000 }
     try {
       const { code, stderr } = await dray(["up", "--detach", "--nodes", "1", ...data], env);
       assert.equal(code, 0, stderr);
-      const install = manifestsOf(drivers["example"]!);
+      const install = join(examplesFolder(), "dra", "driver-install");
       const applied = spawnSync("kubectl", ["apply", "-f", install], {
         encoding: "utf8",
         env: { ...process.env, ...env },

@@ -1,15 +1,17 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KubeObject } from "@dray/api";
 import { DaemonSet } from "@dray/api/apps/v1";
 import { Node } from "@dray/api/core/v1";
-import { ResourceSlice } from "@dray/api/resource/v1";
+import { type Device, ResourceSlice } from "@dray/api/resource/v1";
 import type { Client } from "@dray/client";
 import { namesText } from "@dray/cluster";
 import { parseAllDocuments } from "yaml";
+import { examplesFolder } from "../examples.ts";
 import { kindByApiVersion } from "../kubectl/kinds.ts";
-import { type ChosenDriver, manifestsOf } from "./drivers.ts";
+import type { ChosenDriver } from "./drivers.ts";
+import type { Installation } from "./known.ts";
 
 /** Milliseconds that the next node may take until it has the driver's devices. */
 const timeout = 60_000;
@@ -25,8 +27,8 @@ export async function installDriver(
 ): Promise<void> {
   update(`Installing the driver ${driver.name}`);
   try {
-    for (const { file, object } of manifests(driver)) await apply(client, file, object);
-    await published(client, driver, update);
+    for (const { file, object } of manifests(driver.installation)) await apply(client, file, object);
+    await published(client, driver.installation, update);
   } catch (error) {
     throw new Error(`driver ${driver.name}: ${(error as Error).message}`, { cause: error });
   }
@@ -44,53 +46,51 @@ async function apply(client: Client, file: string, object: KubeObject): Promise<
   }
 }
 
-/** The objects of the driver and the names of their files, with the settings in the environment of its containers. */
-function manifests({ known, settings }: ChosenDriver): { file: string; object: KubeObject }[] {
-  const folder = manifestsOf(known);
-  return readdirSync(folder)
+/** The objects of the driver, with its settings, and the names of their files. */
+function manifests({ manifests, adapt }: Installation): { file: string; object: KubeObject }[] {
+  return manifests
+    .flatMap((path) => yamlFiles(join(examplesFolder(), ...path)))
+    .flatMap((path) =>
+      parseAllDocuments(readFileSync(path, "utf8")).map((document) => ({
+        file: basename(path),
+        object: adapt(document.toJS() as KubeObject),
+      })),
+    );
+}
+
+/** The file, or those of the folder, in the order of their names. */
+function yamlFiles(path: string): string[] {
+  if (!statSync(path).isDirectory()) return [path];
+  return readdirSync(path)
     .filter((name) => name.endsWith(".yaml"))
     .sort()
-    .flatMap((file) =>
-      parseAllDocuments(readFileSync(join(folder, file), "utf8")).map((document) => {
-        const object = document.toJS() as KubeObject;
-        return { file, object: object.kind === "DaemonSet" ? withSettings(object as DaemonSet) : object };
-      }),
-    );
-
-  function withSettings(set: DaemonSet): DaemonSet {
-    const copy = structuredClone(set);
-    for (const container of copy.spec?.template.spec?.containers ?? []) {
-      for (const [key, { variable, otherwise }] of Object.entries(known.settings)) {
-        const value = settings[key] ?? otherwise;
-        const others = (container.env ?? []).filter(({ name }) => name !== variable);
-        container.env = [...others, { name: variable, value }];
-      }
-    }
-    return copy;
-  }
+    .map((name) => join(path, name));
 }
 
 /** Resolves when the driver's pods are the latest ones, and every node that is ready has the devices. */
 async function published(
   client: Client,
-  { known, settings }: ChosenDriver,
+  { driverName, daemonSet, deviceCount, isCurrent, needs }: Installation,
   update: (text: string) => void,
 ): Promise<void> {
   const stop = new AbortController();
-  const { namespace, name } = known.daemonSet;
+  const { namespace, name } = daemonSet;
   const sets = client.informer(DaemonSet, { namespace, fieldSelector: `metadata.name=${name}` });
   const nodes = client.informer(Node);
   const slices = client.informer(ResourceSlice, {
-    fieldSelector: `spec.driver=${known.driverName}`,
+    fieldSelector: `spec.driver=${driverName}`,
     indexes: { node: ({ spec }) => (spec.nodeName === undefined ? [] : [spec.nodeName]) },
   });
-  const wanted = known.deviceCount(settings);
+  const hasDevices = (node: string): boolean => {
+    const devices = currentDevices(slices.byIndex("node", node));
+    return devices?.length === deviceCount && devices.every(isCurrent);
+  };
   const waiting = (): string[] =>
     nodes
       .list()
       .filter(isReady)
       .map(({ metadata }) => metadata.name)
-      .filter((node) => deviceCount(slices.byIndex("node", node)) !== wanted);
+      .filter((node) => !hasDevices(node));
   const isDone = (): boolean => sets.list().every(isRolledOut) && waiting().length === 0;
   let progress = performance.now();
   let missing = Number.POSITIVE_INFINITY;
@@ -106,8 +106,9 @@ async function published(
       if (rest <= 0 || stop.signal.aborted) break;
       await sleep(rest, undefined, { signal: stop.signal }).catch(() => {});
     }
+    const why = needs.length === 0 ? "" : `; ${needs.join(", ")}`;
     throw new Error(
-      `${namesText(waiting())} did not get the devices within ${timeout / 1000} s: see \`kubectl get pods -n ${namespace}\``,
+      `${namesText(waiting())} did not get the devices within ${timeout / 1000} s: see \`kubectl get pods -n ${namespace}\`${why}`,
     );
   };
   const all = async (): Promise<void> => {
@@ -134,9 +135,9 @@ function isRolledOut({ metadata, status }: DaemonSet): boolean {
 }
 
 /** The devices of the newest generation of a node's pools; undefined if one is not complete. */
-function deviceCount(slices: readonly ResourceSlice[]): number | undefined {
+function currentDevices(slices: readonly ResourceSlice[]): Device[] | undefined {
   const newest = Math.max(...slices.map(({ spec }) => Number(spec.pool.generation ?? 0)));
   const current = slices.filter(({ spec }) => Number(spec.pool.generation ?? 0) === newest);
   const complete = current.every(({ spec }) => Number(spec.pool.resourceSliceCount) === current.length);
-  return complete ? current.reduce((sum, { spec }) => sum + (spec.devices?.length ?? 0), 0) : undefined;
+  return complete ? current.flatMap(({ spec }) => spec.devices ?? []) : undefined;
 }
