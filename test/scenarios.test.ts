@@ -1,0 +1,474 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, dirname, join, relative } from "node:path";
+import { after, before, test } from "node:test";
+import {
+  dray,
+  eventually,
+  getJSON,
+  repository,
+  startCluster,
+  type TestCluster,
+  withoutKubectl,
+} from "./harness.ts";
+
+const folder = join(repository, "examples", "scenarios");
+
+/** Scenarios, and what there must be before their tests can pass. */
+const notYet: Readonly<Record<string, string>> = {
+  "device-taint-pod-noexecute": "no controller evicts pods from tainted devices",
+  "device-taint-configurable-pod-eviction-time": "no controller evicts pods from tainted devices",
+  // And the cluster needs the gates GenericWorkload and DRAWorkloadResourceClaims, and scheduling.k8s.io/v1beta1.
+  "podgroup-resourceclaimtemplate": "the scheduler knows no pod groups",
+};
+
+interface Scenario {
+  /** Below `examples/scenarios`. */
+  readonly path: string;
+  /** `--driver`, as the page has it. */
+  readonly driver: string;
+}
+
+/** The scenarios of the page, in its order. */
+const scenarios: readonly Scenario[] = [
+  ...readFileSync(join(folder, "README.md"), "utf8").matchAll(/^\| `([^`]+)` \| `(example[^`]*)` \|/gm),
+].map(([, path, driver]) => ({ path: path!, driver: driver! }));
+
+test("the page names every scenario, and no other", () => {
+  const folders = new Set(
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.name.endsWith(".yaml"))
+      .map((entry) => relative(folder, entry.parentPath)),
+  );
+  assert.deepEqual(scenarios.map(({ path }) => path).sort(), [...folders].sort());
+  assert.deepEqual(
+    scenarios.map(({ path }) => basename(path)).filter((name) => !Object.hasOwn(checks, name)),
+    [],
+    "scenarios without a test",
+  );
+});
+
+type Variables = Readonly<Record<string, string>>;
+
+interface Result {
+  readonly request: string;
+  readonly device: string;
+  readonly shareID?: string;
+}
+
+interface Claim {
+  readonly metadata: { readonly name: string; readonly annotations?: Record<string, string> };
+  readonly status: {
+    readonly allocation?: { readonly devices: { readonly results: readonly Result[] } };
+    readonly reservedFor?: readonly { readonly name: string }[];
+    readonly devices?: readonly {
+      readonly device: string;
+      readonly conditions?: readonly { type: string; status: string; reason: string; message: string }[];
+      readonly data?: Record<string, unknown>;
+    }[];
+  };
+}
+
+/** What a test does with its scenario. */
+interface Play {
+  readonly cluster: TestCluster;
+  /** Applies the scenario, or one file of it. */
+  apply(file?: string): Promise<void>;
+  /** Waits until the pods run. */
+  running(...pods: string[]): Promise<void>;
+  phase(pod: string): Promise<string>;
+  /** Waits until the scheduler has said of the pod that it finds no node. */
+  unschedulable(pod: string): Promise<void>;
+  /** The variables that a container has printed. */
+  variables(pod: string, container?: string): Promise<Variables>;
+  /** The devices that a container has. */
+  devices(pod: string, container?: string): Promise<readonly string[]>;
+  /** The claims of the namespace, by the pod that they were made for, else by their name. */
+  claims(): Promise<ReadonlyMap<string, Claim>>;
+  /** Changes the settings of the driver. */
+  driver(setting: string): Promise<void>;
+}
+
+const results = (claim: Claim | undefined): readonly Result[] =>
+  claim?.status.allocation?.devices.results ?? [];
+
+const checks: Readonly<Record<string, (play: Play) => Promise<void>>> = {
+  async "basic-resourceclaimtemplate"({ apply, running, devices }) {
+    await apply();
+    await running("pod0", "pod1");
+    const both = [...(await devices("pod0")), ...(await devices("pod1"))];
+    assert.equal(new Set(both).size, 2, String(both));
+  },
+
+  async "basic-multiple-requests"({ apply, running, devices }) {
+    await apply();
+    await running("pod0");
+    assert.equal((await devices("pod0")).length, 2);
+  },
+
+  async "basic-shared-claim-across-containers"({ apply, running, devices, variables }) {
+    await apply();
+    await running("pod0");
+    const [gpu, ...more] = await devices("pod0", "ctr0");
+    assert.deepEqual([await devices("pod0", "ctr1"), more], [[gpu], []]);
+    const prefix = `GPU_DEVICE_${gpu!.slice("gpu-".length)}`;
+    for (const container of ["ctr0", "ctr1"]) {
+      const env = await variables("pod0", container);
+      assert.equal(env[`${prefix}_SHARING_STRATEGY`], "TimeSlicing");
+      assert.equal(env[`${prefix}_TIMESLICE_INTERVAL`], "Default");
+    }
+  },
+
+  async "basic-shared-claim-across-pods"({ apply, running, devices, claims }) {
+    await apply();
+    await running("pod0", "pod1");
+    const gpus = await devices("pod0");
+    assert.equal(gpus.length, 1);
+    assert.deepEqual(await devices("pod1"), gpus);
+    const { reservedFor = [] } = (await claims()).get("single-gpu")!.status;
+    assert.deepEqual(reservedFor.map(({ name }) => name).sort(), ["pod0", "pod1"]);
+  },
+
+  async "initcontainer-shared-gpu"({ apply, running, devices }) {
+    await apply();
+    await running("pod0");
+    const gpus = await devices("pod0", "init0");
+    assert.equal(gpus.length, 1);
+    assert.deepEqual(await devices("pod0", "ctr0"), gpus);
+  },
+
+  async "basic-resourceclaim-opaque-config"({ apply, running, devices, variables }) {
+    await apply();
+    await running("pod0");
+    const shared = async (group: string): Promise<string> => {
+      const [gpu, ...more] = await devices("pod0", `${group}-ctr0`);
+      assert.deepEqual([await devices("pod0", `${group}-ctr1`), more], [[gpu], []]);
+      return gpu!;
+    };
+    const [sliced, partitioned] = [await shared("ts"), await shared("sp")];
+    assert.notEqual(sliced, partitioned);
+    const prefix = (gpu: string) => `GPU_DEVICE_${gpu.slice("gpu-".length)}`;
+    const ts = await variables("pod0", "ts-ctr1");
+    assert.equal(ts[`${prefix(sliced)}_SHARING_STRATEGY`], "TimeSlicing");
+    assert.equal(ts[`${prefix(sliced)}_TIMESLICE_INTERVAL`], "Long");
+    const sp = await variables("pod0", "sp-ctr1");
+    assert.equal(sp[`${prefix(partitioned)}_SHARING_STRATEGY`], "SpacePartitioning");
+    assert.equal(sp[`${prefix(partitioned)}_PARTITION_COUNT`], "10");
+  },
+
+  async "cel-selector"({ apply, running, devices }) {
+    await apply();
+    await running("pod0");
+    assert.equal((await devices("pod0")).length, 1);
+  },
+
+  async "prioritized-alternatives"({ apply, running, devices, claims }) {
+    await apply();
+    await running("pod0", "pod1");
+    assert.notDeepEqual(await devices("pod0"), await devices("pod1"));
+    const all = await claims();
+    const requests = ["pod0", "pod1"].map((pod) => results(all.get(pod)).map(({ request }) => request));
+    assert.deepEqual(requests, [["gpu/older-gpu"], ["gpu/latest-gpu"]]);
+  },
+
+  async "admin-access"({ cluster, apply, running, devices, variables }) {
+    await cluster.kubectl("apply", "-f", join(folder, "basic-resourceclaimtemplate"));
+    try {
+      const users = ["-n=basic-resourceclaimtemplate", "--for=condition=Ready", "pod/pod0", "pod/pod1"];
+      await cluster.kubectl("wait", "--timeout=60s", ...users);
+      await apply();
+      await running("pod0");
+      const gpus = await devices("pod0");
+      assert.deepEqual(
+        [...gpus].sort(),
+        [0, 1, 2, 3, 4, 5, 6, 7, 8].map((gpu) => `gpu-${gpu}`),
+      );
+      assert.equal((await variables("pod0"))["DRA_ADMIN_ACCESS"], "true");
+    } finally {
+      await cluster.kubectl("delete", "namespace", "basic-resourceclaimtemplate");
+    }
+  },
+
+  async "extended-resource-request"({ cluster, apply, running, unschedulable, devices, driver }) {
+    await apply();
+    await running("pod0");
+    assert.equal((await devices("pod0")).length, 1);
+    const { status } = await getJSON(cluster, "pod", "pod0", "-n=extended-resource-request");
+    assert.ok(status.extendedResourceClaimStatus.resourceClaimName);
+    await unschedulable("pod1");
+    await driver("example:extended-resource=example.com/gpu");
+    await running("pod1");
+    assert.notDeepEqual(await devices("pod0"), await devices("pod1"));
+    await driver("example");
+  },
+
+  async "device-taint-pod-noschedule"({ cluster, apply, running, unschedulable, phase }) {
+    await apply("1-running-pod.yaml");
+    await running("pod-keeps-running");
+    await apply("2-device-taint-rule.yaml");
+    try {
+      await apply("3-new-pod.yaml");
+      await unschedulable("pod-no-schedule");
+      assert.equal(await phase("pod-keeps-running"), "Running");
+    } finally {
+      await cluster.kubectl("delete", "devicetaintrule", "device-taint-pod-noschedule");
+    }
+    await running("pod-no-schedule");
+  },
+
+  async "device-taint-pod-noexecute"({ cluster, apply, running, unschedulable }) {
+    await apply("1-running-pod.yaml");
+    await running("pod-to-be-evicted");
+    await apply("2-device-taint-rule.yaml");
+    try {
+      await evicted(cluster, "device-taint-pod-noexecute", "pod-to-be-evicted");
+      await apply("3-new-pod.yaml");
+      await unschedulable("pod-no-execute");
+    } finally {
+      await cluster.kubectl("delete", "devicetaintrule", "device-taint-pod-noexecute");
+    }
+  },
+
+  async "device-taint-pod-toleration"({ cluster, apply, running, unschedulable, devices }) {
+    await apply("1-device-taint-rule.yaml");
+    try {
+      await apply("2-pods.yaml");
+      await running("pod-with-toleration");
+      assert.equal((await devices("pod-with-toleration")).length, 1);
+      await unschedulable("pod-without-toleration");
+    } finally {
+      await cluster.kubectl("delete", "devicetaintrule", "device-taint-pod-toleration");
+    }
+  },
+
+  async "device-taint-configurable-pod-eviction-time"({ cluster, apply, running, phase }) {
+    const namespace = "device-taint-configurable-pod-eviction-time";
+    await apply("1-pods.yaml");
+    await running("pod-no-toleration", "pod-with-toleration", "pod-with-300s-toleration");
+    await apply("2-device-taint-rule.yaml");
+    try {
+      await evicted(cluster, namespace, "pod-no-toleration");
+      for (const pod of ["pod-with-toleration", "pod-with-300s-toleration"])
+        assert.equal(await phase(pod), "Running");
+    } finally {
+      await cluster.kubectl("delete", "devicetaintrule", namespace);
+    }
+  },
+
+  async "podgroup-resourceclaimtemplate"({ cluster, apply, devices }) {
+    await apply();
+    const namespace = "-n=podgroup-resourceclaimtemplate";
+    const gpus = [];
+    for (const group of ["group-1", "group-2"]) {
+      await cluster.kubectl("rollout", "status", namespace, `deployment/${group}`, "--timeout=60s");
+      const { items } = await getJSON(cluster, "pods", namespace, `-l=app=${group}`);
+      const of = [];
+      for (const { metadata } of items) of.push(...(await devices(metadata.name)));
+      assert.deepEqual(of, [of[0], of[0]]);
+      gpus.push(of[0]);
+    }
+    assert.notEqual(gpus[0], gpus[1]);
+  },
+
+  async "partitionable-devices"({ apply, running, devices }) {
+    await apply();
+    await running("pod0");
+    const partitions = await devices("pod0");
+    assert.equal(new Set(partitions).size, 2);
+    for (const partition of partitions) assert.match(partition, /^gpu-\d-partition-\d$/);
+  },
+
+  async "gpu-allow-multiple-allocations"(play) {
+    await shareOne(play, /^gpu-\d$/, { MEMORY: "16Gi", COMPUTE: "20" });
+  },
+
+  async "gpu-allow-multiple-allocations-partitionable"(play) {
+    await shareOne(play, /^gpu-\d-partition-\d$/, { MEMORY: "8Gi", COMPUTE: "10" });
+  },
+
+  async "binding-conditions"({ cluster, apply, running, phase, devices, claims }) {
+    const controller = ["-n=dra-tutorial", "deployment/dra-example-controller"];
+    await cluster.kubectl("rollout", "status", ...controller, "--timeout=60s");
+    await cluster.kubectl("scale", ...controller, "--replicas=0");
+    const label = "-l=app.kubernetes.io/name=dra-example-controller";
+    await cluster.kubectl("wait", "-n=dra-tutorial", "--for=delete", "pod", label, "--timeout=60s");
+    await apply();
+    const allocated = await eventually("the scheduler has chosen a GPU", async () => {
+      const claim = (await claims()).get("pod0");
+      return results(claim).length > 0 && claim;
+    });
+    assert.equal(allocated.status.devices, undefined);
+    assert.equal(await phase("pod0"), "Pending");
+    await cluster.kubectl("scale", ...controller, "--replicas=1");
+    await running("pod0");
+    assert.equal((await devices("pod0")).length, 1);
+    const [device] = (await claims()).get("pod0")!.status.devices!;
+    assert.deepEqual(
+      device!.conditions!.map(({ type, status, reason, message }) => ({ type, status, reason, message })),
+      [{ type: "BindingConditions", status: "True", reason: "Ready", message: "Device is ready" }],
+    );
+  },
+
+  async "net-consumable-capacity"({ apply, running, variables, claims }) {
+    await apply();
+    await running("pod0", "pod1");
+    const rates = async (pod: string) => {
+      const env = await variables(pod);
+      return [env["NET_DEVICE_0_INGRESS_RATE"], env["NET_DEVICE_0_EGRESS_RATE"]];
+    };
+    assert.deepEqual(await rates("pod0"), ["10000000000", "5000000000"]);
+    assert.deepEqual(await rates("pod1"), ["5000000000", "5000000000"]);
+    const all = await claims();
+    const shares = ["pod0", "pod1"].flatMap((pod) => results(all.get(pod)));
+    assert.deepEqual(
+      shares.map(({ device }) => device),
+      ["nic-0", "nic-0"],
+    );
+    assert.equal(new Set(shares.map(({ shareID }) => shareID)).size, 2);
+  },
+
+  // That the shares count as CPU of the node, in status.nodeAllocatableResourceClaimStatuses, is for a later scheduler.
+  async "native-resource-request"({ apply, running, variables, claims }) {
+    await apply();
+    await running("pod0");
+    const env = await variables("pod0");
+    assert.equal(env["CPU_DEVICE_0"], "numa-0");
+    assert.equal(env["CPU_DEVICE_0_CONSUMED_CPU"], "1");
+    const shares = results((await claims()).get("pod0"));
+    assert.deepEqual(
+      shares.map(({ request, device }) => [request, device]),
+      [
+        ["cpu0", "numa-0"],
+        ["cpu1", "numa-0"],
+      ],
+    );
+    assert.equal(new Set(shares.map(({ shareID }) => shareID)).size, 2);
+  },
+};
+
+/** Two pods have a part of one device, of so much memory and compute each. */
+async function shareOne(
+  { apply, running, devices, variables, claims }: Play,
+  name: RegExp,
+  amounts: Readonly<Record<string, string>>,
+): Promise<void> {
+  await apply();
+  await running("pod0", "pod1");
+  const [device, ...more] = await devices("pod0");
+  assert.match(device!, name);
+  assert.deepEqual([await devices("pod1"), more], [[device], []]);
+  const prefix = `GPU_DEVICE_${device!.slice("gpu-".length)}`.toUpperCase().replaceAll("-", "_");
+  for (const pod of ["pod0", "pod1"]) {
+    const env = await variables(pod);
+    for (const [amount, value] of Object.entries(amounts)) assert.equal(env[`${prefix}_${amount}`], value);
+  }
+  const all = await claims();
+  const shares = ["part0", "part1"].flatMap((claim) => results(all.get(claim)));
+  assert.equal(new Set(shares.map(({ shareID }) => shareID)).size, 2);
+}
+
+async function evicted(cluster: TestCluster, namespace: string, pod: string): Promise<void> {
+  await cluster.kubectl("wait", `-n=${namespace}`, "--for=delete", `pod/${pod}`, "--timeout=60s");
+  const selector = `--field-selector=involvedObject.name=${pod},reason=DeviceTaintManagerEviction`;
+  const { items } = await getJSON(cluster, "events", `-n=${namespace}`, selector);
+  assert.equal(items.length, 1);
+}
+
+function playOf(cluster: TestCluster, path: string): Play {
+  const namespace = basename(path);
+  const inNamespace = `-n=${namespace}`;
+  const play: Play = {
+    cluster,
+    async apply(file) {
+      await cluster.kubectl("apply", "-f", join(folder, path, file ?? ""));
+    },
+    async running(...pods) {
+      const names = pods.map((pod) => `pod/${pod}`);
+      const wait = ["wait", inNamespace, "--for=condition=Ready", "--timeout=60s", ...names];
+      const { code, stderr } = await cluster.tryKubectl(wait);
+      if (code === 0) return;
+      assert.fail(`${stderr}\n${await cluster.kubectl("describe", "pods", inNamespace)}`);
+    },
+    phase: async (pod) => (await getJSON(cluster, "pod", pod, inNamespace)).status.phase,
+    async unschedulable(pod) {
+      await eventually(`${pod} is found to be unschedulable`, async () => {
+        const { status } = await getJSON(cluster, "pod", pod, inNamespace);
+        return status.conditions?.some(
+          (one: { type: string; reason?: string }) =>
+            one.type === "PodScheduled" && one.reason === "Unschedulable",
+        );
+      });
+      assert.equal(await play.phase(pod), "Pending");
+    },
+    async variables(pod, container = "ctr0") {
+      const text = await eventually(`${pod} has printed its variables`, async () => {
+        const log = await cluster.kubectl("logs", inNamespace, pod, "-c", container);
+        return log.includes("DRA_RESOURCE_DRIVER_NAME=") && log;
+      });
+      return Object.fromEntries(
+        text
+          .trim()
+          .split("\n")
+          .map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]),
+      );
+    },
+    async devices(pod, container) {
+      const env = await play.variables(pod, container);
+      return Object.entries(env)
+        .filter(([name]) => /^GPU_DEVICE_\d+(_PARTITION_\d+|_FULL)?$/.test(name))
+        .map(([, value]) => value);
+    },
+    async claims() {
+      const { items } = (await getJSON(cluster, "resourceclaims", inNamespace)) as {
+        items: (Claim & { metadata: { ownerReferences?: { name: string }[] } })[];
+      };
+      return new Map(
+        items.map((claim) => [claim.metadata.ownerReferences?.[0]?.name ?? claim.metadata.name, claim]),
+      );
+    },
+    async driver(setting) {
+      const { code, stderr } = await dray(["up", "--data-dir", cluster.dataDir, "--driver", setting]);
+      assert.equal(code, 0, stderr);
+    },
+  };
+  return play;
+}
+
+test("the scenarios of the public example driver", { skip: withoutKubectl, timeout: 600_000 }, async (t) => {
+  let cluster: TestCluster;
+  before(async () => {
+    cluster = await startCluster("--nodes", "1", "--driver", "example");
+  });
+  after(async () => {
+    await cluster?.down();
+  });
+  let driver = "example";
+  /** Scenarios are alone in the cluster: the next one needs the devices, or other ones. */
+  const play = async (path: string, setting: string, check: (play: Play) => Promise<void>) => {
+    const scenario = playOf(cluster, path);
+    if (setting !== driver) await scenario.driver(setting);
+    driver = setting;
+    try {
+      await check(scenario);
+    } finally {
+      await cluster.kubectl("delete", "namespace", basename(path), "--ignore-not-found");
+    }
+  };
+  for (const { path, driver } of scenarios) {
+    const name = basename(path);
+    await t.test(dirname(path) === "." ? name : path, { skip: notYet[name] ?? false }, () =>
+      play(path, driver, checks[name]!),
+    );
+  }
+
+  await t.test("the driver writes attributes of GPUs into claims, with no more rights than that needs", () =>
+    play("cel-selector", "example:devices=2,device-status=true", async ({ apply, running, claims }) => {
+      await apply();
+      await running("pod0");
+      const [device] = (await claims()).get("pod0")!.status.devices ?? [];
+      const { uuid, ...data } = device!.data!;
+      assert.ok(uuid);
+      assert.deepEqual(data, { model: { string: "LATEST-GPU-MODEL" }, driverVersion: { version: "1.0.0" } });
+    }),
+  );
+});
