@@ -263,7 +263,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       containerLogMaxFiles: logLimits.maxFiles,
     },
     pod: podOf,
-    metrics: () => metrics(runtime, [dra, podResources], log),
+    metrics: () => metrics(runtime, [dra, devicePlugins, podResources], log),
   });
   const healthServer = new PlainServer(
     new Map([["/healthz", { contentType: "text/plain; charset=utf-8", read: async () => "ok" }]]),

@@ -432,6 +432,26 @@ test("the plugin's preference counts, and NUMA nodes where the policy says so", 
   ]);
 });
 
+test("registrations and allocations are counted, and those that fail are allocations too", async (t) => {
+  const node = await testNode(t);
+  const plugin = await node.plugin({ devices: [device("a"), device("b")] });
+  await admit(node, simplePod("p", 1));
+  plugin.allocate = () => Promise.reject(new Error("not now"));
+  await assert.rejects(admit(node, simplePod("q", 1)));
+  await assert.rejects(plugin.register("no domain"));
+  await plugin.register(gpu);
+  const lines = node.manager.metrics().split("\n");
+  for (const line of [
+    "# TYPE kubelet_device_plugin_registration_total counter",
+    `kubelet_device_plugin_registration_total{resource_name="${gpu}"} 2`,
+    "# TYPE kubelet_device_plugin_alloc_duration_seconds histogram",
+    `kubelet_device_plugin_alloc_duration_seconds_bucket{resource_name="${gpu}",le="+Inf"} 2`,
+    `kubelet_device_plugin_alloc_duration_seconds_count{resource_name="${gpu}"} 2`,
+  ])
+    assert.ok(lines.includes(line), `${line} in ${lines.join("\n")}`);
+  assert.ok(!lines.some((line) => line.includes("no domain")));
+});
+
 test("PreStartContainer is called before every start of a container, and its failure holds the container up", async (t) => {
   const node = await testNode(t);
   const plugin = await node.plugin({ devices: [device("a")], preStartRequired: true });

@@ -13,6 +13,7 @@ import { shortened } from "../text.ts";
 import { type Allocation, Allocations } from "./allocations.ts";
 import { checkpointName, readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
 import { chooseDevices, type TopologyPolicy } from "./choice.ts";
+import { DevicePluginMetrics } from "./metrics.ts";
 import { DevicePlugins, type PluginResources } from "./plugins.ts";
 import type { Resource } from "./resources.ts";
 import { type DeviceOptions, mergeResponses } from "./response.ts";
@@ -61,6 +62,7 @@ export class DevicePluginManager {
   readonly #checkpoint: string;
   readonly #plugins: DevicePlugins;
   readonly #allocations = new Allocations();
+  readonly #metrics = new DevicePluginMetrics();
   #closed = false;
   #cancelSave: (() => void) | undefined;
   /** The boot in which the checkpoint was written that was read at the start. */
@@ -75,6 +77,7 @@ export class DevicePluginManager {
       directory,
       clock,
       log,
+      registered: (resource) => this.#metrics.registered(resource),
       amountsChanged: () => {
         this.#saveLater();
         options.changed();
@@ -312,7 +315,13 @@ export class DevicePluginManager {
     const { resource, ids } = allocation;
     const endpoint = this.#plugins.get(resource)?.endpoint;
     if (endpoint === undefined) throw stopped(resource);
-    allocation.response = await endpoint.allocate(ids);
+    const { clock } = this.#options;
+    const began = clock.now();
+    try {
+      allocation.response = await endpoint.allocate(ids);
+    } finally {
+      this.#metrics.allocated(resource, clock.now() - began);
+    }
   }
 
   /** Frees what pods hold that are gone, and that nobody released. */
@@ -407,6 +416,11 @@ export class DevicePluginManager {
     return [...this.#plugins.all()].flatMap((resource) =>
       resource.healthy().flatMap(({ id, numaNodes }) => onNodes(resource.name, id, numaNodes)),
     );
+  }
+
+  /** In the text format of Prometheus. */
+  metrics(): string {
+    return this.#metrics.text();
   }
 
   /**

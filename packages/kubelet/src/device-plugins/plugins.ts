@@ -24,6 +24,8 @@ export interface DevicePluginsOptions {
   readonly directory: string;
   readonly clock: Clock;
   readonly log: Log;
+  /** A plugin has registered. */
+  registered(resource: string): void;
   /** What `amounts` returns has changed. */
   amountsChanged(): void;
   /** A plugin has come, gone, or said something; `differs` holds for devices about which something else is known now. */
@@ -106,6 +108,7 @@ export class DevicePlugins {
     this.#resources.set(name, resource);
     this.#removed.delete(name);
     resource.add(endpoint);
+    this.#options.registered(name);
     log.info({ resource: name, socket }, "device plugin registered");
     void this.#watch(resource, endpoint);
   }

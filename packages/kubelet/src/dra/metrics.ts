@@ -1,62 +1,19 @@
+import { Histogram, head, labelText } from "../server/histogram.ts";
+
 /** Upper bounds of the histograms in seconds. Upstream: DRADurationBuckets, ExponentialBucketsRange(.1, 40, 15). */
 const bounds = Array.from({ length: 15 }, (_, i) => 0.1 * ((40 / 0.1) ** (1 / 14)) ** i);
-
-type Labels = Readonly<Record<string, string>>;
-
-interface Observed {
-  /** By bound, not cumulative; the last is beyond all bounds. */
-  readonly counts: number[];
-  /** Seconds. */
-  sum: number;
-}
-
-/** Durations of one kind, by labels. */
-class Histogram {
-  readonly #name: string;
-  readonly #help: string;
-  readonly #observed = new Map<string, Observed>();
-
-  constructor(name: string, help: string) {
-    this.#name = name;
-    this.#help = help;
-  }
-
-  observe(labels: Labels, milliseconds: number): void {
-    const key = labelText(labels);
-    let observed = this.#observed.get(key);
-    if (observed === undefined) {
-      observed = { counts: new Array<number>(bounds.length + 1).fill(0), sum: 0 };
-      this.#observed.set(key, observed);
-    }
-    const seconds = milliseconds / 1000;
-    const bucket = bounds.findIndex((bound) => seconds <= bound);
-    observed.counts[bucket < 0 ? bounds.length : bucket]!++;
-    observed.sum += seconds;
-  }
-
-  lines(): string[] {
-    const lines = head(this.#name, this.#help, "histogram");
-    for (const [labels, { counts, sum }] of this.#observed) {
-      let total = 0;
-      counts.forEach((count, index) => {
-        total += count;
-        lines.push(`${this.#name}_bucket{${labels},le="${bounds[index] ?? "+Inf"}"} ${total}`);
-      });
-      lines.push(`${this.#name}_sum{${labels}} ${sum}`, `${this.#name}_count{${labels}} ${total}`);
-    }
-    return lines;
-  }
-}
 
 /** What is counted of claims and drivers, under the names of the kubelet. Upstream: pkg/kubelet/metrics/metrics.go. */
 export class DraMetrics {
   readonly #operations = new Histogram(
     "dra_operations_duration_seconds",
     "Latency histogram in seconds for the duration of handling all ResourceClaims referenced by a pod when the pod starts or stops. Identified by the name of the operation (PrepareResources or UnprepareResources) and separated by the success of the operation. The number of failed operations is provided through the histogram's overall count.",
+    bounds,
   );
   readonly #calls = new Histogram(
     "dra_grpc_operations_duration_seconds",
     "Duration in seconds of the DRA gRPC operations",
+    bounds,
   );
   /** By operation, then by driver. */
   readonly #skips = { prepare: new Map<string, number>(), unprepare: new Map<string, number>() };
@@ -103,15 +60,4 @@ export class DraMetrics {
 /** A line for each driver. */
 function counted(name: string, counts: readonly (readonly [driver: string, count: number])[]): string[] {
   return counts.map(([driver, count]) => `${name}{${labelText({ driver_name: driver })}} ${count}`);
-}
-
-function head(name: string, help: string, type: string): string[] {
-  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`];
-}
-
-/** Names of drivers are DNS subdomains: nothing in them must be escaped. */
-function labelText(labels: Labels): string {
-  return Object.entries(labels)
-    .map(([name, value]) => `${name}="${value}"`)
-    .join();
 }

@@ -1,0 +1,34 @@
+import { Histogram, head, labelText } from "../server/histogram.ts";
+
+/** Upper bounds of the histogram in seconds. Upstream: metrics.DefBuckets. */
+const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** What is counted of device plugins, under the names of the kubelet. Upstream: pkg/kubelet/metrics/metrics.go. */
+export class DevicePluginMetrics {
+  readonly #allocations = new Histogram(
+    "kubelet_device_plugin_alloc_duration_seconds",
+    "Duration in seconds to serve a device plugin Allocation request. Broken down by resource name.",
+    bounds,
+  );
+  readonly #registrations = new Map<string, number>();
+
+  /** A plugin has registered. One that is refused is not counted: its names would be without number. */
+  registered(resource: string): void {
+    this.#registrations.set(resource, (this.#registrations.get(resource) ?? 0) + 1);
+  }
+
+  /** A plugin has been asked to allocate, whatever it answered. */
+  allocated(resource: string, milliseconds: number): void {
+    this.#allocations.observe({ resource_name: resource }, milliseconds);
+  }
+
+  /** In the text format of Prometheus. */
+  text(): string {
+    const name = "kubelet_device_plugin_registration_total";
+    const help = "Cumulative number of device plugin registrations. Broken down by resource name.";
+    const counts = [...this.#registrations].map(
+      ([resource, count]) => `${name}{${labelText({ resource_name: resource })}} ${count}`,
+    );
+    return `${[...head(name, help, "counter"), ...counts, ...this.#allocations.lines()].join("\n")}\n`;
+  }
+}
