@@ -23,6 +23,22 @@ describe("kubectl top", { skip: withoutKubectl }, () => {
     assert.match(`${node?.[1]} ${node?.[3]}`, /^\d+m \d+Mi$/);
   });
 
+  test("metrics of the node through the API server", async () => {
+    const metrics = await cluster.kubectl("get", "--raw", "/api/v1/nodes/worker-1/proxy/metrics");
+    for (const name of [
+      "kubelet_running_pods",
+      "dra_resource_claims_in_use",
+      "dra_operations_duration_seconds",
+      "dra_grpc_operations_duration_seconds",
+      "kubelet_device_plugin_registration_total",
+      "kubelet_device_plugin_alloc_duration_seconds",
+      "kubelet_pod_resources_endpoint_requests_total",
+    ])
+      assert.match(metrics, new RegExp(`^# TYPE ${name} `, "m"));
+    const resource = await cluster.kubectl("get", "--raw", "/api/v1/nodes/worker-1/proxy/metrics/resource");
+    assert.match(resource, /^node_cpu_usage_seconds_total [\d.]+ \d+$/m);
+  });
+
   test("pod: what containers use, for those too who may only read", async (t) => {
     const limits = "the machine does not let this process count what containers use (cgroups)";
     await cluster.kubectl(
@@ -30,10 +46,8 @@ describe("kubectl top", { skip: withoutKubectl }, () => {
       ...["sh", "-c", "while :; do :; done"],
     );
     await cluster.kubectl("wait", "pod/busy", "--for=condition=Ready", "--timeout=60s");
-    const summary = await cluster
-      .kubectl("get", "--raw", "/api/v1/nodes/worker-1/proxy/stats/summary")
-      .catch(() => undefined);
-    if (summary !== undefined && JSON.parse(summary).pods.length === 0) return t.skip(limits);
+    const summary = await cluster.kubectl("get", "--raw", "/api/v1/nodes/worker-1/proxy/stats/summary");
+    if (JSON.parse(summary).pods.length === 0) return t.skip(limits);
     // Two readings are five seconds apart.
     const found = await eventually("numbers of the pod", async () => {
       const { code, stdout } = await cluster.tryKubectl(["top", "pod", "--containers", "-l", "app=busy"]);

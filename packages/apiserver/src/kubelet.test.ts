@@ -83,6 +83,30 @@ describe("the certificate of a kubelet", () => {
   });
 });
 
+test("a node on the loopback address is reached only where the server is told so, and only its kubelet", async (t) => {
+  const ask = async ({ server }: Streams, node: string): Promise<[status: number, text: string]> => {
+    const response = await server.handle({
+      method: "GET",
+      url: `/api/v1/nodes/${node}/proxy/metrics`,
+      headers: {},
+      credential: { type: "bearer", token: adminToken },
+      signal: new AbortController().signal,
+    });
+    if (response.type === "body")
+      return [response.status, JSON.parse(new TextDecoder().decode(response.bytes())).message];
+    assert.ok(response.type === "bytes");
+    let text = "";
+    for await (const chunk of response.chunks) text += Buffer.from(chunk).toString();
+    return [response.status, text];
+  };
+  const refused = [400, "address not allowed"];
+  assert.deepEqual(await ask(await streams(t, behaviour), "n1"), refused);
+  const local = await streams(t, behaviour, { ...kubeletClient, onLoopback: true });
+  assert.deepEqual(await ask(local, "n1"), [200, "a line\n"]);
+  assert.deepEqual(await ask(local, "n1:1"), refused);
+  assert.deepEqual(await ask(local, "https:n1:1"), refused);
+});
+
 test("the first preferred type of address that a node has is used", () => {
   const node: Node = {
     apiVersion: "v1",

@@ -18,6 +18,11 @@ export interface KubeletClient {
   readonly authority?: string;
   /** Which of a node's addresses is used: the first type that it has (--kubelet-preferred-address-types). */
   readonly addressTypes?: readonly string[];
+  /**
+   * True where nodes run on this machine and their kubelets listen on its loopback address: `nodes/proxy` then leads
+   * there, to the port of the kubelet only. kube-apiserver refuses such addresses.
+   */
+  readonly onLoopback?: boolean;
 }
 
 /**

@@ -61,7 +61,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     newId,
     serving: { ...credentials.server, clientAuthority: credentials.authority.certificate },
     serviceAccounts: { key: credentials.serviceAccountKey },
-    kubelet: { ...credentials.kubeletClient, authority: credentials.authority.certificate },
+    kubelet: { ...credentials.kubeletClient, authority: credentials.authority.certificate, onLoopback: true },
     advertisedPort: port,
     advertisedAddress: addresses.advertised,
     runtimeConfig: { [metricsApi]: true, ...options.runtimeConfig },

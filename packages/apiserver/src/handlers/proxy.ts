@@ -63,8 +63,10 @@ const targets: Readonly<
   async nodes(context, { scheme, name, port }) {
     const client = context.kubelet;
     const kubelet = kubeletAddress(client, nodeOf(context, name));
-    for (const address of await addressesOf(kubelet.host)) checkReachable(address);
-    if (port === "" || port === String(kubelet.port)) {
+    const toKubelet = port === "" || port === String(kubelet.port);
+    if (!(toKubelet && client.onLoopback === true && isLoopback(kubelet.host)))
+      for (const address of await addressesOf(kubelet.host)) checkReachable(address);
+    if (toKubelet) {
       return { scheme: "https", host: kubelet.host, port: String(kubelet.port), client };
     }
     return { scheme, host: kubelet.host, port };
@@ -111,6 +113,8 @@ async function addressesOf(host: string): Promise<readonly string[]> {
   if (found.length === 0) throw StatusError.of("BadRequest", `lookup ${host}: no such host`);
   return found.map(({ address }) => address);
 }
+
+const isLoopback = (host: string): boolean => isIP(host) !== 0 && /^(127\.|::1$)/.test(host);
 
 /** Refuses addresses of this machine, and invalid ones. Throws 400. */
 function checkReachable(host: string): void {
