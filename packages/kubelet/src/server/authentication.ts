@@ -5,47 +5,68 @@ import { TokenReview } from "@dray/api/authentication/v1";
 import { SubjectAccessReview } from "@dray/api/authorization/v1";
 import type { Client } from "@dray/client";
 
+/** Who sends a request, as TokenReview and SubjectAccessReview say it. */
 interface User {
   readonly username: string;
+  readonly uid?: string;
   readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, string[]>>;
 }
 
-/** Who sends the request: a client certificate that the cluster's CA has signed, or a bearer token. */
+/**
+ * Who sends the request: a client certificate that the cluster's CA has signed, or a bearer token. Rejects with 401:
+ * nobody is anonymous here, as with the kubelet's default.
+ */
 export async function authenticate(request: IncomingMessage, client: Client): Promise<User> {
   const socket = request.socket as TLSSocket;
   if (socket.authorized) {
-    const subject = socket.getPeerCertificate().subject as { CN?: string; O?: string | string[] } | undefined;
-    if (subject?.CN) {
-      const { O: groups = [] } = subject;
-      return {
-        username: subject.CN,
-        groups: [...(Array.isArray(groups) ? groups : [groups]), "system:authenticated"],
-      };
-    }
+    const subject = socket.getPeerCertificate().subject as
+      | { CN?: string | string[]; O?: string | string[] }
+      | undefined;
+    // As Go has it: of several common names the last counts.
+    const username = list(subject?.CN).at(-1);
+    if (username) return { username, groups: [...list(subject?.O), "system:authenticated"] };
   }
   const bearer = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? "");
   if (bearer !== null) {
     const { status } = await client
       .resource(TokenReview)
       .create({ metadata: {}, spec: { token: bearer[1] ?? "" } });
-    if (status?.authenticated && status.user?.username)
-      return { username: status.user.username, groups: status.user.groups ?? [] };
+    const { username, uid, groups = [], extra } = status?.user ?? {};
+    if (status?.authenticated && username)
+      return { username, groups, ...(uid && { uid }), ...(extra && { extra }) };
   }
   throw StatusError.of("Unauthorized", "Unauthorized");
 }
 
-/** The part of the node that a path belongs to, for RBAC (`nodes/log`, `nodes/metrics`, else `nodes/proxy`). */
-function subresourceOf(path: string): string {
-  if (path.startsWith("/metrics")) return "metrics";
-  if (path.startsWith("/logs")) return "log";
-  if (path.startsWith("/stats")) return "stats";
-  if (path.startsWith("/healthz")) return "healthz";
-  if (path === "/configz") return "configz";
-  if (path === "/pods" || path === "/runningpods") return "pods";
-  return "proxy";
+const list = (value: string | string[] | undefined): string[] =>
+  value === undefined ? [] : Array.isArray(value) ? value : [value];
+
+/** A part of the node that paths belong to. */
+interface Part {
+  readonly path: string;
+  /** Any of these rights will do; fine-grained ones count beside `proxy` (KEP-2862). */
+  readonly subresources: readonly string[];
 }
 
-const fineGrained: ReadonlySet<string> = new Set(["healthz", "pods", "configz"]);
+/** Upstream: pkg/kubelet/server/auth.go, GetRequestAttributes. */
+const parts: readonly Part[] = [
+  { path: "/pods", subresources: ["pods", "proxy"] },
+  { path: "/healthz", subresources: ["healthz", "proxy"] },
+  { path: "/configz", subresources: ["configz", "proxy"] },
+  { path: "/runningpods", subresources: ["pods", "proxy"] },
+  { path: "/stats", subresources: ["stats"] },
+  { path: "/metrics", subresources: ["metrics"] },
+  { path: "/logs", subresources: ["log"] },
+  { path: "/checkpoint", subresources: ["checkpoint"] },
+  { path: "/statusz", subresources: ["statusz"] },
+  { path: "/flagz", subresources: ["configz"] },
+];
+
+function subresourcesOf(path: string): readonly string[] {
+  const found = parts.find((part) => path === part.path || path.startsWith(`${part.path}/`));
+  return found?.subresources ?? ["proxy"];
+}
 
 const verbs: Readonly<Record<string, string>> = {
   GET: "get",
@@ -56,7 +77,10 @@ const verbs: Readonly<Record<string, string>> = {
   DELETE: "delete",
 };
 
-/** Asks the API server whether the user may; throws Forbidden. Fine-grained resources count beside nodes/proxy (KEP-2862). */
+/**
+ * Asks the API server whether the user may. `path` is the decoded one, which is what is answered. Rejects with
+ * Forbidden.
+ */
 export async function authorize(
   user: User,
   method: string,
@@ -65,21 +89,23 @@ export async function authorize(
   client: Client,
 ): Promise<void> {
   const verb = verbs[method] ?? method.toLowerCase();
-  const subresource = subresourceOf(path);
-  const asked = fineGrained.has(subresource) ? [subresource, "proxy"] : [subresource];
-  for (const one of asked) {
+  const subresources = subresourcesOf(path);
+  const { username, uid, groups, extra } = user;
+  for (const subresource of subresources) {
     const { status } = await client.resource(SubjectAccessReview).create({
       metadata: {},
       spec: {
-        user: user.username,
-        groups: [...user.groups],
-        resourceAttributes: { verb, version: "v1", resource: "nodes", subresource: one, name: nodeName },
+        user: username,
+        groups: [...groups],
+        ...(uid && { uid }),
+        ...(extra && { extra }),
+        resourceAttributes: { verb, version: "v1", resource: "nodes", subresource, name: nodeName },
       },
     });
     if (status?.allowed) return;
   }
   throw StatusError.of(
     "Forbidden",
-    `Forbidden (user=${user.username}, verb=${verb}, resource=nodes, subresource(s)=[${asked.join(" ")}])`,
+    `Forbidden (user=${username}, verb=${verb}, resource=nodes, subresource(s)=[${subresources.join(" ")}])`,
   );
 }
