@@ -1,11 +1,12 @@
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 
 /** The flags of the program. */
 export interface Options {
   readonly resource: string;
   readonly count: number;
-  /** The kubelet's own folder; sockets of device plugins lie in `device-plugins` below it. */
-  readonly kubeletDirectory: string;
+  /** The kubelet's folder of sockets of device plugins. */
+  readonly directory: string;
   readonly numaNodes: number;
   /** The variable that has the IDs of a container's devices. */
   readonly variable: string;
@@ -20,6 +21,7 @@ export const helpText = `Offers simulated devices to the kubelet as an extended 
   --resource NAME      the resource that pods ask for (example.com/device)
   --count N            how many devices (4)
   --kubelet-dir DIR    the kubelet's folder (/var/lib/kubelet)
+  --device-plugins-dir DIR  its folder of sockets (device-plugins in the kubelet's folder)
   --numa-nodes N       divide the devices among so many NUMA nodes (0: they name none)
   --env NAME           the variable with the IDs of a container's devices (from the resource: EXAMPLE_COM_DEVICE)
   --unhealthy FILE     a file with the IDs of devices that are to be unhealthy, one a line; it may change
@@ -37,6 +39,7 @@ export function readOptions(args: readonly string[]): Options | undefined {
       resource: { type: "string", default: "example.com/device" },
       count: { type: "string", default: "4" },
       "kubelet-dir": { type: "string", default: "/var/lib/kubelet" },
+      "device-plugins-dir": { type: "string" },
       "numa-nodes": { type: "string", default: "0" },
       env: { type: "string" },
       unhealthy: { type: "string" },
@@ -53,13 +56,13 @@ export function readOptions(args: readonly string[]): Options | undefined {
         ? `--resource ${JSON.stringify(resource)} makes no name of a variable: name one with --env`
         : `--env ${JSON.stringify(variable)} must be the name of a variable: letters, digits and "_"`,
     );
-  const directory = values["kubelet-dir"];
-  if (!directory.startsWith("/"))
-    throw new Error(`--kubelet-dir ${JSON.stringify(directory)} must be an absolute path`);
+  for (const flag of ["kubelet-dir", "device-plugins-dir"] as const)
+    if (values[flag] !== undefined && !values[flag].startsWith("/"))
+      throw new Error(`--${flag} ${JSON.stringify(values[flag])} must be an absolute path`);
   return {
     resource,
     count: integer("--count", values.count, 10_000),
-    kubeletDirectory: directory,
+    directory: values["device-plugins-dir"] ?? join(values["kubelet-dir"], "device-plugins"),
     numaNodes: integer("--numa-nodes", values["numa-nodes"], 1024),
     variable,
     unhealthyFile: values.unhealthy,

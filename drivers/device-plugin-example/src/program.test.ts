@@ -146,6 +146,7 @@ test("flags that are wrong end the program and say why", async (t) => {
     [["--count", "-1"], /--count/],
     [["--count", "1e9"], /--count \\"1e9\\" must be an integer from 0 to 10000/],
     [["--numa-nodes", "two"], /--numa-nodes \\"two\\" must be an integer from 0 to 1024/],
+    [["--device-plugins-dir", "sockets"], /--device-plugins-dir \\"sockets\\" must be an absolute path/],
     [["--kubelet-dir", "kubelet"], /--kubelet-dir \\"kubelet\\" must be an absolute path/],
     [["--resource", "gpu"], /name of the device plugin: \\"gpu\\" must be the name of an extended resource/],
     [["--env", "A-B"], /--env \\"A-B\\" must be the name of a variable/],

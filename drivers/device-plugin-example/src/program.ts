@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { type Log, systemClock } from "@dray/client";
 import { runDevicePlugin } from "@dray/driver/device-plugin";
 import { simulatedDevices } from "./devices.ts";
@@ -32,7 +31,7 @@ async function run(args: readonly string[]): Promise<void> {
   }
   log.info({ resource: options.resource, devices: options.count }, "Starting the simulated device plugin");
   await runDevicePlugin(simulatedDevices({ ...options, clock: systemClock, log }), {
-    directory: join(options.kubeletDirectory, "device-plugins"),
+    directory: options.directory,
     clock: systemClock,
     log,
     signal: stop.signal,

@@ -116,7 +116,7 @@ export function commandLine(): DrayCommand {
     .addOption(
       repeated(
         "--driver <driver>",
-        "install a driver and its DeviceClass: NAME[:key=value,...], as in example:devices=4 (example: simulated GPUs, or with profile=net network cards, with profile=cpu CPUs); may be repeated",
+        "install a driver and its DeviceClass: NAME[:key=value,...], as in example:devices=4 (example: simulated GPUs, or with profile=net network cards, with profile=cpu CPUs; device-plugin-example: devices by number); may be repeated",
         "none",
       ),
     )

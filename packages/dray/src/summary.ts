@@ -68,12 +68,12 @@ function urlForOthers({ bindAddress, advertiseAddress, port }: ClusterConfig): s
 /** What drivers have brought, and the commands that show it. */
 export function driverLines(drivers: readonly ChosenDriver[]): string[] {
   return drivers.flatMap(({ name, installation }) => {
-    const { driverName, deviceCount, example } = installation;
+    const { offers, deviceCount, example } = installation;
     const folder = join(examplesFolder(), ...example);
     const short = relative(process.cwd(), folder);
     const commands = installation.commands(shellWord(short.startsWith("..") ? folder : short));
     return [
-      `Driver ${name} is installed: ${deviceCount} devices of ${driverName} on each node. A pod with one of them:`,
+      `Driver ${name} is installed: ${deviceCount} devices of ${offers} on each node. A pod with one of them:`,
       ...commands.map((command) => `  ${command}`),
     ];
   });

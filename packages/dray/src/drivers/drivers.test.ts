@@ -24,7 +24,7 @@ test("a driver is a name and its settings", () => {
     "example:profile=cpu,numa-nodes=3",
   ];
   assert.deepEqual(
-    driversOption(counts).map(({ installation: { driverName, deviceCount } }) => [driverName, deviceCount]),
+    driversOption(counts).map(({ installation: { offers, deviceCount } }) => [offers, deviceCount]),
     [
       ["gpu.example.com", 10],
       ["net.example.com", 9],
@@ -33,8 +33,11 @@ test("a driver is a name and its settings", () => {
   );
   for (const [texts, message] of [
     [["exmaple"], '--driver exmaple: unknown driver "exmaple": did you mean example?'],
-    [[""], '--driver : unknown driver "": must be one of example'],
-    [["toString"], '--driver toString: unknown driver "toString": must be one of example'],
+    [[""], '--driver : unknown driver "": must be one of example, device-plugin-example'],
+    [
+      ["toString"],
+      '--driver toString: unknown driver "toString": must be one of example, device-plugin-example',
+    ],
     [
       ["example:"],
       '--driver example:: unknown setting "": must be one of profile, devices, partitions, multiple-allocations, device-status, binding-conditions, numa-nodes, cpus-per-numa-node, extended-resource',
@@ -53,6 +56,10 @@ test("a driver is a name and its settings", () => {
     ],
     [["example:devices=1,devices=2"], "--driver example:devices=1,devices=2: devices is given twice"],
     [["example", "example:devices=1"], "--driver example:devices=1: example is given twice"],
+    [
+      ["device-plugin-example:env=9"],
+      "--driver device-plugin-example:env=9: env must be the name of a variable, as in device-plugin-example:env=NVIDIA_VISIBLE_DEVICES",
+    ],
     [
       ["example:profile=tpu"],
       "--driver example:profile=tpu: profile must be one of gpu, net, cpu, as in example:profile=net",
@@ -185,6 +192,36 @@ test(
         assert.match(shown[1]!, /^declare -x GPU_DEVICE_\d="gpu-\d"$/m);
       } finally {
         await dray(["down", "--delete-data", ...data], env);
+      }
+    }),
+);
+
+test(
+  "up --driver device-plugin-example: nodes have the resource, and the commands that are printed show a pod with it",
+  { skip: withoutKubectl, timeout: 120_000 },
+  () =>
+    inFolder(async (folder) => {
+      const data = ["--data-dir", join(folder, "data"), "--store", "memory"];
+      const env = { KUBECONFIG: join(folder, "config"), HOME: folder };
+      try {
+        const driver = "device-plugin-example:resource=nvidia.com/gpu,devices=3,env=NVIDIA_VISIBLE_DEVICES";
+        const { code, stdout, stderr } = await dray(
+          ["up", "--detach", "--nodes", "1", "--driver", driver, ...data],
+          env,
+        );
+        assert.equal(code, 0, stderr);
+        const [, ...commands] =
+          /: 3 devices of nvidia\.com\/gpu on each node\. .*:\n {2}(.*)\n {2}(.*)\n/.exec(stdout) ??
+          assert.fail(stdout);
+        const shown = commands.map((command) => {
+          const options = { encoding: "utf8", env: { ...process.env, ...env } } as const;
+          const { status, stdout, stderr } = spawnSync("sh", ["-ec", command ?? ""], options);
+          assert.equal(status, 0, stderr);
+          return stdout;
+        });
+        assert.match(shown[1]!, /^NVIDIA_VISIBLE_DEVICES=gpu-0,gpu-1$/m);
+      } finally {
+        await dray(["down", "--delete-data", "--data-dir", join(folder, "data")], env);
       }
     }),
 );

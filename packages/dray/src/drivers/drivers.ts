@@ -1,5 +1,6 @@
 import { UsageError } from "../failure.ts";
 import { didYouMean } from "../similar.ts";
+import { devicePluginExample } from "./device-plugin.ts";
 import { exampleDriver } from "./example.ts";
 import type { Installation, KnownDriver } from "./known.ts";
 
@@ -9,13 +10,16 @@ export interface ChosenDriver {
   readonly installation: Installation;
 }
 
-export const drivers: Readonly<Record<string, KnownDriver>> = { example: exampleDriver };
+export const drivers: Readonly<Record<string, KnownDriver>> = {
+  example: exampleDriver,
+  "device-plugin-example": devicePluginExample,
+};
 
 /** Reads `NAME[:key=value,...]` of each `--driver`. Throws a UsageError that says what is accepted. */
 export function driversOption(texts: readonly string[]): ChosenDriver[] {
   const chosen = texts.map(driverOption);
   for (const [i, { name, installation }] of chosen.entries())
-    if (chosen.findIndex((other) => other.installation.driverName === installation.driverName) !== i)
+    if (chosen.findIndex((other) => other.installation.id === installation.id) !== i)
       throw new UsageError(`--driver ${texts[i]}: ${name} is given twice`);
   return chosen;
 }

@@ -1,5 +1,5 @@
 import type { DaemonSet } from "@dray/api/apps/v1";
-import type { DeviceClass } from "@dray/api/resource/v1";
+import type { Device, DeviceClass } from "@dray/api/resource/v1";
 import type { Installation, KnownDriver, Setting, Settings } from "./known.ts";
 
 /** As in the manifests of the tutorial. */
@@ -86,8 +86,16 @@ function install(chosen: Settings): Installation {
   // Objects of the tutorial keep their names.
   const suffix = profile === "gpu" ? "" : `-${profile}`;
   const name = `dra-example-driver${suffix}`;
+  const deviceCount =
+    profile === "cpu" ? count("numa-nodes", 8) : devices * (partitions === 0 ? 1 : partitions + 1);
+  const isCurrent = (device: Device): boolean =>
+    profile !== "gpu" ||
+    ((device.consumesCounters !== undefined) === partitions > 0 &&
+      (device.allowMultipleAllocations === true) === is("multiple-allocations") &&
+      (device.bindingConditions !== undefined) === is("binding-conditions"));
   return {
-    driverName,
+    id: driverName,
+    offers: driverName,
     daemonSet: { namespace: "dra-tutorial", name: `${name}-kubeletplugin` },
     manifests: [
       ["dra", "driver-install"],
@@ -98,13 +106,8 @@ function install(chosen: Settings): Installation {
       if (object.kind === "DaemonSet") return daemonSet(object as DaemonSet);
       return object.kind === "DeviceClass" ? deviceClass(object as DeviceClass) : object;
     },
-    deviceCount:
-      profile === "cpu" ? count("numa-nodes", 8) : devices * (partitions === 0 ? 1 : partitions + 1),
-    isCurrent: (device) =>
-      profile !== "gpu" ||
-      ((device.consumesCounters !== undefined) === partitions > 0 &&
-        (device.allowMultipleAllocations === true) === is("multiple-allocations") &&
-        (device.bindingConditions !== undefined) === is("binding-conditions")),
+    deviceCount,
+    isOn: (_, devices) => devices?.length === deviceCount && devices.every(isCurrent),
     needs: Object.entries(settings).flatMap(([key, { gate }]) =>
       gate === undefined || [undefined, "false", "0"].includes(chosen[key])
         ? []

@@ -70,7 +70,7 @@ function yamlFiles(path: string): string[] {
 /** Resolves when the driver's pods are the latest ones, and every node that is ready has the devices. */
 async function published(
   client: Client,
-  { driverName, daemonSet, deviceCount, isCurrent, needs }: Installation,
+  { offers, daemonSet, isOn, needs }: Installation,
   update: (text: string) => void,
 ): Promise<void> {
   const stop = new AbortController();
@@ -78,19 +78,15 @@ async function published(
   const sets = client.informer(DaemonSet, { namespace, fieldSelector: `metadata.name=${name}` });
   const nodes = client.informer(Node);
   const slices = client.informer(ResourceSlice, {
-    fieldSelector: `spec.driver=${driverName}`,
+    fieldSelector: `spec.driver=${offers}`,
     indexes: { node: ({ spec }) => (spec.nodeName === undefined ? [] : [spec.nodeName]) },
   });
-  const hasDevices = (node: string): boolean => {
-    const devices = currentDevices(slices.byIndex("node", node));
-    return devices?.length === deviceCount && devices.every(isCurrent);
-  };
   const waiting = (): string[] =>
     nodes
       .list()
       .filter(isReady)
-      .map(({ metadata }) => metadata.name)
-      .filter((node) => !hasDevices(node));
+      .filter((node) => !isOn(node, currentDevices(slices.byIndex("node", node.metadata.name))))
+      .map(({ metadata }) => metadata.name);
   const isDone = (): boolean => sets.list().every(isRolledOut) && waiting().length === 0;
   let progress = performance.now();
   let missing = Number.POSITIVE_INFINITY;
@@ -113,7 +109,7 @@ async function published(
   };
   const all = async (): Promise<void> => {
     await Promise.all([sets, nodes, slices].map((informer) => informer.start(stop.signal)));
-    slices.handle({ add: look, update: look });
+    for (const informer of [nodes, slices]) informer.handle({ add: look, update: look });
     // Whichever of them changes last.
     await Promise.race([sets, nodes, slices].map((informer) => informer.until(isDone)));
   };

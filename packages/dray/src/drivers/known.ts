@@ -1,4 +1,5 @@
 import type { KubeObject } from "@dray/api";
+import type { Node } from "@dray/api/core/v1";
 import type { Device } from "@dray/api/resource/v1";
 
 /** A driver that `up --driver` installs. */
@@ -20,20 +21,25 @@ export interface Setting {
 /** As a flag has them. */
 export type Settings = Readonly<Record<string, string>>;
 
-/** One driver with its settings; several installations of one driver can be in a cluster, each with a name of its own. */
+/** A driver with its settings. */
 export interface Installation {
-  /** What its ResourceSlices name. */
-  readonly driverName: string;
+  /** Of two with the same one a cluster can have one only. */
+  readonly id: string;
+  /** Name of the driver in ResourceSlices, or the extended resource. */
+  readonly offers: string;
   readonly daemonSet: { readonly namespace: string; readonly name: string };
   /** Folders and files of manifests, below the examples; of a folder those that lie in it directly. */
   readonly manifests: readonly (readonly string[])[];
   /** The object of a manifest, with the settings. */
   adapt(object: KubeObject): KubeObject;
-  /** How many devices it publishes on each node. */
+  /** Number of devices on each node. */
   readonly deviceCount: number;
-  /** Whether a device of its node is as the settings want it, and not what was published before. */
-  isCurrent(device: Device): boolean;
-  /** What to look at where devices do not come: `partitions needs the feature gate DRAPartitionableDevices`. */
+  /**
+   * Reports whether a node has the devices as the settings want them, and not those of settings before. `devices` are in
+   * the node's ResourceSlices; undefined: these are not complete.
+   */
+  isOn(node: Node, devices: readonly Device[] | undefined): boolean;
+  /** Reasons why devices may not come: `partitions needs the feature gate DRAPartitionableDevices`. */
   readonly needs: readonly string[];
   /** Folder of an example, below the examples, and commands that show it; `folder` is its path, quoted for a shell. */
   readonly example: readonly string[];

@@ -13,6 +13,7 @@ const nginxRoot = "/usr/share/nginx/html";
 /** Common images, and the program that each runs: those of the machine where they have the same name. */
 export function builtInImages(): ImageMapping[] {
   const [driver, driverArgs] = ourselves(["driver", "example"], smallHeap);
+  const [plugin, pluginArgs] = ourselves(["driver", "device-plugin-example"], smallHeap);
   const [nginx, nginxArgs] = ourselves(["image", "serve", nginxRoot], smallHeap);
   const common: readonly (readonly [name: string, entrypoint: readonly string[], cmd: readonly string[]])[] =
     [
@@ -31,6 +32,11 @@ export function builtInImages(): ImageMapping[] {
       command: [driver, ...driverArgs],
       needs: ourFiles(),
     },
+    ...anyRegistry("device-plugin-example").map((pattern) => ({
+      pattern,
+      command: [plugin, ...pluginArgs],
+      needs: ourFiles(),
+    })),
     ...common.flatMap(([name, entrypoint, cmd]) =>
       anyRegistry(name).map((pattern) => ({
         pattern,
