@@ -189,13 +189,17 @@ them, have logs of their own: kubectl logs.
     .command("map")
     .description("have containers of an image run a command of this machine from now on")
     .argument("<pattern>", "image reference; * matches anything")
-    .argument("<command>", "the command in one word, with quotes inside where its own words have blanks")
+    .argument(
+      "<command>",
+      "the command in one word, with quotes inside where its own words have blanks; or a folder of programs, with / at its end",
+    )
     .addOption(clusterName())
     .addOption(dataDir())
     .addHelpText(
       "after",
-      `${example("dray image map 'example.com/tool:*' '/usr/bin/tool --flag'")}
-The command replaces that of the pod, whose args follow it. Containers that run go on; those that wait for the image
+      `${example("dray image map 'example.com/tool:*' '/usr/bin/tool --flag'\ndray image map 'example.com/driver:*' /opt/driver/bin/")}
+The command replaces that of the pod, whose args follow it. A folder comes first in the PATH of containers, which run the
+command of their pod: for images with several programs. Containers that run go on; those that wait for the image
 start. The latest row that matches counts, before those of --image and those that are built in.
 `,
     )

@@ -199,6 +199,22 @@ for (const isolation of isolations.filter((one) => one !== "plain"))
         assert.match(output, /^beside\n[1-9]/);
       }));
 
+    test("a folder of programs stands for an image: the pod's command is one of them", (context) =>
+      isolated(context, true, async ({ root, run, images }) => {
+        const folder = join(root, "closed/programs");
+        mkdirSync(folder, { recursive: true });
+        chmodSync(join(root, "closed"), 0o700);
+        // The first has the name of a program of the machine, the second runs it by that name.
+        writeFileSync(join(folder, "true"), '#!/bin/sh\necho ours "$@"; id -u\n', { mode: 0o755 });
+        writeFileSync(join(folder, "calls"), '#!/bin/sh\nexec true "$@"\n', { mode: 0o755 });
+        images.push({ pattern: "programs:*", command: [`${folder}/`] });
+        for (const name of ["true", "calls"]) {
+          const [output, code] = await run({ command: [name], args: ["a"], image: "programs:1" });
+          assert.equal(code, 0, output);
+          assert.match(output, /^ours a\n[1-9]/);
+        }
+      }));
+
     test("a device of the container is there under its name, and may be used", (context) =>
       isolated(context, true, async ({ root, run, runtime }) => {
         const command = ["/bin/sh", "-c", "id -u; ls /dev; head -c 3 /dev/of-mine | od -An -c"];

@@ -3,7 +3,7 @@ import { columns } from "../columns.ts";
 import { UsageError } from "../failure.ts";
 import { builtInImages } from "../images/built-in.ts";
 import { readMappedImages, writeMappedImages } from "../images/mapped.ts";
-import { parseCommand, parseImageMapping } from "../images/mapping.ts";
+import { checkFolder, parseCommand, parseImageMapping } from "../images/mapping.ts";
 import { printData } from "../output.ts";
 import { ociImagesDir } from "../runtimes.ts";
 import { shellWord } from "../shell.ts";
@@ -31,6 +31,7 @@ export function imageMap(pattern: string, command: string, flags: TargetFlags): 
     throw new UsageError(
       `${JSON.stringify(command)}: must be a command with closed quotes, as in '/usr/bin/tool --flag'`,
     );
+  checkFolder(words);
   const { imagesFile } = mapping(flags);
   const others = readMappedImages(imagesFile).filter((row) => row.pattern !== pattern);
   writeMappedImages(imagesFile, [{ pattern, command: words }, ...others]);

@@ -60,6 +60,7 @@ test("mistakes of image map say what is accepted, and change nothing", () =>
       [["map", "", "x"], 2, /"": must be an image reference/],
       [["map", "a", ""], 2, /"": must be a command with closed quotes/],
       [["map", "a", "tool 'open"], 2, /must be a command with closed quotes/],
+      [["map", "a", "/opt/bin/ --flag"], 2, /a folder of programs must be an absolute path/],
       [["map", "a"], 2, /missing required argument 'command'|command/],
       [["map", "a", "b", "c"], 2, /too many arguments/],
       [["unmap", "a"], 1, /no row for a: no image is mapped/],

@@ -20,6 +20,12 @@ test("a mapping without a pattern or a command, or with an open quote, is refuse
     assert.throws(() => parseImageMapping(text), /must be PATTERN=COMMAND, as in/, text);
 });
 
+test("a folder of programs is an absolute path that stands alone", () => {
+  assert.deepEqual(parseImageMapping("a=/opt/bin/"), { pattern: "a", command: ["/opt/bin/"] });
+  for (const text of ["a=bin/", "a=/opt/bin/ --flag", "a=/", "a=./"])
+    assert.throws(() => parseImageMapping(text), /a folder of programs must be an absolute path/, text);
+});
+
 test("the image of the tutorial's driver is known", () => {
   assert.ok(builtInImages().some(({ pattern }) => pattern.includes("dra-example-driver")));
 });

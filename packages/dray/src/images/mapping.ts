@@ -10,6 +10,14 @@ export function parseCommand(text: string): readonly string[] | undefined {
   return words.length === 0 || text.replaceAll(word, "").trim() !== "" ? undefined : words;
 }
 
+/** Throws a UsageError for words that name a folder, by the `/` at its end, but not as a folder of programs is named. */
+export function checkFolder([first = "", ...others]: readonly string[]): void {
+  if (first.endsWith("/") && (others.length > 0 || !first.startsWith("/") || first === "/"))
+    throw new UsageError(
+      `${[first, ...others].join(" ")}: a folder of programs must be an absolute path that ends with / and stands alone, as /opt/driver/bin/`,
+    );
+}
+
 /** Reads `PATTERN=COMMAND` of `--image`. */
 export function parseImageMapping(text: string): ImageMapping {
   const [, pattern, rest = ""] = /^([^=\s]+)=(.*)$/s.exec(text) ?? [];
@@ -19,5 +27,6 @@ export function parseImageMapping(text: string): ImageMapping {
       `--image ${text}: must be PATTERN=COMMAND, as in --image 'example.com/tool:*=/usr/bin/tool --flag'`,
     );
   }
+  checkFolder(command);
   return { pattern, command };
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { anyRegistry, containerWords, type ImageMapping, ImageTable } from "./images.ts";
+import { anyRegistry, containerWords, type ImageMapping, ImageTable, programFolder } from "./images.ts";
 
 test("an image of any registry is found, with a tag, a digest or neither, and none whose name only resembles it", () => {
   const rows = anyRegistry("busybox").map((pattern) => ({ pattern, entrypoint: [], cmd: ["sh"] }));
@@ -39,12 +39,28 @@ test("the words of a container are those of Kubernetes' table of command and arg
     assert.deepEqual(containerWords(image, { command: command!, args: args! }), words);
   assert.deepEqual(containerWords({ command: ["x"] }, { command: ["own"], args: ["a"] }), ["x", "a"]);
   assert.deepEqual(containerWords(undefined, { command: ["own"], args: ["a"] }), ["own", "a"]);
+  assert.deepEqual(containerWords({ command: ["/x/"] }, { command: ["own"], args: ["a"] }), ["own", "a"]);
+});
+
+test("a mapping to a folder is one path that ends with a slash", () => {
+  for (const [command, folder] of [
+    [["/opt/driver/"], "/opt/driver"],
+    [["/opt/../srv/"], "/srv"],
+    [["/opt/driver"], undefined],
+    [["driver/"], undefined],
+    [["/opt/driver/", "--flag"], undefined],
+    [["/"], undefined],
+  ] as const)
+    assert.equal(programFolder({ command }), folder, command.join(" "));
 });
 
 test("an image without a row needs a command, and what to do is said", async () => {
   const table = new ImageTable([]);
   assert.equal(await table.imageStatus("a", false), undefined);
   assert.equal((await table.imageStatus("a", true))?.ref, "host://a");
+  const folder = new ImageTable([{ pattern: "a", command: ["/opt/driver/"] }]);
+  assert.equal(await folder.imageStatus("a", false), undefined);
+  assert.equal((await folder.imageStatus("a", true))?.ref, "host://a");
   await assert.rejects(table.pullImage("a"), {
     reason: "ErrImageNeverPull",
     message: /"a" is not pulled .*give the container a command, or .*`dray image map 'a' COMMAND`/,

@@ -1,9 +1,13 @@
+import { resolve } from "node:path";
 import type { ContainerConfig, Image, ImageService } from "../service.ts";
 import { RuntimeError } from "../service.ts";
 
 /** What an image runs on this machine. */
 export type ImageProgram =
-  /** Runs in place of the image's program and of the pod's `command`; the pod's `args` follow it. */
+  /**
+   * Runs in place of the image's program and of the pod's `command`; the pod's `args` follow it. A single word that ends
+   * with `/` is a folder of programs instead, see `programFolder`.
+   */
   | { readonly command: readonly string[] }
   /** As in an image: the pod's `command` replaces both, its `args` replace `cmd`. */
   | { readonly entrypoint: readonly string[]; readonly cmd: readonly string[] };
@@ -17,6 +21,16 @@ export type ImageMapping = ImageProgram & {
 };
 
 /**
+ * The folder of programs that an image stands for, without the `/` at its end. It comes first in the PATH of containers,
+ * which run the `command` of their pod: one image of a driver often has a program for each of its pods.
+ */
+export function programFolder(image: ImageProgram | undefined): string | undefined {
+  if (image === undefined || !("command" in image) || image.command.length !== 1) return undefined;
+  const [word = ""] = image.command;
+  return word.startsWith("/") && word.endsWith("/") && word !== "/" ? resolve(word) : undefined;
+}
+
+/**
  * The words that a container runs: `command` and `args` of its pod, and what its image stands for.
  *
  * Upstream: "Define a Command and Arguments for a Container"; OCI image specification, Entrypoint and Cmd.
@@ -25,8 +39,9 @@ export function containerWords(
   program: ImageProgram | undefined,
   { command, args }: Pick<ContainerConfig, "command" | "args">,
 ): readonly string[] {
-  if (program !== undefined && "command" in program) return [...program.command, ...args];
-  if (program === undefined || command.length > 0) return [...command, ...args];
+  if (program === undefined || programFolder(program) !== undefined) return [...command, ...args];
+  if ("command" in program) return [...program.command, ...args];
+  if (command.length > 0) return [...command, ...args];
   return [...program.entrypoint, ...(args.length > 0 ? args : program.cmd)];
 }
 
@@ -63,7 +78,8 @@ export class ImageTable implements ImageService {
   async imageStatus(image: string, hasCommand: boolean): Promise<Image | undefined> {
     if (image === "" || /\s/.test(image))
       throw new RuntimeError("InvalidImageName", `image ${JSON.stringify(image)} is not a valid reference`);
-    if (!hasCommand && this.find(image) === undefined) return undefined;
+    const program = this.find(image);
+    if (!hasCommand && (program === undefined || programFolder(program) !== undefined)) return undefined;
     return { ref: `host://${image}`, tags: [image], digests: [], sizeBytes: 0 };
   }
 

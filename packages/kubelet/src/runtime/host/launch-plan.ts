@@ -4,7 +4,7 @@ import type { ContainerConfig, MountConfig } from "../service.ts";
 import type { ContainerDevice } from "./access.ts";
 import { containerVariable } from "./container.ts";
 import { toolEnvironment } from "./environment.ts";
-import { containerWords, type ImageMapping } from "./images.ts";
+import { containerWords, type ImageMapping, programFolder } from "./images.ts";
 import { home } from "./places.ts";
 import { rewriter } from "./rewrite.ts";
 
@@ -68,6 +68,8 @@ export function planLaunch(input: LaunchInput): LaunchPlan {
   }
   const rewrite = isolated ? (value: string) => value : rewriter(mounts);
   const env: Record<string, string> = { ...toolEnvironment, HOME: home, HOSTNAME: input.hostname };
+  const programs = programFolder(image);
+  if (programs !== undefined) env["PATH"] = `${programs}:${env["PATH"]}`;
   if (config.tty) env["TERM"] = "xterm";
   for (const [name, value] of config.env) env[name] = rewrite(value);
   for (const assignment of edits.env ?? []) {

@@ -1,7 +1,7 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ContainerConfig, MountConfig } from "../service.ts";
-import type { ImageMapping } from "./images.ts";
+import { type ImageMapping, programFolder } from "./images.ts";
 import type { LaunchFolder } from "./launch-plan.ts";
 import { ownPlaces } from "./places.ts";
 
@@ -51,6 +51,8 @@ export function ownView(
 /** Files and folders that the program of an image reads. */
 export function neededFiles(image: ImageMapping | undefined): string[] {
   if (image === undefined) return [];
+  const folder = programFolder(image);
+  if (folder !== undefined) return [...(image.needs ?? []), folder];
   return [...(image.needs ?? []), ...("command" in image ? filesOfCommand(image.command) : [])];
 }
 
