@@ -1,6 +1,6 @@
-import { quoted } from "@dray/api";
+import { matchLabels, quoted } from "@dray/api";
 import type { ServiceReference } from "@dray/api/admissionregistration/v1";
-import type { Service } from "@dray/api/core/v1";
+import type { Pod, Service, ServicePort } from "@dray/api/core/v1";
 import type { EndpointSlice } from "@dray/api/discovery/v1";
 import { objectKey } from "../../storage/keys.ts";
 import type { Storage } from "../../storage/storage.ts";
@@ -15,7 +15,8 @@ const serviceLabel = "kubernetes.io/service-name";
 
 /**
  * Where a service is reached from the server's own machine: at one of its ready endpoints, because there need be no
- * proxy for cluster addresses here; at its cluster address where it has none. Throws Error in the words of Kubernetes.
+ * proxy for cluster addresses here; else at one of its ready pods, since an EndpointSlice cannot hold the loopback
+ * addresses of pods on the host runtime; else at its cluster address. Throws Error in the words of Kubernetes.
  */
 export function resolveService({ namespace, name, port = 443 }: ServiceReference, storage: Storage): Address {
   const stored = storage.cache("services").get(objectKey("services", namespace, name));
@@ -24,7 +25,9 @@ export function resolveService({ namespace, name, port = 443 }: ServiceReference
   if (spec.type === "ExternalName") return { host: spec.externalName ?? "", port };
   const servicePort = spec.ports?.find((candidate) => candidate.port === port);
   if (servicePort === undefined) throw new Error(`no service port ${port} found for service ${quoted(name)}`);
-  const ready = endpoint(namespace, name, servicePort.name ?? "", storage);
+  const ready =
+    endpoint(namespace, name, servicePort.name ?? "", storage) ??
+    readyPod(namespace, spec.selector, servicePort, storage);
   if (ready !== undefined) return ready;
   if (!spec.clusterIP || spec.clusterIP === "None")
     throw new Error(`no endpoints available for service ${quoted(name)}`);
@@ -40,6 +43,30 @@ function endpoint(namespace: string, name: string, portName: string, storage: St
     const ready = slice.endpoints?.find(({ conditions }) => conditions?.ready ?? true);
     const host = ready?.addresses?.[0];
     if (port !== undefined && host !== undefined) return { host, port: Number(port) };
+  }
+  return undefined;
+}
+
+/** A pod that the EndpointSlice controller would count as ready, at the target port of the service. */
+function readyPod(
+  namespace: string,
+  selector: Readonly<Record<string, string>> | undefined,
+  { port, targetPort = port }: ServicePort,
+  storage: Storage,
+): Address | undefined {
+  if (selector === undefined || Object.keys(selector).length === 0) return undefined;
+  const cache = storage.cache("pods");
+  for (const { object } of cache.range(`${cache.prefix}${namespace}/`)) {
+    const { metadata, spec, status } = object as Pod;
+    const ready = status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True");
+    if (ready !== true || metadata.deletionTimestamp !== undefined) continue;
+    if (status?.podIP === undefined || !matchLabels(selector, metadata.labels)) continue;
+    const number =
+      typeof targetPort === "number"
+        ? targetPort
+        : spec?.containers.flatMap(({ ports = [] }) => ports).find(({ name }) => name === targetPort)
+            ?.containerPort;
+    if (number !== undefined) return { host: status.podIP, port: number };
   }
   return undefined;
 }

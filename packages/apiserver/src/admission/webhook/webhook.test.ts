@@ -288,6 +288,40 @@ test("a service is reached at a ready endpoint", { skip: noAddress }, async () =
   await tested.server.close();
 });
 
+test("a service without endpoints is reached at a ready pod that it selects", async () => {
+  const service = { name: "hook", namespace: "n", path: "/service" };
+  const clientConfig = { service, caBundle: hooks.caBundle };
+  const tested = await serverWith({
+    validating: [hooks.hook("service", () => ({ allowed: false }), { clientConfig })],
+  });
+  const labels = { app: "hook" };
+  await tested.call("POST", "/api/v1/namespaces/n/services", {
+    body: {
+      metadata: { name: "hook" },
+      spec: { selector: labels, ports: [{ port: 443, targetPort: "https" }] },
+    },
+  });
+  const pod = async (name: string, podLabels: object, podIP: string, ready: string): Promise<void> => {
+    const ports = [{ name: "https", containerPort: hooks.port }];
+    const url = "/api/v1/namespaces/n/pods";
+    await tested.call("POST", url, {
+      body: {
+        metadata: { name, labels: podLabels },
+        spec: { containers: [{ name: "c", image: "i", ports }] },
+      },
+    });
+    const status = { podIP, podIPs: [{ ip: podIP }], conditions: [{ type: "Ready", status: ready }] };
+    const patched = await tested.call("PATCH", `${url}/${name}/status`, { body: { status } });
+    assert.equal(patched.status, 200, patched.body.message);
+  };
+  await pod("a-other", { app: "other" }, "192.0.2.9", "True");
+  await pod("b-unready", labels, "192.0.2.9", "False");
+  await pod("c-ready", labels, "127.0.0.1", "True");
+  assert.match((await create(tested)).body.message, /denied the request without explanation$/);
+  assert.equal(hooks.asked[0]!.path, "/service?timeout=10s");
+  await tested.server.close();
+});
+
 describe("mutating webhooks", () => {
   test("change the object, which gets its defaults and is checked", async () => {
     const pods = { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["pods"] };
