@@ -11,7 +11,7 @@ import type { NodeKind } from "./dra/clusters.ts";
 import { nodeSuiteObstacle, runNodeSuite } from "./dra/node-suite.ts";
 import { complaints, readKnownFailures, type SuiteResult, summary } from "./dra/report.ts";
 import { nodeCount, runSuite, type SuiteOptions, suiteObstacle } from "./dra/suite.ts";
-import { runDrivers } from "./drivers/index.ts";
+import { runDrivers, stopDrivers } from "./drivers/index.ts";
 import { runExamples } from "./examples.ts";
 import { buildClients, runClients } from "./go-clients.ts";
 import { failures, type LineCounts } from "./log-lines.ts";
@@ -32,7 +32,8 @@ const options = (() => {
 })();
 
 // Ends as if by itself, so that no program is left behind.
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(1));
+for (const signal of ["SIGINT", "SIGTERM"] as const)
+  process.once(signal, () => void stopDrivers().finally(() => process.exit(1)));
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 const components = ["kube-controller-manager", "kube-scheduler"] as const;
@@ -151,7 +152,7 @@ for (const kind of options.suites)
 if (options.node)
   passed.push(await playSuite("dra-node", { obstacle: nodeSuiteObstacle, run: runNodeSuite }));
 if (options.drivers) {
-  const outcomes = await runDrivers(options.only, print);
+  const outcomes = await runDrivers({ only: options.only, keep: options.keep, print });
   passed.push(outcomes.every(({ failure }) => failure === undefined));
 }
 process.exit(passed.every(Boolean) ? 0 : 1);

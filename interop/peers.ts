@@ -27,10 +27,25 @@ export const suitePeers = [
 /** What upstream's specs of one node need beside that. */
 export const nodeSuitePeers = ["e2e_node.test"] as const;
 
+/** Drivers and device plugins of others, and what their tests need. */
+export const driverPeers = [
+  "dracpu",
+  "dra-example-kubeletplugin",
+  "dra-example-controller",
+  "dra-example-webhook",
+  "dra-example-e2e",
+  "dra-example-driver",
+  "nvidia-device-plugin",
+  "nvidia-device-plugin.yml",
+  "gpu-kubelet-plugin",
+  "libnvidia-ml.so.1",
+] as const;
+
 export type Peer =
   | (typeof controlPlanePeers)[number]
   | (typeof suitePeers)[number]
-  | (typeof nodeSuitePeers)[number];
+  | (typeof nodeSuitePeers)[number]
+  | (typeof driverPeers)[number];
 
 /** Where `interop/build` puts the real components: `$DRAY_PEERS`, else a folder of the user's cache. */
 export function peersFolder(): string {

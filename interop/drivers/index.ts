@@ -1,45 +1,89 @@
-import { startCluster, type TestCluster } from "@dray/cluster/testing";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startCluster, type TestCluster, type TestClusterOptions } from "@dray/cluster/testing";
 import { eventually } from "../eventually.ts";
 import { missingPeers, type Peer } from "../peers.ts";
 import type { Outcome } from "../play.ts";
+import { nvidiaDevicePlugin } from "./nvidia-device-plugin.ts";
+import { nvidiaDraDriver } from "./nvidia-dra-driver.ts";
 import { sampleDevicePlugin } from "./sample-device-plugin.ts";
 
-/** A driver or device plugin of others, and what must come of it. Rejects if it does not. */
+/** A driver or device plugin of others, and what it must do on Dray. */
 export interface DriverTrial {
   readonly name: string;
-  /** The program; it is not changed for Dray. */
-  readonly program: Peer;
-  run(cluster: TestCluster): Promise<void>;
+  /** Its programs; they are not changed for Dray. */
+  readonly programs: readonly Peer[];
+  /** What its cluster has, beyond one node; `folder` is that of the trial. */
+  readonly cluster?: (folder: string) => TestClusterOptions;
+  /** Rejects if something differs from what is expected. */
+  run(cluster: TestCluster, context: TrialContext): Promise<void>;
 }
 
-const trials: readonly DriverTrial[] = [sampleDevicePlugin];
+/** What a trial gets beside its cluster. */
+export interface TrialContext {
+  /** For files; removed afterwards. */
+  readonly folder: string;
+  print(text: string): void;
+}
 
-/** Runs the programs whose names match in pods of Dray's node agent, each on a cluster of its own. */
-export async function runDrivers(
-  only: RegExp | undefined,
-  print: (text: string) => void,
-): Promise<readonly Outcome[]> {
+const trials: readonly DriverTrial[] = [sampleDevicePlugin, nvidiaDevicePlugin, nvidiaDraDriver];
+
+export interface DriverOptions {
+  /** Trials whose names it finds; all if undefined. */
+  readonly only: RegExp | undefined;
+  /** Leaves the folders of the trials. */
+  readonly keep: boolean;
+  readonly print: (text: string) => void;
+}
+
+/** Runs the programs whose names match on Dray's node agent, each on a cluster of its own. */
+export async function runDrivers({ only, keep, print }: DriverOptions): Promise<readonly Outcome[]> {
   const outcomes: Outcome[] = [];
-  for (const { name, program, run } of trials) {
-    if (!(only?.test(name) ?? true)) continue;
-    if (missingPeers([program]).length > 0) {
-      print(`${name}: not run: peers missing: ${program} (interop/build builds them)`);
+  for (const trial of trials) {
+    if (!(only?.test(trial.name) ?? true)) continue;
+    const missing = missingPeers(trial.programs);
+    if (missing.length > 0) {
+      print(`${trial.name}: not run: peers missing: ${missing.join(", ")} (interop/build builds them)`);
       continue;
     }
     const began = performance.now();
-    let failure: string | undefined;
-    try {
-      await using cluster = await startCluster();
-      await eventually("the service account of pods", async () =>
-        cluster.client.text("GET", "/api/v1/namespaces/default/serviceaccounts/default"),
-      );
-      await run(cluster);
-    } catch (error) {
-      failure = (error as Error).stack ?? String(error);
-    }
+    const failure = await attempt(trial, keep, print);
     const seconds = (performance.now() - began) / 1000;
-    print(`${name}: ${failure === undefined ? "ok" : `FAILED: ${failure}`} (${seconds.toFixed(1)} s)`);
-    outcomes.push({ name, seconds, ...(failure === undefined ? {} : { failure }) });
+    print(`${trial.name}: ${failure === undefined ? "ok" : `FAILED: ${failure}`} (${seconds.toFixed(1)} s)`);
+    outcomes.push({ name: trial.name, seconds, ...(failure === undefined ? {} : { failure }) });
   }
   return outcomes;
+}
+
+/** The cluster of the trial that runs. */
+let running: TestCluster | undefined;
+
+/** Ends the trial that runs, so that none of its pods goes on after this process. */
+export async function stopDrivers(): Promise<void> {
+  await running?.stop();
+}
+
+/** Returns what went wrong; undefined if nothing did. */
+async function attempt(
+  trial: DriverTrial,
+  keep: boolean,
+  print: (text: string) => void,
+): Promise<string | undefined> {
+  const folder = mkdtempSync(join(tmpdir(), "dray-interop-driver-"));
+  try {
+    await using cluster = await startCluster(trial.cluster?.(folder));
+    running = cluster;
+    await eventually("the service account of pods", async () =>
+      cluster.client.text("GET", "/api/v1/namespaces/default/serviceaccounts/default"),
+    );
+    await trial.run(cluster, { folder, print: (text) => print(`${trial.name}: ${text}`) });
+    return undefined;
+  } catch (error) {
+    return (error as Error).stack ?? String(error);
+  } finally {
+    running = undefined;
+    if (keep) print(`${trial.name}: files are in ${folder}`);
+    else rmSync(folder, { recursive: true, force: true });
+  }
 }

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
-import { type Container, Node, Pod } from "@dray/api/core/v1";
-import { eventually } from "../eventually.ts";
-import { peer } from "../peers.ts";
+import type { Container } from "@dray/api/core/v1";
+import { peersFolder } from "../peers.ts";
 import type { DriverTrial } from "./index.ts";
+import { deletePod, nodeOffers, outputOf, runOnce, unschedulable } from "./pods.ts";
 
+const image = "registry.k8s.io/e2e-test-images/sample-device-plugin:1.7";
 const resource = "example.com/resource";
-const namespace = "default";
 /** What the plugin makes on the machine. */
 const files = ["/tmp/Dev-1", "/tmp/Dev-2"];
 
@@ -16,63 +16,39 @@ const files = ["/tmp/Dev-1", "/tmp/Dev-2"];
  */
 export const sampleDevicePlugin: DriverTrial = {
   name: "sample-device-plugin",
-  program: "sample-device-plugin",
+  programs: ["sample-device-plugin"],
+  cluster: () => ({ images: [{ pattern: image, command: [`${peersFolder()}/`] }] }),
   async run({ client, nodes: [node] }) {
     assert.ok(node);
-    const pods = client.resource(Pod);
     const folders = ["/var/lib/kubelet/device-plugins", "/var/run/cdi"];
     const volumes = folders.map((path, index) => ({ name: `folder-${index}`, hostPath: { path } }));
     const volumeMounts = folders.map((mountPath, index) => ({ name: `folder-${index}`, mountPath }));
-    const create = (name: string, main: Omit<Container, "name">): Promise<Pod> =>
-      pods.create({
-        metadata: { name, namespace },
-        spec: {
-          restartPolicy: "Never",
-          terminationGracePeriodSeconds: 5,
-          volumes,
-          containers: [{ name: "main", image: "host", ...main }],
-        },
-      });
-    const offers = (capacity: string, allocatable: string): Promise<unknown> =>
-      eventually(`${allocatable} of ${capacity} devices`, async () => {
-        const { status } = await client.resource(Node).get({ name: node.name });
-        return status?.capacity?.[resource] === capacity && status.allocatable?.[resource] === allocatable;
-      });
-    const ends = async (name: string): Promise<string | undefined> => {
-      const pod = await eventually(`the end of pod ${name}`, async () => {
-        const found = await pods.get({ namespace, name });
-        return ["Succeeded", "Failed"].includes(found.status?.phase ?? "") && found;
-      });
-      return pod.status?.phase;
-    };
     const asking = (count: number, script: string): Omit<Container, "name"> => ({
       command: ["sh", "-c", script],
       resources: { limits: { [resource]: String(count) } },
     });
 
-    await create("plugin", {
-      command: [peer("sample-device-plugin")],
+    const main = {
+      image,
+      securityContext: { privileged: true },
+      command: ["sample-device-plugin", "-alsologtostderr"],
       env: [
         { name: "PLUGIN_SOCK_DIR", value: folders[0] ?? "" },
         { name: "CDI_ENABLED", value: "1" },
       ],
       volumeMounts,
-    });
-    await offers("2", "2");
-    await create("one", asking(1, '[ "$CDI_DEVICE" = CDI-Dev-1 ]'));
-    assert.equal(await ends("one"), "Succeeded");
+    };
+    await runOnce(client, "plugin", main, { volumes });
+    await nodeOffers(client, node.name, resource, 2, 2);
+    await runOnce(client, "one", asking(1, '[ "$CDI_DEVICE" = CDI-Dev-1 ]'));
+    await outputOf(client, "one");
     const mounted = (path: string): string => `grep -q " ${path} " /proc/self/mountinfo`;
-    await create("two", asking(2, files.map(mounted).join(" && ")));
-    assert.equal(await ends("two"), "Succeeded");
-    await create("three", asking(3, "true"));
-    await eventually("pod three cannot be scheduled", async () => {
-      const { status } = await pods.get({ namespace, name: "three" });
-      return status?.conditions?.some(
-        ({ reason, message }) => reason === "Unschedulable" && message?.includes(`Insufficient ${resource}`),
-      );
-    });
-    await pods.delete({ namespace, name: "plugin" });
-    await offers("2", "0");
+    await runOnce(client, "two", asking(2, files.map(mounted).join(" && ")));
+    await outputOf(client, "two");
+    await runOnce(client, "three", asking(3, "true"));
+    assert.match(await unschedulable(client, "three"), new RegExp(`Insufficient ${resource}`));
+    await deletePod(client, "plugin");
+    await nodeOffers(client, node.name, resource, 2, 0);
     for (const file of files) rmSync(file, { force: true });
   },
 };
