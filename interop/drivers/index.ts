@@ -5,6 +5,7 @@ import { startCluster, type TestCluster, type TestClusterOptions } from "@dray/c
 import { eventually } from "../eventually.ts";
 import { missingPeers, type Peer } from "../peers.ts";
 import type { Outcome } from "../play.ts";
+import { draExampleDriver } from "./dra-example-driver.ts";
 import { nvidiaDevicePlugin } from "./nvidia-device-plugin.ts";
 import { nvidiaDraDriver } from "./nvidia-dra-driver.ts";
 import { sampleDevicePlugin } from "./sample-device-plugin.ts";
@@ -27,7 +28,12 @@ export interface TrialContext {
   print(text: string): void;
 }
 
-const trials: readonly DriverTrial[] = [sampleDevicePlugin, nvidiaDevicePlugin, nvidiaDraDriver];
+const trials: readonly DriverTrial[] = [
+  sampleDevicePlugin,
+  nvidiaDevicePlugin,
+  nvidiaDraDriver,
+  draExampleDriver,
+];
 
 export interface DriverOptions {
   /** Trials whose names it finds; all if undefined. */
