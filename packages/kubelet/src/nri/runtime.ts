@@ -17,6 +17,7 @@ import {
   type LogLine,
   type Made,
   type NodeRuntime,
+  type PodNetworkService,
   type ResourceConfig,
   RuntimeError,
   type RuntimeService,
@@ -71,6 +72,10 @@ class NriRuntime implements RuntimeService {
 
   get limits(): readonly string[] {
     return this.#inner.limits;
+  }
+
+  get network(): PodNetworkService | undefined {
+    return this.#inner.network;
   }
 
   async start(): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Duplex, Readable, Writable } from "node:stream";
+import type { ServiceRoute } from "../services/routes.ts";
 
 /**
  * What the node agent asks of a container runtime, in the shape of CRI (`runtime.v1`): sandboxes (one a pod) hold
@@ -241,6 +242,32 @@ export class RuntimeError extends Error {
   }
 }
 
+/** The network that a runtime itself makes for pods. */
+export interface PodNetworkService {
+  /** The node's addresses for pods, as `spec.podCIDR` of a Node has them. */
+  readonly podCidr: string;
+  /** Absent where the machine lacks what it takes to lead packets elsewhere. */
+  readonly services?: ServiceNetwork;
+}
+
+/** What leads packets to Services, for all nodes that share a network of pods. */
+export interface ServiceNetwork {
+  /** The machine's address in the network. */
+  readonly gateway: string;
+  /** Replaces where Services lead; stays when the agent ends. */
+  setServices(services: LedServices): Promise<void>;
+  /** Does again what `setServices` did, should another program have undone it. */
+  repair(): Promise<void>;
+  /** Runs `work` while no other agent that shares the network runs one. Rejects if `signal` aborts before. */
+  lead(work: () => Promise<void>, signal: AbortSignal): Promise<void>;
+}
+
+export interface LedServices {
+  readonly routes: readonly ServiceRoute[];
+  /** The port of `gateway` at which the cluster's DNS server listens; pods ask port 53. */
+  readonly dnsPort?: number;
+}
+
 /** Sandbox and container lifecycle. Methods reject with `RuntimeError`; repeating a stop or a removal is no error. */
 export interface RuntimeService {
   /** Takes over what an earlier agent left running, and begins to watch it. */
@@ -252,6 +279,8 @@ export interface RuntimeService {
   readonly version: string;
   /** What it does not keep apart on this machine, in words; known once it has been started. */
   readonly limits: readonly string[];
+  /** Undefined where the pods' network is somebody else's; known once the runtime has been started. */
+  readonly network?: PodNetworkService | undefined;
   runPodSandbox(config: SandboxConfig): Promise<Made>;
   /** Ends every container of the sandbox at once, and frees its address. */
   stopPodSandbox(id: string): Promise<void>;

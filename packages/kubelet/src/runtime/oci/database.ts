@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
 import { makeFolderSync } from "@dray/files";
 import { bootId, isAlive, type ProcessIdentity, processStat } from "../host/processes.ts";
 
@@ -12,6 +13,12 @@ const lockInterval = 25;
 const lockSchema = `
 CREATE TABLE IF NOT EXISTS locks (name TEXT PRIMARY KEY, token TEXT NOT NULL, owner TEXT NOT NULL) WITHOUT ROWID;
 `;
+
+export interface ExclusiveOptions {
+  readonly signal?: AbortSignal;
+  /** Milliseconds between two looks. */
+  readonly interval?: number;
+}
 
 /**
  * What several agents on one machine keep together. SQLite lets one of them write at a time, and a process that is
@@ -52,14 +59,16 @@ export class SharedDatabase {
 
   /**
    * Runs `work` while nobody else in this or another process runs one of the same name. The lock of a process that has
-   * ended is void.
+   * ended is void. While it waits, rejects when `signal` aborts.
    */
-  async exclusively<T>(name: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  async exclusively<T>(
+    name: string,
+    work: () => Promise<T>,
+    { signal, interval = lockInterval }: ExclusiveOptions = {},
+  ): Promise<T> {
     const token = randomUUID();
-    while (!this.#acquire(name, token)) {
-      signal?.throwIfAborted();
-      await new Promise((resolve) => setTimeout(resolve, lockInterval));
-    }
+    signal?.throwIfAborted();
+    while (!this.#acquire(name, token)) await sleep(interval, undefined, { ...(signal && { signal }) });
     try {
       return await work();
     } finally {

@@ -36,6 +36,7 @@ import {
   type LogLine,
   type Made,
   type MountConfig,
+  type PodNetworkService,
   type ResourceConfig,
   RuntimeError,
   type RuntimeService,
@@ -118,9 +119,10 @@ export class OciRuntime implements RuntimeService {
     return this.#started?.network.limits ?? [];
   }
 
-  /** The node's addresses for pods, as `spec.podCIDR` of a Node has them. */
-  get podCidr(): string {
-    return this.#now.network.range;
+  get network(): PodNetworkService | undefined {
+    const network = this.#started?.network;
+    if (network === undefined) return undefined;
+    return { podCidr: network.range, ...(network.limits.length === 0 && { services: network }) };
   }
 
   get #now(): Started {

@@ -144,7 +144,7 @@ export class ContentStore {
         );
         await moveFile(partial, this.path(digest));
       },
-      signal,
+      signal === undefined ? {} : { signal },
     );
   }
 

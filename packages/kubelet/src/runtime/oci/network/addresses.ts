@@ -1,5 +1,5 @@
 import { bootId } from "../../host/processes.ts";
-import type { PortMapping } from "../../service.ts";
+import type { LedServices, PortMapping } from "../../service.ts";
 import { SharedDatabase } from "../database.ts";
 
 const schema = `
@@ -10,6 +10,7 @@ CREATE TABLE IF NOT EXISTS addresses (sandbox TEXT PRIMARY KEY, node TEXT NOT NU
 CREATE TABLE IF NOT EXISTS ports (protocol TEXT NOT NULL, address TEXT NOT NULL, port INTEGER NOT NULL,
   sandbox TEXT NOT NULL REFERENCES addresses ON DELETE CASCADE, target INTEGER NOT NULL,
   PRIMARY KEY (protocol, address, port)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS services (one INTEGER PRIMARY KEY CHECK (one = 1), routes TEXT NOT NULL, boot TEXT NOT NULL);
 `;
 
 /** A cluster has 10.OCTET.0.0/16, each of its nodes 512 addresses of it; the first 512 are the machine's own. */
@@ -92,6 +93,29 @@ export class Addresses {
 
   get hasNodes(): boolean {
     return this.database.sql.prepare("SELECT 1 FROM nodes").get() !== undefined;
+  }
+
+  /** All nodes with their ranges, by name. */
+  get nodes(): readonly { readonly name: string; readonly range: string }[] {
+    const rows = this.database.sql.prepare("SELECT name, number FROM nodes ORDER BY name").all();
+    return rows.map(({ name, number }) => ({
+      name: String(name),
+      range: `${this.#address(Number(number), 0)}/23`,
+    }));
+  }
+
+  /** What `setServices` was given last in this boot. */
+  get services(): LedServices | undefined {
+    const row = this.database.sql.prepare("SELECT routes FROM services WHERE boot = ?").get(bootId());
+    return row === undefined ? undefined : (JSON.parse(String(row["routes"])) as LedServices);
+  }
+
+  setServices(services: LedServices): void {
+    this.database.transaction(() =>
+      this.database.sql
+        .prepare("INSERT OR REPLACE INTO services VALUES (1, ?, ?)")
+        .run(JSON.stringify(services), bootId()),
+    );
   }
 
   /** `10.244.2.0/23` */

@@ -7,10 +7,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { promisify } from "node:util";
+import type { ServiceRoute } from "../../../services/routes.ts";
 import { find } from "../../host/isolation.ts";
 import { Addresses } from "./addresses.ts";
 import { linkName, PodNetwork } from "./network.ts";
-import { portRules } from "./rules.ts";
 
 /** Why this machine has no networks for pods; undefined if it has. */
 async function lack(): Promise<string | undefined> {
@@ -29,18 +29,30 @@ async function lack(): Promise<string | undefined> {
 const missing = await lack();
 const busybox = find("busybox");
 
+const opened = new Map<string, PodNetwork[]>();
+
+/** A folder that goes with the networks in it, whatever a test that fails has left there. */
 function folder(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), "dray-net-"));
-  t.after(() => rmSync(path, { recursive: true, force: true }));
+  opened.set(path, []);
+  t.after(async () => {
+    for (const network of opened.get(path) ?? []) {
+      try {
+        await network.collect(new Set(), (sandbox) => join(path, sandbox));
+        await network.destroy();
+      } catch (error) {
+        if (!/database is not open/.test((error as Error).message)) throw error;
+      }
+      network.close();
+    }
+    rmSync(path, { recursive: true, force: true });
+  });
   return path;
 }
 
-async function open(t: TestContext, directory: string, nodeName: string): Promise<PodNetwork> {
+async function open(directory: string, nodeName: string): Promise<PodNetwork> {
   const network = await PodNetwork.open({ directory, nodeName });
-  t.after(async () => {
-    await network.destroy().catch(() => {});
-    network.close();
-  });
+  opened.get(directory)?.push(network);
   return network;
 }
 
@@ -65,6 +77,7 @@ async function serve(t: TestContext, namespace: string, port: number, word: stri
 
 async function ask(host: string, port: number): Promise<string> {
   const socket = connect({ host, port });
+  socket.setTimeout(10_000, () => socket.destroy(new Error(`no answer from ${host}:${port}`)));
   let text = "";
   for await (const chunk of socket) text += String(chunk);
   return text;
@@ -82,14 +95,14 @@ test("pods of two nodes and the machine reach each other, and nothing stays", as
   if (missing !== undefined) return t.skip(missing);
   if (busybox === undefined) return t.skip("oci: busybox is not installed");
   const at = folder(t);
-  const [one, two] = await Promise.all([open(t, at, "one"), open(t, at, "two")]);
+  const [one, two] = await Promise.all([open(at, "one"), open(at, "two")]);
   assert.equal(one.bridge, two.bridge);
   assert.notEqual(one.range, two.range);
   const namespaces = ["a", "b"].map((name) => join(at, name));
   const [first = "", second = ""] = namespaces;
-  const [a, b] = await Promise.all([one.add("sandbox-a", first, []), two.add("sandbox-b", second, [])]);
+  const [a, b] = await Promise.all([one.add("a", first, []), two.add("b", second, [])]);
   assert.notEqual(a.ip, b.ip);
-  assert.equal(one.address("sandbox-a"), a.ip);
+  assert.equal(one.address("a"), a.ip);
   await serve(t, first, 80, "hello");
   // From the other pod, from the machine, from itself by loopback; the pod sees who calls.
   assert.equal(await inside(second, `${busybox} nc ${a.ip} 80 </dev/null`), `hello ${b.ip}`);
@@ -103,16 +116,16 @@ test("pods of two nodes and the machine reach each other, and nothing stays", as
   const { port } = server.address() as { port: number };
   assert.equal(await inside(second, `${busybox} nc ${two.gateway} ${port} </dev/null`), "machine");
 
-  await one.remove("sandbox-a", first);
-  await one.remove("sandbox-a", first);
-  await two.remove("sandbox-b", second);
+  await one.remove("a", first);
+  await one.remove("a", first);
+  await two.remove("b", second);
   const { bridge } = one;
   await one.destroy();
   assert.match(execFileSync("ip", ["link"], { encoding: "utf8" }), new RegExp(`${bridge}:`));
   await two.destroy();
   assert.doesNotMatch(
     execFileSync("ip", ["link"], { encoding: "utf8" }),
-    new RegExp(`${bridge}:|${linkName("sandbox-a")}`),
+    new RegExp(`${bridge}:|${linkName("a")}`),
   );
   assert.ok(!readFileSync("/proc/mounts", "utf8").includes(at));
   if (find("iptables-save") !== undefined)
@@ -124,7 +137,7 @@ test("ports of the machine lead to a pod, until it is gone", async (t) => {
   if (find("iptables-restore") === undefined) return t.skip("oci: iptables is not installed");
   if (busybox === undefined) return t.skip("oci: busybox is not installed");
   const at = folder(t);
-  const network = await open(t, at, "node");
+  const network = await open(at, "node");
   const namespace = join(at, "ns");
   const [open1, open2] = [await freePort(), await freePort()];
   const { ip } = await network.add("sandbox", namespace, [
@@ -155,12 +168,12 @@ test("ports of the machine lead to a pod, until it is gone", async (t) => {
 test("what a killed agent has left is taken up, or removed", async (t) => {
   if (missing !== undefined) return t.skip(missing);
   const at = folder(t);
-  const first = await open(t, at, "node");
+  const first = await open(at, "node");
   const { ip } = await first.add("stays", join(at, "stays"), []);
   await first.add("goes", join(at, "goes"), []);
   const { bridge } = first;
   first.close();
-  const second = await open(t, at, "node");
+  const second = await open(at, "node");
   assert.equal(second.bridge, bridge);
   assert.equal(second.address("stays"), ip);
   await second.collect(new Set(["stays"]), (sandbox) => join(at, sandbox));
@@ -184,7 +197,7 @@ test("a cluster whose folder is gone loses its bridge to the next that comes", a
   const { bridge } = forsaken;
   forsaken.close();
   rmSync(gone, { recursive: true });
-  await open(t, folder(t), "node");
+  await open(folder(t), "node");
   const alias = execFileSync("ip", ["-details", "link", "show"], { encoding: "utf8" });
   assert.ok(!alias.includes(gone), `${bridge} is still there`);
 });
@@ -211,22 +224,85 @@ test("addresses come round late, and no two have the same", (t) => {
   assert.equal(addresses.take("n", "late", []), given[3]);
 });
 
-test("rules name only chains of their own", () => {
-  const port = {
-    protocol: "udp",
-    address: "",
-    port: 53,
-    sandbox: "s",
-    targetAddress: "10.9.2.1",
-    targetPort: 5353,
+/** A route with these endpoints, as `10.9.2.1:80`. */
+function route(endpoints: readonly string[], values: Partial<ServiceRoute> = {}): ServiceRoute {
+  return {
+    name: "default/web:http",
+    protocol: "tcp",
+    clusterIP: "10.0.0.7",
+    port: 80,
+    externalIPs: [],
+    internalLocal: false,
+    externalLocal: false,
+    endpoints: endpoints.map((text) => {
+      const [address = "", port = ""] = text.split(":");
+      return { address, port: Number(port) };
+    }),
+    ...values,
   };
-  const text = portRules("dray-9", "10.9.0.0/16", [port])
-    .map(([, rules]) => rules)
-    .join("");
-  assert.match(
-    text,
-    /-A dray-9-ports -p udp --dport 53 -m comment --comment s -j DNAT --to-destination 10.9.2.1:5353\n/,
+}
+
+test("a Service leads pods and the machine to its endpoints, and a pod to itself", async (t) => {
+  if (missing !== undefined) return t.skip(missing);
+  if (find("iptables-restore") === undefined) return t.skip("oci: iptables is not installed");
+  if (busybox === undefined) return t.skip("oci: busybox is not installed");
+  const at = folder(t);
+  const network = await open(at, "node");
+  const elsewhere = folder(t);
+  const other = await open(elsewhere, "node");
+  const [first, second, third] = [join(at, "a"), join(at, "b"), join(elsewhere, "c")];
+  const [a, b] = [await network.add("a", first, []), await network.add("b", second, [])];
+  await other.add("c", third, []);
+  await serve(t, first, 8080, "a");
+  await serve(t, second, 8080, "b");
+  const local = createServer((socket) => socket.end("machine")).listen(0, "127.0.0.1");
+  t.after(() => local.close());
+  await once(local, "listening");
+  const { port } = local.address() as { port: number };
+  const [nodePort, emptyPort] = [await freePort(), await freePort()];
+  await network.setServices({
+    routes: [
+      route([`${a.ip}:8080`], { nodePort }),
+      route([`${a.ip}:8080`, `${b.ip}:8080`], { clusterIP: "10.0.0.8", affinitySeconds: 60 }),
+      route([`127.0.0.1:${port}`], { clusterIP: "10.0.0.1", port: 443 }),
+      route([], { clusterIP: "10.0.0.9", nodePort: emptyPort }),
+      route([`${a.ip}:8080`], { clusterIP: "10.0.0.10", externalIPs: ["192.0.2.77"], externalLocal: true }),
+    ],
+  });
+  const call = (namespace: string, address: string, port: number): Promise<string> =>
+    inside(namespace, `${busybox} nc -w 3 ${address} ${port} </dev/null`);
+  // The endpoint sees who calls; one that calls itself sees the machine.
+  assert.equal(await call(second, "10.0.0.7", 80), `a ${b.ip}`);
+  assert.equal(await call(first, "10.0.0.7", 80), `a ${network.gateway}`);
+  assert.match(await ask("10.0.0.7", 80), /^a /);
+  for (const host of ["127.0.0.1", network.gateway]) assert.match(await ask(host, nodePort), /^a /);
+  assert.equal(await call(second, network.gateway, nodePort), `a ${b.ip}`);
+  assert.equal(await call(second, "192.0.2.77", 80), `a ${b.ip}`);
+  // Only by the Service do pods reach what listens on the machine's loopback address.
+  assert.equal(await call(second, "10.0.0.1", 443), "machine");
+  assert.equal(await ask("10.0.0.1", 443), "machine");
+  await inside(
+    second,
+    `ip addr del 127.0.0.1/8 dev lo; ip route add 127.0.0.0/8 via ${network.gateway}; echo 1 >/proc/sys/net/ipv4/conf/eth0/route_localnet`,
   );
-  for (const line of text.split("\n").filter((one) => /^[-:]/.test(one)))
-    assert.match(line, /^(-A |:)dray-9-/);
+  await assert.rejects(call(second, "127.0.0.1", port));
+  const guard = ["-w", "INPUT", "-i", network.bridge, "-j", `${network.bridge}-guard`];
+  execFileSync("iptables", guard.toSpliced(1, 0, "-D"));
+  assert.equal(await call(second, "127.0.0.1", port), "machine");
+  await network.repair();
+  await assert.rejects(call(second, "127.0.0.1", port));
+  const [word = ""] = (await call(second, "10.0.0.8", 80)).split(" ");
+  for (let i = 0; i < 8; i++) assert.equal((await call(second, "10.0.0.8", 80)).split(" ")[0], word);
+  await assert.rejects(call(second, "10.0.0.9", 80), /refused/);
+  await assert.rejects(ask("10.0.0.9", 80), { code: "ECONNREFUSED" });
+  await assert.rejects(ask(network.gateway, emptyPort), { code: "ECONNREFUSED" });
+  // Another cluster on this machine has other Services.
+  await other.setServices({ routes: [route([])] });
+  await assert.rejects(call(third, "10.0.0.7", 80), /refused/);
+  assert.match(await ask("10.0.0.7", 80), /^a /);
+  // Both endpoints of a Service without affinity have clients.
+  await network.setServices({ routes: [route([`${a.ip}:8080`, `${b.ip}:8080`])] });
+  const words = new Set<string>();
+  for (let i = 0; i < 200 && words.size < 2; i++) words.add((await ask("10.0.0.7", 80)).slice(0, 1));
+  assert.deepEqual([...words].sort(), ["a", "b"]);
 });

@@ -4,11 +4,11 @@ import { rm } from "node:fs/promises";
 import { isIPv4 } from "node:net";
 import { join } from "node:path";
 import { find } from "../../host/isolation.ts";
-import type { PortMapping } from "../../service.ts";
+import type { LedServices, PortMapping, ServiceNetwork } from "../../service.ts";
 import { unmountAll } from "../images/snapshots.ts";
 import { runTool, ToolError, tool } from "../tools.ts";
 import { Addresses } from "./addresses.ts";
-import { portRules, removalRules } from "./rules.ts";
+import { clusterRules, jumpsOf, removalRules } from "./rules.ts";
 
 export interface PodNetworkOptions {
   /** Shared by all nodes of a cluster on this machine; the cluster's network is void when it is gone. */
@@ -26,16 +26,19 @@ export interface PodAttachment {
 /** Second octets of the networks 10.X.0.0/16 that clusters choose from, in this order. */
 const octets = Array.from({ length: 155 }, (_, i) => (i < 55 ? 200 + i : 45 + i));
 
+/** Interval in milliseconds at which an agent looks whether the one that leads Services has ended. */
+const leadInterval = 1000;
+
 /** The maximum length of an interface's alias, by which a bridge tells whose it is. */
 const maxAlias = 250;
 
 /**
  * Networks of pods on one machine: each cluster has a bridge with 10.X.0.0/16 whose name is the claim to it (the kernel
  * gives a name once), each pod a network name space with one end of a veth pair. Pods, the machine and, where iptables
- * is there, the world reach each other. Services are not translated here: their rules belong into chains of their own
- * beside those of `rules.ts`.
+ * is there, the world and Services reach each other. Packets between pods pass the machine's own rules, since a pod has
+ * no neighbour but the machine: without that, answers of a Service's endpoint would not find back.
  */
-export class PodNetwork {
+export class PodNetwork implements ServiceNetwork {
   readonly #options: PodNetworkOptions;
   readonly #addresses: Addresses;
 
@@ -53,6 +56,8 @@ export class PodNetwork {
     try {
       await network.#addresses.database.exclusively("bridge", () => network.#makeBridge());
       network.#addresses.addNode(options.nodeName);
+      // Policies of Services name nodes.
+      await network.#updateRules();
       return network;
     } catch (error) {
       network.close();
@@ -81,7 +86,7 @@ export class PodNetwork {
   /** What this machine lacks, in words. */
   get limits(): readonly string[] {
     return find("iptables-restore") === undefined
-      ? ["pods reach neither the world nor ports of the node (iptables is not installed)"]
+      ? ["pods reach neither the world, Services nor ports of the node (iptables is not installed)"]
       : [];
   }
 
@@ -99,6 +104,7 @@ export class PodNetwork {
     sysctl(`net/ipv4/conf/${name}/route_localnet`);
     sysctl("net/ipv4/ip_forward");
     await this.#writeRules();
+    if (this.limits.length === 0) await ensureJumps(name);
   }
 
   /** The first network that nobody on this machine has. */
@@ -154,11 +160,12 @@ export class PodNetwork {
     writeFileSync(namespace, "", { flag: "a", mode: 0o600 });
     await removeLink(outer);
     // The end in the name space is made there, the other one in this process's.
-    await runTool("unshare", [`--net=${namespace}`, "--", tool("ip"), "-batch", "-"], {
+    await runTool("unshare", [`--net=${namespace}`, "--", "/bin/sh", "-c", connectScript, tool("ip")], {
       input: `link set lo up
 link add eth0 type veth peer name ${outer} netns ${process.pid}
-addr add ${ip}/16 dev eth0
+addr add ${ip}/32 dev eth0
 link set eth0 up
+route add ${this.gateway} dev eth0 scope link
 route add default via ${this.gateway}
 `,
     });
@@ -200,18 +207,49 @@ link set ${outer} up
     });
   }
 
+  /** Replaces where Services lead, and where the DNS server of the cluster listens. */
+  async setServices(services: LedServices): Promise<void> {
+    this.#addresses.setServices(services);
+    await this.#updateRules();
+  }
+
+  /** Runs `work` while no other agent of the cluster on this machine runs one. */
+  async lead(work: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    await this.#addresses.database.exclusively("services", work, { signal, interval: leadInterval });
+  }
+
   #updateRules(): Promise<void> {
     return this.#addresses.database.exclusively("bridge", () => this.#writeRules());
+  }
+
+  /** Writes all rules again, should another program have removed them: firewalld does when it is loaded anew. */
+  async repair(): Promise<void> {
+    if (this.limits.length > 0) return;
+    await this.#addresses.database.exclusively("bridge", async () => {
+      await this.#writeRules();
+      await ensureJumps(this.bridge);
+    });
   }
 
   /** Replaces all rules of the cluster in one step: the same whatever an agent that was killed has left. */
   async #writeRules(): Promise<void> {
     if (this.limits.length > 0) return;
-    const rules = portRules(this.bridge, `10.${this.#addresses.octet}.0.0/16`, this.#addresses.ports());
+    const { routes = [], dnsPort } = this.#addresses.services ?? {};
+    const rules = clusterRules({
+      bridge: this.bridge,
+      network: `10.${this.#addresses.octet}.0.0/16`,
+      ports: this.#addresses.ports(),
+      services: routes,
+      nodes: this.#addresses.nodes,
+      dns: dnsPort === undefined ? undefined : { address: this.gateway, port: dnsPort },
+    });
     for (const [table, text] of rules) await restore(table, text);
-    await ensureJumps(this.bridge);
   }
 }
+
+/** Sets a name space up as its input says. The machine would tell pods of a shorter way, past its rules. */
+const connectScript =
+  '"$0" -batch - && for file in /proc/sys/net/ipv4/conf/*/accept_redirects; do echo 0 >"$file" || exit 1; done';
 
 /** Of the end of a veth pair that is on the machine. */
 export function linkName(sandbox: string): string {
@@ -267,26 +305,19 @@ async function restore(table: string, text: string): Promise<void> {
   await runTool("iptables-restore", ["--noflush", ...wait, `--table=${table}`], { input: text });
 }
 
-/** Where the system's chains lead to ours. */
-const jumps = (bridge: string): readonly (readonly string[])[] => [
-  ["nat", "PREROUTING", "-m", "addrtype", "--dst-type", "LOCAL", "-j", `${bridge}-ports`],
-  ["nat", "OUTPUT", "-m", "addrtype", "--dst-type", "LOCAL", "-j", `${bridge}-ports`],
-  ["nat", "POSTROUTING", "-j", `${bridge}-out`],
-  ["filter", "FORWARD", "-j", `${bridge}-pass`],
-];
-
 async function ensureJumps(bridge: string): Promise<void> {
-  for (const [table = "", chain = "", ...rule] of jumps(bridge)) {
+  for (const { table, chain, rule, last } of jumpsOf(bridge)) {
     const there = await runTool("iptables", [...wait, "-t", table, "-C", chain, ...rule]).then(
       () => true,
       () => false,
     );
-    if (!there) await runTool("iptables", [...wait, "-t", table, "-I", chain, "1", ...rule]);
+    const place = last ? ["-A", chain] : ["-I", chain, "1"];
+    if (!there) await runTool("iptables", [...wait, "-t", table, ...place, ...rule]);
   }
 }
 
 async function dropJumps(bridge: string): Promise<void> {
-  for (const [table = "", chain = "", ...rule] of jumps(bridge))
+  for (const { table, chain, rule } of jumpsOf(bridge))
     await runTool("iptables", [...wait, "-t", table, "-D", chain, ...rule]).catch(() => {});
 }
 

@@ -1,62 +1,119 @@
+import type { ServiceRoute } from "../../../services/routes.ts";
 import type { PortRule } from "./addresses.ts";
+import { serviceRules } from "./service-rules.ts";
 
 /** Tables of iptables with what `iptables-restore --noflush` reads: it replaces the chains that it names, no others. */
 export type Rules = readonly (readonly [table: string, text: string])[];
 
+/** A place where a chain of the system leads to one of ours: before what is there, and those of the list before it. */
+export interface Jump {
+  readonly table: string;
+  readonly chain: string;
+  readonly rule: readonly string[];
+  /** Behind what is there, so that of several clusters the first one keeps its place. */
+  readonly last?: true;
+}
+
+/** What the rules of a cluster follow from. */
+export interface RulesInput {
+  readonly bridge: string;
+  /** `10.200.0.0/16` */
+  readonly network: string;
+  /** Ports of the machine that lead to pods. */
+  readonly ports: readonly PortRule[];
+  readonly services: readonly ServiceRoute[];
+  /** The nodes of the cluster on this machine, and the addresses of their pods. */
+  readonly nodes: readonly { readonly name: string; readonly range: string }[];
+  /** Where the DNS server of the cluster listens, for those who ask port 53 of the address. */
+  readonly dns: { readonly address: string; readonly port: number } | undefined;
+}
+
+/** The chains of a cluster: their names follow that of its bridge. */
+const chains = {
+  nat: ["ports", "services", "external", "out"],
+  filter: ["pass", "guard", "refuse"],
+} as const;
+
 /**
- * The chains of a cluster, named after its bridge: `-ports` leads ports of the machine to pods, `-out` gives packets
- * that leave the cluster the machine's address, `-pass` lets pods through where others (Docker) let nothing pass.
+ * The rules of a cluster: `-ports` leads ports of the machine to pods, `-services` and `-external` lead addresses and
+ * node ports of Services to endpoints, `-out` gives packets that leave the cluster or return to their sender the
+ * machine's address, `-pass` lets pods through where others (Docker) let nothing pass, `-guard` keeps pods from what
+ * listens on the machine's loopback address, `-refuse` answers for Services without endpoints.
  *
- * Upstream: the portmap and bridge plugins of containernetworking/plugins.
+ * Upstream: the portmap and bridge plugins of containernetworking/plugins; pkg/proxy/iptables/proxier.go.
  */
-export function portRules(bridge: string, network: string, ports: readonly PortRule[]): Rules {
+export function clusterRules(input: RulesInput): Rules {
+  const { bridge, network, ports } = input;
+  const services = serviceRules(input);
   const lead = ports.map(
     ({ protocol, address, port, sandbox, targetAddress, targetPort }) =>
       `-A ${bridge}-ports -p ${protocol}${address === "" ? "" : ` -d ${address}`} --dport ${port} ` +
       `-m comment --comment ${sandbox} -j DNAT --to-destination ${targetAddress}:${targetPort}`,
   );
-  // A pod cannot answer the address 127.0.0.1, and one that calls its own port must not see its own address.
-  const own = ports.flatMap(({ protocol, targetAddress, targetPort }) => [
-    `-A ${bridge}-out -s 127.0.0.0/8 -d ${targetAddress} -p ${protocol} --dport ${targetPort} -j MASQUERADE`,
-    `-A ${bridge}-out -s ${targetAddress} -d ${targetAddress} -p ${protocol} --dport ${targetPort} -j MASQUERADE`,
-  ]);
+  // A pod that calls its own port or Service must not see its own address: it would answer itself.
+  const own = [...new Set([...ports.map(({ targetAddress }) => targetAddress), ...services.endpoints])].map(
+    (address) => `-A ${bridge}-out -s ${address} -d ${address} -m conntrack --ctstate DNAT -j MASQUERADE`,
+  );
   return [
-    [
-      "nat",
-      [
-        "*nat",
-        `:${bridge}-ports - [0:0]`,
-        `:${bridge}-out - [0:0]`,
-        ...lead,
-        ...own,
-        `-A ${bridge}-out -s ${network} ! -d ${network} -j MASQUERADE`,
-        "COMMIT\n",
-      ].join("\n"),
-    ],
-    [
-      "filter",
-      [
-        "*filter",
-        `:${bridge}-pass - [0:0]`,
-        `-A ${bridge}-pass -s ${network} -j ACCEPT`,
-        `-A ${bridge}-pass -d ${network} -j ACCEPT`,
-        "COMMIT\n",
-      ].join("\n"),
-    ],
+    text("nat", bridge, [
+      ...lead,
+      ...services.nat,
+      // A pod cannot answer the address 127.0.0.1.
+      `-A ${bridge}-out -s 127.0.0.0/8 -o ${bridge} -j MASQUERADE`,
+      ...own,
+      `-A ${bridge}-out -s ${network} ! -d ${network} -j MASQUERADE`,
+    ]),
+    text("filter", bridge, [
+      `-A ${bridge}-pass -i ${bridge} -m conntrack --ctstate NEW -j ${bridge}-refuse`,
+      `-A ${bridge}-pass -s ${network} -j ACCEPT`,
+      `-A ${bridge}-pass -d ${network} -j ACCEPT`,
+      // Packets to 127.0.0.0/8 arrive (route_localnet), also those that a pod has made itself (CVE-2020-8558).
+      `-A ${bridge}-guard -d 127.0.0.0/8 -m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP`,
+      `-A ${bridge}-guard -m conntrack --ctstate DNAT -j ACCEPT`,
+      ...services.filter,
+    ]),
+  ];
+}
+
+function text(table: keyof typeof chains, bridge: string, rules: readonly string[]): Rules[number] {
+  const names = chains[table].map((name) => `:${bridge}-${name} - [0:0]`);
+  return [table, [`*${table}`, ...names, ...rules, "COMMIT\n"].join("\n")];
+}
+
+/** Where the system's chains lead to ours. */
+export function jumpsOf(bridge: string): readonly Jump[] {
+  const local = ["-m", "addrtype", "--dst-type", "LOCAL"];
+  const started = ["-m", "conntrack", "--ctstate", "NEW"];
+  const jump = (table: string, chain: string, name: string, match: readonly string[] = []): Jump => ({
+    table,
+    chain,
+    rule: [...match, "-j", `${bridge}-${name}`],
+  });
+  return [
+    jump("nat", "PREROUTING", "external"),
+    jump("nat", "OUTPUT", "external"),
+    jump("nat", "PREROUTING", "ports", local),
+    jump("nat", "OUTPUT", "ports", local),
+    // Another cluster on this machine may have the same addresses of Services.
+    jump("nat", "PREROUTING", "services", ["-i", bridge]),
+    { ...jump("nat", "OUTPUT", "services"), last: true },
+    jump("nat", "POSTROUTING", "out"),
+    jump("filter", "FORWARD", "pass"),
+    jump("filter", "INPUT", "refuse", started),
+    jump("filter", "INPUT", "guard", ["-i", bridge]),
+    { ...jump("filter", "OUTPUT", "refuse", started), last: true },
   ];
 }
 
 /** Removes the chains; nothing may lead to them any more. */
 export function removalRules(bridge: string): Rules {
-  const chains = (table: string, names: readonly string[]): string =>
+  return Object.entries(chains).map(([table, names]) => [
+    table,
     [
       `*${table}`,
       ...names.map((name) => `:${bridge}-${name} - [0:0]`),
       ...names.map((name) => `-X ${bridge}-${name}`),
       "COMMIT\n",
-    ].join("\n");
-  return [
-    ["nat", chains("nat", ["ports", "out"])],
-    ["filter", chains("filter", ["pass"])],
-  ];
+    ].join("\n"),
+  ]);
 }

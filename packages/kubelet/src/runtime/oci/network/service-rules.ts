@@ -1,0 +1,102 @@
+import { createHash } from "node:crypto";
+import { type RouteEndpoint, type ServiceRoute, usableEndpoints } from "../../../services/routes.ts";
+import type { RulesInput } from "./rules.ts";
+
+export interface ServiceRules {
+  readonly nat: readonly string[];
+  readonly filter: readonly string[];
+  /** Addresses of all endpoints that a rule leads to. */
+  readonly endpoints: ReadonlySet<string>;
+}
+
+/** What a packet must be like: matches of iptables. */
+type Match = string;
+
+/**
+ * Leads the addresses and node ports of Services to their endpoints, one of which is chosen at random.
+ *
+ * Upstream: pkg/proxy/iptables/proxier.go, syncProxyRules; one chain holds what there is spread over many.
+ */
+export function serviceRules({ bridge, network, services, nodes, dns }: RulesInput): ServiceRules {
+  const [inner, outer, outerPorts, filter]: [string[], string[], string[], string[]] = [[], [], [], []];
+  const endpoints = new Set<string>();
+  const machine = new Set(nodes.map(({ name }) => name));
+
+  const choose = (route: ServiceRoute, chain: string, match: Match, near?: ReadonlySet<string>): string[] => {
+    const targets = usableEndpoints(route, near);
+    for (const { address } of targets) endpoints.add(address);
+    return choiceRules(bridge, `-A ${bridge}-${chain} ${match} ${comment(route.name)}`, route, targets);
+  };
+  /** Such packets are refused without an endpoint, or dropped where other nodes have one. */
+  const lead = (route: ServiceRoute, chain: string, match: Match, near?: ReadonlySet<string>): string[] => {
+    const rules = choose(route, chain, match, near);
+    const verdict = route.endpoints.length === 0 ? "REJECT" : "DROP";
+    if (rules.length === 0)
+      filter.push(`-A ${bridge}-refuse ${match} ${comment(`${route.name} has no endpoints`)} -j ${verdict}`);
+    return rules;
+  };
+
+  for (const route of services) {
+    const { protocol, clusterIP, port, nodePort, externalIPs } = route;
+    const match = (address: string): Match => `-d ${address}/32 -p ${protocol} --dport ${port}`;
+    if (route.internalLocal)
+      for (const { name, range } of nodes)
+        inner.push(...lead(route, "services", `-s ${range} ${match(clusterIP)}`, new Set([name])));
+    // The machine itself is each of its nodes.
+    const near = route.internalLocal ? machine : undefined;
+    const from = route.internalLocal ? `! -s ${network} ` : "";
+    inner.push(...lead(route, "services", from + match(clusterIP), near));
+    const external = (target: Match): string[] => {
+      if (!route.externalLocal) return lead(route, "external", target);
+      // Pods and the machine are taken for clients of a load balancer that knows all endpoints.
+      const all = [`-s ${network} ${target}`, `-m addrtype --src-type LOCAL ${target}`];
+      return [
+        ...all.flatMap((own) => choose(route, "external", own)),
+        ...lead(route, "external", target, machine),
+      ];
+    };
+    for (const address of externalIPs) outer.push(...external(match(address)));
+    if (nodePort !== undefined)
+      outerPorts.push(...external(`-m addrtype --dst-type LOCAL -p ${protocol} --dport ${nodePort}`));
+  }
+  const resolve = (["udp", "tcp"] as const).map(
+    (protocol) =>
+      `-A ${bridge}-services -d ${dns?.address}/32 -p ${protocol} --dport 53 ${comment("DNS")} -j DNAT --to-destination ${dns?.address}:${dns?.port}`,
+  );
+  return {
+    nat: [...(dns === undefined ? [] : resolve), ...inner, ...outer, ...outerPorts],
+    filter,
+    endpoints,
+  };
+}
+
+/** Each endpoint with the same probability; a client with affinity returns to the one that it had last. */
+function choiceRules(
+  bridge: string,
+  rule: string,
+  { name, affinitySeconds }: ServiceRoute,
+  targets: readonly RouteEndpoint[],
+): string[] {
+  const to = ({ address, port }: RouteEndpoint): string => `-j DNAT --to-destination ${address}:${port}`;
+  const list = ({ address, port }: RouteEndpoint): string =>
+    `${bridge}-${createHash("sha256").update(`${name} ${address}:${port}`).digest("hex").slice(0, 16)}`;
+  const again = targets.map(
+    (target) =>
+      `${rule} -m recent --name ${list(target)} --update --seconds ${affinitySeconds} --reap ${to(target)}`,
+  );
+  const first = targets.map((target, index) => {
+    const left = targets.length - index;
+    const chance = left === 1 ? "" : ` -m statistic --mode random --probability ${(1 / left).toFixed(10)}`;
+    const remember = affinitySeconds === undefined ? "" : ` -m recent --name ${list(target)} --set`;
+    return `${rule}${chance}${remember} ${to(target)}`;
+  });
+  return affinitySeconds === undefined ? first : [...again, ...first];
+}
+
+/** Maximum length of a comment, in characters. */
+const maxComment = 255;
+
+/** Names of Services and ports need no quotes; texts of ours do. */
+function comment(text: string): string {
+  return `-m comment --comment "${text.slice(0, maxComment)}"`;
+}
