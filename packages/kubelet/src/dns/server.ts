@@ -1,0 +1,200 @@
+import { createSocket, type RemoteInfo, type Socket as UdpSocket } from "node:dgram";
+import { once } from "node:events";
+import { createServer, type Socket } from "node:net";
+import type { Log } from "@dray/client";
+import dnsPacket, {
+  type Answer,
+  type DecodedPacket,
+  type OptAnswer,
+  type Packet,
+  type Question,
+} from "dns-packet";
+import { answerQuery, response } from "./answer.ts";
+import { MessageReader, messageFrame } from "./frames.ts";
+import type { DnsZone } from "./records.ts";
+import { UpstreamServers } from "./upstream.ts";
+
+export interface DnsServerOptions {
+  readonly zone: DnsZone;
+  readonly address: string;
+  /** The file that names the servers for what is not the zone's. */
+  readonly resolvConf: string;
+  /** At which those listen, for tests. */
+  readonly upstreamPort?: number;
+  readonly log: Log;
+}
+
+export interface DnsServer {
+  /** The same of UDP and TCP. */
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** Maximum length of an answer by UDP, in bytes: of a client that says nothing (RFC 1035), and of any (DNS flag day 2020). */
+const plainLength = 512;
+const maxUdpLength = 1232;
+/** Minimum length of a record, in bytes. */
+const minRecord = 16;
+const maxConnections = 256;
+/** Milliseconds for which a connection may be idle. */
+const idleTimeout = 10_000;
+const formatError = 1;
+const serverFailure = 2;
+const notImplemented = 4;
+const maxPortTries = 16;
+
+/** Serves the names of a cluster at a free port of `address`; what is not the cluster's is asked elsewhere. */
+export async function startDnsServer(options: DnsServerOptions): Promise<DnsServer> {
+  const responder = new Responder(options);
+  const connections = new Set<Socket>();
+  const tcp = createServer((socket) => {
+    connections.add(socket);
+    socket.once("close", () => connections.delete(socket));
+    responder.serve(socket);
+  });
+  tcp.maxConnections = maxConnections;
+  let udp: UdpSocket;
+  for (let tries = 1; ; tries++) {
+    tcp.listen({ host: options.address, port: 0 });
+    await once(tcp, "listening");
+    udp = createSocket("udp4");
+    try {
+      udp.bind(portOf(tcp), options.address);
+      await once(udp, "listening");
+      break;
+    } catch (error) {
+      // The port is free for TCP only.
+      udp.close();
+      tcp.close();
+      await once(tcp, "close");
+      if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE" || tries === maxPortTries) throw error;
+    }
+  }
+  udp.on("message", (message, from) => void responder.answerDatagram(udp, message, from));
+  udp.on("error", (error) => options.log.warn({ err: error }, "the DNS server"));
+  tcp.on("error", (error) => options.log.warn({ err: error }, "the DNS server"));
+  return {
+    port: portOf(tcp),
+    async close() {
+      responder.close();
+      for (const socket of connections) socket.destroy();
+      const closed = [once(tcp, "close"), once(udp, "close")];
+      tcp.close();
+      udp.close();
+      await Promise.all(closed);
+    },
+  };
+}
+
+function portOf(server: ReturnType<typeof createServer>): number {
+  return (server.address() as { readonly port: number }).port;
+}
+
+class Responder {
+  readonly #zone: DnsZone;
+  readonly #log: Log;
+  readonly #upstream: UpstreamServers;
+  readonly #stop = new AbortController();
+
+  constructor({ zone, log, resolvConf, upstreamPort }: DnsServerOptions) {
+    this.#zone = zone;
+    this.#log = log;
+    this.#upstream = new UpstreamServers(resolvConf, upstreamPort);
+  }
+
+  close(): void {
+    this.#stop.abort();
+  }
+
+  async answerDatagram(socket: UdpSocket, message: Buffer, from: RemoteInfo): Promise<void> {
+    const answer = await this.#answer(message, "udp");
+    if (answer !== undefined && !this.#stop.signal.aborted) socket.send(answer, from.port, from.address);
+  }
+
+  serve(socket: Socket): void {
+    const reader = new MessageReader();
+    socket.setTimeout(idleTimeout, () => socket.destroy());
+    socket.on("error", () => socket.destroy());
+    socket.on("data", (data) => {
+      for (const message of reader.read(data))
+        void this.#answer(message, "tcp").then((answer) => {
+          if (answer !== undefined && socket.writable) socket.write(messageFrame(answer));
+        });
+    });
+  }
+
+  /** Undefined for what is no query at all: an answer could be answered. */
+  async #answer(message: Buffer, transport: "udp" | "tcp"): Promise<Buffer | undefined> {
+    if (message.length < 12 || message[2]! >= 0x80) return undefined;
+    // Other operations than queries are not for such a server (RFC 1035, 4.1.1).
+    if (((message[2]! >> 3) & 15) !== 0) return headerOnly(message, notImplemented);
+    let query: DecodedPacket;
+    try {
+      query = dnsPacket.decode(message);
+    } catch {
+      return headerOnly(message, formatError);
+    }
+    try {
+      const answer = await answerQuery(query, this.#zone, (question) => this.#resolve(question));
+      if (answer === undefined) return await this.#upstream.ask(message, transport, this.#stop.signal);
+      return encode(query, answer, transport);
+    } catch (error) {
+      this.#log.debug({ err: error, questions: query.questions }, "a name cannot be resolved");
+      return encode(
+        query,
+        { ...response(query), flags: serverFailure | dnsPacket.RECURSION_AVAILABLE },
+        transport,
+      );
+    }
+  }
+
+  /** The records of a name that is not the cluster's; none if it has none. */
+  async #resolve(question: Question): Promise<readonly Answer[]> {
+    const flags = dnsPacket.RECURSION_DESIRED;
+    const query = dnsPacket.encode({ type: "query", id: 0, flags, questions: [question] });
+    const { signal } = this.#stop;
+    const answer = dnsPacket.decode(await this.#upstream.ask(query, "udp", signal));
+    const whole = answer.flag_tc ? dnsPacket.decode(await this.#upstream.ask(query, "tcp", signal)) : answer;
+    return whole.answers ?? [];
+  }
+}
+
+/** By UDP no longer than the client takes: it asks again by TCP for what has been cut. */
+function encode(query: Packet, answer: Packet, transport: "udp" | "tcp"): Buffer {
+  const option = query.additionals?.find(({ type }) => type === "OPT") as OptAnswer | undefined;
+  const own: Answer[] = option === undefined ? [] : [ownOption];
+  const { answers = [], additionals = [] } = answer;
+  const whole = dnsPacket.encode({ ...answer, additionals: [...additionals, ...own] });
+  const limit = Math.min(Math.max(option?.udpPayloadSize ?? 0, plainLength), maxUdpLength);
+  if (transport === "tcp" || whole.length <= limit) return whole;
+  const short = dnsPacket.encode({ ...answer, additionals: own });
+  if (short.length <= limit) return short;
+  // Some resolvers (musl before 1.2.4) never ask again, and use what they get.
+  const flags = (answer.flags ?? 0) | dnsPacket.TRUNCATED_RESPONSE;
+  for (let count = Math.min(answers.length - 1, Math.floor(limit / minRecord)); ; count--) {
+    const cut = dnsPacket.encode({ ...answer, flags, answers: answers.slice(0, count), additionals: own });
+    if (cut.length <= limit || count === 0) return cut;
+  }
+}
+
+/** Says that longer datagrams are understood (RFC 6891). */
+const ownOption: OptAnswer = {
+  type: "OPT",
+  name: ".",
+  udpPayloadSize: maxUdpLength,
+  extendedRcode: 0,
+  ednsVersion: 0,
+  flags: 0,
+  flag_do: false,
+  options: [],
+};
+
+/** An answer without anything but the ID and an error code. */
+function headerOnly(message: Buffer, code: number): Buffer {
+  const header = Buffer.alloc(12);
+  message.copy(header, 0, 0, 2);
+  // The opcode and RD are the client's.
+  header[2] = 0x80 | (message[2]! & 0x79);
+  header[3] = code;
+  return header;
+}

@@ -1,0 +1,105 @@
+import { randomInt } from "node:crypto";
+import { createSocket } from "node:dgram";
+import { readFileSync } from "node:fs";
+import { connect, isIPv6 } from "node:net";
+import { parseResolvConf } from "../pods/dns.ts";
+import { MessageReader, messageFrame } from "./frames.ts";
+
+/** Milliseconds until the next server is asked. */
+const serverTimeout = 2000;
+const dnsPort = 53;
+/** Maximum number of queries under way. Upstream: max_concurrent of CoreDNS's plugin forward in kubeadm's Corefile. */
+const maxQueries = 1000;
+
+/** The DNS servers of the machine, as its resolv.conf names them at the time of a query. */
+export class UpstreamServers {
+  readonly #resolvConf: string;
+  readonly #port: number;
+  #queries = 0;
+
+  constructor(resolvConf: string, port = dnsPort) {
+    this.#resolvConf = resolvConf;
+    this.#port = port;
+  }
+
+  /** The answer to a query in wire format, by the same transport. Rejects if no server gives one. */
+  async ask(query: Buffer, transport: "udp" | "tcp", signal: AbortSignal): Promise<Buffer> {
+    const { servers } = parseResolvConf(readFileSync(this.#resolvConf, "utf8"));
+    if (servers.length === 0) throw new Error(`${this.#resolvConf} names no server`);
+    if (this.#queries >= maxQueries) throw new Error(`${maxQueries} queries are under way already`);
+    this.#queries++;
+    try {
+      let failure: unknown;
+      for (const server of servers) {
+        try {
+          return await this.#askServer(server, query, transport, signal);
+        } catch (error) {
+          signal.throwIfAborted();
+          failure = error;
+        }
+      }
+      throw failure;
+    } finally {
+      this.#queries--;
+    }
+  }
+
+  async #askServer(
+    server: string,
+    query: Buffer,
+    transport: "udp" | "tcp",
+    signal: AbortSignal,
+  ): Promise<Buffer> {
+    const timeout = AbortSignal.any([signal, AbortSignal.timeout(serverTimeout)]);
+    // An ID of our own, that nobody guesses: clients may choose theirs badly.
+    const sent = Buffer.from(query);
+    const id = randomInt(65_536);
+    sent.writeUInt16BE(id, 0);
+    const ask = transport === "udp" ? askByUdp : askByTcp;
+    const answer = await ask(server, this.#port, sent, timeout);
+    query.copy(answer, 0, 0, 2);
+    return answer;
+  }
+}
+
+function isAnswer(message: Buffer, query: Buffer): boolean {
+  return message.length >= 12 && message.readUInt16BE(0) === query.readUInt16BE(0) && message[2]! >= 0x80;
+}
+
+function askByUdp(host: string, port: number, query: Buffer, signal: AbortSignal): Promise<Buffer> {
+  const socket = createSocket(isIPv6(host.split("%")[0]!) ? "udp6" : "udp4");
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const abort = (): void => reject(new Error(`no answer from ${host}`, { cause: signal.reason }));
+  signal.addEventListener("abort", abort, { once: true });
+  socket.on("error", reject);
+  socket.on("message", (message) => {
+    if (isAnswer(message, query)) resolve(message);
+  });
+  // Connected: no other address can answer.
+  socket.connect(port, host, (error?: Error) => {
+    if (error !== undefined && error !== null) reject(error);
+    else socket.send(query);
+  });
+  return promise.finally(() => {
+    signal.removeEventListener("abort", abort);
+    socket.close();
+  });
+}
+
+function askByTcp(host: string, port: number, query: Buffer, signal: AbortSignal): Promise<Buffer> {
+  const socket = connect({ host, port });
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const abort = (): void => reject(new Error(`no answer from ${host}`, { cause: signal.reason }));
+  signal.addEventListener("abort", abort, { once: true });
+  const reader = new MessageReader();
+  socket.on("error", reject);
+  socket.on("end", () => reject(new Error(`${host} has closed the connection`)));
+  socket.on("data", (data) => {
+    for (const message of reader.read(data)) if (isAnswer(message, query)) resolve(message);
+  });
+  socket.write(messageFrame(query));
+  return promise.finally(() => {
+    signal.removeEventListener("abort", abort);
+    socket.destroy();
+  });
+}
