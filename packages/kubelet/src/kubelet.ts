@@ -17,6 +17,7 @@ import { SliceWiper } from "./dra/slices.ts";
 import { PluginWatcher } from "./dra/watcher.ts";
 import { OwnNode } from "./node/own-node.ts";
 import { Registration } from "./node/registration.ts";
+import { RuntimeProblems } from "./node/runtime-problems.ts";
 import { NodePaths } from "./paths.ts";
 import { PodResourcesServer } from "./pod-resources/server.ts";
 import { admit } from "./pods/admission.ts";
@@ -306,6 +307,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     log,
   });
   let registration: Registration | undefined;
+  const problems = new RuntimeProblems({ runtime, clock, log, changed: () => registration?.changed() });
   const sweep = new OrphanSweep({
     paths,
     clock,
@@ -326,6 +328,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     await statics.stop();
     await storage.stop();
     await logs.stop();
+    problems.stop();
     await registration?.stop();
     await queue.close();
     if (!leavePods) {
@@ -353,6 +356,8 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     if (options.readOnlyPort !== undefined) await readOnlyServer.listen(options.readOnlyPort, address);
     await devicePlugins.start();
     await podResources.start();
+    await problems.start();
+    const podCidr = runtime.network?.podCidr;
     registration = new Registration({
       client,
       clock,
@@ -365,6 +370,8 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       declaredFeatures: declaredFeatures(features),
       containerRuntimeVersion: `${runtime.name}://${runtime.version}`,
       kubeletPort: port,
+      ...(podCidr !== undefined && { podCidr }),
+      problem: () => problems.text,
       signal: stop.signal,
       changed: (changed) => node.see(changed),
     });

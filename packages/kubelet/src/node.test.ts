@@ -10,9 +10,12 @@ import { Node, Pod, ServiceAccount } from "@dray/api/core/v1";
 import { ResourceSlice } from "@dray/api/resource/v1";
 import { type Clock, systemClock } from "@dray/client";
 import { formatCheckpoint, parseCheckpoint } from "./dra/checkpoint.ts";
+import { hostRuntime, type RuntimeFactory } from "./index.ts";
+import type { RuntimeService } from "./runtime/service.ts";
 import { podBecomes, podOn, type TestCluster, testCluster } from "./testing/cluster.ts";
 import { testDriver } from "./testing/driver.ts";
 import { eventually } from "./testing/eventually.ts";
+import { skipClock } from "./testing/skip-clock.ts";
 
 let cluster: TestCluster;
 before(async () => {
@@ -72,6 +75,68 @@ test("health and metrics are served over HTTP where the node is told to", async 
   assert.equal((await get(readOnlyPort, "/metrics", "POST"))[0], 405);
   await kubelet.stop({ leavePods: false });
   await assert.rejects(get(healthzPort, "/healthz"));
+});
+
+/** The host runtime with more. */
+function runtimeWith(more: Partial<RuntimeService>): RuntimeFactory {
+  const inner = hostRuntime({ images: [], isolation: "plain" });
+  return (node) => {
+    const runtime = inner(node);
+    return { ...runtime, service: Object.assign(runtime.service, more) };
+  };
+}
+
+test("a node whose runtime makes the network of pods names their addresses, once", async () => {
+  const nodes = cluster.admin.resource(Node);
+  const cidr = async () => (await nodes.get({ name: "n9" })).spec;
+  for (const [podCidr, expected] of [
+    [undefined, undefined],
+    ["10.9.2.0/23", "10.9.2.0/23"],
+    ["10.8.2.0/23", "10.9.2.0/23"],
+  ] as const) {
+    const network = podCidr === undefined ? undefined : { podCidr };
+    const kubelet = await cluster.node("n9", { runtime: runtimeWith({ network }) });
+    assert.equal((await cidr())?.podCIDR, expected);
+    assert.deepEqual((await cidr())?.podCIDRs, expected && [expected]);
+    await kubelet.stop({ leavePods: false });
+  }
+});
+
+test("a node is not ready while its runtime says why, and as long as that does not answer", async () => {
+  const clock = skipClock();
+  let problems: readonly string[] | Error = ["a"];
+  const kubelet = await cluster.node("n10", {
+    clock,
+    runtime: runtimeWith({
+      problems: async () => {
+        if (problems instanceof Error) throw problems;
+        return problems;
+      },
+    }),
+  });
+  const ready = async (): Promise<string> => {
+    const { status } = await cluster.admin.resource(Node).get({ name: "n10" });
+    const condition = status?.conditions?.find(({ type }) => type === "Ready");
+    return `${condition?.status} ${condition?.reason} ${condition?.message}`;
+  };
+  assert.equal(await ready(), "False KubeletNotReady a");
+  for (const [next, expected] of [
+    [["a", "b"], "False KubeletNotReady [a, b]"],
+    [[], "True KubeletReady kubelet is posting ready status"],
+  ] as const) {
+    problems = next;
+    clock.skip(5000);
+    await eventually(async () => assert.equal(await ready(), expected));
+  }
+  problems = new Error("no answer");
+  clock.skip(5000);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.match(await ready(), /^True/);
+  clock.skip(30_000);
+  await eventually(async () =>
+    assert.equal(await ready(), "False KubeletNotReady container runtime is down"),
+  );
+  await kubelet.stop({ leavePods: false });
 });
 
 test("the node declares that it leaves out operations on devices, where the gate is on", async () => {

@@ -19,7 +19,7 @@ export class FailedNode {
       nodeAddress,
       labels,
       capacity,
-      problem,
+      problem: () => problem,
       changed: () => {},
     });
     this.#registration.start().catch((error: unknown) => {

@@ -24,8 +24,10 @@ export interface RegistrationOptions {
   readonly containerRuntimeVersion?: string;
   /** Absent while the node has no endpoints. */
   readonly kubeletPort?: number;
-  /** Why the node is not ready; absent while it is. */
-  readonly problem?: string;
+  /** The addresses of its pods, as far as the agent itself gives them out. */
+  readonly podCidr?: string;
+  /** Why the node is not ready; undefined while it is. */
+  problem?(): string | undefined;
   /** Aborts as `stop` does. */
   readonly signal?: AbortSignal;
   /** Called whenever the server has answered with the node. */
@@ -160,15 +162,21 @@ export class Registration {
   }
 
   async #register(): Promise<Node> {
-    const { client, nodeName, changed } = this.#options;
+    const { client, nodeName, podCidr, log, changed } = this.#options;
     const nodes = client.resource(Node);
     const labels = this.#labels();
+    const spec = podCidr === undefined ? {} : { podCIDR: podCidr, podCIDRs: [podCidr] };
     try {
       // With its status at once, so that nobody sees a node without capacity.
-      await nodes.create({ metadata: { name: nodeName, labels }, spec: {}, status: this.#status(undefined) });
+      await nodes.create({ metadata: { name: nodeName, labels }, spec, status: this.#status(undefined) });
     } catch (error) {
       if (!StatusError.is(error, "AlreadyExists")) throw error;
-      await nodes.patch({ name: nodeName }, "strategic", { metadata: { labels } });
+      const known = (await nodes.get({ name: nodeName })).spec?.podCIDR;
+      if (podCidr !== undefined && known !== undefined && known !== podCidr)
+        // It can be set only once (core/v1 NodeSpec.podCIDR).
+        log.warn({ podCIDR: known, range: podCidr }, "the Node names other addresses than its pods get");
+      const change = known === undefined ? { metadata: { labels }, spec } : { metadata: { labels } };
+      await nodes.patch({ name: nodeName }, "strategic", change);
     }
     this.#node = await nodes.get({ name: nodeName });
     changed(this.#node);
@@ -190,7 +198,8 @@ export class Registration {
   }
 
   #status(old: NodeStatus | undefined): NodeStatus {
-    const { nodeAddress, nodeName, kubeletPort, containerRuntimeVersion, clock, problem } = this.#options;
+    const { nodeAddress, nodeName, kubeletPort, containerRuntimeVersion, clock } = this.#options;
+    const problem = this.#options.problem?.();
     const { declaredFeatures = [] } = this.#options;
     const capacity = {
       cpu: String(availableParallelism()),

@@ -281,6 +281,8 @@ export interface RuntimeService {
   readonly limits: readonly string[];
   /** Undefined where the pods' network is somebody else's; known once the runtime has been started. */
   readonly network?: PodNetworkService | undefined;
+  /** Conditions of the runtime that keep the node from being ready, asked for now and then. */
+  problems?(): Promise<readonly string[]>;
   runPodSandbox(config: SandboxConfig): Promise<Made>;
   /** Ends every container of the sandbox at once, and frees its address. */
   stopPodSandbox(id: string): Promise<void>;

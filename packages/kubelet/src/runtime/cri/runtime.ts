@@ -29,6 +29,7 @@ import {
 } from "../service.ts";
 import { type CgroupDriver, hasCgroup2, podCgroup } from "./cgroups.ts";
 import { Changes } from "./changes.ts";
+import { type RuntimeCondition, runtimeProblems } from "./conditions.ts";
 import { type CriConnection, connectCri, requestTimeout } from "./connection.ts";
 import { found, runtimeError } from "./errors.ts";
 import { CriImages } from "./images.ts";
@@ -57,14 +58,6 @@ export interface CriRuntimeOptions {
   readonly seccompRoot?: string;
   /** How long the runtime may take to accept a connection, in milliseconds: 10 s if it is not given. */
   readonly connectTimeout?: number;
-}
-
-/** What a runtime says of itself (the conditions of CRI's `Status`). */
-export interface RuntimeCondition {
-  readonly type: string;
-  readonly status: boolean;
-  readonly reason: string;
-  readonly message: string;
 }
 
 /**
@@ -154,6 +147,11 @@ export class CriRuntime implements RuntimeService {
       const { status } = await runtime.status({}, { timeout: requestTimeout });
       return status?.conditions ?? [];
     });
+  }
+
+  /** Upstream: pkg/kubelet/kubelet.go, updateRuntimeUp. */
+  async problems(): Promise<readonly string[]> {
+    return runtimeProblems(await this.conditions());
   }
 
   async runPodSandbox(config: SandboxConfig): Promise<Made> {
