@@ -25,6 +25,8 @@ export interface Credentials {
   readonly kubeletClient: Certificate;
   /** The simulated drivers, as a user of that name. */
   readonly drivers: Certificate;
+  /** What leads Services to their endpoints, as upstream's kube-proxy. */
+  readonly proxy: Certificate;
   /** Private key that signs the tokens of service accounts, PEM. */
   readonly serviceAccountKey: string;
   /** For each node: the agent as a client, and as a server. */
@@ -101,6 +103,7 @@ export async function ensureCredentials(
     usages: ["client"],
   });
   const drivers = await issue("simulated-drivers", { commonName: driversUser, usages: ["client"] });
+  const proxy = await issue("kube-proxy", { commonName: "system:kube-proxy", usages: ["client"] });
   const keyFile = file("service-account.key");
   const known = existsSync(keyFile);
   const serviceAccountKey = known ? readSigningKey(keyFile) : await createSigningKey();
@@ -124,7 +127,7 @@ export async function ensureCredentials(
     });
   }
   writeFilesAtomicallySync(made);
-  return { authority, server, admin, kubeletClient, drivers, serviceAccountKey, nodes: nodePairs };
+  return { authority, server, admin, kubeletClient, drivers, proxy, serviceAccountKey, nodes: nodePairs };
 }
 
 /** Throws if the file has no key: a new one would end all tokens that the old one signed, so that is left to the user. */
@@ -169,7 +172,7 @@ function isFor(
   return found.length === wanted.length && wanted.every((one) => found.includes(one));
 }
 
-/** Writes the cluster's own kubeconfig, of the administrator, those of the drivers and the nodes, for a server at `url`. */
+/** Writes the cluster's own kubeconfig, of the administrator, those of the drivers, of the proxy and of the nodes, for a server at `url`. */
 export async function writeKubeconfigs(
   layout: Layout,
   name: string,
@@ -179,8 +182,11 @@ export async function writeKubeconfigs(
   const common = { name: contextName(name), server: url, ca: credentials.authority.certificate };
   const { certificate: cert, key } = credentials.admin;
   await writeOwnKubeconfig(layout, { ...common, cert, key });
-  const { drivers } = credentials;
-  await writeKubeconfig(layout.driversKubeconfig, { ...common, cert: drivers.certificate, key: drivers.key });
+  for (const [path, { certificate, key }] of [
+    [layout.driversKubeconfig, credentials.drivers],
+    [layout.proxyKubeconfig, credentials.proxy],
+  ] as const)
+    await writeKubeconfig(path, { ...common, cert: certificate, key });
   await writeNodeKubeconfigs(layout, name, credentials, url, [...credentials.nodes.keys()]);
 }
 

@@ -23,6 +23,8 @@ export interface Layout {
   readonly kubeconfig: string;
   /** Of the simulated drivers. */
   readonly driversKubeconfig: string;
+  /** Of what leads Services to their endpoints. */
+  readonly proxyKubeconfig: string;
   /** A copy of the fleet file: the cluster continues with what it was made of. */
   readonly fleetFile: string;
   /** Names the other kubeconfigs that got the cluster's entries. */
@@ -107,6 +109,7 @@ export function layoutOf(dataDirectory: string): Layout {
     pki,
     kubeconfig: join(dataDir, "kubeconfig"),
     driversKubeconfig: join(pki, "simulated-drivers.kubeconfig"),
+    proxyKubeconfig: join(pki, "kube-proxy.kubeconfig"),
     fleetFile: join(dataDir, "fleet.yaml"),
     kubeconfigsFile: join(dataDir, "kubeconfigs.json"),
     logs: join(dataDir, "logs"),

@@ -54,6 +54,12 @@ const runtime = (): Option =>
     "what runs containers: host (processes of this machine), oci (runc), or cri:SOCKET (containerd, CRI-O)",
   );
 
+const proxyKubeconfig = (): Option =>
+  new Option(
+    "--proxy-kubeconfig <file>",
+    "kubeconfig of system:kube-proxy: with it and the runtime oci, addresses and names of Services lead to their endpoints",
+  );
+
 const ociDir = (): Option =>
   new Option(
     "--oci-dir <folder>",
@@ -525,6 +531,7 @@ Exit codes: 0 no errors (whatever the warnings say), 1 errors, 2 wrong usage, or
     .addOption(featureGates())
     .addOption(runtime().default("host"))
     .addOption(ociDir())
+    .addOption(proxyKubeconfig())
     .addOption(image())
     .addHelpText(
       "after",
@@ -540,6 +547,7 @@ Exit codes: 0 no errors (whatever the warnings say), 1 errors, 2 wrong usage, or
     .option("--state-file <file>", "where to write how each node's agent fares, as JSON")
     .option("--images-file <file>", "the images that `dray image map` has mapped")
     .addOption(ociDir())
+    .addOption(proxyKubeconfig())
     .addOption(kubernetesVersion())
     .addOption(featureGates())
     .addOption(runtime().default("host"))

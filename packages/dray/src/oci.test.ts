@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Pod } from "@dray/api/core/v1";
+import { Node, Pod } from "@dray/api/core/v1";
+import { RoleBinding } from "@dray/api/rbac/v1";
 import { layoutOf } from "@dray/cluster";
 import { lackOfContainers } from "../../kubelet/src/runtime/oci/testing/runtime.ts";
 import { writeImages } from "../../kubelet/src/testing/test-image.ts";
@@ -11,6 +12,32 @@ import { dray, eventually, inFolder, processesWith } from "./testing.ts";
 
 const missing = await lackOfContainers();
 const image = "example.com/app:1";
+
+/** This Node and the libraries of the machine, for a pod. */
+const programs = [process.execPath, "/lib", "/lib64", "/usr/lib"].filter((path) => existsSync(path));
+
+/** Lists the pods of the namespace at the address of the Service `kubernetes` and by its name, as client-go would. */
+const clientScript = `
+const { readFileSync, writeFileSync } = require("node:fs");
+const folder = "/var/run/secrets/kubernetes.io/serviceaccount/";
+const read = (host) => new Promise((resolve, reject) => {
+  const headers = { authorization: "Bearer " + readFileSync(folder + "token", "utf8") };
+  const url = "https://" + host + "/api/v1/namespaces/" + readFileSync(folder + "namespace", "utf8") + "/pods";
+  require("node:https").get(url, { ca: readFileSync(folder + "ca.crt"), headers }, async (response) => {
+    let text = "";
+    for await (const chunk of response) text += chunk;
+    const { items } = JSON.parse(text);
+    if (items === undefined) reject(new Error(text));
+    else resolve(items.map(({ metadata }) => metadata.name).sort());
+  }).on("error", reject);
+});
+(async () => {
+  const { KUBERNETES_SERVICE_HOST: address, KUBERNETES_SERVICE_PORT: port } = process.env;
+  const result = { search: readFileSync("/etc/resolv.conf", "utf8") };
+  for (const host of [address + ":" + port, "kubernetes.default:443"]) result[host] = await read(host);
+  writeFileSync("/dev/termination-log", JSON.stringify(result));
+})().catch((error) => writeFileSync("/dev/termination-log", JSON.stringify({ error: error.stack })));
+`;
 
 test(
   "up --runtime oci runs images in real containers, and down leaves nothing of them",
@@ -49,6 +76,54 @@ test(
           await eventually("both run", async () => (await running()).length === 2);
           const addresses = (await running()).map(({ status }) => status?.podIP);
           assert.equal(new Set(addresses).size, 2, `${addresses}`);
+          const nodes = (await client.resource(Node).list()).items;
+          for (const { metadata, spec } of nodes) {
+            const prefix = (spec?.podCIDR ?? "").replace(/\.\d+\.0\/23$/, "");
+            const { status } = await pods.get({ namespace: "default", name: metadata.name });
+            assert.ok(status?.podIP?.startsWith(`${prefix}.`), `${status?.podIP} ${spec?.podCIDR}`);
+          }
+          // By address and by name a pod reaches the API server, as its service account.
+          const ref = { namespace: "default", name: "client" };
+          await client.resource(RoleBinding).create({
+            metadata: { namespace: "default", name: "view" },
+            roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "view" },
+            subjects: [{ kind: "ServiceAccount", namespace: "default", name: "default" }],
+          });
+          await pods.create({
+            apiVersion: "v1",
+            kind: "Pod",
+            metadata: ref,
+            spec: {
+              restartPolicy: "Never",
+              volumes: programs.map((path, i) => ({ name: `v${i}`, hostPath: { path } })),
+              containers: [
+                {
+                  name: "c",
+                  image,
+                  imagePullPolicy: "Never",
+                  command: [process.execPath, "-e", clientScript],
+                  volumeMounts: programs.map((mountPath, i) => ({
+                    name: `v${i}`,
+                    mountPath,
+                    readOnly: true,
+                  })),
+                },
+              ],
+            },
+          });
+          const message = async (): Promise<string | undefined> =>
+            (await pods.get(ref)).status?.containerStatuses?.[0]?.state?.terminated?.message;
+          await eventually("the client ends", async () => (await message()) !== undefined);
+          const items = ["worker-1", "worker-2", "client"];
+          const { search, ...read } = JSON.parse((await message()) ?? "{}") as Record<string, unknown>;
+          assert.deepEqual(read, {
+            "10.0.0.1:443": items.toSorted(),
+            "kubernetes.default:443": items.toSorted(),
+          });
+          assert.match(
+            `${search}`,
+            /^search default\.svc\.cluster\.local svc\.cluster\.local cluster\.local/,
+          );
         } finally {
           client.close();
         }

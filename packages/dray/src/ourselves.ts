@@ -24,6 +24,7 @@ export function agentsCommand(layout: Layout, config: ClusterConfig): ChildProce
     "node-agents",
     ...["--runtime", config.runtime],
     ...["--oci-dir", layout.ociDir],
+    ...["--proxy-kubeconfig", layout.proxyKubeconfig],
     ...config.images.flatMap((image) => ["--image", image]),
     ...["--client-ca-file", join(layout.pki, "ca.crt")],
     ...["--kubernetes-version", config.kubernetesVersion],

@@ -26,16 +26,18 @@ import { LocalStorageMonitor } from "./pods/local-storage.ts";
 import { defaultLogLimits, type LogLimits, LogRotation } from "./pods/log-rotation.ts";
 import { OrphanSweep } from "./pods/orphans.ts";
 import { Probes } from "./pods/probes.ts";
+import { type ApiServerAddress, apiServerAddress } from "./pods/service-environment.ts";
 import { isMirrorPod, isStaticPod, StaticPods } from "./pods/static-pods.ts";
 import { Volumes } from "./pods/volumes.ts";
 import { PodWorker, type WorkerContext } from "./pods/worker.ts";
 import type { RuntimeFactory } from "./runtime/factory.ts";
 import { bootId } from "./runtime/host/processes.ts";
-import type { RuntimeService } from "./runtime/service.ts";
+import type { RuntimeService, ServiceNetwork } from "./runtime/service.ts";
 import { documents } from "./server/documents.ts";
 import { PlainServer } from "./server/plain.ts";
 import { NodeServer, type Serving } from "./server/server.ts";
 import { NodeStatistics } from "./server/stats.ts";
+import { ServiceAgent } from "./services/agent.ts";
 
 export interface KubeletOptions {
   /** As `system:node:NAME`. */
@@ -43,9 +45,17 @@ export interface KubeletOptions {
   readonly nodeName: string;
   /** What is `/` for the node's own files: short, since socket paths lie below it. */
   readonly rootDir: string;
-  /** Where pods find the API server. */
-  readonly apiServer: { readonly host: string; readonly port: number };
-  /** How pods resolve names: by the machine's servers, in the domain `cluster.local`, where nothing is said. */
+  /** By which the agent reaches the API server, and pods where they have no other way. */
+  readonly apiServer: ApiServerAddress;
+  /**
+   * As `system:kube-proxy`, which may read Services and EndpointSlices. With it, and a runtime that makes the network of
+   * pods itself, the addresses and names of Services lead to their endpoints.
+   */
+  readonly servicesClient?: Client;
+  /**
+   * How pods resolve names, where nothing is said: in the domain `cluster.local`, by the server that the agent runs
+   * with `servicesClient`, or else by the machine's servers.
+   */
   readonly dns?: Partial<ClusterDns>;
   /** How long the logs of containers grow; five files of 10 MiB where nothing is said. */
   readonly logs?: Partial<LogLimits>;
@@ -195,6 +205,14 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     [...workers.values()].flatMap((worker) =>
       worker.active && worker.admitted && worker.pod !== undefined ? [worker.pod] : [],
     );
+  /** What leads Services to their endpoints here; known once the runtime has been started. */
+  const serviceNetwork = (): ServiceNetwork | undefined =>
+    options.servicesClient === undefined ? undefined : runtime.network?.services;
+  const dns = (): ClusterDns => {
+    const network = serviceNetwork();
+    const servers = network === undefined ? undefined : [network.gateway];
+    return { servers, domain: "cluster.local", resolvConf: machineResolvConf, ...options.dns };
+  };
   const context: WorkerContext = {
     client,
     clock,
@@ -214,8 +232,17 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
           ]
         : [],
     nodeAddress,
-    apiServer: options.apiServer,
-    dns: { servers: undefined, domain: "cluster.local", resolvConf: machineResolvConf, ...options.dns },
+    apiServer: ({ spec }) =>
+      apiServerAddress({
+        direct: options.apiServer,
+        leadsServices: serviceNetwork() !== undefined,
+        isolatesNetwork: runtime.isolatesNetwork ?? false,
+        hostNetwork: spec.hostNetwork ?? false,
+        service: services.get({ namespace: "default", name: "kubernetes" }),
+      }),
+    get dns() {
+      return dns();
+    },
     signal: stop.signal,
     node: () => node.current,
     services: () => services.list(),
@@ -257,7 +284,9 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     statistics: new NodeStatistics({ clock, runtime, nodeName, paths, volumes, pods: ownPods }),
     probes: probes.metrics,
     configuration: {
-      clusterDNS: context.dns.servers,
+      get clusterDNS() {
+        return dns().servers;
+      },
       clusterDomain: context.dns.domain,
       resolvConf: context.dns.resolvConf,
       containerLogMaxSize: String(logLimits.maxSize),
@@ -307,6 +336,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     log,
   });
   let registration: Registration | undefined;
+  let serviceAgent: ServiceAgent | undefined;
   const problems = new RuntimeProblems({ runtime, clock, log, changed: () => registration?.changed() });
   const sweep = new OrphanSweep({
     paths,
@@ -330,6 +360,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     await logs.stop();
     problems.stop();
     await registration?.stop();
+    await serviceAgent?.stop();
     await queue.close();
     if (!leavePods) {
       await endAll();
@@ -404,6 +435,13 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     statics.start();
     stop.signal.throwIfAborted();
     if (options.healthzPort !== undefined) await healthServer.listen(options.healthzPort, "127.0.0.1");
+    const network = serviceNetwork();
+    if (network !== undefined && options.servicesClient !== undefined) {
+      const { domain, resolvConf } = dns();
+      const common = { client: options.servicesClient, network, clock, log };
+      serviceAgent = new ServiceAgent({ ...common, domain, resolvConf });
+      serviceAgent.start();
+    }
   } catch (error) {
     await close(true);
     throw error;

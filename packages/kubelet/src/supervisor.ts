@@ -51,7 +51,7 @@ const current = new AsyncLocalStorage<Supervisor>();
  * nobody handles comes from its code, it alone is started again, with back-off. Meanwhile its Node says why it is not
  * ready, if the API server can be reached.
  *
- * `options` is asked before each start, and may fail as the agent may; its client is closed when the agent has ended.
+ * `options` is asked before each start, and may fail as the agent may; its clients are closed when the agent has ended.
  */
 export function superviseNode(
   node: string,
@@ -132,7 +132,7 @@ class Supervisor implements SupervisedNode {
       const started = this.#clock.now();
       const { problem, options } = await this.#attemptOnce();
       if (this.#stop.signal.aborted) {
-        options?.client.close();
+        closeClients(options);
         break;
       }
       failures = this.#clock.now() - started >= healthyAfter ? 1 : failures + 1;
@@ -146,7 +146,7 @@ class Supervisor implements SupervisedNode {
         options === undefined ? undefined : new FailedNode(options, this.#clock, this.#log, reason);
       await sleep(this.#clock, delay, this.#stop.signal);
       await report?.stop();
-      options?.client.close();
+      closeClients(options);
     }
     this.#set({ state: "stopped" });
     this.#settled.resolve();
@@ -206,4 +206,9 @@ class Supervisor implements SupervisedNode {
 
 function textOf(problem: unknown): string {
   return problem instanceof Error ? problem.message : String(problem);
+}
+
+function closeClients(options: KubeletOptions | undefined): void {
+  options?.client.close();
+  options?.servicesClient?.close();
 }

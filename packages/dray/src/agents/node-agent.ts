@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Features } from "@dray/api";
-import { type Log, systemClock } from "@dray/client";
+import { type Client, type Log, systemClock } from "@dray/client";
 import type { KubeletOptions, Serving } from "@dray/kubelet";
 import { connect } from "../connect.ts";
 import type { OpenRuntime } from "../runtimes.ts";
@@ -33,6 +33,8 @@ export interface SharedOptions {
   readonly runtime: OpenRuntime;
   /** PEM of the authority of clients that may call the agents; that of the kubeconfig if absent. */
   readonly clientCA: string | undefined;
+  /** Of `system:kube-proxy`; undefined where the runtime does not make the network of pods. */
+  readonly proxyKubeconfig: string | undefined;
   readonly log: Log;
   /** Where the states of the agents are written. */
   readonly states: StatesFile | undefined;
@@ -42,10 +44,15 @@ export interface SharedOptions {
 export async function agentOptions(node: AgentOptions, shared: SharedOptions): Promise<KubeletOptions> {
   const { log } = shared;
   const { client, server, ca } = await connect({ kubeconfig: node.kubeconfig }, "kubelet/dray", log);
+  let servicesClient: Client | undefined;
   try {
     const url = new URL(server);
+    const { proxyKubeconfig } = shared;
+    if (proxyKubeconfig !== undefined)
+      servicesClient = (await connect({ kubeconfig: proxyKubeconfig }, "kube-proxy/dray", log)).client;
     return {
       client,
+      ...(servicesClient && { servicesClient }),
       nodeName: node.name,
       rootDir: node.rootDir,
       ...(node.capacity && { capacity: node.capacity }),
@@ -64,6 +71,7 @@ export async function agentOptions(node: AgentOptions, shared: SharedOptions): P
     };
   } catch (error) {
     client.close();
+    servicesClient?.close();
     throw error;
   }
 }

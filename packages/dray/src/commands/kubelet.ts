@@ -22,6 +22,7 @@ interface CommonOptions {
   readonly featureGates?: string;
   readonly runtime: string;
   readonly ociDir?: string;
+  readonly proxyKubeconfig?: string;
   readonly image: readonly string[];
   readonly logFile?: string;
   /** Where the states of the nodes are written. */
@@ -101,6 +102,7 @@ async function createAgents(
       images: imagesOf(options, log),
       ociDir: options.ociDir ?? defaultOciDir,
     }),
+    proxyKubeconfig: options.runtime === "oci" ? options.proxyKubeconfig : undefined,
     clientCA: options.clientCaFile === undefined ? undefined : readFileSync(options.clientCaFile, "utf8"),
     log,
   };
@@ -145,7 +147,9 @@ async function checkFiles(options: KubeletOptions): Promise<void> {
       }
     }
   }
-  for (const file of options.kubeconfig) await loadKubeconfig({ file });
+  const { proxyKubeconfig } = options;
+  for (const file of [...options.kubeconfig, ...(proxyKubeconfig === undefined ? [] : [proxyKubeconfig])])
+    await loadKubeconfig({ file });
   for (const dir of options.rootDir)
     if (statSync(dir, { throwIfNoEntry: false })?.isDirectory() === false)
       throw new UsageError(`--root-dir ${dir}: must be a folder, and is a file`);

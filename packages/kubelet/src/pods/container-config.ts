@@ -15,14 +15,15 @@ import { containerMounts, type VolumeImage } from "./mounts.ts";
 import type { StartableContainer } from "./plan.ts";
 import { containerResources } from "./resources.ts";
 import { checkNonRoot, containerSecurity } from "./security.ts";
-import { serviceEnvironment } from "./service-environment.ts";
+import { type ApiServerAddress, serviceEnvironment } from "./service-environment.ts";
 
 /** What a node knows that containers are configured with. */
 export interface ConfigContext {
   readonly client: Client;
   readonly paths: NodePaths;
   readonly nodeAddress: string;
-  readonly apiServer: { readonly host: string; readonly port: number };
+  /** Where the pod finds the API server. */
+  apiServer(pod: Pod): ApiServerAddress;
   readonly dns: ClusterDns;
   node(): Node;
   /** Of all namespaces. */
@@ -56,7 +57,8 @@ export async function containerConfig(
   { pod, container, attempt, image, podIPs, places, volumeImages }: ContainerConfigInput,
   context: ConfigContext,
 ): Promise<ContainerConfig> {
-  const { client, paths, nodeAddress, apiServer, dns } = context;
+  const { client, paths, nodeAddress, dns } = context;
+  const apiServer = context.apiServer(pod);
   const node = context.node();
   checkNonRoot(pod, container, image);
   const { namespace } = pod.metadata;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Service, ServicePort } from "@dray/api/core/v1";
-import { serviceEnvironment } from "./service-environment.ts";
+import { type ApiServerAddressInput, apiServerAddress, serviceEnvironment } from "./service-environment.ts";
 
 const service = (namespace: string, name: string, clusterIP: string, ports: ServicePort[]): Service =>
   ({ metadata: { namespace, name }, spec: { clusterIP, ports } }) as unknown as Service;
@@ -58,4 +58,32 @@ test("a container gets the variables of its namespace's Services and of the API 
 test("without enableServiceLinks only the API server's are there", () => {
   const env = serviceEnvironment({ services, namespace: "ns1", links: false, apiServer });
   assert.deepEqual(Object.fromEntries(env), kubernetes);
+});
+
+test("pods find the API server at its Service's address where that leads there, or directly", () => {
+  const direct = { host: "127.0.0.1", port: 6443 };
+  const elsewhere = { host: "192.0.2.1", port: 6443 };
+  const clusterIP = { host: "10.0.0.1", port: 443 };
+  const known = service("default", "kubernetes", "10.0.0.1", [{ name: "https", port: 443 }]);
+  const address = (values: Partial<ApiServerAddressInput>) =>
+    apiServerAddress({
+      direct,
+      leadsServices: false,
+      isolatesNetwork: false,
+      hostNetwork: false,
+      service: known,
+      ...values,
+    });
+  // host
+  assert.deepEqual(address({}), direct);
+  // oci
+  assert.deepEqual(address({ leadsServices: true }), clusterIP);
+  assert.deepEqual(address({ leadsServices: true, direct: elsewhere }), clusterIP);
+  assert.deepEqual(address({ leadsServices: true, hostNetwork: true }), direct);
+  assert.deepEqual(address({ leadsServices: true, service: undefined }), direct);
+  // cri, whose network is somebody else's
+  assert.deepEqual(address({ isolatesNetwork: true }), clusterIP);
+  assert.deepEqual(address({ isolatesNetwork: true, direct: { host: "::1", port: 1 } }), clusterIP);
+  assert.deepEqual(address({ isolatesNetwork: true, direct: elsewhere }), elsewhere);
+  assert.deepEqual(address({ isolatesNetwork: true, hostNetwork: true }), direct);
 });

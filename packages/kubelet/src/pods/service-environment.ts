@@ -1,4 +1,41 @@
 import type { Service } from "@dray/api/core/v1";
+import { clusterIPv4 } from "../services/routes.ts";
+
+export interface ApiServerAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface ApiServerAddressInput {
+  /** By which the agent itself reaches the API server. */
+  readonly direct: ApiServerAddress;
+  /** The agent leads the addresses of Services to their endpoints. */
+  readonly leadsServices: boolean;
+  /** Pods do not reach what listens on the machine's loopback address: see `RuntimeService.isolatesNetwork`. */
+  readonly isolatesNetwork: boolean;
+  /** The pod has the machine's network. */
+  readonly hostNetwork: boolean;
+  /** The Service `kubernetes` of the namespace `default`, if it is known. */
+  readonly service: Service | undefined;
+}
+
+/**
+ * Where a pod finds the API server: at the address of the Service `kubernetes` where that leads there, as upstream has
+ * it, or directly. Pods with the machine's network reach it as the agent does, whatever the addresses of Services mean
+ * there: several clusters of one machine may have the same.
+ */
+export function apiServerAddress(input: ApiServerAddressInput): ApiServerAddress {
+  const { direct, leadsServices, isolatesNetwork, hostNetwork, service } = input;
+  const host = service === undefined ? undefined : clusterIPv4(service);
+  const unreachable = isolatesNetwork && isLoopback(direct.host);
+  if (hostNetwork || host === undefined || !(leadsServices || unreachable)) return direct;
+  const [first] = service?.spec?.ports ?? [];
+  return first === undefined ? direct : { host, port: first.port };
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(\.\d+){3}$/.test(host);
+}
 
 /** What variables are made from. */
 export interface ServiceEnvironmentInput {
@@ -8,7 +45,7 @@ export interface ServiceEnvironmentInput {
   /** The pod's `enableServiceLinks`. */
   readonly links: boolean;
   /** Where pods reach the API server: stands for the Service `kubernetes` of the namespace `default`. */
-  readonly apiServer: { readonly host: string; readonly port: number };
+  readonly apiServer: ApiServerAddress;
 }
 
 /**

@@ -39,6 +39,7 @@ import { PodResize, type ResizeEvent } from "./resize.ts";
 import { containerResources } from "./resources.ts";
 import { isRestarting } from "./restarts.ts";
 import { sandboxConfig } from "./sandbox-config.ts";
+import type { ApiServerAddress } from "./service-environment.ts";
 import { isStaticPod } from "./static-pods.ts";
 import { podStatus, rejectedStatus, restartingCondition } from "./status.ts";
 import { StatusReporter } from "./status-reporter.ts";
@@ -60,7 +61,8 @@ export interface WorkerContext {
   /** The health of the devices of a container, as `allocatedResourcesStatus` has it. */
   resourceHealth(pod: Pod, container: ContainerSpec): readonly ResourceStatus[];
   readonly nodeAddress: string;
-  readonly apiServer: { readonly host: string; readonly port: number };
+  /** Where a pod finds the API server. */
+  apiServer(pod: Pod): ApiServerAddress;
   readonly dns: ClusterDns;
   /** Aborts when the agent stops. */
   readonly signal: AbortSignal;

@@ -281,6 +281,8 @@ export interface RuntimeService {
   readonly limits: readonly string[];
   /** Undefined where the pods' network is somebody else's; known once the runtime has been started. */
   readonly network?: PodNetworkService | undefined;
+  /** Pods have a network of their own for certain: none reaches what listens on the machine's loopback address. */
+  readonly isolatesNetwork?: boolean;
   /** Conditions of the runtime that keep the node from being ready, asked for now and then. */
   problems?(): Promise<readonly string[]>;
   runPodSandbox(config: SandboxConfig): Promise<Made>;

@@ -27,6 +27,8 @@ export interface TestCluster {
   nodeOptions(name: string, options?: NodeSettings): Promise<KubeletOptions>;
   /** As the node's agent. */
   nodeClient(name: string): Client;
+  /** As what leads Services to their endpoints. */
+  proxyClient(): Client;
   /** Another agent on the root of one that was stopped. */
   close(): Promise<void>;
 }
@@ -97,6 +99,7 @@ export async function testCluster(): Promise<TestCluster> {
     admin,
     rootDir,
     nodeClient,
+    proxyClient: () => connect("system:kube-proxy", []),
     nodeOptions,
     authority,
     clientCertificate: { cert: adminCertificate.certificate, key: adminCertificate.key },

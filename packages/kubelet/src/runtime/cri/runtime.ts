@@ -68,6 +68,7 @@ export class CriRuntime implements RuntimeService {
   readonly images: ImageService;
   /** Keeping containers apart is the runtime's own business: what it cannot do it refuses. */
   readonly limits: readonly string[] = [];
+  readonly isolatesNetwork = true;
   readonly #options: CriRuntimeOptions;
   readonly #clock: Clock;
   readonly #handlers = new Set<(podUid: string) => void>();

@@ -1,0 +1,138 @@
+import { Service } from "@dray/api/core/v1";
+import { EndpointSlice } from "@dray/api/discovery/v1";
+import { type Client, type Clock, type Informer, type Log, sleep } from "@dray/client";
+import type { DnsZone } from "../dns/records.ts";
+import { startDnsServer } from "../dns/server.ts";
+import type { ServiceNetwork } from "../runtime/service.ts";
+import { serviceNameLabel, serviceRoutes } from "./routes.ts";
+
+export interface ServiceAgentOptions {
+  /** As `system:kube-proxy`, which may read Services and EndpointSlices. */
+  readonly client: Client;
+  readonly network: ServiceNetwork;
+  /** The cluster's domain, as `cluster.local`. */
+  readonly domain: string;
+  /** Of the machine: its DNS server answers what is not the cluster's. */
+  readonly resolvConf: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Minimum time between two changes of the rules, in milliseconds: many Services may change at once. */
+const changeInterval = 100;
+/** Interval in milliseconds at which the rules are repaired. Upstream: iptables.syncPeriod of kube-proxy. */
+const repairInterval = 30_000;
+/** Milliseconds until a failed leader tries again. */
+const retryInterval = 5000;
+
+/**
+ * Leads the addresses of Services to their endpoints, and answers for their names: for all nodes of a cluster on this
+ * machine. One agent at a time does so; another one goes on when that ends or is killed.
+ */
+export class ServiceAgent {
+  readonly #options: ServiceAgentOptions;
+  readonly #stop = new AbortController();
+  #running: Promise<void> | undefined;
+
+  constructor(options: ServiceAgentOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  /** Resolves when nothing is changed any more. What is there stays. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { network, clock, log } = this.#options;
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      try {
+        await network.lead(() => this.#lead(), signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        log.warn({ err: error }, "Services are not led to their endpoints, and names not resolved, yet");
+        await sleep(clock, retryInterval, signal);
+      }
+    }
+  }
+
+  async #lead(): Promise<void> {
+    const { client, network, domain, resolvConf, clock, log } = this.#options;
+    // Ends with an error of its own, too.
+    const end = new AbortController();
+    const signal = AbortSignal.any([this.#stop.signal, end.signal]);
+    const services = client.informer(Service, {
+      indexes: { namespace: ({ metadata }) => [metadata.namespace] },
+    });
+    const slices = client.informer(EndpointSlice, {
+      indexes: {
+        service: ({ metadata: { namespace, labels } }) => [`${namespace}/${labels?.[serviceNameLabel]}`],
+      },
+    });
+    const zone: DnsZone = {
+      domain,
+      server: network.gateway,
+      service: (namespace, name) => services.get({ namespace, name }),
+      slices: (namespace, name) => slices.byIndex("service", `${namespace}/${name}`),
+      hasNamespace: (namespace) => services.byIndex("namespace", namespace).length > 0,
+      services: () => services.list(),
+      allSlices: () => slices.list(),
+    };
+    const server = await startDnsServer({ zone, address: network.gateway, resolvConf, log });
+    try {
+      const changed = new Changes([services, slices]);
+      await Promise.all([services.start(signal), slices.start(signal)]);
+      log.info({ dns: `${network.gateway}:${server.port}` }, "leading Services to their endpoints");
+      let written = "";
+      let repairedAt = clock.now();
+      while (!signal.aborted) {
+        const routes = serviceRoutes(services.list(), slices.list());
+        const text = JSON.stringify(routes);
+        changed.forget();
+        if (text !== written) await network.setServices({ routes, dnsPort: server.port });
+        written = text;
+        await sleep(clock, changeInterval, signal);
+        await changed.within(clock, repairedAt + repairInterval - clock.now(), signal);
+        if (clock.now() < repairedAt + repairInterval || signal.aborted) continue;
+        await network.repair();
+        repairedAt = clock.now();
+      }
+    } finally {
+      end.abort();
+      await server.close();
+    }
+  }
+}
+
+/** Whether something has changed since. */
+class Changes {
+  #changed = false;
+  #wake: () => void = () => {};
+
+  constructor(informers: readonly (Informer<Service> | Informer<EndpointSlice>)[]) {
+    const see = (): void => {
+      this.#changed = true;
+      this.#wake();
+    };
+    for (const informer of informers) informer.handle({ add: see, update: see, delete: see });
+  }
+
+  forget(): void {
+    this.#changed = false;
+  }
+
+  /** Resolves when something changes, when the time is over, or when the signal aborts. */
+  async within(clock: Clock, milliseconds: number, signal: AbortSignal): Promise<void> {
+    if (this.#changed) return;
+    const done = new AbortController();
+    this.#wake = () => done.abort();
+    await sleep(clock, Math.max(0, milliseconds), AbortSignal.any([signal, done.signal]));
+    this.#wake = () => {};
+  }
+}
