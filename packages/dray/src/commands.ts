@@ -533,6 +533,14 @@ Exit codes: 0 no errors (whatever the warnings say), 1 errors, 2 wrong usage, or
     .addOption(ociDir())
     .addOption(proxyKubeconfig())
     .addOption(image())
+    .option(
+      "--shutdown-grace-period <duration>",
+      "on SIGTERM end the pods, within this time, since the machine goes down (default: 0s, pods go on)",
+    )
+    .option(
+      "--shutdown-grace-period-critical-pods <duration>",
+      "the last part of it, for pods of priority 2000000000 and above (default: 0s)",
+    )
     .addHelpText(
       "after",
       example("dray kubelet --node-name n1 --kubeconfig n1.kubeconfig --root-dir /run/n1"),

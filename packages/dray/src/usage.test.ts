@@ -25,6 +25,7 @@ test("--help prints to standard output and exits with 0", async () => {
   }
 });
 
+const node = "kubelet --node-name a --kubeconfig /missing --root-dir /nowhere";
 const mistakes: [args: string, message: RegExp][] = [
   [
     "frob",
@@ -74,6 +75,15 @@ const mistakes: [args: string, message: RegExp][] = [
   [
     "kubelet --node-name a --kubeconfig b --root-dir /c --port 1 --port 2",
     /--port is given 2 times for 1 nodes/,
+  ],
+  [
+    `${node} --shutdown-grace-period soon`,
+    /--shutdown-grace-period soon: must be 0s, or a duration of at least 1s/,
+  ],
+  [`${node} --shutdown-grace-period 500ms`, /--shutdown-grace-period 500ms: must be 0s, or a duration of at/],
+  [
+    `${node} --shutdown-grace-period 5s --shutdown-grace-period-critical-pods 1m`,
+    /--shutdown-grace-period-critical-pods 1m: must be at most --shutdown-grace-period, which is 5s\n/,
   ],
   ["kubectl frob", /unknown verb frob: must be one of get, apply/],
 ];

@@ -1,5 +1,6 @@
 export { cleanUpNode } from "./clean-up.ts";
 export { type Kubelet, type KubeletOptions, startKubelet } from "./kubelet.ts";
+export type { ShutdownGracePeriods } from "./node/shutdown.ts";
 export { nriRuntime } from "./nri/create.ts";
 export { type CriRuntimeSettings, criRuntime } from "./runtime/cri/create.ts";
 export type { RuntimeFactory, RuntimeSurroundings } from "./runtime/factory.ts";

@@ -18,6 +18,7 @@ import { PluginWatcher } from "./dra/watcher.ts";
 import { OwnNode } from "./node/own-node.ts";
 import { Registration } from "./node/registration.ts";
 import { RuntimeProblems } from "./node/runtime-problems.ts";
+import { NodeShutdown, type ShutdownGracePeriods } from "./node/shutdown.ts";
 import { NodePaths } from "./paths.ts";
 import { PodResourcesServer } from "./pod-resources/server.ts";
 import { admit } from "./pods/admission.ts";
@@ -25,6 +26,7 @@ import { type ClusterDns, machineResolvConf } from "./pods/dns.ts";
 import { LocalStorageMonitor } from "./pods/local-storage.ts";
 import { defaultLogLimits, type LogLimits, LogRotation } from "./pods/log-rotation.ts";
 import { OrphanSweep } from "./pods/orphans.ts";
+import type { PodEnd } from "./pods/pod-end.ts";
 import { Probes } from "./pods/probes.ts";
 import { type ApiServerAddress, apiServerAddress } from "./pods/service-environment.ts";
 import { isMirrorPod, isStaticPod, StaticPods } from "./pods/static-pods.ts";
@@ -77,6 +79,8 @@ export interface KubeletOptions {
   readonly runtime: RuntimeFactory;
   /** Those of the newest release if absent. */
   readonly features?: Features;
+  /** How long pods may take when `shutDown` is called; without it they are left alone. */
+  readonly shutdown?: ShutdownGracePeriods;
   /** Milliseconds that a driver may be away before its ResourceSlices go; 30 s if absent. */
   readonly wipeDelay?: number;
   readonly labels?: Readonly<Record<string, string>>;
@@ -97,6 +101,11 @@ export interface Kubelet {
   readonly port: number;
   /** What its runtime does not keep apart on this machine, in words. */
   readonly limits: readonly string[];
+  /**
+   * Ends all pods by their priority, because the machine goes down: within the periods of `KubeletOptions.shutdown`,
+   * after which `stop` with `leavePods` is due. Does nothing if these are not set.
+   */
+  shutDown(): Promise<void>;
   /**
    * Stops the agent. With `leavePods` what runs goes on, and the next agent on the same root takes it over;
    * without, every container is stopped and every claim unprepared, as far as drivers answer.
@@ -246,6 +255,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     signal: stop.signal,
     node: () => node.current,
     services: () => services.list(),
+    refusal: () => shutdown.refusal,
     refreshNode: () => node.refresh(),
     pod: podOf,
     apiPod: (pod) => (isStaticPod(pod) ? statics.mirrorOf(pod) : pod),
@@ -338,6 +348,20 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   let registration: Registration | undefined;
   let serviceAgent: ServiceAgent | undefined;
   const problems = new RuntimeProblems({ runtime, clock, log, changed: () => registration?.changed() });
+  const shutdown = new NodeShutdown({
+    clock,
+    log,
+    periods: options.shutdown ?? { gracePeriod: 0, gracePeriodCriticalPods: 0 },
+    signal: stop.signal,
+    pods: () =>
+      [...workers.values()].flatMap((worker) =>
+        worker.active && worker.admitted && worker.pod !== undefined
+          ? [{ pod: worker.pod, end: (end: PodEnd) => worker.end(end) }]
+          : [],
+      ),
+    reportNode: async () => registration?.reportNow(),
+    event: (reason, message) => events.event(node.current, "Normal", reason, message),
+  });
   const sweep = new OrphanSweep({
     paths,
     clock,
@@ -402,7 +426,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       containerRuntimeVersion: `${runtime.name}://${runtime.version}`,
       kubeletPort: port,
       ...(podCidr !== undefined && { podCidr }),
-      problem: () => problems.text,
+      problem: () => problems.text ?? shutdown.problem,
       signal: stop.signal,
       changed: (changed) => node.see(changed),
     });
@@ -459,6 +483,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     nodeName,
     port,
     limits: runtime.limits,
+    shutDown: () => shutdown.run(),
     stop: ({ leavePods }) => close(leavePods),
   };
 

@@ -32,6 +32,8 @@ export interface SupervisedNode {
   readonly state: NodeState;
   /** Resolves when the agent runs, or has failed, for the first time. */
   readonly settled: Promise<void>;
+  /** As `Kubelet.shutDown`, if the agent runs. */
+  shutDown(): Promise<void>;
   /** As `Kubelet.stop`, whatever the state is. */
   stop(options: { readonly leavePods: boolean }): Promise<void>;
 }
@@ -81,6 +83,7 @@ class Supervisor implements SupervisedNode {
   readonly #stop = new AbortController();
   readonly #ended: Promise<void>;
   #leavePods = true;
+  #kubelet: Kubelet | undefined;
   #state: NodeState;
   #attempt = new AbortController();
   /** Closes the client of a start that may wait for an answer. */
@@ -110,6 +113,10 @@ class Supervisor implements SupervisedNode {
       "an error in the agent's code was not handled: the agent is started again",
     );
     this.#abort(error);
+  }
+
+  async shutDown(): Promise<void> {
+    await this.#kubelet?.shutDown();
   }
 
   async stop({ leavePods }: { readonly leavePods: boolean }): Promise<void> {
@@ -169,6 +176,7 @@ class Supervisor implements SupervisedNode {
     } finally {
       this.#giveUp = undefined;
     }
+    this.#kubelet = kubelet;
     this.#set({ state: "running", limits: kubelet.limits });
     this.#settled.resolve();
     const healthy = this.#clock.after(healthyAfter, () => {
@@ -179,6 +187,7 @@ class Supervisor implements SupervisedNode {
       else signal.addEventListener("abort", () => resolve(), { once: true });
     });
     healthy();
+    this.#kubelet = undefined;
     try {
       await kubelet.stop({ leavePods: this.#leavePods });
     } catch (error) {

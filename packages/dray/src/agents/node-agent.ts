@@ -4,6 +4,7 @@ import { type Client, type Log, systemClock } from "@dray/client";
 import type { KubeletOptions, Serving } from "@dray/kubelet";
 import { connect } from "../connect.ts";
 import type { OpenRuntime } from "../runtimes.ts";
+import type { NodeSettings } from "./node-settings.ts";
 import type { StatesFile } from "./states-file.ts";
 
 /** A node, and where its agent finds what it needs. */
@@ -36,6 +37,8 @@ export interface SharedOptions {
   /** Of `system:kube-proxy`; undefined where the runtime does not make the network of pods. */
   readonly proxyKubeconfig: string | undefined;
   readonly log: Log;
+  /** What flags say of every node. */
+  readonly settings?: NodeSettings;
   /** Where the states of the agents are written. */
   readonly states: StatesFile | undefined;
 }
@@ -63,6 +66,7 @@ export async function agentOptions(node: AgentOptions, shared: SharedOptions): P
       ...(node.readOnlyPort !== undefined && { readOnlyPort: node.readOnlyPort }),
       // Without the brackets of an IPv6 address: pods find it in their environment.
       apiServer: { host: url.hostname.replace(/^\[(.*)\]$/, "$1"), port: Number(url.port || 443) },
+      ...shared.settings,
       features: shared.features,
       runtime: shared.runtime.factory,
       clock: systemClock,

@@ -44,6 +44,11 @@ export class NodeAgents {
     return change;
   }
 
+  /** Ends the pods of all nodes as configured for a machine that goes down. */
+  async shutDown(): Promise<void> {
+    await Promise.all([...this.#agents.values()].map((agent) => agent.shutDown()));
+  }
+
   /** Stops all agents; with `leavePods` their pods go on. */
   async stop(leavePods: boolean): Promise<void> {
     await Promise.all([...this.#agents.keys()].map((name) => this.#stop(name, leavePods)));

@@ -6,6 +6,7 @@ import type { AgentsOrder, AgentsReport, NodeFiles } from "@dray/cluster";
 import type { ImageMapping } from "@dray/kubelet";
 import type { AgentOptions } from "../agents/node-agent.ts";
 import type { NodeAgents } from "../agents/node-agents.ts";
+import { type NodeFlags, type NodeSettings, nodeSettings } from "../agents/node-settings.ts";
 import { endRequested } from "../end-requested.ts";
 import { UsageError } from "../failure.ts";
 import { keepYoungHeapSmall } from "../heap.ts";
@@ -31,7 +32,7 @@ interface CommonOptions {
   readonly imagesFile?: string;
 }
 
-export interface KubeletOptions extends CommonOptions {
+export interface KubeletOptions extends CommonOptions, NodeFlags {
   readonly nodeName: readonly string[];
   readonly kubeconfig: readonly string[];
   readonly rootDir: readonly string[];
@@ -48,19 +49,30 @@ export interface KubeletOptions extends CommonOptions {
 /** Milliseconds in which agents that leave their pods may tidy up. */
 const leaveTimeout = 500;
 
-/** Runs the agents of the nodes that the flags name until a signal comes. Their pods go on. */
+/**
+ * Runs the agents of the nodes that the flags name until a signal comes. Their pods go on, unless the signal is SIGTERM
+ * and a graceful shutdown of the node is configured.
+ */
 export async function kubelet(options: KubeletOptions): Promise<void> {
   const nodes = nodesOf(options);
+  const settings = nodeSettings(options);
   await checkFiles(options);
-  const agents = await createAgents(options);
-  const { running, failed } = await agents.run(nodes);
+  const agents = await createAgents(options, settings);
+  const unwanted = new AbortController();
+  const end = endRequested(unwanted.signal);
+  const started = await Promise.race([agents.run(nodes), end.then(() => undefined)]);
+  if (started === undefined) return leave(agents);
   // If some run, the others are started again.
-  if (running.length === 0 && failed.length > 0) {
+  if (started.running.length === 0 && started.failed.length > 0) {
+    unwanted.abort();
     await agents.stop(true);
-    throw new Error(failed.map(({ node, reason }) => `node ${node} cannot start: ${reason}`).join("; "));
+    throw new Error(
+      started.failed.map(({ node, reason }) => `node ${node} cannot start: ${reason}`).join("; "),
+    );
   }
   keepYoungHeapSmall();
-  await endRequested();
+  // SIGINT is for another agent in place of this one: pods go on, whatever is configured for the end of the machine.
+  if ((await end) === "SIGTERM") await agents.shutDown();
   await leave(agents);
 }
 
@@ -77,7 +89,7 @@ async function leave(agents: NodeAgents): Promise<never> {
 export async function nodeAgents(options: CommonOptions): Promise<void> {
   const parent = new Parent();
   // Loads the code meanwhile.
-  const agents = await createAgents(options, (name) => parent.report({ registered: name }));
+  const agents = await createAgents(options, {}, (name) => parent.report({ registered: name }));
   const ordered = parent.firstOrder.then(() => true);
   if (!(await Promise.race([ordered, parent.leavePods.then(() => false)]))) process.exit(0);
   parent.obey(agents);
@@ -89,6 +101,7 @@ export async function nodeAgents(options: CommonOptions): Promise<void> {
 
 async function createAgents(
   options: CommonOptions,
+  settings: NodeSettings,
   registered?: (name: string) => void,
 ): Promise<NodeAgents> {
   const { NodeAgents } = await import("../agents/node-agents.ts");
@@ -105,6 +118,7 @@ async function createAgents(
     proxyKubeconfig: options.runtime === "oci" ? options.proxyKubeconfig : undefined,
     clientCA: options.clientCaFile === undefined ? undefined : readFileSync(options.clientCaFile, "utf8"),
     log,
+    settings,
   };
   return new NodeAgents(shared, registered);
 }

@@ -105,6 +105,13 @@ export class Registration {
     this.#schedule();
   }
 
+  /** Reports the status without delay; rejects if that fails. */
+  async reportNow(): Promise<void> {
+    this.#due = true;
+    await this.#beating;
+    if (this.#due) await this.#look();
+  }
+
   #schedule(): void {
     if (this.#stop.signal.aborted) return;
     const { clock } = this.#options;
@@ -199,7 +206,6 @@ export class Registration {
 
   #status(old: NodeStatus | undefined): NodeStatus {
     const { nodeAddress, nodeName, kubeletPort, containerRuntimeVersion, clock } = this.#options;
-    const problem = this.#options.problem?.();
     const { declaredFeatures = [] } = this.#options;
     const capacity = {
       cpu: String(availableParallelism()),
@@ -210,6 +216,7 @@ export class Registration {
     };
     const devices = this.#options.devices?.();
     const now = timeText(clock.now());
+    const problem = this.#options.problem?.();
     const condition = (type: string, status: string, reason: string, message: string): NodeCondition => {
       const before = old?.conditions?.find((one) => one.type === type);
       return {

@@ -3,6 +3,7 @@ import type { Container as ContainerSpec, EphemeralContainer, Pod } from "@dray/
 import { canRestartAll, isPodTerminal, isSidecar, restartsAllAfter, sidecarsOf } from "@dray/api/pod";
 import type { Container, Sandbox } from "../runtime/service.ts";
 import { containerHash } from "./container-hash.ts";
+import type { PodEnd } from "./pod-end.ts";
 import { attemptAfterReset, restarts } from "./restarts.ts";
 import { restartingCondition } from "./status.ts";
 
@@ -29,14 +30,7 @@ export interface PodView {
 /** What the agent remembers of a pod beside what the runtime and the API server have. */
 export interface PodMemory {
   /** Set when the agent has given the pod up: DeadlineExceeded, OutOfcpu, Evicted, ... */
-  readonly failure:
-    | {
-        readonly reason: string;
-        readonly message: string;
-        /** How long containers may take to end; as the pod says if absent. */
-        readonly graceSeconds?: number;
-      }
-    | undefined;
+  readonly failure: PodEnd | undefined;
   /** Nothing of the pod runs and its claims are let go. */
   readonly ended: boolean;
   /** All containers are being restarted in place (KEP-5532). */

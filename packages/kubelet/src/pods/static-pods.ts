@@ -9,6 +9,7 @@ import { validateCreate } from "@dray/api/validation";
 import { parseYAML } from "@dray/api/yaml";
 import { type Client, type Clock, type Log, timeText } from "@dray/client";
 import { makeFolderSync, readRegularFileSync } from "@dray/files";
+import { endedWithNode } from "./pod-end.ts";
 
 const hashAnnotation = "kubernetes.io/config.hash";
 const mirrorAnnotation = "kubernetes.io/config.mirror";
@@ -94,11 +95,12 @@ export class StaticPods {
     await this.#mirroring;
   }
 
-  /** With the status that its mirror has. */
+  /** With the status that its mirror has. One that ended with its node has none: it runs again. */
   get(uid: string): Pod | undefined {
     const pod = this.#pods.get(uid);
-    const status = pod && this.mirrorOf(pod)?.status;
-    return pod === undefined || status === undefined ? pod : { ...pod, status };
+    const mirror = pod && this.mirrorOf(pod);
+    if (pod === undefined || mirror?.status === undefined || endedWithNode(mirror)) return pod;
+    return { ...pod, status: mirror.status };
   }
 
   list(): Pod[] {

@@ -12,6 +12,7 @@ import { timeText } from "@dray/client";
 import type { Container } from "../runtime/service.ts";
 import { shortened } from "../text.ts";
 import type { StartableContainer } from "./plan.ts";
+import type { PodEnd } from "./pod-end.ts";
 import type { PodResize } from "./resize.ts";
 
 /** What a status is made from: the pod, what the runtime has of it, and what the agent knows beside. */
@@ -40,7 +41,7 @@ export interface StatusInput {
   /** By name, of containers that were removed to be restarted: which attempt the next one is. */
   readonly nextAttempts: ReadonlyMap<string, number>;
   /** Set by the agent when it ended the pod: DeadlineExceeded, OutOfcpu, ... */
-  readonly failure: { readonly reason: string; readonly message: string } | undefined;
+  readonly failure: PodEnd | undefined;
   /** No container of the pod will be started any more. */
   readonly ending: boolean;
   /** Nothing of the pod runs any more and everything is cleaned up. */
@@ -76,7 +77,10 @@ export function podStatus(input: StatusInput): PodStatus {
     ...(pod.metadata.generation === undefined ? {} : { observedGeneration: pod.metadata.generation }),
     phase,
     conditions,
-    ...(failure === undefined ? {} : { reason: failure.reason, message: shortened(failure.message) }),
+    // Not before the phase is terminal. Upstream: pkg/kubelet/status/status_manager.go, mergePodStatus.
+    ...(failure === undefined || !input.ended
+      ? {}
+      : { reason: failure.reason, message: shortened(failure.message) }),
     hostIP: nodeAddress,
     hostIPs: [{ ip: nodeAddress }],
     ...(podIP === undefined ? {} : { podIP, podIPs: [{ ip: podIP }] }),
@@ -323,6 +327,13 @@ function restartConditions({ pod, restarting }: StatusInput, phase: string): Pod
   return [{ type, status: "True", reason: "RestartAllContainersStarted", message }];
 }
 
+/** Upstream: pkg/kubelet/status/status_manager.go, mergePodStatus: it comes with the terminal phase. */
+function disruptionConditions({ failure, ended }: StatusInput): PodCondition[] {
+  if (!ended || failure?.isDisruption !== true) return [];
+  const message = shortened(failure.message);
+  return [{ type: "DisruptionTarget", status: "True", reason: "TerminationByKubelet", message }];
+}
+
 function podConditions(
   input: StatusInput,
   phase: string,
@@ -376,6 +387,7 @@ function podConditions(
     { type: "PodScheduled", status: "True" },
     ...restartConditions(input, phase),
     ...(finished ? [] : (input.resize?.conditions() ?? [])),
+    ...disruptionConditions(input),
   ];
   return wanted.map((condition) => {
     const old = pod.status?.conditions?.find(({ type }) => type === condition.type);

@@ -34,6 +34,7 @@ import {
   podText,
   type StartableContainer,
 } from "./plan.ts";
+import type { PodEnd } from "./pod-end.ts";
 import type { Probes } from "./probes.ts";
 import { PodResize, type ResizeEvent } from "./resize.ts";
 import { containerResources } from "./resources.ts";
@@ -75,6 +76,8 @@ export interface WorkerContext {
   pod(uid: string): Pod | undefined;
   /** The object in the API that shows a pod: the pod itself, or the mirror of a static one if it is there. */
   apiPod(pod: Pod): Pod | undefined;
+  /** Why the node takes no such pod now, whatever room it has. */
+  refusal(pod: Pod): Refusal | undefined;
   /** The node's own look at a new pod. */
   admit(pod: Pod): Refusal | undefined;
   /** Called between every two steps of what is done for a pod, with the name of the step that has ended. */
@@ -129,7 +132,7 @@ export class PodWorker {
   readonly #failedAt = new Map<string, number>();
   /** The pod as last seen; undefined for one that was gone before this agent came. */
   #pod: Pod | undefined;
-  #failure: (Refusal & { readonly graceSeconds?: number }) | undefined;
+  #failure: PodEnd | undefined;
   /** The node did not admit the pod. */
   #rejected = false;
   #admitted = false;
@@ -147,6 +150,7 @@ export class PodWorker {
   readonly #replaced = new Set<string>();
   #ended = false;
   #done = false;
+  readonly #endReported = Promise.withResolvers<void>();
 
   constructor(uid: string, context: WorkerContext) {
     const { clock, log, client, signal } = context;
@@ -198,13 +202,19 @@ export class PodWorker {
     this.#context.requeue(this.uid);
   }
 
+  /** Begins to end the pod. Resolves when nothing of it runs and the API server has been told. */
+  end(end: PodEnd): Promise<void> {
+    if (this.#failure === undefined && !this.#ended) this.#failure = end;
+    this.#context.requeue(this.uid);
+    return this.#endReported.promise;
+  }
+
   /** Ends the pod at once, because it uses too much of the node. */
   evict(message: string): void {
     const pod = this.#pod;
     if (pod === undefined || this.#failure !== undefined || this.#ended) return;
-    this.#failure = { reason: "Evicted", message, graceSeconds: 0 };
     this.#event(pod, "Warning", "Evicted", message);
-    this.#context.requeue(this.uid);
+    void this.end({ reason: "Evicted", message, graceSeconds: 0 });
   }
 
   /** What the pod's containers waited for has come: starts that failed may work now. */
@@ -223,6 +233,7 @@ export class PodWorker {
     // Another agent has said all of a pod that has ended and left nothing here.
     if (!isPodTerminal(known) || this.#statuses.begun || observed.sandboxes.length > 0)
       await this.#report(known, observed);
+    if (this.#ended) this.#endReported.resolve();
     if (this.#ended && known.metadata.deletionTimestamp !== undefined) await this.#delete(known);
   }
 
@@ -323,6 +334,8 @@ export class PodWorker {
    * that fit alone one is refused. Device plugins come first, as upstream has it.
    */
   async #admit(pod: Pod): Promise<Refusal | undefined> {
+    const notNow = this.#context.refusal(pod);
+    if (notNow !== undefined) return notNow;
     const noDevices = await this.#context.devicePlugins.admit(pod);
     this.#context.at("devices allocated");
     if (noDevices !== undefined) return noDevices;
@@ -680,6 +693,7 @@ export class PodWorker {
     this.#removeLogs();
     this.#ended = true;
     this.#done = true;
+    this.#endReported.resolve();
   }
 
   /** Nobody can look at the pod any more: the node says once which driver its claims wait for. */
