@@ -34,6 +34,8 @@ export async function startAgent({ admin, users }: ControlPlane, folder: string)
     `--tls-cert-file=${serving.certificate}`,
     `--tls-private-key-file=${serving.key}`,
     "--kubernetes-version=1.36",
+    // The disk of this machine may be full.
+    "--eviction-hard=",
   ];
   const program = start(
     "dray kubelet",

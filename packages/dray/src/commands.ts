@@ -73,6 +73,10 @@ const image = (): Option =>
     "none",
   );
 
+/** Lists that are given several times are one. */
+const joined = (value: string, before: string | undefined): string =>
+  before === undefined ? value : `${before},${value}`;
+
 const example = (text: string): string => `\nExample:\n${text.replace(/^/gm, "  ")}\n`;
 
 /** The commands; the code of each is loaded only when it runs, so that all of them start fast. */
@@ -540,6 +544,34 @@ Exit codes: 0 no errors (whatever the warnings say), 1 errors, 2 wrong usage, or
     .option(
       "--shutdown-grace-period-critical-pods <duration>",
       "the last part of it, for pods of priority 2000000000 and above (default: 0s)",
+    )
+    .option(
+      "--eviction-hard <thresholds>",
+      "evict pods when less is left; '' for never (default: memory.available<100Mi,nodefs.available<10%,nodefs.inodesFree<5%,imagefs.available<15%,imagefs.inodesFree<5%)",
+      joined,
+    )
+    .option(
+      "--eviction-soft <thresholds>",
+      "evict pods when less is left for a grace period, as in memory.available<1Gi (default: none)",
+      joined,
+    )
+    .option(
+      "--eviction-soft-grace-period <periods>",
+      "grace periods of soft thresholds, as in memory.available=1m30s (default: none)",
+      joined,
+    )
+    .option(
+      "--eviction-minimum-reclaim <amounts>",
+      "how much more than a threshold has to be free again, as in nodefs.available=500Mi (default: none)",
+      joined,
+    )
+    .option(
+      "--eviction-pressure-transition-period <duration>",
+      "how long the Node says that it is under pressure after it was (default: 5m)",
+    )
+    .option(
+      "--eviction-max-pod-grace-period <seconds>",
+      "how long pods may take to end because of a soft threshold (default: 0)",
     )
     .addHelpText(
       "after",

@@ -85,6 +85,34 @@ const mistakes: [args: string, message: RegExp][] = [
     `${node} --shutdown-grace-period 5s --shutdown-grace-period-critical-pods 1m`,
     /--shutdown-grace-period-critical-pods 1m: must be at most --shutdown-grace-period, which is 5s\n/,
   ],
+  [
+    `${node} --eviction-hard memory.free<1Gi`,
+    /^error: --eviction-hard: unknown signal memory\.free: must be one of memory\.available, nodefs\.available/,
+  ],
+  [
+    `${node} --eviction-hard memory.available=1Gi`,
+    /--eviction-hard memory\.available=1Gi: must be SIGNAL<VALUE\n/,
+  ],
+  [
+    `${node} --eviction-hard memory.available<lots`,
+    /--eviction-hard: memory\.available<lots: must be an amount/,
+  ],
+  [
+    `${node} --eviction-soft nodefs.available<20%`,
+    /--eviction-soft: a grace period of nodefs\.available is needed/,
+  ],
+  [
+    `${node} --eviction-minimum-reclaim nodefs.available=x`,
+    /--eviction-minimum-reclaim: nodefs\.available=x: must/,
+  ],
+  [
+    `${node} --eviction-pressure-transition-period 5`,
+    /--eviction-pressure-transition-period 5: must be a duration/,
+  ],
+  [
+    `${node} --eviction-max-pod-grace-period -1`,
+    /--eviction-max-pod-grace-period -1: must be a whole number from 0/,
+  ],
   ["kubectl frob", /unknown verb frob: must be one of get, apply/],
 ];
 test("a mistake in the usage exits with 2, says what is accepted and writes nothing", async () => {

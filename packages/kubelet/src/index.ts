@@ -1,4 +1,14 @@
 export { cleanUpNode } from "./clean-up.ts";
+export type { EvictionSettings } from "./eviction/manager.ts";
+export type { EvictionSignal, Observation, Observations, SignalSource } from "./eviction/signals.ts";
+export {
+  defaultHardThresholds,
+  parseThresholds,
+  type Threshold,
+  ThresholdError,
+  type ThresholdTexts,
+  type ThresholdValue,
+} from "./eviction/thresholds.ts";
 export { type Kubelet, type KubeletOptions, startKubelet } from "./kubelet.ts";
 export type { ShutdownGracePeriods } from "./node/shutdown.ts";
 export { nriRuntime } from "./nri/create.ts";

@@ -15,21 +15,24 @@ import { DraManager } from "./dra/manager.ts";
 import { DraPlugins } from "./dra/plugins.ts";
 import { SliceWiper } from "./dra/slices.ts";
 import { PluginWatcher } from "./dra/watcher.ts";
+import { MachineSignals } from "./eviction/machine-signals.ts";
+import { EvictionManager, type EvictionSettings } from "./eviction/manager.ts";
+import type { SignalSource } from "./eviction/signals.ts";
 import { OwnNode } from "./node/own-node.ts";
 import { Registration } from "./node/registration.ts";
 import { RuntimeProblems } from "./node/runtime-problems.ts";
-import { NodeShutdown, type ShutdownGracePeriods } from "./node/shutdown.ts";
+import { NodeShutdown, type RunningPod, type ShutdownGracePeriods } from "./node/shutdown.ts";
 import { NodePaths } from "./paths.ts";
 import { PodResourcesServer } from "./pod-resources/server.ts";
 import { admit } from "./pods/admission.ts";
 import { type ClusterDns, machineResolvConf } from "./pods/dns.ts";
-import { LocalStorageMonitor } from "./pods/local-storage.ts";
+import { LocalStorage } from "./pods/local-storage.ts";
 import { defaultLogLimits, type LogLimits, LogRotation } from "./pods/log-rotation.ts";
 import { OrphanSweep } from "./pods/orphans.ts";
-import type { PodEnd } from "./pods/pod-end.ts";
 import { Probes } from "./pods/probes.ts";
 import { type ApiServerAddress, apiServerAddress } from "./pods/service-environment.ts";
 import { isMirrorPod, isStaticPod, StaticPods } from "./pods/static-pods.ts";
+import { podUsages } from "./pods/usage.ts";
 import { Volumes } from "./pods/volumes.ts";
 import { PodWorker, type WorkerContext } from "./pods/worker.ts";
 import type { RuntimeFactory } from "./runtime/factory.ts";
@@ -79,6 +82,10 @@ export interface KubeletOptions {
   readonly runtime: RuntimeFactory;
   /** Those of the newest release if absent. */
   readonly features?: Features;
+  /** When pods are evicted because the node runs out of something; never if absent. */
+  readonly eviction?: EvictionSettings;
+  /** What the node has left; that of the machine if absent. */
+  readonly signals?: SignalSource;
   /** How long pods may take when `shutDown` is called; without it they are left alone. */
   readonly shutdown?: ShutdownGracePeriods;
   /** Milliseconds that a driver may be away before its ResourceSlices go; 30 s if absent. */
@@ -199,6 +206,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     },
   });
   const volumes = new Volumes({ client, clock, paths, nodeAddress, node: () => node.current });
+  const storage = new LocalStorage({ paths, volumes });
   const probes = new Probes({
     runtime,
     clock,
@@ -210,9 +218,11 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     },
   });
   /** Those that were let in and have not ended. */
-  const activePods = (): Pod[] =>
+  const runningPods = (): RunningPod[] =>
     [...workers.values()].flatMap((worker) =>
-      worker.active && worker.admitted && worker.pod !== undefined ? [worker.pod] : [],
+      worker.active && worker.admitted && worker.pod !== undefined
+        ? [{ pod: worker.pod, end: (how) => worker.end(how) }]
+        : [],
     );
   /** What leads Services to their endpoints here; known once the runtime has been started. */
   const serviceNetwork = (): ServiceNetwork | undefined =>
@@ -222,6 +232,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     const servers = network === undefined ? undefined : [network.gateway];
     return { servers, domain: "cluster.local", resolvConf: machineResolvConf, ...options.dns };
   };
+  const activePods = (): Pod[] => runningPods().map(({ pod }) => pod);
   const context: WorkerContext = {
     client,
     clock,
@@ -255,7 +266,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     signal: stop.signal,
     node: () => node.current,
     services: () => services.list(),
-    refusal: () => shutdown.refusal,
+    refusal: (pod) => evictions.refusal(pod) ?? shutdown.refusal,
     refreshNode: () => node.refresh(),
     pod: podOf,
     apiPod: (pod) => (isStaticPod(pod) ? statics.mirrorOf(pod) : pod),
@@ -353,12 +364,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     log,
     periods: options.shutdown ?? { gracePeriod: 0, gracePeriodCriticalPods: 0 },
     signal: stop.signal,
-    pods: () =>
-      [...workers.values()].flatMap((worker) =>
-        worker.active && worker.admitted && worker.pod !== undefined
-          ? [{ pod: worker.pod, end: (end: PodEnd) => worker.end(end) }]
-          : [],
-      ),
+    pods: runningPods,
     reportNode: async () => registration?.reportNow(),
     event: (reason, message) => events.event(node.current, "Normal", reason, message),
   });
@@ -370,7 +376,29 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     isKnown: (uid) => workers.has(uid) || podOf(uid) !== undefined,
   });
 
-  const storage = new LocalStorageMonitor({ clock, log, paths, volumes, pods: () => workers.values() });
+  const evictions = new EvictionManager({
+    thresholds: [],
+    pressureTransitionPeriod: 0,
+    maxPodGracePeriodSeconds: 0,
+    ...options.eviction,
+    clock,
+    log,
+    nodeName,
+    signals: options.signals ?? new MachineSignals({ root: paths.root, images }),
+    pods: () =>
+      runningPods().map(({ pod, end }) => ({
+        pod,
+        end: (how) => {
+          events.event(pod, "Warning", how.reason, how.message);
+          return end(how);
+        },
+      })),
+    usage: (running) => podUsages(running, { runtime, paths, volumes }),
+    excess: (pod) => storage.excess(pod),
+    reclaimImages: async () => {},
+    event: (type, reason, message) => events.event(node.current, type, reason, message),
+    changed: () => registration?.changed(),
+  });
 
   const logs = new LogRotation({ runtime, clock, log, limits: logLimits });
 
@@ -380,7 +408,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     sweep.stop();
     stop.abort();
     await statics.stop();
-    await storage.stop();
+    await evictions.stop();
     await logs.stop();
     problems.stop();
     await registration?.stop();
@@ -427,6 +455,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       kubeletPort: port,
       ...(podCidr !== undefined && { podCidr }),
       problem: () => problems.text ?? shutdown.problem,
+      pressure: () => evictions.conditions,
       signal: stop.signal,
       changed: (changed) => node.see(changed),
     });
@@ -475,7 +504,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   for (const uid of [...dra.podUIDs(), ...devicePlugins.podUIDs()]) workOn(uid);
   podsKnown = true;
   await sweep.start();
-  storage.start();
+  evictions.start();
   logs.start();
   log.info({ node: nodeName, port, limits: runtime.limits }, "node agent started");
 

@@ -27,6 +27,8 @@ class GuardedImages implements ImageService {
     return [...this.#pulled.values()];
   }
 
+  async imageFolder(): Promise<undefined> {}
+
   async removeImage(): Promise<void> {}
 }
 

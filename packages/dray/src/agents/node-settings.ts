@@ -1,19 +1,71 @@
 import { DurationError, parseDuration } from "@dray/api";
-import type { KubeletOptions } from "@dray/kubelet";
+import type { EvictionSettings, KubeletOptions } from "@dray/kubelet";
 import { UsageError } from "../failure.ts";
+import { wholeNumber } from "../options.ts";
 
-/** Flags of `dray kubelet` that hold for each of its nodes; names and meaning are upstream's. */
+/** Flags of `dray kubelet` that hold for each of its nodes; names, meaning and defaults are upstream's. */
 export interface NodeFlags {
   readonly shutdownGracePeriod?: string;
   readonly shutdownGracePeriodCriticalPods?: string;
+  readonly evictionHard?: string;
+  readonly evictionSoft?: string;
+  readonly evictionSoftGracePeriod?: string;
+  readonly evictionMinimumReclaim?: string;
+  readonly evictionPressureTransitionPeriod?: string;
+  readonly evictionMaxPodGracePeriod?: string;
 }
 
 /** What an agent is told by these flags. */
-export type NodeSettings = Pick<KubeletOptions, "shutdown">;
+export type NodeSettings = Pick<KubeletOptions, "shutdown" | "eviction">;
 
 /** Throws a UsageError that names the flag, its value and what is accepted. */
-export function nodeSettings(flags: NodeFlags): NodeSettings {
-  return { ...shutdownSettings(flags) };
+export async function nodeSettings(flags: NodeFlags): Promise<NodeSettings> {
+  return { ...shutdownSettings(flags), eviction: await evictionSettings(flags) };
+}
+
+async function evictionSettings(flags: NodeFlags): Promise<EvictionSettings> {
+  const { defaultHardThresholds, parseThresholds, ThresholdError } = await import("@dray/kubelet");
+  const { evictionHard, evictionPressureTransitionPeriod = "5m" } = flags;
+  const names = {
+    hard: "--eviction-hard",
+    soft: "--eviction-soft",
+    softGracePeriod: "--eviction-soft-grace-period",
+    minimumReclaim: "--eviction-minimum-reclaim",
+  };
+  const texts = {
+    hard: evictionHard === undefined ? defaultHardThresholds : pairs(names.hard, evictionHard, "<"),
+    soft: pairs(names.soft, flags.evictionSoft, "<"),
+    softGracePeriod: pairs(names.softGracePeriod, flags.evictionSoftGracePeriod, "="),
+    minimumReclaim: pairs(names.minimumReclaim, flags.evictionMinimumReclaim, "="),
+  };
+  const flag = "--eviction-pressure-transition-period";
+  const pressureTransitionPeriod = durationFrom(evictionPressureTransitionPeriod);
+  if (pressureTransitionPeriod === undefined || pressureTransitionPeriod < 0)
+    throw new UsageError(
+      `${flag} ${evictionPressureTransitionPeriod}: must be a duration of 0s or more, such as 1m30s`,
+    );
+  const maxGrace = flags.evictionMaxPodGracePeriod ?? "0";
+  const maxPodGracePeriodSeconds = wholeNumber("--eviction-max-pod-grace-period", maxGrace, 0, maxInt32);
+  try {
+    return { thresholds: parseThresholds(texts), pressureTransitionPeriod, maxPodGracePeriodSeconds };
+  } catch (error) {
+    if (!(error instanceof ThresholdError)) throw error;
+    throw new UsageError(`${names[error.part]}: ${error.message}`);
+  }
+}
+
+const maxInt32 = 2 ** 31 - 1;
+
+/** `a<1,b<2` as upstream reads it: of a name that comes twice the last counts. */
+function pairs(flag: string, text: string | undefined, sign: "<" | "="): ReadonlyMap<string, string> {
+  const parts = (text ?? "").split(",").filter((part) => part !== "");
+  return new Map(
+    parts.map((part) => {
+      const at = part.indexOf(sign);
+      if (at <= 0) throw new UsageError(`${flag} ${part}: must be SIGNAL${sign}VALUE`);
+      return [part.slice(0, at).trim(), part.slice(at + 1).trim()];
+    }),
+  );
 }
 
 /** Upstream: pkg/kubelet/apis/config/validation/validation.go, ValidateKubeletConfiguration. */

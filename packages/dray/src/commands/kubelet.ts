@@ -55,7 +55,7 @@ const leaveTimeout = 500;
  */
 export async function kubelet(options: KubeletOptions): Promise<void> {
   const nodes = nodesOf(options);
-  const settings = nodeSettings(options);
+  const settings = await nodeSettings(options);
   await checkFiles(options);
   const agents = await createAgents(options, settings);
   const unwanted = new AbortController();

@@ -4,6 +4,8 @@ import { StatusError } from "@dray/api";
 import { Node, type NodeCondition, type NodeStatus } from "@dray/api/core/v1";
 import { type Client, type Clock, ConnectionError, type Log, sleep, timeText } from "@dray/client";
 import type { PluginResources } from "../device-plugins/plugins.ts";
+import { pressureTexts } from "../eviction/manager.ts";
+import type { PressureCondition } from "../eviction/signals.ts";
 import { bootId } from "../runtime/host/processes.ts";
 import { NodeLease } from "./lease.ts";
 
@@ -26,6 +28,8 @@ export interface RegistrationOptions {
   readonly kubeletPort?: number;
   /** The addresses of its pods, as far as the agent itself gives them out. */
   readonly podCidr?: string;
+  /** What the node is short of; nothing if absent. */
+  pressure?(): ReadonlySet<PressureCondition>;
   /** Why the node is not ready; undefined while it is. */
   problem?(): string | undefined;
   /** Aborts as `stop` does. */
@@ -228,18 +232,19 @@ export class Registration {
         lastTransitionTime: before?.status === status ? (before.lastTransitionTime ?? now) : now,
       };
     };
+    const pressure = (type: PressureCondition): NodeCondition => {
+      const { reason, message, goneReason, goneMessage } = pressureTexts[type];
+      return this.#options.pressure?.().has(type)
+        ? condition(type, "True", reason, message)
+        : condition(type, "False", goneReason, goneMessage);
+    };
     const status: NodeStatus = {
       capacity: { ...capacity, ...devices?.capacity },
       allocatable: { ...capacity, ...devices?.allocatable },
       conditions: [
-        condition(
-          "MemoryPressure",
-          "False",
-          "KubeletHasSufficientMemory",
-          "kubelet has sufficient memory available",
-        ),
-        condition("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
-        condition("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+        pressure("MemoryPressure"),
+        pressure("DiskPressure"),
+        pressure("PIDPressure"),
         problem === undefined
           ? condition("Ready", "True", "KubeletReady", "kubelet is posting ready status")
           : condition("Ready", "False", "KubeletNotReady", problem),

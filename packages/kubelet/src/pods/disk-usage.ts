@@ -2,10 +2,15 @@ import type { BigIntStats } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 
-/** The bytes that a folder takes on disk, each file counted once; what vanishes meanwhile is left out. As du(1). */
+/** The bytes that a folder takes on disk. As du(1). */
 export async function diskUsage(path: string): Promise<bigint> {
+  return (await treeUsage(path)).bytes;
+}
+
+/** What a folder takes on disk, each file counted once; what vanishes meanwhile is left out. */
+export async function treeUsage(path: string): Promise<{ bytes: bigint; inodes: bigint }> {
   const seen = new Set<string>();
-  let total = 0n;
+  let [bytes, inodes] = [0n, 0n];
   const folders: string[] = [path];
   const count = async (entry: string): Promise<void> => {
     const stat = await quietly<BigIntStats>(() => lstat(entry, { bigint: true }));
@@ -15,13 +20,14 @@ export async function diskUsage(path: string): Promise<bigint> {
       if (seen.has(key)) return;
       seen.add(key);
     }
-    total += stat.blocks * 512n;
+    bytes += stat.blocks * 512n;
+    inodes++;
     if (stat.isDirectory() && entry !== path) folders.push(entry);
   };
   await count(path);
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop())
     for (const name of (await quietly(() => readdir(folder))) ?? []) await count(join(folder, name));
-  return total;
+  return { bytes, inodes };
 }
 
 async function quietly<T>(look: () => Promise<T>): Promise<T | undefined> {

@@ -2,84 +2,31 @@ import { join } from "node:path";
 import { Quantity } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import { isSidecar, podLimits } from "@dray/api/pod";
-import type { Clock, Log } from "@dray/client";
 import type { NodePaths } from "../paths.ts";
 import { podLogDirectory } from "./container-config.ts";
 import { diskUsage } from "./disk-usage.ts";
 import type { Volumes } from "./volumes.ts";
 
-/** A pod that may be evicted. */
-export interface EvictablePod {
-  readonly pod: Pod | undefined;
-  readonly active: boolean;
-  /** Ends the pod at once. */
-  evict(message: string): void;
-}
-
 export interface LocalStorageOptions {
-  readonly clock: Clock;
-  readonly log: Log;
   readonly paths: NodePaths;
   readonly volumes: Volumes;
-  pods(): Iterable<EvictablePod>;
 }
 
-/** Milliseconds between two looks. Upstream: pkg/kubelet/kubelet.go, evictionMonitoringPeriod. */
-const monitoringPeriod = 10_000;
-
 /**
- * Evicts pods that take more of the node's disk than they say: more than the `sizeLimit` of an emptyDir, or than their
+ * Looks whether pods take more of the node's disk than they say: more than the `sizeLimit` of an emptyDir, or than their
  * limit of `ephemeral-storage`, by emptyDirs and logs. What containers write elsewhere is not counted.
  *
  * Upstream: pkg/kubelet/eviction/eviction_manager.go, localStorageEviction.
  */
-export class LocalStorageMonitor {
+export class LocalStorage {
   readonly #options: LocalStorageOptions;
-  #cancel: (() => void) | undefined;
-  #looking: Promise<void> = Promise.resolve();
-  #stopped = false;
 
   constructor(options: LocalStorageOptions) {
     this.#options = options;
   }
 
-  start(): void {
-    this.#cancel = this.#options.clock.after(monitoringPeriod, () => {
-      this.#looking = this.#look().then(() => {
-        if (!this.#stopped) this.start();
-      });
-    });
-  }
-
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#cancel?.();
-    await this.#looking;
-  }
-
-  async #look(): Promise<void> {
-    for (const { pod, active, evict } of this.#bound()) {
-      if (this.#stopped) return;
-      if (pod === undefined || !active) continue;
-      try {
-        const message = await this.#excess(pod);
-        if (message !== undefined) evict(message);
-      } catch (error) {
-        this.#options.log.warn({ pod: pod.metadata.name, err: error }, "cannot see how much disk a pod uses");
-      }
-    }
-  }
-
-  #bound(): EvictablePod[] {
-    return [...this.#options.pods()].map((one) => ({
-      pod: one.pod,
-      active: one.active,
-      evict: (message) => one.evict(message),
-    }));
-  }
-
-  /** Says what a pod has too much of. */
-  async #excess(pod: Pod): Promise<string | undefined> {
+  /** What a pod has too much of, as the message of its eviction; undefined if it keeps to its limits. */
+  async excess(pod: Pod): Promise<string | undefined> {
     const { volumes, paths } = this.#options;
     const onDisk = (pod.spec.volumes ?? []).filter(
       ({ emptyDir }) => emptyDir !== undefined && (emptyDir.medium ?? "") === "",

@@ -209,14 +209,6 @@ export class PodWorker {
     return this.#endReported.promise;
   }
 
-  /** Ends the pod at once, because it uses too much of the node. */
-  evict(message: string): void {
-    const pod = this.#pod;
-    if (pod === undefined || this.#failure !== undefined || this.#ended) return;
-    this.#event(pod, "Warning", "Evicted", message);
-    void this.end({ reason: "Evicted", message, graceSeconds: 0 });
-  }
-
   /** What the pod's containers waited for has come: starts that failed may work now. */
   retryStarts(): void {
     if (this.#failedAt.size === 0) return;

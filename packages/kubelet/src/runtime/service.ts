@@ -372,5 +372,7 @@ export interface ImageService {
   /** Fetches the image, trying the credentials one after the other; answers its reference. */
   pullImage(image: string, credentials: readonly ImageCredentials[], signal?: AbortSignal): Promise<string>;
   listImages(): Promise<readonly Image[]>;
+  /** The folder of the machine that images are kept in; undefined where none are. */
+  imageFolder(): Promise<string | undefined>;
   removeImage(ref: string): Promise<void>;
 }

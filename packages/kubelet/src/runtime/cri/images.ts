@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { RpcError } from "@dray/rpc";
 import { AuthConfig, type Image as CriImage, ImageSpec } from "@dray/rpc/cri/v1";
 import { type Image, type ImageCredentials, type ImageService, RuntimeError } from "../service.ts";
@@ -62,6 +63,15 @@ export class CriImages implements ImageService {
     return this.#try("ImageInspectError", async ({ images }) => {
       const answer = await images.listImages({ filter: undefined }, { timeout: requestTimeout });
       return answer.images.map(observed);
+    });
+  }
+
+  async imageFolder(): Promise<string | undefined> {
+    return this.#try("ImageInspectError", async ({ images }) => {
+      const { imageFilesystems } = await images.imageFsInfo({}, { timeout: requestTimeout });
+      const path = imageFilesystems[0]?.fsId?.mountpoint;
+      // It may lie in a name space that is not the agent's.
+      return path !== undefined && existsSync(path) ? path : undefined;
     });
   }
 

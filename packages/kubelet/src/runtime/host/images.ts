@@ -96,6 +96,8 @@ export class ImageTable implements ImageService {
     return [];
   }
 
+  async imageFolder(): Promise<undefined> {}
+
   async removeImage(): Promise<void> {}
 }
 

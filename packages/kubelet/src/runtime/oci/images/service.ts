@@ -123,6 +123,10 @@ export class OciImages implements ImageService {
     return images.filter((image) => image !== undefined);
   }
 
+  async imageFolder(): Promise<string> {
+    return this.#store.directory;
+  }
+
   /** Removes an image with all its names; containers that run keep their files. None is no error. */
   async removeImage(ref: string): Promise<void> {
     const manifest = this.#find(ref);

@@ -1,0 +1,31 @@
+import { tolerates } from "@dray/api";
+import type { Pod } from "@dray/api/core/v1";
+import { podQosClass } from "@dray/api/pod";
+import { systemCriticalPriority } from "../node/shutdown.ts";
+import type { Refusal } from "../pods/admission.ts";
+import { isMirrorPod, isStaticPod } from "../pods/static-pods.ts";
+import type { PressureCondition } from "./signals.ts";
+
+/** True for pods that are neither evicted nor refused. Upstream: pkg/kubelet/types/pod_update.go, IsCriticalPod. */
+export function isCriticalPod(pod: Pod): boolean {
+  return isStaticPod(pod) || isMirrorPod(pod) || Number(pod.spec.priority ?? 0) >= systemCriticalPriority;
+}
+
+/**
+ * Why a node under pressure takes no such pod. When only memory is short, it takes those that have requested some, or
+ * tolerate that.
+ *
+ * Upstream: pkg/kubelet/eviction/eviction_manager.go, Admit.
+ */
+export function refuseUnderPressure(
+  pod: Pod,
+  conditions: ReadonlySet<PressureCondition>,
+): Refusal | undefined {
+  if (conditions.size === 0 || isCriticalPod(pod)) return undefined;
+  if (conditions.has("MemoryPressure") && conditions.size === 1) {
+    if (podQosClass(pod) !== "BestEffort") return undefined;
+    const taint = { key: "node.kubernetes.io/memory-pressure", effect: "NoSchedule" };
+    if (pod.spec.tolerations?.some((toleration) => tolerates(toleration, taint))) return undefined;
+  }
+  return { reason: "Evicted", message: `The node had condition: [${[...conditions].join(" ")}]. ` };
+}

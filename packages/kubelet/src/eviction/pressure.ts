@@ -1,0 +1,53 @@
+import { evictionSignals, type Observations, type PressureCondition } from "./signals.ts";
+import { metThresholds, type Threshold } from "./thresholds.ts";
+
+/** What is remembered from one look at the node to the next. */
+export interface PressureState {
+  /** When thresholds that are met were first seen so, in milliseconds. */
+  readonly firstMet: ReadonlyMap<Threshold, number>;
+  /** When thresholds were last met that make the node have a condition. */
+  readonly lastMet: ReadonlyMap<PressureCondition, number>;
+  /** Those that are met for their grace period, and not resolved. The most pressing is the first. */
+  readonly toReclaim: readonly Threshold[];
+  /** What the Node says. */
+  readonly conditions: ReadonlySet<PressureCondition>;
+}
+
+export const noPressure: PressureState = {
+  firstMet: new Map(),
+  lastMet: new Map(),
+  toReclaim: [],
+  conditions: new Set(),
+};
+
+/**
+ * Says how the node is after a look at it. A threshold counts from when it is met for its grace period until its minimum
+ * is reclaimed too; a condition stays for a while, so that it does not come and go with each pod.
+ *
+ * Upstream: pkg/kubelet/eviction/eviction_manager.go, synchronize.
+ */
+export function nextPressure(
+  before: PressureState,
+  thresholds: readonly Threshold[],
+  observations: Observations,
+  transitionPeriod: number,
+  now: number,
+): PressureState {
+  const unresolved = metThresholds(before.toReclaim, observations, true);
+  const met = new Set([...metThresholds(thresholds, observations, false), ...unresolved]);
+  const firstMet = new Map([...met].map((threshold) => [threshold, before.firstMet.get(threshold) ?? now]));
+  const seen = new Set([...met].map(({ signal }) => evictionSignals[signal].condition));
+  const lastMet = new Map([...before.lastMet, ...[...seen].map((condition) => [condition, now] as const)]);
+  const recent = [...lastMet].filter(([condition, at]) => seen.has(condition) || now - at < transitionPeriod);
+  const toReclaim = thresholds
+    .filter(
+      (threshold) => now - (firstMet.get(threshold) ?? Number.POSITIVE_INFINITY) >= threshold.gracePeriod,
+    )
+    .toSorted((a, b) => urgency(a) - urgency(b));
+  return { firstMet, lastMet, toReclaim, conditions: new Set(recent.map(([condition]) => condition)) };
+}
+
+/** Memory comes first: without it nothing else works. Upstream: pkg/kubelet/eviction/helpers.go, byEvictionPriority. */
+function urgency({ signal }: Threshold): number {
+  return signal === "memory.available" ? 0 : 1;
+}
