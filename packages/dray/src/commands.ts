@@ -573,6 +573,16 @@ Exit codes: 0 no errors (whatever the warnings say), 1 errors, 2 wrong usage, or
       "--eviction-max-pod-grace-period <seconds>",
       "how long pods may take to end because of a soft threshold (default: 0)",
     )
+    .option(
+      "--image-gc-high-threshold <percent>",
+      "remove unused images when so much of their disk is used; 100: never (default: 85)",
+    )
+    .option("--image-gc-low-threshold <percent>", "until so much is used (default: 80)")
+    .option("--minimum-image-ttl-duration <duration>", "younger images stay (default: 2m)")
+    .option(
+      "--image-maximum-gc-age <duration>",
+      "remove images that were not used for so long; 0s: never (default: 0s)",
+    )
     .addHelpText(
       "after",
       example("dray kubelet --node-name n1 --kubeconfig n1.kubeconfig --root-dir /run/n1"),

@@ -113,6 +113,22 @@ const mistakes: [args: string, message: RegExp][] = [
     `${node} --eviction-max-pod-grace-period -1`,
     /--eviction-max-pod-grace-period -1: must be a whole number from 0/,
   ],
+  [
+    `${node} --image-gc-high-threshold 101`,
+    /--image-gc-high-threshold 101: must be a whole number from 0 to 100/,
+  ],
+  [
+    `${node} --image-gc-low-threshold 85`,
+    /--image-gc-low-threshold 85: must be less than --image-gc-high-threshold, w/,
+  ],
+  [
+    `${node} --minimum-image-ttl-duration -1s`,
+    /--minimum-image-ttl-duration -1s: must be a duration of 0s or more/,
+  ],
+  [
+    `${node} --image-maximum-gc-age 1m`,
+    /--image-maximum-gc-age 1m: must be 0s, or more than --minimum-image-ttl-dur/,
+  ],
   ["kubectl frob", /unknown verb frob: must be one of get, apply/],
 ];
 test("a mistake in the usage exits with 2, says what is accepted and writes nothing", async () => {

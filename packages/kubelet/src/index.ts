@@ -9,6 +9,7 @@ export {
   type ThresholdTexts,
   type ThresholdValue,
 } from "./eviction/thresholds.ts";
+export { defaultImageGCPolicy, type ImageGCPolicy } from "./images/policy.ts";
 export { type Kubelet, type KubeletOptions, startKubelet } from "./kubelet.ts";
 export type { ShutdownGracePeriods } from "./node/shutdown.ts";
 export { nriRuntime } from "./nri/create.ts";

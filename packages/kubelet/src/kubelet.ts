@@ -18,6 +18,8 @@ import { PluginWatcher } from "./dra/watcher.ts";
 import { MachineSignals } from "./eviction/machine-signals.ts";
 import { EvictionManager, type EvictionSettings } from "./eviction/manager.ts";
 import type { SignalSource } from "./eviction/signals.ts";
+import { ImageCollector } from "./images/collector.ts";
+import { defaultImageGCPolicy, type ImageGCPolicy } from "./images/policy.ts";
 import { OwnNode } from "./node/own-node.ts";
 import { Registration } from "./node/registration.ts";
 import { RuntimeProblems } from "./node/runtime-problems.ts";
@@ -84,6 +86,8 @@ export interface KubeletOptions {
   readonly features?: Features;
   /** When pods are evicted because the node runs out of something; never if absent. */
   readonly eviction?: EvictionSettings;
+  /** When images that no container uses are removed; only when pods would have to go if absent. */
+  readonly imageGC?: ImageGCPolicy;
   /** What the node has left; that of the machine if absent. */
   readonly signals?: SignalSource;
   /** How long pods may take when `shutDown` is called; without it they are left alone. */
@@ -376,6 +380,19 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     isKnown: (uid) => workers.has(uid) || podOf(uid) !== undefined,
   });
 
+  const signals = options.signals ?? new MachineSignals({ root: paths.root, images });
+  const imageCollector = new ImageCollector({
+    images,
+    policy: options.imageGC ?? { ...defaultImageGCPolicy, highThresholdPercent: 100 },
+    clock,
+    log,
+    async fileSystem() {
+      const observed = (await signals.observe()).get("imagefs.available");
+      return observed && { available: observed.available.value(), capacity: observed.capacity.value() };
+    },
+    event: (reason, message) => events.event(node.current, "Warning", reason, message),
+    changed: () => registration?.changed(),
+  });
   const evictions = new EvictionManager({
     thresholds: [],
     pressureTransitionPeriod: 0,
@@ -384,7 +401,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     clock,
     log,
     nodeName,
-    signals: options.signals ?? new MachineSignals({ root: paths.root, images }),
+    signals,
     pods: () =>
       runningPods().map(({ pod, end }) => ({
         pod,
@@ -395,7 +412,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       })),
     usage: (running) => podUsages(running, { runtime, paths, volumes }),
     excess: (pod) => storage.excess(pod),
-    reclaimImages: async () => {},
+    reclaimImages: () => imageCollector.collectAll(),
     event: (type, reason, message) => events.event(node.current, type, reason, message),
     changed: () => registration?.changed(),
   });
@@ -409,6 +426,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     stop.abort();
     await statics.stop();
     await evictions.stop();
+    await imageCollector.stop();
     await logs.stop();
     problems.stop();
     await registration?.stop();
@@ -455,6 +473,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       kubeletPort: port,
       ...(podCidr !== undefined && { podCidr }),
       problem: () => problems.text ?? shutdown.problem,
+      images: () => (images.pulls ? imageCollector.nodeImages : undefined),
       pressure: () => evictions.conditions,
       signal: stop.signal,
       changed: (changed) => node.see(changed),
@@ -505,6 +524,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   podsKnown = true;
   await sweep.start();
   evictions.start();
+  if (images.pulls) imageCollector.start();
   logs.start();
   log.info({ node: nodeName, port, limits: runtime.limits }, "node agent started");
 

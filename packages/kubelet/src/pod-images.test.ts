@@ -27,6 +27,10 @@ class GuardedImages implements ImageService {
     return [...this.#pulled.values()];
   }
 
+  async usedImages(): Promise<ReadonlySet<string>> {
+    return new Set();
+  }
+
   async imageFolder(): Promise<undefined> {}
 
   async removeImage(): Promise<void> {}

@@ -1,5 +1,5 @@
 import { DurationError, parseDuration } from "@dray/api";
-import type { EvictionSettings, KubeletOptions } from "@dray/kubelet";
+import type { EvictionSettings, ImageGCPolicy, KubeletOptions } from "@dray/kubelet";
 import { UsageError } from "../failure.ts";
 import { wholeNumber } from "../options.ts";
 
@@ -13,14 +13,22 @@ export interface NodeFlags {
   readonly evictionMinimumReclaim?: string;
   readonly evictionPressureTransitionPeriod?: string;
   readonly evictionMaxPodGracePeriod?: string;
+  readonly imageGcHighThreshold?: string;
+  readonly imageGcLowThreshold?: string;
+  readonly minimumImageTtlDuration?: string;
+  readonly imageMaximumGcAge?: string;
 }
 
 /** What an agent is told by these flags. */
-export type NodeSettings = Pick<KubeletOptions, "shutdown" | "eviction">;
+export type NodeSettings = Pick<KubeletOptions, "shutdown" | "eviction" | "imageGC">;
 
 /** Throws a UsageError that names the flag, its value and what is accepted. */
 export async function nodeSettings(flags: NodeFlags): Promise<NodeSettings> {
-  return { ...shutdownSettings(flags), eviction: await evictionSettings(flags) };
+  return {
+    ...shutdownSettings(flags),
+    eviction: await evictionSettings(flags),
+    imageGC: imageSettings(flags),
+  };
 }
 
 async function evictionSettings(flags: NodeFlags): Promise<EvictionSettings> {
@@ -39,11 +47,7 @@ async function evictionSettings(flags: NodeFlags): Promise<EvictionSettings> {
     minimumReclaim: pairs(names.minimumReclaim, flags.evictionMinimumReclaim, "="),
   };
   const flag = "--eviction-pressure-transition-period";
-  const pressureTransitionPeriod = durationFrom(evictionPressureTransitionPeriod);
-  if (pressureTransitionPeriod === undefined || pressureTransitionPeriod < 0)
-    throw new UsageError(
-      `${flag} ${evictionPressureTransitionPeriod}: must be a duration of 0s or more, such as 1m30s`,
-    );
+  const pressureTransitionPeriod = period(flag, evictionPressureTransitionPeriod);
   const maxGrace = flags.evictionMaxPodGracePeriod ?? "0";
   const maxPodGracePeriodSeconds = wholeNumber("--eviction-max-pod-grace-period", maxGrace, 0, maxInt32);
   try {
@@ -52,6 +56,31 @@ async function evictionSettings(flags: NodeFlags): Promise<EvictionSettings> {
     if (!(error instanceof ThresholdError)) throw error;
     throw new UsageError(`${names[error.part]}: ${error.message}`);
   }
+}
+
+/** Upstream: pkg/kubelet/apis/config/validation/validation.go, ValidateKubeletConfiguration. */
+function imageSettings(flags: NodeFlags): ImageGCPolicy {
+  const { imageGcHighThreshold = "85", imageGcLowThreshold = "80" } = flags;
+  const { minimumImageTtlDuration = "2m", imageMaximumGcAge = "0s" } = flags;
+  const highThresholdPercent = wholeNumber("--image-gc-high-threshold", imageGcHighThreshold, 0, 100);
+  const lowThresholdPercent = wholeNumber("--image-gc-low-threshold", imageGcLowThreshold, 0, 100);
+  if (lowThresholdPercent >= highThresholdPercent)
+    throw new UsageError(
+      `--image-gc-low-threshold ${imageGcLowThreshold}: must be less than --image-gc-high-threshold, which is ${imageGcHighThreshold}`,
+    );
+  const minAge = period("--minimum-image-ttl-duration", minimumImageTtlDuration);
+  const maxAge = period("--image-maximum-gc-age", imageMaximumGcAge);
+  if (maxAge > 0 && maxAge <= minAge)
+    throw new UsageError(
+      `--image-maximum-gc-age ${imageMaximumGcAge}: must be 0s, or more than --minimum-image-ttl-duration, which is ${minimumImageTtlDuration}`,
+    );
+  return { highThresholdPercent, lowThresholdPercent, minAge, maxAge };
+}
+
+function period(flag: string, text: string): number {
+  const milliseconds = durationFrom(text);
+  if (milliseconds !== undefined && milliseconds >= 0) return milliseconds;
+  throw new UsageError(`${flag} ${text}: must be a duration of 0s or more, such as 1m30s`);
 }
 
 const maxInt32 = 2 ** 31 - 1;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { arch, availableParallelism, hostname, machine, release, totalmem } from "node:os";
 import { StatusError } from "@dray/api";
-import { Node, type NodeCondition, type NodeStatus } from "@dray/api/core/v1";
+import { type ContainerImage, Node, type NodeCondition, type NodeStatus } from "@dray/api/core/v1";
 import { type Client, type Clock, ConnectionError, type Log, sleep, timeText } from "@dray/client";
 import type { PluginResources } from "../device-plugins/plugins.ts";
 import { pressureTexts } from "../eviction/manager.ts";
@@ -30,6 +30,8 @@ export interface RegistrationOptions {
   readonly podCidr?: string;
   /** What the node is short of; nothing if absent. */
   pressure?(): ReadonlySet<PressureCondition>;
+  /** Those that it has; undefined where there is no such list. */
+  images?(): readonly ContainerImage[] | undefined;
   /** Why the node is not ready; undefined while it is. */
   problem?(): string | undefined;
   /** Aborts as `stop` does. */
@@ -232,6 +234,7 @@ export class Registration {
         lastTransitionTime: before?.status === status ? (before.lastTransitionTime ?? now) : now,
       };
     };
+    const images = this.#options.images?.();
     const pressure = (type: PressureCondition): NodeCondition => {
       const { reason, message, goneReason, goneMessage } = pressureTexts[type];
       return this.#options.pressure?.().has(type)
@@ -254,6 +257,7 @@ export class Registration {
         { type: "Hostname", address: nodeName },
       ],
       ...(kubeletPort === undefined ? {} : { daemonEndpoints: { kubeletEndpoint: { Port: kubeletPort } } }),
+      ...(images === undefined ? {} : { images: [...images] }),
       ...(declaredFeatures.length === 0 ? {} : { declaredFeatures: [...declaredFeatures] }),
       nodeInfo: {
         machineID: machineId(),

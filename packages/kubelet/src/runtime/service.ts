@@ -343,6 +343,8 @@ export interface Image {
   readonly tags: readonly string[];
   readonly digests: readonly string[];
   readonly sizeBytes: number;
+  /** Never removed to make room. */
+  readonly pinned?: boolean;
   /** The user of the image's program, for `runAsNonRoot`: its number, or its name where it has one. */
   readonly user?: number | string;
 }
@@ -372,6 +374,8 @@ export interface ImageService {
   /** Fetches the image, trying the credentials one after the other; answers its reference. */
   pullImage(image: string, credentials: readonly ImageCredentials[], signal?: AbortSignal): Promise<string>;
   listImages(): Promise<readonly Image[]>;
+  /** By reference: those that a container of anybody uses, whether or not it runs. */
+  usedImages(): Promise<ReadonlySet<string>>;
   /** The folder of the machine that images are kept in; undefined where none are. */
   imageFolder(): Promise<string | undefined>;
   removeImage(ref: string): Promise<void>;

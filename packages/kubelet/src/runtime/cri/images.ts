@@ -66,6 +66,24 @@ export class CriImages implements ImageService {
     });
   }
 
+  /** Of all containers of the runtime, other agents' and those that are not Kubernetes' among them. */
+  async usedImages(): Promise<ReadonlySet<string>> {
+    return this.#try("ImageInspectError", async ({ images, runtime }) => {
+      const [{ containers }, all] = await Promise.all([
+        runtime.listContainers({ filter: undefined }, { timeout: requestTimeout }),
+        images.listImages({ filter: undefined }, { timeout: requestTimeout }),
+      ]);
+      // A container may name its image by ID, digest or tag, as the runtime likes.
+      const named = new Set(
+        containers.flatMap(({ image, imageRef, imageId }) => [image?.image ?? "", imageRef, imageId]),
+      );
+      const used = all.images.filter(({ id, repoTags, repoDigests }) =>
+        [id, ...repoTags, ...repoDigests].some((name) => named.has(name)),
+      );
+      return new Set(used.map((image) => observed(image).ref));
+    });
+  }
+
   async imageFolder(): Promise<string | undefined> {
     return this.#try("ImageInspectError", async ({ images }) => {
       const { imageFilesystems } = await images.imageFsInfo({}, { timeout: requestTimeout });
@@ -102,13 +120,14 @@ function isInvalidName(error: unknown): boolean {
 }
 
 /** The first digest identifies an image in the statuses of containers; one without is known by its ID. */
-function observed({ id, repoTags, repoDigests, size, uid, username }: CriImage): Image {
+function observed({ id, repoTags, repoDigests, size, uid, username, pinned }: CriImage): Image {
   const user = uid === undefined ? username : Number(uid.value);
   return {
     ref: repoDigests[0] ?? id,
     tags: repoTags,
     digests: repoDigests,
     sizeBytes: Number(size),
+    ...(pinned && { pinned }),
     ...(user !== "" && { user }),
   };
 }

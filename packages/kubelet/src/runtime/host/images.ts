@@ -96,6 +96,10 @@ export class ImageTable implements ImageService {
     return [];
   }
 
+  async usedImages(): Promise<ReadonlySet<string>> {
+    return new Set();
+  }
+
   async imageFolder(): Promise<undefined> {}
 
   async removeImage(): Promise<void> {}

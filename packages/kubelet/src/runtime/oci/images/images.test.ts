@@ -558,3 +558,36 @@ test("several processes share one store", async (t) => {
     assert.ok(lstatSync(join(store, "blobs/sha256", name)).isFile());
   }
 });
+
+test("images say which containers of any agent use, and which cannot be fetched again", async (t) => {
+  const at = folder(t);
+  const registry = await testRegistry();
+  t.after(() => registry.close());
+  registry.push(testImage([[file("a")]]), "a");
+  const image = testImage([[file("b")]]);
+  writeFileSync(
+    join(at, "image.tar"),
+    tarOfFiles(layoutFiles([{ image, annotations: { "io.containerd.image.name": "example.com/b:1" } }])),
+  );
+  const store = join(at, "store");
+  const images = await open(t, store, { snapshots: "copy" });
+  const pulled = await images.pullImage(`${registry.host}/a:a`, []);
+  await images.importImages(join(at, "image.tar"));
+  const listed = await images.listImages();
+  assert.deepEqual(
+    listed.map(({ ref, pinned }) => [ref === pulled, pinned]),
+    [
+      [true, false],
+      [false, true],
+    ],
+  );
+  const other = await open(t, store, { snapshots: "copy" });
+  assert.deepEqual([...(await images.usedImages())], []);
+  const bundle = join(at, "bundle");
+  mkdirSync(bundle);
+  await other.snapshots.makeRoot("one", bundle, await other.resolve(pulled));
+  assert.deepEqual([...(await images.usedImages())], [pulled]);
+  rmSync(bundle, { recursive: true });
+  assert.deepEqual([...(await images.usedImages())], [], "its container is gone");
+  assert.equal(await images.imageFolder(), store);
+});

@@ -9,7 +9,7 @@ import {
   repositoryOf,
 } from "./reference.ts";
 import { pullImage, RegistryError, type RegistryOptions } from "./registry.ts";
-import { type SnapshotMode, Snapshots } from "./snapshots.ts";
+import { chainIds, type SnapshotMode, Snapshots } from "./snapshots.ts";
 import { ContentStore, type ReadImage } from "./store.ts";
 
 export interface ImageStoreOptions extends RegistryOptions {
@@ -123,6 +123,22 @@ export class OciImages implements ImageService {
     return images.filter((image) => image !== undefined);
   }
 
+  /** Of all agents that share the store. */
+  async usedImages(): Promise<ReadonlySet<string>> {
+    const used = this.snapshots.used();
+    const refs: string[] = [];
+    for (const { manifest } of this.#store.images()) {
+      const image = await this.#store.readImage(manifest).catch(() => undefined);
+      if (image === undefined) continue;
+      const top = chainIds(image.config.diffIds).at(-1);
+      // Nothing says who uses an image without layers, which takes no room either.
+      if (top !== undefined && !used.has(top)) continue;
+      const described = await this.#describe(manifest);
+      if (described !== undefined) refs.push(described.ref);
+    }
+    return new Set(refs);
+  }
+
   async imageFolder(): Promise<string> {
     return this.#store.directory;
   }
@@ -186,6 +202,8 @@ export class OciImages implements ImageService {
       tags,
       digests,
       sizeBytes: image.sizeBytes,
+      // One that was loaded cannot be fetched again.
+      pinned: digests.length === 0,
       user: userOf(image.config.user),
     };
   }

@@ -90,6 +90,16 @@ export class Snapshots {
     await this.removeRoot(id);
   }
 
+  /** By the chain of their layers: what the roots of containers that are not gone are made of. */
+  used(): ReadonlySet<string> {
+    const rows = this.#store.database.sql
+      .prepare("SELECT chain, bundle FROM roots JOIN snapshots ON snapshots.id = roots.snapshot")
+      .all();
+    return new Set(
+      rows.filter((row) => existsSync(String(row["bundle"]))).map((row) => String(row["chain"])),
+    );
+  }
+
   /** Unpacks what is not unpacked yet, so that the first container need not wait. */
   async prepare(image: ReadImage): Promise<void> {
     await this.#unpack(image, () => {});

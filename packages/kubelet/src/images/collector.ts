@@ -1,0 +1,189 @@
+import type { ContainerImage } from "@dray/api/core/v1";
+import { type Clock, type Log, sleep } from "@dray/client";
+import type { Image, ImageService } from "../runtime/service.ts";
+import {
+  bytesToFree,
+  type FileSystemUse,
+  type ImageGCPolicy,
+  type ImageRecord,
+  isOutdated,
+  observeImages,
+  removableImages,
+  usedPercent,
+} from "./policy.ts";
+
+export interface ImageCollectorOptions {
+  readonly images: ImageService;
+  readonly policy: ImageGCPolicy;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Of the file system of images; undefined if there is none. */
+  fileSystem(): Promise<FileSystemUse | undefined>;
+  /** A Warning of the Node. */
+  event(reason: string, message: string): void;
+  /** The images of the Node have changed. */
+  changed(): void;
+}
+
+/** Milliseconds between two looks at the list of images. Upstream: image_gc_manager.go, Start. */
+const listInterval = 30_000;
+/** Milliseconds between two collections. Upstream: pkg/kubelet/kubelet.go, ImageGCPeriod. */
+const collectInterval = 300_000;
+/** Upstream: nodeStatusMaxImages, and MaxNamesPerImageInNodeStatus. */
+const maxNodeImages = 50;
+const maxImageNames = 5;
+
+/**
+ * Removes images that no container uses when they take too much room or are too old, and knows which the Node shows.
+ *
+ * Upstream: pkg/kubelet/images/image_gc_manager.go.
+ */
+export class ImageCollector {
+  readonly #options: ImageCollectorOptions;
+  readonly #stop = new AbortController();
+  #records: ReadonlyMap<string, ImageRecord> = new Map();
+  #running: Promise<void> | undefined;
+  #shown = "[]";
+  #hasFailed = false;
+  #began = 0;
+
+  constructor(options: ImageCollectorOptions) {
+    this.#options = options;
+  }
+
+  /** What `status.images` of the Node says: the largest images, each with some of its names. */
+  get nodeImages(): readonly ContainerImage[] {
+    return [...this.#records.values()]
+      .map(({ image }) => image)
+      .sort((a, b) => b.sizeBytes - a.sizeBytes)
+      .slice(0, maxNodeImages)
+      .map(({ digests, tags, sizeBytes }) => ({
+        names: [...digests, ...tags].slice(0, maxImageNames),
+        sizeBytes,
+      }));
+  }
+
+  start(): void {
+    this.#began = this.#options.clock.now();
+    this.#running ??= this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { clock, log } = this.#options;
+    const { signal } = this.#stop;
+    let collectAt = clock.now() + collectInterval;
+    while (!signal.aborted) {
+      try {
+        await this.#observe();
+      } catch (error) {
+        log.warn({ err: error }, "the images of the node cannot be listed");
+      }
+      if (clock.now() >= collectAt) {
+        await this.#collectOrTell();
+        collectAt = clock.now() + collectInterval;
+      }
+      await sleep(clock, listInterval, signal);
+    }
+  }
+
+  /** Once may be bad luck. Upstream: pkg/kubelet/kubelet.go, StartGarbageCollection. */
+  async #collectOrTell(): Promise<void> {
+    const { event, log } = this.#options;
+    try {
+      await this.collect();
+      this.#hasFailed = false;
+    } catch (error) {
+      log.warn({ err: error }, "unused images could not be removed");
+      if (this.#hasFailed) event("ImageGCFailed", (error as Error).message);
+      this.#hasFailed = true;
+    }
+  }
+
+  async #observe(): Promise<void> {
+    const { images, clock, changed } = this.#options;
+    const all = await images.listImages();
+    const used = await images.usedImages();
+    this.#records = observeImages(this.#records, all, used, clock.now());
+    const shown = JSON.stringify(this.nodeImages);
+    if (shown === this.#shown) return;
+    this.#shown = shown;
+    changed();
+  }
+
+  /** Removes what the policy says. Rejects if not enough could be freed. */
+  async collect(): Promise<void> {
+    const { policy, clock, fileSystem, event } = this.#options;
+    if (policy.highThresholdPercent >= 100 && policy.maxAge === 0) return;
+    await this.#observe();
+    const now = clock.now();
+    const outdated = this.#removable().filter((record) => isOutdated(record, policy, this.#began, now));
+    for (const { image } of outdated) await this.#remove(image);
+    const use = await fileSystem();
+    if (use === undefined || policy.highThresholdPercent >= 100) return;
+    if (use.capacity === 0n) {
+      const message = "invalid capacity 0 on image filesystem";
+      event("InvalidDiskCapacity", message);
+      throw new Error(message);
+    }
+    const wanted = bytesToFree(use, policy);
+    const freed = wanted === 0n ? 0n : await this.#free(wanted);
+    if (freed >= wanted) return;
+    const message =
+      `Insufficient free disk space on the node's image filesystem (${usedPercent(use)}% of ${sizeText(use.capacity)} used). ` +
+      `Failed to free sufficient space by deleting unused images (freed ${freed} bytes). ` +
+      "Investigate disk usage, as it could be used by active images, logs, volumes, or other data.";
+    event("FreeDiskSpaceFailed", message);
+    throw new Error(message);
+  }
+
+  /** Removes all images that no container uses and that are old enough, because the node is short of disk. */
+  async collectAll(): Promise<void> {
+    await this.#observe();
+    await this.#free(undefined);
+  }
+
+  #removable(): ImageRecord[] {
+    return removableImages(this.#records.values());
+  }
+
+  /** Removes images until as many bytes are free; returns how many are. One that cannot be removed stops no other. */
+  async #free(wanted: bigint | undefined): Promise<bigint> {
+    const { policy, clock } = this.#options;
+    const now = clock.now();
+    let freed = 0n;
+    const problems: Error[] = [];
+    for (const { image, firstSeen } of this.#removable()) {
+      if (wanted !== undefined && freed >= wanted) break;
+      if (now - firstSeen < policy.minAge) continue;
+      try {
+        await this.#remove(image);
+        freed += BigInt(image.sizeBytes);
+      } catch (error) {
+        problems.push(error as Error);
+      }
+    }
+    if (problems.length > 0)
+      throw new AggregateError(problems, problems.map(({ message }) => message).join("; "));
+    return freed;
+  }
+
+  async #remove(image: Image): Promise<void> {
+    const { images, log } = this.#options;
+    await images.removeImage(image.ref);
+    log.info({ image: image.ref, names: image.tags, bytes: image.sizeBytes }, "an unused image was removed");
+    this.#records = new Map([...this.#records].filter(([ref]) => ref !== image.ref));
+  }
+}
+
+/** As upstream writes sizes: `9.8 GiB`. */
+function sizeText(bytes: bigint): string {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let [size, unit] = [Number(bytes), 0];
+  for (; size >= 1024 && unit < units.length - 1; unit++) size /= 1024;
+  return unit === 0 ? `${size} B` : `${size.toFixed(1)} ${units[unit]}`;
+}
