@@ -515,6 +515,13 @@ Exit codes: 0 no errors (whatever the warnings say), 1 errors, 2 wrong usage, or
     .addOption(
       repeated("--tls-private-key-file <file>", "its key; n-th as above", "that of the self-signed one"),
     )
+    .addOption(
+      repeated(
+        "--pod-manifest-path <dir>",
+        "folder of manifests of static pods; n-th as above",
+        "etc/kubernetes/manifests in the root",
+      ),
+    )
     .addOption(repeated("--node-ip <address>", "address of the node; n-th as above", "127.0.0.1"))
     .addOption(
       repeated("--address <address>", "where its endpoints listen; n-th as above", "that of the node"),
@@ -582,6 +589,23 @@ Exit codes: 0 no errors (whatever the warnings say), 1 errors, 2 wrong usage, or
     .option(
       "--image-maximum-gc-age <duration>",
       "remove images that were not used for so long; 0s: never (default: 0s)",
+    )
+    .option("--pod-max-pids <count>", "how many processes a pod may have; -1: any number (default: -1)")
+    .option("--node-labels <labels>", "labels of the Node, as in zone=a,disk=ssd (default: none)", joined)
+    .option(
+      "--register-with-taints <taints>",
+      "taints of a Node that is new, as in gpu=yes:NoSchedule (default: none)",
+      joined,
+    )
+    .option("--container-log-max-size <bytes>", "size from which on a log is rotated (default: 10Mi)")
+    .option("--container-log-max-files <count>", "files of logs that a container has at most (default: 5)")
+    .option(
+      "--topology-manager-policy <policy>",
+      "none, or best-effort: devices of device plugins from one NUMA node (default: none)",
+    )
+    .option(
+      "--dra-wipe-delay <duration>",
+      "how long a DRA driver may be away before its ResourceSlices go (default: 30s)",
     )
     .addHelpText(
       "after",

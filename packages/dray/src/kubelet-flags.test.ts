@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { connect as connectTo } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Node, Pod } from "@dray/api/core/v1";
@@ -92,3 +94,51 @@ test("SIGINT leaves the pods of a node; SIGTERM ends them where a shutdown is co
     assert.deepEqual([status?.phase, status?.reason], ["Failed", "Terminated"]);
   });
 });
+
+test("flags of the node: labels, taints, room for pods, logs, static pods, what it listens on", async () => {
+  await withCluster(async (client, startAgent, folder) => {
+    const manifests = join(folder, "manifests");
+    mkdirSync(manifests);
+    const command = ["sh", "-c", "yes | head -c 3000000; sleep 1000"];
+    const spec = { containers: [{ name: "main", image: "any", command }] };
+    const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "static" }, spec };
+    writeFileSync(join(manifests, "static.yaml"), JSON.stringify(pod));
+    const agent = startAgent(
+      ...["--node-labels", "zone=a,node.kubernetes.io/pool=b", "--node-labels", "disk=ssd"],
+      ...["--register-with-taints", "gpu=yes:NoSchedule,away:PreferNoSchedule"],
+      ...["--max-pods", "7", "--pod-manifest-path", manifests, "--pod-max-pids", "50"],
+      ...["--container-log-max-size", "1Mi", "--container-log-max-files", "2"],
+      ...["--address", "127.0.0.7", "--dra-wipe-delay", "1m", "--topology-manager-policy", "best-effort"],
+    );
+    await started(agent);
+    const node = await client.resource(Node).get({ name: "n1" });
+    const { labels = {} } = node.metadata;
+    assert.deepEqual([labels["zone"], labels["node.kubernetes.io/pool"], labels["disk"]], ["a", "b", "ssd"]);
+    const taints = (node.spec.taints ?? []).filter(({ key }) => !key.startsWith("node.kubernetes.io/"));
+    assert.deepEqual(
+      taints.map(({ key, value = "", effect }) => `${key}=${value}:${effect}`),
+      ["gpu=yes:NoSchedule", "away=:PreferNoSchedule"],
+    );
+    assert.deepEqual([node.status?.capacity?.["pods"], node.status?.allocatable?.["pods"]], ["7", "7"]);
+    const port = node.status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0;
+    await assert.rejects(connected("127.0.0.1", port), { code: "ECONNREFUSED" });
+    await connected("127.0.0.7", port);
+    const ref = { namespace: "default", name: "static-n1" };
+    await eventually("the static pod runs", async () => {
+      const { items } = await client.resource(Pod).list();
+      return items.some(({ metadata, status }) => metadata.name === ref.name && status?.phase === "Running");
+    });
+    // Looked at every ten seconds.
+    await eventually("its log is rotated", () => logsOf(join(folder, "n1/var/log/pods")).length === 2);
+  });
+});
+
+async function connected(host: string, port: number): Promise<void> {
+  const socket = connectTo({ host, port });
+  await once(socket, "connect").finally(() => socket.destroy());
+}
+
+/** Names of the log files of containers. */
+function logsOf(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => /\.log/.test(name));
+}

@@ -129,6 +129,37 @@ const mistakes: [args: string, message: RegExp][] = [
     `${node} --image-maximum-gc-age 1m`,
     /--image-maximum-gc-age 1m: must be 0s, or more than --minimum-image-ttl-dur/,
   ],
+  [`${node} --pod-max-pids 0`, /--pod-max-pids 0: must be a whole number above 0, or -1 for no limit/],
+  [`${node} --node-labels zone`, /--node-labels zone: must be KEY=VALUE/],
+  [`${node} --node-labels a/b/c=d`, /--node-labels a\/b\/c=d: a valid label key/],
+  [
+    `${node} --node-labels kubernetes.io/role=x`,
+    /kubernetes\.io\/role=x: labels of kubernetes\.io and k8s\.io must be/,
+  ],
+  [
+    `${node} --register-with-taints gpu`,
+    /--register-with-taints gpu: must be KEY=VALUE:EFFECT or KEY:EFFECT, where/,
+  ],
+  [
+    `${node} --register-with-taints a=b:Never`,
+    /a=b:Never: must be KEY=VALUE:EFFECT .* one of NoSchedule, Prefer/,
+  ],
+  [
+    `${node} --register-with-taints a:NoExecute,a=1:NoExecute`,
+    /a=1:NoExecute: there is one with the same key and/,
+  ],
+  [
+    `${node} --container-log-max-size 0`,
+    /--container-log-max-size 0: must be an amount of bytes above 0, such as/,
+  ],
+  [`${node} --container-log-max-files 1`, /--container-log-max-files 1: must be a whole number from 2/],
+  [
+    `${node} --topology-manager-policy restricted`,
+    /restricted: is not supported: must be none or best-effort/,
+  ],
+  [`${node} --topology-manager-policy x`, /--topology-manager-policy x: must be none or best-effort/],
+  [`${node} --dra-wipe-delay 0s`, /--dra-wipe-delay 0s: must be a duration above 0/],
+  [`${node} --pod-manifest-path here`, /--pod-manifest-path here: must be an absolute path/],
   ["kubectl frob", /unknown verb frob: must be one of get, apply/],
 ];
 test("a mistake in the usage exits with 2, says what is accepted and writes nothing", async () => {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { type Features, featuresOf } from "@dray/api";
-import { type Node, Pod, Service } from "@dray/api/core/v1";
+import { type Node, Pod, Service, type Taint } from "@dray/api/core/v1";
 import {
   type Client,
   type Clock,
@@ -10,6 +10,7 @@ import {
   systemClock,
   withFields,
 } from "@dray/client";
+import type { TopologyPolicy } from "./device-plugins/choice.ts";
 import { DevicePluginManager } from "./device-plugins/manager.ts";
 import { DraManager } from "./dra/manager.ts";
 import { DraPlugins } from "./dra/plugins.ts";
@@ -95,6 +96,12 @@ export interface KubeletOptions {
   /** Milliseconds that a driver may be away before its ResourceSlices go; 30 s if absent. */
   readonly wipeDelay?: number;
   readonly labels?: Readonly<Record<string, string>>;
+  /** Of a Node that is new. */
+  readonly taints?: readonly Taint[];
+  /** How many processes a pod may have: any number if absent. */
+  readonly podMaxPids?: number;
+  /** Whether device plugins' devices of one NUMA node are chosen together; `none` if absent. */
+  readonly topologyPolicy?: TopologyPolicy;
   /** Replaces what the machine has, by resource. */
   readonly capacity?: Readonly<Record<string, string>>;
   readonly clock?: Clock;
@@ -133,7 +140,7 @@ const shutdownGraceMilliseconds = 2000;
  */
 export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   const { client, nodeName, nodeAddress = "127.0.0.1", features = featuresOf() } = options;
-  const address = options.address ?? nodeAddress;
+  const { podMaxPids, address = nodeAddress } = options;
   const log = withFields(options.log, { node: nodeName });
   const clock = options.clock ?? systemClock;
   const at = options.at ?? (() => {});
@@ -200,6 +207,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     clock,
     log,
     bootId: bootId(),
+    ...(options.topologyPolicy !== undefined && { topologyPolicy: options.topologyPolicy }),
     isActive: (uid) => !podsKnown || workers.get(uid)?.ended === false,
     changed: () => registration?.changed(),
     retry: (uids) => {
@@ -256,6 +264,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
           ]
         : [],
     nodeAddress,
+    podMaxPids,
     apiServer: ({ spec }) =>
       apiServerAddress({
         direct: options.apiServer,
@@ -466,6 +475,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       nodeName,
       nodeAddress,
       labels: options.labels ?? {},
+      taints: options.taints ?? [],
       capacity: options.capacity ?? {},
       devices: () => devicePlugins.resources(),
       declaredFeatures: declaredFeatures(features),

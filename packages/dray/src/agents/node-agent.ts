@@ -16,6 +16,8 @@ export interface AgentOptions {
   /** The certificate of the node's endpoints; one that the node signs itself if absent. */
   readonly tlsCertFile?: string | undefined;
   readonly tlsPrivateKeyFile?: string | undefined;
+  /** A folder of manifests of static pods; one below the root if absent. */
+  readonly staticPodPath?: string | undefined;
   /** 127.0.0.1 if absent. */
   readonly nodeAddress?: string | undefined;
   /** Where its endpoints listen; the address of the node if absent. */
@@ -59,6 +61,7 @@ export async function agentOptions(node: AgentOptions, shared: SharedOptions): P
       nodeName: node.name,
       rootDir: node.rootDir,
       ...(node.capacity && { capacity: node.capacity }),
+      ...(node.staticPodPath !== undefined && { staticPodPath: node.staticPodPath }),
       ...(node.nodeAddress !== undefined && { nodeAddress: node.nodeAddress }),
       ...(node.address !== undefined && { address: node.address }),
       ...(node.port !== undefined && { port: node.port }),

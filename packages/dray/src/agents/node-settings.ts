@@ -1,7 +1,8 @@
-import { DurationError, parseDuration } from "@dray/api";
+import { DurationError, parseDuration, Quantity, QuantityError } from "@dray/api";
 import type { EvictionSettings, ImageGCPolicy, KubeletOptions } from "@dray/kubelet";
 import { UsageError } from "../failure.ts";
-import { wholeNumber } from "../options.ts";
+import { durationOption, wholeNumber } from "../options.ts";
+import { labelsOption, taintsOption } from "./node-registration.ts";
 
 /** Flags of `dray kubelet` that hold for each of its nodes; names, meaning and defaults are upstream's. */
 export interface NodeFlags {
@@ -17,14 +18,40 @@ export interface NodeFlags {
   readonly imageGcLowThreshold?: string;
   readonly minimumImageTtlDuration?: string;
   readonly imageMaximumGcAge?: string;
+  readonly podMaxPids?: string;
+  readonly nodeLabels?: string;
+  readonly registerWithTaints?: string;
+  readonly containerLogMaxSize?: string;
+  readonly containerLogMaxFiles?: string;
+  readonly topologyManagerPolicy?: string;
+  readonly draWipeDelay?: string;
 }
 
 /** What an agent is told by these flags. */
-export type NodeSettings = Pick<KubeletOptions, "shutdown" | "eviction" | "imageGC">;
+export type NodeSettings = Pick<
+  KubeletOptions,
+  | "shutdown"
+  | "eviction"
+  | "imageGC"
+  | "labels"
+  | "taints"
+  | "logs"
+  | "podMaxPids"
+  | "topologyPolicy"
+  | "wipeDelay"
+>;
 
 /** Throws a UsageError that names the flag, its value and what is accepted. */
 export async function nodeSettings(flags: NodeFlags): Promise<NodeSettings> {
+  const { podMaxPids, nodeLabels, registerWithTaints, topologyManagerPolicy, draWipeDelay } = flags;
+  const pids = podMaxPids === undefined ? -1 : podPids(podMaxPids);
   return {
+    ...(pids > 0 && { podMaxPids: pids }),
+    ...(nodeLabels !== undefined && { labels: labelsOption(nodeLabels) }),
+    ...(registerWithTaints !== undefined && { taints: taintsOption(registerWithTaints) }),
+    ...(topologyManagerPolicy !== undefined && { topologyPolicy: topologyPolicy(topologyManagerPolicy) }),
+    ...(draWipeDelay !== undefined && { wipeDelay: durationOption("--dra-wipe-delay", draWipeDelay) }),
+    logs: logSettings(flags),
     ...shutdownSettings(flags),
     eviction: await evictionSettings(flags),
     imageGC: imageSettings(flags),
@@ -75,6 +102,45 @@ function imageSettings(flags: NodeFlags): ImageGCPolicy {
       `--image-maximum-gc-age ${imageMaximumGcAge}: must be 0s, or more than --minimum-image-ttl-duration, which is ${minimumImageTtlDuration}`,
     );
   return { highThresholdPercent, lowThresholdPercent, minAge, maxAge };
+}
+
+/** -1 is no limit, as upstream. */
+function podPids(text: string): number {
+  if (text === "-1") return -1;
+  const number = Number(text);
+  if (/^\d+$/.test(text) && number > 0 && Number.isSafeInteger(number)) return number;
+  throw new UsageError(`--pod-max-pids ${text}: must be a whole number above 0, or -1 for no limit`);
+}
+
+function topologyPolicy(text: string): "none" | "best-effort" {
+  if (text === "none" || text === "best-effort") return text;
+  const known = ["restricted", "single-numa-node"].includes(text);
+  throw new UsageError(
+    `--topology-manager-policy ${text}: ${known ? "is not supported: " : ""}must be none or best-effort`,
+  );
+}
+
+/** Upstream: pkg/kubelet/apis/config/validation/validation.go, ValidateKubeletConfiguration. */
+function logSettings({
+  containerLogMaxSize,
+  containerLogMaxFiles,
+}: NodeFlags): NonNullable<KubeletOptions["logs"]> {
+  return {
+    ...(containerLogMaxSize !== undefined && { maxSize: logSize(containerLogMaxSize) }),
+    ...(containerLogMaxFiles !== undefined && {
+      maxFiles: wholeNumber("--container-log-max-files", containerLogMaxFiles, 2, maxInt32),
+    }),
+  };
+}
+
+function logSize(text: string): number {
+  try {
+    const size = Number(Quantity.parse(text).value());
+    if (size > 0 && Number.isSafeInteger(size)) return size;
+  } catch (error) {
+    if (!(error instanceof QuantityError)) throw error;
+  }
+  throw new UsageError(`--container-log-max-size ${text}: must be an amount of bytes above 0, such as 10Mi`);
 }
 
 function period(flag: string, text: string): number {

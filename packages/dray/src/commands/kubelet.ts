@@ -39,6 +39,7 @@ export interface KubeletOptions extends CommonOptions, NodeFlags {
   readonly tlsCertFile: readonly string[];
   readonly tlsPrivateKeyFile: readonly string[];
   readonly maxPods?: string;
+  readonly podManifestPath: readonly string[];
   readonly nodeIp: readonly string[];
   readonly address: readonly string[];
   readonly port: readonly string[];
@@ -164,9 +165,13 @@ async function checkFiles(options: KubeletOptions): Promise<void> {
   const { proxyKubeconfig } = options;
   for (const file of [...options.kubeconfig, ...(proxyKubeconfig === undefined ? [] : [proxyKubeconfig])])
     await loadKubeconfig({ file });
-  for (const dir of options.rootDir)
-    if (statSync(dir, { throwIfNoEntry: false })?.isDirectory() === false)
-      throw new UsageError(`--root-dir ${dir}: must be a folder, and is a file`);
+  for (const [flag, folders] of [
+    ["--root-dir", options.rootDir],
+    ["--pod-manifest-path", options.podManifestPath],
+  ] as const)
+    for (const folder of folders)
+      if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false)
+        throw new UsageError(`${flag} ${folder}: must be a folder, and is a file`);
 }
 
 /** More than the addresses of a node's network. */
@@ -185,6 +190,7 @@ function nodesOf(options: KubeletOptions): AgentOptions[] {
   for (const [flag, values] of [
     ["--tls-cert-file", options.tlsCertFile],
     ["--tls-private-key-file", options.tlsPrivateKeyFile],
+    ["--pod-manifest-path", options.podManifestPath],
     ["--node-ip", options.nodeIp],
     ["--address", options.address],
     ["--port", options.port],
@@ -198,6 +204,8 @@ function nodesOf(options: KubeletOptions): AgentOptions[] {
     if (!isAbsolute(dir)) throw new UsageError(`--root-dir ${dir}: must be an absolute path`);
   const { maxPods } = options;
   const pods = maxPods === undefined ? undefined : wholeNumber("--max-pods", maxPods, 0, maxPodsOfNode);
+  for (const path of options.podManifestPath)
+    if (!isAbsolute(path)) throw new UsageError(`--pod-manifest-path ${path}: must be an absolute path`);
   return options.nodeName.map((name, i) => ({
     name,
     capacity: pods === undefined ? undefined : { pods: `${pods}` },
@@ -205,6 +213,7 @@ function nodesOf(options: KubeletOptions): AgentOptions[] {
     rootDir: options.rootDir[i]!,
     tlsCertFile: options.tlsCertFile[i],
     tlsPrivateKeyFile: options.tlsPrivateKeyFile[i],
+    staticPodPath: options.podManifestPath[i],
     nodeAddress: options.nodeIp[i] === undefined ? undefined : nodeIpOption(options.nodeIp[i]),
     address:
       options.address[i] === undefined ? undefined : bindAddressOption(options.address[i], "--address"),

@@ -10,7 +10,7 @@ export class FailedNode {
   readonly #registration: Registration;
 
   constructor(options: KubeletOptions, clock: Clock, log: Log, problem: string) {
-    const { client, nodeName, nodeAddress = "127.0.0.1", labels = {}, capacity = {} } = options;
+    const { client, nodeName, nodeAddress = "127.0.0.1", labels = {}, capacity = {}, taints = [] } = options;
     this.#registration = new Registration({
       client,
       clock,
@@ -19,6 +19,7 @@ export class FailedNode {
       nodeAddress,
       labels,
       capacity,
+      taints,
       problem: () => problem,
       changed: () => {},
     });

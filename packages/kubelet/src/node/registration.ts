@@ -1,7 +1,13 @@
 import { readFileSync } from "node:fs";
 import { arch, availableParallelism, hostname, machine, release, totalmem } from "node:os";
 import { StatusError } from "@dray/api";
-import { type ContainerImage, Node, type NodeCondition, type NodeStatus } from "@dray/api/core/v1";
+import {
+  type ContainerImage,
+  Node,
+  type NodeCondition,
+  type NodeStatus,
+  type Taint,
+} from "@dray/api/core/v1";
 import { type Client, type Clock, ConnectionError, type Log, sleep, timeText } from "@dray/client";
 import type { PluginResources } from "../device-plugins/plugins.ts";
 import { pressureTexts } from "../eviction/manager.ts";
@@ -16,6 +22,8 @@ export interface RegistrationOptions {
   readonly nodeName: string;
   readonly nodeAddress: string;
   readonly labels: Readonly<Record<string, string>>;
+  /** Of a Node that is made; one that is there keeps those that it has. */
+  readonly taints?: readonly Taint[];
   /** Replaces what the machine has, by resource. */
   readonly capacity: Readonly<Record<string, string>>;
   /** What device plugins offer, by resource. */
@@ -175,10 +183,13 @@ export class Registration {
   }
 
   async #register(): Promise<Node> {
-    const { client, nodeName, podCidr, log, changed } = this.#options;
+    const { client, nodeName, podCidr, log, changed, taints = [] } = this.#options;
     const nodes = client.resource(Node);
     const labels = this.#labels();
-    const spec = podCidr === undefined ? {} : { podCIDR: podCidr, podCIDRs: [podCidr] };
+    const spec = {
+      ...(podCidr !== undefined && { podCIDR: podCidr, podCIDRs: [podCidr] }),
+      ...(taints.length > 0 && { taints: [...taints] }),
+    };
     try {
       // With its status at once, so that nobody sees a node without capacity.
       await nodes.create({ metadata: { name: nodeName, labels }, spec, status: this.#status(undefined) });

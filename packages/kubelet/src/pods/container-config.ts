@@ -25,6 +25,8 @@ export interface ConfigContext {
   /** Where the pod finds the API server. */
   apiServer(pod: Pod): ApiServerAddress;
   readonly dns: ClusterDns;
+  /** Of all containers of a pod together, where the runtime can bound that; else of each. */
+  readonly podMaxPids: number | undefined;
   node(): Node;
   /** Of all namespaces. */
   services(): readonly Service[];
@@ -108,7 +110,10 @@ export async function containerConfig(
     cdiDevices: [...new Set([...context.cdiDevices(pod, container), ...devices.cdiDevices])],
     annotations: devices.annotations,
     security: containerSecurity(pod, container),
-    resources: containerResources(pod, container, node),
+    resources: {
+      ...containerResources(pod, container, node),
+      ...(context.podMaxPids === undefined ? {} : { pidsLimit: context.podMaxPids }),
+    },
     stdin: container.stdin ?? false,
     stdinOnce: container.stdinOnce ?? false,
     tty: container.tty ?? false,

@@ -15,17 +15,17 @@ export function sandboxConfig(
   pod: Pod,
   attempt: number,
   paths: NodePaths,
-  cluster: ClusterDns,
+  node: { readonly dns: ClusterDns; readonly podMaxPids: number | undefined },
 ): { readonly config: SandboxConfig; readonly warnings: PodDns["warnings"] } {
   const { metadata, spec } = pod;
   const { namespace, name, uid, labels = {}, annotations = {} } = metadata;
-  const dns = podDns(pod, cluster);
+  const dns = podDns(pod, node.dns);
   const config: SandboxConfig = {
     namespace,
     name,
     uid,
     attempt,
-    hostname: kernelHostname(pod, cluster.domain),
+    hostname: kernelHostname(pod, node.dns.domain),
     labels,
     annotations,
     logDirectory: podLogDirectory(paths, pod),
@@ -37,7 +37,7 @@ export function sandboxConfig(
     shareProcessNamespace: spec.shareProcessNamespace ?? false,
     sysctls: Object.fromEntries((spec.securityContext?.sysctls ?? []).map((one) => [one.name, one.value])),
     security: sandboxSecurity(pod),
-    resources: undefined,
+    resources: node.podMaxPids === undefined ? undefined : { pidsLimit: node.podMaxPids },
     runtimeHandler: "",
   };
   return { config, warnings: dns.warnings };

@@ -62,6 +62,8 @@ export interface WorkerContext {
   /** The health of the devices of a container, as `allocatedResourcesStatus` has it. */
   resourceHealth(pod: Pod, container: ContainerSpec): readonly ResourceStatus[];
   readonly nodeAddress: string;
+  /** How many processes a pod may have; undefined: any number. */
+  readonly podMaxPids: number | undefined;
   /** Where a pod finds the API server. */
   apiServer(pod: Pod): ApiServerAddress;
   readonly dns: ClusterDns;
@@ -450,7 +452,7 @@ export class PodWorker {
     this.#takeVolumes(pod, volume.value);
     const attempt = (observed.sandboxes[0]?.config.attempt ?? -1) + 1;
     try {
-      const { config, warnings } = sandboxConfig(pod, attempt, paths, this.#context.dns);
+      const { config, warnings } = sandboxConfig(pod, attempt, paths, this.#context);
       for (const { reason, message } of warnings) this.#eventOnce(pod, "Warning", reason, message, message);
       const { unsupported } = await runtime.service.runPodSandbox(config);
       this.#tellUnsupported(pod, "The pod", unsupported);

@@ -6,6 +6,7 @@ import type { ContainerDevice } from "./access.ts";
 export function unsupportedOfSandbox(config: SandboxConfig): string[] {
   return [
     ...(config.shareProcessNamespace ? ["shareProcessNamespace"] : []),
+    ...(config.resources?.pidsLimit === undefined ? [] : ["limit of processes of a whole pod"]),
     ...(config.ports.length > 0 ? ["hostPort"] : []),
     ...Object.keys(config.sysctls).map((name) => `sysctl ${name}`),
   ];
