@@ -56,7 +56,7 @@ async function followAlias(
     const lookup = lookUp(zone, last.data);
     if (lookup.kind === "foreign") return [...chain, ...(await resolve(question))];
     const next = lookup.records === undefined ? [] : recordsOf(question, lookup.records, zone);
-    chain.push(...next);
+    for (const record of next) chain.push(record);
     if (last.data === name) break;
     [last] = next;
   }

@@ -18,7 +18,7 @@ type Match = string;
  * Upstream: pkg/proxy/iptables/proxier.go, syncProxyRules; one chain holds what there is spread over many.
  */
 export function serviceRules({ bridge, network, services, nodes, dns }: RulesInput): ServiceRules {
-  const [inner, outer, outerPorts, filter]: [string[], string[], string[], string[]] = [[], [], [], []];
+  const filter: string[] = [];
   const endpoints = new Set<string>();
   const machine = new Set(nodes.map(({ name }) => name));
 
@@ -36,35 +36,45 @@ export function serviceRules({ bridge, network, services, nodes, dns }: RulesInp
     return rules;
   };
 
-  for (const route of services) {
-    const { protocol, clusterIP, port, nodePort, externalIPs } = route;
-    const match = (address: string): Match => `-d ${address}/32 -p ${protocol} --dport ${port}`;
-    if (route.internalLocal)
-      for (const { name, range } of nodes)
-        inner.push(...lead(route, "services", `-s ${range} ${match(clusterIP)}`, new Set([name])));
-    // The machine itself is each of its nodes.
-    const near = route.internalLocal ? machine : undefined;
-    const from = route.internalLocal ? `! -s ${network} ` : "";
-    inner.push(...lead(route, "services", from + match(clusterIP), near));
-    const external = (target: Match): string[] => {
-      if (!route.externalLocal) return lead(route, "external", target);
-      // Pods and the machine are taken for clients of a load balancer that knows all endpoints.
-      const all = [`-s ${network} ${target}`, `-m addrtype --src-type LOCAL ${target}`];
-      return [
-        ...all.flatMap((own) => choose(route, "external", own)),
-        ...lead(route, "external", target, machine),
-      ];
-    };
-    for (const address of externalIPs) outer.push(...external(match(address)));
-    if (nodePort !== undefined)
-      outerPorts.push(...external(`-m addrtype --dst-type LOCAL -p ${protocol} --dport ${nodePort}`));
-  }
+  const match = (address: string, { protocol, port }: ServiceRoute): Match =>
+    `-d ${address}/32 -p ${protocol} --dport ${port}`;
+  const internal = (route: ServiceRoute): string[] => {
+    const target = match(route.clusterIP, route);
+    if (!route.internalLocal) return lead(route, "services", target);
+    return [
+      ...nodes.flatMap(({ name, range }) =>
+        lead(route, "services", `-s ${range} ${target}`, new Set([name])),
+      ),
+      // The machine itself is each of its nodes.
+      ...lead(route, "services", `! -s ${network} ${target}`, machine),
+    ];
+  };
+  const external = (route: ServiceRoute, target: Match): string[] => {
+    if (!route.externalLocal) return lead(route, "external", target);
+    // Pods and the machine are taken for clients of a load balancer that knows all endpoints.
+    const all = [`-s ${network} ${target}`, `-m addrtype --src-type LOCAL ${target}`];
+    return [
+      ...all.flatMap((own) => choose(route, "external", own)),
+      ...lead(route, "external", target, machine),
+    ];
+  };
+  const nodePort = (route: ServiceRoute): string[] =>
+    route.nodePort === undefined
+      ? []
+      : external(route, `-m addrtype --dst-type LOCAL -p ${route.protocol} --dport ${route.nodePort}`);
   const resolve = (["udp", "tcp"] as const).map(
     (protocol) =>
       `-A ${bridge}-services -d ${dns?.address}/32 -p ${protocol} --dport 53 ${comment("DNS")} -j DNAT --to-destination ${dns?.address}:${dns?.port}`,
   );
   return {
-    nat: [...(dns === undefined ? [] : resolve), ...inner, ...outer, ...outerPorts],
+    nat: [
+      ...(dns === undefined ? [] : resolve),
+      ...services.flatMap(internal),
+      ...services.flatMap((route) =>
+        route.externalIPs.flatMap((address) => external(route, match(address, route))),
+      ),
+      ...services.flatMap(nodePort),
+    ],
     filter,
     endpoints,
   };
