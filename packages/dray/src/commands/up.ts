@@ -1,6 +1,6 @@
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
-import type { Features } from "@dray/api";
+import { type Features, featuresOf, parseFeatureGates, parseKubernetesVersion } from "@dray/api";
 import type { Log } from "@dray/client";
 import {
   addToKubeconfigs,
@@ -163,7 +163,10 @@ export async function up(options: UpOptions): Promise<void> {
   if (options.detached) return runDetached(layout);
   const isNew = readConfig(layout) === undefined;
   const { config, fleet } = configure(chosen, options);
-  const drivers = driversOption(options.driver);
+  const drivers = driversOption(
+    options.driver,
+    featuresOf(parseKubernetesVersion(config.kubernetesVersion), parseFeatureGates(config.featureGates)),
+  );
   const kubeconfigs = kubeconfigFiles(options.kubeconfig, layout);
   const running = runningProcess(layout.processFile);
   if (running !== undefined) return changeRunning(chosen, config, options, drivers, running.pid, fleet);

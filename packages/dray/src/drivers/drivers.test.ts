@@ -3,14 +3,17 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { KubeObject } from "@dray/api";
+import { featuresOf, type KubeObject, parseKubernetesVersion } from "@dray/api";
 import type { DaemonSet } from "@dray/api/apps/v1";
 import { DeviceClass } from "@dray/api/resource/v1";
 import { parse } from "yaml";
 import { connect } from "../connect.ts";
 import { examplesFolder } from "../examples.ts";
 import { dray, inFolder, type Output } from "../testing.ts";
-import { driversOption } from "./drivers.ts";
+import { driversOption as readDrivers } from "./drivers.ts";
+
+const driversOption = (texts: readonly string[], kubernetesVersion?: string) =>
+  readDrivers(texts, featuresOf(parseKubernetesVersion(kubernetesVersion)));
 
 const withoutKubectl = spawnSync("kubectl", ["version", "--client"]).status !== 0 && "kubectl is not on PATH";
 
@@ -82,6 +85,16 @@ test("a driver is a name and its settings", () => {
     ],
   ] as const)
     assert.throws(() => driversOption(texts), { name: "UsageError", message });
+});
+
+test("a setting that needs a feature gate is refused where the gate is off", () => {
+  assert.equal(driversOption(["example:multiple-allocations=true"], "1.36").length, 1);
+  assert.equal(driversOption(["example:multiple-allocations=false,partitions=0"], "1.35").length, 1);
+  assert.throws(() => driversOption(["example:devices=1,multiple-allocations=true"], "1.35"), {
+    name: "UsageError",
+    message:
+      "--driver example:devices=1,multiple-allocations=true: multiple-allocations=true needs the feature gate DRAConsumableCapacity, which is off: start the cluster with --feature-gates DRAConsumableCapacity=true",
+  });
 });
 
 test("every profile has its manifests, and an example of a pod", () => {

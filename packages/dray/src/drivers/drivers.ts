@@ -1,3 +1,4 @@
+import type { Features } from "@dray/api";
 import { UsageError } from "../failure.ts";
 import { didYouMean } from "../similar.ts";
 import { devicePluginExample } from "./device-plugin.ts";
@@ -15,16 +16,19 @@ export const drivers: Readonly<Record<string, KnownDriver>> = {
   "device-plugin-example": devicePluginExample,
 };
 
-/** Reads `NAME[:key=value,...]` of each `--driver`. Throws a UsageError that says what is accepted. */
-export function driversOption(texts: readonly string[]): ChosenDriver[] {
-  const chosen = texts.map(driverOption);
+/**
+ * Reads `NAME[:key=value,...]` of each `--driver`, for a cluster with `features`. Throws a UsageError that says what is
+ * accepted.
+ */
+export function driversOption(texts: readonly string[], features: Features): ChosenDriver[] {
+  const chosen = texts.map((text) => driverOption(text, features));
   for (const [i, { name, installation }] of chosen.entries())
     if (chosen.findIndex((other) => other.installation.id === installation.id) !== i)
       throw new UsageError(`--driver ${texts[i]}: ${name} is given twice`);
   return chosen;
 }
 
-function driverOption(text: string): ChosenDriver {
+function driverOption(text: string, features: Features): ChosenDriver {
   const refuse = (why: string): never => {
     throw new UsageError(`--driver ${text}: ${why}`);
   };
@@ -41,11 +45,18 @@ function driverOption(text: string): ChosenDriver {
     if (Object.hasOwn(settings, key)) return refuse(`${key} is given twice`);
     settings[key] = value;
   }
+  let installation: Installation;
   try {
-    return { name, installation: known.install(settings) };
+    installation = known.install(settings);
   } catch (error) {
     return refuse((error as Error).message);
   }
+  const lacking = installation.needs.find(({ gate }) => !features.enabled(gate));
+  if (lacking === undefined) return { name, installation };
+  const { setting, gate } = lacking;
+  return refuse(
+    `${setting} needs the feature gate ${gate}, which is off: start the cluster with --feature-gates ${gate}=true`,
+  );
 }
 
 function unknown(what: string, word: string, accepted: readonly string[]): string {

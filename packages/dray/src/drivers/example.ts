@@ -1,3 +1,4 @@
+import type { FeatureGate } from "@dray/api";
 import type { DaemonSet } from "@dray/api/apps/v1";
 import type { Device, DeviceClass } from "@dray/api/resource/v1";
 import type { Installation, KnownDriver, Setting, Settings } from "./known.ts";
@@ -27,7 +28,7 @@ interface ExampleSetting extends Setting {
   /** The profiles that have it; all by default. */
   readonly profiles?: readonly Profile[];
   /** The feature gate without which the API server drops it. */
-  readonly gate?: string;
+  readonly gate?: FeatureGate;
 }
 
 /** Flags and values of the chart of `dra-example-driver` v0.4.0. */
@@ -63,6 +64,7 @@ const settings: Readonly<Record<string, ExampleSetting>> = {
     example: "example.com/gpu",
     accepted: "the name of an extended resource",
     accepts: (value) => /^[a-z0-9.-]+\/[A-Za-z0-9_.-]+$/.test(value),
+    gate: "DRAExtendedResource",
   },
 };
 
@@ -111,7 +113,7 @@ function install(chosen: Settings): Installation {
     needs: Object.entries(settings).flatMap(([key, { gate }]) =>
       gate === undefined || [undefined, "false", "0"].includes(chosen[key])
         ? []
-        : [`${key} needs the feature gate ${gate}`],
+        : [{ setting: `${key}=${chosen[key]}`, gate }],
     ),
     ...exampleOf(profile, chosen),
   };

@@ -70,7 +70,7 @@ function yamlFiles(path: string): string[] {
 /** Resolves when the driver's pods are the latest ones, and every node that is ready has the devices. */
 async function published(
   client: Client,
-  { offers, daemonSet, isOn, needs }: Installation,
+  { offers, daemonSet, isOn }: Installation,
   update: (text: string) => void,
 ): Promise<void> {
   const stop = new AbortController();
@@ -102,9 +102,8 @@ async function published(
       if (rest <= 0 || stop.signal.aborted) break;
       await sleep(rest, undefined, { signal: stop.signal }).catch(() => {});
     }
-    const why = needs.length === 0 ? "" : `; ${needs.join(", ")}`;
     throw new Error(
-      `${namesText(waiting())} did not get the devices within ${timeout / 1000} s: see \`kubectl get pods -n ${namespace}\`${why}`,
+      `${namesText(waiting())} did not get the devices within ${timeout / 1000} s: see \`kubectl get pods -n ${namespace}\``,
     );
   };
   const all = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-import type { KubeObject } from "@dray/api";
+import type { FeatureGate, KubeObject } from "@dray/api";
 import type { Node } from "@dray/api/core/v1";
 import type { Device } from "@dray/api/resource/v1";
 
@@ -39,8 +39,8 @@ export interface Installation {
    * the node's ResourceSlices; undefined: these are not complete.
    */
   isOn(node: Node, devices: readonly Device[] | undefined): boolean;
-  /** Reasons why devices may not come: `partitions needs the feature gate DRAPartitionableDevices`. */
-  readonly needs: readonly string[];
+  /** The settings that need a feature gate: without it the API server drops what they are about. */
+  readonly needs: readonly { readonly setting: string; readonly gate: FeatureGate }[];
   /** Folder of an example, below the examples, and commands that show it; `folder` is its path, quoted for a shell. */
   readonly example: readonly string[];
   commands(folder: string): readonly string[];
