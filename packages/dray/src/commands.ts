@@ -604,6 +604,16 @@ Exit codes: 0 no errors (whatever the warnings say), 1 errors, 2 wrong usage, or
       "none, or best-effort: devices of device plugins from one NUMA node (default: none)",
     )
     .option(
+      "--cluster-dns <addresses>",
+      "DNS servers of pods, as in 10.96.0.10 (default: with --proxy-kubeconfig the agent's own, else the machine's)",
+      joined,
+    )
+    .option("--cluster-domain <domain>", "domain of Services and pods (default: cluster.local)")
+    .option(
+      "--resolv-conf <file>",
+      "names the DNS servers of the machine, for pods and for what is not the cluster's (default: /etc/resolv.conf)",
+    )
+    .option(
       "--dra-wipe-delay <duration>",
       "how long a DRA driver may be away before its ResourceSlices go (default: 30s)",
     )

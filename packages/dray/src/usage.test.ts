@@ -85,6 +85,12 @@ const mistakes: [args: string, message: RegExp][] = [
     `${node} --shutdown-grace-period 5s --shutdown-grace-period-critical-pods 1m`,
     /--shutdown-grace-period-critical-pods 1m: must be at most --shutdown-grace-period, which is 5s\n/,
   ],
+  [`${node} --cluster-dns 10.96.0.10,dns`, /--cluster-dns dns: must be an IP address, as in 10\.96\.0\.10\n/],
+  [
+    `${node} --cluster-domain Cluster_local`,
+    /--cluster-domain Cluster_local: must be a domain of lower-case/,
+  ],
+  [`${node} --resolv-conf none`, /--resolv-conf none: must be the absolute path of a file that is there\n/],
   [
     `${node} --eviction-hard memory.free<1Gi`,
     /^error: --eviction-hard: unknown signal memory\.free: must be one of memory\.available, nodefs\.available/,

@@ -2,10 +2,11 @@ import { DurationError, parseDuration, Quantity, QuantityError } from "@dray/api
 import type { EvictionSettings, ImageGCPolicy, KubeletOptions } from "@dray/kubelet";
 import { UsageError } from "../failure.ts";
 import { durationOption, wholeNumber } from "../options.ts";
+import { type DnsFlags, dnsSettings } from "./dns-settings.ts";
 import { labelsOption, taintsOption } from "./node-registration.ts";
 
 /** Flags of `dray kubelet` that hold for each of its nodes; names, meaning and defaults are upstream's. */
-export interface NodeFlags {
+export interface NodeFlags extends DnsFlags {
   readonly shutdownGracePeriod?: string;
   readonly shutdownGracePeriodCriticalPods?: string;
   readonly evictionHard?: string;
@@ -33,6 +34,7 @@ export type NodeSettings = Pick<
   | "shutdown"
   | "eviction"
   | "imageGC"
+  | "dns"
   | "labels"
   | "taints"
   | "logs"
@@ -55,6 +57,7 @@ export async function nodeSettings(flags: NodeFlags): Promise<NodeSettings> {
     ...shutdownSettings(flags),
     eviction: await evictionSettings(flags),
     imageGC: imageSettings(flags),
+    ...dnsSettings(flags),
   };
 }
 
