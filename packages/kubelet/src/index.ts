@@ -16,7 +16,7 @@ export { nriRuntime } from "./nri/create.ts";
 export { type CriRuntimeSettings, criRuntime } from "./runtime/cri/create.ts";
 export type { RuntimeFactory, RuntimeSurroundings } from "./runtime/factory.ts";
 export { type HostRuntimeSettings, hostRuntime } from "./runtime/host/create.ts";
-export { anyRegistry, type ImageMapping } from "./runtime/host/images.ts";
+export { anyRegistry, type ImageMapping, imagePattern } from "./runtime/host/images.ts";
 export { type OciRuntimeSettings, ociRuntime } from "./runtime/oci/create.ts";
 export type { ImportedImage, ImportOptions } from "./runtime/oci/images/import.ts";
 export { type ImageStoreOptions, OciImages } from "./runtime/oci/images/service.ts";

@@ -1,8 +1,9 @@
 import { StatusError } from "@dray/api";
 import { DeviceClass } from "@dray/api/resource/v1";
-import { contextName, type Layout } from "@dray/cluster";
+import { contextName, type Layout, readConfig } from "@dray/cluster";
 import { connect } from "../connect.ts";
 import { withProgress } from "../progress.ts";
+import { ociImagesDir } from "../runtimes.ts";
 import type { ChosenDriver } from "./drivers.ts";
 
 /** Installs drivers into a cluster that runs, one after the other, as its administrator. */
@@ -15,10 +16,15 @@ export async function installDrivers(
   const { installDriver } = await import("./install.ts");
   const flags = { kubeconfig: layout.kubeconfig, context: contextName(clusterName) };
   const { client } = await connect(flags, "dray-up");
+  const provideImages = async (names: readonly string[]): Promise<void> => {
+    if (readConfig(layout)?.runtime !== "oci") return;
+    const { provideOwnImages } = await import("../images/own-image.ts");
+    await provideOwnImages(ociImagesDir(layout.ociDir), names);
+  };
   try {
     for (const driver of drivers)
       await withProgress(`Installing the driver ${driver.name}`, ({ update }) =>
-        installDriver(client, driver, update),
+        installDriver(client, driver, update, provideImages),
       );
   } finally {
     client.close();

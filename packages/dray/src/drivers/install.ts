@@ -18,20 +18,29 @@ const timeout = 60_000;
 
 /**
  * Applies the manifests of a driver, and waits until every node that is ready has its devices. Applying it again changes
- * what differs. `update` hears what is being waited for.
+ * what differs. `update` hears what is being waited for; `provideImages` is called before anything needs them.
  */
 export async function installDriver(
   client: Client,
   driver: ChosenDriver,
   update: (text: string) => void,
+  provideImages: (names: readonly string[]) => Promise<void>,
 ): Promise<void> {
   update(`Installing the driver ${driver.name}`);
   try {
-    for (const { file, object } of manifests(driver.installation)) await apply(client, file, object);
+    const objects = manifests(driver.installation);
+    await provideImages(objects.flatMap(({ object }) => imagesOf(object)));
+    for (const { file, object } of objects) await apply(client, file, object);
     await published(client, driver.installation, update);
   } catch (error) {
     throw new Error(`driver ${driver.name}: ${(error as Error).message}`, { cause: error });
   }
+}
+
+/** The images of the containers of a workload; none of another object. */
+function imagesOf(object: KubeObject): string[] {
+  const { template } = (object as KubeObject & Partial<DaemonSet>).spec ?? {};
+  return (template?.spec?.containers ?? []).flatMap(({ image }) => (image === undefined ? [] : [image]));
 }
 
 async function apply(client: Client, file: string, object: KubeObject): Promise<void> {

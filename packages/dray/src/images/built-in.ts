@@ -1,8 +1,8 @@
-import { anyRegistry, type ImageMapping } from "@dray/kubelet";
+import { anyRegistry, type ImageMapping, imagePattern } from "@dray/kubelet";
 import { ourFiles, ourselves } from "../ourselves.ts";
 
 /** Our servers do little: a small young generation and no helper threads save 12 MiB in each of them. */
-const smallHeap = ["--max-semi-space-size=1", "--v8-pool-size=0"];
+export const smallHeap = ["--max-semi-space-size=1", "--v8-pool-size=0"];
 
 /** Sleeps, and ends at once with exit code 0 on SIGTERM, as the image does. */
 const pause = ["/bin/sh", "-c", "trap 'exit 0' INT TERM; sleep 2147483647 & wait"];
@@ -10,10 +10,35 @@ const pause = ["/bin/sh", "-c", "trap 'exit 0' INT TERM; sleep 2147483647 & wait
 /** The folder that nginx's image serves. */
 const nginxRoot = "/usr/share/nginx/html";
 
+/** An image that this program stands for. */
+export interface OwnImage {
+  readonly pattern: string;
+  /** Words of our command line that it runs. */
+  readonly args: readonly string[];
+  /** The programs that manifests run in it. */
+  readonly programs: readonly string[];
+}
+
+const ownImages: readonly OwnImage[] = [
+  {
+    pattern: "registry.k8s.io/dra-example-driver/dra-example-driver:*",
+    args: ["driver", "example"],
+    programs: ["dra-example-kubeletplugin", "dra-example-controller"],
+  },
+  ...anyRegistry("device-plugin-example").map((pattern) => ({
+    pattern,
+    args: ["driver", "device-plugin-example"],
+    programs: ["device-plugin-example"],
+  })),
+];
+
+/** What we stand for under the name of an image; undefined if it is another's. */
+export function ownImageOf(name: string): OwnImage | undefined {
+  return ownImages.find(({ pattern }) => imagePattern(pattern).test(name));
+}
+
 /** Common images, and the program that each runs: those of the machine where they have the same name. */
 export function builtInImages(): ImageMapping[] {
-  const [driver, driverArgs] = ourselves(["driver", "example"], smallHeap);
-  const [plugin, pluginArgs] = ourselves(["driver", "device-plugin-example"], smallHeap);
   const [nginx, nginxArgs] = ourselves(["image", "serve", nginxRoot], smallHeap);
   const common: readonly (readonly [name: string, entrypoint: readonly string[], cmd: readonly string[]])[] =
     [
@@ -27,16 +52,10 @@ export function builtInImages(): ImageMapping[] {
       ["nginx", [], [nginx, ...nginxArgs]],
     ];
   return [
-    {
-      pattern: "registry.k8s.io/dra-example-driver/dra-example-driver:*",
-      command: [driver, ...driverArgs],
-      needs: ourFiles(),
-    },
-    ...anyRegistry("device-plugin-example").map((pattern) => ({
-      pattern,
-      command: [plugin, ...pluginArgs],
-      needs: ourFiles(),
-    })),
+    ...ownImages.map(({ pattern, args }) => {
+      const [program, words] = ourselves(args, smallHeap);
+      return { pattern, command: [program, ...words], needs: ourFiles() };
+    }),
     ...common.flatMap(([name, entrypoint, cmd]) =>
       anyRegistry(name).map((pattern) => ({
         pattern,

@@ -70,7 +70,7 @@ export class ImageTable implements ImageService {
   }
 
   #pattern(text: string): RegExp {
-    const known = this.#patterns.get(text) ?? glob(text);
+    const known = this.#patterns.get(text) ?? imagePattern(text);
     this.#patterns.set(text, known);
     return known;
   }
@@ -105,7 +105,8 @@ export class ImageTable implements ImageService {
   async removeImage(): Promise<void> {}
 }
 
-function glob(pattern: string): RegExp {
+/** What finds the image references that a pattern means, in which `*` stands for any characters. */
+export function imagePattern(pattern: string): RegExp {
   const parts = pattern.split("*").map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
   return new RegExp(`^${parts.join(".*")}$`, "s");
 }
