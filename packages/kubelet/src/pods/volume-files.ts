@@ -34,9 +34,7 @@ export interface VolumeFile {
  * Upstream: pkg/volume/util/atomic_writer.go.
  */
 export function writeFiles(directory: string, files: readonly VolumeFile[], group?: number): void {
-  for (const { path } of files)
-    if (normalize(path) !== path || path.startsWith("/") || path.split("/").includes(".."))
-      throw new Error(`path ${JSON.stringify(path)} must be relative and must not contain ".."`);
+  for (const { path } of files) checkPath(path);
   makeFolderSync(directory, 0o755);
   const link = join(directory, "..data");
   const current = lstatSync(link, { throwIfNoEntry: false }) ? readlinkSync(link) : undefined;
@@ -68,6 +66,13 @@ export function writeFiles(directory: string, files: readonly VolumeFile[], grou
   for (const name of readdirSync(directory))
     if (!name.startsWith("..") && !names.has(name)) rmSync(join(directory, name));
   if (current !== undefined) rmSync(join(directory, current), { recursive: true, force: true });
+}
+
+/** Throws for a path that leads out of the volume, or to what stands behind its names (validatePath of upstream). */
+function checkPath(path: string): void {
+  if (normalize(path) !== path || path.startsWith("/") || path.split("/").includes(".."))
+    throw new Error(`path ${JSON.stringify(path)} must be relative and must not contain ".."`);
+  if (path.startsWith("..")) throw new Error(`path ${JSON.stringify(path)} must not begin with ".."`);
 }
 
 function same(directory: string, files: readonly VolumeFile[]): boolean {
