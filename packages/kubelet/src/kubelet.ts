@@ -217,7 +217,14 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       for (const uid of uids) queue.add(uid);
     },
   });
-  const volumes = new Volumes({ client, clock, paths, nodeAddress, node: () => node.current });
+  const volumes = new Volumes({
+    client,
+    clock,
+    paths,
+    nodeAddress,
+    node: () => node.current,
+    userOfPod: (uid) => runtime.userOfPod(uid),
+  });
   const storage = new LocalStorage({ paths, volumes });
   const probes = new Probes({
     runtime,

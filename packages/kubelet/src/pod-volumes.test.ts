@@ -106,6 +106,39 @@ describe("volumes", () => {
       assert.match(told ?? "", /^EmptyDirOnDisk: volume "data": medium Memory is on disk: /);
     });
 
+  test("files that are closed to others are for containers that name no user, and stay so when they change", async (context) => {
+    if (!canMount()) return context.skip("no users of pods' own without rights to mount");
+    await cluster.admin.resource(ConfigMap).create({ metadata: ref("closed"), data: { key: "first" } });
+    const mounts = { volumeMounts: [{ name: "closed", mountPath: "/closed" }] };
+    const command = ["sh", "-c", "until grep -q second /closed/key; do cat /closed/key; sleep 0.1; done"];
+    const pod = await create("reader", {
+      volumes: [{ name: "closed", configMap: { name: "closed", defaultMode: 0o400 } }],
+      containers: [
+        { name: "main", command, ...mounts },
+        {
+          name: "other",
+          command: ["sh", "-c", "! cat /closed/key"],
+          securityContext: { runAsUser: 4711 },
+          ...mounts,
+        },
+      ],
+    });
+    await eventually(async () => {
+      const { status } = await cluster.admin.resource(Pod).get(ref("reader"));
+      assert.equal(status?.containerStatuses?.[0]?.state?.running === undefined, false);
+    });
+    const { mode, uid } = statSync(join(volumeFolder(pod, "configmap", "closed"), "key"));
+    assert.equal(mode & 0o777, 0o400);
+    assert.ok(uid >= 0x7000_0000, `${uid}`);
+    await cluster.admin.resource(ConfigMap).patch(ref("closed"), "merge", { data: { key: "second" } });
+    const { status } = await becomes("reader", ended);
+    // The other's user is none of the pod's own.
+    assert.deepEqual(
+      status?.containerStatuses?.map(({ state }) => state?.terminated?.exitCode),
+      [0, 0],
+    );
+  });
+
   test("a pod whose emptyDir outgrows its limit is evicted", async () => {
     await create("greedy", {
       volumes: [{ name: "data", emptyDir: { sizeLimit: "1Mi" } }],

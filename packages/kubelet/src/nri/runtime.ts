@@ -66,6 +66,10 @@ class NriRuntime implements RuntimeService {
     return this.#inner.name;
   }
 
+  userOfPod(podUid: string): number | undefined {
+    return this.#inner.userOfPod(podUid);
+  }
+
   get version(): string {
     return this.#inner.version;
   }

@@ -35,6 +35,18 @@ export function fsUserOf({ spec }: Pod): number | undefined {
   return users.size === 1 && user !== undefined ? Number(user) : undefined;
 }
 
+/**
+ * True where containers of the pod run as whoever the runtime takes in place of an image's root. Root itself, if another
+ * container asks for it, may have been left without the right to read files of others.
+ */
+export function takesUserOfRuntime({ spec }: Pod): boolean {
+  const all = [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])];
+  const users = all.map(
+    ({ securityContext }) => securityContext?.runAsUser ?? spec.securityContext?.runAsUser,
+  );
+  return users.includes(undefined) && !users.some((user) => user !== undefined && Number(user) === 0);
+}
+
 export interface Ownership {
   readonly group: number;
   /** The pod only reads it. */

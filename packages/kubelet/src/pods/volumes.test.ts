@@ -20,6 +20,7 @@ test("a host path where the system makes no folder is an error of its volume", a
   paths.create();
   const node = { metadata: { name: "n1" } } as Node;
   const volumes = new Volumes({
+    userOfPod: () => undefined,
     client,
     clock: systemClock,
     paths,

@@ -19,7 +19,7 @@ import type { NodePaths } from "../paths.ts";
 import { claimNameOf, claimPlace } from "./claim-volumes.ts";
 import { makeEmptyDir } from "./empty-dir.ts";
 import { fieldValue, resourceValue } from "./environment.ts";
-import { fsGroupOf, fsUserOf, giveToGroup } from "./fs-group.ts";
+import { fsGroupOf, fsUserOf, giveToGroup, takesUserOfRuntime } from "./fs-group.ts";
 import { hostPathPlace } from "./host-path.ts";
 import { removeTree, unmountBelow } from "./mounts-below.ts";
 import { type VolumeFile, writeFiles } from "./volume-files.ts";
@@ -30,6 +30,8 @@ export interface VolumesOptions {
   readonly paths: NodePaths;
   readonly nodeAddress: string;
   node(): Node;
+  /** As whom containers run whose pod names no user; undefined: as their image says. */
+  userOfPod(podUid: string): number | undefined;
 }
 
 /** A volume could not be set up; the message is that of the FailedMount event. */
@@ -186,7 +188,13 @@ export class Volumes {
     const path = this.folder(pod, kind, name);
     // Another user than root owns what it makes, and no more.
     const privileged = process.getuid?.() === 0;
-    const owned = privileged ? files : files.map(({ user: _, ...file }) => file);
+    const reader = takesUserOfRuntime(pod) ? this.#options.userOfPod(pod.metadata.uid) : undefined;
+    const owned = files.map(({ user, ...file }) => {
+      if (!privileged) return file;
+      // Closed to others: an image's root could read it.
+      const owner = user ?? ((file.mode & 0o004) === 0 ? reader : undefined);
+      return owner === undefined ? file : { ...file, user: owner };
+    });
     writeFiles(path, owned, privileged ? fsGroupOf(pod) : undefined);
     return path;
   }

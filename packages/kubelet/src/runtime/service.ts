@@ -285,6 +285,8 @@ export interface RuntimeService {
   readonly isolatesNetwork?: boolean;
   /** Conditions of the runtime that keep the node from being ready, asked for now and then. */
   problems?(): Promise<readonly string[]>;
+  /** As whom containers run whose pod names no user; undefined: as their image says. Known once it has been started. */
+  userOfPod(podUid: string): number | undefined;
   runPodSandbox(config: SandboxConfig): Promise<Made>;
   /** Ends every container of the sandbox at once, and frees its address. */
   stopPodSandbox(id: string): Promise<void>;

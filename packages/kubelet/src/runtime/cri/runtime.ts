@@ -155,6 +155,8 @@ export class CriRuntime implements RuntimeService {
     return runtimeProblems(await this.conditions());
   }
 
+  userOfPod(): undefined {}
+
   async runPodSandbox(config: SandboxConfig): Promise<Made> {
     return this.#try("FailedCreatePodSandBox", async ({ runtime }) => {
       const request = sandboxRequest(config, this.#started);

@@ -43,7 +43,13 @@ import type { ImageTable } from "./images.ts";
 import { detectIsolation, type Isolation } from "./isolation.ts";
 import { joinContainer } from "./join.ts";
 import { planLaunch } from "./launch-plan.ts";
-import { type AgentPrivileges, agentPrivileges, type Privileges, planPrivileges } from "./privileges.ts";
+import {
+  type AgentPrivileges,
+  agentPrivileges,
+  ownUser,
+  type Privileges,
+  planPrivileges,
+} from "./privileges.ts";
 import { bootId } from "./processes.ts";
 import { type ContainerRecord, readRecord, writeRecord } from "./records.ts";
 import { planRoot, type RootView, removeRoot, writeRoot } from "./root-plan.ts";
@@ -210,6 +216,10 @@ export class HostRuntime implements RuntimeService {
   onChange(handler: (podUid: string) => void): () => void {
     this.#handlers.add(handler);
     return () => this.#handlers.delete(handler);
+  }
+
+  userOfPod(podUid: string): number | undefined {
+    return ownUser(this.#agent, podUid);
   }
 
   async runPodSandbox(config: SandboxConfig): Promise<Made> {

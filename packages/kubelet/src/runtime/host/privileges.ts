@@ -140,11 +140,16 @@ function askedFor(security: SecurityConfig): string[] {
   ];
 }
 
+/** The user of containers whose pod names none, where the agent can make them so. */
+export function ownUser({ setpriv, root, mounts }: AgentPrivileges, podUid: string): number | undefined {
+  return setpriv !== undefined && root && mounts ? podUser(podUid) : undefined;
+}
+
 /** 0x70000000 to 0x7ffffffe are numbers that systemd's list of users and groups leaves free. */
 const firstUser = 0x7000_0000;
 
 /** A user for the pod: the same for all its containers, and for no other pod of the machine but by great chance. */
-export function podUser(podUid: string): number {
+function podUser(podUid: string): number {
   const number = createHash("sha256").update(podUid).digest().readUInt32BE(0);
   return firstUser + (number % 0x0fff_ffff);
 }

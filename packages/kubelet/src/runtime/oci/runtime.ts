@@ -236,6 +236,8 @@ export class OciRuntime implements RuntimeService {
     return () => this.#handlers.delete(handler);
   }
 
+  userOfPod(): undefined {}
+
   async runPodSandbox(config: SandboxConfig): Promise<Made> {
     if (config.runtimeHandler !== "" && config.runtimeHandler !== "runc")
       throw new RuntimeError(
