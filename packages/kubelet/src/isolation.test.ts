@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { SecurityConfig } from "./runtime/service.ts";
 import { container, isolations, sandbox, security } from "./testing/agent.ts";
+import { eventually } from "./testing/eventually.ts";
 import { type Machine, withRuntime } from "./testing/runtime.ts";
 
 const isRoot = process.getuid?.() === 0;
@@ -50,6 +51,56 @@ for (const isolation of isolations.filter((one) => one !== "plain"))
         for (const set of ["CapEff", "CapPrm", "CapInh", "CapBnd", "CapAmb"])
           assert.equal(field(status, set), "0000000000000400", set);
         assert.equal(field(status, "NoNewPrivs"), "1");
+      }));
+
+    test("a pod has a host name of its own, in exec too, and the machine keeps its own", (context) =>
+      isolated(context, true, async (machine) => {
+        const file = "/proc/sys/kernel/hostname";
+        const own = readFileSync(file, "utf8");
+        const { runtime } = machine;
+        if (!runtime.namesHosts) return context.skip("host names cannot be set here");
+        const show = ["/bin/cat", file];
+        assert.deepEqual(await machine.run({ command: show }), ["pod\n", 0]);
+        const id = await machine.start({ command: ["/bin/sleep", "1000"] });
+        assert.equal((await runtime.execSync(id, show, 10_000)).output, "pod\n");
+        const { id: shared } = await runtime.runPodSandbox({ ...sandbox, hostNetwork: true, hostname: "" });
+        const made = await runtime.createContainer(shared, {
+          ...container(machine.root, show),
+          logPath: join(machine.root, "shared.log"),
+        });
+        await runtime.startContainer(made.id);
+        await eventually(() => assert.equal(readFileSync(join(machine.root, "shared.log"), "utf8"), own));
+        assert.equal(readFileSync(file, "utf8"), own);
+      }));
+
+    test("a pod that says how it resolves names has a resolv.conf of its own", (context) =>
+      isolated(context, false, async ({ runtime, root }) => {
+        const machine = readFileSync("/etc/resolv.conf", "utf8");
+        const dns = { servers: ["192.0.2.7"], searches: ["example.com"], options: ["ndots:2"] };
+        const { id: sandboxId, unsupported } = await runtime.runPodSandbox({ ...sandbox, dns });
+        assert.deepEqual(unsupported, []);
+        for (const [name, change] of [
+          ["usual", {}],
+          ["privileged", { privileged: true }],
+          ["read-only", { readOnlyRootFilesystem: true }],
+        ] as const) {
+          const logPath = join(root, `${name}.log`);
+          const config = container(root, ["/bin/cat", "/etc/resolv.conf"]);
+          const made = await runtime.createContainer(sandboxId, {
+            ...config,
+            logPath,
+            security: { ...security, ...change },
+          });
+          await runtime.startContainer(made.id);
+          await eventually(() =>
+            assert.equal(
+              readFileSync(logPath, "utf8"),
+              "search example.com\nnameserver 192.0.2.7\noptions ndots:2\n",
+              name,
+            ),
+          );
+        }
+        assert.equal(readFileSync("/etc/resolv.conf", "utf8"), machine);
       }));
 
     test("exec runs as the container does", (context) =>

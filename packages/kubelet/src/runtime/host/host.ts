@@ -6,6 +6,7 @@ import type { Duplex } from "node:stream";
 import type { CdiRegistry, ContainerEdits } from "@dray/cdi";
 import type { Clock, Log } from "@dray/client";
 import { makeFolderSync } from "@dray/files";
+import { resolvConf } from "../resolv-conf.ts";
 import {
   type ClientStreams,
   type Container,
@@ -42,7 +43,7 @@ import { forwardPort } from "./forward.ts";
 import type { ImageTable } from "./images.ts";
 import { detectIsolation, type Isolation } from "./isolation.ts";
 import { joinContainer } from "./join.ts";
-import { planLaunch } from "./launch-plan.ts";
+import { etcResolvConf, planLaunch } from "./launch-plan.ts";
 import {
   type AgentPrivileges,
   agentPrivileges,
@@ -58,6 +59,7 @@ import {
   boundsName,
   cgroupName,
   environmentName,
+  hostnameName,
   mountsName,
   oomScoreName,
   privilegesName,
@@ -69,7 +71,7 @@ import {
 } from "./scripts.ts";
 import { inTerminal, shellLine } from "./terminal.ts";
 import { unsupportedOfContainer, unsupportedOfSandbox } from "./unsupported.ts";
-import { neededFiles, ownView } from "./view.ts";
+import { neededFiles, ownView, realPath } from "./view.ts";
 
 export interface HostRuntimeOptions {
   /** Where the runtime keeps its records; below the node's root. */
@@ -131,6 +133,11 @@ export class HostRuntime implements RuntimeService {
   /** How containers are kept apart here; decided by `start`. */
   get isolation(): Isolation["type"] {
     return this.#isolation.type;
+  }
+
+  /** Each pod has a host name of its own; decided by `start`. */
+  get namesHosts(): boolean {
+    return this.#isolation.type === "mounts" && this.#isolation.uts;
   }
 
   /** What holds all processes of a container, whatever they do; undefined if some can outlive it. */
@@ -223,7 +230,7 @@ export class HostRuntime implements RuntimeService {
   }
 
   async runPodSandbox(config: SandboxConfig): Promise<Made> {
-    return { id: this.#sandboxes.run(config), unsupported: unsupportedOfSandbox(config) };
+    return { id: this.#sandboxes.run(config), unsupported: unsupportedOfSandbox(config, this.#isolation) };
   }
 
   async stopPodSandbox(id: string): Promise<void> {
@@ -314,6 +321,8 @@ export class HostRuntime implements RuntimeService {
       hostname: sandbox?.config.hostname ?? "",
       namespace: sandbox?.config.namespace ?? "",
       isolated,
+      resolvConf: sandbox?.config.dns && resolvConf(sandbox.config.dns),
+      resolvConfPath: realPath(etcResolvConf) ?? etcResolvConf,
       directory,
       hostPath: (path) => this.#options.hostPath(path),
       exists: existsSync,
@@ -324,7 +333,14 @@ export class HostRuntime implements RuntimeService {
       chmodSync(path, mode);
       if (user !== undefined) chownSync(path, user.uid, user.gid);
     }
-    for (const [path, text] of files) writeFileSync(path, text, { mode: 0o600 });
+    for (const [path, text, mode] of files) {
+      writeFileSync(path, text, { mode });
+      // Not as the umask has it.
+      chmodSync(path, mode);
+      if (user !== undefined) chownSync(path, user.uid, user.gid);
+    }
+    if (isolated && isolation.uts && sandbox !== undefined && sandbox.config.hostname !== "")
+      writeFileSync(join(directory, hostnameName), `${sandbox.config.hostname}\n`);
     const root = join(directory, "root");
     if (isolated) {
       const { readOnlyRootFilesystem: readOnlyRoot } = config.security;

@@ -14,6 +14,8 @@ export type Isolation =
       readonly type: "mounts";
       /** Each has a pid name space, too: all of its processes end with the first of them. */
       readonly pids: boolean;
+      /** Each has a UTS name space, too, with a host name of its own. */
+      readonly uts: boolean;
       /** Starts a program in name spaces of its own; in a user name space too where we are not root. */
       readonly unshare: readonly string[];
       /** Enters the name spaces of the process whose number follows. */
@@ -62,6 +64,16 @@ export async function detectIsolation(
   return { ...all, ...(await tryIsolation(directory, rootDir, false)) };
 }
 
+/** False also where /proc/sys cannot be written, as in other containers. */
+async function canNameHost(unshare: string): Promise<boolean> {
+  const file = "/proc/sys/kernel/hostname";
+  const script = `read -r name <${file} && echo "$name" >${file}`;
+  return promisify(execFile)(unshare, ["--uts", "--", "/bin/sh", "-c", script], { timeout: 5000 }).then(
+    () => true,
+    () => false,
+  );
+}
+
 async function tryIsolation(directory: string, rootDir: string, pids: boolean): Promise<DetectedIsolation> {
   const plain = (reason: string) => ({ isolation: { type: "plain" } as const, reason });
   const [unshare, nsenter, mount, umount, pivotRoot] = [
@@ -74,19 +86,28 @@ async function tryIsolation(directory: string, rootDir: string, pids: boolean): 
   if (!unshare || !nsenter || !mount || !umount || !pivotRoot)
     return plain("unshare, nsenter, mount, umount or pivot_root is not installed");
   const privileged = process.getuid?.() === 0;
+  const uts = privileged && (await canNameHost(unshare));
   const isolation = {
     type: "mounts",
     pids,
+    uts,
     unshare: [
       unshare,
       ...(privileged ? [] : ["--user", "--map-root-user"]),
+      ...(uts ? ["--uts"] : []),
       ...(pids ? ["--pid", "--fork", "--kill-child"] : []),
       "--mount",
       "--propagation",
       "private",
       "--",
     ],
-    nsenter: [nsenter, ...(privileged ? [] : ["--user", "--preserve-credentials"]), "--mount", "--root"],
+    nsenter: [
+      nsenter,
+      ...(privileged ? [] : ["--user", "--preserve-credentials"]),
+      ...(uts ? ["--uts"] : []),
+      "--mount",
+      "--root",
+    ],
     tools: { mount, umount, pivotRoot },
   } as const;
   const probe = join(directory, "probe");

@@ -23,6 +23,10 @@ export interface LaunchInput {
   readonly namespace: string;
   /** It has a mount name space. */
   readonly isolated: boolean;
+  /** Its resolv.conf; undefined: the machine's. */
+  readonly resolvConf: string | undefined;
+  /** Where the machine's is in truth. */
+  readonly resolvConfPath: string;
   /** Places of its own in place of the machine's. */
   readonly ownMounts: readonly MountConfig[];
   readonly devices: readonly ContainerDevice[];
@@ -50,16 +54,25 @@ export interface LaunchPlan {
   readonly workingDirectory: string;
   readonly mounts: readonly MountConfig[];
   readonly folders: readonly LaunchFolder[];
-  /** Files on the machine that are written first, with their contents. */
-  readonly files: readonly (readonly [path: string, text: string])[];
+  /** Files on the machine that are written first. */
+  readonly files: readonly (readonly [path: string, text: string, mode: number])[];
 }
 
 /** Says how a container is launched; nothing is looked at but what is given. */
 export function planLaunch(input: LaunchInput): LaunchPlan {
   const { id, config, edits, image, podIP, isolated, directory } = input;
   const folders: LaunchFolder[] = [];
-  const files: [string, string][] = [];
+  const files: [string, string, number][] = [];
   const mounts = containerMounts(input);
+  const { resolvConf, resolvConfPath } = input;
+  if (isolated && resolvConf !== undefined && !covers(config.mounts, etcResolvConf)) {
+    const path = join(directory, "resolv.conf");
+    files.push([path, resolvConf, 0o644]);
+    // In place of the machine's, which a container with places of its own sees there.
+    const at = mounts.findIndex(({ containerPath }) => containerPath === resolvConfPath);
+    if (at >= 0) mounts.splice(at, 1);
+    mounts.push({ hostPath: path, containerPath: resolvConfPath, readOnly: false });
+  }
   const { workingDir } = config;
   if (workingDir !== undefined && needsFolder(workingDir, mounts, input)) {
     const made = join(directory, "work");
@@ -82,7 +95,7 @@ export function planLaunch(input: LaunchInput): LaunchPlan {
     const kubeconfig = serviceAccountKubeconfig(mounts, env, input.namespace);
     if (kubeconfig !== undefined) {
       const path = join(directory, "kubeconfig");
-      files.push([path, kubeconfig]);
+      files.push([path, kubeconfig, 0o600]);
       env["KUBECONFIG"] = path;
     }
   }
@@ -96,6 +109,9 @@ export function planLaunch(input: LaunchInput): LaunchPlan {
     files,
   };
 }
+
+/** Where programs look for their name servers. */
+export const etcResolvConf = "/etc/resolv.conf";
 
 /** A working directory that neither the machine nor a volume has is made for the container. */
 function needsFolder(path: string, mounts: readonly MountConfig[], input: LaunchInput): boolean {

@@ -20,6 +20,8 @@ export const readOnlyName = "mounts-ro";
 export const boundsName = "bounds";
 /** In the directory of a container: how early the system kills it where memory runs out. */
 export const oomScoreName = "oom-score";
+/** In the directory of a container that has a UTS name space: the name of its host. */
+export const hostnameName = "hostname";
 /** In the directory of a container that has a cgroup: its path. */
 export const cgroupName = "cgroup";
 
@@ -120,6 +122,9 @@ if [ -e "$1/${oomScoreName}" ]; then
   read -r score <"$1/${oomScoreName}"
   # Less than the agent has is for root.
   { echo "$score" >/proc/self/oom_score_adj; } 2>/dev/null
+fi
+if [ -e "$1/${hostnameName}" ]; then
+  { read -r name <"$1/${hostnameName}" && echo "$name" >/proc/sys/kernel/hostname; } 2>&3 || exit 125
 fi
 shift 2
 ${root}

@@ -78,7 +78,7 @@ function closedAncestor(path: string): string | undefined {
     .find((folder) => (statSync(folder).mode & 0o001) === 0);
 }
 
-function realPath(path: string): string | undefined {
+export function realPath(path: string): string | undefined {
   try {
     return realpathSync(path);
   } catch {

@@ -6,13 +6,8 @@ import type { Clock } from "@dray/client";
 import { makeFolderSync } from "@dray/files";
 import { bootId, isAlive, type ProcessIdentity, parseStat, signal } from "../host/processes.ts";
 import { readRecord, writeRecord } from "../host/records.ts";
-import {
-  type DnsConfig,
-  type MountConfig,
-  RuntimeError,
-  type Sandbox,
-  type SandboxConfig,
-} from "../service.ts";
+import { resolvConf } from "../resolv-conf.ts";
+import { type MountConfig, RuntimeError, type Sandbox, type SandboxConfig } from "../service.ts";
 import type { CgroupTree } from "./cgroups.ts";
 import { unmountAll } from "./images/snapshots.ts";
 import type { PodNetwork } from "./network/network.ts";
@@ -314,16 +309,6 @@ function identityOf({ namespace, name, uid, attempt }: SandboxConfig): Sandbox["
 }
 
 const unprivilegedPorts = "net/ipv4/ip_unprivileged_port_start";
-
-/** As resolv.conf(5) has it. */
-function resolvConf({ servers, searches, options }: DnsConfig): string {
-  return [
-    ...(searches.length > 0 ? [`search ${searches.join(" ")}`] : []),
-    ...servers.map((server) => `nameserver ${server}`),
-    ...(options.length > 0 ? [`options ${options.join(" ")}`] : []),
-    "",
-  ].join("\n");
-}
 
 function machineFile(path: string): string {
   try {
