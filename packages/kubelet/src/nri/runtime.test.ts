@@ -195,6 +195,33 @@ test("plugins hear of everything once, in order, also of what ends by itself", a
   assert.deepEqual(seen, [run, "create", postCreate, start, postStart, "stop", remove, stopPod, removePod]);
 });
 
+test("a container is not stopped before plugins have heard of it, whoever noticed its end", async (t) => {
+  const machine = await hostNode(t);
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  let asked = 0;
+  await machine.plugin({
+    stopContainer: async () => {
+      asked++;
+      await released;
+      return StopContainerResponse.fromPartial({});
+    },
+  });
+  const pod = new ContractPod(machine, machine.node);
+  await pod.run();
+  const { id } = await pod.start("exit 0");
+  await eventually(async () => assert.equal(asked, 1));
+  let stopped = false;
+  const stop = machine.node.service.stopContainer(id, 0).then(() => {
+    stopped = true;
+  });
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  assert.equal(stopped, false);
+  release();
+  await stop;
+  assert.equal(asked, 1);
+  await pod.remove();
+});
+
 test("what a plugin refuses does not come to be, and says why", async (t) => {
   const machine = await hostNode(t);
   let refuse = "";

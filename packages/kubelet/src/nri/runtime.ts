@@ -55,6 +55,8 @@ class NriRuntime implements RuntimeService {
   readonly #records: NriRecords;
   #server: NriServer | undefined;
   #unwatch: (() => void) | undefined;
+  /** Stops that plugins are being told of, by the runtime's ID of the container. */
+  readonly #stops = new Map<string, Promise<void>>();
 
   constructor(inner: RuntimeService, options: NriOptions) {
     this.#inner = inner;
@@ -337,9 +339,20 @@ class NriRuntime implements RuntimeService {
     }
   }
 
-  /** Tells plugins once that a container has stopped, and does what they want of others now. */
-  async #stopped(record: ContainerRecord): Promise<void> {
-    const { runtimeId, container } = record;
+  /**
+   * Tells plugins once that a container has stopped, and does what they want of others now. A second call meanwhile waits
+   * for the first: a plugin must hear of the stop before claims are unprepared and the container is removed.
+   */
+  #stopped(record: ContainerRecord): Promise<void> {
+    const { runtimeId } = record;
+    const running = this.#stops.get(runtimeId);
+    if (running !== undefined) return running;
+    const told = this.#tellStopped(record).finally(() => this.#stops.delete(runtimeId));
+    this.#stops.set(runtimeId, told);
+    return told;
+  }
+
+  async #tellStopped({ runtimeId, container }: ContainerRecord): Promise<void> {
     const pod = this.#pod(container.podSandboxId);
     const tell = async (): Promise<void> => {
       const known = this.#records.containers.get(runtimeId);
