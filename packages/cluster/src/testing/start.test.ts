@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Pod, ServiceAccount } from "@dray/api/core/v1";
@@ -32,6 +32,7 @@ test("a cluster in one call: a driver under test, a pod with its device, and not
   const cluster = await startCluster();
   const [node] = cluster.nodes;
   assert.ok(node);
+  assert.ok(existsSync(join(node.root, "run/nri/nri.sock")), "the node serves NRI, as those of dray up do");
   const stop = new AbortController();
   const driver = runDriver(lamps, {
     ...node,

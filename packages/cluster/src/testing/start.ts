@@ -117,7 +117,7 @@ async function startNode(
   credentials: Credentials,
   { images = [], log = silentLog }: TestClusterOptions,
 ): Promise<Kubelet> {
-  const { hostRuntime, startKubelet } = await import("@dray/kubelet");
+  const { hostRuntime, nriRuntime, startKubelet } = await import("@dray/kubelet");
   makeFolderSync(rootDir, 0o755);
   const { certificate, key } = credentials.nodes.get(name)!.server;
   return startKubelet({
@@ -134,7 +134,7 @@ async function startNode(
     rootDir,
     apiServer: { host: "127.0.0.1", port },
     serving: { cert: certificate, key, clientCA: credentials.authority.certificate },
-    runtime: hostRuntime({ images }),
+    runtime: nriRuntime(hostRuntime({ images })),
     clock: systemClock,
     log,
   });
