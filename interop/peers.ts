@@ -30,6 +30,7 @@ export const nodeSuitePeers = ["e2e_node.test"] as const;
 /** Drivers and device plugins of others, and what their tests need. */
 export const driverPeers = [
   "dracpu",
+  "dra-driver-cpu",
   "dra-example-kubeletplugin",
   "dra-example-controller",
   "dra-example-webhook",

@@ -5,6 +5,7 @@ import { startCluster, type TestCluster, type TestClusterOptions } from "@dray/c
 import { eventually } from "../eventually.ts";
 import { missingPeers, type Peer } from "../peers.ts";
 import type { Outcome } from "../play.ts";
+import { draDriverCpu } from "./dra-driver-cpu.ts";
 import { draExampleDriver } from "./dra-example-driver.ts";
 import { nvidiaDevicePlugin } from "./nvidia-device-plugin.ts";
 import { nvidiaDraDriver } from "./nvidia-dra-driver.ts";
@@ -30,6 +31,7 @@ export interface TrialContext {
 
 const trials: readonly DriverTrial[] = [
   sampleDevicePlugin,
+  draDriverCpu,
   nvidiaDevicePlugin,
   nvidiaDraDriver,
   draExampleDriver,
@@ -48,9 +50,9 @@ export async function runDrivers({ only, keep, print }: DriverOptions): Promise<
   const outcomes: Outcome[] = [];
   for (const trial of trials) {
     if (!(only?.test(trial.name) ?? true)) continue;
-    const missing = missingPeers(trial.programs);
-    if (missing.length > 0) {
-      print(`${trial.name}: not run: peers missing: ${missing.join(", ")} (interop/build builds them)`);
+    const obstacle = obstacleOf(trial);
+    if (obstacle !== undefined) {
+      print(`${trial.name}: not run: ${obstacle}`);
       continue;
     }
     const began = performance.now();
@@ -60,6 +62,14 @@ export async function runDrivers({ only, keep, print }: DriverOptions): Promise<
     outcomes.push({ name: trial.name, seconds, ...(failure === undefined ? {} : { failure }) });
   }
   return outcomes;
+}
+
+/** Why a trial cannot run here; undefined if it can. */
+function obstacleOf({ programs }: DriverTrial): string | undefined {
+  const missing = missingPeers(programs);
+  if (missing.length > 0) return `peers missing: ${missing.join(", ")} (interop/build builds them)`;
+  if (process.platform !== "linux" || process.getuid?.() !== 0) return "drivers need Linux and root";
+  return undefined;
 }
 
 /** The cluster of the trial that runs. */
