@@ -7,6 +7,7 @@ import { missingPeers, type Peer } from "../peers.ts";
 import type { Outcome } from "../play.ts";
 import { draDriverCpu } from "./dra-driver-cpu.ts";
 import { draExampleDriver } from "./dra-example-driver.ts";
+import { exampleOnKubelet } from "./example-on-kubelet.ts";
 import { nvidiaDevicePlugin } from "./nvidia-device-plugin.ts";
 import { nvidiaDraDriver } from "./nvidia-dra-driver.ts";
 import { sampleDevicePlugin } from "./sample-device-plugin.ts";
@@ -22,6 +23,14 @@ export interface DriverTrial {
   run(cluster: TestCluster, context: TrialContext): Promise<void>;
 }
 
+/** A trial that needs more than a cluster of Dray in this process. */
+export interface IndependentTrial extends Pick<DriverTrial, "name" | "programs"> {
+  /** Why it cannot run on this machine; undefined if it can. */
+  obstacle(): string | undefined;
+  /** Starts all that it needs, and ends it. Rejects if something differs from what is expected. */
+  runAlone(context: TrialContext): Promise<void>;
+}
+
 /** What a trial gets beside its cluster. */
 export interface TrialContext {
   /** For files; removed afterwards. */
@@ -29,12 +38,13 @@ export interface TrialContext {
   print(text: string): void;
 }
 
-const trials: readonly DriverTrial[] = [
+const trials: readonly (DriverTrial | IndependentTrial)[] = [
   sampleDevicePlugin,
   draDriverCpu,
   nvidiaDevicePlugin,
   nvidiaDraDriver,
   draExampleDriver,
+  exampleOnKubelet,
 ];
 
 export interface DriverOptions {
@@ -65,11 +75,11 @@ export async function runDrivers({ only, keep, print }: DriverOptions): Promise<
 }
 
 /** Why a trial cannot run here; undefined if it can. */
-function obstacleOf({ programs }: DriverTrial): string | undefined {
-  const missing = missingPeers(programs);
+function obstacleOf(trial: DriverTrial | IndependentTrial): string | undefined {
+  const missing = missingPeers(trial.programs);
   if (missing.length > 0) return `peers missing: ${missing.join(", ")} (interop/build builds them)`;
   if (process.platform !== "linux" || process.getuid?.() !== 0) return "drivers need Linux and root";
-  return undefined;
+  return "obstacle" in trial ? trial.obstacle() : undefined;
 }
 
 /** The cluster of the trial that runs. */
@@ -82,24 +92,34 @@ export async function stopDrivers(): Promise<void> {
 
 /** Returns what went wrong; undefined if nothing did. */
 async function attempt(
-  trial: DriverTrial,
+  trial: DriverTrial | IndependentTrial,
   keep: boolean,
   print: (text: string) => void,
 ): Promise<string | undefined> {
   const folder = mkdtempSync(join(tmpdir(), "dray-interop-driver-"));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  if (!keep) process.once("exit", remove);
+  const context: TrialContext = { folder, print: (text) => print(`${trial.name}: ${text}`) };
   try {
+    if ("runAlone" in trial) {
+      await trial.runAlone(context);
+      return undefined;
+    }
     await using cluster = await startCluster(trial.cluster?.(folder));
     running = cluster;
     await eventually("the service account of pods", async () =>
       cluster.client.text("GET", "/api/v1/namespaces/default/serviceaccounts/default"),
     );
-    await trial.run(cluster, { folder, print: (text) => print(`${trial.name}: ${text}`) });
+    await trial.run(cluster, context);
     return undefined;
   } catch (error) {
     return (error as Error).stack ?? String(error);
   } finally {
     running = undefined;
     if (keep) print(`${trial.name}: files are in ${folder}`);
-    else rmSync(folder, { recursive: true, force: true });
+    else {
+      process.off("exit", remove);
+      remove();
+    }
   }
 }
