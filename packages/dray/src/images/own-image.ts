@@ -13,6 +13,10 @@ import { ownImageOf, smallHeap } from "./built-in.ts";
 export async function provideOwnImages(ociImages: string, names: readonly string[]): Promise<void> {
   const wanted = [...new Set(names)].filter((name) => ownImageOf(name) !== undefined);
   if (wanted.length === 0) return;
+  if (process.argv[1]!.endsWith(".ts"))
+    throw new Error(
+      `${wanted.join(", ")}: real containers get this program as a bundle, and it runs from its sources: start it as \`dray\``,
+    );
   const folder = mkdtempSync(join(tmpdir(), "dray-image-"));
   try {
     writeLayout(folder, wanted);
@@ -98,9 +102,13 @@ function libraries(program: string): string[] {
 /** Packs what the links among the paths lead to. */
 function tar(file: string, root: string, paths: readonly string[]): void {
   const owner = ["--owner=0", "--group=0", "--numeric-owner", "--mtime=@0", "--sort=name"];
-  const { status, stderr, error } = spawnSync("tar", ["-h", ...owner, "-C", root, "-cf", file, ...paths], {
-    encoding: "utf8",
-  });
+  const { status, stderr, error } = spawnSync(
+    "tar",
+    ["-h", "--hard-dereference", ...owner, "-C", root, "-cf", file, ...paths],
+    {
+      encoding: "utf8",
+    },
+  );
   if (error !== undefined) throw new Error(`cannot run tar: ${error.message}`);
   if (status !== 0) throw new Error(`tar: ${stderr.trim()}`);
 }
