@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { execFile, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { connect, createServer } from "node:net";
@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { promisify } from "node:util";
 import type { ServiceRoute } from "../../../services/routes.ts";
+import { eventually } from "../../../testing/eventually.ts";
 import { find } from "../../host/isolation.ts";
 import { Addresses } from "./addresses.ts";
 import { linkName, PodNetwork } from "./network.ts";
@@ -241,6 +242,50 @@ function route(endpoints: readonly string[], values: Partial<ServiceRoute> = {})
     ...values,
   };
 }
+
+test("a client of UDP that keeps its port gets another endpoint when its own is gone", async (t) => {
+  if (missing !== undefined) return t.skip(missing);
+  if (find("iptables-restore") === undefined) return t.skip("oci: iptables is not installed");
+  if (find("conntrack") === undefined) return t.skip("oci: conntrack is not installed");
+  const at = folder(t);
+  const network = await open(at, "node");
+  const spaces = ["a", "b", "c"].map((name) => join(at, name));
+  const ips: string[] = [];
+  for (const [i, name] of ["a", "b", "c"].entries()) ips.push((await network.add(name, spaces[i]!, [])).ip);
+  const node = (namespace: string, script: string): ChildProcess => {
+    const child = spawn("nsenter", [`--net=${namespace}`, process.execPath, "-e", script], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    t.after(async () => {
+      child.kill("SIGKILL");
+      await once(child, "exit");
+    });
+    return child;
+  };
+  for (const [i, word] of ["a", "b"].entries())
+    await once(
+      node(
+        spaces[i]!,
+        `const s = require("dgram").createSocket("udp4"); s.on("message", (m, from) => s.send("${word}", from.port, from.address)); s.bind(53, () => console.log("up"))`,
+      ).stdout!,
+      "data",
+    );
+  const lead = (...endpoints: string[]) =>
+    network.setServices({ routes: endpoints.length > 0 ? [route(endpoints, { protocol: "udp" })] : [] });
+  const client = node(
+    spaces[2]!,
+    `const s = require("dgram").createSocket("udp4"); s.on("message", (m) => process.stdout.write(m)); s.on("error", () => {}); setInterval(() => s.send("x", 80, "10.0.0.7"), 50)`,
+  );
+  let heard = "";
+  client.stdout!.on("data", (data: Buffer) => (heard += String(data)));
+  const hears = (word: string) => eventually(async () => assert.match(heard, new RegExp(`${word}$`)));
+  // Its first packets go elsewhere: there is no such Service yet.
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  await lead(`${ips[0]}:53`);
+  await hears("a");
+  await lead(`${ips[1]}:53`);
+  await hears("b");
+});
 
 test("a Service leads pods and the machine to its endpoints, and a pod to itself", async (t) => {
   if (missing !== undefined) return t.skip(missing);

@@ -8,6 +8,7 @@ import type { LedServices, PortMapping, ServiceNetwork } from "../../service.ts"
 import { unmountAll } from "../images/snapshots.ts";
 import { runTool, ToolError, tool } from "../tools.ts";
 import { Addresses } from "./addresses.ts";
+import { endFlows, staleFlows } from "./flows.ts";
 import { clusterRules, jumpsOf, removalRules } from "./rules.ts";
 
 export interface PodNetworkOptions {
@@ -209,8 +210,10 @@ link set ${outer} up
 
   /** Replaces where Services lead, and where the DNS server of the cluster listens. */
   async setServices(services: LedServices): Promise<void> {
+    const { routes = [] } = this.#addresses.services ?? {};
     this.#addresses.setServices(services);
     await this.#updateRules();
+    await endFlows(staleFlows(routes, services.routes));
   }
 
   /** Runs `work` while no other agent of the cluster on this machine runs one. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ServiceRoute } from "../../../services/routes.ts";
+import { staleFlows } from "./flows.ts";
 import { clusterRules, jumpsOf, type RulesInput, removalRules } from "./rules.ts";
 
 const port = {
@@ -124,6 +125,25 @@ test("node ports and external addresses lead to all endpoints, with externalTraf
     `-m addrtype --src-type LOCAL ${local} ${second}`,
   ]);
   assert.deepEqual(of("refuse", values), [`${local} -j DROP`]);
+});
+
+test("flows of UDP end with their endpoint, and those that began before there was one", () => {
+  const udp = (endpoints: ServiceRoute["endpoints"], values = {}): ServiceRoute[] => [
+    { ...web, protocol: "udp", endpoints, ...values },
+  ];
+  const [one, two] = [web.endpoints.slice(0, 1), web.endpoints.slice(1)];
+  const frontend = ["--orig-dst", "10.0.0.7", "--orig-port-dst", "80"];
+  const external = { nodePort: 30080, externalIPs: ["192.0.2.1"] };
+  assert.deepEqual(staleFlows([web], []), []);
+  assert.deepEqual(staleFlows(udp(one), udp(web.endpoints)), []);
+  assert.deepEqual(staleFlows(udp(web.endpoints), udp(two)), [[...frontend, "--dst-nat", "10.9.2.1"]]);
+  assert.deepEqual(staleFlows(udp(one), []), [[...frontend, "--dst-nat", "10.9.2.1"]]);
+  assert.deepEqual(staleFlows(udp([]), udp(one)), [frontend]);
+  assert.deepEqual(staleFlows([], udp(one, external)), [
+    frontend,
+    ["--orig-dst", "192.0.2.1", "--orig-port-dst", "80"],
+    ["--orig-port-dst", "30080"],
+  ]);
 });
 
 test("rules name only chains of their own, and all of them are removed", () => {
