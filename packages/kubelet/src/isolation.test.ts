@@ -113,6 +113,8 @@ for (const isolation of isolations.filter((one) => one !== "plain"))
         assert.equal(field(output, "Uid"), "4711 4711 4711 4711");
         assert.equal(field(output, "Gid"), "4712 4712 4712 4712");
         assert.equal(field(output, "Groups"), "4713");
+        const [found] = await runtime.listContainers();
+        assert.deepEqual(found?.user, { uid: 4711, gid: 4712, groups: [4712, 4713] });
         assert.equal(field(output, "NoNewPrivs"), "1");
       }));
 

@@ -132,6 +132,10 @@ describe("volumes", () => {
     assert.ok(uid >= 0x7000_0000, `${uid}`);
     await cluster.admin.resource(ConfigMap).patch(ref("closed"), "merge", { data: { key: "second" } });
     const { status } = await becomes("reader", ended);
+    assert.deepEqual(
+      status?.containerStatuses?.map(({ user }) => user?.linux?.uid),
+      [uid, 4711],
+    );
     // The other's user is none of the pod's own.
     assert.deepEqual(
       status?.containerStatuses?.map(({ state }) => state?.terminated?.exitCode),

@@ -207,6 +207,7 @@ function containerStatus(
     ...base,
     containerID: `${input.runtimeName}://${latest.id}`,
     ...resourceStatus(spec, latest, input),
+    ...userStatus(latest),
     ready: isInit && !isSidecar(spec) ? succeeded(latest) : started && input.ready(latest),
     started,
     state: bounded(state, input.pod),
@@ -230,6 +231,13 @@ function allocatedResources(
   const before = input.pod.status?.containerStatuses?.find(({ name }) => name === spec.name);
   const now = input.ended ? (before?.allocatedResourcesStatus ?? []) : input.allocatedResources(spec);
   return { ...(now.length === 0 ? {} : { allocatedResourcesStatus: [...now] }) };
+}
+
+/** Upstream: pkg/kubelet/kubelet_pods.go, convertContainerStatusUser (KEP-3619). */
+function userStatus({ user }: Container): Pick<ContainerStatus, "user"> {
+  if (user === undefined) return {};
+  const { uid, gid, groups } = user;
+  return { user: { linux: { uid, gid, supplementalGroups: [...groups] } } };
 }
 
 /**

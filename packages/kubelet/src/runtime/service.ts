@@ -169,12 +169,22 @@ export interface ContainerConfig extends ContainerIdentity {
 
 export type ContainerState = "created" | "running" | "exited";
 
+/** As whom the first process of a container runs (CRI `LinuxContainerUser`). */
+export interface ContainerUser {
+  readonly uid: number;
+  readonly gid: number;
+  /** The group `gid` among them. */
+  readonly groups: readonly number[];
+}
+
 export interface Container {
   readonly id: string;
   readonly sandboxId: string;
   readonly config: ContainerIdentity;
   readonly state: ContainerState;
   readonly imageRef: string;
+  /** Absent where the runtime does not say. */
+  readonly user?: ContainerUser;
   readonly createdAt: number;
   readonly startedAt: number | undefined;
   readonly finishedAt: number | undefined;

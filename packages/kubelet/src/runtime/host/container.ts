@@ -1,7 +1,7 @@
 import { existsSync, type FSWatcher, watch } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "@dray/client";
-import type { Container } from "../service.ts";
+import type { Container, ContainerUser } from "../service.ts";
 import { oomKills, removeBounds } from "./bounds.ts";
 import { cgroupMembers, withoutForks } from "./cgroups.ts";
 import { LogTimes } from "./logs.ts";
@@ -252,11 +252,29 @@ export class HostContainer {
     return members.length;
   }
 
+  /** Of the agent only root is the same inside and outside of name spaces. */
+  #user(): ContainerUser | undefined {
+    const { program } = this.record;
+    if (program === undefined) return undefined;
+    const { user, groups = [] } = program;
+    if (user !== undefined) return { ...user, groups: [...new Set([user.gid, ...groups])] };
+    return process.getuid?.() === 0 ? { uid: 0, gid: 0, groups: process.getgroups?.() ?? [] } : undefined;
+  }
+
   status(): Container {
     const { id, sandboxId, config, createdAt } = this.record;
     const { start, exit } = this.#traces;
     const startedAt = start !== undefined && "process" in start ? start.at : undefined;
-    const base = { id, sandboxId, config, imageRef: config.imageRef, createdAt, startedAt };
+    const user = this.#user();
+    const base = {
+      id,
+      sandboxId,
+      config,
+      imageRef: config.imageRef,
+      ...(user === undefined ? {} : { user }),
+      createdAt,
+      startedAt,
+    };
     if (!this.exited)
       return {
         ...base,

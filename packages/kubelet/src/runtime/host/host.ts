@@ -306,7 +306,7 @@ export class HostRuntime implements RuntimeService {
     const isolated = isolation.type === "mounts";
     const image = this.#options.images.find(config.image);
     const devices = containerDevices(config, edits);
-    const { prefix: privileges, user } = this.#privileges(sandboxId, config, devices);
+    const { prefix: privileges, user, groups } = this.#privileges(sandboxId, config, devices);
     const hasOwnView = isolated && !config.security.privileged;
     const view = hasOwnView ? ownView(config, directory, neededFiles(image)) : { folders: [], mounts: [] };
     const { env, command, mounts, workingDirectory, folders, files } = planLaunch({
@@ -375,6 +375,7 @@ export class HostRuntime implements RuntimeService {
         pids: isolated && isolation.pids,
         privileges,
         ...(user === undefined ? {} : { user }),
+        groups,
       },
       ...(cgroup === undefined ? {} : { cgroup }),
       bounds,

@@ -32,6 +32,8 @@ export interface Privileges {
   readonly prefix: readonly string[];
   /** Undefined: the agent's user. */
   readonly user: User | undefined;
+  /** Beside the user's own. */
+  readonly groups: readonly number[];
   /** What the pod asks for and does not get, in words. */
   readonly unsupported: readonly string[];
 }
@@ -55,7 +57,8 @@ export interface PrivilegesInput {
 export function planPrivileges(input: PrivilegesInput): Privileges {
   const { security, agent, deviceGroups } = input;
   const { setpriv, root, mounts } = agent;
-  if (setpriv === undefined) return { prefix: [], user: undefined, unsupported: askedFor(security) };
+  if (setpriv === undefined)
+    return { prefix: [], user: undefined, groups: [], unsupported: askedFor(security) };
   if (!root || !mounts) return restricted(security, agent, setpriv);
   const { runAsUser, runAsGroup, supplementalGroups, privileged } = security;
   const own = podUser(input.podUid);
@@ -63,7 +66,7 @@ export function planPrivileges(input: PrivilegesInput): Privileges {
   const gid = runAsGroup ?? (uid === 0 ? 0 : own);
   const groups = [...new Set([...supplementalGroups, ...deviceGroups])];
   const same = uid === 0 && gid === 0 && groups.length === 0;
-  if (privileged && same) return { prefix: [], user: undefined, unsupported: [] };
+  if (privileged && same) return { prefix: [], user: undefined, groups: [], unsupported: [] };
   const limits = privileged ? [] : capabilityFlags(security, agent, uid, runAsUser === undefined);
   const prefix = [
     setpriv,
@@ -73,7 +76,7 @@ export function planPrivileges(input: PrivilegesInput): Privileges {
     ...limits,
     "--",
   ];
-  return { prefix, user: { uid, gid }, unsupported: [] };
+  return { prefix, user: { uid, gid }, groups, unsupported: [] };
 }
 
 function capabilityFlags(
@@ -117,7 +120,12 @@ function restricted(security: SecurityConfig, agent: AgentPrivileges, setpriv: s
     ...(noNewPrivileges ? ["--no-new-privs"] : []),
   ];
   if (!agent.root && addCapabilities.length > 0) unsupported.push("capabilities.add");
-  return { prefix: flags.length === 0 ? [] : [setpriv, ...flags, "--"], user: undefined, unsupported };
+  return {
+    prefix: flags.length === 0 ? [] : [setpriv, ...flags, "--"],
+    user: undefined,
+    groups: [],
+    unsupported,
+  };
 }
 
 /** `isZero`: the container's user has the number 0. */

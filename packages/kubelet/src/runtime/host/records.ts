@@ -44,6 +44,8 @@ export interface ContainerRecord {
     readonly privileges?: readonly string[];
     /** Undefined: the agent's user. */
     readonly user?: User;
+    /** Beside the user's own; absent from records of older agents. */
+    readonly groups?: readonly number[];
   };
 }
 

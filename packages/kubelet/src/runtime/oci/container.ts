@@ -13,7 +13,7 @@ import {
   signal,
 } from "../host/processes.ts";
 import { type Loss, readRecord, writeRecord } from "../host/records.ts";
-import type { Container, ContainerConfig } from "../service.ts";
+import type { Container, ContainerConfig, ContainerUser } from "../service.ts";
 import { oomKills } from "./cgroups.ts";
 import { traceNames, wrapperName } from "./scripts.ts";
 
@@ -25,6 +25,8 @@ export interface OciContainerRecord {
   readonly createdAt: number;
   /** Signal that asks the program to end: of the image. */
   readonly stopSignal: string;
+  /** Absent from records of older agents. */
+  readonly user?: ContainerUser;
   /** Below the root of every hierarchy. */
   readonly cgroup: string;
   /** The boot in which it was started; absent before. */
@@ -274,7 +276,7 @@ export class OciContainer {
   }
 
   status(): Container {
-    const { id, sandboxId, config, createdAt } = this.record;
+    const { id, sandboxId, config, createdAt, user } = this.record;
     const { startedAt, exit } = this.#traces;
     const { name, attempt, hash, logPath, terminationLog } = config;
     const base = {
@@ -282,6 +284,7 @@ export class OciContainer {
       sandboxId,
       config: { name, attempt, hash, logPath, terminationLog },
       imageRef: config.imageRef,
+      ...(user === undefined ? {} : { user }),
       createdAt,
       startedAt,
       finishedAt: undefined,

@@ -189,6 +189,12 @@ test("a program is who it should be, and may what it should", options, async () 
     "1000\n7\n7 9 1002\n",
   );
   assert.match(await who({ runAsUser: 4242 }), /uid=4242 gid=0/);
+  const pod = await sandboxOf({});
+  const { id } = await started(pod, "true", {
+    security: { ...plainSecurity, runAsUser: 4242, supplementalGroups: [9] },
+  });
+  assert.deepEqual((await ended(id)).user, { uid: 4242, gid: 0, groups: [0, 9] });
+  await runtime.removePodSandbox(pod);
   assert.match(
     await who({ readOnlyRootFilesystem: true }, "touch /x; touch /etc/hosts; touch /dev/shm/x && echo shm"),
     /Read-only.*\n.*Read-only.*\nshm\n/,

@@ -303,7 +303,17 @@ export class OciRuntime implements RuntimeService {
       for (const { hostPath } of mounts) if (!existsSync(hostPath)) makeFolderSync(hostPath);
       writeFileSync(join(directory, "config.json"), JSON.stringify(spec), { mode: 0o600 });
       const { stopSignal } = image.config;
-      const record = { id, sandboxId, config, createdAt: this.#options.clock.now(), stopSignal, cgroup };
+      const { uid, gid, additionalGids } = spec.process.user;
+      const user = { uid, gid, groups: additionalGids };
+      const record = {
+        id,
+        sandboxId,
+        config,
+        createdAt: this.#options.clock.now(),
+        stopSignal,
+        user,
+        cgroup,
+      };
       writeRecord(join(directory, "container.json"), JSON.stringify(record));
       this.#hold(record);
       return { id, unsupported };
