@@ -2,16 +2,24 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { Pod, ServiceAccount } from "@dray/api/core/v1";
 import { ClusterRole, ClusterRoleBinding } from "@dray/api/rbac/v1";
-import { DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice } from "@dray/api/resource/v1";
+import {
+  type Device,
+  DeviceClass,
+  ResourceClaim,
+  ResourceClaimTemplate,
+  ResourceSlice,
+} from "@dray/api/resource/v1";
 import type { Client } from "@dray/client";
 import { eventually } from "../eventually.ts";
 import { peer } from "../peers.ts";
 import type { DriverTrial } from "./index.ts";
 import { driverVersion, nvidiaMachine } from "./nvidia-machine.ts";
-import { deletePod, logOf, namespace, outputOf, runOnce } from "./pods.ts";
+import { deletePod, logOf, namespace, outputOf, runOnce, unschedulable } from "./pods.ts";
 
 const driver = "gpu.nvidia.com";
 const count = 8;
+/** Xid 79, "GPU has fallen off the bus". */
+const fallenOff = 79;
 const account = "dra-driver-nvidia-gpu-service-account-kubeletplugin";
 const paths = ["/var/lib/kubelet/plugins_registry", "/var/lib/kubelet/plugins", "/var/run/cdi"];
 
@@ -35,6 +43,7 @@ export const nvidiaDraDriver: DriverTrial = {
       IMAGE_NAME: "dra-driver-nvidia-gpu",
       NVIDIA_CDI_HOOK_PATH: "/bin/true",
       NVIDIA_VISIBLE_DEVICES: "void",
+      FEATURE_GATES: "NVMLDeviceHealthCheck=true",
     };
     await runOnce(
       client,
@@ -54,10 +63,7 @@ export const nvidiaDraDriver: DriverTrial = {
       },
     );
     const devices = await eventually("the GPUs are published", async () => {
-      const { items } = await client.resource(ResourceSlice).list();
-      const found = items
-        .filter(({ spec }) => spec.driver === driver)
-        .flatMap(({ spec }) => spec.devices ?? []);
+      const found = await published(client);
       return found.length === count && found.toSorted((a, b) => a.name.localeCompare(b.name));
     });
     assert.deepEqual(
@@ -110,8 +116,29 @@ export const nvidiaDraDriver: DriverTrial = {
       resources: { limits: { "nvidia.com/gpu": "1" } },
     });
     assert.equal(await outputOf(client, "one"), "1\n");
+
+    const [lost = ""] = machine.gpus;
+    machine.xid(lost, fallenOff);
+    const taints = await eventually("the lost GPU is tainted", async () => {
+      const gpu = (await published(client)).find(({ attributes }) => attributes?.["uuid"]?.string === lost);
+      return gpu?.taints;
+    });
+    assert.deepEqual(
+      taints.map(({ key, value, effect }) => ({ key, value, effect })),
+      [{ key: `${driver}/xid`, value: String(fallenOff), effect: "NoSchedule" }],
+    );
+    await runOnce(client, "all", {
+      command: ["true"],
+      resources: { limits: { "nvidia.com/gpu": String(count) } },
+    });
+    assert.match(await unschedulable(client, "all"), /cannot allocate all claims/);
   },
 };
+
+async function published(client: Client): Promise<readonly Device[]> {
+  const { items } = await client.resource(ResourceSlice).list();
+  return items.filter(({ spec }) => spec.driver === driver).flatMap(({ spec }) => spec.devices ?? []);
+}
 
 /** What the chart installs beside the plugin. */
 async function install(client: Client): Promise<void> {
