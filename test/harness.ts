@@ -76,7 +76,12 @@ export async function startCluster(...flags: string[]): Promise<TestCluster> {
   const kubeconfig = join(dataDir, "kubeconfig");
   const env = { ...process.env, KUBECONFIG: kubeconfig, HOME: folder };
   const up = await dray(["up", "--detach", "--data-dir", dataDir, ...flags]);
-  if (up.code !== 0) throw new Error(`dray up failed: ${up.stderr}${up.stdout}\n${logsOf(dataDir)}`);
+  if (up.code !== 0) {
+    const logs = logsOf(dataDir);
+    // It may run all the same: without the driver that it was to install.
+    await dray(["down", "--data-dir", dataDir, "--delete-data"]);
+    throw new Error(`dray up failed: ${up.stderr}${up.stdout}\n${logs}`);
+  }
   return {
     folder,
     dataDir,
