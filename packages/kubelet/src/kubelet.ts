@@ -406,6 +406,8 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       const observed = (await signals.observe()).get("imagefs.available");
       return observed && { available: observed.available.value(), capacity: observed.capacity.value() };
     },
+    volumeImages: () =>
+      activePods().flatMap(({ spec }) => (spec.volumes ?? []).flatMap(({ image }) => image?.reference ?? [])),
     event: (reason, message) => events.event(node.current, "Warning", reason, message),
     changed: () => registration?.changed(),
   });

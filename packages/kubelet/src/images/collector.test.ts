@@ -19,12 +19,16 @@ function setUp(images: Image[], policy: Partial<ImageGCPolicy> = {}) {
   const clock = skipClock();
   const used = new Set<string>();
   const stuck = new Set<string>();
+  const volumeImages: string[] = [];
   const events: string[] = [];
   let use: FileSystemUse | undefined = { capacity: 1000n, available: 500n };
   let changes = 0;
   const service: ImageService = {
     pulls: true,
-    imageStatus: async () => undefined,
+    async imageStatus(name) {
+      if (name === "Invalid") throw new Error("invalid reference format");
+      return images.find(({ tags }) => tags.includes(name));
+    },
     pullImage: async () => "",
     listImages: async () => [...images],
     usedImages: async () => used,
@@ -42,6 +46,7 @@ function setUp(images: Image[], policy: Partial<ImageGCPolicy> = {}) {
     clock,
     log: silentLog,
     fileSystem: async () => use,
+    volumeImages: () => volumeImages,
     event: (reason, message) => void events.push(`${reason}: ${message}`),
     changed: () => void changes++,
   });
@@ -49,7 +54,7 @@ function setUp(images: Image[], policy: Partial<ImageGCPolicy> = {}) {
   const full = (available: bigint): void => {
     use = { capacity: 1000n, available };
   };
-  return { clock, used, stuck, events, collector, refs, full, images, changes: () => changes };
+  return { clock, volumeImages, used, stuck, events, collector, refs, full, images, changes: () => changes };
 }
 
 test("a full disk loses images until enough is free: not young ones, and none in use", async () => {
@@ -161,4 +166,19 @@ test("collections that fail again and again are told in an event", async () => {
   });
   assert.ok(events.filter((event) => event.startsWith("FreeDiskSpaceFailed")).length >= 2);
   await collector.stop();
+});
+
+test("an image that a pod has as a volume stays, until the pod is gone", async () => {
+  const { clock, collector, refs, full, volumeImages } = setUp([image("data", 500), image("other", 100)]);
+  // Those that are not there, and names that are invalid, hold nothing up.
+  volumeImages.push("data:1", "missing:1", "Invalid");
+  await collector.collect();
+  clock.skip(300_000);
+  full(150n);
+  await collector.collect();
+  assert.deepEqual(refs(), ["data"]);
+  volumeImages.length = 0;
+  clock.skip(300_000);
+  await collector.collect();
+  assert.deepEqual(refs(), []);
 });

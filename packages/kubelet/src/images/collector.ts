@@ -19,6 +19,8 @@ export interface ImageCollectorOptions {
   readonly log: Log;
   /** Of the file system of images; undefined if there is none. */
   fileSystem(): Promise<FileSystemUse | undefined>;
+  /** What volumes of active pods name: an image whose files are mounted is in use (KEP-4639). */
+  volumeImages(): readonly string[];
   /** A Warning of the Node. */
   event(reason: string, message: string): void;
   /** The images of the Node have changed. */
@@ -107,7 +109,12 @@ export class ImageCollector {
   async #observe(): Promise<void> {
     const { images, clock, changed } = this.#options;
     const all = await images.listImages();
-    const used = await images.usedImages();
+    const used = new Set(await images.usedImages());
+    for (const name of new Set(this.#options.volumeImages())) {
+      // A name that is invalid is a mistake of its pod, and no reason to keep nothing or everything.
+      const mounted = await images.imageStatus(name, false).catch(() => undefined);
+      if (mounted !== undefined) used.add(mounted.ref);
+    }
     this.#records = observeImages(this.#records, all, used, clock.now());
     const shown = JSON.stringify(this.nodeImages);
     if (shown === this.#shown) return;
