@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { makeFolderSync } from "@dray/files";
 import { ourFiles, ourselves } from "../ourselves.ts";
 import { ownImageOf, smallHeap } from "./built-in.ts";
 
@@ -35,7 +36,7 @@ export async function provideOwnImages(ociImages: string, names: readonly string
 /** https://github.com/opencontainers/image-spec/blob/main/image-layout.md */
 function writeLayout(folder: string, names: readonly string[]): void {
   const blobs = join(folder, "blobs/sha256");
-  mkdirSync(blobs, { recursive: true });
+  makeFolderSync(blobs);
   const add = (content: string | Buffer): { digest: string; size: number } => {
     const digest = createHash("sha256").update(content).digest("hex");
     writeFileSync(join(blobs, digest), content);
@@ -87,7 +88,7 @@ function writeLayout(folder: string, names: readonly string[]): void {
 /** A program of the image: this one, with some words before those that it is called with. */
 function writeProgram(path: string, args: readonly string[]): void {
   const main = process.argv[1]!;
-  mkdirSync(dirname(path), { recursive: true });
+  makeFolderSync(dirname(path));
   const words = [main, ...args].map((word) => JSON.stringify(word)).join(", ");
   const text = `#!${process.execPath}\nprocess.argv.splice(1, 1, ${words});\nimport(${JSON.stringify(main)});\n`;
   writeFileSync(path, text, { mode: 0o755 });
