@@ -225,12 +225,15 @@ test("addresses come round late, and no two have the same", (t) => {
   assert.equal(addresses.take("n", "late", []), given[3]);
 });
 
+/** Addresses of Services that no other cluster on this machine has: for the machine itself the first one would count. */
+const clusterIP = (last: number): string => `198.18.${process.pid % 256}.${last}`;
+
 /** A route with these endpoints, as `10.9.2.1:80`. */
 function route(endpoints: readonly string[], values: Partial<ServiceRoute> = {}): ServiceRoute {
   return {
     name: "default/web:http",
     protocol: "tcp",
-    clusterIP: "10.0.0.7",
+    clusterIP: clusterIP(7),
     port: 80,
     externalIPs: [],
     internalLocal: false,
@@ -256,9 +259,10 @@ test("a client of UDP that keeps its port gets another endpoint when its own is 
     const child = spawn("nsenter", [`--net=${namespace}`, process.execPath, "-e", script], {
       stdio: ["ignore", "pipe", "inherit"],
     });
+    const exited = once(child, "exit");
     t.after(async () => {
       child.kill("SIGKILL");
-      await once(child, "exit");
+      await exited;
     });
     return child;
   };
@@ -274,7 +278,7 @@ test("a client of UDP that keeps its port gets another endpoint when its own is 
     network.setServices({ routes: endpoints.length > 0 ? [route(endpoints, { protocol: "udp" })] : [] });
   const client = node(
     spaces[2]!,
-    `const s = require("dgram").createSocket("udp4"); s.on("message", (m) => process.stdout.write(m)); s.on("error", () => {}); setInterval(() => s.send("x", 80, "10.0.0.7"), 50)`,
+    `const s = require("dgram").createSocket("udp4"); s.on("message", (m) => process.stdout.write(m)); s.on("error", () => {}); setInterval(() => s.send("x", 80, "${clusterIP(7)}"), 50)`,
   );
   let heard = "";
   client.stdout!.on("data", (data: Buffer) => (heard += String(data)));
@@ -308,24 +312,28 @@ test("a Service leads pods and the machine to its endpoints, and a pod to itself
   await network.setServices({
     routes: [
       route([`${a.ip}:8080`], { nodePort }),
-      route([`${a.ip}:8080`, `${b.ip}:8080`], { clusterIP: "10.0.0.8", affinitySeconds: 60 }),
-      route([`127.0.0.1:${port}`], { clusterIP: "10.0.0.1", port: 443 }),
-      route([], { clusterIP: "10.0.0.9", nodePort: emptyPort }),
-      route([`${a.ip}:8080`], { clusterIP: "10.0.0.10", externalIPs: ["192.0.2.77"], externalLocal: true }),
+      route([`${a.ip}:8080`, `${b.ip}:8080`], { clusterIP: clusterIP(8), affinitySeconds: 60 }),
+      route([`127.0.0.1:${port}`], { clusterIP: clusterIP(1), port: 443 }),
+      route([], { clusterIP: clusterIP(9), nodePort: emptyPort }),
+      route([`${a.ip}:8080`], {
+        clusterIP: clusterIP(10),
+        externalIPs: [clusterIP(77)],
+        externalLocal: true,
+      }),
     ],
   });
   const call = (namespace: string, address: string, port: number): Promise<string> =>
     inside(namespace, `${busybox} nc -w 3 ${address} ${port} </dev/null`);
   // The endpoint sees who calls; one that calls itself sees the machine.
-  assert.equal(await call(second, "10.0.0.7", 80), `a ${b.ip}`);
-  assert.equal(await call(first, "10.0.0.7", 80), `a ${network.gateway}`);
-  assert.match(await ask("10.0.0.7", 80), /^a /);
+  assert.equal(await call(second, clusterIP(7), 80), `a ${b.ip}`);
+  assert.equal(await call(first, clusterIP(7), 80), `a ${network.gateway}`);
+  assert.match(await ask(clusterIP(7), 80), /^a /);
   for (const host of ["127.0.0.1", network.gateway]) assert.match(await ask(host, nodePort), /^a /);
   assert.equal(await call(second, network.gateway, nodePort), `a ${b.ip}`);
-  assert.equal(await call(second, "192.0.2.77", 80), `a ${b.ip}`);
+  assert.equal(await call(second, clusterIP(77), 80), `a ${b.ip}`);
   // Only by the Service do pods reach what listens on the machine's loopback address.
-  assert.equal(await call(second, "10.0.0.1", 443), "machine");
-  assert.equal(await ask("10.0.0.1", 443), "machine");
+  assert.equal(await call(second, clusterIP(1), 443), "machine");
+  assert.equal(await ask(clusterIP(1), 443), "machine");
   await inside(
     second,
     `ip addr del 127.0.0.1/8 dev lo; ip route add 127.0.0.0/8 via ${network.gateway}; echo 1 >/proc/sys/net/ipv4/conf/eth0/route_localnet`,
@@ -336,18 +344,18 @@ test("a Service leads pods and the machine to its endpoints, and a pod to itself
   assert.equal(await call(second, "127.0.0.1", port), "machine");
   await network.repair();
   await assert.rejects(call(second, "127.0.0.1", port));
-  const [word = ""] = (await call(second, "10.0.0.8", 80)).split(" ");
-  for (let i = 0; i < 8; i++) assert.equal((await call(second, "10.0.0.8", 80)).split(" ")[0], word);
-  await assert.rejects(call(second, "10.0.0.9", 80), /refused/);
-  await assert.rejects(ask("10.0.0.9", 80), { code: "ECONNREFUSED" });
+  const [word = ""] = (await call(second, clusterIP(8), 80)).split(" ");
+  for (let i = 0; i < 8; i++) assert.equal((await call(second, clusterIP(8), 80)).split(" ")[0], word);
+  await assert.rejects(call(second, clusterIP(9), 80), /refused/);
+  await assert.rejects(ask(clusterIP(9), 80), { code: "ECONNREFUSED" });
   await assert.rejects(ask(network.gateway, emptyPort), { code: "ECONNREFUSED" });
   // Another cluster on this machine has other Services.
   await other.setServices({ routes: [route([])] });
-  await assert.rejects(call(third, "10.0.0.7", 80), /refused/);
-  assert.match(await ask("10.0.0.7", 80), /^a /);
+  await assert.rejects(call(third, clusterIP(7), 80), /refused/);
+  assert.match(await ask(clusterIP(7), 80), /^a /);
   // Both endpoints of a Service without affinity have clients.
   await network.setServices({ routes: [route([`${a.ip}:8080`, `${b.ip}:8080`])] });
   const words = new Set<string>();
-  for (let i = 0; i < 200 && words.size < 2; i++) words.add((await ask("10.0.0.7", 80)).slice(0, 1));
+  for (let i = 0; i < 200 && words.size < 2; i++) words.add((await ask(clusterIP(7), 80)).slice(0, 1));
   assert.deepEqual([...words].sort(), ["a", "b"]);
 });
