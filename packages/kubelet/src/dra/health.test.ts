@@ -381,6 +381,7 @@ test("the status of a container has the health of its devices, and keeps it afte
   const input = {
     pod,
     now: 0,
+    recursiveReadOnly: false,
     runtimeName: "host",
     nodeAddress: "127.0.0.1",
     podIP: undefined,

@@ -107,7 +107,8 @@ function adjustMounts(before: readonly MountConfig[], changes: readonly Mount[])
     after.set(destination, {
       hostPath: source,
       containerPath: destination,
-      readOnly: has("ro"),
+      readOnly: has("ro", "rro"),
+      ...(has("rro") && { recursiveReadOnly: true }),
       propagation,
     });
   }

@@ -42,11 +42,15 @@ export function nriContainer(
     // Where the files of an image lie is not known yet.
     mounts: mounts
       .filter(({ image }) => image === undefined)
-      .map(({ hostPath, containerPath, readOnly, propagation }) => ({
+      .map(({ hostPath, containerPath, readOnly, recursiveReadOnly, propagation }) => ({
         destination: containerPath,
         type: "bind",
         source: hostPath,
-        options: ["rbind", propagationOptions[propagation ?? "private"], readOnly ? "ro" : "rw"],
+        options: [
+          "rbind",
+          propagationOptions[propagation ?? "private"],
+          readOnly ? (recursiveReadOnly ? "rro" : "ro") : "rw",
+        ],
       })),
     linux: {
       resources: nriResources(resources),

@@ -68,6 +68,10 @@ class NriRuntime implements RuntimeService {
     return this.#inner.name;
   }
 
+  get recursiveReadOnly(): boolean {
+    return this.#inner.recursiveReadOnly ?? false;
+  }
+
   userOfPod(podUid: string): number | undefined {
     return this.#inner.userOfPod(podUid);
   }

@@ -27,6 +27,8 @@ export interface ConfigContext {
   readonly dns: ClusterDns;
   /** Of all containers of a pod together, where the runtime can bound that; else of each. */
   readonly podMaxPids: number | undefined;
+  /** The runtime can make mounts read-only with all that is below them. */
+  readonly recursiveReadOnly: boolean;
   node(): Node;
   /** Of all namespaces. */
   services(): readonly Service[];
@@ -79,6 +81,7 @@ export async function containerConfig(
   const values = new Map([...devices.env, ...own]);
   const expanded = (text: string): string => expand(text, (name) => values.get(name));
   const mounts = containerMounts({
+    recursiveReadOnly: context.recursiveReadOnly,
     pod,
     container,
     places,

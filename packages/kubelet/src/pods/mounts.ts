@@ -17,6 +17,8 @@ export interface MountsInput {
   readonly env: ReadonlyMap<string, string>;
   /** Below their root folders may be made; elsewhere nothing is made on the machine. */
   readonly paths: Pick<NodePaths, "contains">;
+  /** The runtime can make mounts read-only with all that is below them. */
+  readonly recursiveReadOnly: boolean;
 }
 
 /** An image that is a volume of a pod, and is there. */
@@ -29,7 +31,8 @@ const propagations: Readonly<Record<string, NonNullable<MountConfig["propagation
 };
 
 /** The mounts of a container. Throws CreateContainerConfigError. */
-export function containerMounts({ pod, container, places, images, env, paths }: MountsInput): MountConfig[] {
+export function containerMounts(input: MountsInput): MountConfig[] {
+  const { pod, container, places, images, env, paths } = input;
   return (container.volumeMounts ?? []).map((mount) => {
     const image = images.get(mount.name);
     const place = places.get(mount.name);
@@ -52,7 +55,7 @@ export function containerMounts({ pod, container, places, images, env, paths }: 
           { cause: error },
         );
       }
-    checkRecursiveReadOnly(mount);
+    checkRecursiveReadOnly(mount, input.recursiveReadOnly);
     const volume = pod.spec.volumes?.find(({ name }) => name === mount.name);
     const containerPath = mount.mountPath.replace(/(.)\/+$/, "$1");
     if (image !== undefined)
@@ -62,6 +65,7 @@ export function containerMounts({ pod, container, places, images, env, paths }: 
       hostPath,
       containerPath,
       readOnly: (mount.readOnly ?? false) || (volume !== undefined && isReadOnly(volume)),
+      ...(isRecursivelyReadOnly(mount, input.recursiveReadOnly) ? { recursiveReadOnly: true } : {}),
       ...(propagation === undefined ? {} : { propagation }),
     };
   });
@@ -74,12 +78,20 @@ function isReadOnly({ emptyDir, hostPath, persistentVolumeClaim, ephemeral }: Vo
 }
 
 /**
- * Throws CreateContainerConfigError where what is mounted below must be read-only, too: no runtime here does that.
+ * True where what is mounted below a mount is read-only, too: `supported` by the runtime, and wanted.
  *
  * Upstream: pkg/kubelet/kubelet_pods.go, resolveRecursiveReadOnly.
  */
-function checkRecursiveReadOnly({ name, recursiveReadOnly }: VolumeMount): void {
-  if (recursiveReadOnly !== "Enabled") return;
+export function isRecursivelyReadOnly(
+  { readOnly, recursiveReadOnly = "Disabled" }: VolumeMount,
+  supported: boolean,
+): boolean {
+  return supported && readOnly === true && recursiveReadOnly !== "Disabled";
+}
+
+/** Throws CreateContainerConfigError where that has to be and cannot. */
+function checkRecursiveReadOnly({ name, recursiveReadOnly }: VolumeMount, supported: boolean): void {
+  if (supported || recursiveReadOnly !== "Enabled") return;
   const problem = `volume "${name}" requested recursive read-only mode, but it is not supported by the runtime`;
   throw new RuntimeError(
     "CreateContainerConfigError",

@@ -11,6 +11,7 @@ import { canRestartAll, isPodTerminal, isSidecar, sidecarsOf } from "@dray/api/p
 import { timeText } from "@dray/client";
 import type { Container } from "../runtime/service.ts";
 import { shortened } from "../text.ts";
+import { isRecursivelyReadOnly } from "./mounts.ts";
 import type { StartableContainer } from "./plan.ts";
 import type { PodEnd } from "./pod-end.ts";
 import type { PodResize } from "./resize.ts";
@@ -22,6 +23,8 @@ export interface StatusInput {
   /** What the ids of containers begin with: `host`. */
   readonly runtimeName: string;
   readonly nodeAddress: string;
+  /** The runtime can make mounts read-only with all that is below them. */
+  readonly recursiveReadOnly: boolean;
   /** Absent before there is a sandbox. */
   readonly podIP: string | undefined;
   readonly sandboxReady: boolean;
@@ -167,10 +170,17 @@ function containerStatus(
     ...((spec.volumeMounts ?? []).length === 0
       ? {}
       : {
-          volumeMounts: (spec.volumeMounts ?? []).map(({ name, mountPath, readOnly }) => ({
-            name,
-            mountPath,
-            ...(readOnly ? { readOnly, recursiveReadOnly: "Disabled" } : {}),
+          volumeMounts: (spec.volumeMounts ?? []).map((mount) => ({
+            name: mount.name,
+            mountPath: mount.mountPath,
+            ...(mount.readOnly
+              ? {
+                  readOnly: true,
+                  recursiveReadOnly: isRecursivelyReadOnly(mount, input.recursiveReadOnly)
+                    ? "Enabled"
+                    : "Disabled",
+                }
+              : {}),
           })),
         }),
   };

@@ -573,6 +573,7 @@ export class PodWorker {
       const input = { pod, container: spec, attempt, image, podIPs, places, volumeImages };
       const config = await containerConfig(input, {
         ...this.#context,
+        recursiveReadOnly: runtime.service.recursiveReadOnly ?? false,
         cdiDevices: (one, container) => this.#context.dra.cdiDevices(one, container),
         deviceOptions: (one, container) => this.#context.devicePlugins.container(one, container),
       });
@@ -736,6 +737,7 @@ export class PodWorker {
             pod: this.#resize.effective(pod),
             now: clock.now(),
             runtimeName: runtime.service.name,
+            recursiveReadOnly: runtime.service.recursiveReadOnly ?? false,
             nodeAddress,
             podIP: sandbox?.ips[0] ?? pod.status?.podIP,
             sandboxReady: sandbox?.ready ?? false,

@@ -74,6 +74,8 @@ export interface MountConfig {
   /** Where the container sees it. */
   readonly containerPath: string;
   readonly readOnly: boolean;
+  /** What is mounted below it is read-only, too; only where the runtime's `recursiveReadOnly` says so. */
+  readonly recursiveReadOnly?: boolean;
   /** "private" if absent. */
   readonly propagation?: "private" | "hostToContainer" | "bidirectional";
 }
@@ -295,6 +297,8 @@ export interface RuntimeService {
   readonly isolatesNetwork?: boolean;
   /** Conditions of the runtime that keep the node from being ready, asked for now and then. */
   problems?(): Promise<readonly string[]>;
+  /** Mounts can be read-only with all that is below them (KEP-3857); known once it has been started. */
+  readonly recursiveReadOnly?: boolean;
   /** As whom containers run whose pod names no user; undefined: as their image says. Known once it has been started. */
   userOfPod(podUid: string): number | undefined;
   runPodSandbox(config: SandboxConfig): Promise<Made>;

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync, rmSync } from "node:fs";
+import { release } from "node:os";
 import { join } from "node:path";
 import { toolEnvironment } from "../host/environment.ts";
 import type { JoiningCommand } from "../host/join.ts";
@@ -13,6 +14,17 @@ import { runTool, tool } from "./tools.ts";
 export interface RuncFacts {
   readonly version: string;
   readonly seccomp: boolean;
+  /** Mounts can be read-only with all that is below them. */
+  readonly recursiveReadOnly: boolean;
+}
+
+/** The kernel from which on it does that at once (mount_setattr(2)). */
+const mountSetattrKernel = [5, 12] as const;
+
+function hasMountSetattr(): boolean {
+  const [major = 0, minor = 0] = release().split(/[.-]/).map(Number);
+  const [wantedMajor, wantedMinor] = mountSetattrKernel;
+  return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
 }
 
 /** Calls runc (the interface of opencontainers/runc, which crun and youki share). */
@@ -29,8 +41,15 @@ export class Runc {
     const version = /version (\S+)/.exec(text)?.[1] ?? "unknown";
     // Versions before 1.1 do not say what they can; those of Linux distributions are built with it.
     const features = await runTool("runc", ["features"]).catch(() => "{}");
-    const { linux } = JSON.parse(features) as { linux?: { seccomp?: { enabled?: boolean } } };
-    return { version, seccomp: linux?.seccomp?.enabled ?? /libseccomp/.test(text) };
+    const { linux, mountOptions = [] } = JSON.parse(features) as {
+      linux?: { seccomp?: { enabled?: boolean } };
+      mountOptions?: readonly string[];
+    };
+    return {
+      version,
+      seccomp: linux?.seccomp?.enabled ?? /libseccomp/.test(text),
+      recursiveReadOnly: mountOptions.includes("rro") && hasMountSetattr(),
+    };
   }
 
   /** The words that run runc for a container, without its command. */

@@ -232,6 +232,27 @@ test("a program is who it should be, and may what it should", options, async () 
   assert.match(await who({ seccomp: `localhost/${profile}` }, "mkdir /x || echo refused"), /refused/);
 });
 
+test("a mount is read-only with what is mounted below it, if that is asked for", options, async (context) => {
+  if (!runtime.recursiveReadOnly) return context.skip("runc or the kernel cannot do it");
+  const at = mkdtempSync(join(runtimes.folder, "recursive-"));
+  const below = join(at, "below");
+  mkdirSync(below);
+  execFileSync("mount", ["-t", "tmpfs", "tmpfs", below]);
+  context.after(() => void spawnSync("umount", ["-l", below]));
+  const script = "touch /data/x || echo no; touch /data/below/x && echo yes || echo no";
+  for (const [recursiveReadOnly, expected] of [
+    [true, ["no", "no"]],
+    [false, ["no", "yes"]],
+  ] as const) {
+    const mounts = [{ hostPath: at, containerPath: "/data", readOnly: true, recursiveReadOnly }];
+    const lines = (await output(script, { mounts })).split("\n");
+    assert.deepEqual(
+      lines.filter((line) => ["yes", "no"].includes(line)),
+      expected,
+    );
+  }
+});
+
 test("mounts, devices and CDI edits are there", options, async (t) => {
   const at = mkdtempSync(join(runtimes.folder, "mounts-"));
   mkdirSync(join(at, "data"));

@@ -115,6 +115,10 @@ export class OciRuntime implements RuntimeService {
     return this.#started?.version ?? "";
   }
 
+  get recursiveReadOnly(): boolean {
+    return this.#started?.recursiveReadOnly ?? false;
+  }
+
   get limits(): readonly string[] {
     return this.#started?.network.limits ?? [];
   }
@@ -134,7 +138,7 @@ export class OciRuntime implements RuntimeService {
     const { directory, networkDirectory, nodeName, nodeAddress, images, clock } = this.#options;
     if (process.getuid?.() !== 0)
       throw new Error("the runtime oci needs root: run the agent as root, or choose the runtime host");
-    const { version, seccomp } = await this.#runc.facts();
+    const { version, seccomp, recursiveReadOnly } = await this.#runc.facts();
     const cgroups = CgroupTree.find();
     makeFolderSync(join(directory, "containers"), 0o700);
     for (const [name, source] of [
@@ -147,7 +151,8 @@ export class OciRuntime implements RuntimeService {
     const network = await PodNetwork.open({ directory: networkDirectory, nodeName });
     const cgroup = `/dray/${createHash("sha256").update(directory).digest("hex").slice(0, 12)}`;
     const sandboxes = new OciSandboxes({ directory, nodeAddress, cgroup, cgroups, network, clock });
-    this.#started = { version, cgroup, cgroups, network, sandboxes, machine: machineFacts(cgroups, seccomp) };
+    const machine = machineFacts(cgroups, seccomp);
+    this.#started = { version, recursiveReadOnly, cgroup, cgroups, network, sandboxes, machine };
     try {
       // Containers first: what still runs in a sandbox without a record would keep its name spaces.
       await this.#adopt();
@@ -624,6 +629,7 @@ export class OciRuntime implements RuntimeService {
 
 interface Started {
   readonly version: string;
+  readonly recursiveReadOnly: boolean;
   readonly cgroup: string;
   readonly cgroups: CgroupTree;
   readonly network: PodNetwork;

@@ -324,10 +324,11 @@ function allMounts(input: SpecInput): {
 
 function bindMount(
   destination: string,
-  { hostPath, image, readOnly, propagation = "private" }: MountConfig,
+  { hostPath, image, readOnly, recursiveReadOnly, propagation = "private" }: MountConfig,
 ): OciMount {
   const kind = { private: "rprivate", hostToContainer: "rslave", bidirectional: "rshared" }[propagation];
-  const options = ["rbind", kind, readOnly ? "ro" : "rw", ...(image === undefined ? [] : ["noexec"])];
+  const access = readOnly ? (recursiveReadOnly ? "rro" : "ro") : "rw";
+  const options = ["rbind", kind, access, ...(image === undefined ? [] : ["noexec"])];
   return { destination, type: "bind", source: hostPath, options };
 }
 
