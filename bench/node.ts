@@ -22,6 +22,9 @@ import { machine } from "./allocator/clock.ts";
 
 const namespace = "default";
 const driver = "gpu.example.com";
+/** Milliseconds in which what pods have left must be gone, and between two looks at it. */
+const settling = 120_000;
+const settlingStep = 5_000;
 /** Seconds that all pods may take to run, or to go. */
 const patience = 600;
 
@@ -123,8 +126,12 @@ async function load(
     const memory = sum(processes, pss);
     const prepare = await prepareMilliseconds(admin, node.name);
     const deleted = await remove(admin);
-    await sleep(5000);
-    const after = state(node);
+    let after = state(node);
+    // Folders and logs of pods are collected once in a while, the kubelet's once a minute.
+    for (let waited = 0; waited < settling && leaksOf(before, after).length > 0; waited += settlingStep) {
+      await sleep(settlingStep);
+      after = state(node);
+    }
     return {
       started,
       deleted,
