@@ -20,10 +20,6 @@ const cases: [line: string, message: RegExp][] = [
     "up --runtime docker",
     /^error: --runtime docker: must be host, oci, or cri:SOCKET, as in cri:\/run\/containerd\/containerd.sock\n/,
   ],
-  [
-    "up --runtime oci",
-    /^error: --runtime oci: `dray kubelet` has it, a whole cluster does not yet: must be host/,
-  ],
   ["up --runtime cri:a.sock", /^error: --runtime cri:a.sock: the path of the socket must be absolute\n/],
   ...["up --detach", "down", "status", "logs", "apiserver --port 0"].flatMap(
     (command): [string, RegExp][] => [
