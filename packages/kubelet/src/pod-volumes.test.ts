@@ -112,7 +112,15 @@ describe("volumes", () => {
     const mounts = { volumeMounts: [{ name: "closed", mountPath: "/closed" }] };
     const command = ["sh", "-c", "until grep -q second /closed/key; do cat /closed/key; sleep 0.1; done"];
     const pod = await create("reader", {
-      volumes: [{ name: "closed", configMap: { name: "closed", defaultMode: 0o400 } }],
+      volumes: [
+        { name: "closed", configMap: { name: "closed", defaultMode: 0o400 } },
+        {
+          name: "info",
+          downwardAPI: {
+            items: [{ path: "labels", fieldRef: { apiVersion: "v1", fieldPath: "metadata.labels" } }],
+          },
+        },
+      ],
       containers: [
         { name: "main", command, ...mounts },
         {
@@ -131,6 +139,8 @@ describe("volumes", () => {
     assert.equal(mode & 0o777, 0o400);
     assert.ok(uid >= 0x7000_0000, `${uid}`);
     await cluster.admin.resource(ConfigMap).patch(ref("closed"), "merge", { data: { key: "second" } });
+    // Config maps are looked at once a minute, and when something else of the pod changes.
+    await cluster.admin.resource(Pod).patch(ref("reader"), "merge", { metadata: { labels: { a: "2" } } });
     const { status } = await becomes("reader", ended);
     assert.deepEqual(
       status?.containerStatuses?.map(({ user }) => user?.linux?.uid),

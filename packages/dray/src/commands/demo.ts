@@ -134,6 +134,8 @@ async function run(
   const child = spawn("sh", ["-c", step.command], { env, stdio: ["ignore", "inherit", "inherit"] });
   interruption.runs(child);
   const code = await exitCode(child);
+  // Ctrl-C is for the command and for this process, which may hear of it later.
+  if (code === null) await sleep(signalDelay, undefined, { signal: interruption.signal }).catch(() => {});
   interruption.signal.throwIfAborted();
   if (code !== 0) throw new Error(`the command ended with exit code ${code}: ${step.command}`);
   const { until } = step;
@@ -153,6 +155,9 @@ const exitCode = (child: ChildProcess): Promise<number | null> =>
     child.once("error", reject);
     child.once("exit", resolve);
   });
+
+/** Milliseconds in which a signal for the whole terminal has reached this process too. */
+const signalDelay = 1000;
 
 /** How often what must not be interrupted is begun. */
 const maxTries = 5;
