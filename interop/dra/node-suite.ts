@@ -41,14 +41,17 @@ const token = "interop-node";
 /** Where the node's runtime keeps its records; in the node's own name space. */
 const state = "/var/lib/dray";
 
-/** Specs that the suite leaves out unless this gate is off everywhere. */
-const without = { gate: "ResourceHealthStatus", specs: /Device ShareID|feature gate is disabled/ };
+/** Specs that the suite leaves out unless these gates are off everywhere. */
+const without = {
+  gates: "ResourceHealthStatus=false,ResourceHealthStatusMessage=false",
+  specs: /Device ShareID|feature gate is disabled/,
+};
 
 export async function runNodeSuite(options: SuiteOptions): Promise<SuiteResult> {
   const first = await runWith([], options);
   const rest = first.skipped.filter(({ name }) => without.specs.test(name));
   if (rest.length === 0) return first;
-  const second = await runWith([`--feature-gates=${without.gate}=false`], {
+  const second = await runWith([`--feature-gates=${without.gates}`], {
     ...options,
     only: without.specs,
   });
