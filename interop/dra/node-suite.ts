@@ -43,7 +43,7 @@ const state = "/var/lib/dray";
 
 /** Specs that the suite leaves out unless these gates are off everywhere. */
 const without = {
-  gates: "ResourceHealthStatus=false,ResourceHealthStatusMessage=false",
+  gates: "ResourceHealthStatus=false,ResourceHealthStatusMessage=false,DRAConsumableCapacity=false",
   specs: /Device ShareID|feature gate is disabled/,
 };
 

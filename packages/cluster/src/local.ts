@@ -131,7 +131,8 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
     for (const { name, index } of former)
       if (config.nodes.includes(name) && config.nodes[index] !== name) await removeNodeRoot(layout, index);
     writeConfig(layout, config);
-    await removeLostVolumes(layout, client);
+    // Another store may still have the volumes.
+    if (before?.store === config.store) await removeLostVolumes(layout, client);
     await endDrains(client);
     const capacity = (node: string) => options.hardware?.capacity(node);
     hardware = await options.hardware?.start(client, nodeFiles(layout, config.nodes, capacity));
@@ -196,8 +197,14 @@ export async function cleanUpRun(layout: Layout): Promise<void> {
   // What lies there says which processes to end.
   for (const folder of [dirname(layout.runDir), layout.runDir]) checkOwnFolder(folder);
   const { cleanUpNode } = await import("@dray/kubelet");
-  for (const entry of readdirSync(layout.runDir, { withFileTypes: true }))
-    if (entry.isDirectory()) await cleanUpNode(join(layout.runDir, entry.name), silentLog);
+  const failures: string[] = [];
+  for (const entry of readdirSync(layout.runDir, { withFileTypes: true })) {
+    const root = join(layout.runDir, entry.name);
+    // What keeps one node from being cleaned up is no reason to leave the others.
+    if (entry.isDirectory())
+      await cleanUpNode(root, silentLog).catch((error: Error) => failures.push(`${root}: ${error.message}`));
+  }
+  if (failures.length > 0) throw new Error(`what nodes have left cannot be removed: ${failures.join("; ")}`);
   rmSync(layout.runDir, { recursive: true, force: true });
   try {
     rmdirSync(dirname(layout.runDir));

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { PersistentVolume } from "@dray/api/core/v1";
 import type { Client } from "@dray/client";
@@ -14,12 +14,11 @@ const onNode = "var/lib/local-path-provisioner";
  */
 export function keepVolumes(layout: Layout, node: string, rootDir: string): void {
   const link = join(rootDir, onNode);
-  if (existsSync(link)) return;
   const folder = layout.nodeVolumes(node);
   // Containers of other users get in by a mount; nobody else does.
   makeFolderSync(folder, 0o700);
   makeFolderSync(dirname(link), 0o755);
-  symlinkSync(folder, link);
+  if (lstatSync(link, { throwIfNoEntry: false }) === undefined) symlinkSync(folder, link);
 }
 
 /** Removes what belongs to no volume: objects that were only in memory are gone, and so must their data be. */

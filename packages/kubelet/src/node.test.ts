@@ -62,6 +62,21 @@ test("the node registers with its endpoints, capacity and a lease", async () => 
   assert.equal(lease.spec.holderIdentity, "n1");
 });
 
+test("an agent that comes back leaves the taints of its Node to those who have changed them", async () => {
+  const taints = [{ key: "starting", effect: "NoSchedule" }];
+  const nodes = cluster.admin.resource(Node);
+  const own = async (): Promise<(string | undefined)[]> =>
+    ((await nodes.get({ name: "n8" })).spec.taints ?? [])
+      .map(({ key }) => key)
+      .filter((key) => !key.startsWith("node.kubernetes.io/"));
+  const kubelet = await cluster.node("n8", { taints });
+  assert.deepEqual(await own(), ["starting"]);
+  await nodes.patch({ name: "n8" }, "merge", { spec: { taints: [{ key: "other", effect: "NoSchedule" }] } });
+  await kubelet.stop({ leavePods: false });
+  await cluster.node("n8", { taints });
+  assert.deepEqual(await own(), ["other"]);
+});
+
 test("health and metrics are served over HTTP where the node is told to", async () => {
   const [healthzPort = 0, readOnlyPort = 0] = await freePorts(2);
   const kubelet = await cluster.node("n7", { healthzPort, readOnlyPort });

@@ -130,8 +130,10 @@ function lookUpHeadless(targets: readonly HeadlessTarget[], before: readonly str
 
 /** The ready endpoints of a headless Service; one without a hostname has its address for it. */
 function headlessTargets(slices: readonly EndpointSlice[], service: string): HeadlessTarget[] {
-  return slices.flatMap(({ addressType, endpoints = [], ports = [] }) =>
-    endpoints
+  return slices.flatMap(({ addressType, ...slice }) => {
+    // kube-apiserver writes null for none.
+    const [endpoints, ports] = [slice.endpoints ?? [], slice.ports ?? []];
+    return endpoints
       .filter((endpoint) => addressType !== "FQDN" && isReady(endpoint))
       .flatMap((endpoint) =>
         endpoint.addresses.map((address) => {
@@ -145,8 +147,8 @@ function headlessTargets(slices: readonly EndpointSlice[], service: string): Hea
             ),
           };
         }),
-      ),
-  );
+      );
+  });
 }
 
 /** An absent condition counts as ready (discovery/v1 EndpointConditions). */
@@ -179,9 +181,9 @@ function lookUpPointer(zone: DnsZone, name: string): Lookup {
     .services()
     .filter((service) => clusterIPs(service).includes(address))
     .map(({ metadata }) => `${metadata.name}.${metadata.namespace}.svc.${zone.domain}`);
-  for (const { metadata, endpoints = [] } of pointers.length > 0 ? [] : zone.allSlices()) {
+  for (const { metadata, endpoints } of pointers.length > 0 ? [] : zone.allSlices()) {
     const service = metadata.labels?.["kubernetes.io/service-name"];
-    for (const { addresses, hostname } of endpoints)
+    for (const { addresses, hostname } of endpoints ?? [])
       if (service !== undefined && hostname !== undefined && addresses.includes(address))
         pointers.push(`${hostname}.${service}.${metadata.namespace}.svc.${zone.domain}`);
   }

@@ -293,3 +293,15 @@ test("what is no query is refused, or not answered at all", async (t) => {
   const [answer] = (await once(socket, "message")) as [Buffer];
   assert.equal(dnsPacket.decode(answer).id, 7);
 });
+
+test("a query with several questions is refused, by which one answer would be longer than a message", async (t) => {
+  const { server } = await setting(t);
+  const questions = Array.from({ length: 1500 }, () => ({
+    name: "web.ns.svc.cluster.local",
+    type: "A" as const,
+  }));
+  const message = dnsPacket.encode({ type: "query", id: 4711, flags: 0, questions });
+  const answer = dnsPacket.decode(await byTcp(server, message)) as DecodedPacket & { rcode: string };
+  assert.equal(answer.rcode, "FORMERR");
+  assert.deepEqual(await read(server, "web.ns.svc.cluster.local"), ["10.0.0.7"]);
+});

@@ -33,6 +33,8 @@ export interface DnsServer {
 /** Maximum length of an answer by UDP, in bytes: of a client that says nothing (RFC 1035), and of any (DNS flag day 2020). */
 const plainLength = 512;
 const maxUdpLength = 1232;
+/** Maximum length of an answer by TCP, in bytes (RFC 1035, 4.2.2). */
+const maxTcpLength = 65_535;
 /** Minimum length of a record, in bytes. */
 const minRecord = 16;
 const maxConnections = 256;
@@ -70,7 +72,11 @@ export async function startDnsServer(options: DnsServerOptions): Promise<DnsServ
       if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE" || tries === maxPortTries) throw error;
     }
   }
-  udp.on("message", (message, from) => void responder.answerDatagram(udp, message, from));
+  udp.on("message", (message, from) => {
+    responder.answerDatagram(udp, message, from).catch((error: Error) => {
+      options.log.debug({ err: error }, "a name cannot be answered");
+    });
+  });
   udp.on("error", (error) => options.log.warn({ err: error }, "the DNS server"));
   tcp.on("error", (error) => options.log.warn({ err: error }, "the DNS server"));
   return {
@@ -107,6 +113,8 @@ class Responder {
   }
 
   async answerDatagram(socket: UdpSocket, message: Buffer, from: RemoteInfo): Promise<void> {
+    // No program listens there; to send to it is an error.
+    if (from.port === 0) return;
     const answer = await this.#answer(message, "udp");
     if (answer !== undefined && !this.#stop.signal.aborted) socket.send(answer, from.port, from.address);
   }
@@ -116,11 +124,21 @@ class Responder {
     socket.setTimeout(idleTimeout, () => socket.destroy());
     socket.on("error", () => socket.destroy());
     socket.on("data", (data) => {
-      for (const message of reader.read(data))
-        void this.#answer(message, "tcp").then((answer) => {
-          if (answer !== undefined && socket.writable) socket.write(messageFrame(answer));
-        });
+      // Who reads no answers is asked for no more queries.
+      socket.pause();
+      this.#answerAll(reader.read(data), socket).then(
+        () => socket.resume(),
+        () => socket.destroy(),
+      );
     });
+  }
+
+  async #answerAll(messages: readonly Buffer[], socket: Socket): Promise<void> {
+    for (const message of messages) {
+      const answer = await this.#answer(message, "tcp");
+      if (answer === undefined || !socket.writable) continue;
+      if (!socket.write(messageFrame(answer))) await once(socket, "drain", { signal: this.#stop.signal });
+    }
   }
 
   /** Undefined for what is no query at all: an answer could be answered. */
@@ -134,6 +152,8 @@ class Responder {
     } catch {
       return headerOnly(message, formatError);
     }
+    // As all servers do: the meaning of several questions in one query was never said (RFC 9619).
+    if (query.questions?.length !== 1) return headerOnly(message, formatError);
     try {
       const answer = await answerQuery(query, this.#zone, (question) => this.#resolve(question));
       if (answer === undefined) return await this.#upstream.ask(message, transport, this.#stop.signal);
@@ -159,14 +179,17 @@ class Responder {
   }
 }
 
-/** By UDP no longer than the client takes: it asks again by TCP for what has been cut. */
+/** No longer than the client takes: by TCP it asks again for what has been cut of a datagram. */
 function encode(query: Packet, answer: Packet, transport: "udp" | "tcp"): Buffer {
   const option = query.additionals?.find(({ type }) => type === "OPT") as OptAnswer | undefined;
   const own: Answer[] = option === undefined ? [] : [ownOption];
   const { answers = [], additionals = [] } = answer;
   const whole = dnsPacket.encode({ ...answer, additionals: [...additionals, ...own] });
-  const limit = Math.min(Math.max(option?.udpPayloadSize ?? 0, plainLength), maxUdpLength);
-  if (transport === "tcp" || whole.length <= limit) return whole;
+  const limit =
+    transport === "tcp"
+      ? maxTcpLength
+      : Math.min(Math.max(option?.udpPayloadSize ?? 0, plainLength), maxUdpLength);
+  if (whole.length <= limit) return whole;
   const short = dnsPacket.encode({ ...answer, additionals: own });
   if (short.length <= limit) return short;
   // Some resolvers (musl before 1.2.4) never ask again, and use what they get.

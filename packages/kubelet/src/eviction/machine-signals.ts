@@ -29,7 +29,8 @@ export class MachineSignals implements SignalSource {
     const node = await fileSystem(root);
     add("nodefs.available", node.bytes);
     add("nodefs.inodesFree", node.inodes);
-    const folder = await images.imageFolder();
+    // A runtime that does not answer keeps nothing else from being seen.
+    const folder = await images.imageFolder().catch(() => undefined);
     const image = folder === undefined ? undefined : await fileSystem(folder);
     add("imagefs.available", image?.bytes);
     add("imagefs.inodesFree", image?.inodes);

@@ -105,13 +105,14 @@ export class EvictionManager {
   /** Returns the ends of the pods that are evicted. */
   async #look(): Promise<readonly Promise<void>[]> {
     const { thresholds, signals, clock, pressureTransitionPeriod, pods } = this.#options;
+    const running = pods();
+    // The limits of pods hold whatever can be seen of the node.
+    const excessive = await this.#evictExcessive(running);
+    if (excessive.length > 0) return excessive;
     const observations: Observations = thresholds.length === 0 ? new Map() : await signals.observe();
     const before = this.#state;
     this.#state = nextPressure(before, thresholds, observations, pressureTransitionPeriod, clock.now());
     this.#tell(before.conditions);
-    const running = pods();
-    const excessive = await this.#evictExcessive(running);
-    if (excessive.length > 0) return excessive;
     const [threshold] = this.#state.toReclaim;
     if (threshold === undefined) return [];
     const { resource } = evictionSignals[threshold.signal];

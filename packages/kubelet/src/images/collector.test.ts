@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { silentLog } from "@dray/client";
-import type { Image, ImageService } from "../runtime/service.ts";
+import { type Image, type ImageService, RuntimeError } from "../runtime/service.ts";
 import { eventually } from "../testing/eventually.ts";
 import { skipClock } from "../testing/skip-clock.ts";
 import { ImageCollector } from "./collector.ts";
@@ -26,7 +26,7 @@ function setUp(images: Image[], policy: Partial<ImageGCPolicy> = {}) {
   const service: ImageService = {
     pulls: true,
     async imageStatus(name) {
-      if (name === "Invalid") throw new Error("invalid reference format");
+      if (name === "Invalid") throw new RuntimeError("InvalidImageName", "invalid reference format");
       return images.find(({ tags }) => tags.includes(name));
     },
     pullImage: async () => "",

@@ -1,6 +1,6 @@
 import type { ContainerImage } from "@dray/api/core/v1";
 import { type Clock, type Log, sleep } from "@dray/client";
-import type { Image, ImageService } from "../runtime/service.ts";
+import { type Image, type ImageService, RuntimeError } from "../runtime/service.ts";
 import {
   bytesToFree,
   type FileSystemUse,
@@ -111,8 +111,11 @@ export class ImageCollector {
     const all = await images.listImages();
     const used = new Set(await images.usedImages());
     for (const name of new Set(this.#options.volumeImages())) {
-      // A name that is invalid is a mistake of its pod, and no reason to keep nothing or everything.
-      const mounted = await images.imageStatus(name, false).catch(() => undefined);
+      const mounted = await images.imageStatus(name, false).catch((error: unknown) => {
+        // A mistake of its pod, and no reason to keep nothing or everything.
+        if (error instanceof RuntimeError && error.reason === "InvalidImageName") return undefined;
+        throw error;
+      });
       if (mounted !== undefined) used.add(mounted.ref);
     }
     this.#records = observeImages(this.#records, all, used, clock.now());

@@ -62,6 +62,7 @@ export class Registration {
   #node: Node | undefined;
   readonly #lease: NodeLease;
   #reportedAt = 0;
+  #lookedAt = Number.NEGATIVE_INFINITY;
   #cancel: (() => void) | undefined;
   #beating: Promise<void> | undefined;
   /** The status has to be reported as soon as may be. */
@@ -129,7 +130,8 @@ export class Registration {
   #schedule(): void {
     if (this.#stop.signal.aborted) return;
     const { clock } = this.#options;
-    const wait = this.#due ? Math.max(0, this.#reportedAt + changeInterval - clock.now()) : lookInterval;
+    const last = Math.max(this.#reportedAt, this.#lookedAt);
+    const wait = this.#due ? Math.max(0, last + changeInterval - clock.now()) : lookInterval;
     this.#cancel = clock.after(wait, () => {
       this.#cancel = undefined;
       this.#beating = this.#beat().finally(() => this.#schedule());
@@ -137,6 +139,7 @@ export class Registration {
   }
 
   async #beat(): Promise<void> {
+    this.#lookedAt = this.#options.clock.now();
     try {
       await this.#look();
     } catch (error) {
@@ -186,10 +189,8 @@ export class Registration {
     const { client, nodeName, podCidr, log, changed, taints = [] } = this.#options;
     const nodes = client.resource(Node);
     const labels = this.#labels();
-    const spec = {
-      ...(podCidr !== undefined && { podCIDR: podCidr, podCIDRs: [podCidr] }),
-      ...(taints.length > 0 && { taints: [...taints] }),
-    };
+    const range = podCidr === undefined ? {} : { podCIDR: podCidr, podCIDRs: [podCidr] };
+    const spec = { ...range, ...(taints.length > 0 && { taints: [...taints] }) };
     try {
       // With its status at once, so that nobody sees a node without capacity.
       await nodes.create({ metadata: { name: nodeName, labels }, spec, status: this.#status(undefined) });
@@ -199,7 +200,8 @@ export class Registration {
       if (podCidr !== undefined && known !== undefined && known !== podCidr)
         // It can be set only once (core/v1 NodeSpec.podCIDR).
         log.warn({ podCIDR: known, range: podCidr }, "the Node names other addresses than its pods get");
-      const change = known === undefined ? { metadata: { labels }, spec } : { metadata: { labels } };
+      // The taints of a Node that is there are for others to say.
+      const change = known === undefined ? { metadata: { labels }, spec: range } : { metadata: { labels } };
       await nodes.patch({ name: nodeName }, "strategic", change);
     }
     this.#node = await nodes.get({ name: nodeName });

@@ -3,7 +3,7 @@ import { EndpointSlice } from "@dray/api/discovery/v1";
 import { type Client, type Clock, type Informer, type Log, sleep } from "@dray/client";
 import type { DnsZone } from "../dns/records.ts";
 import { startDnsServer } from "../dns/server.ts";
-import type { ServiceNetwork } from "../runtime/service.ts";
+import type { LedServices, ServiceNetwork } from "../runtime/service.ts";
 import { serviceNameLabel, serviceRoutes } from "./routes.ts";
 
 export interface ServiceAgentOptions {
@@ -95,8 +95,8 @@ export class ServiceAgent {
         const routes = serviceRoutes(services.list(), slices.list());
         const text = JSON.stringify(routes);
         changed.forget();
-        if (text !== written) await network.setServices({ routes, dnsPort: server.port });
-        written = text;
+        // What failed is tried again with the next change or repair.
+        if (text !== written) written = (await this.#lay(routes, server.port)) ? text : "";
         await sleep(clock, changeInterval, signal);
         await changed.within(clock, repairedAt + repairInterval - clock.now(), signal);
         if (clock.now() < repairedAt + repairInterval || signal.aborted) continue;
@@ -106,6 +106,19 @@ export class ServiceAgent {
     } finally {
       end.abort();
       await server.close();
+    }
+  }
+
+  /** Whether all rules were written. Names are resolved also where the kernel refuses the rule of some Service. */
+  async #lay(routes: LedServices["routes"], dnsPort: number): Promise<boolean> {
+    const { network, log } = this.#options;
+    try {
+      await network.setServices({ routes, dnsPort });
+      return true;
+    } catch (error) {
+      log.warn({ err: error }, "Services are not led to their endpoints");
+      await network.setServices({ routes: [], dnsPort });
+      return false;
     }
   }
 }

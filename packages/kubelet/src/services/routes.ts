@@ -93,8 +93,10 @@ function routesOf(service: Service, slices: readonly EndpointSlice[]): ServiceRo
 
 function endpointsOf(slices: readonly EndpointSlice[], name: string, protocol: string): RouteEndpoint[] {
   const found = new Map<string, RouteEndpoint>();
-  for (const { addressType, endpoints = [], ports = [] } of slices) {
-    if (addressType !== "IPv4") continue;
+  for (const slice of slices) {
+    if (slice.addressType !== "IPv4") continue;
+    // kube-apiserver writes null for none.
+    const [endpoints, ports] = [slice.endpoints ?? [], slice.ports ?? []];
     const own = ports.filter((port) => (port.name ?? "") === name && (port.protocol ?? "TCP") === protocol);
     for (const { port } of own)
       for (const endpoint of endpoints) {

@@ -335,25 +335,31 @@ export class OciRuntime implements RuntimeService {
   }
 
   /** Has the files of images that are mounted at a place on this machine. */
-  #mounts(id: string, directory: string, config: ContainerConfig): Promise<MountConfig[]> {
+  async #mounts(id: string, directory: string, config: ContainerConfig): Promise<MountConfig[]> {
+    const mounts: MountConfig[] = [];
+    // One after the other: nothing of them is still being made when one fails and all are removed.
+    for (const [index, mount] of config.mounts.entries()) {
+      mounts.push(
+        mount.image === undefined
+          ? mount
+          : { ...mount, hostPath: await this.#imageFolder(`${id}.${index}`, directory, mount.image) },
+      );
+    }
+    return mounts;
+  }
+
+  async #imageFolder(
+    id: string,
+    directory: string,
+    { ref, name, subPath }: NonNullable<MountConfig["image"]>,
+  ): Promise<string> {
     const { images } = this.#options;
-    return Promise.all(
-      config.mounts.map(async (mount, index) => {
-        if (mount.image === undefined) return mount;
-        const { ref, name, subPath } = mount.image;
-        const root = await images.snapshots.makeRoot(
-          `${id}.${index}`,
-          directory,
-          await images.resolve(ref || name),
-        );
-        const hostPath = await resolveInRoot(root, subPath);
-        if (!existsSync(hostPath))
-          throw new RuntimeError(
-            "CreateContainerError",
-            `subPath ${JSON.stringify(subPath)} does not exist in the image ${JSON.stringify(name)}`,
-          );
-        return { ...mount, hostPath };
-      }),
+    const root = await images.snapshots.makeRoot(id, directory, await images.resolve(ref || name));
+    const hostPath = await resolveInRoot(root, subPath);
+    if (existsSync(hostPath)) return hostPath;
+    throw new RuntimeError(
+      "CreateContainerError",
+      `subPath ${JSON.stringify(subPath)} does not exist in the image ${JSON.stringify(name)}`,
     );
   }
 

@@ -46,9 +46,7 @@ function frontends({ clusterIP, port, externalIPs, nodePort }: ServiceRoute): re
 /** Ends flows of UDP where the program `conntrack` is installed. */
 export async function endFlows(flows: readonly (readonly string[])[]): Promise<void> {
   if (find("conntrack") === undefined) return;
+  // It fails where there is no such flow, and where the kernel does not let it: then flows end when they are idle.
   for (const flow of flows)
-    await runTool("conntrack", ["--delete", "--proto", "udp", ...flow]).catch((error: Error) => {
-      // It fails where there is no such flow.
-      if (!/\b0 flow entries/.test(error.message)) throw error;
-    });
+    await runTool("conntrack", ["--delete", "--proto", "udp", ...flow]).catch(() => {});
 }

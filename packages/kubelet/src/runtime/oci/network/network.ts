@@ -211,8 +211,11 @@ link set ${outer} up
   /** Replaces where Services lead, and where the DNS server of the cluster listens. */
   async setServices(services: LedServices): Promise<void> {
     const { routes = [] } = this.#addresses.services ?? {};
-    this.#addresses.setServices(services);
-    await this.#updateRules();
+    await this.#addresses.database.exclusively("bridge", async () => {
+      await this.#writeRules(services);
+      // Kept once this kernel has taken them: whoever writes the rules after this writes these too.
+      this.#addresses.setServices(services);
+    });
     await endFlows(staleFlows(routes, services.routes));
   }
 
@@ -235,9 +238,9 @@ link set ${outer} up
   }
 
   /** Replaces all rules of the cluster in one step: the same whatever an agent that was killed has left. */
-  async #writeRules(): Promise<void> {
+  async #writeRules(services: LedServices | undefined = this.#addresses.services): Promise<void> {
     if (this.limits.length > 0) return;
-    const { routes = [], dnsPort } = this.#addresses.services ?? {};
+    const { routes = [], dnsPort } = services ?? {};
     const rules = clusterRules({
       bridge: this.bridge,
       network: `10.${this.#addresses.octet}.0.0/16`,
@@ -310,18 +313,28 @@ async function restore(table: string, text: string): Promise<void> {
 
 async function ensureJumps(bridge: string): Promise<void> {
   for (const { table, chain, rule, last } of jumpsOf(bridge)) {
-    const there = await runTool("iptables", [...wait, "-t", table, "-C", chain, ...rule]).then(
-      () => true,
-      () => false,
-    );
+    const there = await hasRule(table, chain, rule);
     const place = last ? ["-A", chain] : ["-I", chain, "1"];
     if (!there) await runTool("iptables", [...wait, "-t", table, ...place, ...rule]);
   }
 }
 
 async function dropJumps(bridge: string): Promise<void> {
+  // Twice, should an agent that was killed have inserted it twice.
   for (const { table, chain, rule } of jumpsOf(bridge))
-    await runTool("iptables", [...wait, "-t", table, "-D", chain, ...rule]).catch(() => {});
+    while (await hasRule(table, chain, rule))
+      await runTool("iptables", [...wait, "-t", table, "-D", chain, ...rule]);
+}
+
+async function hasRule(table: string, chain: string, rule: readonly string[]): Promise<boolean> {
+  try {
+    await runTool("iptables", [...wait, "-t", table, "-C", chain, ...rule]);
+    return true;
+  } catch (error) {
+    // What else keeps it from answering is no answer.
+    if (/Bad rule|No chain|not exist/.test((error as Error).message)) return false;
+    throw error;
+  }
 }
 
 function sysctl(name: string): void {
