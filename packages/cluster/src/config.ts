@@ -19,7 +19,7 @@ export interface ClusterConfig {
   readonly port: number;
   /** `sqlite:PATH`, `etcd:URL` or `memory`. */
   readonly store: string;
-  /** What runs containers: `host`, or `cri:SOCKET`. */
+  /** Runtime of the nodes: `host`, `oci` or `cri:SOCKET`. */
   readonly runtime: string;
   /** `PATTERN=COMMAND` each. */
   readonly images: readonly string[];

@@ -75,7 +75,7 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
   const config = { ...options.config, port: await choosePort(bindAddress, options.config.port) };
   const addresses = serverAddresses({ bind: bindAddress, advertise: advertiseAddress || undefined });
   const before = readConfig(layout);
-  // What another runtime has left after a crash, this one cannot go on with.
+  // Containers that another runtime left after a crash cannot be adopted.
   if (before !== undefined && before.runtime !== config.runtime) await cleanUpRun(layout);
   prepareRunDir(layout);
   await endFormerAgents(layout);

@@ -15,7 +15,7 @@ const onNode = "var/lib/local-path-provisioner";
 export function keepVolumes(layout: Layout, node: string, rootDir: string): void {
   const link = join(rootDir, onNode);
   const folder = layout.nodeVolumes(node);
-  // Containers of other users get in by a mount; nobody else does.
+  // Closed to other users; containers reach it by a mount.
   makeFolderSync(folder, 0o700);
   makeFolderSync(dirname(link), 0o755);
   if (lstatSync(link, { throwIfNoEntry: false }) === undefined) symlinkSync(folder, link);

@@ -238,7 +238,7 @@ start. The latest row that matches counts, before those of --image and those tha
     .action(async (options) => (await import("./commands/image.ts")).imageList(options));
   images
     .command("load")
-    .description("take an image in for nodes that run real containers (`dray up --runtime oci`)")
+    .description("load an image for nodes that run real containers (`dray up --runtime oci`)")
     .argument("<path>", "archive of `docker save`, or archive or folder in the OCI's image layout")
     .option("--as <name>", "name of the image, where it has none there: example.com/app:v1")
     .addOption(clusterName())
@@ -526,10 +526,16 @@ Exit codes: 0 no errors (whatever the warnings say), 1 errors, 2 wrong usage, or
     .addOption(
       repeated("--address <address>", "where its endpoints listen; n-th as above", "that of the node"),
     )
-    .addOption(repeated("--port <port>", "of the node's HTTPS endpoints; n-th as above", "any free one"))
-    .addOption(repeated("--healthz-port <port>", "of /healthz over HTTP on 127.0.0.1; n-th as above", "none"))
+    .addOption(repeated("--port <port>", "port of the node's HTTPS endpoints; n-th as above", "any free one"))
     .addOption(
-      repeated("--read-only-port <port>", "of metrics over HTTP for everybody; n-th as above", "none"),
+      repeated("--healthz-port <port>", "port of /healthz over HTTP on 127.0.0.1; n-th as above", "none"),
+    )
+    .addOption(
+      repeated(
+        "--read-only-port <port>",
+        "port of metrics over HTTP, without authentication; n-th as above",
+        "none",
+      ),
     )
     .option("--max-pods <count>", "how many pods a node runs at most (default: 110)")
     .option("--log-file <file>", "where to log (default: standard error)")

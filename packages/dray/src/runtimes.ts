@@ -8,7 +8,7 @@ export const defaultOciDir = "/var/lib/dray/oci";
 /** Where images lie in it. */
 export const ociImagesDir = (ociDir: string): string => join(ociDir, "images");
 
-/** Checks what `--runtime` says, and answers it. */
+/** Validates the value of `--runtime` and returns it. */
 export function runtimeOption(value: string): string {
   const socket = criSocket(value);
   if (value !== "host" && value !== "oci" && socket === undefined)

@@ -64,7 +64,7 @@ export class NodePaths {
     for (const path of this.cdi) makeFolderSync(path, 0o755);
   }
 
-  /** Whether a path of the machine is the root or lies below it. */
+  /** Reports whether a path of the machine is the root or below it. */
   contains(path: string): boolean {
     return path === this.root || path.startsWith(this.root === "/" ? "/" : `${this.root}/`);
   }

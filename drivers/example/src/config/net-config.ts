@@ -9,7 +9,7 @@ export interface Burst {
 const apiVersion = "net.resource.example.com/v1alpha1";
 const { object, oneOf, fail } = configReader("NetConfig");
 
-/** What holds for a device for which nobody configured anything. */
+/** Default for devices without a configuration. */
 export const defaultBurst: Burst = { ingress: 0n, egress: 0n };
 
 /**

@@ -1,6 +1,6 @@
 import type { StandardSchema } from "@dray/driver";
 
-/** A configuration that somebody wrote, and that is wrong. */
+/** Invalid configuration. */
 class ConfigError extends Error {
   override readonly name = "ConfigError";
 }

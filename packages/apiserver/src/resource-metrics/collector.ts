@@ -4,13 +4,13 @@ import { type KubeletClient, kubeletDocument } from "../kubelet.ts";
 import { parseReading } from "./reading.ts";
 import { NodeUsage } from "./usage.ts";
 
-/** Milliseconds for which a reading is good enough, and which two readings are apart at least. */
+/** Minimum interval between two readings, in milliseconds; a younger reading is reused. */
 const readingInterval = 5_000;
-/** Between the two readings of somebody who has not been here for long. */
+/** Interval between the first two readings, in milliseconds. */
 const firstWindow = 1_000;
-/** With an older reading the rate would be about a time that nobody asks for. */
+/** Maximum age in milliseconds of the reading that a rate is computed from. */
 const maxWindow = 60_000;
-/** For the answer of one kubelet. Upstream: metrics-server, --metric-resolution and its scrape timeout. */
+/** Timeout in milliseconds for the response of one kubelet. Upstream: metrics-server, --metric-resolution and its scrape timeout. */
 const readingTimeout = 10_000;
 
 export interface CollectorOptions {

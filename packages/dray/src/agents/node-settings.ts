@@ -28,7 +28,7 @@ export interface NodeFlags extends DnsFlags {
   readonly draWipeDelay?: string;
 }
 
-/** What an agent is told by these flags. */
+/** Kubelet options that these flags set. */
 export type NodeSettings = Pick<
   KubeletOptions,
   | "shutdown"

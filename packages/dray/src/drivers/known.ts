@@ -23,7 +23,7 @@ export type Settings = Readonly<Record<string, string>>;
 
 /** A driver with its settings. */
 export interface Installation {
-  /** Of two with the same one a cluster can have one only. */
+  /** Unique in a cluster. */
   readonly id: string;
   /** Name of the driver in ResourceSlices, or the extended resource. */
   readonly offers: string;

@@ -32,7 +32,7 @@ const ownImages: readonly OwnImage[] = [
   })),
 ];
 
-/** What we stand for under the name of an image; undefined if it is another's. */
+/** The built-in image with this name; undefined if there is none. */
 export function ownImageOf(name: string): OwnImage | undefined {
   return ownImages.find(({ pattern }) => imagePattern(pattern).test(name));
 }

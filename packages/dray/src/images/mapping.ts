@@ -10,7 +10,7 @@ export function parseCommand(text: string): readonly string[] | undefined {
   return words.length === 0 || text.replaceAll(word, "").trim() !== "" ? undefined : words;
 }
 
-/** Throws a UsageError for words that name a folder, by the `/` at its end, but not as a folder of programs is named. */
+/** Throws a UsageError if a command ends with `/` but is not the path of a program folder. */
 export function checkFolder([first = "", ...others]: readonly string[]): void {
   if (first.endsWith("/") && (others.length > 0 || !first.startsWith("/") || first === "/"))
     throw new UsageError(

@@ -2,7 +2,7 @@ import { isIPv4, isIPv6 } from "node:net";
 import type { Service } from "@dray/api/core/v1";
 import type { Endpoint, EndpointSlice } from "@dray/api/discovery/v1";
 
-/** What the names of a cluster follow from. */
+/** Sources of the cluster's DNS records. */
 export interface DnsZone {
   /** `cluster.local` */
   readonly domain: string;

@@ -77,8 +77,8 @@ export async function startDnsServer(options: DnsServerOptions): Promise<DnsServ
       options.log.debug({ err: error }, "a name cannot be answered");
     });
   });
-  udp.on("error", (error) => options.log.warn({ err: error }, "the DNS server"));
-  tcp.on("error", (error) => options.log.warn({ err: error }, "the DNS server"));
+  udp.on("error", (error) => options.log.warn({ err: error }, "the socket of the DNS server failed"));
+  tcp.on("error", (error) => options.log.warn({ err: error }, "the socket of the DNS server failed"));
   return {
     port: portOf(tcp),
     async close() {
@@ -141,7 +141,7 @@ class Responder {
     }
   }
 
-  /** Undefined for what is no query at all: an answer could be answered. */
+  /** Undefined if the message is not a query: answering a response could loop. */
   async #answer(message: Buffer, transport: "udp" | "tcp"): Promise<Buffer | undefined> {
     if (message.length < 12 || message[2]! >= 0x80) return undefined;
     // Other operations than queries are not for such a server (RFC 1035, 4.1.1).

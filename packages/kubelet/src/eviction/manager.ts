@@ -50,7 +50,7 @@ export interface EvictionOptions extends EvictionSettings {
   changed(): void;
 }
 
-/** Milliseconds between two looks. Upstream: pkg/kubelet/kubelet.go, evictionMonitoringPeriod. */
+/** Interval in milliseconds between two observations. Upstream: pkg/kubelet/kubelet.go, evictionMonitoringPeriod. */
 const monitoringPeriod = 10_000;
 /** Milliseconds for an evicted pod to be gone before the next look. Upstream: podCleanupTimeout. */
 const cleanupTimeout = 30_000;
@@ -95,7 +95,7 @@ export class EvictionManager {
       try {
         evicted = await this.#look();
       } catch (error) {
-        log.warn({ err: error }, "cannot see what the node is short of");
+        log.warn({ err: error }, "cannot observe the eviction signals");
       }
       if (evicted.length === 0) await sleep(clock, monitoringPeriod, signal);
       else await Promise.race([Promise.all(evicted), sleep(clock, cleanupTimeout, signal)]);
@@ -143,7 +143,7 @@ export class EvictionManager {
         if (message === undefined) continue;
         ends.push(one.end({ reason: "Evicted", message, graceSeconds: immediateGraceSeconds }));
       } catch (error) {
-        log.warn({ pod: one.pod.metadata.name, err: error }, "cannot see how much disk a pod uses");
+        log.warn({ pod: one.pod.metadata.name, err: error }, "cannot measure the disk usage of a pod");
       }
     }
     return ends;

@@ -21,7 +21,7 @@ export const noPressure: PressureState = {
 };
 
 /**
- * Says how the node is after a look at it. A threshold counts from when it is met for its grace period until its minimum
+ * Returns the pressure after an observation. A threshold counts from when it is met for its grace period until its minimum
  * is reclaimed too; a condition stays for a while, so that it does not come and go with each pod.
  *
  * Upstream: pkg/kubelet/eviction/eviction_manager.go, synchronize.

@@ -36,7 +36,7 @@ export interface Observation {
   readonly capacity: Quantity;
 }
 
-/** What is not in it cannot be observed here. */
+/** Missing signals cannot be observed on this machine. */
 export type Observations = ReadonlyMap<EvictionSignal, Observation>;
 
 /** Where observations come from. */

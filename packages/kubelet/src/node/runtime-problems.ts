@@ -62,7 +62,7 @@ export class RuntimeProblems {
       this.#answeredAt = clock.now();
       return found;
     } catch (error) {
-      log.debug({ err: error }, "the runtime does not say how it is");
+      log.debug({ err: error }, "cannot read the status of the runtime");
       // A short restart of the runtime is no reason to evict pods.
       if (clock.now() - this.#answeredAt >= downTimeout) return ["container runtime is down"];
       return this.#text === undefined ? [] : [this.#text];

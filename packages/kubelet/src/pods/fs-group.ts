@@ -36,7 +36,7 @@ export function fsUserOf({ spec }: Pod): number | undefined {
 }
 
 /**
- * True where containers of the pod run as whoever the runtime takes in place of an image's root. Root itself, if another
+ * True if containers of the pod run as the user that the runtime substitutes for root of an image. Root itself, if another
  * container asks for it, may have been left without the right to read files of others.
  */
 export function takesUserOfRuntime({ spec }: Pod): boolean {

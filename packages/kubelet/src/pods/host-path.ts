@@ -37,7 +37,7 @@ export function hostPathPlace(
       writeFileSync(place, "", { mode: 0o644 });
     } else {
       makeFolderSync(place, 0o755);
-      // Whatever this process's umask is.
+      // The umask must not apply.
       chmodSync(place, mode);
     }
     return place;

@@ -36,7 +36,7 @@ const needed: Readonly<Record<string, readonly Subresource[]>> = {
   "/exec/default/main/main?command=true&output=1": ["proxy"],
   "/portForward/default/main": ["proxy"],
   "/anything": ["proxy"],
-  // What only begins like another path is none of it.
+  // A shared prefix does not match.
   "/metricsx": ["proxy"],
   "/healthzfoo/bar": ["proxy"],
   "/stats-of-others": ["proxy"],

@@ -5,7 +5,7 @@ import { TokenReview } from "@dray/api/authentication/v1";
 import { SubjectAccessReview } from "@dray/api/authorization/v1";
 import type { Client } from "@dray/client";
 
-/** Who sends a request, as TokenReview and SubjectAccessReview say it. */
+/** User of a request, in the fields of TokenReview and SubjectAccessReview. */
 interface User {
   readonly username: string;
   readonly uid?: string;
@@ -14,8 +14,8 @@ interface User {
 }
 
 /**
- * Who sends the request: a client certificate that the cluster's CA has signed, or a bearer token. Rejects with 401:
- * nobody is anonymous here, as with the kubelet's default.
+ * Authenticates a request by a client certificate that the cluster's CA has signed, or a bearer token. Rejects with 401:
+ * anonymous requests are denied, as by default in the kubelet.
  */
 export async function authenticate(request: IncomingMessage, client: Client): Promise<User> {
   const socket = request.socket as TLSSocket;
@@ -78,7 +78,7 @@ const verbs: Readonly<Record<string, string>> = {
 };
 
 /**
- * Asks the API server whether the user may. `path` is the decoded one, which is what is answered. Rejects with
+ * Authorizes the request with the API server. `path` is decoded, as in routing. Rejects with
  * Forbidden.
  */
 export async function authorize(

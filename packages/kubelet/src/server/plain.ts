@@ -5,7 +5,7 @@ import type { Document } from "./server.ts";
 const requestTimeout = 10_000;
 
 /**
- * What the node says without asking who reads it: `/healthz` on one port, and documents on another.
+ * Endpoints without authentication: `/healthz` on one port, and documents on another.
  *
  * Upstream: kubelet's --healthz-port and --read-only-port.
  */

@@ -123,7 +123,7 @@ export class ServiceAgent {
   }
 }
 
-/** Whether something has changed since. */
+/** Reports whether an informer has changed since `forget`. */
 class Changes {
   #changed = false;
   #wake: () => void = () => {};

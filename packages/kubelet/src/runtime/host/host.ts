@@ -329,13 +329,13 @@ export class HostRuntime implements RuntimeService {
     });
     for (const { path, mode } of [...view.folders, ...folders]) {
       makeFolderSync(path);
-      // Not as the umask has it.
+      // The umask must not apply.
       chmodSync(path, mode);
       if (user !== undefined) chownSync(path, user.uid, user.gid);
     }
     for (const [path, text, mode] of files) {
       writeFileSync(path, text, { mode });
-      // Not as the umask has it.
+      // The umask must not apply.
       chmodSync(path, mode);
       if (user !== undefined) chownSync(path, user.uid, user.gid);
     }

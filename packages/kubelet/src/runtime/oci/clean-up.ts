@@ -6,7 +6,7 @@ import { OciRuntime } from "./runtime.ts";
 
 /**
  * Ends and removes all containers of the node whose runtime kept its records in `directory`, with their root file
- * systems, and its part of the cluster's network. None is no error.
+ * systems, and its part of the cluster's network. A missing record is not an error.
  */
 export async function destroyOciNode(directory: string, log: Log): Promise<void> {
   const record = readOciNode(directory);

@@ -9,7 +9,7 @@ import { tool } from "./tools.ts";
 /** Milliseconds that the process in a pod's network waits for another connection to make. */
 const idleMilliseconds = 10_000;
 
-/** Runs in the pod's network: makes connections and hands them over, nothing read of them. */
+/** Runs in the pod's network: makes connections and passes them on without reading from them. */
 const script = `
 const { connect } = require("node:net");
 process.on("message", ({ id, port }) => {

@@ -3,7 +3,7 @@ import { readRecord, writeRecord } from "../host/records.ts";
 
 const recordName = "node.json";
 
-/** What ends the containers of a node whose agent has gone for good has to know of it. */
+/** Data for the clean-up of a node whose agent does not come back. */
 export interface OciNodeRecord {
   readonly nodeName: string;
   readonly networkDirectory: string;

@@ -3,7 +3,7 @@ import { find } from "../../host/isolation.ts";
 import { runTool } from "../tools.ts";
 
 /**
- * What tells flows of UDP that have to end, as arguments of `conntrack --delete`: the kernel would go on to send the
+ * Selects stale UDP flows, as arguments of `conntrack --delete`: the kernel would go on to send the
  * packets of a client that keeps its port to an endpoint that is gone, or to nowhere, as it began.
  *
  * Upstream: pkg/proxy/conntrack/cleanup.go.

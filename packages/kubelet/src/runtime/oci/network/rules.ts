@@ -14,7 +14,7 @@ export interface Jump {
   readonly last?: true;
 }
 
-/** What the rules of a cluster follow from. */
+/** Input of the rules of a cluster. */
 export interface RulesInput {
   readonly bridge: string;
   /** `10.200.0.0/16` */

@@ -9,7 +9,7 @@ export interface ServiceRules {
   readonly endpoints: ReadonlySet<string>;
 }
 
-/** What a packet must be like: matches of iptables. */
+/** Match arguments of iptables. */
 type Match = string;
 
 /**
