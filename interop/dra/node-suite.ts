@@ -44,7 +44,7 @@ const state = "/var/lib/dray";
 /** Specs that the suite leaves out unless these gates are off everywhere. */
 const without = {
   gates: "ResourceHealthStatus=false,ResourceHealthStatusMessage=false,DRAConsumableCapacity=false",
-  specs: /Device ShareID|feature gate is disabled/,
+  specs: /ShareID|feature gate is disabled/,
 };
 
 export async function runNodeSuite(options: SuiteOptions): Promise<SuiteResult> {
