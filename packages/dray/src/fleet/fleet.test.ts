@@ -144,8 +144,11 @@ test(
 
         await createPod(client, "one");
         await eventually("the pod runs", running(client, "one"));
-        const log = await client.text("GET", "/api/v1/namespaces/default/pods/one/log");
-        assert.match(log, /^DRA_DEVICE_GPU_EXAMPLE_COM_GPU_0=prod-1\/gpu-0$/m);
+        // A container that runs may not have printed yet.
+        await eventually("the pod has the device", async () => {
+          const log = await client.text("GET", "/api/v1/namespaces/default/pods/one/log");
+          return /^DRA_DEVICE_GPU_EXAMPLE_COM_GPU_0=prod-1\/gpu-0$/m.test(log);
+        });
         await createPod(client, "linked", "fabric.example.com");
         await eventually("the pod with a device of the network runs", running(client, "linked"));
         await client.resource(Pod).delete({ namespace: "default", name: "one" }, { gracePeriodSeconds: 1 });
