@@ -46,7 +46,7 @@ interface Result {
   readonly after: number;
   /** Seconds of processor time of those, from the first pod until none was there. */
   readonly processor: number;
-  /** What is there after the pods and was not before. */
+  /** Kinds of things that the pods left behind, with their number. */
   readonly leaks: readonly string[];
 }
 
@@ -117,7 +117,7 @@ async function load(
       metadata: { namespace, name: "gpu" },
       spec: { spec: { devices: { requests: [{ name: "gpu", exactly: { deviceClassName: driver } }] } } },
     });
-    // What is loaded and kept for the first pod is no leak.
+    // Caches that the first pod fills are not leaks.
     await round(admin, 2);
     await sleep(2000);
     const before = state(node);
@@ -232,7 +232,7 @@ async function prepareMilliseconds(admin: Client, node: string): Promise<number>
   return (value("sum") / value("count")) * 1000;
 }
 
-/** What the node has at one time. */
+/** Resources of the node at one time. */
 interface State {
   readonly memory: number;
   readonly processor: number;

@@ -41,14 +41,14 @@ const token = "interop-node";
 /** Where the node's runtime keeps its records; in the node's own name space. */
 const state = "/var/lib/dray";
 
-/** What specs want that are left out with the gates of the release. */
+/** Gates for the specs that the suite skips with those of the release. */
 const further: readonly { readonly specs: RegExp; readonly cluster: string; readonly suite: string }[] = [
   {
     specs: /feature gate is disabled/,
     cluster: "ResourceHealthStatus=false,ResourceHealthStatusMessage=false",
     suite: "ResourceHealthStatus=false,ResourceHealthStatusMessage=false",
   },
-  // They take a gate that the suite knows of for one that is not theirs to try, and need it all the same.
+  // They skip if the suite is told that the gate is on, but the cluster needs it on.
   {
     specs: /ShareID/,
     cluster: "",
@@ -72,7 +72,7 @@ export async function runNodeSuite(options: SuiteOptions): Promise<SuiteResult> 
 interface Gates {
   /** Of all components of the cluster. */
   readonly cluster: string;
-  /** What the suite is told of them. */
+  /** Gates that are passed to the suite. */
   readonly suite: string;
 }
 

@@ -56,7 +56,7 @@ export interface RealNode {
   stop(): Promise<void>;
 }
 
-/** What runs a node's pods: upstream's kubelet, or `dray kubelet` with this runtime. */
+/** The agent of a node: upstream's kubelet, or `dray kubelet` with this runtime. */
 export type NodeAgent = "kubelet" | "cri" | "oci" | "host";
 
 export interface Cluster {

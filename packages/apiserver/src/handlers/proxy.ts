@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { quoted, StatusError } from "@dray/api";
 import type { Endpoints, Pod, Service } from "@dray/api/core/v1";
+import { isLoopback as isLoopbackAddress, parseAddress, unmapped } from "@dray/api/ip";
 import type { ApiResponse } from "@dray/client";
 import { forward, kubeletAddress, type Target } from "../kubelet.ts";
 import { bodyResponse, notFound } from "../response.ts";
@@ -114,7 +115,10 @@ async function addressesOf(host: string): Promise<readonly string[]> {
   return found.map(({ address }) => address);
 }
 
-const isLoopback = (host: string): boolean => isIP(host) !== 0 && /^(127\.|::1$)/.test(host);
+function isLoopback(host: string): boolean {
+  const address = parseAddress(host);
+  return typeof address !== "string" && isLoopbackAddress(unmapped(address));
+}
 
 /** Refuses addresses of this machine, and invalid ones. Throws 400. */
 function checkReachable(host: string): void {
