@@ -93,8 +93,10 @@ function sendInput(directory: string, from: Readable): Promise<void> {
 
 /** The container reads the end of its input; it has none from now on, for later agents too. */
 function closeInput(directory: string): void {
-  const path = join(directory, closeName);
-  openWriter(path)?.end("\n");
+  // The wrapper may end at this moment: then nobody has to be told.
+  openWriter(join(directory, closeName))
+    ?.on("error", () => {})
+    .end("\n");
   for (const name of [closeName, stdinName])
     try {
       unlinkSync(join(directory, name));
