@@ -1,22 +1,22 @@
 import type { Features } from "@dray/api";
 import type { Client, Clock, Log } from "@dray/client";
 import type { Controller, ControllerContext } from "./context.ts";
-import { startDaemonSetController } from "./daemon-set.ts";
-import { startDeploymentController } from "./deployment.ts";
-import { startEphemeralVolumeController } from "./ephemeral-volume.ts";
-import { startGarbageCollector } from "./garbage-collector.ts";
+import { startGarbageCollector } from "./deletion/garbage-collector.ts";
+import { startNamespaceController } from "./deletion/namespace.ts";
+import { type ServedResources, servedResources } from "./deletion/resources.ts";
+import { startResourceClaimController } from "./devices/resource-claim.ts";
+import { startRootCertificatePublisher, startServiceAccountController } from "./identity/service-account.ts";
 import { createInformers } from "./informers.ts";
-import { startNamespaceController } from "./namespace.ts";
-import { startNodeLifecycleController } from "./node-lifecycle.ts";
-import { startPersistentVolumeController } from "./persistent-volume.ts";
-import { startPodGarbageCollector } from "./pod-gc.ts";
-import { startReplicaSetController } from "./replica-set.ts";
-import { startResourceClaimController } from "./resource-claim.ts";
-import { startResourceQuotaController } from "./resource-quota.ts";
-import { servedResources } from "./resources.ts";
-import { startRootCertificatePublisher, startServiceAccountController } from "./service-account.ts";
-import { startTaintEvictionController } from "./taint-eviction.ts";
-import { startVolumeProtection } from "./volume-protection.ts";
+import { startNodeLifecycleController } from "./nodes/node-lifecycle.ts";
+import { startPodGarbageCollector } from "./nodes/pod-gc.ts";
+import { startTaintEvictionController } from "./nodes/taint-eviction.ts";
+import { startResourceQuotaController } from "./quota/resource-quota.ts";
+import { startEphemeralVolumeController } from "./storage/ephemeral-volume.ts";
+import { startPersistentVolumeController } from "./storage/persistent-volume.ts";
+import { startVolumeProtection } from "./storage/volume-protection.ts";
+import { startDaemonSetController } from "./workloads/daemon-set.ts";
+import { startDeploymentController } from "./workloads/deployment.ts";
+import { startReplicaSetController } from "./workloads/replica-set.ts";
 
 export interface ControllersOptions {
   readonly client: Client;
@@ -32,38 +32,42 @@ export interface ControllersOptions {
 
 export interface Controllers extends Controller {}
 
+type Start = (
+  context: ControllerContext,
+  given: { readonly rootCA: string; readonly served: Promise<ServedResources> },
+) => Promise<Controller>;
+
+/** Every controller, by the name that kube-controller-manager has for it (cmd/kube-controller-manager/names). */
+const controllers: Readonly<Record<string, Start>> = {
+  "daemonset-controller": startDaemonSetController,
+  "deployment-controller": startDeploymentController,
+  "ephemeral-volume-controller": startEphemeralVolumeController,
+  "garbage-collector-controller": async (context, { served }) => startGarbageCollector(context, await served),
+  "namespace-controller": async (context, { served }) => startNamespaceController(context, await served),
+  "node-lifecycle-controller": startNodeLifecycleController,
+  "persistentvolume-binder-controller": startPersistentVolumeController,
+  "pod-garbage-collector-controller": startPodGarbageCollector,
+  "replicaset-controller": startReplicaSetController,
+  "resourceclaim-controller": startResourceClaimController,
+  "resourcequota-controller": async (context, { served }) =>
+    startResourceQuotaController(context, await served),
+  "root-ca-certificate-publisher-controller": (context, { rootCA }) =>
+    startRootCertificatePublisher(context, rootCA),
+  "serviceaccount-controller": startServiceAccountController,
+  "taint-eviction-controller": startTaintEvictionController,
+  "volume-protection-controller": startVolumeProtection,
+};
+
 /**
  * Starts all controllers and resolves when each of them works. Rejects with `ConnectionError` or `StatusError` if the server cannot say what it serves.
  */
 export async function startControllers(options: ControllersOptions): Promise<Controllers> {
-  const { client, clock, log, random, signal, features } = options;
-  const context: ControllerContext = {
-    client,
-    clock,
-    log,
-    random,
-    signal,
-    features,
-    informers: createInformers(client),
-  };
-  const resources = servedResources(context);
-  const started = await Promise.all([
-    startResourceClaimController(context),
-    startDaemonSetController(context),
-    startReplicaSetController(context),
-    startDeploymentController(context),
-    startServiceAccountController(context),
-    startRootCertificatePublisher(context, options.rootCA),
-    startNodeLifecycleController(context),
-    startTaintEvictionController(context),
-    startPodGarbageCollector(context),
-    startVolumeProtection(context),
-    startPersistentVolumeController(context),
-    startEphemeralVolumeController(context),
-    resources.then((served) => startGarbageCollector(context, served)),
-    resources.then((served) => startResourceQuotaController(context, served)),
-    resources.then((served) => startNamespaceController(context, served)),
-  ]);
+  const { rootCA, ...given } = options;
+  const context: ControllerContext = { ...given, informers: createInformers(options.client) };
+  const served = servedResources(context);
+  const started = await Promise.all(
+    Object.values(controllers).map((start) => start(context, { rootCA, served })),
+  );
   const stopped = Promise.all(started.map((controller) => controller.stopped)).then(() => {});
   return { stopped };
 }

@@ -7,7 +7,7 @@ import {
   type Informer,
   isNamespaceTerminating,
 } from "@dray/client";
-import { controllerReference } from "./owners.ts";
+import { controllerReference } from "../owners.ts";
 
 type Owner = KubeObject & { metadata: NamespacedMeta };
 

@@ -2,7 +2,7 @@ import { tolerates } from "@dray/api";
 import { Node, Pod, type Taint } from "@dray/api/core/v1";
 import { isPodActive } from "@dray/api/pod";
 import { keyOf, refOf } from "@dray/client";
-import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "./context.ts";
+import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "../context.ts";
 import { evict } from "./evict.ts";
 
 /** Deletes pods from nodes with NoExecute taints, after the time for which they tolerate them. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ConfigMap, PersistentVolumeClaim, Pod, ResourceQuota } from "@dray/api/core/v1";
 import { servedResources, startResourceQuotaController, startVolumeProtection } from "@dray/controllers";
-import { type TestCluster, withCluster } from "./testing.ts";
+import { type TestCluster, withCluster } from "../testing.ts";
 
 const pod = (name: string, cpu: string, more: object = {}): object => ({
   metadata: { name },

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { type KubeObject, StatusError } from "@dray/api";
 import type { OwnerReference } from "@dray/api/meta/v1";
 import type { Informer, ObjectRef } from "@dray/client";
-import { type Controller, type ControllerContext, controllerQueues, recorderOf } from "./context.ts";
+import { type Controller, type ControllerContext, controllerQueues, recorderOf } from "../context.ts";
 import {
   foreground,
   isForeground,

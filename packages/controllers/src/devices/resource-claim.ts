@@ -3,10 +3,10 @@ import { Pod, type PodResourceClaim } from "@dray/api/core/v1";
 import { podClaimName } from "@dray/api/pod";
 import { ResourceClaim, ResourceClaimTemplate } from "@dray/api/resource/v1";
 import { hasReached, isNamespaceTerminating, keyOf, refOf } from "@dray/client";
+import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "../context.ts";
+import { controllerOf, controllerReference } from "../owners.ts";
+import { isDone } from "../pods.ts";
 import { claimNameBase, podClaimAnnotation } from "./claim-names.ts";
-import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "./context.ts";
-import { controllerOf, controllerReference } from "./owners.ts";
-import { isDone } from "./pods.ts";
 
 /** Keeps an allocated claim until its devices have been given back (resource/v1 Finalizer). */
 const deleteProtection = "resource.kubernetes.io/delete-protection";

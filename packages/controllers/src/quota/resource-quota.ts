@@ -3,8 +3,8 @@ import { PersistentVolumeClaim, Pod, ResourceQuota, Service } from "@dray/api/co
 import { type CountedResource, quotaEvaluators, quotaStatus } from "@dray/api/quota";
 import { DeviceClass, ResourceClaim } from "@dray/api/resource/v1";
 import type { Informer } from "@dray/client";
-import { type Controller, type ControllerContext, controllerQueues, synced } from "./context.ts";
-import type { ServedResource, ServedResources } from "./resources.ts";
+import { type Controller, type ControllerContext, controllerQueues, synced } from "../context.ts";
+import type { ServedResource, ServedResources } from "../deletion/resources.ts";
 
 /** Milliseconds after which everything is counted again, whatever has been seen. */
 const resync = 5 * 60_000;

@@ -1,7 +1,7 @@
 import { StatusError } from "@dray/api";
 import { ConfigMap, Namespace, ServiceAccount } from "@dray/api/core/v1";
 import { isNamespaceTerminating } from "@dray/client";
-import { type Controller, type ControllerContext, controllerQueues, synced } from "./context.ts";
+import { type Controller, type ControllerContext, controllerQueues, synced } from "../context.ts";
 
 const account = "default";
 const rootCertificates = "kube-root-ca.crt";

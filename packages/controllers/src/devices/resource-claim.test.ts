@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Pod } from "@dray/api/core/v1";
 import { DeviceClass, ResourceClaim, ResourceClaimTemplate } from "@dray/api/resource/v1";
 import { startResourceClaimController } from "@dray/controllers";
-import { type TestCluster, withCluster } from "./testing.ts";
+import { type TestCluster, withCluster } from "../testing.ts";
 
 const finalizer = "resource.kubernetes.io/delete-protection";
 const devices = { requests: [{ name: "gpu", exactly: { deviceClassName: "gpu" } }] };

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Deployment, ReplicaSet } from "@dray/api/apps/v1";
 import { Pod } from "@dray/api/core/v1";
 import { startDeploymentController, startReplicaSetController } from "@dray/controllers";
-import { type TestCluster, withCluster } from "./testing.ts";
+import { type TestCluster, withCluster } from "../testing.ts";
 
 const onCluster = (run: (cluster: TestCluster) => Promise<void>): Promise<void> =>
   withCluster(

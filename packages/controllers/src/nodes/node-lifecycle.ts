@@ -3,8 +3,8 @@ import { Lease } from "@dray/api/coordination/v1";
 import { Node, type NodeCondition, Pod, type Taint } from "@dray/api/core/v1";
 import { isPodTerminal } from "@dray/api/pod";
 import { timeText } from "@dray/client";
-import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "./context.ts";
-import { refTo, writeStatus } from "./status.ts";
+import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "../context.ts";
+import { refTo, writeStatus } from "../status.ts";
 
 const leaseNamespace = "kube-node-lease";
 /** Milliseconds without a sign of life after which a node counts as lost: upstream's since 1.32. */

@@ -1,7 +1,7 @@
 import type { Kind, KubeObject } from "@dray/api";
 import { apiVersionOf } from "@dray/api";
 import { createRestMapper, type DiscoveredKind, type Informer } from "@dray/client";
-import type { ControllerContext } from "./context.ts";
+import type { ControllerContext } from "../context.ts";
 
 /** Milliseconds between two looks at discovery, which cannot be watched (as upstream's garbage collector has it). */
 const resync = 30_000;

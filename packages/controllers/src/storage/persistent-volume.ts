@@ -3,7 +3,7 @@ import { Node, PersistentVolume, PersistentVolumeClaim, Pod } from "@dray/api/co
 import { isPodTerminal } from "@dray/api/pod";
 import { StorageClass } from "@dray/api/storage/v1";
 import { keyOf } from "@dray/client";
-import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "./context.ts";
+import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "../context.ts";
 import {
   dataRemoval,
   isProvisioned,

@@ -1,6 +1,6 @@
 import { StatusError } from "@dray/api";
 import { Node, Pod } from "@dray/api/core/v1";
-import { type Controller, type ControllerContext, controllerQueues, synced } from "./context.ts";
+import { type Controller, type ControllerContext, controllerQueues, synced } from "../context.ts";
 import { evict } from "./evict.ts";
 
 /** Milliseconds for which a node must have been gone before its pods are taken as lost. */

@@ -1,7 +1,7 @@
 import type { Kind, KubeObject, LabelSelection, NamespacedMeta } from "@dray/api";
 import { StatusError } from "@dray/api";
 import type { Client } from "@dray/client";
-import { controllerOf, controllerReference } from "./owners.ts";
+import { controllerOf, controllerReference } from "../owners.ts";
 
 type Namespaced = KubeObject & { metadata: NamespacedMeta };
 

@@ -2,7 +2,7 @@ import { StatusError } from "@dray/api";
 import { Pod } from "@dray/api/core/v1";
 import { isPodTerminal } from "@dray/api/pod";
 import { type Client, type Clock, timeText } from "@dray/client";
-import { refTo } from "./status.ts";
+import { refTo } from "../status.ts";
 
 /** Why a pod is deleted: what its condition DisruptionTarget says (KEP-3329). */
 export interface Disruption {

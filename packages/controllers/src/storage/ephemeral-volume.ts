@@ -2,8 +2,8 @@ import { StatusError } from "@dray/api";
 import { PersistentVolumeClaim, Pod } from "@dray/api/core/v1";
 import { isPodTerminal } from "@dray/api/pod";
 import { keyOf } from "@dray/client";
-import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "./context.ts";
-import { controllerReference } from "./owners.ts";
+import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "../context.ts";
+import { controllerReference } from "../owners.ts";
 
 /**
  * Makes the claims of pods' ephemeral volumes, which go with their pod (KEP-1698).

@@ -2,7 +2,7 @@ import { type Kind, type KubeObject, StatusError } from "@dray/api";
 import { PersistentVolume, PersistentVolumeClaim, Pod } from "@dray/api/core/v1";
 import { isPodTerminal } from "@dray/api/pod";
 import { VolumeAttributesClass } from "@dray/api/storage/v1";
-import { type Controller, type ControllerContext, controllerQueues, synced } from "./context.ts";
+import { type Controller, type ControllerContext, controllerQueues, synced } from "../context.ts";
 
 /**
  * Lets go of volume claims, volumes and volume attributes classes that are being deleted once nothing uses them any

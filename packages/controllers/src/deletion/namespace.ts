@@ -1,9 +1,9 @@
 import { type KubeObject, StatusError } from "@dray/api";
 import { Namespace, type NamespaceCondition } from "@dray/api/core/v1";
 import { timeText } from "@dray/client";
-import { type Controller, type ControllerContext, controllerQueues, synced } from "./context.ts";
+import { type Controller, type ControllerContext, controllerQueues, synced } from "../context.ts";
+import { withCondition, writeStatus } from "../status.ts";
 import type { ServedResource, ServedResources } from "./resources.ts";
-import { withCondition, writeStatus } from "./status.ts";
 
 const finalizer = "kubernetes";
 

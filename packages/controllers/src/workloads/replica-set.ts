@@ -3,13 +3,13 @@ import { ReplicaSet, type ReplicaSetStatus } from "@dray/api/apps/v1";
 import { Pod } from "@dray/api/core/v1";
 import { isPodActive, isPodReady } from "@dray/api/pod";
 import { hasReached, keyOf, refOf, timeText } from "@dray/client";
+import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "../context.ts";
+import { controllerOf, refersTo } from "../owners.ts";
+import { isAvailable, readySince } from "../pods.ts";
+import { withCondition, writeStatus } from "../status.ts";
 import { manage } from "./adopt.ts";
-import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "./context.ts";
-import { controllerOf, refersTo } from "./owners.ts";
 import { podControl } from "./pod-control.ts";
-import { isAvailable, readySince } from "./pods.ts";
 import { isRejected, Rejections } from "./rejections.ts";
-import { withCondition, writeStatus } from "./status.ts";
 
 /** Pods made or deleted in one go. */
 const burst = 500;

@@ -10,7 +10,7 @@ import {
   startNamespaceController,
   startResourceQuotaController,
 } from "@dray/controllers";
-import { type TestCluster, withCluster } from "./testing.ts";
+import { type TestCluster, withCluster } from "../testing.ts";
 
 const collecting = (run: (cluster: TestCluster) => Promise<void>): Promise<void> =>
   withCluster(async (context) => startGarbageCollector(context, await servedResources(context)), run);

@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import { StatusError } from "@dray/api";
 import { ControllerRevision, DaemonSet } from "@dray/api/apps/v1";
 import { type Client, hasReached, type Informer } from "@dray/client";
+import { controllerOf, controllerReference } from "../owners.ts";
+import { refTo } from "../status.ts";
 import { nameHash } from "./hash.ts";
-import { controllerOf, controllerReference } from "./owners.ts";
-import { refTo } from "./status.ts";
 
 export const revisionHash = "controller-revision-hash";
 

@@ -9,7 +9,7 @@ import {
   startEphemeralVolumeController,
   startPersistentVolumeController,
 } from "@dray/controllers";
-import { type TestCluster, withCluster } from "./testing.ts";
+import { type TestCluster, withCluster } from "../testing.ts";
 
 const start = async (context: ControllerContext): Promise<Controller> => {
   const both = await Promise.all([

@@ -4,8 +4,10 @@ import { Deployment, ReplicaSet } from "@dray/api/apps/v1";
 import { Pod } from "@dray/api/core/v1";
 import { isPodTerminal } from "@dray/api/pod";
 import { hasReached, isNamespaceTerminating, keyOf, refOf } from "@dray/client";
+import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "../context.ts";
+import { controllerOf, controllerReference, refersTo } from "../owners.ts";
+import { refTo, writeStatus } from "../status.ts";
 import { manage } from "./adopt.ts";
-import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "./context.ts";
 import {
   findNewSet,
   isRolling,
@@ -26,8 +28,6 @@ import {
 } from "./deployment-plan.ts";
 import { deploymentStatus, type Progress, untilDeadline } from "./deployment-status.ts";
 import { nameHash } from "./hash.ts";
-import { controllerOf, controllerReference, refersTo } from "./owners.ts";
-import { refTo, writeStatus } from "./status.ts";
 
 /** Rolls Deployments out: a ReplicaSet for each template, the old ones shrinking as the new one grows. */
 export async function startDeploymentController(context: ControllerContext): Promise<Controller> {

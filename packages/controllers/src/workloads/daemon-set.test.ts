@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { ControllerRevision, DaemonSet } from "@dray/api/apps/v1";
 import { Node, Pod } from "@dray/api/core/v1";
 import { startDaemonSetController } from "@dray/controllers";
-import { type TestCluster, withCluster } from "./testing.ts";
+import { type TestCluster, withCluster } from "../testing.ts";
 
 const onCluster = (run: (cluster: TestCluster) => Promise<void>): Promise<void> =>
   withCluster(startDaemonSetController, run);

@@ -3,16 +3,16 @@ import { ControllerRevision, DaemonSet, type DaemonSetStatus } from "@dray/api/a
 import { Node, Pod } from "@dray/api/core/v1";
 import { isPodReady, isPodTerminal } from "@dray/api/pod";
 import { hasReached, ItemBackOff, keyOf, refOf } from "@dray/client";
+import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "../context.ts";
+import { controllerOf, refersTo } from "../owners.ts";
+import { isAvailable, readySince } from "../pods.ts";
+import { writeStatus } from "../status.ts";
 import { manage } from "./adopt.ts";
-import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "./context.ts";
 import { judgeNode, type NodeVerdict, targetNode, templateFor } from "./daemon-nodes.ts";
 import { forgetRevisions, revisionHash, syncRevisions } from "./daemon-revisions.ts";
 import { ofTotal } from "./int-or-percent.ts";
-import { controllerOf, refersTo } from "./owners.ts";
 import { podControl } from "./pod-control.ts";
-import { isAvailable, readySince } from "./pods.ts";
 import { positive } from "./replica-set.ts";
-import { writeStatus } from "./status.ts";
 
 /** Pods made or deleted in one go. */
 const burst = 250;
