@@ -65,9 +65,9 @@ const inside = async (namespace: string, line: string): Promise<string> =>
 
 /** A server in a name space that says one word to each who connects, until the test ends. */
 async function serve(t: TestContext, namespace: string, port: number, word: string): Promise<void> {
-  const script = `require("net").createServer((s) => { s.on("error", () => {}); s.end(process.argv[2] + " " + s.remoteAddress); }).listen(+process.argv[1], "0.0.0.0", () => console.log("up"))`;
+  const script = `require("net").createServer((s) => { s.on("error", () => {}); s.end(process.argv[2] + " " + s.remoteAddress); }).listen(+process.argv[1], "0.0.0.0", () => console.log("up")); process.stdin.resume().on("end", () => process.exit())`;
   const child = spawn("nsenter", [`--net=${namespace}`, process.execPath, "-e", script, String(port), word], {
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["pipe", "pipe", "inherit"],
   });
   t.after(async () => {
     child.kill("SIGKILL");

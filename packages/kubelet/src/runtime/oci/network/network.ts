@@ -3,6 +3,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { isIPv4 } from "node:net";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { find } from "../../host/isolation.ts";
 import type { LedServices, PortMapping, ServiceNetwork } from "../../service.ts";
 import { unmountAll } from "../images/snapshots.ts";
@@ -291,11 +292,25 @@ async function removeForsaken(): Promise<void> {
 }
 
 async function removeBridge(bridge: string): Promise<void> {
-  if (find("iptables-restore") !== undefined) {
-    await dropJumps(bridge);
-    for (const [table, text] of removalRules(bridge)) await restore(table, text);
-  }
+  if (find("iptables-restore") !== undefined) await removeChains(bridge);
   await removeLink(bridge);
+}
+
+/** How often, and after how many milliseconds, chains are removed again that something leads to. */
+const removals = { tries: 20, wait: 100 };
+
+/** While another program changes rules, iptables may not find one that is there: then its chain is still in use. */
+async function removeChains(bridge: string): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    await dropJumps(bridge);
+    try {
+      for (const [table, text] of removalRules(bridge)) await restore(table, text);
+      return;
+    } catch (error) {
+      if (!/resource busy/i.test((error as Error).message) || attempt === removals.tries) throw error;
+      await sleep(removals.wait);
+    }
+  }
 }
 
 async function removeLink(name: string): Promise<void> {
