@@ -1,12 +1,13 @@
 import type { Pod } from "@dray/api/core/v1";
 import type { NodeAnswers } from "./answers.ts";
-import type { CycleState, Plugin, Rejection } from "./framework.ts";
+import type { ExtensionPoints } from "./extension-points.ts";
+import { type CycleState, cloneState, type Rejection } from "./framework.ts";
 import type { Diagnosis } from "./message.ts";
 import type { NodeInfo } from "./node-info.ts";
 
 /** Up to so many nodes all are looked at; of more, a share that shrinks with their number. */
-const leastFeasible = 100;
-const leastPercentage = 5;
+const minFeasibleNodes = 100;
+const minFeasiblePercentage = 5;
 
 export type Decision =
   | { readonly type: "placed"; readonly node: NodeInfo; readonly state: CycleState }
@@ -14,15 +15,42 @@ export type Decision =
       readonly type: "refused";
       readonly state: CycleState;
       readonly diagnosis: Diagnosis;
+      /** All that were there. */
+      readonly nodes: readonly NodeInfo[];
       /** Plugins whose rejections keep the pod waiting. */
       readonly plugins: readonly string[];
     };
 
-/** How many feasible nodes are enough (KubeSchedulerConfiguration percentageOfNodesToScore, adaptive). */
-function adaptive(nodes: number): number {
-  if (nodes < leastFeasible) return nodes;
-  const percentage = Math.max(50 - Math.floor(nodes / 125), leastPercentage);
-  return Math.max(Math.floor((nodes * percentage) / 100), leastFeasible);
+/**
+ * How many feasible nodes are enough; 0 per cent: a share that shrinks with the number of nodes.
+ * Upstream: pkg/scheduler/schedule_one.go, numFeasibleNodesToFind.
+ */
+export function feasibleNodesToFind(percentage: number): (nodes: number) => number {
+  return (nodes) => {
+    if (nodes < minFeasibleNodes) return nodes;
+    const share = percentage || Math.max(50 - Math.floor(nodes / 125), minFeasiblePercentage);
+    return Math.max(Math.floor((nodes * share) / 100), minFeasibleNodes);
+  };
+}
+
+export interface CycleOptions {
+  /** Between 0 and 1: breaks ties between equally good nodes. */
+  readonly random: () => number;
+  /** Of so many nodes, how many feasible ones end the search; `feasibleNodesToFind(0)` if absent. */
+  readonly enough?: (nodes: number) => number;
+  /** The pods that will run on the node and are not there yet; none if absent. */
+  readonly nominated?: (node: string) => readonly Pod[];
+  /** The node that the pod is nominated to; that of its status if absent. */
+  readonly nomination?: (pod: Pod) => string | undefined;
+}
+
+/** The nodes that passed PreFilter and Filter. */
+export interface Search {
+  readonly state: CycleState;
+  readonly feasible: readonly NodeInfo[];
+  readonly diagnosis: Diagnosis;
+  readonly plugins: readonly string[];
+  readonly answers: NodeAnswers;
 }
 
 /**
@@ -30,93 +58,226 @@ function adaptive(nodes: number): number {
  * What a plugin throws is an error of the whole attempt.
  */
 export class SchedulingCycle {
-  readonly #plugins: readonly Plugin[];
+  readonly #points: ExtensionPoints;
   readonly #random: () => number;
   readonly #enough: (nodes: number) => number;
+  readonly #nominated: (node: string) => readonly Pod[];
+  readonly #nomination: (pod: Pod) => string | undefined;
   /** Where the last search stopped: the next one begins there, so that all nodes get their turn. */
   #start = 0;
 
-  /** `enough`: of so many nodes, how many feasible ones end the search. */
-  constructor(plugins: readonly Plugin[], random: () => number, enough = adaptive) {
-    this.#plugins = plugins;
-    this.#random = random;
-    this.#enough = enough;
+  constructor(points: ExtensionPoints, options: CycleOptions) {
+    this.#points = points;
+    this.#random = options.random;
+    this.#enough = points.score.length === 0 ? () => 1 : (options.enough ?? feasibleNodesToFind(0));
+    this.#nominated = options.nominated ?? (() => []);
+    this.#nomination = options.nomination ?? ((pod) => pod.status?.nominatedNodeName);
   }
 
   /** `known`: what nodes have answered to pods like this one; what they answer now is put there. */
   decide(pod: Pod, nodes: readonly NodeInfo[], known?: NodeAnswers): Decision {
+    const search = this.search(pod, nodes, known);
+    const { state, feasible, diagnosis, plugins, answers } = search;
+    if (feasible.length === 0) return { type: "refused", state, diagnosis, nodes, plugins };
+    const node = this.best(state, pod, feasible, answers);
+    // What filters keep of a node for Reserve is kept anew for each pod.
+    if (known !== undefined) this.firstRejection(state, pod, node);
+    return { type: "placed", node, state };
+  }
+
+  search(pod: Pod, nodes: readonly NodeInfo[], known?: NodeAnswers): Search {
     const state: CycleState = new Map();
     const rejections = new Map<string, Rejection>();
-    const refused = (upfront?: Rejection): Decision => ({
-      type: "refused",
+    const found = (feasible: readonly NodeInfo[], answers: NodeAnswers, upfront?: Rejection): Search => ({
       state,
+      feasible,
+      answers,
       diagnosis: { nodes: nodes.length, rejections, ...(upfront && { upfront }) },
       plugins: [...new Set([...rejections.values(), ...(upfront ? [upfront] : [])].map((r) => r.plugin))],
     });
+    const { upfront, allowed, narrowing } = this.#preFilter(state, pod, nodes);
+    if (upfront !== undefined) return found([], new Map(), upfront);
 
-    const skipped = new Set<string>();
+    const skipped = skippedFilters(state);
+    const around = this.#points.all.some((plugin) => plugin.looksAround && !skipped.has(plugin.name));
+    const answers: NodeAnswers = (around ? undefined : known) ?? new Map();
+    const nominee = this.#nominatedNode(state, pod, nodes, answers, allowed);
+    if (nominee !== undefined) return found([nominee], answers);
+    const considered = allowed === undefined ? nodes : nodes.filter(({ name }) => allowed.has(name));
+    const feasible = this.#feasible(state, pod, considered, answers, rejections);
+    if (feasible.length === 0 && allowed !== undefined) {
+      const reasons = [`node(s) didn't satisfy plugin(s) [${narrowing.join(" ")}]`];
+      const outside = { plugin: narrowing[0]!, reasons, resolvable: false };
+      for (const { name } of nodes) if (!allowed.has(name)) rejections.set(name, outside);
+    }
+    return found(feasible, answers);
+  }
+
+  /**
+   * A rejection that other pods could lift does not end PreFilter: a trial with fewer pods needs what every plugin has found.
+   * Upstream: pkg/scheduler/framework/runtime/framework.go, RunPreFilterPlugins.
+   */
+  #preFilter(
+    state: CycleState,
+    pod: Pod,
+    nodes: readonly NodeInfo[],
+  ): {
+    readonly upfront?: Rejection;
+    readonly allowed?: ReadonlySet<string>;
+    readonly narrowing: readonly string[];
+  } {
+    const skipped = skippedFilters(state);
     let allowed: ReadonlySet<string> | undefined;
+    let upfront: Rejection | undefined;
     const narrowing: string[] = [];
-    for (const plugin of this.#plugins) {
-      const result = plugin.preFilter?.(state, pod, nodes);
-      if (result === undefined) continue;
-      if (result.type === "reject") return refused(result.rejection);
+    for (const plugin of this.#points.preFilter) {
+      const result = plugin.preFilter(state, pod, nodes);
       if (result.type === "skip") skipped.add(plugin.name);
-      else if (result.nodes !== undefined) {
+      else if (result.type === "reject") {
+        upfront = result.rejection;
+        if (!upfront.resolvable) return { upfront, narrowing };
+      } else if (result.nodes !== undefined) {
         narrowing.push(plugin.name);
         allowed = allowed === undefined ? result.nodes : allowed.intersection(result.nodes);
+        if (allowed.size > 0) continue;
+        const names = narrowing.toSorted();
+        const reason =
+          names.length === 1
+            ? `node(s) didn't satisfy plugin ${names[0]}`
+            : `node(s) didn't satisfy plugin(s) [${names.join(" ")}] simultaneously`;
+        return { upfront: { plugin: plugin.name, reasons: [reason], resolvable: false }, narrowing };
       }
     }
+    return {
+      ...(upfront !== undefined && { upfront }),
+      ...(allowed !== undefined && { allowed }),
+      narrowing: narrowing.sort(),
+    };
+  }
 
-    const filters = this.#plugins.filter(
-      (plugin) => plugin.filter !== undefined && !skipped.has(plugin.name),
-    );
-    const around = this.#plugins.some((plugin) => plugin.looksAround && !skipped.has(plugin.name));
-    const answers = (around ? undefined : known) ?? new Map();
+  /** The node for which others were preempted is most likely the only one that fits: it is asked first, alone. */
+  #nominatedNode(
+    state: CycleState,
+    pod: Pod,
+    nodes: readonly NodeInfo[],
+    answers: NodeAnswers,
+    allowed: ReadonlySet<string> | undefined,
+  ): NodeInfo | undefined {
+    const name = this.#nomination(pod);
+    if (!name || allowed?.has(name) === false) return undefined;
+    const node = nodes.find((each) => each.name === name);
+    if (node === undefined || this.#answer(state, pod, node, answers) !== undefined) return undefined;
+    return node;
+  }
+
+  #feasible(
+    state: CycleState,
+    pod: Pod,
+    nodes: readonly NodeInfo[],
+    answers: NodeAnswers,
+    rejections: Map<string, Rejection>,
+  ): readonly NodeInfo[] {
     const feasible: NodeInfo[] = [];
     const wanted = this.#enough(nodes.length);
     let looked = 0;
     for (; looked < nodes.length && feasible.length < wanted; looked++) {
       const node = nodes[(this.#start + looked) % nodes.length]!;
-      if (allowed !== undefined && !allowed.has(node.name)) continue;
-      let answer = answers.get(node);
-      if (answer?.version !== node.version) {
-        answer = { version: node.version, rejection: firstRejection(filters, state, pod, node) };
-        answers.set(node, answer);
-      }
-      if (answer.rejection === undefined) feasible.push(node);
-      else rejections.set(node.name, answer.rejection);
+      const rejection = this.#answer(state, pod, node, answers);
+      if (rejection === undefined) feasible.push(node);
+      else rejections.set(node.name, rejection);
     }
     this.#start = nodes.length === 0 ? 0 : (this.#start + looked) % nodes.length;
-    if (feasible.length === 0) {
-      const reasons = [`node(s) didn't satisfy plugin(s) [${narrowing.join(" ")}]`];
-      const outside = { plugin: narrowing[0]!, reasons, resolvable: false };
-      for (const { name } of nodes) if (allowed?.has(name) === false) rejections.set(name, outside);
-      return refused();
-    }
-    const node = this.#best(state, pod, feasible, answers);
-    // What filters keep of a node for Reserve is kept anew for each pod.
-    if (known !== undefined) firstRejection(filters, state, pod, node);
-    return { type: "placed", node, state };
+    return feasible;
   }
 
-  #best(state: CycleState, pod: Pod, feasible: readonly NodeInfo[], answers: NodeAnswers): NodeInfo {
+  #answer(state: CycleState, pod: Pod, node: NodeInfo, answers: NodeAnswers): Rejection | undefined {
+    const known = answers.get(node);
+    if (known?.version === node.version) return known.rejection;
+    const rejection = this.firstRejection(state, pod, node);
+    answers.set(node, { version: node.version, rejection });
+    return rejection;
+  }
+
+  /**
+   * Whether the node takes the pod, with and without the pods of at least its priority that are nominated to it: what
+   * keeps pods away may depend on them, and so may what attracts the pod.
+   * Upstream: pkg/scheduler/framework/runtime/framework.go, RunFilterPluginsWithNominatedPods.
+   */
+  firstRejection(state: CycleState, pod: Pod, node: NodeInfo): Rejection | undefined {
+    const nominated = this.#nominated(node.name).filter(
+      (other) =>
+        other.metadata.uid !== pod.metadata.uid &&
+        priorityOf(other) >= priorityOf(pod) &&
+        !node.pods.has(other.metadata.uid),
+    );
+    if (nominated.length > 0) {
+      const trial = cloneState(state);
+      try {
+        for (const other of nominated) this.addPod(trial, pod, other, node);
+        const rejection = this.#filter(trial, pod, node);
+        if (rejection !== undefined) return rejection;
+      } finally {
+        for (const { metadata } of nominated) node.remove(metadata.uid);
+      }
+    }
+    return this.#filter(state, pod, node);
+  }
+
+  /** Puts another pod on the node, for a trial. */
+  addPod(state: CycleState, pod: Pod, added: Pod, node: NodeInfo): void {
+    node.add(added);
+    const skipped = skippedFilters(state);
+    for (const plugin of this.#points.preFilter)
+      if (!skipped.has(plugin.name)) plugin.addPod?.(state, pod, added, node);
+  }
+
+  /** Takes a pod from the node, for a trial. */
+  removePod(state: CycleState, pod: Pod, removed: Pod, node: NodeInfo): void {
+    node.remove(removed.metadata.uid);
+    const skipped = skippedFilters(state);
+    for (const plugin of this.#points.preFilter)
+      if (!skipped.has(plugin.name)) plugin.removePod?.(state, pod, removed, node);
+  }
+
+  #filter(state: CycleState, pod: Pod, node: NodeInfo): Rejection | undefined {
+    const skipped = skippedFilters(state);
+    for (const plugin of this.#points.filter) {
+      if (skipped.has(plugin.name)) continue;
+      const rejection = plugin.filter(state, pod, node);
+      if (rejection !== undefined) return rejection;
+    }
+    return undefined;
+  }
+
+  /** `extra`: scores of others than plugins, by node. */
+  best(
+    state: CycleState,
+    pod: Pod,
+    feasible: readonly NodeInfo[],
+    answers: NodeAnswers,
+    extra?: ReadonlyMap<string, number>,
+  ): NodeInfo {
     if (feasible.length === 1) return feasible[0]!;
-    const scoring = this.#plugins.filter((plugin) => plugin.score !== undefined);
+    const skipped = new Set<string>();
+    for (const plugin of this.#points.preScore)
+      if (plugin.preScore(state, pod, feasible) === "skip") skipped.add(plugin.name);
+    const totals = feasible.map(({ name }) => extra?.get(name) ?? 0);
+    const scorers = this.#points.score;
     const scores = feasible.map((node) => {
       const answer = answers.get(node)!;
-      answer.scores ??= scoring.map((plugin) => plugin.score!(state, pod, node));
+      answer.scores ??= scorers.map(({ plugin }) =>
+        skipped.has(plugin.name) ? 0 : plugin.score(state, pod, node),
+      );
       return answer.scores;
     });
-    const totals = feasible.map(() => 0);
-    scoring.forEach(({ normalize, weight = 1 }, p) => {
+    scorers.forEach(({ plugin, weight }, p) => {
       const first = scores[0]![p];
       // Scores that are all equal decide nothing.
       if (scores.every((each) => each[p] === first)) return;
       let comparable: Iterable<number> = scores.map((each) => each[p]!);
-      if (normalize !== undefined) {
+      if (plugin.normalize !== undefined) {
         const byNode = new Map(feasible.map(({ name }, i) => [name, scores[i]![p]!]));
-        normalize(byNode);
+        plugin.normalize(byNode, state, pod);
         comparable = byNode.values();
       }
       let i = 0;
@@ -128,15 +289,16 @@ export class SchedulingCycle {
   }
 }
 
-function firstRejection(
-  filters: readonly Plugin[],
-  state: CycleState,
-  pod: Pod,
-  node: NodeInfo,
-): Rejection | undefined {
-  for (const plugin of filters) {
-    const rejection = plugin.filter!(state, pod, node);
-    if (rejection !== undefined) return rejection;
+export const priorityOf = (pod: Pod): number => pod.spec.priority ?? 0;
+
+const skippedKey = "skipped filters";
+
+/** Plugins whose PreFilter found nothing to do: their Filter, AddPod and RemovePod are left out. */
+function skippedFilters(state: CycleState): Set<string> {
+  let skipped = state.get(skippedKey) as Set<string> | undefined;
+  if (skipped === undefined) {
+    skipped = new Set();
+    state.set(skippedKey, skipped);
   }
-  return undefined;
+  return skipped;
 }

@@ -1,4 +1,6 @@
-import type { Pod } from "@dray/api/core/v1";
+import type { KubeObject } from "@dray/api";
+import type { Node, Pod } from "@dray/api/core/v1";
+import type { DeviceClass, ResourceClaim } from "@dray/api/resource/v1";
 import type { NodeInfo } from "./node-info.ts";
 
 /** Why a plugin turns a pod or a node down; a refusal is data, rendered at the edge. */
@@ -15,47 +17,118 @@ export type PreFilterResult =
   | { readonly type: "skip" }
   | { readonly type: "reject"; readonly rejection: Rejection };
 
-/** Something happened in the cluster that may let a waiting pod be scheduled. */
+/**
+ * Something happened in the cluster that may let a waiting pod be scheduled. `old` is the object before an update.
+ * Upstream: kube-scheduler/framework/types.go, EventResource and ActionType.
+ */
 export type ClusterEvent =
-  | { readonly kind: "node"; readonly change: "add" | "update"; readonly name: string }
-  /** A pod that was on a node is gone or has ended, or its labels changed. */
-  | { readonly kind: "assigned-pod"; readonly pod: Pod }
+  | {
+      readonly kind: "node";
+      readonly change: Change;
+      readonly name: string;
+      readonly node: Node;
+      readonly old?: Node;
+    }
+  /** A pod on a node. One that has ended counts as deleted. */
+  | { readonly kind: "assigned-pod"; readonly change: Change; readonly pod: Pod; readonly old?: Pod }
   /** The waiting pod itself changed. */
-  | { readonly kind: "own-pod"; readonly uid: string }
-  | { readonly kind: "claim"; readonly namespace: string; readonly name: string; readonly freed: boolean }
-  | { readonly kind: "class" }
+  | { readonly kind: "own-pod"; readonly uid: string; readonly pod: Pod; readonly old?: Pod }
+  | {
+      readonly kind: "claim";
+      readonly namespace: string;
+      readonly name: string;
+      readonly freed: boolean;
+      readonly claim: ResourceClaim;
+      readonly old?: ResourceClaim;
+    }
+  | { readonly kind: "class"; readonly deviceClass: DeviceClass }
   | { readonly kind: "slice" }
-  /** A volume, a claim to one, or a class of them. */
-  | { readonly kind: "volume" }
-  /** What the scheduler itself held for a pod is free again, or the scheduler has just begun. */
-  | { readonly kind: "released" };
+  /** A PersistentVolume, a claim to one, a StorageClass, or another object of storage that plugins look at. */
+  | {
+      readonly kind: "volume";
+      readonly change: Change;
+      readonly object: KubeObject;
+      readonly old?: KubeObject;
+    }
+  /** What the scheduler itself held for a pod is free again; without a pod, the scheduler has just begun. */
+  | { readonly kind: "released"; readonly pod?: Pod };
+
+export type Change = "add" | "update" | "delete";
 
 /** Values that plugins keep between the extension points of one attempt, by plugin name. */
 export type CycleState = Map<string, unknown>;
 
+/** A value in the state that `addPod` and `removePod` change: each trial has its own copy. */
+export interface Cloneable {
+  clone(): unknown;
+}
+
+/** A copy for a trial with other pods on a node; values without `clone` are shared. */
+export function cloneState(state: CycleState): CycleState {
+  const copy: CycleState = new Map();
+  for (const [name, value] of state) {
+    const { clone } = (value ?? {}) as Partial<Cloneable>;
+    copy.set(name, typeof clone === "function" ? clone.call(value) : value);
+  }
+  return copy;
+}
+
+/** A waiting pod as QueueSort compares it. */
+export interface WaitingPodInfo {
+  readonly pod: Pod;
+  /** When it came or was tried last, in milliseconds. */
+  readonly since: number;
+}
+
+export interface PostFilterResult {
+  /** What was done or found, for the message of the pod's condition. */
+  readonly message?: string;
+  /** The pod will fit: what other plugins found is not told. */
+  readonly done?: boolean;
+  /** The pod will run on this node once others have left; "" clears an earlier nomination. */
+  readonly nominatedNode?: string;
+}
+
+export type PermitResult =
+  | { readonly type: "allow" }
+  /** The binding waits until each plugin that asked for it allows it, or one rejects it; milliseconds. */
+  | { readonly type: "wait"; readonly timeout: number }
+  | { readonly type: "reject"; readonly rejection: Rejection };
+
 /**
- * A plugin of the scheduling framework (KEP-624): each method is one extension point. Methods up to `reserve` are
+ * A plugin of the scheduling framework (KEP-624): each method is one extension point. Methods up to `permit` are
  * synchronous, so that nothing can change between them; what they throw fails the whole attempt.
  */
 export interface Plugin {
   readonly name: string;
   /** What it says of a node depends on pods of other nodes, too. */
   readonly looksAround?: true;
-  /** Weight of its score. */
+  /** Weight of its score where the configuration gives none. */
   readonly weight?: number;
-  /** A message: the pod is not worth trying yet. */
+  /** A message: the pod is not worth trying yet. Asked again when an event of the pod or of the plugin may change that. */
   preEnqueue?(pod: Pod): string | undefined;
+  /** QueueSort: whether `a` is tried before `b`. One plugin of a profile has it. */
+  less?(a: WaitingPodInfo, b: WaitingPodInfo): boolean;
   preFilter?(state: CycleState, pod: Pod, nodes: readonly NodeInfo[]): PreFilterResult;
+  /** Counts another pod that a trial puts on the node, in what `preFilter` has kept in `state`. The node has it already. */
+  addPod?(state: CycleState, pod: Pod, added: Pod, node: NodeInfo): void;
+  /** Discounts a pod that a trial takes from the node. The node is without it already. */
+  removePod?(state: CycleState, pod: Pod, removed: Pod, node: NodeInfo): void;
   filter?(state: CycleState, pod: Pod, node: NodeInfo): Rejection | undefined;
-  /** After all nodes were rejected: may change something so that a later attempt succeeds. Answers what it did or found. */
+  /**
+   * After all nodes were rejected: may change something so that a later attempt succeeds. `rejections` has every node.
+   * What runs before the first `await` sees the nodes as the filters saw them.
+   */
   postFilter?(
     state: CycleState,
     pod: Pod,
     rejections: ReadonlyMap<string, Rejection>,
-  ): Promise<string | undefined>;
+  ): PostFilterResult | Promise<PostFilterResult>;
+  /** Before the nodes that passed the filters are scored. "skip": all of them are the same to the plugin. */
+  preScore?(state: CycleState, pod: Pod, nodes: readonly NodeInfo[]): "skip" | undefined;
   /** Higher is better; made comparable by `normalize`, else from 0 to 100. */
   score?(state: CycleState, pod: Pod, node: NodeInfo): number;
-  normalize?(scores: Map<string, number>): void;
+  normalize?(scores: Map<string, number>, state: CycleState, pod: Pod): void;
   /** Takes in memory what the pod needs on the node. */
   reserve?(state: CycleState, pod: Pod, node: NodeInfo): Rejection | undefined;
   /**
@@ -63,9 +136,14 @@ export interface Plugin {
    * `reserve` or `preBind` was not reached or has thrown. The pod has a node if another scheduler has bound it.
    */
   unreserve?(state: CycleState, pod: Pod, node: NodeInfo): Promise<void>;
+  /** Lets the pod go to its node, holds it back or rejects it. */
+  permit?(state: CycleState, pod: Pod, node: NodeInfo): PermitResult;
   /** Writes what has to be there before the pod is bound. */
   preBind?(state: CycleState, pod: Pod, node: NodeInfo): Promise<void>;
-  /** Whether the event may let a pod through that this plugin has rejected (KEP-4247, queueing hints). */
+  /** Binds the pod; false leaves it to the next plugin. */
+  bind?(state: CycleState, pod: Pod, node: NodeInfo): Promise<boolean>;
+  postBind?(state: CycleState, pod: Pod, node: NodeInfo): void;
+  /** Whether the event may let a pod through that this plugin has rejected or gated (KEP-4247, queueing hints). */
   mayHelp(pod: Pod, event: ClusterEvent): boolean;
 }
 

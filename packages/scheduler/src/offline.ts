@@ -6,6 +6,7 @@ import type { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice } from 
 import { Answers } from "./answers.ts";
 import { SchedulerCache, takesRoom } from "./cache.ts";
 import { type Decision, SchedulingCycle } from "./cycle.ts";
+import { extensionPoints } from "./extension-points.ts";
 import type { Rejection } from "./framework.ts";
 import { diagnosisText } from "./message.ts";
 import {
@@ -95,7 +96,10 @@ export function createOfflineScheduler({ features, newId, now }: OfflineOptions)
     now,
     random: first,
   });
-  const cycle = new SchedulingCycle(plugins, first, (nodes) => nodes);
+  const cycle = new SchedulingCycle(extensionPoints(plugins), {
+    random: first,
+    enough: (nodes) => nodes,
+  });
   let sorted: ReturnType<typeof byName> | undefined;
   const answers = new Answers();
   /** By driver and pool, the only node that reaches its devices; `local`: that holds of all pools. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Pod } from "@dray/api/core/v1";
+import type { Node, Pod } from "@dray/api/core/v1";
+import { extensionPoints } from "./extension-points.ts";
 import type { ClusterEvent, Plugin } from "./framework.ts";
 import { SchedulingQueue } from "./queue.ts";
 import { type HandClock, handClock } from "./testing.ts";
@@ -17,13 +18,15 @@ const gate: Plugin = {
   mayHelp: () => false,
 };
 const wantsNode: Plugin = { name: "WantsNode", mayHelp: (_pod, { kind }) => kind === "node" };
-const nodeCame: ClusterEvent = { kind: "node", change: "add", name: "n" };
+const node = { metadata: { name: "n" } } as Node;
+const nodeCame: ClusterEvent = { kind: "node", change: "add", name: "n", node };
 const sliceCame: ClusterEvent = { kind: "slice" };
 
 function queueOf(): { queue: SchedulingQueue; clock: HandClock; calls: () => number } {
   const clock = handClock();
   let calls = 0;
-  const queue = new SchedulingQueue([gate, wantsNode], clock, () => calls++);
+  const points = extensionPoints([gate, wantsNode]);
+  const queue = new SchedulingQueue({ points: () => points, clock, ready: () => calls++ });
   return { queue, clock, calls: () => calls };
 }
 
@@ -42,7 +45,7 @@ test("a refused pod waits for an event that one of its plugins finds helpful", (
   const { queue, clock } = queueOf();
   queue.set(podOf("a"), true);
   queue.failed(queue.pop()!, ["WantsNode"]);
-  clock.pass(3_600_000);
+  clock.pass(60_000);
   queue.notify(sliceCame);
   assert.equal(next(queue), undefined);
   queue.notify(nodeCame);
@@ -74,7 +77,7 @@ test("a helpful event that came during the attempt is not missed", () => {
   assert.equal(again.pod.metadata.name, "a");
   // What came during the first attempt does not count for the second.
   queue.failed(again, ["WantsNode"]);
-  clock.pass(3_600_000);
+  clock.pass(60_000);
   assert.equal(next(queue), undefined);
 });
 

@@ -8,6 +8,7 @@ import {
   type CycleState,
   normalizeByHighest,
   type Plugin,
+  type PostFilterResult,
   type PreFilterResult,
   type Rejection,
 } from "../framework.ts";
@@ -199,18 +200,18 @@ export function dynamicResources(options: DynamicResourcesOptions): Plugin {
   }
 
   /** Frees one allocated claim that keeps the pod from a node, if nobody else uses it. */
-  async function postFilter(state: CycleState, pod: Pod): Promise<string | undefined> {
+  async function postFilter(state: CycleState, pod: Pod): Promise<PostFilterResult> {
     const own = state.get(name) as State | undefined;
-    if (!hasClaims(pod) && own?.extended === undefined) return "no new claims to deallocate";
+    if (!hasClaims(pod) && own?.extended === undefined) return { message: "no new claims to deallocate" };
     const idle = [...(own?.unavailable ?? [])].filter(({ claim }) => unusedByOthers(claim, pod));
     const chosen = idle[Math.floor(random() * idle.length)];
     if (chosen === undefined && own?.leftover !== undefined) {
       await claims.delete(own.leftover);
-      return "deletion of ResourceClaim completed";
+      return { message: "deletion of ResourceClaim completed" };
     }
-    if (chosen === undefined) return "still not schedulable";
+    if (chosen === undefined) return { message: "still not schedulable" };
     await claims.deallocate(chosen.claim);
-    return "deallocation of ResourceClaim completed";
+    return { message: "deallocation of ResourceClaim completed" };
   }
 
   function reserve(state: CycleState, _pod: Pod, node: NodeInfo): undefined {

@@ -1,4 +1,5 @@
 import type { Plugin } from "../framework.ts";
+import type { PluginArgs } from "../plugin-args.ts";
 import { type DynamicResourcesOptions, dynamicResources } from "./dynamic-resources.ts";
 import { interPodAffinity } from "./inter-pod-affinity.ts";
 import {
@@ -14,6 +15,8 @@ import { type VolumeLookup, volumeBinding } from "./volume-binding.ts";
 export interface PluginOptions extends DynamicResourcesOptions {
   /** Absent where volumes are not looked at. */
   readonly volumes?: VolumeLookup;
+  /** Arguments of the profile; `defaultPluginArgs` if absent. */
+  readonly args?: PluginArgs;
   readonly namespaceLabels: (name: string) => Readonly<Record<string, string>> | undefined;
 }
 

@@ -129,5 +129,7 @@ export const nodePorts: Plugin = {
     return rejection("NodePorts", "node(s) didn't have free ports for the requested pod ports", true);
   },
   mayHelp: (_pod, event) =>
-    event.kind === "node" || event.kind === "assigned-pod" || event.kind === "released",
+    event.kind === "node" ||
+    (event.kind === "assigned-pod" && event.change === "delete") ||
+    event.kind === "released",
 };

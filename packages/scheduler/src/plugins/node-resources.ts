@@ -40,7 +40,7 @@ export const nodeResourcesFit = (extendedClass?: ExtendedClass): Plugin => ({
   },
   mayHelp: (_pod, event) =>
     event.kind === "node" ||
-    event.kind === "assigned-pod" ||
+    (event.kind === "assigned-pod" && event.change !== "add") ||
     event.kind === "released" ||
     event.kind === "own-pod" ||
     (event.kind === "class" && extendedClass !== undefined),

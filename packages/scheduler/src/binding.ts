@@ -1,0 +1,125 @@
+import type { Pod } from "@dray/api/core/v1";
+import type { Clock, Log } from "@dray/client";
+import type { SchedulerCache } from "./cache.ts";
+import type { Decision } from "./cycle.ts";
+import type { FailureHandler } from "./failure.ts";
+import type { ClusterEvent, CycleState, Rejection } from "./framework.ts";
+import type { NodeInfo } from "./node-info.ts";
+import type { Nominator } from "./nominator.ts";
+import type { PodStatusWriter } from "./pod-status.ts";
+import type { Profile } from "./profile.ts";
+import type { QueuedPod, SchedulingQueue } from "./queue.ts";
+import type { WaitingPods } from "./waiting-pods.ts";
+
+export interface BindingCycleOptions {
+  readonly cache: SchedulerCache;
+  readonly queue: SchedulingQueue;
+  readonly nominator: Nominator;
+  readonly waiting: WaitingPods;
+  readonly status: PodStatusWriter;
+  readonly failures: FailureHandler;
+  readonly notify: (event: ClusterEvent) => void;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+type Placed = Decision & { type: "placed" };
+
+/** What happens to a pod that has been given a node: Reserve and Permit at once, then PreBind, Bind and PostBind. */
+export class BindingCycle {
+  readonly #options: BindingCycleOptions;
+
+  constructor(options: BindingCycleOptions) {
+    this.#options = options;
+  }
+
+  /** Counts the pod on its node; a rejection by a plugin, or the plugins that hold the pod back, with milliseconds. */
+  reserve({ points }: Profile, { pod }: QueuedPod, { node, state }: Placed): Rejection | Map<string, number> {
+    const { cache, nominator } = this.#options;
+    cache.assume(pod, node.name);
+    nominator.delete(pod.metadata.uid);
+    for (const plugin of points.reserve) {
+      const rejection = plugin.reserve?.(state, pod, node);
+      if (rejection !== undefined) return rejection;
+    }
+    const waits = new Map<string, number>();
+    for (const plugin of points.permit) {
+      const result = plugin.permit(state, pod, node);
+      if (result.type === "reject") return result.rejection;
+      if (result.type === "wait") waits.set(plugin.name, result.timeout);
+    }
+    return waits;
+  }
+
+  /** Takes back what `reserve` did. */
+  async giveBack({ points }: Profile, pod: Pod, node: NodeInfo, state: CycleState): Promise<void> {
+    const { cache, log, notify } = this.#options;
+    cache.unassume(pod.metadata.uid);
+    for (const plugin of points.reserve.toReversed()) {
+      await plugin
+        .unreserve?.(state, pod, node)
+        .catch((error: unknown) =>
+          log.error({ plugin: plugin.name, err: error }, "cannot take back what was reserved"),
+        );
+    }
+    // What was held may be what another pod waits for.
+    notify({ kind: "released", pod });
+  }
+
+  async bind(
+    profile: Profile,
+    entry: QueuedPod,
+    { node, state }: Placed,
+    waits: ReadonlyMap<string, number>,
+  ): Promise<void> {
+    const { queue, waiting, failures } = this.#options;
+    const { pod } = entry;
+    if (waits.size > 0) {
+      const rejection = await waiting.wait(pod, waits);
+      if (rejection !== undefined) {
+        await this.giveBack(profile, pod, node, state);
+        await failures.reject(profile, entry, node.name, rejection);
+        return;
+      }
+    }
+    queue.binding(entry);
+    try {
+      for (const plugin of profile.points.preBind) await plugin.preBind(state, pod, node);
+      await this.#bind(profile, pod, node, state);
+    } catch (error) {
+      if (!(await this.#isBound(profile, entry, node, state, error as Error))) return;
+    }
+    // The entry stays in flight until the watch shows the pod bound: no older state of it starts anew.
+    const { namespace, name } = pod.metadata;
+    const message = `Successfully assigned ${namespace}/${name} to ${node.name}`;
+    profile.recorder.event(pod, "Normal", "Scheduled", message);
+    for (const plugin of profile.points.postBind) plugin.postBind(state, pod, node);
+  }
+
+  async #bind({ name, points }: Profile, pod: Pod, node: NodeInfo, state: CycleState): Promise<void> {
+    for (const plugin of points.bind) if (await plugin.bind(state, pod, node)) return;
+    throw new Error(`no plugin of profile ${name} binds the pod`);
+  }
+
+  /** After an error: whether the pod is on the node all the same. Else what it held is given back. */
+  async #isBound(
+    profile: Profile,
+    entry: QueuedPod,
+    node: NodeInfo,
+    state: CycleState,
+    error: Error,
+  ): Promise<boolean> {
+    const { status, failures, log } = this.#options;
+    const { pod } = entry;
+    const now = await status.newest(pod).catch((unknown: unknown) => {
+      log.warn({ err: unknown }, "cannot read a pod whose binding failed");
+      return pod;
+    });
+    // Our own binding, whose answer was lost; or that of another scheduler.
+    const bound = now?.spec.nodeName ?? "";
+    if (bound === node.name) return true;
+    await this.giveBack(profile, now ?? pod, node, state);
+    if (bound === "") await failures.fail(profile, entry, error);
+    return false;
+  }
+}

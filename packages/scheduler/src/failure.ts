@@ -1,0 +1,115 @@
+import type { Clock, Log } from "@dray/client";
+import type { Decision } from "./cycle.ts";
+import type { PostFilterResult, Rejection } from "./framework.ts";
+import { type Diagnosis, diagnosisText, preemptionText } from "./message.ts";
+import type { Nominator } from "./nominator.ts";
+import type { PodStatusWriter, Refusal } from "./pod-status.ts";
+import type { Profile } from "./profile.ts";
+import type { QueuedPod, SchedulingQueue } from "./queue.ts";
+
+export interface FailureHandlerOptions {
+  readonly queue: SchedulingQueue;
+  readonly nominator: Nominator;
+  readonly status: PodStatusWriter;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/** What becomes of a pod that got no node: plugins may help it, its status and an event say why, and it waits. */
+export class FailureHandler {
+  readonly #options: FailureHandlerOptions;
+
+  constructor(options: FailureHandlerOptions) {
+    this.#options = options;
+  }
+
+  /** No node takes the pod. What runs before the first `await` sees the nodes as they refused it. */
+  async refuse(profile: Profile, entry: QueuedPod, decision: Decision & { type: "refused" }): Promise<void> {
+    const { diagnosis, state, plugins } = decision;
+    const results: (PostFilterResult | Promise<PostFilterResult>)[] = [];
+    let afterwards: PostFilterResult[];
+    try {
+      if (diagnosis.nodes > 0) {
+        const rejections = rejectionsOfAll(decision);
+        for (const plugin of profile.points.postFilter)
+          results.push(plugin.postFilter(state, entry.pod, rejections));
+        // Pods that are scheduled while the others are awaited must know of it.
+        for (const result of results)
+          if (!(result instanceof Promise)) this.#nominate(entry, result.nominatedNode);
+      }
+      afterwards = await Promise.all(results);
+    } catch (error) {
+      await Promise.allSettled(results);
+      return this.fail(profile, entry, error as Error);
+    }
+    const done = afterwards.find(({ done }) => done);
+    const relevant = done === undefined ? afterwards : [done];
+    const found = relevant.flatMap(({ message }) => (message ? [message] : []));
+    const messages = [...found, ...preemptionText(diagnosis)];
+    const nominatedNode = relevant.findLast((result) => result.nominatedNode !== undefined)?.nominatedNode;
+    await this.#wait(profile, entry, plugins, {
+      reason: "Unschedulable",
+      message: diagnosisText(diagnosis, messages),
+      ...(nominatedNode !== undefined && { nominatedNode }),
+    });
+  }
+
+  /** The node that was chosen is refused by Reserve or Permit. */
+  async reject(profile: Profile, entry: QueuedPod, node: string, rejection: Rejection): Promise<void> {
+    const diagnosis: Diagnosis = { nodes: 1, rejections: new Map([[node, rejection]]) };
+    await this.#wait(profile, entry, [rejection.plugin], {
+      reason: "Unschedulable",
+      message: diagnosisText(diagnosis, []),
+      nominatedNode: "",
+    });
+  }
+
+  /** The attempt failed, whatever the nodes have: it is repeated after a while. */
+  async fail(profile: Profile, entry: QueuedPod, { message }: { readonly message: string }): Promise<void> {
+    await this.#wait(profile, entry, [], { reason: "SchedulerError", message, nominatedNode: "" });
+  }
+
+  async #wait(
+    { recorder }: Profile,
+    entry: QueuedPod,
+    rejectedBy: readonly string[],
+    refusal: Refusal,
+  ): Promise<void> {
+    const { queue, status, log, signal } = this.#options;
+    const { reason, message } = refusal;
+    // It is gone, or bound by another.
+    if (!queue.failed(entry, rejectedBy)) return;
+    const { pod } = entry;
+    this.#nominate(entry, refusal.nominatedNode);
+    recorder.event(pod, "Warning", "FailedScheduling", truncated(message));
+    log.debug({ pod: `${pod.metadata.namespace}/${pod.metadata.name}`, reason }, message);
+    try {
+      await status.refuse(pod, refusal);
+    } catch (error) {
+      if (!signal.aborted) log.warn({ err: error }, "cannot write why a pod waits");
+    }
+  }
+
+  #nominate(entry: QueuedPod, node: string | undefined): void {
+    const { queue, nominator } = this.#options;
+    if (node !== undefined && queue.has(entry)) nominator.set(entry.pod, node);
+  }
+}
+
+const maxEventMessage = 1024;
+const ellipsis = " ...";
+
+/** Upstream: pkg/scheduler/schedule_one.go, truncateMessage. */
+function truncated(message: string): string {
+  if (message.length <= maxEventMessage) return message;
+  return message.slice(0, maxEventMessage - ellipsis.length) + ellipsis;
+}
+
+/** A rejection for every node: one before any node was looked at is that of all. */
+function rejectionsOfAll({
+  diagnosis: { rejections, upfront },
+  nodes,
+}: Decision & { type: "refused" }): ReadonlyMap<string, Rejection> {
+  return upfront === undefined ? rejections : new Map(nodes.map(({ name }) => [name, upfront]));
+}

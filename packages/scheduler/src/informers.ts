@@ -1,0 +1,47 @@
+import type { Features } from "@dray/api";
+import { Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod } from "@dray/api/core/v1";
+import { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
+import { StorageClass } from "@dray/api/storage/v1";
+import type { Client, Informer } from "@dray/client";
+import { claimsByDevice } from "./plugins/claim-writer.ts";
+import { extendedClaimOwner, resourcesOf } from "./plugins/extended-resources.ts";
+
+/** The caches of what the scheduler looks at. */
+export interface Informers {
+  readonly claims: Informer<ResourceClaim>;
+  readonly classes: Informer<DeviceClass>;
+  readonly slices: Informer<ResourceSlice>;
+  /** Absent where the release does not have them, or not in a version that is served by default. */
+  readonly rules?: Informer<DeviceTaintRule>;
+  readonly nodes: Informer<Node>;
+  readonly pods: Informer<Pod>;
+  readonly namespaces: Informer<Namespace>;
+  readonly volumeClaims: Informer<PersistentVolumeClaim>;
+  readonly volumes: Informer<PersistentVolume>;
+  readonly storageClasses: Informer<StorageClass>;
+}
+
+export function createInformers(client: Client, features: Features): Informers {
+  const hasRules = features.enabled("DRADeviceTaintRules") && features.version === "1.37";
+  return {
+    claims: client.informer(ResourceClaim, {
+      indexes: { device: claimsByDevice, extended: extendedClaimOwner },
+    }),
+    classes: client.informer(DeviceClass, { indexes: { resource: resourcesOf } }),
+    slices: client.informer(ResourceSlice),
+    ...(hasRules && { rules: client.informer(DeviceTaintRule) }),
+    nodes: client.informer(Node),
+    pods: client.informer(Pod),
+    namespaces: client.informer(Namespace),
+    volumeClaims: client.informer(PersistentVolumeClaim),
+    volumes: client.informer(PersistentVolume),
+    storageClasses: client.informer(StorageClass),
+  };
+}
+
+/** Resolves when all caches are complete. */
+export async function startInformers(informers: Informers, signal: AbortSignal): Promise<void> {
+  // Pods last: what they wait for is known by then.
+  const { pods, ...others } = informers;
+  await Promise.all([...Object.values(others), pods].map((informer) => informer.start(signal)));
+}

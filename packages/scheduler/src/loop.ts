@@ -1,0 +1,119 @@
+import type { Pod } from "@dray/api/core/v1";
+import type { Clock, Log } from "@dray/client";
+import type { BindingCycle } from "./binding.ts";
+import type { SchedulerCache } from "./cache.ts";
+import type { Decision } from "./cycle.ts";
+import type { FailureHandler } from "./failure.ts";
+import type { Profile } from "./profile.ts";
+import type { QueuedPod, SchedulingQueue } from "./queue.ts";
+import { type Turn, TurnIsOver } from "./turn.ts";
+
+/** Milliseconds that one attempt may take to evaluate selectors; the next attempt goes on with the results. */
+const maxAttempt = 10_000;
+
+export interface SchedulingLoopOptions {
+  readonly queue: SchedulingQueue;
+  readonly cache: SchedulerCache;
+  readonly bindings: BindingCycle;
+  readonly failures: FailureHandler;
+  readonly profileOf: (pod: Pod) => Profile;
+  readonly turn: Turn;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/** Takes one pod after the other from the queue. Bindings and failures go on behind its back. */
+export class SchedulingLoop {
+  readonly #options: SchedulingLoopOptions;
+  readonly #background = new Set<Promise<void>>();
+  #started = false;
+  #scheduled = false;
+  /** The attempt that is not over yet, and when it began. */
+  #unfinished: { readonly entry: QueuedPod; readonly since: number } | undefined;
+
+  constructor(options: SchedulingLoopOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#started = true;
+    this.wake();
+  }
+
+  /** There may be a pod to try. */
+  wake(): void {
+    const { signal } = this.#options;
+    if (this.#scheduled || !this.#started || signal.aborted) return;
+    this.#scheduled = true;
+    // One pod a turn: events and requests come between them.
+    setImmediate(() => {
+      this.#scheduled = false;
+      if (!signal.aborted) this.#next();
+    });
+  }
+
+  /** Resolves when the bindings begun are done. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#background);
+  }
+
+  #next(): void {
+    const { queue } = this.#options;
+    if (this.#unfinished !== undefined && !queue.has(this.#unfinished.entry)) this.#unfinished = undefined;
+    const entry = this.#unfinished?.entry ?? queue.pop();
+    if (entry === undefined) return;
+    this.#scheduleOne(entry);
+    this.wake();
+  }
+
+  #scheduleOne(entry: QueuedPod): void {
+    const { cache, clock, turn, bindings, failures } = this.#options;
+    const profile = this.#options.profileOf(entry.pod);
+    const since = this.#unfinished?.since ?? clock.now();
+    this.#unfinished = undefined;
+    let decision: Decision;
+    turn.begin();
+    try {
+      decision = profile.cycle.decide(entry.pod, cache.nodes);
+    } catch (error) {
+      if (error instanceof TurnIsOver && clock.now() - since < maxAttempt) {
+        this.#unfinished = { entry, since };
+        return;
+      }
+      const tooLong = `evaluating the selectors of its claims takes longer than ${maxAttempt / 1000}s; the next attempt goes on`;
+      const message = error instanceof TurnIsOver ? tooLong : (error as Error).message;
+      this.#track(failures.fail(profile, entry, { message }));
+      return;
+    }
+    if (decision.type === "refused") this.#track(failures.refuse(profile, entry, decision));
+    else this.#track(this.#place(profile, entry, decision, bindings));
+  }
+
+  async #place(
+    profile: Profile,
+    entry: QueuedPod,
+    decision: Decision & { type: "placed" },
+    bindings: BindingCycle,
+  ): Promise<void> {
+    const { failures } = this.#options;
+    const { node, state } = decision;
+    let reserved: ReturnType<BindingCycle["reserve"]>;
+    try {
+      reserved = bindings.reserve(profile, entry, decision);
+    } catch (error) {
+      await bindings.giveBack(profile, entry.pod, node, state);
+      return failures.fail(profile, entry, error as Error);
+    }
+    if (reserved instanceof Map) return bindings.bind(profile, entry, decision, reserved);
+    await bindings.giveBack(profile, entry.pod, node, state);
+    return failures.reject(profile, entry, node.name, reserved);
+  }
+
+  #track(work: Promise<void>): void {
+    const done = work
+      .catch((error: unknown) => this.#options.log.error({ err: error }, "a pod could not be handled"))
+      .finally(() => this.#background.delete(done));
+    this.#background.add(done);
+  }
+}
