@@ -131,3 +131,121 @@ test("an older state of a pod in flight does not make it come twice", () => {
   queue.set(podOf("a"), true);
   assert.equal(next(queue), undefined);
 });
+
+test("a pod that no event has helped for five minutes is tried again", () => {
+  const { queue, clock } = queueOf();
+  queue.set(podOf("a"), true);
+  queue.failed(queue.pop()!, ["WantsNode"]);
+  clock.pass(300_000);
+  assert.equal(queue.counts().unschedulable, 1);
+  clock.pass(30_000);
+  assert.equal(next(queue), "a");
+});
+
+test("with nothing else to do a pod is tried before its back-off is over, but not after an error", () => {
+  const { queue, clock } = queueOf();
+  queue.set(podOf("rejected"), true);
+  queue.failed(queue.pop()!, ["WantsNode"]);
+  queue.set(podOf("failed"), true);
+  queue.failed(queue.pop()!, []);
+  queue.notify(nodeCame);
+  assert.deepEqual([queue.counts().backoff, next(queue), next(queue)], [2, "rejected", undefined]);
+  clock.pass(1000);
+  assert.equal(next(queue), "failed");
+});
+
+test("after an error the rejections before it do not count for the back-off", () => {
+  const { queue, clock } = queueOf();
+  queue.set(podOf("a"), true);
+  for (let i = 0; i < 3; i++) {
+    queue.failed(queue.pop()!, ["WantsNode"]);
+    queue.notify(nodeCame);
+  }
+  queue.failed(queue.pop()!, []);
+  clock.pass(999);
+  assert.equal(next(queue), undefined);
+  clock.pass(1);
+  assert.equal(next(queue), "a");
+});
+
+test("back-off times are configurable, and none at all is possible", () => {
+  const clock = handClock();
+  const points = extensionPoints([wantsNode]);
+  const queueWith = (initialBackoff: number, maxBackoff: number): SchedulingQueue => {
+    const queue = new SchedulingQueue({
+      points: () => points,
+      clock,
+      ready() {},
+      initialBackoff,
+      maxBackoff,
+    });
+    queue.set(podOf("a"), true);
+    for (let i = 0; i < 3; i++) {
+      queue.failed(queue.pop()!, ["WantsNode"]);
+      queue.notify(nodeCame);
+    }
+    return queue;
+  };
+  const slow = queueWith(2_000, 5_000);
+  clock.pass(4_999);
+  assert.equal(slow.counts().backoff, 1);
+  clock.pass(1);
+  assert.equal(slow.counts().active, 1);
+  assert.equal(queueWith(1_000, 0).counts().active, 1);
+});
+
+test("a gated pod is asked again only for an event that its gate finds helpful", () => {
+  let asked = 0;
+  let open = false;
+  const slices: Plugin = {
+    name: "Slices",
+    preEnqueue() {
+      asked++;
+      return open ? undefined : "no slice";
+    },
+    mayHelp: (_pod, { kind }) => kind === "slice",
+  };
+  const points = extensionPoints([slices, wantsNode]);
+  const queue = new SchedulingQueue({ points: () => points, clock: handClock(), ready() {} });
+  queue.set(podOf("a"), true);
+  assert.equal(asked, 1);
+  queue.notify(nodeCame);
+  assert.equal(asked, 1);
+  queue.notify(sliceCame);
+  assert.deepEqual([asked, queue.counts().gated], [2, 1]);
+  open = true;
+  queue.notify(sliceCame);
+  assert.equal(next(queue), "a");
+});
+
+test("the QueueSort plugin of the profile decides about the order", () => {
+  const byName: Plugin = {
+    name: "ByName",
+    less: (a, b) => a.pod.metadata.name > b.pod.metadata.name,
+    mayHelp: () => false,
+  };
+  const points = extensionPoints([byName]);
+  const queue = new SchedulingQueue({ points: () => points, clock: handClock(), ready() {} });
+  for (const name of ["b", "c", "a"]) queue.set(podOf(name, { priority: 7 }), true);
+  assert.deepEqual([next(queue), next(queue), next(queue)], ["c", "b", "a"]);
+});
+
+test("what a rejected pod gives back wakes others, not itself", () => {
+  const released: Plugin = { name: "WantsNode", mayHelp: (_pod, { kind }) => kind === "released" };
+  const points = extensionPoints([released]);
+  const clock = handClock();
+  const queue = new SchedulingQueue({ points: () => points, clock, ready() {} });
+  queue.set(podOf("other"), true);
+  queue.failed(queue.pop()!, ["WantsNode"]);
+  queue.set(podOf("own"), true);
+  const own = queue.pop()!;
+  queue.notify({ kind: "released", pod: own.pod });
+  queue.failed(own, ["WantsNode"]);
+  assert.deepEqual(queue.counts(), {
+    active: 0,
+    backoff: 1,
+    unschedulable: 1,
+    gated: 0,
+    "in-flight": 0,
+  });
+});
