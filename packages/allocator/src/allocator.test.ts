@@ -438,6 +438,19 @@ describe("explain", () => {
     });
   });
 
+  test("an explanation names five devices of each group, or all and those that are suitable", () => {
+    const many = Array.from({ length: 8 }, (_, i) => ({
+      name: `d${i}`,
+      ...(i < 7 && { taints: [{ key: "broken", effect: "NoSchedule" }] }),
+    }));
+    const allocator = allocatorWith(slice("p", many));
+    const [few, all] = [undefined, { allDevices: true }].map(
+      (options) => allocator.explain(node, [claim("c")], options).claims[0]!.requests[0]!,
+    );
+    assert.deepEqual([few!.refused[0]!.devices.length, few!.suitableDevices], [5, undefined]);
+    assert.deepEqual([all!.refused[0]!.devices.length, all!.suitableDevices], [7, ["gpu.example.com/p/d7"]]);
+  });
+
   test("a device that class or request would not take is not in use to it, and a selector that fails there is no reason", () => {
     const nic = slice("nics", [{ name: "nic", attributes: { big: { bool: true } } }]);
     const allocator = allocatorWith(

@@ -129,6 +129,8 @@ export interface RequestExplanation {
   readonly seen: number;
   /** Devices that pass every check of this request alone. */
   readonly suitable: number;
+  /** Them, `driver/pool/device`; only where all devices are named. */
+  readonly suitableDevices?: readonly string[];
   /** What the solution, or the deepest partial one, gives it: `driver/pool/device`. */
   readonly chosen: readonly string[];
   /** The devices that were ruled out, grouped by the first check that did it. */
@@ -161,7 +163,7 @@ export interface RefusalGroup {
   /** What exactly, in words. */
   readonly cause: string;
   readonly count: number;
-  /** At most five names, `driver/pool/device`; empty where the request as a whole is refused. */
+  /** At most five names, `driver/pool/device`, or all; empty where the request as a whole is refused. */
   readonly devices: readonly string[];
   /** The selector that is false, with the attributes and capacities of the device that it read. */
   readonly selector?: {
@@ -224,6 +226,13 @@ export interface Allocator {
   reserve(claims: readonly ResourceClaim[], allocations: readonly AllocationResult[]): Reservation;
   /** What it has done since it was made: how often a selector was evaluated on a shape of device. */
   statistics(): { readonly evaluations: number };
-  /** A second pass, for people: the path that does not ask never pays for it. */
-  explain(node: Node, claims: readonly ResourceClaim[]): Explanation;
+  /**
+   * A second pass, for people: the path that does not ask never pays for it. `allDevices`: it names every device, not
+   * five of each group.
+   */
+  explain(
+    node: Node,
+    claims: readonly ResourceClaim[],
+    options?: { readonly allDevices?: boolean },
+  ): Explanation;
 }

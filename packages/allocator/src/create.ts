@@ -140,7 +140,7 @@ export function createAllocator(options: AllocatorOptions): Allocator {
 
     statistics: () => ({ evaluations: selectors.evaluations }),
 
-    explain: (node, claims) => explainNode(node, claims, problemOf),
+    explain: (node, claims, options) => explainNode(node, claims, problemOf, options?.allDevices),
   };
 }
 

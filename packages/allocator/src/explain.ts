@@ -10,8 +10,8 @@ import { Taken } from "./taken.ts";
 import { claimName } from "./usage.ts";
 import { Witness } from "./witness.ts";
 
-/** Most devices that a group names. */
-const mostNames = 5;
+/** Maximum number of devices that a group names, unless all are wanted. */
+const maxDevices = 5;
 /** How many devices a search for people looks at before it makes do with what it has seen. */
 const mostSteps = 500;
 
@@ -20,6 +20,7 @@ export function explainNode(
   node: Node,
   claims: readonly ResourceClaim[],
   problemOf: (node: Node, claims: readonly ResourceClaim[]) => Problem,
+  allDevices = false,
 ): Explanation {
   const name = node.metadata.name;
   let problem: Problem;
@@ -52,6 +53,7 @@ export function explainNode(
           chosen,
           seen.refusals,
           limitRefusal(problem, claim, request, option),
+          allDevices,
         );
       }),
     ),
@@ -114,9 +116,10 @@ function explainOption(
   chosen: readonly number[],
   dynamic: ReadonlyMap<number, Refusal>,
   limit: Refusal | undefined,
+  allDevices: boolean,
 ): RequestExplanation {
   const { alternative } = option;
-  const groups = new Groups();
+  const groups = new Groups(allDevices ? Number.POSITIVE_INFINITY : maxDevices);
   if (limit !== undefined) groups.add(limit, undefined);
   let seen = problem.devices.length;
   for (const pool of problem.view.pools) {
@@ -128,12 +131,12 @@ function explainOption(
       groups.add({ check: "pool", cause: `pool ${pool.driver}/${pool.name} ${state}`, ...note }, record.id);
     }
   }
-  let suitable = 0;
+  const suitable: string[] = [];
   const taken = new Taken(problem);
   for (let position = 0; position < problem.devices.length; position++) {
     const { id } = problem.devices[position]!;
     const refusal = staticRefusal(problem, option, position, taken);
-    if (refusal === undefined) suitable++;
+    if (refusal === undefined) suitable.push(id);
     if (chosen.includes(position)) continue;
     const reason = refusal ?? dynamic.get(position);
     if (reason !== undefined) groups.add(reason, id);
@@ -147,7 +150,8 @@ function explainOption(
     deviceClass: alternative.deviceClass.metadata.name,
     wanted: option.count,
     seen,
-    suitable,
+    suitable: suitable.length,
+    ...(allDevices && { suitableDevices: suitable }),
     chosen: chosen.map((position) => problem.devices[position]!.id),
     refused: groups.list(),
   };
@@ -159,6 +163,11 @@ class Groups {
     string,
     { readonly refusal: Refusal; count: number; readonly devices: string[] }
   >();
+  readonly #maxDevices: number;
+
+  constructor(maxDevices: number) {
+    this.#maxDevices = maxDevices;
+  }
 
   add(refusal: Refusal, device: string | undefined): void {
     const key = JSON.stringify(refusal);
@@ -169,7 +178,7 @@ class Groups {
     }
     if (device === undefined) return;
     group.count++;
-    if (group.devices.length < mostNames) group.devices.push(device);
+    if (group.devices.length < this.#maxDevices) group.devices.push(device);
   }
 
   list(): RefusalGroup[] {

@@ -1,6 +1,9 @@
 import type { DeviceTaint, DeviceTaintRule, DeviceToleration } from "@dray/api/resource/v1";
 import type { DeviceRecord } from "./devices.ts";
 
+/** What a rule chooses a device by. */
+type NamedDevice = Pick<DeviceRecord, "driver" | "pool"> & { readonly device: { readonly name: string } };
+
 /** The first taint that keeps a request away from a device (KEP-5055); undefined: none does. */
 export function untolerated(
   taints: readonly DeviceTaint[],
@@ -21,7 +24,7 @@ function tolerates(toleration: DeviceToleration, taint: DeviceTaint): boolean {
 }
 
 /** The taints that rules give to a device (DeviceTaintRule), in the order of the rules' names. */
-export function ruleTaints(record: DeviceRecord, rules: Iterable<DeviceTaintRule>): DeviceTaint[] {
+export function ruleTaints(record: NamedDevice, rules: Iterable<DeviceTaintRule>): DeviceTaint[] {
   return [...rules]
     .filter((rule) => chooses(rule, record))
     .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
@@ -29,7 +32,7 @@ export function ruleTaints(record: DeviceRecord, rules: Iterable<DeviceTaintRule
 }
 
 /** An empty selector chooses all devices, none at all no device; what it names has to be equal. */
-function chooses({ spec }: DeviceTaintRule, { driver, pool, device }: DeviceRecord): boolean {
+function chooses({ spec }: DeviceTaintRule, { driver, pool, device }: NamedDevice): boolean {
   const selector = spec.deviceSelector;
   if (selector === undefined) return false;
   const equal = (wanted: string | undefined, actual: string): boolean => !wanted || wanted === actual;
