@@ -15,6 +15,7 @@ import {
   runtime,
   runtimeConfig,
 } from "./command-options.ts";
+import { declareTop } from "./commands/declare-top.ts";
 import type { ImageLoadOptions } from "./commands/image.ts";
 import { DrayCommand } from "./dray-command.ts";
 import { drayVersion } from "./dray-version.ts";
@@ -251,6 +252,8 @@ cannot be read; 2 wrong usage.
 `,
     )
     .action(async (options) => (await import("./commands/plan.ts")).plan(options));
+
+  declareTop(program);
 
   program
     .command("lint")

@@ -1,6 +1,6 @@
 import type { Features } from "@dray/api";
 import { createRestMapper, type DiscoveredKind } from "@dray/client";
-import { connect } from "../connect.ts";
+import { type Connection, connect } from "../connect.ts";
 import { drayVersion } from "../dray-version.ts";
 import { clusterName, type Live, liveVersion, readLive } from "../manifests/live.ts";
 import { featuresOption } from "../options.ts";
@@ -25,11 +25,31 @@ export interface ReadCluster {
   readonly kinds: readonly DiscoveredKind[];
 }
 
+/** A connection to the cluster that the flags name, and the rules by which the cluster goes. */
+export interface OpenCluster extends Omit<ReadCluster, "live" | "kinds"> {
+  readonly connection: Connection;
+}
+
 /**
  * Reads the cluster that the flags name, with kubectl's precedence of flags, environment and files. `withKinds`: and
  * which kinds it serves.
  */
-export async function readCluster(flags: ClusterFlags, withKinds = false): Promise<ReadCluster> {
+export function readCluster(flags: ClusterFlags, withKinds = false): Promise<ReadCluster> {
+  return withCluster(flags, async ({ connection, ...cluster }) => {
+    const { namespace, features } = cluster;
+    const [live, kinds] = await Promise.all([
+      readLive(connection, namespace, features),
+      withKinds ? createRestMapper(connection.client).kinds() : [],
+    ]);
+    return { ...cluster, live, kinds };
+  });
+}
+
+/** Connects to the cluster that the flags name, asks which release it is, and closes the connection after `use`. */
+export async function withCluster<T>(
+  flags: ClusterFlags,
+  use: (cluster: OpenCluster) => Promise<T>,
+): Promise<T> {
   const connection = await connect(flags, `dray/${drayVersion()}`);
   try {
     const name = clusterName(connection);
@@ -45,11 +65,7 @@ export async function readCluster(flags: ClusterFlags, withKinds = false): Promi
     }
     const features = featuresOption({ ...flags, kubernetesVersion });
     const namespace = flags.namespace ?? connection.namespace;
-    const [live, kinds] = await Promise.all([
-      readLive(connection, namespace, features),
-      withKinds ? createRestMapper(connection.client).kinds() : [],
-    ]);
-    return { name, live, namespace, features, notes, kinds };
+    return await use({ connection, name, namespace, features, notes });
   } finally {
     connection.client.close();
   }

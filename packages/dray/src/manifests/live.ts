@@ -71,13 +71,20 @@ export const clusterName = ({ context, server }: Connection): string =>
 
 /**
  * Reads what scheduling looks at, with lists only. Kinds that may not be read are left out and named; of namespaced
- * ones those of `namespace` are read then. Rejects with ConnectionError, and with StatusError for other refusals.
+ * ones those of `namespace` are read then. `only`: the kinds to read. Rejects with ConnectionError, and with
+ * StatusError for other refusals.
  */
-export async function readLive(connection: Connection, namespace: string, features: Features): Promise<Live> {
+export async function readLive(
+  connection: Connection,
+  namespace: string,
+  features: Features,
+  only?: ReadonlySet<string>,
+): Promise<Live> {
   const name = clusterName(connection);
   const place: Place = { source: { file: name, text: "", lineOf: () => undefined }, root: "" };
+  const kinds = kindsOf(features).filter(({ kind }) => only?.has(kind) ?? true);
   const parts = await Promise.all(
-    kindsOf(features).map(async (wanted): Promise<LivePart> => {
+    kinds.map(async (wanted): Promise<LivePart> => {
       const target = kindOf(wanted.group, "v1", wanted.kind)!;
       const all = await listKind(connection, wanted, target, undefined);
       if (all !== "forbidden") return { objects: all };

@@ -1,0 +1,59 @@
+import { type Allocator, allocatorFeatures, createAllocator } from "@dray/allocator";
+import type { Features } from "@dray/api";
+import type { Node } from "@dray/api/core/v1";
+import type { DeviceClass } from "@dray/api/resource/v1";
+import type { World } from "../manifests/world.ts";
+
+/** A class that chooses every device: what it is refused nobody can have. No object has a name like that. */
+export const anyDevice = "*";
+
+const anyClass: DeviceClass = {
+  apiVersion: "resource.k8s.io/v1",
+  kind: "DeviceClass",
+  metadata: {
+    name: anyDevice,
+    uid: anyDevice,
+    resourceVersion: "1",
+    creationTimestamp: "1970-01-01T00:00:00Z",
+  },
+  spec: {},
+};
+
+/** The allocator with all that a cluster has, and `anyDevice`. */
+export function allocatorOf(world: World, features: Features): Allocator {
+  let shares = 0;
+  const allocator = createAllocator({
+    features: allocatorFeatures(features),
+    newId: () => `00000000-0000-4000-8000-${String(shares++).padStart(12, "0")}`,
+  });
+  const deleted = false;
+  for (const { object } of world.all("DeviceClass")) allocator.update({ kind: "class", object, deleted });
+  allocator.update({ kind: "class", object: anyClass, deleted });
+  if (features.enabled("DRADeviceTaintRules"))
+    for (const { object } of world.all("DeviceTaintRule"))
+      allocator.update({ kind: "rule", object, deleted });
+  for (const { object } of world.all("ResourceSlice")) allocator.update({ kind: "slice", object, deleted });
+  for (const { object } of world.all("ResourceClaim")) allocator.update({ kind: "claim", object, deleted });
+  return allocator;
+}
+
+/**
+ * The nodes that new pods may go to: those that are neither cordoned nor broken. Taints that say what a node is for
+ * are for pods to tolerate.
+ */
+export function openNodes(world: World): Node[] {
+  return world
+    .all("Node")
+    .map(({ object }) => object)
+    .filter(({ spec }) => closedBecause(spec) === undefined)
+    .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+}
+
+/** Why no new pod goes to a node; undefined: some may. */
+export function closedBecause({ unschedulable, taints }: Node["spec"]): string | undefined {
+  const broken = taints?.find(
+    ({ key, effect }) => key.startsWith("node.kubernetes.io/") && effect !== "PreferNoSchedule",
+  );
+  if (unschedulable === true) return "it is cordoned";
+  return broken === undefined ? undefined : `it has the taint ${broken.key}:${broken.effect}`;
+}

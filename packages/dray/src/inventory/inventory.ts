@@ -1,0 +1,52 @@
+import type { Allocator } from "@dray/allocator";
+import type { Features } from "@dray/api";
+import type { World } from "../manifests/world.ts";
+import { allocatorOf, openNodes } from "./allocator.ts";
+import { devicesOf, type KnownDevice } from "./devices.ts";
+import { type Headroom, headroomOf } from "./headroom.ts";
+import { type Shape, shapesOf } from "./shapes.ts";
+import { type JudgedDevice, judgeDevice, type Unit, unitsOf } from "./units.ts";
+import { Uses } from "./usable.ts";
+
+/** The devices of a cluster, who has them, and what can still be had. Asks the allocator, the most costly last. */
+export class Inventory {
+  readonly world: World;
+  readonly features: Features;
+  readonly shapes: readonly Shape[];
+  readonly #known: readonly KnownDevice[];
+  #allocator: Allocator | undefined;
+  #devices: readonly JudgedDevice[] | undefined;
+  #units: readonly Unit[] | undefined;
+
+  constructor(world: World, features: Features) {
+    this.world = world;
+    this.features = features;
+    this.shapes = shapesOf(world);
+    this.#known = devicesOf(world, features);
+  }
+
+  get allocator(): Allocator {
+    this.#allocator ??= allocatorOf(this.world, this.features);
+    return this.#allocator;
+  }
+
+  get devices(): readonly JudgedDevice[] {
+    if (this.#devices === undefined) {
+      // Whether its node takes pods is not a matter of the device.
+      const nodes = this.world.all("Node").map(({ object }) => object);
+      const uses = new Uses(this.allocator, nodes, this.shapes);
+      this.#devices = this.#known.map((device) => judgeDevice(device, uses));
+    }
+    return this.#devices;
+  }
+
+  get units(): readonly Unit[] {
+    this.#units ??= unitsOf(this.devices);
+    return this.#units;
+  }
+
+  /** How many more claims of the shape fit on the nodes that take pods. Undefined: any number, they take nothing. */
+  headroom(shape: Shape): Headroom | undefined {
+    return headroomOf(this.allocator, openNodes(this.world), shape, this.#known);
+  }
+}

@@ -1,0 +1,95 @@
+import type { DeviceHealth, KnownDevice } from "./devices.ts";
+import { isRepelling } from "./devices.ts";
+import type { Use, Uses } from "./usable.ts";
+
+/**
+ * How a device is, or several that share counters:
+ * - `unusable`: the scheduler takes nothing of the pool;
+ * - `allocated`: claims have it, and nobody else can have any of it;
+ * - `partly`: claims have some of it, and others can have more;
+ * - `tainted`: nobody has it, and a taint keeps claims away that do not tolerate it;
+ * - `waste`: something of it is left that no class or template can use;
+ * - `free`: nobody has it, and some class or template can use it;
+ * - `blocked`: of one device: others have taken the counters that it needs.
+ */
+export type State = "unusable" | "allocated" | "partly" | "tainted" | "waste" | "free" | "blocked";
+
+/** A device with what it is good for. */
+export interface JudgedDevice extends KnownDevice {
+  readonly state: State;
+  readonly use: Use;
+}
+
+/**
+ * What is one thing however many devices it is published as: a device, or all those that share counters
+ * (partitions of one GPU are options, of which not all can be had: they are never added up).
+ */
+export interface Unit {
+  readonly node: string | undefined;
+  readonly devices: readonly JudgedDevice[];
+  readonly state: State;
+  readonly isUnhealthy: boolean;
+}
+
+/** Claims with admin access take nothing. */
+export const takers = ({ holders }: KnownDevice) => holders.filter(({ adminAccess }) => !adminAccess);
+
+export function judgeDevice(device: KnownDevice, uses: Uses): JudgedDevice {
+  const use = uses.of(device.id);
+  return { ...device, use, state: stateOfDevice(device, use) };
+}
+
+function stateOfDevice(device: KnownDevice, use: Use): State {
+  const { poolProblem, taints } = device;
+  if (poolProblem !== undefined) return "unusable";
+  const isTaken = takers(device).length > 0;
+  if (use.isAvailable) return use.shapes.size === 0 ? "waste" : isTaken ? "partly" : "free";
+  if (isTaken) return "allocated";
+  // A request that tolerates the taint may have it.
+  if (taints.some(isRepelling)) return "tainted";
+  return use.refusal?.check === "counter" ? "blocked" : use.shapes.size > 0 ? "free" : "unusable";
+}
+
+/** The devices of a cluster as things that one can touch, in the order of their first devices. */
+export function unitsOf(devices: readonly JudgedDevice[]): Unit[] {
+  const owner = new Map<string, string>();
+  const root = (key: string): string => {
+    let found = key;
+    while (owner.has(found)) found = owner.get(found)!;
+    return found;
+  };
+  const keys = devices.map((device, i) => {
+    const { driver, pool } = device;
+    const sets = (device.device.consumesCounters ?? []).map(
+      ({ counterSet }) => `${driver}/${pool}/set ${counterSet}`,
+    );
+    const own = `device ${i}`;
+    for (const set of sets) {
+      const [a, b] = [root(own), root(set)];
+      if (a !== b) owner.set(a, b);
+    }
+    return own;
+  });
+  const groups = Map.groupBy(devices, (_, i) => root(keys[i]!));
+  return [...groups.values()].map((members): Unit => {
+    const nodes = new Set(members.map(({ node }) => node));
+    return {
+      node: nodes.size === 1 ? members[0]!.node : undefined,
+      devices: members,
+      state: stateOfUnit(members),
+      isUnhealthy: members.some(({ health }) => isUnhealthy(health)),
+    };
+  });
+}
+
+export const isUnhealthy = (health: DeviceHealth | undefined): boolean => health?.health === "Unhealthy";
+
+function stateOfUnit(devices: readonly JudgedDevice[]): State {
+  const has = (...states: readonly State[]): boolean => devices.some(({ state }) => states.includes(state));
+  if (devices.every(({ state }) => state === "unusable")) return "unusable";
+  const isTaken = devices.some((device) => takers(device).length > 0);
+  if (has("free", "partly")) return isTaken ? "partly" : "free";
+  if (has("waste")) return "waste";
+  if (isTaken) return "allocated";
+  return has("tainted") ? "tainted" : "unusable";
+}

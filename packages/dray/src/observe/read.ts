@@ -1,0 +1,101 @@
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import type { Features } from "@dray/api";
+import { timeText } from "@dray/client";
+import { withCluster } from "../commands/cluster.ts";
+import type { Connection } from "../connect.ts";
+import { readSources } from "../manifests/files.ts";
+import { type MissingRight, readLive } from "../manifests/live.ts";
+import { problemTexts } from "../manifests/problem.ts";
+import { type Reading, readObjects } from "../manifests/read.ts";
+import { Selectors } from "../manifests/selectors.ts";
+import type { World } from "../manifests/world.ts";
+import { featuresOption } from "../options.ts";
+import { noCluster, type TargetFlags, target } from "../target.ts";
+
+/** The flags that say what `explain` and `top` look at. */
+export interface ObserveFlags extends TargetFlags {
+  readonly filename: readonly string[];
+  readonly recursive?: boolean;
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly namespace?: string;
+  readonly kubernetesVersion?: string;
+  readonly featureGates?: string;
+}
+
+/** A cluster, or what manifests say of one. */
+export interface Observed {
+  readonly world: World;
+  readonly features: Features;
+  /** Where objects live that do not say it. */
+  readonly namespace: string;
+  /** What is read, for texts: `context NAME`, or the files. */
+  readonly source: string;
+  readonly isLive: boolean;
+  readonly notes: readonly string[];
+  /** Lists that are forbidden. */
+  readonly missing: readonly MissingRight[];
+}
+
+/**
+ * Reads the kinds from the cluster that the flags name, and from the manifests; without a cluster where only manifests
+ * are named. `more` reads what else is needed, and is not called offline.
+ */
+export async function observe<T>(
+  flags: ObserveFlags,
+  kinds: ReadonlySet<string>,
+  now: number,
+  more: (connection: Connection, observed: Observed) => Promise<T>,
+): Promise<Observed & { readonly more: T | undefined }> {
+  const sources = await readSources(flags.filename, flags.recursive);
+  const read = (features: Features, namespace: string, live?: Parameters<typeof readObjects>[2]): Reading =>
+    readObjects(
+      sources,
+      { features, namespace, selectors: new Selectors(features), now: timeText(now) },
+      live,
+    );
+  const isLive = namesCluster(flags) || flags.filename.length === 0;
+  if (!isLive) {
+    const [features, namespace] = [featuresOption(flags), flags.namespace ?? "default"];
+    const reading = read(features, namespace);
+    const source = flags.filename.join(", ");
+    return {
+      ...{ world: reading.world, features, namespace, source, isLive, missing: [] },
+      notes: notesOf(reading),
+      more: undefined,
+    };
+  }
+  return withCluster({ ...flags, ...kubeconfigOf(flags) }, async ({ connection, name, ...cluster }) => {
+    const { features, namespace } = cluster;
+    const live = await readLive(connection, namespace, features, kinds);
+    const reading = read(features, namespace, live);
+    const observed = {
+      ...{ world: reading.world, features, namespace, source: name, isLive, missing: live.missing },
+      notes: [...cluster.notes, ...notesOf(reading)],
+    };
+    return { ...observed, more: await more(connection, observed) };
+  });
+}
+
+const notesOf = (reading: Reading): string[] => [
+  ...problemTexts(reading.problems),
+  ...reading.notes,
+  ...reading.warnings,
+];
+
+const namesCluster = (flags: ObserveFlags): boolean =>
+  [flags.kubeconfig, flags.context, flags.name, flags.dataDir].some((flag) => flag !== undefined);
+
+/** kubectl's precedence, and last the cluster that `dray up` has made. */
+function kubeconfigOf(flags: ObserveFlags): { readonly kubeconfig?: string } {
+  if (flags.kubeconfig !== undefined || flags.context !== undefined) return {};
+  const isNamed = flags.name !== undefined || flags.dataDir !== undefined;
+  const hasOther = process.env["KUBECONFIG"] || existsSync(join(homedir(), ".kube/config"));
+  if (!isNamed && hasOther) return {};
+  const { layout } = target(flags);
+  if (existsSync(layout.kubeconfig)) return { kubeconfig: layout.kubeconfig };
+  if (isNamed) throw noCluster(layout);
+  return {};
+}

@@ -1,0 +1,85 @@
+import { kindOf } from "@dray/api/codec";
+import type { MissingRight } from "../manifests/live.ts";
+
+/** A kind that is listed. */
+export interface Right {
+  readonly verb: "list";
+  /** `pods`, `resourceslices.resource.k8s.io` */
+  readonly resource: string;
+}
+
+/** A right that is missing, and what is not known without it. */
+export interface LackingRight extends Right {
+  /** The only namespace in which it is there. */
+  readonly only: string | null;
+  readonly without: string;
+}
+
+/** The rights that suffice, and those that are missing. */
+export interface Rights {
+  readonly sufficient: readonly Right[];
+  readonly missing: readonly LackingRight[];
+}
+
+const groups: Readonly<Record<string, string>> = {
+  Event: "",
+  Namespace: "",
+  Node: "",
+  Pod: "",
+  ResourceQuota: "",
+  PodGroup: "scheduling.k8s.io",
+  PriorityClass: "scheduling.k8s.io",
+};
+
+/** What is not known without the list of a kind. */
+const consequences: Readonly<Record<string, string>> = {
+  DeviceClass: "which devices classes choose is not known",
+  DeviceTaintRule: "taints that rules set are not known",
+  Event: "what kubelets and controllers report is not known",
+  Namespace: "labels of namespaces are not known",
+  Node: "where devices and pods could go is not known",
+  Pod: "what pods take, and their health of devices, is not known",
+  PodGroup: "whether a group waits is not known",
+  PriorityClass: "pods that name one count with priority 0",
+  ResourceClaim: "who has which devices is not known: all may seem to be free",
+  ResourceClaimTemplate: "which claims templates make is not known",
+  ResourceQuota: "whether a quota is used up is not known",
+  ResourceSlice: "no device is known",
+};
+
+/** Group, and the resource's name as `kubectl create clusterrole` takes it. */
+export function resourceOf(kind: string): string {
+  const group = groups[kind] ?? "resource.k8s.io";
+  const row = kindOf(group, "v1", kind) ?? kindOf(group, "v1beta1", kind);
+  return group === "" ? row!.resource : `${row!.resource}.${group}`;
+}
+
+export function rightsOf(kinds: Iterable<string>, missing: readonly MissingRight[]): Rights {
+  return {
+    sufficient: [...kinds].map((kind) => ({ verb: "list", resource: resourceOf(kind) })),
+    missing: missing.map(({ verb, resource, kind, only }) => ({
+      verb,
+      resource,
+      only: only ?? null,
+      without: consequences[kind] ?? "the answer may lack something",
+    })),
+  };
+}
+
+/** The commands with which an administrator grants the rights, for people. */
+export function grantText(command: string, { sufficient }: Rights): string {
+  const resources = sufficient.map(({ resource }) => resource).join(",");
+  return [
+    `kubectl create clusterrole dray-${command} --verb=list --resource=${resources}`,
+    `kubectl create clusterrolebinding dray-${command} --clusterrole=dray-${command} --user=YOU`,
+    "",
+  ].join("\n");
+}
+
+/** A line for each right that is missing. */
+export function lackingLines(source: string, { missing }: Rights): string[] {
+  return missing.map(
+    ({ verb, resource, only, without }) =>
+      `${source}: no right to ${verb} ${resource}${only === null ? "" : ` in all namespaces (only in ${only})`}: ${without}`,
+  );
+}

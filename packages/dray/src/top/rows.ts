@@ -1,0 +1,298 @@
+import type { ResourceClaim } from "@dray/api/resource/v1";
+import { idOf, isRepelling, resultsOf, taintText } from "../inventory/devices.ts";
+import type { Headroom } from "../inventory/headroom.ts";
+import type { Inventory } from "../inventory/inventory.ts";
+import { classShape, type Shape } from "../inventory/shapes.ts";
+import type { JudgedDevice, State, Unit } from "../inventory/units.ts";
+import { shapeKey } from "../inventory/usable.ts";
+import { nameOf } from "../manifests/place.ts";
+
+/** The plain data of `dray top`; its schema is schema/top.json. */
+export interface DeviceRow {
+  /** `driver/pool/device` */
+  readonly device: string;
+  readonly driver: string;
+  readonly pool: string;
+  readonly name: string;
+  /** null: several nodes may reach it. */
+  readonly node: string | null;
+  readonly state: State;
+  readonly health: string | null;
+  readonly taints: readonly string[];
+  readonly heldBy: readonly {
+    readonly claim: string;
+    readonly request: string;
+    readonly adminAccess: boolean;
+    readonly consumedCapacity: Readonly<Record<string, string>> | null;
+    readonly pods: readonly string[];
+  }[];
+  /** Why nobody can have it now; null: somebody can. */
+  readonly reason: string | null;
+  /** Other devices that share counters with it: not all of them can be had. */
+  readonly sharesCountersWith: readonly string[];
+}
+
+export function deviceRows({ units }: Inventory): DeviceRow[] {
+  return units.flatMap(({ devices }) => devices.map((device) => deviceRow(device, devices)));
+}
+
+export function deviceRow(device: JudgedDevice, unit: readonly JudgedDevice[]): DeviceRow {
+  const { id, driver, pool, node, state, health, taints, holders } = device;
+  return {
+    device: id,
+    driver,
+    pool,
+    name: device.device.name,
+    node: node ?? null,
+    state,
+    health: health?.health ?? null,
+    taints: taints.filter(isRepelling).map(taintText),
+    heldBy: holders.map(({ claim, request, adminAccess, consumedCapacity, pods }) => ({
+      claim,
+      request,
+      adminAccess,
+      consumedCapacity: consumedCapacity ?? null,
+      pods,
+    })),
+    reason: reasonOf(device),
+    sharesCountersWith: unit.filter((other) => other !== device).map((other) => other.id),
+  };
+}
+
+function reasonOf({ state, use, poolProblem, holders, taints }: JudgedDevice): string | null {
+  switch (state) {
+    case "free":
+    case "partly":
+      return null;
+    case "waste":
+      return "no class and no template chooses it, as far as it is left";
+    case "allocated":
+      return `allocated to claim ${holders.map(({ claim }) => claim).join(", ")}`;
+    case "tainted":
+      return `taint ${taints.filter(isRepelling).map(taintText).join(", ")}`;
+    default:
+      return poolProblem ?? use.refusal?.cause ?? "no node reaches it";
+  }
+}
+
+/** Things are counted that one can touch: devices that share counters are one. */
+export interface Counts {
+  readonly units: number;
+  readonly free: number;
+  readonly partly: number;
+  readonly allocated: number;
+  readonly tainted: number;
+  readonly waste: number;
+  readonly unusable: number;
+  readonly unhealthy: number;
+  /** The devices that they are published as. */
+  readonly devices: number;
+}
+
+export function countsOf(units: readonly Unit[]): Counts {
+  const count = (state: State): number => units.filter((unit) => unit.state === state).length;
+  return {
+    units: units.length,
+    free: count("free"),
+    partly: count("partly"),
+    allocated: count("allocated"),
+    tainted: count("tainted"),
+    waste: count("waste"),
+    unusable: count("unusable"),
+    unhealthy: units.filter(({ isUnhealthy }) => isUnhealthy).length,
+    devices: units.reduce((sum, { devices }) => sum + devices.length, 0),
+  };
+}
+
+export interface NodeRow extends Counts {
+  /** null: devices that several nodes may reach. */
+  readonly node: string | null;
+  /** Claims that have devices of the node. */
+  readonly claims: readonly string[];
+}
+
+export function nodeRows({ world, units }: Inventory): NodeRow[] {
+  const names = world
+    .all("Node")
+    .map(({ object }) => object.metadata.name)
+    .toSorted((a, b) => a.localeCompare(b, "en", { numeric: true }));
+  const byNode = Map.groupBy(units, ({ node }) => node);
+  const others = [...byNode.keys()].filter((node) => node !== undefined && !names.includes(node));
+  return [...names, ...others, undefined].flatMap((node): NodeRow[] => {
+    const own = byNode.get(node) ?? [];
+    if (node === undefined && own.length === 0) return [];
+    const claims = own.flatMap(({ devices }) =>
+      devices.flatMap(({ holders }) => holders.map(({ claim }) => claim)),
+    );
+    return [{ node: node ?? null, ...countsOf(own), claims: [...new Set(claims)] }];
+  });
+}
+
+export interface HeadroomData {
+  readonly count: number;
+  /** There may be room for more: not every way to place them was tried. */
+  readonly isLowerBound: boolean;
+  readonly nodes: Readonly<Record<string, number>>;
+}
+
+export interface ClassRow {
+  readonly class: string;
+  /** Things of which it chooses a device, as far as they are free. */
+  readonly free: number;
+  /** Devices, or shares, that claims have got through it. */
+  readonly allocated: number;
+  /** Devices that claims without an allocation want of it. */
+  readonly pending: number;
+  /** One device each; null: the class cannot be used. */
+  readonly headroom: HeadroomData | null;
+}
+
+export interface TemplateRow {
+  readonly template: string;
+  readonly classes: readonly string[];
+  /** null: its claims take no devices. */
+  readonly headroom: HeadroomData | null;
+}
+
+export function classRows(inventory: Inventory): ClassRow[] {
+  const { world, units } = inventory;
+  const claims = world.all("ResourceClaim").map(({ object }) => object);
+  const allocated = countBy(claims.flatMap((claim) => allocatedClasses(claim)));
+  const pending = countBy(claims.flatMap((claim) => pendingClasses(claim)));
+  return inventory.shapes
+    .filter(({ kind }) => kind === "DeviceClass")
+    .map((shape) => ({
+      class: shape.name,
+      free: units.filter(({ state, devices }) => state === "free" && hasUse(devices, shape)).length,
+      allocated: allocated.get(shape.name) ?? 0,
+      pending: pending.get(shape.name) ?? 0,
+      headroom: headroomData(inventory.headroom(classShape(shape.name))),
+    }));
+}
+
+const hasUse = (devices: readonly JudgedDevice[], shape: Shape): boolean =>
+  devices.some(({ use }) => use.shapes.has(shapeKey(shape)));
+
+export function templateRows(inventory: Inventory): TemplateRow[] {
+  return inventory.shapes
+    .filter(({ kind }) => kind === "ResourceClaimTemplate")
+    .map((shape) => ({
+      template: shape.name,
+      classes: [...new Set(requestedClasses(shape.requests).map(({ deviceClass }) => deviceClass))],
+      headroom: headroomData(inventory.headroom(shape)),
+    }));
+}
+
+export function headroomData(headroom: Headroom | undefined): HeadroomData | null {
+  if (headroom === undefined) return null;
+  return { ...headroom, nodes: Object.fromEntries(headroom.nodes) };
+}
+
+/** The class and the number of devices of each request; of alternatives each. */
+export function requestedClasses(
+  requests: Shape["requests"],
+): { readonly request: string; readonly deviceClass: string; readonly count: number }[] {
+  return requests.flatMap(({ name, exactly, firstAvailable = [] }) =>
+    exactly === undefined
+      ? firstAvailable.map((sub) => ({
+          request: `${name}/${sub.name}`,
+          deviceClass: sub.deviceClassName,
+          count: Number(sub.count ?? 1),
+        }))
+      : [{ request: name, deviceClass: exactly.deviceClassName, count: Number(exactly.count ?? 1) }],
+  );
+}
+
+/** The class of each device that a claim has. */
+export function allocatedClasses(claim: ResourceClaim): string[] {
+  const classes = new Map(
+    requestedClasses(claim.spec.devices?.requests ?? []).map(({ request, deviceClass }) => [
+      request,
+      deviceClass,
+    ]),
+  );
+  return resultsOf(claim).flatMap(({ request }) => classes.get(request) ?? []);
+}
+
+/** The class of each device that a claim waits for; of alternatives the first. */
+function pendingClasses(claim: ResourceClaim): string[] {
+  if (claim.status?.allocation !== undefined) return [];
+  return (claim.spec.devices?.requests ?? []).flatMap((request) =>
+    requestedClasses([request])
+      .slice(0, 1)
+      .flatMap(({ deviceClass, count }) => Array<string>(count).fill(deviceClass)),
+  );
+}
+
+function countBy(words: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
+  return counts;
+}
+
+export interface ClaimRow {
+  /** `namespace/name` */
+  readonly claim: string;
+  readonly state: "pending" | "allocated" | "reserved" | "deleting";
+  readonly classes: readonly string[];
+  readonly devices: readonly string[];
+  readonly nodes: readonly string[];
+  readonly pods: readonly string[];
+  readonly created: string;
+}
+
+export function claimRows({ world, devices }: Inventory): ClaimRow[] {
+  const nodes = new Map(devices.map(({ id, node }) => [id, node]));
+  return world
+    .all("ResourceClaim")
+    .map(({ object: claim }): ClaimRow => {
+      const ids = resultsOf(claim).map(idOf);
+      const requested = requestedClasses(claim.spec.devices?.requests ?? []);
+      return {
+        claim: nameOf(claim),
+        state: stateOfClaim(claim),
+        classes: [...new Set(requested.map(({ deviceClass }) => deviceClass))],
+        devices: ids,
+        nodes: [...new Set(ids.flatMap((id) => nodes.get(id) ?? []))],
+        pods: (claim.status?.reservedFor ?? []).map(({ name }) => `${claim.metadata.namespace}/${name}`),
+        created: String(claim.metadata.creationTimestamp),
+      };
+    })
+    .toSorted((a, b) => (a.claim < b.claim ? -1 : 1));
+}
+
+export function stateOfClaim({ metadata, status }: ResourceClaim): ClaimRow["state"] {
+  if (metadata.deletionTimestamp !== undefined) return "deleting";
+  if (status?.allocation === undefined) return "pending";
+  return (status.reservedFor ?? []).length > 0 ? "reserved" : "allocated";
+}
+
+export interface NamespaceRow {
+  readonly namespace: string;
+  readonly claims: number;
+  readonly pending: number;
+  /** Devices that its claims have for themselves. */
+  readonly devices: number;
+  /** Shares of devices. */
+  readonly shares: number;
+  /** Devices and shares by class. */
+  readonly classes: Readonly<Record<string, number>>;
+}
+
+export function namespaceRows({ world }: Inventory): NamespaceRow[] {
+  const claims = world.all("ResourceClaim").map(({ object }) => object);
+  const byNamespace = Map.groupBy(claims, ({ metadata }) => metadata.namespace);
+  return [...byNamespace]
+    .map(([namespace, own]): NamespaceRow => {
+      const results = own.flatMap(resultsOf).filter(({ adminAccess }) => adminAccess !== true);
+      return {
+        namespace,
+        claims: own.length,
+        pending: own.filter(({ status }) => status?.allocation === undefined).length,
+        devices: results.filter(({ shareID }) => shareID === undefined).length,
+        shares: results.filter(({ shareID }) => shareID !== undefined).length,
+        classes: Object.fromEntries(countBy(own.flatMap(allocatedClasses))),
+      };
+    })
+    .toSorted((a, b) => (a.namespace < b.namespace ? -1 : 1));
+}
