@@ -16,4 +16,4 @@ export { startPersistentVolumeController } from "./storage/persistent-volume.ts"
 export { startVolumeProtection } from "./storage/volume-protection.ts";
 export { startDaemonSetController } from "./workloads/daemon-set.ts";
 export { startDeploymentController } from "./workloads/deployment.ts";
-export { startReplicaSetController } from "./workloads/replica-set.ts";
+export { startReplicaSetController, startReplicationController } from "./workloads/replica-set.ts";

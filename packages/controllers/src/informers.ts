@@ -1,8 +1,10 @@
 import type { Kind, KubeObject } from "@dray/api";
-import { ControllerRevision, DaemonSet, Deployment, ReplicaSet } from "@dray/api/apps/v1";
+import { ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet } from "@dray/api/apps/v1";
+import { Job } from "@dray/api/batch/v1";
 import { Lease } from "@dray/api/coordination/v1";
-import { ConfigMap, Namespace, Node, Pod, ServiceAccount } from "@dray/api/core/v1";
+import { ConfigMap, Namespace, Node, Pod, ReplicationController, ServiceAccount } from "@dray/api/core/v1";
 import { podClaimName } from "@dray/api/pod";
+import { PodDisruptionBudget } from "@dray/api/policy/v1";
 import { ResourceClaim, ResourceClaimTemplate } from "@dray/api/resource/v1";
 import { type Client, type Informer, type InformerOptions, keyOf } from "@dray/client";
 import { controllerOf } from "./owners.ts";
@@ -62,6 +64,18 @@ const options: Readonly<Record<string, InformerOptions<never>>> = {
   [key(ControllerRevision)]: {
     indexes: { ...byController, namespace: (revision: ControllerRevision) => [revision.metadata.namespace] },
   } satisfies InformerOptions<ControllerRevision>,
+  [key(ReplicationController)]: {
+    indexes: { namespace: (owner: ReplicationController) => [owner.metadata.namespace] },
+  } satisfies InformerOptions<ReplicationController>,
+  [key(StatefulSet)]: {
+    indexes: { namespace: (set: StatefulSet) => [set.metadata.namespace] },
+  } satisfies InformerOptions<StatefulSet>,
+  [key(Job)]: {
+    indexes: { ...byController, namespace: (job: Job) => [job.metadata.namespace] },
+  } satisfies InformerOptions<Job>,
+  [key(PodDisruptionBudget)]: {
+    indexes: { namespace: (budget: PodDisruptionBudget) => [budget.metadata.namespace] },
+  } satisfies InformerOptions<PodDisruptionBudget>,
   [key(ConfigMap)]: {},
   [key(Lease)]: {},
   [key(Namespace)]: {},

@@ -18,3 +18,17 @@ export function isAvailable(pod: Pod, minReadySeconds: number, now: number): boo
   const since = readySince(pod);
   return since !== undefined && (minReadySeconds === 0 || since + minReadySeconds * 1000 <= now);
 }
+
+/** Milliseconds until the next of the pods that are ready counts as available. */
+export function untilAvailable(
+  pods: readonly Pod[],
+  minReadySeconds: number,
+  now: number,
+): number | undefined {
+  const times = pods.flatMap((pod) => {
+    const since = readySince(pod);
+    const wait = (since ?? 0) + minReadySeconds * 1000 - now;
+    return since === undefined || wait <= 0 ? [] : [wait];
+  });
+  return times.length === 0 ? undefined : times.reduce((a, b) => Math.min(a, b));
+}

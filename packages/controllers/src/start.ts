@@ -16,7 +16,7 @@ import { startPersistentVolumeController } from "./storage/persistent-volume.ts"
 import { startVolumeProtection } from "./storage/volume-protection.ts";
 import { startDaemonSetController } from "./workloads/daemon-set.ts";
 import { startDeploymentController } from "./workloads/deployment.ts";
-import { startReplicaSetController } from "./workloads/replica-set.ts";
+import { startReplicaSetController, startReplicationController } from "./workloads/replica-set.ts";
 
 export interface ControllersOptions {
   readonly client: Client;
@@ -48,6 +48,7 @@ const controllers: Readonly<Record<string, Start>> = {
   "persistentvolume-binder-controller": startPersistentVolumeController,
   "pod-garbage-collector-controller": startPodGarbageCollector,
   "replicaset-controller": startReplicaSetController,
+  "replicationcontroller-controller": startReplicationController,
   "resourceclaim-controller": startResourceClaimController,
   "resourcequota-controller": async (context, { served }) =>
     startResourceQuotaController(context, await served),

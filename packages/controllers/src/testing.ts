@@ -1,7 +1,7 @@
 import { featuresOf, type Kind, type KubeObject, StatusError } from "@dray/api";
 import { Event, Namespace, Node, Pod, ServiceAccount } from "@dray/api/core/v1";
 import { createServer } from "@dray/apiserver";
-import { type Client, type Clock, createClient, type Log, timeText } from "@dray/client";
+import { type Client, type Clock, createClient, type Log, type ResourceClient, timeText } from "@dray/client";
 import { type Controller, type ControllerContext, createInformers } from "@dray/controllers";
 import { memoryStore } from "@dray/store";
 
@@ -49,6 +49,8 @@ export interface TestCluster {
   /** Does what a kubelet does: the pod runs on the node and is ready. */
   run(pod: Pod, node: string): Promise<void>;
   setStatus(pod: Pod, status: object): Promise<void>;
+  /** Does what kubelets do: pods of namespace `d` that are being deleted go. */
+  finishDeletions(): Promise<void>;
   /** `type reason message` of the events of namespace `d`. */
   events(): Promise<string[]>;
   /** Waits until the function answers something that is not undefined or false; time of the clock passes meanwhile. */
@@ -164,6 +166,17 @@ export async function withCluster(
       const condition = { type: "Ready", status: "True", lastTransitionTime: timeText(clock.now()) };
       await cluster.setStatus(pod, { phase: "Running", conditions: [condition] });
     },
+    async finishDeletions() {
+      for (const { metadata } of await cluster.list(Pod)) {
+        if (metadata.deletionTimestamp === undefined) continue;
+        await client
+          .resource(Pod)
+          .delete({ namespace: metadata.namespace, name: metadata.name }, { gracePeriodSeconds: 0 })
+          .catch((error: unknown) => {
+            if (!StatusError.is(error, "NotFound")) throw error;
+          });
+      }
+    },
     async setStatus(pod, status) {
       const { namespace, name } = pod.metadata;
       await client
@@ -205,4 +218,60 @@ export async function withCluster(
     await server.close();
     await store.close();
   }
+}
+
+/**
+ * Runs the test once for each write that the controllers do: there they are killed before they have the answer, and
+ * others take over.
+ */
+export async function killedAtEveryWrite(
+  start: (context: ControllerContext) => Promise<unknown>,
+  test: (cluster: TestCluster) => Promise<void>,
+): Promise<void> {
+  for (let writes = 1; ; writes++) {
+    let killed = false;
+    await withCluster((context) => {
+      const successor = (): void => {
+        killed = true;
+        void start(context);
+      };
+      return start(mortalContext(context, writes, successor));
+    }, test);
+    if (!killed) {
+      if (writes === 1) throw new Error("the controllers have written nothing");
+      return;
+    }
+  }
+}
+
+/** A context whose owner is killed by its n-th write: that is done, but nothing is answered from then on. */
+function mortalContext(context: ControllerContext, writes: number, killed: () => void): ControllerContext {
+  const stop = new AbortController();
+  let left = writes;
+  const changing = ["create", "update", "patch", "apply", "delete", "deleteCollection", "post"];
+  const never = (): Promise<never> => new Promise(() => {});
+  const mortal = <T extends KubeObject>(kind: Kind<T>, resource: ResourceClient<T>): ResourceClient<T> =>
+    new Proxy(resource, {
+      get(target, name) {
+        const method = Reflect.get(target, name) as (...args: unknown[]) => unknown;
+        if (typeof name !== "string" || typeof method !== "function") return method;
+        return (...args: unknown[]) => {
+          if (stop.signal.aborted) return never();
+          const answer = method.apply(target, args);
+          if (!changing.includes(name) || kind.kind === "Event" || --left > 0) return answer;
+          stop.abort();
+          const dead = (): Promise<never> => {
+            killed();
+            return never();
+          };
+          return (answer as Promise<unknown>).then(dead, dead);
+        };
+      },
+    });
+  const { client } = context;
+  const mortalClient: Client = {
+    ...client,
+    resource: (kind, options) => mortal(kind, client.resource(kind, options)),
+  };
+  return { ...context, client: mortalClient, signal: stop.signal, informers: createInformers(client) };
 }

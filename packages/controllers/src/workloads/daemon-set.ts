@@ -4,15 +4,15 @@ import { Node, Pod } from "@dray/api/core/v1";
 import { isPodReady, isPodTerminal } from "@dray/api/pod";
 import { hasReached, ItemBackOff, keyOf, refOf } from "@dray/client";
 import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "../context.ts";
-import { controllerOf, refersTo } from "../owners.ts";
-import { isAvailable, readySince } from "../pods.ts";
+import { isAvailable, untilAvailable } from "../pods.ts";
 import { writeStatus } from "../status.ts";
 import { manage } from "./adopt.ts";
 import { judgeNode, type NodeVerdict, targetNode, templateFor } from "./daemon-nodes.ts";
-import { forgetRevisions, revisionHash, syncRevisions } from "./daemon-revisions.ts";
+import { followPods } from "./follow-pods.ts";
 import { ofTotal } from "./int-or-percent.ts";
 import { podControl } from "./pod-control.ts";
 import { positive } from "./replica-set.ts";
+import { forgetRevisions, revisionHash, syncRevisions } from "./revisions.ts";
 
 /** Pods made or deleted in one go. */
 const burst = 250;
@@ -27,6 +27,7 @@ export async function startDaemonSetController(context: ControllerContext): Prom
   const pods = informers.of(Pod);
   const nodes = informers.of(Node);
   const revisions = informers.of(ControllerRevision);
+  const revisionOptions = { client, informer: revisions, kind: DaemonSet, hashLabel: revisionHash };
   const recorder = recorderOf(context, "daemonset-controller");
   const control = podControl(client, DaemonSet, pods, recorder);
   /** By set and node: how long the successor of a failed pod must wait. */
@@ -44,18 +45,13 @@ export async function startDaemonSetController(context: ControllerContext): Prom
     },
   });
 
-  function podChanged(pod: Pod, old?: Pod): void {
-    const controller = controllerOf(pod);
-    if (old !== undefined && controllerOf(old)?.uid !== controller?.uid) podChanged(old);
-    const { namespace } = pod.metadata;
-    if (controller !== undefined) {
-      if (refersTo(DaemonSet, controller)) queue.add(keyOf({ namespace, name: controller.name }));
-      return;
-    }
-    for (const set of sets.byIndex("namespace", namespace))
-      if (labelSelectorOf(set.spec.selector).matches(pod.metadata.labels)) setChanged(set);
-  }
-  pods.handle({ add: podChanged, update: podChanged, delete: podChanged });
+  followPods(
+    pods,
+    DaemonSet,
+    sets,
+    ({ spec }) => labelSelectorOf(spec.selector),
+    (key) => queue.add(key),
+  );
 
   nodes.handle({
     add(node) {
@@ -89,7 +85,7 @@ export async function startDaemonSetController(context: ControllerContext): Prom
       ControllerRevision,
       revisions.byIndex("namespace", set.metadata.namespace),
     );
-    const synced = await syncRevisions(client, revisions, set, history);
+    const synced = await syncRevisions(revisionOptions, set, history);
     if (synced === undefined) {
       const collisionCount = (set.status?.collisionCount ?? 0) + 1;
       const written = await writeStatus(client, DaemonSet, set, {
@@ -107,7 +103,8 @@ export async function startDaemonSetController(context: ControllerContext): Prom
       if (await place(key, plan)) return queue.add(key);
       if (set.spec.updateStrategy?.type !== "OnDelete" && (await roll(plan))) return queue.add(key);
       const used = new Set(managed.map((pod) => pod.metadata.labels?.[revisionHash] ?? ""));
-      await forgetRevisions(client, set, synced.olds, used);
+      const unused = synced.olds.filter(({ metadata }) => !used.has(metadata.labels?.[revisionHash] ?? ""));
+      await forgetRevisions(client, unused, synced.olds.length - (set.spec.revisionHistoryLimit ?? 10));
     } catch (error) {
       failure = error;
     }
@@ -335,13 +332,7 @@ class Plan {
 
   /** Milliseconds until a pod that is ready counts as available. */
   nextAvailable(): number | undefined {
-    const times = [...this.nodes.values()].flatMap(({ pods }) =>
-      pods.flatMap((pod) => {
-        const since = readySince(pod);
-        const wait = (since ?? 0) + this.#minReady * 1000 - this.#now;
-        return since === undefined || wait <= 0 ? [] : [wait];
-      }),
-    );
-    return times.length === 0 ? undefined : times.reduce((a, b) => Math.min(a, b));
+    const pods = [...this.nodes.values()].flatMap((node) => node.pods);
+    return untilAvailable(pods, this.#minReady, this.#now);
   }
 }

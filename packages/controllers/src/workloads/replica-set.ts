@@ -1,67 +1,84 @@
-import { labelSelectorOf } from "@dray/api";
+import { type Kind, type LabelSelection, labelSelectorOf } from "@dray/api";
 import { ReplicaSet, type ReplicaSetStatus } from "@dray/api/apps/v1";
-import { Pod } from "@dray/api/core/v1";
+import { Pod, ReplicationController } from "@dray/api/core/v1";
 import { isPodActive, isPodReady } from "@dray/api/pod";
 import { hasReached, keyOf, refOf, timeText } from "@dray/client";
 import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "../context.ts";
-import { controllerOf, refersTo } from "../owners.ts";
-import { isAvailable, readySince } from "../pods.ts";
+import { controllerOf } from "../owners.ts";
+import { isAvailable, readySince, untilAvailable } from "../pods.ts";
 import { withCondition, writeStatus } from "../status.ts";
 import { manage } from "./adopt.ts";
+import { followPods } from "./follow-pods.ts";
 import { podControl } from "./pod-control.ts";
 import { isRejected, Rejections } from "./rejections.ts";
 
 /** Pods made or deleted in one go. */
 const burst = 500;
 
+type Replicated = ReplicaSet | ReplicationController;
+
+/** How the two kinds differ. */
+interface Replication<O extends Replicated> {
+  readonly kind: Kind<O>;
+  readonly component: string;
+  selectorOf(set: O): LabelSelection;
+}
+
 /** Keeps as many pods of each ReplicaSet as its spec says. */
-export async function startReplicaSetController(context: ControllerContext): Promise<Controller> {
+export function startReplicaSetController(context: ControllerContext): Promise<Controller> {
+  return startReplication<ReplicaSet>(context, {
+    kind: ReplicaSet,
+    component: "replicaset-controller",
+    selectorOf: ({ spec }) => labelSelectorOf(spec.selector),
+  });
+}
+
+/** Keeps as many pods of each ReplicationController as its spec says. Upstream: pkg/controller/replication. */
+export function startReplicationController(context: ControllerContext): Promise<Controller> {
+  return startReplication<ReplicationController>(context, {
+    kind: ReplicationController,
+    component: "replication-controller",
+    selectorOf: ({ spec }) => labelSelectorOf({ matchLabels: spec.selector ?? {} }),
+  });
+}
+
+async function startReplication<O extends Replicated>(
+  context: ControllerContext,
+  { kind, component, selectorOf }: Replication<O>,
+): Promise<Controller> {
   const { client, clock, informers } = context;
-  const sets = informers.of(ReplicaSet);
+  const sets = informers.of(kind);
   const pods = informers.of(Pod);
-  const recorder = recorderOf(context, "replicaset-controller");
-  const control = podControl(client, ReplicaSet, pods, recorder);
+  const recorder = recorderOf(context, component);
+  const control = podControl(client, kind, pods, recorder);
   const rejections = new Rejections(clock);
   await synced(context, [sets, pods]);
 
   const queues = controllerQueues(context);
-  const queue = queues.queue("replicaset", reconcile);
+  const queue = queues.queue(kind.kind.toLowerCase(), reconcile);
 
-  const setChanged = (set: ReplicaSet): void => queue.add(keyOf(set.metadata));
+  const setChanged = (set: O): void => queue.add(keyOf(set.metadata));
   sets.handle({
     add: setChanged,
     update: setChanged,
     delete: (set) => rejections.forget(set.metadata.uid),
   });
-
-  /** Adds the set that manages the pod, or those that might adopt it. */
-  function podChanged(pod: Pod, old?: Pod): void {
-    const controller = controllerOf(pod);
-    if (old !== undefined && controllerOf(old)?.uid !== controller?.uid) podChanged(old);
-    const { namespace } = pod.metadata;
-    if (controller !== undefined) {
-      if (refersTo(ReplicaSet, controller)) queue.add(keyOf({ namespace, name: controller.name }));
-      return;
-    }
-    for (const set of sets.byIndex("namespace", namespace))
-      if (labelSelectorOf(set.spec.selector).matches(pod.metadata.labels)) setChanged(set);
-  }
   pods.handle({
-    add: podChanged,
     update(pod, old) {
       const controller = controllerOf(pod);
       if (controller !== undefined && isRejected(pod) && !isRejected(old)) rejections.add(controller.uid);
-      podChanged(pod, old);
     },
-    delete: podChanged,
   });
+  followPods(pods, kind, sets, selectorOf, (key) => queue.add(key));
 
   async function reconcile(key: string): Promise<void> {
     const set = sets.get(refOf(key));
     if (set === undefined) return;
     const candidates = pods.byIndex("namespace", set.metadata.namespace).filter(isPodActive);
-    const selector = labelSelectorOf(set.spec.selector);
-    const managed = await manage(client, ReplicaSet, set, selector, Pod, candidates);
+    const selector = selectorOf(set);
+    // Would select every pod: the API server refuses it, other servers may not.
+    if (selector.empty) return;
+    const managed = await manage(client, kind, set, selector, Pod, candidates);
     let failure: unknown;
     if (set.metadata.deletionTimestamp === undefined) {
       try {
@@ -70,15 +87,16 @@ export async function startReplicaSetController(context: ControllerContext): Pro
         failure = error;
       }
     }
-    const written = await writeStatus(client, ReplicaSet, set, statusOf(set, managed, failure));
+    const status = statusOf(set, managed, failure, clock.now());
+    const written = await writeStatus(client, kind, set, status as NonNullable<O["status"]>);
     if (written !== set) await sets.until(() => hasReached(sets, written));
     if (failure !== undefined) throw failure;
-    const next = nextAvailable(set, managed);
+    const next = untilAvailable(managed, set.spec.minReadySeconds ?? 0, clock.now());
     if (next !== undefined) queue.addAfter(key, next);
   }
 
   /** Answers whether anything had to be done. */
-  async function scale(key: string, set: ReplicaSet, managed: readonly Pod[]): Promise<boolean> {
+  async function scale(key: string, set: O, managed: readonly Pod[]): Promise<boolean> {
     const missing = (set.spec.replicas ?? 1) - managed.length;
     const { template } = set.spec;
     if (missing > 0 && template !== undefined) {
@@ -96,52 +114,40 @@ export async function startReplicaSetController(context: ControllerContext): Pro
     return false;
   }
 
-  function statusOf(set: ReplicaSet, managed: readonly Pod[], failure: unknown): ReplicaSetStatus {
-    const now = clock.now();
-    const labels = Object.entries(set.spec.template?.metadata?.labels ?? {});
-    const fullyLabeled = managed.filter((pod) =>
-      labels.every(([name, value]) => pod.metadata.labels?.[name] === value),
-    );
-    const old = set.status;
-    const others = (old?.conditions ?? []).filter(({ type }) => type !== "ReplicaFailure");
-    const conditions =
-      failure === undefined
-        ? others
-        : withCondition(
-            old?.conditions,
-            {
-              type: "ReplicaFailure",
-              status: "True",
-              reason: managed.length < (set.spec.replicas ?? 1) ? "FailedCreate" : "FailedDelete",
-              message: failure instanceof Error ? failure.message : String(failure),
-            },
-            timeText(now),
-          );
-    const counts = {
-      fullyLabeledReplicas: fullyLabeled.length,
-      readyReplicas: managed.filter(isPodReady).length,
-      availableReplicas: managed.filter((pod) => isAvailable(pod, set.spec.minReadySeconds ?? 0, now)).length,
-    };
-    return {
-      replicas: managed.length,
-      ...positive(counts),
-      ...(set.metadata.generation === undefined ? {} : { observedGeneration: set.metadata.generation }),
-      ...(conditions.length === 0 ? {} : { conditions }),
-    };
-  }
-
-  /** Milliseconds until a pod that is ready counts as available. */
-  function nextAvailable(set: ReplicaSet, managed: readonly Pod[]): number | undefined {
-    const wait = (set.spec.minReadySeconds ?? 0) * 1000;
-    if (wait === 0) return undefined;
-    const times = managed.flatMap((pod) => {
-      const since = readySince(pod);
-      return since === undefined || since + wait <= clock.now() ? [] : [since + wait - clock.now()];
-    });
-    return times.length === 0 ? undefined : times.reduce((a, b) => Math.min(a, b));
-  }
-
   return queues.controller;
+}
+
+function statusOf(set: Replicated, managed: readonly Pod[], failure: unknown, now: number): ReplicaSetStatus {
+  const labels = Object.entries(set.spec.template?.metadata?.labels ?? {});
+  const fullyLabeled = managed.filter((pod) =>
+    labels.every(([name, value]) => pod.metadata.labels?.[name] === value),
+  );
+  const old = set.status;
+  const others = (old?.conditions ?? []).filter(({ type }) => type !== "ReplicaFailure");
+  const conditions =
+    failure === undefined
+      ? others
+      : withCondition(
+          old?.conditions,
+          {
+            type: "ReplicaFailure",
+            status: "True",
+            reason: managed.length < (set.spec.replicas ?? 1) ? "FailedCreate" : "FailedDelete",
+            message: failure instanceof Error ? failure.message : String(failure),
+          },
+          timeText(now),
+        );
+  const counts = {
+    fullyLabeledReplicas: fullyLabeled.length,
+    readyReplicas: managed.filter(isPodReady).length,
+    availableReplicas: managed.filter((pod) => isAvailable(pod, set.spec.minReadySeconds ?? 0, now)).length,
+  };
+  return {
+    replicas: managed.length,
+    ...positive(counts),
+    ...(set.metadata.generation === undefined ? {} : { observedGeneration: set.metadata.generation }),
+    ...(conditions.length === 0 ? {} : { conditions }),
+  };
 }
 
 /** Counts of zero are left out, as the server's own form does. */

@@ -1,24 +1,34 @@
 import { isDeepStrictEqual } from "node:util";
-import { StatusError } from "@dray/api";
-import { ControllerRevision, DaemonSet } from "@dray/api/apps/v1";
+import { type Kind, StatusError } from "@dray/api";
+import { ControllerRevision, type DaemonSet, type StatefulSet } from "@dray/api/apps/v1";
 import { type Client, hasReached, type Informer } from "@dray/client";
 import { controllerOf, controllerReference } from "../owners.ts";
 import { refTo } from "../status.ts";
 import { nameHash } from "./hash.ts";
 
+/** The label by which a pod says which revision it was made from. */
 export const revisionHash = "controller-revision-hash";
 
-/** The templates that a DaemonSet has had. */
+type Revised = DaemonSet | StatefulSet;
+
+/** The templates that a workload has had. */
 export interface Revisions {
   readonly current: ControllerRevision;
   readonly olds: readonly ControllerRevision[];
 }
 
+export interface RevisionOptions<O extends Revised> {
+  readonly client: Client;
+  readonly informer: Informer<ControllerRevision>;
+  readonly kind: Kind<O>;
+  /** The label of a revision that has its hash. */
+  readonly hashLabel: string;
+}
+
 /** The revision of the current template, made or renumbered if need be. Undefined: its name is taken, count up. */
-export async function syncRevisions(
-  client: Client,
-  informer: Informer<ControllerRevision>,
-  set: DaemonSet,
+export async function syncRevisions<O extends Revised>(
+  { client, informer, kind, hashLabel }: RevisionOptions<O>,
+  set: O,
   managed: readonly ControllerRevision[],
 ): Promise<Revisions | undefined> {
   // What `kubectl rollout undo` applies as a patch.
@@ -40,8 +50,8 @@ export async function syncRevisions(
     const current = await resource.create({
       metadata: {
         ...ref,
-        labels: { ...set.spec.template.metadata?.labels, [revisionHash]: hash },
-        ownerReferences: [controllerReference(DaemonSet, set)],
+        labels: { ...set.spec.template.metadata?.labels, [hashLabel]: hash },
+        ownerReferences: [controllerReference(kind, set)],
       },
       data,
       revision: newest + 1,
@@ -57,17 +67,18 @@ export async function syncRevisions(
   }
 }
 
-/** Deletes the oldest revisions that no pod has, beyond those kept for a rollback. */
+/** Deletes the oldest of the revisions that nothing uses. */
 export async function forgetRevisions(
   client: Client,
-  set: DaemonSet,
-  olds: readonly ControllerRevision[],
-  used: ReadonlySet<string>,
+  unused: readonly ControllerRevision[],
+  count: number,
 ): Promise<void> {
-  const kept = set.spec.revisionHistoryLimit ?? 10;
-  const unused = olds
-    .filter(({ metadata }) => !used.has(metadata.labels?.[revisionHash] ?? ""))
-    .sort((a, b) => Number(a.revision ?? 0) - Number(b.revision ?? 0));
-  for (const revision of unused.slice(0, Math.max(0, olds.length - kept)))
-    await client.resource(ControllerRevision).delete(refTo(revision));
+  const oldestFirst = [...unused].sort((a, b) => Number(a.revision ?? 0) - Number(b.revision ?? 0));
+  for (const revision of oldestFirst.slice(0, Math.max(0, count))) {
+    try {
+      await client.resource(ControllerRevision).delete(refTo(revision));
+    } catch (error) {
+      if (!StatusError.is(error, "NotFound")) throw error;
+    }
+  }
 }
