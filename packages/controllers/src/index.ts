@@ -17,3 +17,4 @@ export { startVolumeProtection } from "./storage/volume-protection.ts";
 export { startDaemonSetController } from "./workloads/daemon-set.ts";
 export { startDeploymentController } from "./workloads/deployment.ts";
 export { startReplicaSetController, startReplicationController } from "./workloads/replica-set.ts";
+export { startStatefulSetController } from "./workloads/stateful-set.ts";

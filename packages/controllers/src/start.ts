@@ -17,6 +17,7 @@ import { startVolumeProtection } from "./storage/volume-protection.ts";
 import { startDaemonSetController } from "./workloads/daemon-set.ts";
 import { startDeploymentController } from "./workloads/deployment.ts";
 import { startReplicaSetController, startReplicationController } from "./workloads/replica-set.ts";
+import { startStatefulSetController } from "./workloads/stateful-set.ts";
 
 export interface ControllersOptions {
   readonly client: Client;
@@ -55,6 +56,7 @@ const controllers: Readonly<Record<string, Start>> = {
   "root-ca-certificate-publisher-controller": (context, { rootCA }) =>
     startRootCertificatePublisher(context, rootCA),
   "serviceaccount-controller": startServiceAccountController,
+  "statefulset-controller": startStatefulSetController,
   "taint-eviction-controller": startTaintEvictionController,
   "volume-protection-controller": startVolumeProtection,
 };
