@@ -5,6 +5,9 @@ export { type ServedResource, type ServedResources, servedResources } from "./de
 export { startResourceClaimController } from "./devices/resource-claim.ts";
 export { startRootCertificatePublisher, startServiceAccountController } from "./identity/service-account.ts";
 export { createInformers, type Informers } from "./informers.ts";
+export { startEndpointSliceController } from "./network/endpoint-slice.ts";
+export { startEndpointSliceMirroringController } from "./network/endpoint-slice-mirroring.ts";
+export { startEndpointsController } from "./network/endpoints.ts";
 export { startNodeLifecycleController } from "./nodes/node-lifecycle.ts";
 export { startPodGarbageCollector } from "./nodes/pod-gc.ts";
 export { startTaintEvictionController } from "./nodes/taint-eviction.ts";

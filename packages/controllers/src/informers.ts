@@ -2,11 +2,21 @@ import type { Kind, KubeObject } from "@dray/api";
 import { ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet } from "@dray/api/apps/v1";
 import { Job } from "@dray/api/batch/v1";
 import { Lease } from "@dray/api/coordination/v1";
-import { ConfigMap, Namespace, Node, Pod, ReplicationController, ServiceAccount } from "@dray/api/core/v1";
+import {
+  ConfigMap,
+  Namespace,
+  Node,
+  Pod,
+  ReplicationController,
+  Service,
+  ServiceAccount,
+} from "@dray/api/core/v1";
+import { EndpointSlice } from "@dray/api/discovery/v1";
 import { podClaimName } from "@dray/api/pod";
 import { PodDisruptionBudget } from "@dray/api/policy/v1";
 import { ResourceClaim, ResourceClaimTemplate } from "@dray/api/resource/v1";
 import { type Client, type Informer, type InformerOptions, keyOf } from "@dray/client";
+import { serviceNameLabel } from "./network/slice-parts.ts";
 import { controllerOf } from "./owners.ts";
 
 /** The caches that controllers share: one for each kind, with the indexes that any of them needs. */
@@ -25,7 +35,8 @@ function list(value: string | undefined): readonly string[] {
 /**
  * Options by group and resource. Index `controller` finds objects by the uid of the owner that manages them; `node`
  * pods by the name of their node; `claim` and `template` pods by the key of a claim or template that they name;
- * `pod` claims by the uid of a pod that they are reserved for; `namespace` by namespace.
+ * `pod` claims by the uid of a pod that they are reserved for; `namespace` by namespace; `service` EndpointSlices by the
+ * key of their Service.
  */
 const options: Readonly<Record<string, InformerOptions<never>>> = {
   [key(Pod)]: {
@@ -76,6 +87,17 @@ const options: Readonly<Record<string, InformerOptions<never>>> = {
   [key(PodDisruptionBudget)]: {
     indexes: { namespace: (budget: PodDisruptionBudget) => [budget.metadata.namespace] },
   } satisfies InformerOptions<PodDisruptionBudget>,
+  [key(EndpointSlice)]: {
+    indexes: {
+      service: ({ metadata }: EndpointSlice) => {
+        const name = metadata.labels?.[serviceNameLabel];
+        return name ? [keyOf({ namespace: metadata.namespace, name })] : [];
+      },
+    },
+  } satisfies InformerOptions<EndpointSlice>,
+  [key(Service)]: {
+    indexes: { namespace: (service: Service) => [service.metadata.namespace] },
+  } satisfies InformerOptions<Service>,
   [key(ConfigMap)]: {},
   [key(Lease)]: {},
   [key(Namespace)]: {},

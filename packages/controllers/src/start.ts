@@ -7,6 +7,9 @@ import { type ServedResources, servedResources } from "./deletion/resources.ts";
 import { startResourceClaimController } from "./devices/resource-claim.ts";
 import { startRootCertificatePublisher, startServiceAccountController } from "./identity/service-account.ts";
 import { createInformers } from "./informers.ts";
+import { startEndpointSliceController } from "./network/endpoint-slice.ts";
+import { startEndpointSliceMirroringController } from "./network/endpoint-slice-mirroring.ts";
+import { startEndpointsController } from "./network/endpoints.ts";
 import { startNodeLifecycleController } from "./nodes/node-lifecycle.ts";
 import { startPodGarbageCollector } from "./nodes/pod-gc.ts";
 import { startTaintEvictionController } from "./nodes/taint-eviction.ts";
@@ -42,6 +45,9 @@ type Start = (
 const controllers: Readonly<Record<string, Start>> = {
   "daemonset-controller": startDaemonSetController,
   "deployment-controller": startDeploymentController,
+  "endpoints-controller": startEndpointsController,
+  "endpointslice-controller": startEndpointSliceController,
+  "endpointslice-mirroring-controller": startEndpointSliceMirroringController,
   "ephemeral-volume-controller": startEphemeralVolumeController,
   "garbage-collector-controller": async (context, { served }) => startGarbageCollector(context, await served),
   "namespace-controller": async (context, { served }) => startNamespaceController(context, await served),

@@ -1,6 +1,6 @@
 import { featuresOf, type Kind, type KubeObject, StatusError } from "@dray/api";
 import { Event, Namespace, Node, Pod, ServiceAccount } from "@dray/api/core/v1";
-import { createServer } from "@dray/apiserver";
+import { createServer, type ServerOptions } from "@dray/apiserver";
 import { type Client, type Clock, createClient, type Log, type ResourceClient, timeText } from "@dray/client";
 import { type Controller, type ControllerContext, createInformers } from "@dray/controllers";
 import { memoryStore } from "@dray/store";
@@ -68,6 +68,7 @@ export interface TestCluster {
 export async function withCluster(
   start: (context: ControllerContext) => Promise<unknown>,
   test: (cluster: TestCluster) => Promise<void>,
+  options: Partial<ServerOptions> = {},
 ): Promise<void> {
   const clock = handClock();
   const store = memoryStore(clock);
@@ -84,6 +85,7 @@ export async function withCluster(
     log,
     // Who starts controllers one by one has no service accounts.
     disabledAdmissionPlugins: ["ServiceAccount"],
+    ...options,
   });
   const connect = (name: string, ...groups: string[]): Client =>
     createClient({
@@ -107,6 +109,9 @@ export async function withCluster(
   });
   const context = contextOf(stop.signal);
 
+  // What the test's own requests are warned of is not the controllers'.
+  const of = <T extends KubeObject>(kind: Kind<T>): ResourceClient<T> =>
+    client.resource(kind, { ignoreWarnings: true });
   const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 2));
   const cluster: TestCluster = {
     client,
@@ -116,10 +121,9 @@ export async function withCluster(
     create(kind, object) {
       const { metadata, ...rest } = object as { metadata: { namespace?: string } };
       const placed = kind.namespaced ? { namespace: "d", ...metadata } : metadata;
-      return client.resource(kind).create({ ...rest, metadata: placed } as never);
+      return of(kind).create({ ...rest, metadata: placed } as never);
     },
-    get: (kind, name, namespace = "d") =>
-      client.resource(kind).get(kind.namespaced ? { namespace, name } : { name }),
+    get: (kind, name, namespace = "d") => of(kind).get(kind.namespaced ? { namespace, name } : { name }),
     async find(kind, name, namespace) {
       try {
         return await cluster.get(kind, name, namespace);
@@ -129,7 +133,7 @@ export async function withCluster(
       }
     },
     async list(kind, namespace = "d") {
-      return (await client.resource(kind).list(kind.namespaced ? { namespace } : {})).items;
+      return (await of(kind).list(kind.namespaced ? { namespace } : {})).items;
     },
     async node(name, { labels = {}, spec = {} } = {}) {
       await cluster.create(Node, {
