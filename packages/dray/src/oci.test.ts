@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Node, Pod } from "@dray/api/core/v1";
+import type { Draft } from "@dray/api";
+import { Node, Pod, Service } from "@dray/api/core/v1";
 import { RoleBinding } from "@dray/api/rbac/v1";
 import { layoutOf } from "@dray/cluster";
 import { lackOfContainers } from "../../kubelet/src/runtime/oci/testing/runtime.ts";
@@ -31,13 +32,46 @@ const read = (host) => new Promise((resolve, reject) => {
     else resolve(items.map(({ metadata }) => metadata.name).sort());
   }).on("error", reject);
 });
+/** Rules and names follow the endpoints. */
+const web = async (host) => {
+  for (;;) {
+    try {
+      return await (await fetch("http://" + host)).text();
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+};
 (async () => {
   const { KUBERNETES_SERVICE_HOST: address, KUBERNETES_SERVICE_PORT: port } = process.env;
   const result = { search: readFileSync("/etc/resolv.conf", "utf8") };
   for (const host of [address + ":" + port, "kubernetes.default:443"]) result[host] = await read(host);
+  for (const host of ["front", "db-0.db:8080"]) result[host] = await web(host);
   writeFileSync("/dev/termination-log", JSON.stringify(result));
 })().catch((error) => writeFileSync("/dev/termination-log", JSON.stringify({ error: error.stack })));
 `;
+
+const serverScript = `require("node:http").createServer((_, response) => response.end(require("node:os").hostname())).listen(8080);`;
+
+/** A pod on the image that runs a script of Node. */
+function scriptPod(metadata: { name: string; labels?: Record<string, string> }, script: string): Draft<Pod> {
+  return {
+    metadata: { namespace: "default", ...metadata },
+    spec: {
+      restartPolicy: "Never",
+      volumes: programs.map((path, i) => ({ name: `v${i}`, hostPath: { path } })),
+      containers: [
+        {
+          name: "c",
+          image,
+          imagePullPolicy: "Never",
+          command: [process.execPath, "-e", script],
+          volumeMounts: programs.map((mountPath, i) => ({ name: `v${i}`, mountPath, readOnly: true })),
+        },
+      ],
+    },
+  };
+}
 
 test(
   "up --runtime oci runs images in real containers, and down leaves nothing of them",
@@ -89,36 +123,29 @@ test(
             roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "view" },
             subjects: [{ kind: "ServiceAccount", namespace: "default", name: "default" }],
           });
-          await pods.create({
-            apiVersion: "v1",
-            kind: "Pod",
-            metadata: ref,
-            spec: {
-              restartPolicy: "Never",
-              volumes: programs.map((path, i) => ({ name: `v${i}`, hostPath: { path } })),
-              containers: [
-                {
-                  name: "c",
-                  image,
-                  imagePullPolicy: "Never",
-                  command: [process.execPath, "-e", clientScript],
-                  volumeMounts: programs.map((mountPath, i) => ({
-                    name: `v${i}`,
-                    mountPath,
-                    readOnly: true,
-                  })),
-                },
-              ],
-            },
-          });
+          // A Service with a selector answers, and a headless one has names for its pods, as those of a StatefulSet.
+          const server = scriptPod({ name: "db-0", labels: { app: "db" } }, serverScript);
+          Object.assign(server.spec, { hostname: "db-0", subdomain: "db" });
+          await pods.create(server);
+          for (const [name, more] of [
+            ["front", { ports: [{ port: 80, targetPort: 8080 }] }],
+            ["db", { clusterIP: "None", ports: [{ port: 8080 }] }],
+          ] as const)
+            await client.resource(Service).create({
+              metadata: { namespace: "default", name },
+              spec: { selector: { app: "db" }, ...more, ports: [...more.ports] },
+            });
+          await pods.create(scriptPod({ name: ref.name }, clientScript));
           const message = async (): Promise<string | undefined> =>
             (await pods.get(ref)).status?.containerStatuses?.[0]?.state?.terminated?.message;
           await eventually("the client ends", async () => (await message()) !== undefined);
-          const items = ["worker-1", "worker-2", "client"];
+          const items = ["worker-1", "worker-2", "client", "db-0"];
           const { search, ...read } = JSON.parse((await message()) ?? "{}") as Record<string, unknown>;
           assert.deepEqual(read, {
             "10.0.0.1:443": items.toSorted(),
             "kubernetes.default:443": items.toSorted(),
+            front: "db-0",
+            "db-0.db:8080": "db-0",
           });
           assert.match(
             `${search}`,
