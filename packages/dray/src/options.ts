@@ -132,6 +132,7 @@ export const clusterApis = [
   ...serverApis,
   "apps/v1",
   "coordination.k8s.io/v1",
+  "policy/v1",
   "resource.k8s.io/v1",
   "storage.k8s.io/v1",
 ];

@@ -1,7 +1,7 @@
 import type { Clock, Log } from "@dray/client";
 import type { Decision } from "./cycle.ts";
 import type { PostFilterResult, Rejection } from "./framework.ts";
-import { type Diagnosis, diagnosisText, preemptionText } from "./message.ts";
+import { type Diagnosis, diagnosisText } from "./message.ts";
 import type { Nominator } from "./nominator.ts";
 import type { PodStatusWriter, Refusal } from "./pod-status.ts";
 import type { Profile } from "./profile.ts";
@@ -45,8 +45,7 @@ export class FailureHandler {
     }
     const done = afterwards.find(({ done }) => done);
     const relevant = done === undefined ? afterwards : [done];
-    const found = relevant.flatMap(({ message }) => (message ? [message] : []));
-    const messages = [...found, ...preemptionText(diagnosis)];
+    const messages = relevant.flatMap(({ message }) => (message ? [message] : []));
     const nominatedNode = relevant.findLast((result) => result.nominatedNode !== undefined)?.nominatedNode;
     await this.#wait(profile, entry, plugins, {
       reason: "Unschedulable",

@@ -1,5 +1,6 @@
 import type { Features } from "@dray/api";
 import { Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod } from "@dray/api/core/v1";
+import { PodDisruptionBudget } from "@dray/api/policy/v1";
 import { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { StorageClass } from "@dray/api/storage/v1";
 import type { Client, Informer } from "@dray/client";
@@ -16,6 +17,7 @@ export interface Informers {
   readonly nodes: Informer<Node>;
   readonly pods: Informer<Pod>;
   readonly namespaces: Informer<Namespace>;
+  readonly budgets: Informer<PodDisruptionBudget>;
   readonly volumeClaims: Informer<PersistentVolumeClaim>;
   readonly volumes: Informer<PersistentVolume>;
   readonly storageClasses: Informer<StorageClass>;
@@ -33,6 +35,7 @@ export function createInformers(client: Client, features: Features): Informers {
     nodes: client.informer(Node),
     pods: client.informer(Pod),
     namespaces: client.informer(Namespace),
+    budgets: client.informer(PodDisruptionBudget),
     volumeClaims: client.informer(PersistentVolumeClaim),
     volumes: client.informer(PersistentVolume),
     storageClasses: client.informer(StorageClass),

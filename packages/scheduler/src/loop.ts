@@ -83,11 +83,11 @@ export class SchedulingLoop {
       }
       const tooLong = `evaluating the selectors of its claims takes longer than ${maxAttempt / 1000}s; the next attempt goes on`;
       const message = error instanceof TurnIsOver ? tooLong : (error as Error).message;
-      this.#track(failures.fail(profile, entry, { message }));
+      this.track(failures.fail(profile, entry, { message }));
       return;
     }
-    if (decision.type === "refused") this.#track(failures.refuse(profile, entry, decision));
-    else this.#track(this.#place(profile, entry, decision, bindings));
+    if (decision.type === "refused") this.track(failures.refuse(profile, entry, decision));
+    else this.track(this.#place(profile, entry, decision, bindings));
   }
 
   async #place(
@@ -110,7 +110,8 @@ export class SchedulingLoop {
     return failures.reject(profile, entry, node.name, reserved);
   }
 
-  #track(work: Promise<void>): void {
+  /** Lets the work go on in the background; `settled` waits for it. */
+  track(work: Promise<void>): void {
     const done = work
       .catch((error: unknown) => this.#options.log.error({ err: error }, "a pod could not be handled"))
       .finally(() => this.#background.delete(done));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Rejection } from "./framework.ts";
-import { diagnosisText, preemptionText } from "./message.ts";
+import { counted, diagnosisText } from "./message.ts";
 
 const because = (reason: string, resolvable = false): Rejection => ({
   plugin: "P",
@@ -18,29 +18,21 @@ test("equal reasons are counted and the counted texts sorted", () => {
   ]);
   const diagnosis = { nodes: 4, rejections };
   assert.equal(
-    diagnosisText(diagnosis, ["still not schedulable", ...preemptionText(diagnosis)]),
+    diagnosisText(diagnosis, ["still not schedulable", "preemption: not eligible."]),
     "0/4 nodes are available: 1 node(s) had untolerated taint(s), 3 cannot allocate all claims. " +
-      "still not schedulable, preemption: 0/4 nodes are available: 4 Preemption is not helpful for scheduling.",
+      "still not schedulable, preemption: not eligible.",
   );
 });
 
-test("nodes where other pods are in the way are told apart", () => {
-  const rejections = new Map([
-    ["a", because("Insufficient cpu", true)],
-    ["b", because("Insufficient cpu", false)],
-  ]);
-  assert.deepEqual(preemptionText({ nodes: 2, rejections }), [
-    "preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, 1 Preemption is not helpful for scheduling.",
-  ]);
+test("counted reasons are in the order of their texts, not of their numbers", () => {
+  assert.equal(counted(["b", "a", ...Array<string>(10).fill("c")]), "1 a, 1 b, 10 c");
 });
 
 test("a reason that holds for all nodes is not counted", () => {
   const diagnosis = { nodes: 3, rejections: new Map(), upfront: because("resourceclaim in use") };
   assert.equal(diagnosisText(diagnosis, []), "0/3 nodes are available: resourceclaim in use.");
-  assert.match(preemptionText(diagnosis)[0]!, /: 3 Preemption is not helpful for scheduling\.$/);
 });
 
 test("without nodes there is nothing to count", () => {
-  const diagnosis = { nodes: 0, rejections: new Map() };
-  assert.equal(diagnosisText(diagnosis, preemptionText(diagnosis)), "no nodes available to schedule pods");
+  assert.equal(diagnosisText({ nodes: 0, rejections: new Map() }, []), "no nodes available to schedule pods");
 });

@@ -22,19 +22,8 @@ export function diagnosisText(
   return [text, afterwards.join(", ")].filter((part) => part !== "").join(" ");
 }
 
-/** What preemption says, which takes no pod from any node yet. */
-export function preemptionText({ nodes, rejections, upfront }: Diagnosis): string[] {
-  if (nodes === 0) return [];
-  const words = (resolvable: boolean): string =>
-    resolvable ? "No preemption victims found for incoming pod" : "Preemption is not helpful for scheduling";
-  const reasons =
-    upfront === undefined
-      ? [...rejections.values()].map(({ resolvable }) => words(resolvable))
-      : Array.from({ length: nodes }, () => words(false));
-  return [`preemption: 0/${nodes} nodes are available: ${counted(reasons)}.`];
-}
-
-function counted(reasons: readonly string[]): string {
+/** `2 Insufficient cpu, 1 Too many pods`: equal reasons counted, in the order of the texts. */
+export function counted(reasons: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
   return [...counts]

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Namespace, Node, Pod } from "@dray/api/core/v1";
+import { PriorityClass } from "@dray/api/scheduling/v1";
 import { type TestCluster, withCluster } from "./testing.ts";
 
 const asks = (requests: object, more: object = {}): object => ({
@@ -200,7 +201,12 @@ test("the highest priority goes first, and among equals the one that waits longe
       await cluster.refused(name);
       cluster.clock.pass(10_000);
     }
-    await filler("z-high", { priorityClassName: "system-node-critical" });
+    await cluster.create(PriorityClass, {
+      metadata: { name: "high" },
+      value: 100,
+      preemptionPolicy: "Never",
+    });
+    await filler("z-high", { priorityClassName: "high" });
     await cluster.refused("z-high");
     cluster.clock.pass(10_000);
     // All three are out of their back-off, and wake at once.

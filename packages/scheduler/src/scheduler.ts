@@ -14,12 +14,15 @@ import type { ClusterEvent, Plugin } from "./framework.ts";
 import { createInformers, type Informers, startInformers } from "./informers.ts";
 import { SchedulingLoop } from "./loop.ts";
 import { Nominator } from "./nominator.ts";
+import { defaultPluginArgs, type PluginArgs } from "./plugin-args.ts";
 import { ClaimWriter } from "./plugins/claim-writer.ts";
 import { defaultBinder } from "./plugins/default-binder.ts";
 import { preferredClass } from "./plugins/extended-resources.ts";
 import { defaultPlugins } from "./plugins/index.ts";
 import { prioritySort } from "./plugins/priority-sort.ts";
 import { PodStatusWriter } from "./pod-status.ts";
+import { defaultPreemption } from "./preemption/default-preemption.ts";
+import { PreemptionExecutor } from "./preemption/executor.ts";
 import type { Profile } from "./profile.ts";
 import { SchedulingQueue } from "./queue.ts";
 import { Turn } from "./turn.ts";
@@ -59,9 +62,21 @@ export interface Scheduler {
   pending(): Record<string, number>;
 }
 
+/** What all profiles share. */
+interface Shared {
+  readonly informers: Informers;
+  readonly allocator: Allocator;
+  readonly answered: UntilAnswered;
+  readonly cache: SchedulerCache;
+  readonly nominator: Nominator;
+  readonly waiting: WaitingPods;
+  readonly turn: Turn;
+  readonly executor: Pick<PreemptionExecutor, "start" | "isPreempting">;
+}
+
 /** Starts to schedule; resolves when all caches are complete and the first pods are being tried. */
 export async function startScheduler(options: SchedulerOptions): Promise<Scheduler> {
-  const { client, clock, log, random, features, signal } = options;
+  const { client, clock, log, features, signal } = options;
   const name = options.name ?? "default-scheduler";
   const answered = untilAnswered(clock, signal);
   const informers = createInformers(client, features);
@@ -71,53 +86,43 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     evaluated: (cost) => turn.spend(cost),
     features: allocatorFeatures(features),
   });
+  const cache = new SchedulerCache(features.version);
   const waiting = new WaitingPods(clock);
   const nominator = new Nominator();
-  const plugins = createPlugins(options, { informers, allocator, answered, waiting });
-  const points = extensionPoints(plugins);
-  const profile: Profile = {
-    name,
-    points,
-    cycle: new SchedulingCycle(points, {
-      random,
-      nominated: (node) => nominator.on(node),
-      nomination: (pod) => nominator.nodeOf(pod.metadata.uid),
-    }),
-    recorder: createEventRecorder({ client, clock, log, random, component: name }),
-  };
+  const profile = createProfile(options, name, defaultPluginArgs, {
+    informers,
+    allocator,
+    answered,
+    cache,
+    nominator,
+    waiting,
+    turn,
+    executor: {
+      start: (...args) => executor.start(...args),
+      isPreempting: (uid) => executor.isPreempting(uid),
+    },
+  });
+  const profiles = new Map([[name, profile]]);
   const isOurs = (pod: Pod): boolean =>
-    (pod.spec.nodeName ?? "") === "" && pod.spec.schedulerName === name && isPodActive(pod);
+    (pod.spec.nodeName ?? "") === "" && profiles.has(pod.spec.schedulerName ?? "") && isPodActive(pod);
+  const profileOf = (pod: Pod): Profile => profiles.get(pod.spec.schedulerName ?? "")!;
 
-  const cache = new SchedulerCache(features.version);
-  const queue = new SchedulingQueue({ points: () => points, clock, ready: () => loop.wake() });
+  const queue = new SchedulingQueue({
+    points: (pod) => profileOf(pod).points,
+    clock,
+    ready: () => loop.wake(),
+  });
   let synced = false;
   const notify = (event: ClusterEvent): void => {
     if (synced) queue.notify(event);
   };
   const status = new PodStatusWriter({ client, clock, answered, isOurs });
   const failures = new FailureHandler({ queue, nominator, status, clock, log, signal });
-  const bindings = new BindingCycle({
-    cache,
-    queue,
-    nominator,
-    waiting,
-    status,
-    failures,
-    notify,
-    clock,
-    log,
-  });
-  const loop = new SchedulingLoop({
-    queue,
-    cache,
-    bindings,
-    failures,
-    profileOf: () => profile,
-    turn,
-    clock,
-    log,
-    signal,
-  });
+  const parts = { cache, queue, nominator, waiting, status, failures, notify, clock, log };
+  const bindings = new BindingCycle(parts);
+  const loop = new SchedulingLoop({ ...parts, bindings, profileOf, turn, signal });
+  const track = (work: Promise<void>): void => loop.track(work);
+  const executor = new PreemptionExecutor({ ...parts, client, answered, track });
   handleEvents({ informers, allocator, cache, queue, nominator, isOurs, notify });
   await startInformers(informers, signal);
   synced = true;
@@ -130,7 +135,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
       queue.close();
       waiting.close();
       await loop.settled();
-      await profile.recorder.flush();
+      await Promise.all([...profiles.values()].map(({ recorder }) => recorder.flush()));
       resolve();
     };
     if (signal.aborted) void stop();
@@ -139,19 +144,45 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   return { stopped, pending: () => queue.counts() };
 }
 
-interface PluginParts {
-  readonly informers: Informers;
-  readonly allocator: Allocator;
-  readonly answered: UntilAnswered;
-  readonly waiting: WaitingPods;
+function createProfile(options: SchedulerOptions, name: string, args: PluginArgs, shared: Shared): Profile {
+  const { client, clock, log, random } = options;
+  const { cache, nominator, waiting, turn, executor, answered, informers } = shared;
+  const nomination = (pod: Pod): string | undefined => nominator.nodeOf(pod.metadata.uid);
+  const recorder = createEventRecorder({ client, clock, log, random, component: name });
+  const preemption = defaultPreemption({
+    args: args.DefaultPreemption,
+    executor,
+    trials: () => cycle,
+    recorder,
+    node: (node) => cache.node(node),
+    nomination,
+    budgets: () => informers.budgets.list(),
+    turn,
+    now: () => clock.now(),
+    random,
+  });
+  const points = extensionPoints([
+    prioritySort,
+    ...createDefaultPlugins(options, args, shared),
+    preemption,
+    ...(options.plugins?.({ client, clock, log, waiting }) ?? []),
+    defaultBinder(client, answered),
+  ]);
+  const cycle = new SchedulingCycle(points, {
+    random,
+    nominated: (node) => nominator.on(node),
+    nomination,
+  });
+  return { name, points, cycle, recorder };
 }
 
-function createPlugins(
-  { client, clock, log, random, features, newId, plugins }: SchedulerOptions,
-  { informers, allocator, answered, waiting }: PluginParts,
+function createDefaultPlugins(
+  { client, clock, random, features, newId }: SchedulerOptions,
+  args: PluginArgs,
+  { informers, allocator, answered }: Shared,
 ): readonly Plugin[] {
   const { claims, classes, volumeClaims, volumes, storageClasses, namespaces } = informers;
-  const defaults = defaultPlugins({
+  return defaultPlugins({
     allocator,
     claims: new ClaimWriter({
       client,
@@ -170,14 +201,9 @@ function createPlugins(
       volume: (volume) => volumes.get({ name: volume }),
       storageClass: (storageClass) => storageClasses.get({ name: storageClass }),
     },
+    args,
     namespaceLabels: (namespace) => namespaces.get({ name: namespace })?.metadata.labels,
     now: () => clock.now(),
     random,
   });
-  return [
-    prioritySort,
-    ...defaults,
-    ...(plugins?.({ client, clock, log, waiting }) ?? []),
-    defaultBinder(client, answered),
-  ];
 }
