@@ -1,0 +1,60 @@
+import { fieldOf, textOf } from "./nodes.ts";
+import type { Site } from "./site.ts";
+
+/** What a device of an extended resource is called in DRA. */
+export interface DeviceKind {
+  readonly deviceClass: string;
+  /** A CEL expression that chooses among the devices of the class. */
+  readonly selector?: string;
+}
+
+/**
+ * Whole devices of drivers that come with a DeviceClass: github.com/NVIDIA/k8s-dra-driver-gpu,
+ * github.com/ROCm/k8s-gpu-dra-driver, github.com/intel/intel-resource-drivers-for-kubernetes.
+ */
+const wholeDevices: ReadonlyMap<string, string> = new Map([
+  ["nvidia.com/gpu", "gpu.nvidia.com"],
+  ["amd.com/gpu", "gpu.amd.com"],
+  ["gpu.intel.com/i915", "gpu.intel.com"],
+  ["gpu.intel.com/xe", "gpu.intel.com"],
+]);
+
+/** Names under which time-slicing or MPS offers parts of one GPU: how it is shared no claim can say. */
+const shared = /\.shared$/;
+
+/** An extended resource: a name with a domain that is not Kubernetes' own (IsExtendedResourceName upstream). */
+export const isExtendedResource = (name: string): boolean =>
+  /^[^/]+\/[^/]+$/.test(name) && !name.startsWith("requests.") && !/(?:^|\.)kubernetes\.io\//.test(name);
+
+/** The classes for extended resources: those that the user names, those of the input, those that are well known. */
+export class ExtendedResources {
+  readonly #classes: Map<string, string>;
+
+  constructor(sites: readonly Site[], given: ReadonlyMap<string, string>) {
+    this.#classes = new Map();
+    for (const site of sites) {
+      const name = textOf(fieldOf(site.map, "spec", "extendedResourceName"));
+      if (site.kind === "DeviceClass" && name !== undefined) this.#classes.set(name, site.name);
+    }
+    for (const [name, deviceClass] of given) this.#classes.set(name, deviceClass);
+  }
+
+  /** Undefined: no class is known. */
+  kindOf(resource: string): DeviceKind | undefined {
+    const known = this.#classes.get(resource) ?? wholeDevices.get(resource);
+    if (known !== undefined) return { deviceClass: known };
+    const profile = /^nvidia\.com\/mig-(.+)$/.exec(resource)?.[1];
+    if (profile === undefined || shared.test(resource)) return undefined;
+    // The device plugin writes a dot for the plus of `1g.5gb+me`.
+    const written = profile.replace(/\.(me|gfx)(?=\.|$)/g, "+$1");
+    const selector = `device.attributes["gpu.nvidia.com"].profile == "${written}"`;
+    return { deviceClass: "mig.nvidia.com", selector };
+  }
+
+  /** Why a resource stays what it is. */
+  whyNot(resource: string): string {
+    if (shared.test(resource))
+      return `${resource} stays: it is a part of a GPU that the device plugin shares out, which no class stands for; a claim that several pods name shares a whole one`;
+    return `${resource} stays: no DeviceClass for it is known; name one with --device-class ${resource}=CLASS`;
+  }
+}

@@ -1,0 +1,198 @@
+import { Document, isMap, type YAMLMap, type YAMLSeq } from "yaml";
+import { classicObjects, isClassic, isNegotiation, migrateClassic } from "./classic.ts";
+import { ExtendedResources } from "./extended-resources.ts";
+import { fieldOf, itemsOf, mapOf, nodeOf, type Plain, setText, textOf } from "./nodes.ts";
+import { migratePods, type PodContext } from "./pods.ts";
+import { migrateQuota } from "./quotas.ts";
+import { type MigrationNote, Site } from "./site.ts";
+import { isStructured, migrateStructured } from "./structured.ts";
+import { inLines, isJSONText, jsonOf, type Part, partsOf, styleOf, TextError } from "./text.ts";
+
+export type { MigrationNote } from "./site.ts";
+
+export interface MigrationInput {
+  /** What it is called in notes. */
+  readonly file: string;
+  readonly text: string;
+}
+
+export interface MigrationOptions {
+  /** Names of DeviceClasses by those of extended resources, beside the well-known ones. */
+  readonly deviceClasses?: ReadonlyMap<string, string>;
+}
+
+export interface MigratedFile {
+  readonly file: string;
+  /** What was given where nothing of it had to change. */
+  readonly text: string;
+  readonly objects: number;
+  /** Objects that were changed or left out. */
+  readonly changed: number;
+}
+
+export interface Migration {
+  readonly files: readonly MigratedFile[];
+  readonly notes: readonly MigrationNote[];
+  /** Texts that cannot be read; they are among no files. */
+  readonly errors: readonly { readonly file: string; readonly line: number; readonly message: string }[];
+}
+
+/**
+ * Writes manifests of older shapes of DRA, and of device plugins, as resource.k8s.io/v1. YAML keeps its comments and
+ * what is not concerned stays as it was written. Pure; runs in a browser too.
+ */
+export function migrate(inputs: readonly MigrationInput[], options: MigrationOptions = {}): Migration {
+  const notes: MigrationNote[] = [];
+  const errors: { file: string; line: number; message: string }[] = [];
+  const files = inputs.flatMap((input) => {
+    try {
+      return [new ReadFile(input, notes)];
+    } catch (error) {
+      if (!(error instanceof TextError)) throw error;
+      errors.push({ file: input.file, line: error.line, message: error.message });
+      return [];
+    }
+  });
+  const sites = files.flatMap((file) => file.sites);
+  const classic = classicObjects(sites);
+  const pods: PodContext = {
+    resources: new ExtendedResources(sites, options.deviceClasses ?? new Map()),
+    withoutRequests: new Set(sites.filter(isClassic).map((site) => site.key(site.kind, site.name))),
+    templates: new Set(
+      sites
+        .filter(({ kind }) => kind === "ResourceClaimTemplate")
+        .map((site) => site.key(site.kind, site.name)),
+    ),
+  };
+  for (const site of sites) {
+    if (isNegotiation(site)) {
+      site.dropped = true;
+      site.note("", "is left out: the scheduler chooses devices itself now, and nothing is negotiated");
+    } else if (isClassic(site)) migrateClassic(site, classic);
+    else if (isStructured(site)) migrateStructured(site);
+    migratePods(site, pods);
+    migrateQuota(site, pods.resources);
+  }
+  return { files: files.map((file) => file.migrated()), notes, errors };
+}
+
+/** A list of one document, and the objects in it. */
+interface ReadPart {
+  readonly part: Part | string;
+  readonly sites: readonly Site[];
+  /** Lists, from the outermost on. */
+  readonly lists: readonly YAMLMap[];
+}
+
+class ReadFile {
+  readonly #input: MigrationInput;
+  readonly #parts: readonly ReadPart[];
+
+  /** Throws TextError. */
+  constructor(input: MigrationInput, notes: MigrationNote[]) {
+    this.#input = input;
+    this.#parts = partsOf(input.text).map((part): ReadPart => {
+      if (typeof part === "string") return { part, sites: [], lists: [] };
+      const lists: YAMLMap[] = [];
+      const sitesOf = (node: unknown): Site[] => {
+        if (!isMap(node)) return [];
+        const kind = textOf(fieldOf(node, "kind")) ?? "";
+        if (!kind.endsWith("List") || fieldOf(node, "items") === undefined)
+          return [new Site(node, input.file, part.lineOf, notes)];
+        lists.push(node);
+        return itemsOf(fieldOf(node, "items")).flatMap((item) => {
+          sayKind(item, node, kind);
+          return sitesOf(item);
+        });
+      };
+      return { part, sites: sitesOf(part.document.contents), lists };
+    });
+  }
+
+  get sites(): readonly Site[] {
+    return this.#parts.flatMap(({ sites }) => sites);
+  }
+
+  migrated(): MigratedFile {
+    const { file, text } = this.#input;
+    const { sites } = this;
+    const changed = sites.filter(({ changed, dropped }) => changed || dropped).length;
+    const base = { file, objects: sites.length, changed };
+    return { ...base, text: changed === 0 ? text : this.#text() };
+  }
+
+  #text(): string {
+    const { text } = this.#input;
+    const style = styleOf(text);
+    const json = isJSONText(text);
+    let made = "";
+    for (const { part, sites, lists } of this.#parts) {
+      const added = sites.flatMap((site) => site.added);
+      const isSame = !sites.some(({ changed, dropped }) => changed || dropped);
+      if (typeof part === "string" || isSame) {
+        made += typeof part === "string" ? part : part.source;
+        continue;
+      }
+      const { document } = part;
+      const beside = lists.length > 0 ? [] : added;
+      if (lists.length > 0) changeLists(lists, sites, added);
+      else if (sites[0]?.dropped) continue;
+      if (json) {
+        made += jsonText(document, beside, text);
+        continue;
+      }
+      inLines(document.contents);
+      const print = { ...style, lineWidth: 0, minContentWidth: 0 };
+      made += withEnd(part.header) + withEnd(document.toString(print));
+      for (const object of beside) made += `---\n${withEnd(newDocument(object).toString(print))}`;
+    }
+    return made.replace(/^---[ \t]*\n(?=---(?:\s|$))/gm, "");
+  }
+}
+
+/** In a list of one kind the items need not say what they are. */
+function sayKind(item: unknown, list: YAMLMap, listKind: string): void {
+  const map = mapOf(item);
+  if (map === undefined || listKind === "List") return;
+  const apiVersion = textOf(fieldOf(list, "apiVersion")) ?? "v1";
+  const said = { apiVersion, kind: listKind.slice(0, -"List".length) };
+  const missing = Object.entries(said).filter(([key]) => fieldOf(map, key) === undefined);
+  map.items = [...(nodeOf(Object.fromEntries(missing)) as YAMLMap).items, ...map.items];
+}
+
+/** What is left of lists, and what comes to the first. */
+function changeLists(lists: readonly YAMLMap[], sites: readonly Site[], added: readonly object[]): void {
+  const dropped = new Set<unknown>(sites.filter((site) => site.dropped).map(({ map }) => map));
+  for (const list of lists) {
+    const items = fieldOf(list, "items") as YAMLSeq;
+    items.items = items.items.filter((item) => !dropped.has(item));
+  }
+  const [first] = lists;
+  if (first === undefined) return;
+  // A list of one version or one kind is one of any now.
+  if (textOf(fieldOf(first, "kind")) !== "List") {
+    setText(fieldOf(first, "kind"), "List");
+    setText(fieldOf(first, "apiVersion"), "v1");
+  }
+  (fieldOf(first, "items") as YAMLSeq).items.push(
+    ...added.map((object) => nodeOf(object as unknown as Plain)),
+  );
+}
+
+function newDocument(object: object): Document {
+  const document = new Document(null, { schema: "failsafe" });
+  document.contents = nodeOf(object as unknown as Plain) as unknown as typeof document.contents;
+  return document;
+}
+
+/** JSON has one value: several objects are a list. */
+function jsonText(document: Document, beside: readonly object[], text: string): string {
+  const indent = /\n( +)\S/.exec(text)?.[1] ?? "";
+  if (beside.length === 0) return withEnd(jsonOf(document, indent));
+  const list = newDocument({ apiVersion: "v1", kind: "List", items: [] });
+  const items = fieldOf(list.contents, "items") as YAMLSeq;
+  items.items = [document.contents, ...beside.map((object) => nodeOf(object as unknown as Plain))];
+  return withEnd(jsonOf(list, indent));
+}
+
+const withEnd = (text: string): string => (text === "" || text.endsWith("\n") ? text : `${text}\n`);

@@ -1,0 +1,256 @@
+import { isMap, isScalar, isSeq, type YAMLMap } from "yaml";
+import { type ExtendedResources, isExtendedResource } from "./extended-resources.ts";
+import { fieldOf, itemsOf, keyOf, mapOf, nodeOf, type Plain, pairOf, put, take, textOf } from "./nodes.ts";
+import type { Site } from "./site.ts";
+
+/** What pods are migrated with. */
+export interface PodContext {
+  readonly resources: ExtendedResources;
+  /** Keys of claims and templates that had one class and no requests. */
+  readonly withoutRequests: ReadonlySet<string>;
+  /** Keys of all ResourceClaimTemplates; those that are made are added. */
+  readonly templates: Set<string>;
+}
+
+/** Groups whose kinds have pods in the form that Kubernetes itself defines. */
+const builtIn = new Set(["", "apps", "batch", "extensions"]);
+
+/** The pods that an object is or makes, wherever it has a pod template. */
+export function migratePods(site: Site, context: PodContext): void {
+  if (site.kind === "Pod" && site.group === "") {
+    const spec = mapOf(fieldOf(site.map, "spec"));
+    if (spec !== undefined) migratePodSpec(spec, "spec", site, context);
+    return;
+  }
+  if (site.group === "resource.k8s.io" || site.kind === "CustomResourceDefinition") return;
+  const walk = (node: unknown, path: string): void => {
+    if (isSeq(node)) for (const [i, item] of node.items.entries()) walk(item, `${path}[${i}]`);
+    if (!isMap(node)) return;
+    for (const pair of node.items) {
+      const at = path === "" ? keyOf(pair) : `${path}.${keyOf(pair)}`;
+      const spec = keyOf(pair) === "template" ? mapOf(fieldOf(pair.value, "spec")) : undefined;
+      if (spec !== undefined && isSeq(fieldOf(spec, "containers"))) {
+        const before = site.changed;
+        migratePodSpec(spec, `${at}.spec`, site, context);
+        if (site.changed && !before && !builtIn.has(site.group)) {
+          const what = "names claims now: its controller must know resourceClaims of pods";
+          site.note(`${at}.spec`, what, pair.key);
+        }
+      } else if (at !== "status") walk(pair.value, at);
+    }
+  };
+  walk(site.map, "");
+}
+
+function migratePodSpec(spec: YAMLMap, path: string, site: Site, context: PodContext): void {
+  withoutSource(spec, site);
+  withoutUnknownRequests(spec, path, site, context);
+  new Limits(spec, path, site, context).migrate();
+}
+
+/** Kubernetes 1.31 has moved what was in `source` up. */
+function withoutSource(spec: YAMLMap, site: Site): void {
+  for (const entry of itemsOf(fieldOf(spec, "resourceClaims"))) {
+    const at = mapOf(entry)?.items.findIndex((pair) => keyOf(pair) === "source") ?? -1;
+    if (at === -1) continue;
+    const map = entry as YAMLMap;
+    const source = mapOf(map.items[at]!.value);
+    map.items.splice(at, 1, ...(source?.items ?? []));
+    site.changed = true;
+  }
+}
+
+/** A claim that had no requests had none that a container could have named. */
+function withoutUnknownRequests(spec: YAMLMap, path: string, site: Site, context: PodContext): void {
+  const old = new Set<string>();
+  for (const entry of itemsOf(fieldOf(spec, "resourceClaims"))) {
+    const claim = textOf(fieldOf(entry, "resourceClaimName"));
+    const template = textOf(fieldOf(entry, "resourceClaimTemplateName"));
+    const keys = [
+      ...(claim === undefined ? [] : [site.key("ResourceClaim", claim)]),
+      ...(template === undefined ? [] : [site.key("ResourceClaimTemplate", template)]),
+    ];
+    if (keys.some((key) => context.withoutRequests.has(key))) old.add(textOf(fieldOf(entry, "name")) ?? "");
+  }
+  for (const { container, at } of containersOf(spec, path)) {
+    for (const [i, claim] of itemsOf(fieldOf(container, "resources", "claims")).entries()) {
+      if (!isMap(claim) || !old.has(textOf(fieldOf(claim, "name")) ?? "")) continue;
+      const pair = take(claim, "request");
+      if (pair === undefined) continue;
+      site.changed = true;
+      const why = `the claim had no request "${textOf(pair.value)}": the container gets all its devices`;
+      site.note(`${at}.resources.claims[${i}].request`, `is left out: ${why}`, pair.key);
+    }
+  }
+}
+
+interface PlacedContainer {
+  readonly container: YAMLMap;
+  readonly at: string;
+  readonly name: string;
+  /** It ends before the pod's containers start. */
+  readonly isInit: boolean;
+}
+
+function containersOf(spec: YAMLMap, path: string): PlacedContainer[] {
+  return ["containers", "initContainers"].flatMap((field) =>
+    itemsOf(fieldOf(spec, field)).flatMap((container, i): PlacedContainer[] => {
+      if (!isMap(container)) return [];
+      const isInit = field === "initContainers" && textOf(fieldOf(container, "restartPolicy")) !== "Always";
+      const name = textOf(fieldOf(container, "name")) ?? `${i}`;
+      return [{ container, at: `${path}.${field}[${i}]`, name, isInit }];
+    }),
+  );
+}
+
+interface Wanted {
+  readonly resource: string;
+  readonly count: number;
+  /** What stands behind the limit. */
+  readonly comment: string | undefined;
+}
+
+const commentOf = (node: unknown): string | undefined =>
+  isScalar(node) ? (node.comment ?? undefined) : undefined;
+
+/** Limits of extended resources, which become claims. */
+class Limits {
+  readonly #spec: YAMLMap;
+  readonly #path: string;
+  readonly #site: Site;
+  readonly #context: PodContext;
+  /** The pod's claims that were made, by what they ask for. */
+  readonly #made = new Map<string, { readonly claim: string; readonly template: string }[]>();
+
+  constructor(spec: YAMLMap, path: string, site: Site, context: PodContext) {
+    this.#spec = spec;
+    this.#path = path;
+    this.#site = site;
+    this.#context = context;
+  }
+
+  migrate(): void {
+    const found = containersOf(this.#spec, this.#path).map((placed) => ({
+      placed,
+      wanted: this.#take(placed),
+    }));
+    const asking = found.filter(({ wanted }) => wanted.length > 0);
+    for (const { placed, wanted } of asking) this.#claim(placed, wanted, asking.length > 1);
+  }
+
+  /** Takes the limits and requests that a class is known for out of a container. */
+  #take({ container, at }: PlacedContainer): Wanted[] {
+    const resources = mapOf(fieldOf(container, "resources"));
+    const limits = mapOf(fieldOf(resources, "limits"));
+    const requests = mapOf(fieldOf(resources, "requests"));
+    if (resources === undefined) return [];
+    const wanted: Wanted[] = [];
+    for (const pair of [...(limits?.items ?? [])]) {
+      const resource = keyOf(pair);
+      if (!isExtendedResource(resource)) continue;
+      const where = `${at}.resources.limits[${resource}]`;
+      if (this.#context.resources.kindOf(resource) === undefined) {
+        this.#site.note(where, this.#context.resources.whyNot(resource), pair.key);
+        continue;
+      }
+      const count = isScalar(pair.value) ? Number(textOf(pair.value)) : Number.NaN;
+      if (!Number.isSafeInteger(count) || count < 0) {
+        const what = `stays: ${JSON.stringify(textOf(pair.value) ?? null)} is no count of devices`;
+        this.#site.note(where, what, pair.key);
+        continue;
+      }
+      take(limits!, resource);
+      if (requests !== undefined) take(requests, resource);
+      this.#site.changed = true;
+      if (count > 0) wanted.push({ resource, count, comment: commentOf(pair.value) });
+    }
+    for (const key of ["limits", "requests"])
+      if (mapOf(fieldOf(resources, key))?.items.length === 0) take(resources, key);
+    // A claim comes in otherwise.
+    if (resources.items.length === 0 && wanted.length === 0) take(container, "resources");
+    return wanted;
+  }
+
+  #claim({ container, name, isInit, at }: PlacedContainer, wanted: readonly Wanted[], many: boolean): void {
+    const requests = this.#requests(wanted);
+    const key = JSON.stringify(requests);
+    const known = this.#made.get(key)?.[0];
+    // The device plugin gives the devices of an init container to the containers that come after it.
+    const claim = isInit && known !== undefined ? known.claim : this.#newClaim(name, key, requests, many);
+    if (isInit && known === undefined) {
+      const what =
+        "holds its devices as long as the pod runs: a claim is not given back when an init container ends";
+      this.#site.note(`${at}.resources.claims`, what, container);
+    }
+    const resources = mapOf(fieldOf(container, "resources"))!;
+    const claims = fieldOf(resources, "claims");
+    const reference = nodeOf(claim);
+    const comments = wanted.flatMap(({ comment }) => comment ?? []);
+    if (comments.length > 0) reference.comment = comments.join(";");
+    const entry = nodeOf({ name: reference });
+    if (isSeq(claims)) claims.items.push(entry);
+    else put(resources, "claims", nodeOf([entry]));
+  }
+
+  #requests(wanted: readonly Wanted[]): Plain[] {
+    const names = new Set<string>();
+    return wanted.map(({ resource, count }) => {
+      const { deviceClass, selector } = this.#context.resources.kindOf(resource)!;
+      const base = resource
+        .slice(resource.indexOf("/") + 1)
+        .toLowerCase()
+        .replace(/[^a-z0-9]+/g, "-")
+        .replace(/^-+|-+$/g, "")
+        .slice(0, 50);
+      const name = unused(base || "device", (other) => names.has(other));
+      names.add(name);
+      const selectors = selector === undefined ? {} : { selectors: [{ cel: { expression: selector } }] };
+      const exactly = { deviceClassName: deviceClass, ...(count > 1 && { count }), ...selectors };
+      return { name, exactly };
+    });
+  }
+
+  /** Another claim of the pod: it makes one of its own of the template. */
+  #newClaim(container: string, key: string, requests: readonly Plain[], many: boolean): string {
+    const site = this.#site;
+    const entries = itemsOf(fieldOf(this.#spec, "resourceClaims"));
+    const taken = new Set(entries.map((entry) => textOf(fieldOf(entry, "name"))));
+    const claim = unused(many ? container : "devices", (name) => taken.has(name));
+    const same = this.#made.get(key);
+    const template =
+      same?.[0]?.template ?? this.#newTemplate(many ? `${container}-devices` : "devices", requests);
+    const entry = { name: claim, resourceClaimTemplateName: template };
+    const list = fieldOf(this.#spec, "resourceClaims");
+    if (isSeq(list)) list.items.push(nodeOf(entry));
+    else if (pairOf(this.#spec, "resourceClaims") !== undefined)
+      put(this.#spec, "resourceClaims", nodeOf([entry]));
+    else put(this.#spec, "resourceClaims", nodeOf([entry]), "containers");
+    this.#made.set(key, [...(same ?? []), { claim, template }]);
+    site.changed = true;
+    return claim;
+  }
+
+  #newTemplate(suffix: string, requests: readonly Plain[]): string {
+    const site = this.#site;
+    const { templates } = this.#context;
+    const owner = site.name || site.kind.toLowerCase();
+    const keyOfTemplate = (name: string): string => site.key("ResourceClaimTemplate", name);
+    const name = unused(`${owner.slice(0, 180)}-${suffix}`, (other) => templates.has(keyOfTemplate(other)));
+    templates.add(keyOfTemplate(name));
+    site.added.push({
+      apiVersion: "resource.k8s.io/v1",
+      kind: "ResourceClaimTemplate",
+      metadata: { name, ...(site.namespace !== undefined && { namespace: site.namespace }) },
+      spec: { spec: { devices: { requests } } },
+    });
+    return name;
+  }
+}
+
+/** The name, with a number behind it where it is taken. */
+function unused(name: string, isTaken: (name: string) => boolean): string {
+  for (let i = 1; ; i++) {
+    const made = i === 1 ? name : `${name}-${i}`;
+    if (!isTaken(made)) return made;
+  }
+}

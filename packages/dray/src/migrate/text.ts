@@ -1,0 +1,182 @@
+import {
+  type Document,
+  isAlias,
+  isCollection,
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
+  LineCounter,
+  Pair,
+  parseDocument,
+  Scalar,
+  YAMLMap,
+  YAMLSeq,
+} from "yaml";
+import { hasAlias, keyOf, mapOf, pairOf } from "./nodes.ts";
+
+/** One document of a text: what stands there, and what it says. */
+export interface Part {
+  /** As it was written, with its `---`. */
+  readonly source: string;
+  /** The line `---` before it, with its comment. */
+  readonly header: string;
+  readonly document: Document.Parsed;
+  /** Line of a node in the whole text, from 1 on. */
+  lineOf(node: unknown): number;
+}
+
+/** A text that is not YAML. */
+export class TextError extends Error {
+  override readonly name = "TextError";
+  /** From 1 on. */
+  readonly line: number;
+
+  constructor(line: number, message: string) {
+    super(message);
+    this.line = line;
+  }
+}
+
+/** Maximum number of nodes that the aliases of one document may unfold to: a few bytes must not become gigabytes. */
+const maxUnfolded = 100_000;
+
+/**
+ * The documents of a text; of those without content only the source. All scalars are texts, so that what is printed
+ * again is what was written. Throws TextError.
+ */
+export function partsOf(text: string): readonly (Part | string)[] {
+  let line = 0;
+  return text.split(/^(?=---(?:\s|$))/m).map((source) => {
+    const before = line;
+    line += source.split("\n").length - 1;
+    // Comments, directives and empty lines alone.
+    if (!/^(?!\s*(?:#|%|---[ \t]*(?:#.*)?$|$))/m.test(source)) return source;
+    const header = /^---[ \t]*(?:#.*)?\n/.exec(source)?.[0] ?? "";
+    const lines = new LineCounter();
+    const body = source.slice(header.length);
+    const document = parseDocument(body, { schema: "failsafe", lineCounter: lines, keepSourceTokens: false });
+    const offset = before + (header === "" ? 0 : 1);
+    const [error] = document.errors;
+    if (error !== undefined) {
+      const [first = "is not YAML"] = error.message.split(/ at line \d+/);
+      throw new TextError(offset + lines.linePos(error.pos[0]).line, first);
+    }
+    unfold(document);
+    const lineOf = (node: unknown): number => {
+      const range = (node as { range?: readonly number[] | null } | null | undefined)?.range;
+      return offset + (range ? lines.linePos(range[0]!).line : 1);
+    };
+    return { source, header, document, lineOf };
+  });
+}
+
+/** Writes aliases and merged keys out, so that what is changed is changed in one place only. */
+function unfold(document: Document.Parsed): void {
+  if (!hasAlias(document.contents)) return;
+  let left = maxUnfolded;
+  const copy = (node: unknown): unknown => {
+    if (left-- < 0) throw new TextError(1, `its aliases unfold to more than ${maxUnfolded} values`);
+    if (isAlias(node)) {
+      const target = node.resolve(document);
+      if (target === undefined) throw new TextError(1, `there is no anchor "${node.source}"`);
+      const made = copy(target) as { comment?: string | null; commentBefore?: string | null };
+      if (node.comment) made.comment = node.comment;
+      return made;
+    }
+    if (isPair(node)) return new Pair(copy(node.key), copy(node.value));
+    if (isScalar(node)) {
+      const made = node.clone() as Scalar;
+      delete made.anchor;
+      made.range = node.range ?? null;
+      return made;
+    }
+    if (isCollection(node)) {
+      const made = Object.assign(isMap(node) ? new YAMLMap() : new YAMLSeq(), node) as YAMLMap | YAMLSeq;
+      delete made.anchor;
+      made.items = node.items.map(copy) as Pair[];
+      if (isMap(made)) merge(made);
+      return made;
+    }
+    return node;
+  };
+  document.contents = copy(document.contents) as typeof document.contents;
+}
+
+/** The keys of `<<` that the map does not have itself. */
+function merge(map: YAMLMap): void {
+  const at = map.items.findIndex((pair) => keyOf(pair) === "<<");
+  if (at === -1) return;
+  const { value } = map.items[at]!;
+  const sources = isSeq(value) ? value.items : [value];
+  const more: Pair[] = [];
+  for (const source of sources)
+    for (const pair of mapOf(source)?.items ?? [])
+      if (pairOf(map, keyOf(pair)) === undefined && !more.some((one) => keyOf(one) === keyOf(pair)))
+        more.push(pair);
+  map.items.splice(at, 1, ...more);
+}
+
+/** A collection in braces has no room for what is written in lines: those with something new in them become lines. */
+export function inLines(node: unknown): boolean {
+  if (isPair(node)) return inLines(node.value);
+  if (!isCollection(node)) return false;
+  // Each is asked: no short cut.
+  const below = node.items.filter(inLines).length > 0;
+  if (below) node.flow = false;
+  return node.flow !== true && node.items.length > 0;
+}
+
+/** Whether a text is JSON rather than YAML. */
+export function isJSONText(text: string): boolean {
+  if (!/^\s*[[{]/.test(text)) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A document as JSON, with the numbers as they were written. */
+export function jsonOf(document: Document, indent: string): string {
+  const print = (node: unknown, depth: string): string => {
+    const deeper = depth + indent;
+    const all = (open: string, items: readonly string[], close: string): string => {
+      if (items.length === 0) return open + close;
+      if (indent === "") return open + items.join(",") + close;
+      return `${open}\n${items.map((item) => deeper + item).join(",\n")}\n${depth}${close}`;
+    };
+    if (isMap(node)) {
+      const colon = indent === "" ? ":" : ": ";
+      const pairs = node.items.map((pair) => JSON.stringify(keyOf(pair)) + colon + print(pair.value, deeper));
+      return all("{", pairs, "}");
+    }
+    if (isSeq(node)) {
+      return all(
+        "[",
+        node.items.map((item) => print(item, deeper)),
+        "]",
+      );
+    }
+    const text = isScalar(node) ? String(node.value ?? "") : "null";
+    const isWord = isScalar(node) && node.type === Scalar.PLAIN && /^(?:-?\d.*|true|false|null)$/.test(text);
+    return isWord || !isScalar(node) ? text : JSON.stringify(text);
+  };
+  return print(document.contents, "");
+}
+
+/** How a text is laid out, so that what is printed looks like what stands beside it. */
+export function styleOf(text: string): {
+  readonly indent: number;
+  readonly indentSeq: boolean;
+  readonly flowCollectionPadding: boolean;
+} {
+  const list = /^( *)[^\s#-][^\n]*:[ \t]*(?:#[^\n]*)?\n(?:[ \t]*(?:#[^\n]*)?\n)*( *)- /m.exec(text);
+  const nested = /^[^\s#-][^\n]*:[ \t]*(?:#[^\n]*)?\n( +)[^\s#-]/m.exec(text);
+  return {
+    indent: Math.max(1, nested?.[1]?.length ?? 2),
+    indentSeq: list !== null && list[2]!.length > list[1]!.length,
+    flowCollectionPadding: !/(?:^|[\s:-])[{[][^\s{}[\]]/.test(text),
+  };
+}
