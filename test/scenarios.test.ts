@@ -16,8 +16,6 @@ const folder = join(repository, "examples", "scenarios");
 
 /** Scenarios, and what there must be before their tests can pass. */
 const notYet: Readonly<Record<string, string>> = {
-  "device-taint-pod-noexecute": "no controller evicts pods from tainted devices",
-  "device-taint-configurable-pod-eviction-time": "no controller evicts pods from tainted devices",
   // And the cluster needs the gates GenericWorkload and DRAWorkloadResourceClaims, and scheduling.k8s.io/v1beta1.
   "podgroup-resourceclaimtemplate": "the scheduler knows no pod groups",
 };

@@ -9,6 +9,7 @@ import {
   type WorkQueue,
 } from "@dray/client";
 import type { Informers } from "./informers.ts";
+import type { ControllerMetrics } from "./metrics.ts";
 
 /** What every controller is given. */
 export interface ControllerContext {
@@ -20,6 +21,7 @@ export interface ControllerContext {
   readonly signal: AbortSignal;
   readonly features: Features;
   readonly informers: Informers;
+  readonly metrics: ControllerMetrics;
 }
 
 /** A controller that runs. */

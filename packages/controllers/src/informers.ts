@@ -16,6 +16,8 @@ import { podClaimName } from "@dray/api/pod";
 import { PodDisruptionBudget } from "@dray/api/policy/v1";
 import { ResourceClaim, ResourceClaimTemplate } from "@dray/api/resource/v1";
 import { type Client, type Informer, type InformerOptions, keyOf } from "@dray/client";
+import { podGroupName } from "./devices/consumers.ts";
+import { poolKey } from "./devices/taints/pools.ts";
 import { serviceNameLabel } from "./network/slice-parts.ts";
 import { controllerOf } from "./owners.ts";
 
@@ -37,6 +39,8 @@ function list(value: string | undefined): readonly string[] {
  * pods by the name of their node; `claim` and `template` pods by the key of a claim or template that they name;
  * `pod` claims by the uid of a pod that they are reserved for; `namespace` by namespace; `service` EndpointSlices by the
  * key of their Service.
+ * `podGroup` pods by the key of their group; `consumer` claims by the uid of whom they are reserved for; `pool` claims by
+ * `driver/pool` of their devices; `namespace` by namespace.
  */
 const options: Readonly<Record<string, InformerOptions<never>>> = {
   [key(Pod)]: {
@@ -44,6 +48,8 @@ const options: Readonly<Record<string, InformerOptions<never>>> = {
       ...byController,
       namespace: (pod: Pod) => [pod.metadata.namespace],
       node: (pod: Pod) => list(pod.spec.nodeName || undefined),
+      podGroup: (pod: Pod) =>
+        list(podGroupName(pod)).map((name) => keyOf({ namespace: pod.metadata.namespace, name })),
       claim: (pod: Pod) =>
         (pod.spec.resourceClaims ?? []).flatMap((entry) => {
           const name = podClaimName(pod, entry);
@@ -60,7 +66,12 @@ const options: Readonly<Record<string, InformerOptions<never>>> = {
   [key(ResourceClaim)]: {
     indexes: {
       ...byController,
-      pod: (claim: ResourceClaim) => (claim.status?.reservedFor ?? []).map((consumer) => consumer.uid),
+      consumer: (claim: ResourceClaim) => (claim.status?.reservedFor ?? []).map((consumer) => consumer.uid),
+      pool: (claim: ResourceClaim) => [
+        ...new Set(
+          (claim.status?.allocation?.devices?.results ?? []).map(({ driver, pool }) => poolKey(driver, pool)),
+        ),
+      ],
     },
   } satisfies InformerOptions<ResourceClaim>,
   [key(ReplicaSet)]: {

@@ -5,8 +5,10 @@ import { startGarbageCollector } from "./deletion/garbage-collector.ts";
 import { startNamespaceController } from "./deletion/namespace.ts";
 import { type ServedResources, servedResources } from "./deletion/resources.ts";
 import { startResourceClaimController } from "./devices/resource-claim.ts";
+import { startDeviceTaintEvictionController } from "./devices/taints/device-taint-eviction.ts";
 import { startRootCertificatePublisher, startServiceAccountController } from "./identity/service-account.ts";
 import { createInformers } from "./informers.ts";
+import { ControllerMetrics } from "./metrics.ts";
 import { startEndpointSliceController } from "./network/endpoint-slice.ts";
 import { startEndpointSliceMirroringController } from "./network/endpoint-slice-mirroring.ts";
 import { startEndpointsController } from "./network/endpoints.ts";
@@ -34,7 +36,10 @@ export interface ControllersOptions {
   readonly features: Features;
 }
 
-export interface Controllers extends Controller {}
+export interface Controllers extends Controller {
+  /** What they count, in the text format of Prometheus. */
+  metrics(): string;
+}
 
 type Start = (
   context: ControllerContext,
@@ -48,6 +53,8 @@ const controllers: Readonly<Record<string, Start>> = {
   "endpoints-controller": startEndpointsController,
   "endpointslice-controller": startEndpointSliceController,
   "endpointslice-mirroring-controller": startEndpointSliceMirroringController,
+  "device-taint-eviction-controller": async (context, { served }) =>
+    startDeviceTaintEvictionController(context, await served),
   "ephemeral-volume-controller": startEphemeralVolumeController,
   "garbage-collector-controller": async (context, { served }) => startGarbageCollector(context, await served),
   "namespace-controller": async (context, { served }) => startNamespaceController(context, await served),
@@ -72,11 +79,12 @@ const controllers: Readonly<Record<string, Start>> = {
  */
 export async function startControllers(options: ControllersOptions): Promise<Controllers> {
   const { rootCA, ...given } = options;
-  const context: ControllerContext = { ...given, informers: createInformers(options.client) };
+  const metrics = new ControllerMetrics();
+  const context: ControllerContext = { ...given, metrics, informers: createInformers(options.client) };
   const served = servedResources(context);
   const started = await Promise.all(
     Object.values(controllers).map((start) => start(context, { rootCA, served })),
   );
   const stopped = Promise.all(started.map((controller) => controller.stopped)).then(() => {});
-  return { stopped };
+  return { stopped, metrics: () => metrics.text() };
 }

@@ -1,8 +1,12 @@
-import { featuresOf, type Kind, type KubeObject, StatusError } from "@dray/api";
+import { featuresOf, type Kind, type KubeObject, type KubernetesVersion, StatusError } from "@dray/api";
 import { Event, Namespace, Node, Pod, ServiceAccount } from "@dray/api/core/v1";
 import { createServer, type ServerOptions } from "@dray/apiserver";
 import { type Client, type Clock, createClient, type Log, type ResourceClient, timeText } from "@dray/client";
-import { type Controller, type ControllerContext, createInformers } from "@dray/controllers";
+import { type Controller, 
+  type Controller,type ControllerContext, 
+  type ControllerContext,
+  ControllerMetrics,createInformers, 
+  createInformers,} from "@dray/controllers";
 import { memoryStore } from "@dray/store";
 
 /** Time that passes when the test says so. */
@@ -64,12 +68,22 @@ export interface TestCluster {
   ): Promise<void>;
 }
 
+/** What the cluster and its controllers are; the newest release with its defaults if absent. */
+export interface TestOptions {
+  readonly kubernetesVersion?: KubernetesVersion;
+  readonly featureGates?: Readonly<Record<string, boolean>>;
+  readonly runtimeConfig?: Readonly<Record<string, boolean>>;
+}
+
 /** Runs a test on a cluster of its own; what the controllers log as warnings or errors fails it. */
 export async function withCluster(
   start: (context: ControllerContext) => Promise<unknown>,
   test: (cluster: TestCluster) => Promise<void>,
   options: Partial<ServerOptions> = {},
+  { kubernetesVersion, featureGates = {}, runtimeConfig = {} }: TestOptions = {},
 ): Promise<void> {
+  const gates = new Map(Object.entries(featureGates));
+  const features = featuresOf(kubernetesVersion, gates);
   const clock = handClock();
   const store = memoryStore(clock);
   const problems: string[] = [];
@@ -86,6 +100,9 @@ export async function withCluster(
     // Who starts controllers one by one has no service accounts.
     disabledAdmissionPlugins: ["ServiceAccount"],
     ...options,
+    featureGates: gates,
+    runtimeConfig,
+    ...(kubernetesVersion === undefined ? {} : { kubernetesVersion }),
   });
   const connect = (name: string, ...groups: string[]): Client =>
     createClient({
@@ -104,8 +121,9 @@ export async function withCluster(
     log,
     random: Math.random,
     signal,
-    features: featuresOf(),
+    features,
     informers: createInformers(own),
+    metrics: new ControllerMetrics(),
   });
   const context = contextOf(stop.signal);
 

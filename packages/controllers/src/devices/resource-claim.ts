@@ -34,7 +34,7 @@ export async function startResourceClaimController(context: ControllerContext): 
   /** A pod that is gone or will not run releases what is reserved for it or was generated for it. */
   function release(pod: Pod): void {
     const { uid, namespace } = pod.metadata;
-    for (const claim of claims.byIndex("pod", uid)) claimQueue.add(keyOf(claim.metadata));
+    for (const claim of claims.byIndex("consumer", uid)) claimQueue.add(keyOf(claim.metadata));
     for (const claim of claims.byIndex("controller", uid)) claimQueue.add(keyOf(claim.metadata));
     for (const entry of pod.spec.resourceClaims ?? []) {
       const name = podClaimName(pod, entry);

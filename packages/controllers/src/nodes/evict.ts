@@ -14,8 +14,13 @@ export interface Disruption {
   readonly force?: boolean;
 }
 
-/** Marks the pod as disrupted and deletes it. It may be gone or replaced by then: that is fine. */
-export async function evict(client: Client, clock: Clock, pod: Pod, disruption: Disruption): Promise<void> {
+/** Marks the pod as disrupted and deletes it; false if it was gone or replaced by then, which is fine. */
+export async function evict(
+  client: Client,
+  clock: Clock,
+  pod: Pod,
+  disruption: Disruption,
+): Promise<boolean> {
   const { uid } = pod.metadata;
   const pods = client.resource(Pod);
   const now = timeText(clock.now());
@@ -43,8 +48,10 @@ export async function evict(client: Client, clock: Clock, pod: Pod, disruption: 
       preconditions: { uid },
       ...(disruption.force === true ? { gracePeriodSeconds: 0 } : {}),
     });
+    return true;
   } catch (error) {
     const otherPod = StatusError.is(error, "Conflict") || StatusError.is(error, "Invalid");
     if (!StatusError.is(error, "NotFound") && !otherPod) throw error;
+    return false;
   }
 }

@@ -1,0 +1,58 @@
+import { apiVersionOf, type Features, type Kind } from "@dray/api";
+import { DeviceTaintRule } from "@dray/api/resource/v1";
+import { DeviceTaintRule as AlphaDeviceTaintRule } from "@dray/api/resource/v1alpha3";
+import { DeviceTaintRule as BetaDeviceTaintRule } from "@dray/api/resource/v1beta2";
+import { PodGroup as Alpha2PodGroup } from "@dray/api/scheduling/v1alpha2";
+import { PodGroup as Alpha3PodGroup } from "@dray/api/scheduling/v1alpha3";
+import { PodGroup } from "@dray/api/scheduling/v1beta1";
+import type { ControllerContext } from "../context.ts";
+import type { ServedResources } from "../deletion/resources.ts";
+
+/** The versions of a kind whose objects have the same shape, newest first; they are read as the newest. */
+const taintRules = [
+  DeviceTaintRule,
+  BetaDeviceTaintRule,
+  AlphaDeviceTaintRule,
+] as unknown as readonly Kind<DeviceTaintRule>[];
+const podGroups = [PodGroup, Alpha3PodGroup, Alpha2PodGroup] as unknown as readonly Kind<PodGroup>[];
+
+/** The rules as the server has them; undefined if it has none, or the gate is off. */
+export function servedTaintRules(
+  context: ControllerContext,
+  served: ServedResources,
+): Kind<DeviceTaintRule> | undefined {
+  if (!hasTaintRules(context.features)) return undefined;
+  return servedKind(context, served, taintRules, "DeviceTaintRules are ignored");
+}
+
+/** The groups of pods as the server has them; undefined if it has none, or the gate is off. */
+export function servedPodGroups(
+  context: ControllerContext,
+  served: ServedResources,
+): Kind<PodGroup> | undefined {
+  if (!context.features.enabled("GenericWorkload")) return undefined;
+  return servedKind(context, served, podGroups, "PodGroups are ignored");
+}
+
+/** In 1.34 the gate of device taints stands for rules, too. */
+function hasTaintRules(features: Features): boolean {
+  return features.enabled(features.version === "1.34" ? "DRADeviceTaints" : "DRADeviceTaintRules");
+}
+
+/** The newest version that the server has. A gate whose API is switched off is worth a warning: nothing would happen. */
+function servedKind<T extends DeviceTaintRule | PodGroup>(
+  { log }: ControllerContext,
+  served: ServedResources,
+  versions: readonly Kind<T>[],
+  consequence: string,
+): Kind<T> | undefined {
+  const found = versions.find((kind) => served.find(apiVersionOf(kind), kind.kind) !== undefined);
+  if (found === undefined) {
+    const wanted = versions.map(apiVersionOf).join(", ");
+    log.warn(
+      { versions: wanted },
+      `${consequence}: the feature gate is on, but the API server serves none of the versions (--runtime-config)`,
+    );
+  }
+  return found;
+}
