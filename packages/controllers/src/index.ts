@@ -21,5 +21,6 @@ export { startPersistentVolumeController } from "./storage/persistent-volume.ts"
 export { startVolumeProtection } from "./storage/volume-protection.ts";
 export { startDaemonSetController } from "./workloads/daemon-set.ts";
 export { startDeploymentController } from "./workloads/deployment.ts";
+export { startJobController } from "./workloads/job.ts";
 export { startReplicaSetController, startReplicationController } from "./workloads/replica-set.ts";
 export { startStatefulSetController } from "./workloads/stateful-set.ts";

@@ -21,6 +21,7 @@ import { startPersistentVolumeController } from "./storage/persistent-volume.ts"
 import { startVolumeProtection } from "./storage/volume-protection.ts";
 import { startDaemonSetController } from "./workloads/daemon-set.ts";
 import { startDeploymentController } from "./workloads/deployment.ts";
+import { startJobController } from "./workloads/job.ts";
 import { startReplicaSetController, startReplicationController } from "./workloads/replica-set.ts";
 import { startStatefulSetController } from "./workloads/stateful-set.ts";
 
@@ -57,6 +58,7 @@ const controllers: Readonly<Record<string, Start>> = {
     startDeviceTaintEvictionController(context, await served),
   "ephemeral-volume-controller": startEphemeralVolumeController,
   "garbage-collector-controller": async (context, { served }) => startGarbageCollector(context, await served),
+  "job-controller": startJobController,
   "namespace-controller": async (context, { served }) => startNamespaceController(context, await served),
   "node-lifecycle-controller": startNodeLifecycleController,
   "persistentvolume-binder-controller": startPersistentVolumeController,

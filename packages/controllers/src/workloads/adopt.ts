@@ -7,7 +7,8 @@ type Namespaced = KubeObject & { metadata: NamespacedMeta };
 
 /**
  * The objects that `owner` manages: those that name it as their controller and match its selector. Ones that match
- * and have no controller are adopted; ones that it manages but no longer match are let go (apps/v1).
+ * and have no controller are adopted, and get the finalizer; ones that it manages but no longer match are let go
+ * (apps/v1).
  */
 export async function manage<T extends Namespaced, O extends Namespaced>(
   client: Client,
@@ -16,6 +17,7 @@ export async function manage<T extends Namespaced, O extends Namespaced>(
   selector: LabelSelection,
   kind: Kind<T>,
   candidates: readonly T[],
+  finalizer?: string,
 ): Promise<T[]> {
   const managed: T[] = [];
   const alive = owner.metadata.deletionTimestamp === undefined;
@@ -33,7 +35,9 @@ export async function manage<T extends Namespaced, O extends Namespaced>(
     confirmed ??= stillThere(client, owners, owner);
     if (!(await confirmed)) continue;
     const references = [...(object.metadata.ownerReferences ?? []), controllerReference(owners, owner)];
-    const adopted = await setOwners(client, kind, object, references);
+    const others = (object.metadata.finalizers ?? []).filter((name) => name !== finalizer);
+    const finalizers = finalizer === undefined ? undefined : [...others, finalizer];
+    const adopted = await setOwners(client, kind, object, references, finalizers);
     if (adopted !== undefined) managed.push(adopted);
   }
   return managed;
@@ -55,12 +59,13 @@ async function setOwners<T extends Namespaced>(
   kind: Kind<T>,
   object: T,
   ownerReferences: readonly object[],
+  finalizers?: readonly string[],
 ): Promise<T | undefined> {
   const { namespace, name, uid, resourceVersion } = object.metadata;
   try {
-    return await client
-      .resource(kind)
-      .patch({ namespace, name }, "merge", { metadata: { uid, resourceVersion, ownerReferences } });
+    return await client.resource(kind).patch({ namespace, name }, "merge", {
+      metadata: { uid, resourceVersion, ownerReferences, ...(finalizers && { finalizers }) },
+    });
   } catch (error) {
     if (StatusError.is(error, "NotFound")) return undefined;
     throw error;

@@ -15,9 +15,14 @@ type Owner = KubeObject & { metadata: NamespacedMeta };
 export interface PodControl<O extends Owner> {
   /**
    * Makes a pod from each template, in batches that double, so that a request that is refused once is not refused a
-   * thousand times. Resolves when the cache has seen those that were made; rejects with the first error.
+   * thousand times. Resolves when the cache has seen those that were made; rejects with the first error. Names begin
+   * with the name of the owner, or as `prefixOf` says.
    */
-  create(owner: O, templates: readonly PodTemplateSpec[]): Promise<void>;
+  create(
+    owner: O,
+    templates: readonly PodTemplateSpec[],
+    prefixOf?: (template: PodTemplateSpec) => string,
+  ): Promise<void>;
   /** Resolves when the cache has seen that they go. */
   delete(owner: O, pods: readonly Pod[]): Promise<void>;
 }
@@ -30,13 +35,17 @@ export function podControl<O extends Owner>(
 ): PodControl<O> {
   const resource = client.resource(Pod);
 
-  async function createOne(owner: O, template: PodTemplateSpec): Promise<Pod | undefined> {
+  async function createOne(
+    owner: O,
+    template: PodTemplateSpec,
+    generateName: string,
+  ): Promise<Pod | undefined> {
     const { labels, annotations, finalizers } = template.metadata ?? {};
     try {
       const pod = await resource.create({
         metadata: {
           namespace: owner.metadata.namespace,
-          generateName: `${owner.metadata.name}-`,
+          generateName,
           ...(labels === undefined ? {} : { labels }),
           ...(annotations === undefined ? {} : { annotations }),
           ...(finalizers === undefined ? {} : { finalizers }),
@@ -55,12 +64,14 @@ export function podControl<O extends Owner>(
   }
 
   return {
-    async create(owner, templates) {
+    async create(owner, templates, prefixOf = () => `${owner.metadata.name}-`) {
       let from = 0;
       for (let size = 1; from < templates.length; size *= 2) {
         const batch = templates.slice(from, from + size);
         from += size;
-        const results = await Promise.allSettled(batch.map((template) => createOne(owner, template)));
+        const results = await Promise.allSettled(
+          batch.map((template) => createOne(owner, template, prefixOf(template))),
+        );
         const made = results.flatMap((result) =>
           result.status === "fulfilled" && result.value !== undefined ? [result.value] : [],
         );
