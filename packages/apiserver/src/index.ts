@@ -6,8 +6,11 @@ export {
   type Certificate,
   type CertificateOptions,
   createAuthority,
+  createCertificateRequest,
   createSigningKey,
   issueCertificate,
+  parseCertificateRequest,
+  signCertificateRequest,
 } from "./pki.ts";
 export { firstServiceAddress } from "./registry/service/ranges.ts";
 export { bodyLimit } from "./serve.ts";

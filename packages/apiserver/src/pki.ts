@@ -10,25 +10,22 @@ import {
   createPublicKey,
   generateKeyPairSync,
   type KeyObject,
-  randomBytes,
   sign,
-  X509Certificate,
 } from "node:crypto";
-import { quoted } from "@dray/api";
-import { addressBytes, parseAddress } from "@dray/api/ip";
+import { bits, boolean, integer, objectId, octets, sequence, set, tagged } from "./der.ts";
 import {
-  bits,
-  boolean,
-  children,
-  integer,
-  objectId,
-  octets,
-  sequence,
-  set,
-  tagged,
-  time,
-  utf8,
-} from "./der.ts";
+  alternativeNames,
+  assembleCertificate,
+  distinguishedName,
+  extension,
+  extensionRequestId,
+  pem,
+  signatureOf,
+  subjectOf,
+} from "./x509.ts";
+
+export { type CertificateRequest, parseCertificateRequest } from "./authentication/certificate-request.ts";
+export { type SigningOptions, signCertificateRequest } from "./certificate-signing.ts";
 
 /** A certificate and its private key, both PEM. */
 export interface Certificate {
@@ -75,13 +72,10 @@ export async function issueCertificate(
 ): Promise<Certificate> {
   const key = newKey();
   const issuerKey = createPrivateKey(authority.key);
-  const names = [
-    ...(options.dnsNames ?? []).map((name) => tagged(0x82, Buffer.from(name, "ascii"))),
-    ...(options.ipAddresses ?? []).map((address) => tagged(0x87, sanBytes(address))),
-  ];
+  const names = alternativeNames(options);
   const usages = options.usages.map((usage) => objectId(extendedUsages[usage]));
   return build(
-    issuerName(authority.certificate),
+    subjectOf(authority.certificate),
     distinguishedName(options),
     now,
     options.validity ?? 365,
@@ -98,13 +92,37 @@ export async function issueCertificate(
   );
 }
 
+/** What a certificate is requested for. */
+export type RequestOptions = Pick<
+  CertificateOptions,
+  "commonName" | "organizations" | "dnsNames" | "ipAddresses"
+>;
+
+/** Makes a key (P-256) and a PKCS#10 request for its certificate, both PEM. */
+export function createCertificateRequest(options: RequestOptions): {
+  readonly request: string;
+  readonly key: string;
+} {
+  const key = newKey();
+  const names = alternativeNames(options);
+  const extensions = sequence(extension("2.5.29.17", false, sequence(...names)));
+  const info = sequence(
+    integer(Buffer.from([0])),
+    distinguishedName(options),
+    publicKeyDer(key),
+    tagged(0xa0, ...(names.length === 0 ? [] : [sequence(objectId(extensionRequestId), set(extensions))])),
+  );
+  const { algorithm, digest } = signatureOf(key);
+  const der = sequence(info, algorithm, bits(sign(digest, info, key)));
+  return { request: pem("CERTIFICATE REQUEST", der), key: keyPem(key) };
+}
+
 /** A new private key (PEM, P-256) that signs service-account tokens. */
 export async function createSigningKey(): Promise<string> {
   return keyPem(newKey());
 }
 
 const extendedUsages = { server: "1.3.6.1.5.5.7.3.1", client: "1.3.6.1.5.5.7.3.2" } as const;
-const ecdsaWithSha256 = sequence(objectId("1.2.840.10045.4.3.2"));
 
 function newKey(): KeyObject {
   return generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
@@ -126,38 +144,6 @@ function subjectKeyId(key: KeyObject): Buffer {
   return extension("2.5.29.14", false, octets(keyId(key)));
 }
 
-function extension(id: string, critical: boolean, value: Uint8Array): Buffer {
-  return sequence(objectId(id), ...(critical ? [boolean(true)] : []), octets(value));
-}
-
-function distinguishedName(name: { commonName: string; organizations?: readonly string[] }): Buffer {
-  const attribute = (id: string, value: string): Buffer => set(sequence(objectId(id), utf8(value)));
-  return sequence(
-    ...(name.organizations ?? []).map((organization) => attribute("2.5.4.10", organization)),
-    attribute("2.5.4.3", name.commonName),
-  );
-}
-
-/** The subject of the authority's certificate, byte for byte: what its certificates name as their issuer. */
-function issuerName(certificate: string): Buffer {
-  const der = new X509Certificate(certificate).raw;
-  const fields = children(children(der)[0]!);
-  // version [0], serialNumber, signature, issuer, validity, subject
-  const first = fields[0]![0] === 0xa0 ? 1 : 0;
-  return fields[first + 4]!;
-}
-
-/** Four bytes for an IPv4 address, however it is written, as Go's crypto/x509 has it. */
-function sanBytes(text: string): Uint8Array {
-  const address = parseAddress(text);
-  if (typeof address === "string") throw new TypeError(`${quoted(text)} is not an IP address: ${address}`);
-  if (address.zone !== "")
-    throw new TypeError(
-      `${quoted(text)} has a zone, which no certificate can name: leave out %${address.zone}`,
-    );
-  return addressBytes(address);
-}
-
 function build(
   issuer: Buffer,
   subject: Buffer,
@@ -167,22 +153,14 @@ function build(
   issuerKey: KeyObject,
   extensions: readonly Buffer[],
 ): Certificate {
-  const serial = randomBytes(16);
-  serial[0] = (serial[0]! & 0x7f) | 0x40;
-  const body = sequence(
-    tagged(0xa0, integer(Buffer.from([2]))),
-    integer(serial),
-    ecdsaWithSha256,
+  const certificate = assembleCertificate({
     issuer,
-    sequence(time(now - slack), time(now + days * dayMilliseconds)),
     subject,
-    publicKeyDer(key),
-    tagged(0xa3, sequence(...extensions)),
-  );
-  const signed = sequence(body, ecdsaWithSha256, bits(sign("sha256", body, issuerKey)));
-  const lines = signed.toString("base64").match(/.{1,64}/g)!;
-  return {
-    certificate: `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`,
-    key: keyPem(key),
-  };
+    from: now - slack,
+    until: now + days * dayMilliseconds,
+    publicKey: publicKeyDer(key),
+    issuerKey,
+    extensions,
+  });
+  return { certificate, key: keyPem(key) };
 }

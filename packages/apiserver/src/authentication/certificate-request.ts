@@ -1,12 +1,23 @@
 import { createPublicKey, verify } from "node:crypto";
+import { addressText, unmapped } from "@dray/api/ip";
 import { children, content, objectIdText } from "../der.ts";
+import { extensionRequestId } from "../x509.ts";
 
 /** What a PKCS#10 request asks for. */
 export interface CertificateRequest {
   readonly commonName: string;
   readonly organizations: readonly string[];
-  /** Alternative names are asked for, of any kind. */
-  readonly hasAlternativeNames: boolean;
+  readonly alternativeNames: readonly AlternativeName[];
+  /** Distinguished name and SubjectPublicKeyInfo, DER. */
+  readonly subject: Buffer;
+  readonly publicKey: Buffer;
+}
+
+/** A subject alternative name: `der` is all of it, `text` the address or name. */
+export interface AlternativeName {
+  readonly type: "dns" | "email" | "ip" | "other" | "uri";
+  readonly text: string;
+  readonly der: Buffer;
 }
 
 /** Why a request cannot be read, in words. */
@@ -16,7 +27,6 @@ export interface UnreadableRequest {
 
 const commonNameId = "2.5.4.3";
 const organizationId = "2.5.4.10";
-const extensionRequestId = "1.2.840.113549.1.9.14";
 const alternativeNameId = "2.5.29.17";
 
 /** The digest of each signature algorithm; null where the algorithm has its own. */
@@ -39,7 +49,7 @@ export function parseCertificateRequest(request: string): CertificateRequest | U
   if (der === undefined) return { error: "PEM block type must be CERTIFICATE REQUEST" };
   try {
     const [info] = children(der);
-    const [, subject, , ...rest] = children(info!);
+    const [, subject, publicKey, ...rest] = children(info!);
     const names = new Map<string, string[]>();
     for (const relative of children(subject!)) {
       for (const attribute of children(relative)) {
@@ -52,7 +62,9 @@ export function parseCertificateRequest(request: string): CertificateRequest | U
     return {
       commonName: names.get(commonNameId)?.at(-1) ?? "",
       organizations: names.get(organizationId) ?? [],
-      hasAlternativeNames: attributes !== undefined && asksForNames(attributes),
+      alternativeNames: attributes === undefined ? [] : namesIn(attributes),
+      subject: subject!,
+      publicKey: publicKey!,
     };
   } catch (error) {
     if (!(error instanceof RangeError || error instanceof TypeError)) throw error;
@@ -77,15 +89,36 @@ export function signatureProblem(request: string): string | undefined {
   }
 }
 
-function asksForNames(attributes: Buffer): boolean {
-  return children(attributes).some((attribute) => {
+function namesIn(attributes: Buffer): AlternativeName[] {
+  return children(attributes).flatMap((attribute) => {
     const [id, values] = children(attribute);
-    if (objectIdText(id!) !== extensionRequestId) return false;
+    if (objectIdText(id!) !== extensionRequestId) return [];
     const [extensions] = children(values!);
-    return children(extensions!).some(
-      (extension) => objectIdText(children(extension)[0]!) === alternativeNameId,
-    );
+    return children(extensions!)
+      .filter((extension) => objectIdText(children(extension)[0]!) === alternativeNameId)
+      .flatMap((extension) => children(content(children(extension).at(-1)!)))
+      .map(readName);
   });
+}
+
+/** GeneralName of RFC 5280. */
+const nameTypes: Readonly<Record<number, AlternativeName["type"] | undefined>> = {
+  129: "email",
+  130: "dns",
+  134: "uri",
+  135: "ip",
+};
+
+function readName(der: Buffer): AlternativeName {
+  const type = nameTypes[der[0]!] ?? "other";
+  const value = content(der);
+  return { type, text: type === "ip" ? addressOf(value) : value.toString("latin1"), der };
+}
+
+function addressOf(bytes: Buffer): string {
+  if (bytes.length !== 4 && bytes.length !== 16) throw new TypeError("an address has 4 or 16 bytes");
+  const value = BigInt(`0x${bytes.toString("hex")}`);
+  return addressText(unmapped({ bits: bytes.length === 4 ? 32 : 128, value, zone: "" }));
 }
 
 function derOf(request: string): Buffer | undefined {
