@@ -1,3 +1,6 @@
+export { startCertificateApprover } from "./certificates/approver.ts";
+export { startCertificateRequestCleaner } from "./certificates/cleaner.ts";
+export { type ClusterSigning, startCertificateSigner } from "./certificates/signer.ts";
 export type { Controller, ControllerContext } from "./context.ts";
 export { startGarbageCollector } from "./deletion/garbage-collector.ts";
 export { startNamespaceController } from "./deletion/namespace.ts";

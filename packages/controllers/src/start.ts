@@ -1,6 +1,9 @@
 import type { Features } from "@dray/api";
 import type { Client, Clock, Log } from "@dray/client";
-import type { Controller, ControllerContext } from "./context.ts";
+import { startCertificateApprover } from "./certificates/approver.ts";
+import { startCertificateRequestCleaner } from "./certificates/cleaner.ts";
+import { type ClusterSigning, startCertificateSigner } from "./certificates/signer.ts";
+import { type Controller, type ControllerContext, controllerQueues } from "./context.ts";
 import { startGarbageCollector } from "./deletion/garbage-collector.ts";
 import { startNamespaceController } from "./deletion/namespace.ts";
 import { type ServedResources, servedResources } from "./deletion/resources.ts";
@@ -35,6 +38,8 @@ export interface ControllersOptions {
   /** PEM: what pods verify the API server with. */
   readonly rootCA: string;
   readonly features: Features;
+  /** What certificates of the cluster are signed with; without it none are. */
+  readonly signing?: ClusterSigning | undefined;
 }
 
 export interface Controllers extends Controller {
@@ -42,13 +47,21 @@ export interface Controllers extends Controller {
   metrics(): string;
 }
 
-type Start = (
-  context: ControllerContext,
-  given: { readonly rootCA: string; readonly served: Promise<ServedResources> },
-) => Promise<Controller>;
+interface Given extends Pick<ControllersOptions, "rootCA" | "signing"> {
+  readonly served: Promise<ServedResources>;
+}
+
+type Start = (context: ControllerContext, given: Given) => Promise<Controller>;
+
+/** In place of a controller that lacks what it needs. */
+const idle = async (context: ControllerContext): Promise<Controller> => controllerQueues(context).controller;
 
 /** Every controller, by the name that kube-controller-manager has for it (cmd/kube-controller-manager/names). */
 const controllers: Readonly<Record<string, Start>> = {
+  "certificatesigningrequest-approving-controller": startCertificateApprover,
+  "certificatesigningrequest-cleaner-controller": startCertificateRequestCleaner,
+  "certificatesigningrequest-signing-controller": (context, { signing }) =>
+    signing === undefined ? idle(context) : startCertificateSigner(context, signing),
   "daemonset-controller": startDaemonSetController,
   "deployment-controller": startDeploymentController,
   "endpoints-controller": startEndpointsController,
@@ -83,9 +96,11 @@ export async function startControllers(options: ControllersOptions): Promise<Con
   const { rootCA, ...given } = options;
   const metrics = new ControllerMetrics();
   const context: ControllerContext = { ...given, metrics, informers: createInformers(options.client) };
+  const { rootCA, signing, ...given } = options;
+  const context: ControllerContext = { ...given, informers: createInformers(options.client) };
   const served = servedResources(context);
   const started = await Promise.all(
-    Object.values(controllers).map((start) => start(context, { rootCA, served })),
+    Object.values(controllers).map((start) => start(context, { rootCA, signing, served })),
   );
   const stopped = Promise.all(started.map((controller) => controller.stopped)).then(() => {});
   return { stopped, metrics: () => metrics.text() };

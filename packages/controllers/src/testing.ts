@@ -44,6 +44,8 @@ export interface TestCluster {
   readonly clock: HandClock;
   readonly context: ControllerContext;
   readonly problems: string[];
+  /** A client of another user. */
+  connect(name: string, ...groups: string[]): Client;
   /** Makes the object, in namespace `d` unless it says another. */
   create<T extends KubeObject>(kind: Kind<T>, object: object): Promise<T>;
   get<T extends KubeObject>(kind: Kind<T>, name: string, namespace?: string): Promise<T>;
@@ -136,6 +138,7 @@ export async function withCluster(
     clock,
     context,
     problems,
+    connect,
     create(kind, object) {
       const { metadata, ...rest } = object as { metadata: { namespace?: string } };
       const placed = kind.namespaced ? { namespace: "d", ...metadata } : metadata;
