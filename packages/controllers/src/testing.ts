@@ -2,11 +2,12 @@ import { featuresOf, type Kind, type KubeObject, type KubernetesVersion, StatusE
 import { Event, Namespace, Node, Pod, ServiceAccount } from "@dray/api/core/v1";
 import { createServer, type ServerOptions } from "@dray/apiserver";
 import { type Client, type Clock, createClient, type Log, type ResourceClient, timeText } from "@dray/client";
-import { type Controller, 
-  type Controller,type ControllerContext, 
+import {
+  type Controller,
   type ControllerContext,
-  ControllerMetrics,createInformers, 
-  createInformers,} from "@dray/controllers";
+  ControllerMetrics,
+  createInformers,
+} from "@dray/controllers";
 import { memoryStore } from "@dray/store";
 
 /** Time that passes when the test says so. */
