@@ -93,11 +93,9 @@ const controllers: Readonly<Record<string, Start>> = {
  * Starts all controllers and resolves when each of them works. Rejects with `ConnectionError` or `StatusError` if the server cannot say what it serves.
  */
 export async function startControllers(options: ControllersOptions): Promise<Controllers> {
-  const { rootCA, ...given } = options;
+  const { rootCA, signing, ...given } = options;
   const metrics = new ControllerMetrics();
   const context: ControllerContext = { ...given, metrics, informers: createInformers(options.client) };
-  const { rootCA, signing, ...given } = options;
-  const context: ControllerContext = { ...given, informers: createInformers(options.client) };
   const served = servedResources(context);
   const started = await Promise.all(
     Object.values(controllers).map((start) => start(context, { rootCA, signing, served })),

@@ -71,19 +71,17 @@ export interface TestCluster {
   ): Promise<void>;
 }
 
-/** What the cluster and its controllers are; the newest release with its defaults if absent. */
-export interface TestOptions {
+/** What the cluster and its controllers are, the newest release with its defaults if absent; and more of its server. */
+export interface TestOptions extends Partial<Omit<ServerOptions, "featureGates" | "kubernetesVersion">> {
   readonly kubernetesVersion?: KubernetesVersion;
   readonly featureGates?: Readonly<Record<string, boolean>>;
-  readonly runtimeConfig?: Readonly<Record<string, boolean>>;
 }
 
 /** Runs a test on a cluster of its own; what the controllers log as warnings or errors fails it. */
 export async function withCluster(
   start: (context: ControllerContext) => Promise<unknown>,
   test: (cluster: TestCluster) => Promise<void>,
-  options: Partial<ServerOptions> = {},
-  { kubernetesVersion, featureGates = {}, runtimeConfig = {} }: TestOptions = {},
+  { kubernetesVersion, featureGates = {}, ...options }: TestOptions = {},
 ): Promise<void> {
   const gates = new Map(Object.entries(featureGates));
   const features = featuresOf(kubernetesVersion, gates);
@@ -104,7 +102,6 @@ export async function withCluster(
     disabledAdmissionPlugins: ["ServiceAccount"],
     ...options,
     featureGates: gates,
-    runtimeConfig,
     ...(kubernetesVersion === undefined ? {} : { kubernetesVersion }),
   });
   const connect = (name: string, ...groups: string[]): Client =>
