@@ -42,7 +42,7 @@ export function extensionPoints(
   ): { readonly plugin: With<K>; readonly weight: number }[] => {
     const chosen = choose(point)?.flatMap(({ name, weight }) => {
       const plugin = byName.get(name);
-      return plugin === undefined ? [] : [{ plugin, weight: weight || plugin.weight || 1 }];
+      return plugin === undefined ? [] : [{ plugin, weight: weight || 1 }];
     });
     const named = chosen ?? plugins.map((plugin) => ({ plugin, weight: plugin.weight ?? 1 }));
     return named.filter(

@@ -1,4 +1,8 @@
-export type { Rejection } from "./framework.ts";
+export { ProfileError } from "./choose-plugins.ts";
+export { ConfigurationError, readSchedulerConfiguration } from "./config/read.ts";
+export type { SchedulerConfiguration } from "./config/types.ts";
+export type * from "./framework.ts";
+export type { NodeInfo } from "./node-info.ts";
 export {
   createOfflineScheduler,
   type OfflineObject,
@@ -6,4 +10,4 @@ export {
   type OfflineScheduler,
   type Placement,
 } from "./offline.ts";
-export { type Scheduler, type SchedulerOptions, startScheduler } from "./scheduler.ts";
+export { type PluginHandle, type Scheduler, type SchedulerOptions, startScheduler } from "./scheduler.ts";

@@ -6,15 +6,22 @@ import { type Client, type Clock, createEventRecorder, type Log } from "@dray/cl
 import { type UntilAnswered, untilAnswered } from "./answered.ts";
 import { BindingCycle } from "./binding.ts";
 import { SchedulerCache } from "./cache.ts";
-import { SchedulingCycle } from "./cycle.ts";
+import { choosePlugins } from "./choose-plugins.ts";
+import { defaultSchedulerConfiguration } from "./config/read.ts";
+import type {
+  EnabledPlugin,
+  ProfileConfiguration,
+  ProfilePlugins,
+  SchedulerConfiguration,
+} from "./config/types.ts";
+import { feasibleNodesToFind, SchedulingCycle } from "./cycle.ts";
 import { handleEvents } from "./event-handlers.ts";
-import { extensionPoints } from "./extension-points.ts";
 import { FailureHandler } from "./failure.ts";
 import type { ClusterEvent, Plugin } from "./framework.ts";
 import { createInformers, type Informers, startInformers } from "./informers.ts";
 import { SchedulingLoop } from "./loop.ts";
 import { Nominator } from "./nominator.ts";
-import { defaultPluginArgs, type PluginArgs } from "./plugin-args.ts";
+import type { PluginArgs } from "./plugin-args.ts";
 import { ClaimWriter } from "./plugins/claim-writer.ts";
 import { defaultBinder } from "./plugins/default-binder.ts";
 import { preferredClass } from "./plugins/extended-resources.ts";
@@ -47,9 +54,11 @@ export interface SchedulerOptions {
   /** Between 0 and 1: breaks ties between equally good nodes. */
   readonly random: () => number;
   readonly features: Features;
-  /** Which pods are ours, by `spec.schedulerName`; `default-scheduler` if absent. */
+  /** Profiles, plugins and their arguments; the defaults if absent. */
+  readonly configuration?: SchedulerConfiguration;
+  /** Which pods are ours, by `spec.schedulerName`, where no configuration says so; `default-scheduler` if absent. */
   readonly name?: string;
-  /** Plugins besides the default ones; they come after those at each extension point. */
+  /** Plugins besides the default ones. Without a configuration they come after those at each extension point. */
   readonly plugins?: (handle: PluginHandle) => readonly Plugin[];
   /** Ends the scheduler. */
   readonly signal: AbortSignal;
@@ -64,6 +73,8 @@ export interface Scheduler {
 
 /** What all profiles share. */
 interface Shared {
+  readonly configuration: SchedulerConfiguration;
+  readonly claims: ClaimWriter;
   readonly informers: Informers;
   readonly allocator: Allocator;
   readonly answered: UntilAnswered;
@@ -77,7 +88,7 @@ interface Shared {
 /** Starts to schedule; resolves when all caches are complete and the first pods are being tried. */
 export async function startScheduler(options: SchedulerOptions): Promise<Scheduler> {
   const { client, clock, log, features, signal } = options;
-  const name = options.name ?? "default-scheduler";
+  const configuration = configurationOf(options);
   const answered = untilAnswered(clock, signal);
   const informers = createInformers(client, features);
   const turn = new Turn();
@@ -89,7 +100,15 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   const cache = new SchedulerCache(features.version);
   const waiting = new WaitingPods(clock);
   const nominator = new Nominator();
-  const profile = createProfile(options, name, defaultPluginArgs, {
+  const shared: Shared = {
+    configuration,
+    claims: new ClaimWriter({
+      client,
+      claims: informers.claims,
+      untilAnswered: answered,
+      clock,
+      learned: (object) => allocator.update({ kind: "claim", object, deleted: false }),
+    }),
     informers,
     allocator,
     answered,
@@ -101,8 +120,10 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
       start: (...args) => executor.start(...args),
       isPreempting: (uid) => executor.isPreempting(uid),
     },
-  });
-  const profiles = new Map([[name, profile]]);
+  };
+  const profiles = new Map(
+    configuration.profiles.map((each) => [each.schedulerName, createProfile(options, each, shared)]),
+  );
   const isOurs = (pod: Pod): boolean =>
     (pod.spec.nodeName ?? "") === "" && profiles.has(pod.spec.schedulerName ?? "") && isPodActive(pod);
   const profileOf = (pod: Pod): Profile => profiles.get(pod.spec.schedulerName ?? "")!;
@@ -111,6 +132,8 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     points: (pod) => profileOf(pod).points,
     clock,
     ready: () => loop.wake(),
+    initialBackoff: configuration.podInitialBackoff,
+    maxBackoff: configuration.podMaxBackoff,
   });
   let synced = false;
   const notify = (event: ClusterEvent): void => {
@@ -144,9 +167,18 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   return { stopped, pending: () => queue.counts() };
 }
 
-function createProfile(options: SchedulerOptions, name: string, args: PluginArgs, shared: Shared): Profile {
+/** One profile of that name. */
+function configurationOf({ configuration, name, features }: SchedulerOptions): SchedulerConfiguration {
+  if (configuration !== undefined) return configuration;
+  const defaults = defaultSchedulerConfiguration(features);
+  const profiles = defaults.profiles.map((profile) => (name ? { ...profile, schedulerName: name } : profile));
+  return { ...defaults, profiles };
+}
+
+function createProfile(options: SchedulerOptions, configured: ProfileConfiguration, shared: Shared): Profile {
   const { client, clock, log, random } = options;
-  const { cache, nominator, waiting, turn, executor, answered, informers } = shared;
+  const { schedulerName: name, args } = configured;
+  const { configuration, cache, nominator, waiting, turn, executor, answered, informers } = shared;
   const nomination = (pod: Pod): string | undefined => nominator.nodeOf(pod.metadata.uid);
   const recorder = createEventRecorder({ client, clock, log, random, component: name });
   const preemption = defaultPreemption({
@@ -161,36 +193,44 @@ function createProfile(options: SchedulerOptions, name: string, args: PluginArgs
     now: () => clock.now(),
     random,
   });
-  const points = extensionPoints([
+  const own = options.plugins?.({ client, clock, log, waiting }) ?? [];
+  const available = [
     prioritySort,
     ...createDefaultPlugins(options, args, shared),
     preemption,
-    ...(options.plugins?.({ client, clock, log, waiting }) ?? []),
+    ...own,
     defaultBinder(client, answered),
-  ]);
+  ];
+  const plugins =
+    options.configuration === undefined ? withPlugins(configured.plugins, own) : configured.plugins;
+  const points = choosePlugins(name, available, plugins);
+  const percentage = configured.percentageOfNodesToScore ?? configuration.percentageOfNodesToScore;
   const cycle = new SchedulingCycle(points, {
     random,
+    enough: feasibleNodesToFind(percentage),
     nominated: (node) => nominator.on(node),
     nomination,
   });
   return { name, points, cycle, recorder };
 }
 
+/** The caller's own plugins after the default ones, but before the one that binds any pod. */
+function withPlugins(plugins: ProfilePlugins, own: readonly Plugin[]): ProfilePlugins {
+  const { enabled, disabled } = plugins.multiPoint;
+  const last = ({ name }: EnabledPlugin): boolean => name === "DefaultBinder";
+  const all = [...enabled.filter((each) => !last(each)), ...own, ...enabled.filter(last)];
+  return { ...plugins, multiPoint: { enabled: all, disabled } };
+}
+
 function createDefaultPlugins(
-  { client, clock, random, features, newId }: SchedulerOptions,
+  { clock, random, features, newId }: SchedulerOptions,
   args: PluginArgs,
-  { informers, allocator, answered }: Shared,
+  { informers, allocator, claims }: Shared,
 ): readonly Plugin[] {
-  const { claims, classes, volumeClaims, volumes, storageClasses, namespaces } = informers;
+  const { classes, volumeClaims, volumes, storageClasses, namespaces } = informers;
   return defaultPlugins({
     allocator,
-    claims: new ClaimWriter({
-      client,
-      claims,
-      untilAnswered: answered,
-      clock,
-      learned: (object) => allocator.update({ kind: "claim", object, deleted: false }),
-    }),
+    claims,
     deviceClass: (className) => classes.get({ name: className }),
     ...(features.enabled("DRAExtendedResource") && {
       extendedClass: (resource: string) => preferredClass(classes.byIndex("resource", resource)),

@@ -11,7 +11,7 @@ import {
   type Log,
   type Transport,
 } from "@dray/client";
-import { type Scheduler, startScheduler } from "@dray/scheduler";
+import { type Scheduler, type SchedulerOptions, startScheduler } from "@dray/scheduler";
 import { memoryStore } from "@dray/store";
 
 /** Time that passes when the test says so. */
@@ -64,7 +64,10 @@ export interface TestCluster {
   /** What schedulers logged as warnings or errors. */
   readonly problems: string[];
   /** With the rights that the component has in a cluster, no more. */
-  scheduler(before?: (method: string, url: string) => Promise<void>): Promise<RunningScheduler>;
+  scheduler(
+    before?: (method: string, url: string) => Promise<void>,
+    more?: Partial<SchedulerOptions>,
+  ): Promise<RunningScheduler>;
   /** Makes the object, in namespace `d` unless it says another. */
   create<T extends KubeObject>(kind: Kind<T>, object: object): Promise<T>;
   get<T extends KubeObject>(kind: Kind<T>, name: string): Promise<T>;
@@ -115,7 +118,7 @@ export async function withCluster(test: (cluster: TestCluster) => Promise<void>)
     client,
     clock,
     problems,
-    async scheduler(before) {
+    async scheduler(before, more = {}) {
       const inner = user("system:kube-scheduler");
       const stop = new AbortController();
       let dead = false;
@@ -149,6 +152,7 @@ export async function withCluster(test: (cluster: TestCluster) => Promise<void>)
         newId: randomUUID,
         random: Math.random,
         features: featuresOf(),
+        ...more,
         signal: stop.signal,
       });
       const control: RunningScheduler = {

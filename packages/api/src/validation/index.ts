@@ -58,6 +58,7 @@ export { type DisabledField, disabledFields, dropDisabledFields } from "./disabl
 export { checkImmutable, FieldErrors, sameValue } from "./field.ts";
 export { checkCommonUpdate, checkMetadata, checkMetadataUpdate } from "./metadata.ts";
 export { serviceAddressErrors } from "./networking/service.ts";
+export { checkNodeSelector, checkNodeSelectorTerm } from "./nodeselector.ts";
 export { stampChangedTaint } from "./resource/rule.ts";
 export { dropDeallocatedDevices } from "./resource/status.ts";
 export { warningsFor } from "./warnings/index.ts";

@@ -1,0 +1,59 @@
+import type { EnabledPlugin, PluginSet } from "./types.ts";
+
+/**
+ * The plugins of a profile that says nothing of them. DynamicResources comes before DefaultPreemption: an idle claim is
+ * freed before pods are evicted. Upstream: pkg/scheduler/apis/config/v1/default_plugins.go, getDefaultPlugins.
+ */
+const defaultPlugins: readonly EnabledPlugin[] = [
+  { name: "SchedulingGates" },
+  { name: "PrioritySort" },
+  { name: "NodeName" },
+  { name: "NodeUnschedulable" },
+  { name: "TaintToleration", weight: 3 },
+  { name: "NodeAffinity", weight: 2 },
+  { name: "NodePorts" },
+  { name: "NodeResourcesFit", weight: 1 },
+  { name: "VolumeRestrictions" },
+  { name: "NodeVolumeLimits" },
+  { name: "VolumeBinding" },
+  { name: "VolumeZone" },
+  { name: "PodTopologySpread", weight: 2 },
+  { name: "InterPodAffinity", weight: 2 },
+  { name: "DynamicResources", weight: 2 },
+  { name: "DefaultPreemption" },
+  { name: "NodeResourcesBalancedAllocation", weight: 1 },
+  { name: "ImageLocality", weight: 1 },
+  { name: "DefaultBinder" },
+  { name: "NodeDeclaredFeatures" },
+  { name: "GangScheduling" },
+];
+
+export const defaultMultiPoint: PluginSet = { enabled: defaultPlugins, disabled: [] };
+export const emptySet: PluginSet = { enabled: [], disabled: [] };
+
+/** Removed from Kubernetes. Upstream: apis/config/validation/validation.go, invalidPluginsByVersion. */
+export const removedPlugins: ReadonlySet<string> = new Set([
+  "AzureDiskLimits",
+  "CinderLimits",
+  "EBSLimits",
+  "GCEPDLimits",
+]);
+
+/**
+ * What a profile says, over the defaults: a default plugin that it names again keeps its place.
+ * Upstream: pkg/scheduler/apis/config/v1/default_plugins.go, mergePluginSet.
+ */
+export function mergePluginSet(defaults: PluginSet, custom: PluginSet): PluginSet {
+  const disabled = new Set([...custom.disabled, ...defaults.disabled]);
+  const replaced = new Set<EnabledPlugin>();
+  const enabled: EnabledPlugin[] = [];
+  if (!disabled.has("*"))
+    for (const plugin of defaults.enabled) {
+      if (disabled.has(plugin.name)) continue;
+      const named = custom.enabled.find(({ name }) => name === plugin.name);
+      if (named !== undefined) replaced.add(named);
+      enabled.push(named ?? plugin);
+    }
+  for (const plugin of custom.enabled) if (!replaced.has(plugin)) enabled.push(plugin);
+  return { enabled, disabled: [...disabled] };
+}

@@ -1,0 +1,120 @@
+import type { Features } from "@dray/api";
+import type { FieldErrors } from "@dray/api/validation";
+import { defaultPluginArgs, type PluginArgs } from "../plugin-args.ts";
+import { hasArgs, readArgs } from "./args.ts";
+import { defaultMultiPoint, emptySet, mergePluginSet, removedPlugins } from "./default-plugins.ts";
+import { Fields } from "./fields.ts";
+import {
+  apiVersion,
+  type ExtensionPointName,
+  extensionPointNames,
+  kind,
+  type PluginSet,
+  type ProfileConfiguration,
+  type ProfilePlugins,
+} from "./types.ts";
+
+const defaultSchedulerName = "default-scheduler";
+/** Extension points of pod groups, which this scheduler does not have. */
+const groupPoints = ["placementGenerate", "placementScore", "podGroupPostFilter"];
+
+export function checkPercentage(errors: FieldErrors, path: string, percentage: number): void {
+  if (percentage < 0 || percentage > 100) errors.invalid(path, percentage, "not in valid range [0-100]");
+}
+
+export function readProfiles(fields: Fields, features: Features): readonly ProfileConfiguration[] {
+  const { errors } = fields;
+  const given = fields.objects("profiles") ?? [];
+  const list = given.length === 0 ? [new Fields({}, "profiles[0]", errors)] : given;
+  const profiles = list.map((profile) => readProfile(profile, list.length === 1, features));
+  profiles.forEach(({ schedulerName, plugins }, i) => {
+    const first = profiles.findIndex((other) => other.schedulerName === schedulerName);
+    if (first < i && schedulerName !== "") errors.duplicate(`profiles[${i}].schedulerName`, schedulerName);
+    // One queue holds the pods of all profiles.
+    if (JSON.stringify(plugins.queueSort) !== JSON.stringify(profiles[0]!.plugins.queueSort))
+      errors.invalid(
+        `profiles[${i}].plugins.queueSort`,
+        plugins.queueSort,
+        "must be the same for all profiles",
+      );
+  });
+  if ((profiles[0]?.plugins.queueSort.enabled.length ?? 0) > 1)
+    errors.invalid(
+      "profiles[0].plugins.queueSort.enabled",
+      profiles[0]!.plugins.queueSort.enabled.length,
+      "only one queue sort plugin can be enabled",
+    );
+  return profiles;
+}
+
+function readProfile(fields: Fields, only: boolean, features: Features): ProfileConfiguration {
+  const { errors } = fields;
+  const schedulerName = fields.string("schedulerName") ?? (only ? defaultSchedulerName : "");
+  if (schedulerName === "") errors.required(fields.pathOf("schedulerName"));
+  const percentage = fields.integer("percentageOfNodesToScore");
+  if (percentage !== undefined)
+    checkPercentage(errors, fields.pathOf("percentageOfNodesToScore"), percentage);
+  const plugins = readPlugins(fields.object("plugins"));
+  const args = readPluginConfig(fields, features);
+  fields.end();
+  return {
+    schedulerName,
+    args,
+    plugins,
+    ...(percentage !== undefined && { percentageOfNodesToScore: percentage }),
+  };
+}
+
+function readPlugins(fields: Fields | undefined): ProfilePlugins {
+  const read = (point: ExtensionPointName | "multiPoint"): PluginSet =>
+    mergePluginSet(point === "multiPoint" ? defaultMultiPoint : emptySet, readSet(fields?.object(point)));
+  const plugins = Object.fromEntries(
+    (["multiPoint", ...extensionPointNames] as const).map((point) => [point, read(point)]),
+  ) as ProfilePlugins;
+  for (const point of groupPoints) {
+    const set = readSet(fields?.object(point));
+    if (fields !== undefined && set.enabled.length > 0)
+      fields.errors.forbidden(fields.pathOf(point), "this scheduler has no such extension point");
+  }
+  fields?.end();
+  return plugins;
+}
+
+function readSet(fields: Fields | undefined): PluginSet {
+  const read = (name: "enabled" | "disabled") =>
+    (fields?.objects(name) ?? []).map((each) => {
+      const weight = each.integer("weight");
+      const plugin = { name: each.string("name") ?? "", ...(weight !== undefined && { weight }) };
+      each.end();
+      if (plugin.name === "") each.errors.required(each.pathOf("name"));
+      if (name === "enabled" && removedPlugins.has(plugin.name))
+        each.errors.invalid(
+          each.path,
+          plugin.name,
+          `was invalid in version "${apiVersion}" (${kind} is version "${apiVersion}")`,
+        );
+      return plugin;
+    });
+  const set = { enabled: read("enabled"), disabled: read("disabled").map(({ name }) => name) };
+  fields?.end();
+  return set;
+}
+
+function readPluginConfig(fields: Fields, features: Features): PluginArgs {
+  const { errors } = fields;
+  const args: { -readonly [Name in keyof PluginArgs]: PluginArgs[Name] } = { ...defaultPluginArgs };
+  const seen = new Set<string>();
+  for (const entry of fields.objects("pluginConfig") ?? []) {
+    const name = entry.string("name") ?? "";
+    if (name === "") errors.required(entry.pathOf("name"));
+    else if (seen.has(name)) errors.duplicate(entry.path, name);
+    seen.add(name);
+    const given = entry.object("args");
+    if (given !== undefined) {
+      if (hasArgs(name)) Object.assign(args, { [name]: readArgs(name, given, features) });
+      else if (name !== "") errors.forbidden(entry.pathOf("args"), `plugin ${name} has no arguments`);
+    }
+    entry.end();
+  }
+  return args;
+}
