@@ -112,13 +112,13 @@ test("a node that comes later takes what no other took, and what is refused chan
   assert.deepEqual(await scheduler.schedule(pod("q", "4")), { type: "placed", node: "a" });
 });
 
-test("pods that ask for nothing go by what is left, others by how evenly it would be used, too", async () => {
+test("pods that ask for nothing go by what is left, others by what they make of the balance, too", async () => {
   const onNode = (name: string, nodeName: string, requests: object): Pod => {
     const made = pod(name, "0", { nodeName });
     return { ...made, spec: { ...made.spec, containers: [{ name: "c", resources: { requests } }] } } as Pod;
   };
-  const uneven = onNode("u", "a", { cpu: "1600m", memory: "819Mi" });
-  const even = onNode("e", "z", { cpu: "1", memory: "2Gi" });
+  const uneven = onNode("u", "z", { cpu: "1600m", memory: "819Mi" });
+  const even = onNode("e", "a", { cpu: "1", memory: "2Gi" });
   const asks = (requests: object): Pod => {
     const { nodeName: _, ...spec } = onNode("p", "", requests).spec;
     return { ...pod("p", "0"), spec };
@@ -126,7 +126,14 @@ test("pods that ask for nothing go by what is left, others by how evenly it woul
   const nodeFor = async (each: Pod): Promise<unknown> =>
     offline([node("a"), node("z"), uneven, even]).schedule(each);
   assert.deepEqual(await nodeFor(asks({})), { type: "placed", node: "a" });
-  assert.deepEqual(await nodeFor(asks({ cpu: "100m", memory: "200Mi" })), { type: "placed", node: "z" });
+  assert.deepEqual(await nodeFor(asks({ cpu: "100m", memory: "2Gi" })), { type: "placed", node: "z" });
+});
+
+test("a node that does not say how many pods it takes, takes the kubelet's default", async () => {
+  const scheduler = offline([node("a")]);
+  for (let i = 0; i < 110; i++) assert.equal((await scheduler.schedule(pod(`p${i}`, "0"))).type, "placed");
+  const last = await scheduler.schedule(pod("last", "0"));
+  assert.equal(last.type === "refused" && last.message, "0/1 nodes are available: 1 Too many pods.");
 });
 
 test("a resource that a node does not have is left out of its score", async () => {

@@ -73,6 +73,19 @@ export interface OfflineScheduler {
   explain(pod: Pod, node: string): Explanation | undefined;
 }
 
+/** The kubelet's default maxPods. */
+const defaultMaxPods = "110";
+
+/**
+ * A planned node need not say how many pods it takes. In a cluster, where the kubelet says it, a node that does not takes
+ * none.
+ */
+function withPods(node: Node): Node {
+  const allocatable = node.status?.allocatable;
+  if (allocatable?.["pods"] !== undefined) return node;
+  return { ...node, status: { ...node.status, allocatable: { ...allocatable, pods: defaultMaxPods } } };
+}
+
 /** What changes the answers of one node only; slices may. */
 const ofOneNode: ReadonlySet<string> = new Set(["Node", "Pod", "ResourceSlice"]);
 
@@ -87,6 +100,7 @@ export function createOfflineScheduler({ features, newId, now }: OfflineOptions)
   const extendedClass: ExtendedClass = (resource) =>
     preferredClass([...classes.values()].filter((one) => resourcesOf(one).includes(resource)));
   const plugins = defaultPlugins({
+    features,
     allocator,
     claims,
     deviceClass: (name) => classes.get(name),
@@ -176,7 +190,7 @@ export function createOfflineScheduler({ features, newId, now }: OfflineOptions)
       if (!ofOneNode.has(object.kind)) answers.clear();
       switch (object.kind) {
         case "Node":
-          cache.setNode(object as Node);
+          cache.setNode(withPods(object as Node));
           sorted = undefined;
           break;
         case "Pod":

@@ -49,15 +49,18 @@ test("overhead comes on top, and requests of the whole pod take the place of the
 
 test("for scoring, containers without a request count 100m and 200Mi", () => {
   const pod = podOf({ containers: [container({ cpu: "1" }), container()] });
-  assert.equal(scoredRequest(pod).cpu, 1100);
-  assert.equal(scoredRequest(pod).memory, 2 * 200 * 1024 ** 2);
+  assert.equal(scoredRequest(pod).get("cpu"), 1100);
+  assert.equal(scoredRequest(pod).get("memory"), 2 * 200 * 1024 ** 2);
 });
 
 test("with requests of the pod only what neither it nor a container asks for is assumed", () => {
   const containers = [container({ memory: "1Gi" }), container()];
   const pod = podOf({ containers, resources: { requests: { cpu: "2" } } });
   assert.deepEqual(takenBy(pod, "1.37").scored, { cpu: 2000, memory: 1024 ** 3 });
-  assert.deepEqual(scoredRequest(pod), { cpu: 2000, memory: 1024 ** 3 + 200 * 1024 ** 2 });
+  assert.deepEqual(Object.fromEntries(scoredRequest(pod)), {
+    cpu: 2000,
+    memory: 1024 ** 3 + 200 * 1024 ** 2,
+  });
 });
 
 test("a pod on a node takes what it was resized from until the node has done it", () => {

@@ -21,6 +21,13 @@ function rounded(amounts: Iterable<readonly [string, Quantity]>): Amounts {
   return all;
 }
 
+/** Neither cpu, memory, local storage nor pods: extended resources, huge pages, volumes. Upstream: v1helper.IsScalarResourceName */
+export function isScalarResource(name: string): boolean {
+  return !basic.has(name);
+}
+
+const basic: ReadonlySet<string> = new Set(["cpu", "memory", "ephemeral-storage", "pods", "storage"]);
+
 export function addTo(sum: Amounts, more: Amounts, sign: 1 | -1 = 1): void {
   for (const [name, amount] of more) sum.set(name, (sum.get(name) ?? 0) + sign * amount);
 }
@@ -44,8 +51,8 @@ export const requestsOf: (pod: Pod) => Amounts = remembered((pod) => rounded(pod
  * What a waiting pod counts as where nodes are scored.
  * Upstream: noderesources/resource_allocation.go, calculatePodResourceRequest.
  */
-export const scoredRequest: (pod: Pod) => ScoredAmounts = remembered((pod) =>
-  scored(podRequests(pod, { missing: new Map(assumed) })),
+export const scoredRequest: (pod: Pod) => Amounts = remembered((pod) =>
+  rounded(podRequests(pod, { missing: new Map(assumed) })),
 );
 
 /**

@@ -229,6 +229,7 @@ function createDefaultPlugins(
 ): readonly Plugin[] {
   const { classes, volumeClaims, volumes, storageClasses, namespaces } = informers;
   return defaultPlugins({
+    features,
     allocator,
     claims,
     deviceClass: (className) => classes.get({ name: className }),

@@ -1,5 +1,7 @@
+import type { Features } from "@dray/api";
 import type { Plugin } from "../framework.ts";
-import type { PluginArgs } from "../plugin-args.ts";
+import { defaultPluginArgs, type PluginArgs } from "../plugin-args.ts";
+import { nodeResourcesBalancedAllocation } from "./balanced-allocation.ts";
 import { type DynamicResourcesOptions, dynamicResources } from "./dynamic-resources.ts";
 import { interPodAffinity } from "./inter-pod-affinity.ts";
 import {
@@ -9,10 +11,11 @@ import {
   schedulingGates,
   taintToleration,
 } from "./node-basics.ts";
-import { nodeResourcesBalancedAllocation, nodeResourcesFit } from "./node-resources.ts";
+import { nodeResourcesFit } from "./node-resources-fit.ts";
 import { type VolumeLookup, volumeBinding } from "./volume-binding.ts";
 
 export interface PluginOptions extends DynamicResourcesOptions {
+  readonly features: Features;
   /** Absent where volumes are not looked at. */
   readonly volumes?: VolumeLookup;
   /** Arguments of the profile; `defaultPluginArgs` if absent. */
@@ -20,18 +23,22 @@ export interface PluginOptions extends DynamicResourcesOptions {
   readonly namespaceLabels: (name: string) => Readonly<Record<string, string>> | undefined;
 }
 
-/** The plugins of the default profile, in the order in which each extension point calls them. */
+/**
+ * The plugins of the default profile, in the order in which each extension point calls them.
+ * Upstream: pkg/scheduler/apis/config/v1/default_plugins.go
+ */
 export function defaultPlugins(options: PluginOptions): readonly Plugin[] {
+  const { features, args = defaultPluginArgs, volumes } = options;
   return [
     schedulingGates,
     nodeUnschedulable,
     taintToleration,
     nodeAffinity,
     nodePorts,
-    nodeResourcesFit(options.extendedClass),
-    ...(options.volumes === undefined ? [] : [volumeBinding(options.volumes)]),
+    nodeResourcesFit(args.NodeResourcesFit, features.version, options.extendedClass),
+    ...(volumes === undefined ? [] : [volumeBinding(volumes)]),
     interPodAffinity(options.namespaceLabels),
     dynamicResources(options),
-    nodeResourcesBalancedAllocation,
+    nodeResourcesBalancedAllocation(args.NodeResourcesBalancedAllocation, features.version),
   ];
 }

@@ -1,0 +1,32 @@
+import type { KubernetesVersion } from "@dray/api";
+import type { Plugin } from "../framework.ts";
+import type { PluginArgs } from "../plugin-args.ts";
+import { balanceScorer, requestList, resourceScorer } from "./resource-scoring.ts";
+
+const name = "NodeResourcesBalancedAllocation";
+
+/**
+ * Prefers nodes whose resources are used in equal parts, by what is requested, without assumptions. Has no say about
+ * pods that request none of them.
+ *
+ * Upstream: plugins/noderesources/balanced_allocation.go
+ */
+export function nodeResourcesBalancedAllocation(
+  { resources }: PluginArgs["NodeResourcesBalancedAllocation"],
+  version: KubernetesVersion,
+): Plugin {
+  const assumed = { assumed: false };
+  const scoreOf = resourceScorer(resources, balanceScorer(version), assumed);
+  return {
+    name,
+    weight: 1,
+    preScore(state, pod) {
+      const requests = requestList(pod, resources, assumed);
+      if (requests.every((request) => request === 0)) return "skip";
+      state.set(name, requests);
+      return undefined;
+    },
+    score: (state, _pod, node) => scoreOf(state.get(name) as Float64Array, node),
+    mayHelp: () => false,
+  };
+}
