@@ -1,5 +1,6 @@
 import type { KubernetesVersion } from "@dray/api";
-import type { Node, Pod } from "@dray/api/core/v1";
+import type { ContainerImage, Node, Pod } from "@dray/api/core/v1";
+import { HostPorts, hostPortsOf } from "./host-ports.ts";
 import { type Amounts, addTo, amountsOf, takenBy } from "./resources.ts";
 
 /** A node with the pods that are on it or will be, and what they take. */
@@ -9,18 +10,23 @@ export class NodeInfo {
   #version = 0;
   #node: Node;
   #allocatable: Amounts;
+  #images: ReadonlyMap<string, number> | undefined;
   readonly pods = new Map<string, Pod>();
+  /** Those of them that say near which pods they are or are not, wish or demand. */
+  readonly podsWithAffinity = new Set<Pod>();
   /** Those of them that keep other pods away (required anti-affinity). */
   readonly guarding = new Set<Pod>();
   readonly requested: Amounts = new Map();
   /** For scoring: with an assumption for containers that ask for nothing. */
   readonly scored = { cpu: 0, memory: 0 };
+  readonly ports = new HostPorts();
 
   constructor(node: Node, release: KubernetesVersion) {
     this.name = node.metadata.name;
     this.#release = release;
     this.#node = node;
     this.#allocatable = amountsOf(node.status?.allocatable);
+    images++;
   }
 
   /** Another one with every change of the node, of the pods on it or of its devices. */
@@ -39,6 +45,10 @@ export class NodeInfo {
 
   set node(node: Node) {
     this.#version++;
+    if (!sameImages(this.#node.status?.images, node.status?.images)) {
+      this.#images = undefined;
+      images++;
+    }
     this.#node = node;
     this.#allocatable = amountsOf(node.status?.allocatable);
   }
@@ -47,11 +57,22 @@ export class NodeInfo {
     return this.#allocatable;
   }
 
+  /** The images that the node has: bytes by each of their names. */
+  get images(): ReadonlyMap<string, number> {
+    this.#images ??= new Map(
+      (this.#node.status?.images ?? []).flatMap(({ names = [], sizeBytes = 0 }) =>
+        names.map((name): [string, number] => [name, Number(sizeBytes)]),
+      ),
+    );
+    return this.#images;
+  }
+
   add(pod: Pod): void {
     this.remove(pod.metadata.uid);
     this.pods.set(pod.metadata.uid, pod);
-    if (pod.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.length)
-      this.guarding.add(pod);
+    const { podAffinity, podAntiAffinity } = pod.spec.affinity ?? {};
+    if (podAffinity || podAntiAffinity) this.podsWithAffinity.add(pod);
+    if (podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.length) this.guarding.add(pod);
     this.#count(pod, 1);
   }
 
@@ -59,6 +80,7 @@ export class NodeInfo {
     const pod = this.pods.get(uid);
     if (pod === undefined) return;
     this.pods.delete(uid);
+    this.podsWithAffinity.delete(pod);
     this.guarding.delete(pod);
     this.#count(pod, -1);
   }
@@ -69,5 +91,28 @@ export class NodeInfo {
     addTo(this.requested, requested, sign);
     this.scored.cpu += sign * scored.cpu;
     this.scored.memory += sign * scored.memory;
+    for (const port of hostPortsOf(pod)) this.ports.count(port, sign);
   }
+}
+
+let images = 0;
+
+/** Another one whenever a node has appeared or the images of one have changed: what was counted over nodes is stale. */
+export function imagesVersion(): number {
+  return images;
+}
+
+function sameImages(
+  before: readonly ContainerImage[] | undefined,
+  after: readonly ContainerImage[] | undefined,
+): boolean {
+  if ((before?.length ?? 0) !== (after?.length ?? 0)) return false;
+  return (before ?? []).every(({ names = [], sizeBytes }, i) => {
+    const other = after![i]!;
+    return (
+      sizeBytes === other.sizeBytes &&
+      names.length === (other.names?.length ?? 0) &&
+      names.every((name, j) => name === other.names![j])
+    );
+  });
 }

@@ -4,14 +4,14 @@ import { defaultPluginArgs, type PluginArgs } from "../plugin-args.ts";
 import { nodeResourcesBalancedAllocation } from "./balanced-allocation.ts";
 import { type DynamicResourcesOptions, dynamicResources } from "./dynamic-resources.ts";
 import { interPodAffinity } from "./inter-pod-affinity.ts";
-import {
-  nodeAffinity,
-  nodePorts,
-  nodeUnschedulable,
-  schedulingGates,
-  taintToleration,
-} from "./node-basics.ts";
+import { nodeAffinity } from "./node-affinity.ts";
+import { nodeDeclaredFeatures } from "./node-declared-features.ts";
+import { nodeName } from "./node-name.ts";
+import { nodePorts } from "./node-ports.ts";
 import { nodeResourcesFit } from "./node-resources-fit.ts";
+import { nodeUnschedulable } from "./node-unschedulable.ts";
+import { schedulingGates } from "./scheduling-gates.ts";
+import { taintToleration } from "./taint-toleration.ts";
 import { type VolumeLookup, volumeBinding } from "./volume-binding.ts";
 
 export interface PluginOptions extends DynamicResourcesOptions {
@@ -31,14 +31,16 @@ export function defaultPlugins(options: PluginOptions): readonly Plugin[] {
   const { features, args = defaultPluginArgs, volumes } = options;
   return [
     schedulingGates,
+    nodeName,
     nodeUnschedulable,
     taintToleration,
-    nodeAffinity,
+    nodeAffinity(args.NodeAffinity),
     nodePorts,
     nodeResourcesFit(args.NodeResourcesFit, features.version, options.extendedClass),
     ...(volumes === undefined ? [] : [volumeBinding(volumes)]),
     interPodAffinity(options.namespaceLabels),
     dynamicResources(options),
     nodeResourcesBalancedAllocation(args.NodeResourcesBalancedAllocation, features.version),
+    nodeDeclaredFeatures(features),
   ];
 }
