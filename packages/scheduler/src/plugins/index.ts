@@ -3,6 +3,7 @@ import type { Plugin } from "../framework.ts";
 import { defaultPluginArgs, type PluginArgs } from "../plugin-args.ts";
 import { nodeResourcesBalancedAllocation } from "./balanced-allocation.ts";
 import { type DynamicResourcesOptions, dynamicResources } from "./dynamic-resources.ts";
+import { imageLocality } from "./image-locality.ts";
 import { interPodAffinity } from "./inter-pod-affinity.ts";
 import { nodeAffinity } from "./node-affinity.ts";
 import { nodeDeclaredFeatures } from "./node-declared-features.ts";
@@ -41,6 +42,7 @@ export function defaultPlugins(options: PluginOptions): readonly Plugin[] {
     interPodAffinity(options.namespaceLabels),
     dynamicResources(options),
     nodeResourcesBalancedAllocation(args.NodeResourcesBalancedAllocation, features.version),
+    imageLocality(),
     nodeDeclaredFeatures(features),
   ];
 }
