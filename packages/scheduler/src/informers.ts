@@ -1,5 +1,14 @@
 import type { Features } from "@dray/api";
-import { Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod } from "@dray/api/core/v1";
+import { ReplicaSet, StatefulSet } from "@dray/api/apps/v1";
+import {
+  Namespace,
+  Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  ReplicationController,
+  Service,
+} from "@dray/api/core/v1";
 import { PodDisruptionBudget } from "@dray/api/policy/v1";
 import { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { StorageClass } from "@dray/api/storage/v1";
@@ -21,6 +30,11 @@ export interface Informers {
   readonly volumeClaims: Informer<PersistentVolumeClaim>;
   readonly volumes: Informer<PersistentVolume>;
   readonly storageClasses: Informer<StorageClass>;
+  /** What tells which pods belong together; nothing waits for them. */
+  readonly services: Informer<Service>;
+  readonly replicationControllers: Informer<ReplicationController>;
+  readonly replicaSets: Informer<ReplicaSet>;
+  readonly statefulSets: Informer<StatefulSet>;
 }
 
 export function createInformers(client: Client, features: Features): Informers {
@@ -39,6 +53,12 @@ export function createInformers(client: Client, features: Features): Informers {
     volumeClaims: client.informer(PersistentVolumeClaim),
     volumes: client.informer(PersistentVolume),
     storageClasses: client.informer(StorageClass),
+    services: client.informer(Service, {
+      indexes: { namespace: ({ metadata }) => [metadata.namespace ?? ""] },
+    }),
+    replicationControllers: client.informer(ReplicationController),
+    replicaSets: client.informer(ReplicaSet),
+    statefulSets: client.informer(StatefulSet),
   };
 }
 

@@ -243,6 +243,13 @@ function createDefaultPlugins(
       storageClass: (storageClass) => storageClasses.get({ name: storageClass }),
     },
     args,
+    workloads: {
+      services: (namespace) => informers.services.byIndex("namespace", namespace),
+      replicationController: (namespace, owner) =>
+        informers.replicationControllers.get({ namespace, name: owner }),
+      replicaSet: (namespace, owner) => informers.replicaSets.get({ namespace, name: owner }),
+      statefulSet: (namespace, owner) => informers.statefulSets.get({ namespace, name: owner }),
+    },
     namespaceLabels: (namespace) => namespaces.get({ name: namespace })?.metadata.labels,
     now: () => clock.now(),
     random,

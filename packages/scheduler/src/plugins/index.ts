@@ -11,8 +11,10 @@ import { nodeName } from "./node-name.ts";
 import { nodePorts } from "./node-ports.ts";
 import { nodeResourcesFit } from "./node-resources-fit.ts";
 import { nodeUnschedulable } from "./node-unschedulable.ts";
+import { podTopologySpread } from "./pod-topology-spread.ts";
 import { schedulingGates } from "./scheduling-gates.ts";
 import { taintToleration } from "./taint-toleration.ts";
+import type { WorkloadLookup } from "./topology-constraints.ts";
 import { type VolumeLookup, volumeBinding } from "./volume-binding.ts";
 
 export interface PluginOptions extends DynamicResourcesOptions {
@@ -22,6 +24,8 @@ export interface PluginOptions extends DynamicResourcesOptions {
   /** Arguments of the profile; `defaultPluginArgs` if absent. */
   readonly args?: PluginArgs;
   readonly namespaceLabels: (name: string) => Readonly<Record<string, string>> | undefined;
+  /** Absent where pods without constraints are not spread. */
+  readonly workloads?: WorkloadLookup;
 }
 
 /**
@@ -39,6 +43,7 @@ export function defaultPlugins(options: PluginOptions): readonly Plugin[] {
     nodePorts,
     nodeResourcesFit(args.NodeResourcesFit, features.version, options.extendedClass),
     ...(volumes === undefined ? [] : [volumeBinding(volumes)]),
+    podTopologySpread(args.PodTopologySpread, options.workloads),
     interPodAffinity(options.namespaceLabels),
     dynamicResources(options),
     nodeResourcesBalancedAllocation(args.NodeResourcesBalancedAllocation, features.version),
