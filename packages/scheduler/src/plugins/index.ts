@@ -11,6 +11,7 @@ import { nodeName } from "./node-name.ts";
 import { nodePorts } from "./node-ports.ts";
 import { nodeResourcesFit } from "./node-resources-fit.ts";
 import { nodeUnschedulable } from "./node-unschedulable.ts";
+import type { NamespaceLabels } from "./pod-affinity-terms.ts";
 import { podTopologySpread } from "./pod-topology-spread.ts";
 import { schedulingGates } from "./scheduling-gates.ts";
 import { taintToleration } from "./taint-toleration.ts";
@@ -23,7 +24,7 @@ export interface PluginOptions extends DynamicResourcesOptions {
   readonly volumes?: VolumeLookup;
   /** Arguments of the profile; `defaultPluginArgs` if absent. */
   readonly args?: PluginArgs;
-  readonly namespaceLabels: (name: string) => Readonly<Record<string, string>> | undefined;
+  readonly namespaceLabels: NamespaceLabels;
   /** Absent where pods without constraints are not spread. */
   readonly workloads?: WorkloadLookup;
 }
@@ -44,7 +45,7 @@ export function defaultPlugins(options: PluginOptions): readonly Plugin[] {
     nodeResourcesFit(args.NodeResourcesFit, features.version, options.extendedClass),
     ...(volumes === undefined ? [] : [volumeBinding(volumes)]),
     podTopologySpread(args.PodTopologySpread, options.workloads),
-    interPodAffinity(options.namespaceLabels),
+    interPodAffinity(args.InterPodAffinity, options.namespaceLabels),
     dynamicResources(options),
     nodeResourcesBalancedAllocation(args.NodeResourcesBalancedAllocation, features.version),
     imageLocality(),

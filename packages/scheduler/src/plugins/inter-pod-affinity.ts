@@ -1,127 +1,173 @@
-import { labelSelectorOf } from "@dray/api";
-import type { Pod, PodAffinityTerm } from "@dray/api/core/v1";
-import type { Plugin, Rejection } from "../framework.ts";
+import type { Node, Pod } from "@dray/api/core/v1";
+import type { ClusterEvent, Plugin, Rejection } from "../framework.ts";
 import type { NodeInfo } from "../node-info.ts";
-
-interface Term {
-  readonly topologyKey: string;
-  /** Whether the other pod is one that this term is about. */
-  matches(other: Pod): boolean;
-}
-
-/** The labels of a namespace. */
-type NamespaceLabels = (name: string) => Readonly<Record<string, string>> | undefined;
-
-function readTerms(
-  owner: Pod,
-  terms: readonly PodAffinityTerm[] | undefined,
-  labelsOf: NamespaceLabels,
-): Term[] {
-  return (terms ?? []).map((term) => {
-    const selector = labelSelectorOf(term.labelSelector);
-    // Without a list and a selector it is about the owner's namespace; an empty selector means all of them.
-    const chosen = labelSelectorOf(term.namespaceSelector);
-    const own = !term.namespaces?.length && term.namespaceSelector === undefined;
-    const namespaces = own ? [owner.metadata.namespace] : (term.namespaces ?? []);
-    return {
-      topologyKey: term.topologyKey,
-      matches: (other) =>
-        (namespaces.includes(other.metadata.namespace) ||
-          chosen.matches(labelsOf(other.metadata.namespace))) &&
-        selector.matches(other.metadata.labels),
-    };
-  });
-}
-
-const domain = (key: string, value: string): string => `${key}\0${value}`;
-
-interface State {
-  /** Domains in which a pod stands that this pod must avoid. */
-  readonly avoided: Set<string>;
-  /** Domains in which a pod stands that does not want this one. */
-  readonly guarded: Set<string>;
-  /** For each affinity term the domains in which a matching pod stands. */
-  readonly attracted: readonly Set<string>[];
-}
+import type { PluginArgs } from "../plugin-args.ts";
+import { allNodes, keepNodes } from "./all-nodes.ts";
+import { affinityScore, normalizeAffinity } from "./pod-affinity-score.ts";
+import {
+  type AffinityTerm,
+  type AffinityTerms,
+  affinityTerms,
+  DomainSums,
+  matchesAll,
+  type NamespaceLabels,
+} from "./pod-affinity-terms.ts";
 
 const name = "InterPodAffinity";
+/** Where the state keeps what scores go by. */
+const scoreKey = `${name}/score`;
+const none: Readonly<Record<string, string>> = {};
 
-/** Required affinity and anti-affinity between pods, in both directions (core/v1 PodAffinity). Preferred terms do not count. */
-export function interPodAffinity(labelsOf: NamespaceLabels): Plugin {
-  const cached = new WeakMap<Pod, { affinity: Term[]; anti: Term[] }>();
+/** How many pods there are in domains: that must be near, must not be near, and do not want the pod near. */
+class State {
+  readonly terms: AffinityTerms;
+  readonly attracting: DomainSums;
+  readonly avoided: DomainSums;
+  readonly guarded: DomainSums;
 
-  function termsOf(pod: Pod): { affinity: Term[]; anti: Term[] } {
-    const known = cached.get(pod);
-    if (known !== undefined) return known;
-    const { podAffinity, podAntiAffinity } = pod.spec.affinity ?? {};
-    const terms = {
-      affinity: readTerms(pod, podAffinity?.requiredDuringSchedulingIgnoredDuringExecution, labelsOf),
-      anti: readTerms(pod, podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution, labelsOf),
-    };
-    cached.set(pod, terms);
-    return terms;
+  constructor(terms: AffinityTerms, [attracting, avoided, guarded]: readonly DomainSums[] = []) {
+    this.terms = terms;
+    this.attracting = attracting ?? new DomainSums();
+    this.avoided = avoided ?? new DomainSums();
+    this.guarded = guarded ?? new DomainSums();
+  }
+
+  clone(): State {
+    return new State(
+      this.terms,
+      [this.attracting, this.avoided, this.guarded].map((sums) => sums.clone()),
+    );
+  }
+
+  /** Counts a pod on a node; `others` are its own terms against pods. */
+  count(pod: Pod, other: Pod, others: readonly AffinityTerm[], { metadata }: Node, sign: 1 | -1): void {
+    const { labels = none } = metadata;
+    const { required, requiredAnti } = this.terms;
+    for (const term of others) if (term.matches(pod)) this.guarded.add(labels, term.topologyKey, sign);
+    // A pod attracts only where all of the terms match it.
+    if (matchesAll(required, other))
+      for (const { topologyKey } of required) this.attracting.add(labels, topologyKey, sign);
+    for (const term of requiredAnti)
+      if (term.matches(other)) this.avoided.add(labels, term.topologyKey, sign);
+  }
+}
+
+/**
+ * Affinity and anti-affinity between pods (core/v1 PodAffinity), in both directions: required terms filter, preferred
+ * ones score.
+ *
+ * Upstream: plugins/interpodaffinity
+ */
+export function interPodAffinity(args: PluginArgs["InterPodAffinity"], labelsOf: NamespaceLabels): Plugin {
+  const termsOf = affinityTerms(labelsOf);
+
+  function stateOf(pod: Pod, nodes: readonly NodeInfo[]): State {
+    const terms = termsOf(pod);
+    const state = new State(terms);
+    const indifferent = terms.required.length === 0 && terms.requiredAnti.length === 0;
+    for (const { node, pods, guarding } of nodes)
+      for (const other of indifferent ? guarding : pods.values())
+        state.count(pod, other, termsOf(other).requiredAnti, node, 1);
+    return state;
+  }
+
+  /** Whether anything is said about pods near each other, so that scores depend on other nodes. */
+  function anyPreference(pod: Pod, nodes: readonly NodeInfo[]): boolean {
+    const { preferred, preferredAnti } = termsOf(pod);
+    if (preferred.length > 0 || preferredAnti.length > 0) return true;
+    return !args.ignorePreferredTermsOfExistingPods && nodes.some((node) => node.podsWithAffinity.size > 0);
   }
 
   return {
     name,
     looksAround: true,
+    weight: 2,
     preFilter(state, pod, nodes) {
-      const { affinity, anti } = termsOf(pod);
-      const found: State = {
-        avoided: new Set(),
-        guarded: new Set(),
-        attracted: affinity.map(() => new Set()),
-      };
-      const indifferent = affinity.length === 0 && anti.length === 0;
-      for (const { node, pods, guarding } of nodes) {
-        if (indifferent && guarding.size === 0) continue;
-        const labels = node.metadata.labels ?? {};
-        const note = (set: Set<string>, key: string): void => {
-          if (Object.hasOwn(labels, key)) set.add(domain(key, labels[key]!));
-        };
-        for (const other of indifferent ? guarding : pods.values()) {
-          for (const term of anti) if (term.matches(other)) note(found.avoided, term.topologyKey);
-          for (const term of termsOf(other).anti)
-            if (term.matches(pod)) note(found.guarded, term.topologyKey);
-          affinity.forEach((term, i) => {
-            // A pod attracts only where all of the terms match it.
-            if (affinity.every((each) => each.matches(other))) note(found.attracted[i]!, term.topologyKey);
-          });
-        }
-      }
-      if (indifferent && found.guarded.size === 0) return { type: "skip" };
+      keepNodes(state, nodes);
+      const found = stateOf(pod, nodes);
       state.set(name, found);
-      return { type: "continue" };
+      const { required, requiredAnti } = found.terms;
+      const filters = required.length > 0 || requiredAnti.length > 0 || found.guarded.any;
+      return { type: filters || anyPreference(pod, nodes) ? "continue" : "skip" };
     },
-    filter(state, pod, { node }: NodeInfo): Rejection | undefined {
-      const { avoided, guarded, attracted } = state.get(name) as State;
-      const labels = node.metadata.labels ?? {};
-      const stands = (set: Set<string>, key: string): boolean =>
-        Object.hasOwn(labels, key) && set.has(domain(key, labels[key]!));
-      const { affinity, anti } = termsOf(pod);
-      const attractedHere = affinity.every((term, i) => stands(attracted[i]!, term.topologyKey));
-      if (!attractedHere) {
-        // The first pod of a group that wants its own kind may go anywhere that has the topology.
-        const first =
-          attracted.every((set) => set.size === 0) &&
-          affinity.every((term) => term.matches(pod) && Object.hasOwn(labels, term.topologyKey));
-        if (!first) return reject("node(s) didn't match pod affinity rules", false);
-      }
-      if (anti.some((term) => stands(avoided, term.topologyKey)))
+    addPod: (state, pod, added, { node }) =>
+      (state.get(name) as State).count(pod, added, termsOf(added).requiredAnti, node, 1),
+    removePod: (state, pod, removed, { node }) =>
+      (state.get(name) as State).count(pod, removed, termsOf(removed).requiredAnti, node, -1),
+    filter(state, pod, { node }) {
+      const { terms, attracting, avoided, guarded } = state.get(name) as State;
+      const labels = node.metadata.labels ?? none;
+      if (!isAttracted(terms.required, attracting, pod, labels))
+        return reject("node(s) didn't match pod affinity rules", false);
+      if (terms.requiredAnti.some(({ topologyKey }) => avoided.of(labels, topologyKey) > 0))
         return reject("node(s) didn't match pod anti-affinity rules", true);
-      for (const entry of guarded) {
-        const [key = "", value] = entry.split("\0");
-        if (labels[key] === value)
-          return reject("node(s) didn't satisfy existing pods anti-affinity rules", true);
-      }
+      if (guarded.anyOf(labels))
+        return reject("node(s) didn't satisfy existing pods anti-affinity rules", true);
       return undefined;
     },
-    mayHelp: (_pod, event) =>
-      event.kind === "node" ||
-      event.kind === "assigned-pod" ||
-      event.kind === "released" ||
-      event.kind === "own-pod",
+    preScore(state, pod) {
+      const sums = affinityScore({ pod, nodes: allNodes(state), args, termsOf });
+      if (sums === undefined) return "skip";
+      state.set(scoreKey, sums);
+      return undefined;
+    },
+    score: (state, _pod, { node }) => (state.get(scoreKey) as DomainSums).total(node.metadata.labels ?? none),
+    normalize: normalizeAffinity,
+    mayHelp: (pod, event) => mayHelp(pod, event, termsOf),
   };
+}
+
+function isAttracted(
+  terms: readonly AffinityTerm[],
+  attracting: DomainSums,
+  pod: Pod,
+  labels: Readonly<Record<string, string>>,
+): boolean {
+  if (!terms.every(({ topologyKey }) => Object.hasOwn(labels, topologyKey))) return false;
+  if (terms.every(({ topologyKey }) => attracting.of(labels, topologyKey) > 0)) return true;
+  // The first pod of a group that wants its own kind may go anywhere that has the topology.
+  return !attracting.any && matchesAll(terms, pod);
+}
+
+function mayHelp(pod: Pod, event: ClusterEvent, termsOf: (pod: Pod) => AffinityTerms): boolean {
+  const { required, requiredAnti } = termsOf(pod);
+  const avoids = (other: Pod): boolean => requiredAnti.some((term) => term.matches(other));
+  switch (event.kind) {
+    case "released":
+    case "own-pod":
+      return true;
+    case "assigned-pod": {
+      const { pod: other, old, change } = event;
+      if (change === "add") return matchesAll(required, other);
+      if (change === "delete")
+        return avoids(other) || termsOf(other).requiredAnti.some((term) => term.matches(pod));
+      if (old === undefined) return true;
+      return (!matchesAll(required, old) && matchesAll(required, other)) || (avoids(old) && !avoids(other));
+    }
+    case "node":
+      return event.change !== "delete" && nodeMayHelp(event.node, event.old, { required, requiredAnti });
+    default:
+      return false;
+  }
+}
+
+/** A node has come, or has moved to another domain. */
+function nodeMayHelp(
+  node: Node,
+  old: Node | undefined,
+  { required, requiredAnti }: Pick<AffinityTerms, "required" | "requiredAnti">,
+): boolean {
+  const value = ({ metadata }: Node, key: string): string | undefined =>
+    Object.hasOwn(metadata.labels ?? none, key) ? metadata.labels?.[key] : undefined;
+  if (old === undefined)
+    return requiredAnti.length > 0 || required.some((term) => value(node, term.topologyKey) !== undefined);
+  const differs = ({ topologyKey }: AffinityTerm): boolean =>
+    value(node, topologyKey) !== value(old, topologyKey);
+  return (
+    required.some((term) => differs(term) && value(node, term.topologyKey) !== undefined) ||
+    // A node without the key takes pods with anti-affinity.
+    requiredAnti.some((term) => differs(term) && value(old, term.topologyKey) !== undefined)
+  );
 }
 
 function reject(reason: string, resolvable: boolean): Rejection {

@@ -1,0 +1,54 @@
+/**
+ * Scores of nodes by preferred affinity between pods.
+ * Upstream: plugins/interpodaffinity/scoring.go
+ */
+import type { Pod } from "@dray/api/core/v1";
+import { maxScore } from "../framework.ts";
+import type { NodeInfo } from "../node-info.ts";
+import type { PluginArgs } from "../plugin-args.ts";
+import { type AffinityTerm, type AffinityTerms, DomainSums } from "./pod-affinity-terms.ts";
+
+export interface AffinityScoreInput {
+  readonly pod: Pod;
+  readonly nodes: readonly NodeInfo[];
+  readonly args: PluginArgs["InterPodAffinity"];
+  readonly termsOf: (pod: Pod) => AffinityTerms;
+}
+
+const gain = ({ weight }: AffinityTerm): number => weight;
+const loss = ({ weight }: AffinityTerm): number => -weight;
+
+/** What the domains of nodes are worth to the pod, in both directions; undefined: all the same. */
+export function affinityScore({ pod, nodes, args, termsOf }: AffinityScoreInput): DomainSums | undefined {
+  const { preferred, preferredAnti } = termsOf(pod);
+  const prefers = preferred.length > 0 || preferredAnti.length > 0;
+  if (!prefers && args.ignorePreferredTermsOfExistingPods) return undefined;
+  const sums = new DomainSums();
+  for (const { node, pods, podsWithAffinity } of nodes) {
+    const { labels } = node.metadata;
+    if (labels === undefined) continue;
+    const add = (terms: readonly AffinityTerm[], about: Pod, worth: (term: AffinityTerm) => number): void => {
+      for (const term of terms)
+        if (term.matches(about)) sums.add(labels, term.topologyKey, worth(term), { keep: true });
+    };
+    // A pod without terms has a say only by what this pod prefers.
+    for (const other of prefers ? pods.values() : podsWithAffinity) {
+      add(preferred, other, gain);
+      add(preferredAnti, other, loss);
+      const theirs = termsOf(other);
+      if (args.hardPodAffinityWeight > 0) add(theirs.required, pod, () => args.hardPodAffinityWeight);
+      add(theirs.preferred, pod, gain);
+      add(theirs.preferredAnti, pod, loss);
+    }
+  }
+  return sums.any ? sums : undefined;
+}
+
+/** From the least to the most. */
+export function normalizeAffinity(scores: Map<string, number>): void {
+  const all = [...scores.values()];
+  const least = all.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
+  const range = all.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY) - least;
+  for (const [node, score] of scores)
+    scores.set(node, range > 0 ? Math.trunc(maxScore * ((score - least) / range)) : 0);
+}
