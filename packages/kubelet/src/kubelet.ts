@@ -592,7 +592,11 @@ function withAllocatable(
 /** What the node says that it has, where the release lets it. Upstream: k8s.io/component-helpers/nodedeclaredfeatures. */
 function declaredFeatures(features: Features): readonly string[] {
   if (!features.enabled("NodeDeclaredFeatures")) return [];
-  return features.enabled("DRAOptionalNodeOperations") ? ["DRAOptionalNodeOperations"] : [];
+  return [
+    ...(features.enabled("DRAOptionalNodeOperations") ? ["DRAOptionalNodeOperations"] : []),
+    // Beta and on since 1.36; the scheduler keeps pods with such rules off nodes that do not declare it.
+    ...(features.version >= "1.36" ? ["RestartAllContainersOnContainerExits"] : []),
+  ];
 }
 
 /** The metrics of the node, in the text format of Prometheus. */

@@ -154,12 +154,14 @@ test("a node is not ready while its runtime says why, and as long as that does n
   await kubelet.stop({ leavePods: false });
 });
 
-test("the node declares that it leaves out operations on devices, where the gate is on", async () => {
-  for (const [name, gates, declared] of [
-    ["n5", "DRAOptionalNodeOperations=true", ["DRAOptionalNodeOperations"]],
-    ["n6", "", undefined],
+test("the node declares the features that pods may need, by release and gate", async () => {
+  const restartAll = "RestartAllContainersOnContainerExits";
+  for (const [name, version, gates, declared] of [
+    ["n5", "1.37", "DRAOptionalNodeOperations=true", ["DRAOptionalNodeOperations", restartAll]],
+    ["n6", "1.37", "", [restartAll]],
+    ["old", "1.35", "", undefined],
   ] as const) {
-    await cluster.node(name, { features: featuresOf("1.37", parseFeatureGates(gates)) });
+    await cluster.node(name, { features: featuresOf(version, parseFeatureGates(gates)) });
     const node = await cluster.admin.resource(Node).get({ name });
     assert.deepEqual(node.status?.declaredFeatures, declared);
   }
