@@ -53,7 +53,15 @@ export function handleEvents(options: EventHandlersOptions): void {
 
   const volume = (change: Change, object: KubeObject, old?: KubeObject): void =>
     notify({ kind: "volume", change, object, ...(old && { old }) });
-  for (const informer of [informers.volumeClaims, informers.volumes, informers.storageClasses])
+  for (const informer of [
+    informers.volumeClaims,
+    informers.volumes,
+    informers.storageClasses,
+    informers.csiNodes,
+    informers.csiDrivers,
+    informers.csiCapacities,
+    informers.attachments,
+  ])
     informer.handle({
       add: (object) => volume("add", object),
       update: (object, old) => volume("update", object, old),

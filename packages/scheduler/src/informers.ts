@@ -11,10 +11,11 @@ import {
 } from "@dray/api/core/v1";
 import { PodDisruptionBudget } from "@dray/api/policy/v1";
 import { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
-import { StorageClass } from "@dray/api/storage/v1";
+import { CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment } from "@dray/api/storage/v1";
 import type { Client, Informer } from "@dray/client";
 import { claimsByDevice } from "./plugins/claim-writer.ts";
 import { extendedClaimOwner, resourcesOf } from "./plugins/extended-resources.ts";
+import { classOfVolume, type VolumeLookup } from "./plugins/volume-lookup.ts";
 
 /** The caches of what the scheduler looks at. */
 export interface Informers {
@@ -30,6 +31,10 @@ export interface Informers {
   readonly volumeClaims: Informer<PersistentVolumeClaim>;
   readonly volumes: Informer<PersistentVolume>;
   readonly storageClasses: Informer<StorageClass>;
+  readonly csiNodes: Informer<CSINode>;
+  readonly csiDrivers: Informer<CSIDriver>;
+  readonly csiCapacities: Informer<CSIStorageCapacity>;
+  readonly attachments: Informer<VolumeAttachment>;
   /** What tells which pods belong together; nothing waits for them. */
   readonly services: Informer<Service>;
   readonly replicationControllers: Informer<ReplicationController>;
@@ -51,8 +56,14 @@ export function createInformers(client: Client, features: Features): Informers {
     namespaces: client.informer(Namespace),
     budgets: client.informer(PodDisruptionBudget),
     volumeClaims: client.informer(PersistentVolumeClaim),
-    volumes: client.informer(PersistentVolume),
+    volumes: client.informer(PersistentVolume, { indexes: { class: (volume) => [classOfVolume(volume)] } }),
     storageClasses: client.informer(StorageClass),
+    csiNodes: client.informer(CSINode),
+    csiDrivers: client.informer(CSIDriver),
+    csiCapacities: client.informer(CSIStorageCapacity, {
+      indexes: { class: ({ storageClassName }) => [storageClassName] },
+    }),
+    attachments: client.informer(VolumeAttachment, { indexes: { node: ({ spec }) => [spec.nodeName] } }),
     services: client.informer(Service, {
       indexes: { namespace: ({ metadata }) => [metadata.namespace ?? ""] },
     }),
@@ -67,4 +78,19 @@ export async function startInformers(informers: Informers, signal: AbortSignal):
   // Pods last: what they wait for is known by then.
   const { pods, ...others } = informers;
   await Promise.all([...Object.values(others), pods].map((informer) => informer.start(signal)));
+}
+
+export function volumeLookup(informers: Informers): VolumeLookup {
+  const { volumeClaims, volumes, storageClasses, csiNodes, csiDrivers, csiCapacities, attachments } =
+    informers;
+  return {
+    claim: (namespace, name) => volumeClaims.get({ namespace, name }),
+    volume: (name) => volumes.get({ name }),
+    volumesOf: (storageClass) => volumes.byIndex("class", storageClass),
+    storageClass: (name) => storageClasses.get({ name }),
+    csiNode: (name) => csiNodes.get({ name }),
+    csiDriver: (name) => csiDrivers.get({ name }),
+    capacitiesOf: (storageClass) => csiCapacities.byIndex("class", storageClass),
+    attachmentsOn: (node) => attachments.byIndex("node", node),
+  };
 }

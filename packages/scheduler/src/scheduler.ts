@@ -18,7 +18,7 @@ import { feasibleNodesToFind, SchedulingCycle } from "./cycle.ts";
 import { handleEvents } from "./event-handlers.ts";
 import { FailureHandler } from "./failure.ts";
 import type { ClusterEvent, Plugin } from "./framework.ts";
-import { createInformers, type Informers, startInformers } from "./informers.ts";
+import { createInformers, type Informers, startInformers, volumeLookup } from "./informers.ts";
 import { SchedulingLoop } from "./loop.ts";
 import { Nominator } from "./nominator.ts";
 import type { PluginArgs } from "./plugin-args.ts";
@@ -27,6 +27,7 @@ import { defaultBinder } from "./plugins/default-binder.ts";
 import { preferredClass } from "./plugins/extended-resources.ts";
 import { defaultPlugins } from "./plugins/index.ts";
 import { prioritySort } from "./plugins/priority-sort.ts";
+import { volumeWriter } from "./plugins/volume-writer.ts";
 import { PodStatusWriter } from "./pod-status.ts";
 import { defaultPreemption } from "./preemption/default-preemption.ts";
 import { PreemptionExecutor } from "./preemption/executor.ts";
@@ -223,11 +224,11 @@ function withPlugins(plugins: ProfilePlugins, own: readonly Plugin[]): ProfilePl
 }
 
 function createDefaultPlugins(
-  { clock, random, features, newId }: SchedulerOptions,
+  { client, clock, random, features, newId, signal }: SchedulerOptions,
   args: PluginArgs,
-  { informers, allocator, claims }: Shared,
+  { informers, allocator, claims, answered }: Shared,
 ): readonly Plugin[] {
-  const { classes, volumeClaims, volumes, storageClasses, namespaces } = informers;
+  const { classes, namespaces } = informers;
   return defaultPlugins({
     features,
     allocator,
@@ -238,9 +239,16 @@ function createDefaultPlugins(
     }),
     newId,
     volumes: {
-      claim: (namespace, claim) => volumeClaims.get({ namespace, name: claim }),
-      volume: (volume) => volumes.get({ name: volume }),
-      storageClass: (storageClass) => storageClasses.get({ name: storageClass }),
+      lookup: volumeLookup(informers),
+      writer: volumeWriter({
+        client,
+        clock,
+        untilAnswered: answered,
+        volumes: informers.volumes,
+        claims: informers.volumeClaims,
+        pods: informers.pods,
+        signal,
+      }),
     },
     args,
     workloads: {

@@ -28,7 +28,8 @@ async function bind(cluster: TestCluster, name: string, node: string): Promise<v
     },
   });
   const claims = cluster.client.resource(PersistentVolumeClaim);
-  await claims.patch(ref, "merge", { spec: { volumeName: `pv-${name}` } });
+  const annotations = { "pv.kubernetes.io/bind-completed": "yes" };
+  await claims.patch(ref, "merge", { metadata: { annotations }, spec: { volumeName: `pv-${name}` } });
   await claims.patch(ref, "merge", { status: { phase: "Bound" } }, { subresource: "status" });
 }
 
@@ -62,7 +63,7 @@ test("a pod waits for its claim, and goes where the volume of it is", () =>
     );
   }));
 
-test("pods of a claim that waits for its first consumer go to one node", () =>
+test("a claim that waits for its first consumer is bound before its pods are, all on one node", () =>
   withCluster(async (cluster) => {
     await nodes(cluster);
     await cluster.create(StorageClass, {
@@ -74,8 +75,53 @@ test("pods of a claim that waits for its first consumer go to one node", () =>
     const names = Array.from({ length: 6 }, (_, index) => `p${index}`);
     for (const name of names) await cluster.pod(name, uses("data"));
     await cluster.scheduler();
-    const places = new Set<string>();
-    for (const name of names) places.add(await cluster.bound(name));
-    assert.equal(places.size, 1, [...places].join());
-    assert.equal((await cluster.list(Pod)).length, 6);
+    const chosen = await cluster.until("the scheduler has chosen a node", async () => {
+      const { metadata } = await cluster.get(PersistentVolumeClaim, "data");
+      return metadata.annotations?.["volume.kubernetes.io/selected-node"];
+    });
+    await cluster.settle();
+    for (const { spec } of await cluster.list(Pod)) assert.equal(spec.nodeName, undefined);
+    await bind(cluster, "data", chosen);
+    for (const name of names) assert.equal(await cluster.bound(name), chosen);
+  }));
+
+test("a volume that is there is reserved for the claim before the pod is bound", () =>
+  withCluster(async (cluster) => {
+    await nodes(cluster);
+    await cluster.create(StorageClass, {
+      metadata: { name: "manual" },
+      provisioner: "kubernetes.io/no-provisioner",
+      volumeBindingMode: "WaitForFirstConsumer",
+    });
+    const matchExpressions = [{ key: "kubernetes.io/hostname", operator: "In", values: ["n3"] }];
+    await cluster.create(PersistentVolume, {
+      metadata: { name: "disk" },
+      spec: {
+        capacity: { storage: "1Gi" },
+        accessModes: ["ReadWriteOnce"],
+        storageClassName: "manual",
+        local: { path: "/data" },
+        nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions }] } },
+      },
+    });
+    const volumes = cluster.client.resource(PersistentVolume);
+    const available = { status: { phase: "Available" } };
+    await volumes.patch({ name: "disk" }, "merge", available, { subresource: "status" });
+    await claim(cluster, "data", "manual");
+    await cluster.scheduler();
+    await cluster.pod("p", uses("data"));
+    const reserved = await cluster.until("the volume is reserved", async () => {
+      const { spec, metadata } = await cluster.get(PersistentVolume, "disk");
+      return (
+        spec?.claimRef?.uid !== undefined && { claimRef: spec.claimRef, annotations: metadata.annotations }
+      );
+    });
+    assert.equal(reserved.claimRef.name, "data");
+    assert.deepEqual(reserved.annotations, { "pv.kubernetes.io/bound-by-controller": "yes" });
+    assert.equal((await cluster.get(Pod, "p")).spec.nodeName, undefined);
+    const claims = cluster.client.resource(PersistentVolumeClaim);
+    const annotations = { "pv.kubernetes.io/bind-completed": "yes" };
+    const ref = { namespace: "d", name: "data" };
+    await claims.patch(ref, "merge", { metadata: { annotations }, spec: { volumeName: "disk" } });
+    assert.equal(await cluster.bound("p"), "n3");
   }));

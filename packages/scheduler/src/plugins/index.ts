@@ -11,17 +11,22 @@ import { nodeName } from "./node-name.ts";
 import { nodePorts } from "./node-ports.ts";
 import { nodeResourcesFit } from "./node-resources-fit.ts";
 import { nodeUnschedulable } from "./node-unschedulable.ts";
+import { nodeVolumeLimits } from "./node-volume-limits.ts";
 import type { NamespaceLabels } from "./pod-affinity-terms.ts";
 import { podTopologySpread } from "./pod-topology-spread.ts";
 import { schedulingGates } from "./scheduling-gates.ts";
 import { taintToleration } from "./taint-toleration.ts";
 import type { WorkloadLookup } from "./topology-constraints.ts";
-import { type VolumeLookup, volumeBinding } from "./volume-binding.ts";
+import { volumeBinding } from "./volume-binding.ts";
+import type { VolumeLookup } from "./volume-lookup.ts";
+import { volumeRestrictions } from "./volume-restrictions.ts";
+import type { VolumeWriter } from "./volume-writer.ts";
+import { volumeZone } from "./volume-zone.ts";
 
 export interface PluginOptions extends DynamicResourcesOptions {
   readonly features: Features;
   /** Absent where volumes are not looked at. */
-  readonly volumes?: VolumeLookup;
+  readonly volumes?: { readonly lookup: VolumeLookup; readonly writer: VolumeWriter };
   /** Arguments of the profile; `defaultPluginArgs` if absent. */
   readonly args?: PluginArgs;
   readonly namespaceLabels: NamespaceLabels;
@@ -34,7 +39,7 @@ export interface PluginOptions extends DynamicResourcesOptions {
  * Upstream: pkg/scheduler/apis/config/v1/default_plugins.go
  */
 export function defaultPlugins(options: PluginOptions): readonly Plugin[] {
-  const { features, args = defaultPluginArgs, volumes } = options;
+  const { features, args = defaultPluginArgs } = options;
   return [
     schedulingGates,
     nodeName,
@@ -43,12 +48,23 @@ export function defaultPlugins(options: PluginOptions): readonly Plugin[] {
     nodeAffinity(args.NodeAffinity),
     nodePorts,
     nodeResourcesFit(args.NodeResourcesFit, features.version, options.extendedClass),
-    ...(volumes === undefined ? [] : [volumeBinding(volumes)]),
+    ...volumePlugins(options),
     podTopologySpread(args.PodTopologySpread, options.workloads),
     interPodAffinity(args.InterPodAffinity, options.namespaceLabels),
     dynamicResources(options),
     nodeResourcesBalancedAllocation(args.NodeResourcesBalancedAllocation, features.version),
     imageLocality(),
     nodeDeclaredFeatures(features),
+  ];
+}
+
+function volumePlugins({ features, volumes, args = defaultPluginArgs }: PluginOptions): readonly Plugin[] {
+  if (volumes === undefined) return [];
+  const { lookup, writer } = volumes;
+  return [
+    volumeRestrictions(lookup),
+    nodeVolumeLimits(lookup, features),
+    volumeBinding({ lookup, writer, args: args.VolumeBinding, features }),
+    volumeZone(lookup),
   ];
 }
