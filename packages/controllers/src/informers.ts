@@ -15,6 +15,7 @@ import { EndpointSlice } from "@dray/api/discovery/v1";
 import { podClaimName } from "@dray/api/pod";
 import { PodDisruptionBudget } from "@dray/api/policy/v1";
 import { ResourceClaim, ResourceClaimTemplate } from "@dray/api/resource/v1";
+import { PodGroup } from "@dray/api/scheduling/v1beta1";
 import { type Client, type Informer, type InformerOptions, keyOf } from "@dray/client";
 import { podGroupName } from "./devices/consumers.ts";
 import { poolKey } from "./devices/taints/pools.ts";
@@ -36,11 +37,9 @@ function list(value: string | undefined): readonly string[] {
 
 /**
  * Options by group and resource. Index `controller` finds objects by the uid of the owner that manages them; `node`
- * pods by the name of their node; `claim` and `template` pods by the key of a claim or template that they name;
- * `pod` claims by the uid of a pod that they are reserved for; `namespace` by namespace; `service` EndpointSlices by the
- * key of their Service.
+ * pods by the name of their node; `claim` and `template` pods and groups by the key of a claim or template that they name;
  * `podGroup` pods by the key of their group; `consumer` claims by the uid of whom they are reserved for; `pool` claims by
- * `driver/pool` of their devices; `namespace` by namespace.
+ * `driver/pool` of their devices; `namespace` by namespace; `service` EndpointSlices by the key of their Service.
  */
 const options: Readonly<Record<string, InformerOptions<never>>> = {
   [key(Pod)]: {
@@ -109,6 +108,19 @@ const options: Readonly<Record<string, InformerOptions<never>>> = {
   [key(Service)]: {
     indexes: { namespace: (service: Service) => [service.metadata.namespace] },
   } satisfies InformerOptions<Service>,
+  [key(PodGroup)]: {
+    indexes: {
+      claim: (group: PodGroup) =>
+        (group.spec.resourceClaims ?? []).flatMap((entry) => {
+          const name = podClaimName(group, entry);
+          return name ? [keyOf({ namespace: group.metadata.namespace, name })] : [];
+        }),
+      template: (group: PodGroup) =>
+        (group.spec.resourceClaims ?? []).flatMap(({ resourceClaimTemplateName: name }) =>
+          name === undefined ? [] : [keyOf({ namespace: group.metadata.namespace, name })],
+        ),
+    },
+  } satisfies InformerOptions<PodGroup>,
   [key(ConfigMap)]: {},
   [key(Lease)]: {},
   [key(Namespace)]: {},

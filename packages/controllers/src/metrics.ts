@@ -1,7 +1,15 @@
 type Labels = Readonly<Record<string, string>>;
 
+/** A value of a gauge. */
+export interface Sample {
+  readonly labels: Labels;
+  readonly value: number;
+}
+
 interface Described {
   readonly help: string;
+  /** Counted at the moment it is read. */
+  readonly type?: "gauge";
   /** Upper bounds of a histogram; a counter has none. */
   readonly bounds?: readonly number[];
 }
@@ -14,6 +22,13 @@ const described = {
   },
   device_taint_eviction_controller_pod_deletions_total: {
     help: "[ALPHA] Total number of Pods deleted by DeviceTaintEvictionController since its start.",
+  },
+  dynamic_resource_allocation_resource_claims: {
+    help: "[ALPHA] Number of ResourceClaims, categorized by allocation status, admin access, and source. Source can be 'resource_claim_template' (created from a template), 'extended_resource' (extended resources), or empty (manually created by a user).",
+    type: "gauge",
+  },
+  dynamic_resource_allocation_resourceclaim_creates_total: {
+    help: "[ALPHA] Number of ResourceClaims creation requests, categorized by creation status, admin access, and owning API group and kind (either Pod or scheduling.k8s.io/PodGroup)",
   },
   resourcepoolstatusrequest_controller_request_processing_duration_seconds: {
     help: "[ALPHA] Time taken to process a ResourcePoolStatusRequest",
@@ -46,6 +61,13 @@ export class ControllerMetrics {
     Map<string, Series>
   >;
 
+  readonly #gauges = new Map<MetricName, () => readonly Sample[]>();
+
+  /** Reads a gauge with this function from now on. */
+  gauge(name: MetricName, read: () => readonly Sample[]): void {
+    this.#gauges.set(name, read);
+  }
+
   /** Raises a counter by one. */
   count(name: MetricName, labels: Labels = {}): void {
     this.#of(name, labels).count++;
@@ -65,10 +87,12 @@ export class ControllerMetrics {
   text(): string {
     const lines: string[] = [];
     for (const name of names) {
-      const { help } = described[name];
+      const { help, type }: Described = described[name];
       const bounds = boundsOf(name);
-      const type = bounds.length > 0 ? "histogram" : "counter";
-      lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
+      const shown = type ?? (bounds.length > 0 ? "histogram" : "counter");
+      lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${shown}`);
+      for (const { labels, value } of this.#gauges.get(name)?.() ?? [])
+        lines.push(`${name}{${labelText(labels)}} ${value}`);
       for (const [labels, series] of this.#series[name])
         for (const line of linesOf(name, labels, series, bounds)) lines.push(line);
     }
@@ -76,14 +100,18 @@ export class ControllerMetrics {
   }
 
   #of(name: MetricName, labels: Labels): Series {
-    const text = Object.entries(labels)
-      .map(([label, value]) => `${label}=${JSON.stringify(value)}`)
-      .join(",");
+    const text = labelText(labels);
     const byLabels = this.#series[name];
     const series = byLabels.get(text) ?? newSeries(name);
     byLabels.set(text, series);
     return series;
   }
+}
+
+function labelText(labels: Labels): string {
+  return Object.entries(labels)
+    .map(([label, value]) => `${label}=${JSON.stringify(value)}`)
+    .join(",");
 }
 
 function boundsOf(name: MetricName): readonly number[] {

@@ -78,7 +78,8 @@ const controllers: Readonly<Record<string, Start>> = {
   "pod-garbage-collector-controller": startPodGarbageCollector,
   "replicaset-controller": startReplicaSetController,
   "replicationcontroller-controller": startReplicationController,
-  "resourceclaim-controller": startResourceClaimController,
+  "resourceclaim-controller": async (context, { served }) =>
+    startResourceClaimController(context, await served),
   "resourcequota-controller": async (context, { served }) =>
     startResourceQuotaController(context, await served),
   "root-ca-certificate-publisher-controller": (context, { rootCA }) =>

@@ -1,9 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { featuresOf } from "@dray/api";
 import { Pod } from "@dray/api/core/v1";
 import { DeviceClass, ResourceClaim, ResourceClaimTemplate } from "@dray/api/resource/v1";
-import { startResourceClaimController } from "@dray/controllers";
-import { type TestCluster, withCluster } from "../testing.ts";
+import {
+  type Controller,
+  type ControllerContext,
+  servedResources,
+  startResourceClaimController,
+} from "@dray/controllers";
+import { type TestCluster, type TestOptions, withCluster } from "../testing.ts";
+import { afterEachDeath } from "./testing.ts";
 
 const finalizer = "resource.kubernetes.io/delete-protection";
 const devices = { requests: [{ name: "gpu", exactly: { deviceClassName: "gpu" } }] };
@@ -11,8 +18,10 @@ const allocation = {
   devices: { results: [{ request: "gpu", driver: "gpu.example.com", pool: "n", device: "gpu-0" }] },
 };
 
-const onCluster = (run: (cluster: TestCluster) => Promise<void>): Promise<void> =>
-  withCluster(startResourceClaimController, run);
+const start = async (context: ControllerContext): Promise<Controller> =>
+  startResourceClaimController(context, await servedResources(context));
+const onCluster = (run: (cluster: TestCluster) => Promise<void>, options?: TestOptions): Promise<void> =>
+  withCluster(start, run, options);
 
 async function podWithTemplate(cluster: TestCluster, name = "p", entries = ["gpu"]): Promise<Pod> {
   const { create } = cluster;
@@ -74,7 +83,6 @@ test("a claim is made from the template, owned by the pod, and recorded in its s
         name: "p",
         uid: pod.metadata.uid,
         controller: true,
-        blockOwnerDeletion: true,
       },
     ]);
     assert.equal(claim.spec.devices?.requests?.[0]?.exactly?.deviceClassName, "gpu");
@@ -137,7 +145,7 @@ test("a claim that was made but not recorded is taken, not made twice", () =>
         },
         spec: { devices },
       });
-      await startResourceClaimController(cluster.context);
+      await start(cluster.context);
       assert.deepEqual(await claimNames(cluster, pod), { gpu: "made-before" });
       assert.equal((await cluster.list(ResourceClaim)).length, 1);
     },
@@ -271,7 +279,7 @@ test("what went away while the controller was down is noticed when it starts", (
       await cluster.create(ResourceClaim, { metadata: { name: "c" }, spec: { devices } });
       const gone = { metadata: { name: "gone", uid: "00000000-0000-4000-8000-000000000000" } } as Pod;
       await allocate(cluster, "c", [gone]);
-      await startResourceClaimController(cluster.context);
+      await start(cluster.context);
       await cluster.until("given back", async () => {
         const { status, metadata } = await cluster.get(ResourceClaim, "c");
         return status?.allocation === undefined && (metadata.finalizers ?? []).length === 0;
@@ -293,4 +301,63 @@ test("a pod that was bound without the scheduler is added to claims that are all
       return (status?.reservedFor?.length ?? 0) > 0 && status?.reservedFor;
     });
     assert.deepEqual(reservedFor, [{ resource: "pods", name: "p", uid: pod.metadata.uid }]);
+  }));
+
+test("the claim of extended resources is released whatever the gate says today", () =>
+  withCluster(
+    async () => {},
+    async (cluster) => {
+      const amount = { "example.com/gpu": "1" };
+      const containers = [{ name: "c", image: "i", resources: { requests: amount, limits: amount } }];
+      const pod = await cluster.create(Pod, podOf("p", [], { containers }));
+      const { uid } = pod.metadata;
+      await cluster.create(ResourceClaim, {
+        metadata: {
+          name: "extended",
+          annotations: { "resource.kubernetes.io/extended-resource-claim": "true" },
+          ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: "p", uid, controller: true }],
+        },
+        spec: { devices },
+      });
+      await allocate(cluster, "extended", [pod]);
+      const mapping = { containerName: "c", resourceName: "example.com/gpu", requestName: "gpu" };
+      const extendedResourceClaimStatus = { resourceClaimName: "extended", requestMappings: [mapping] };
+      await cluster.setStatus(pod, { extendedResourceClaimStatus });
+      const features = featuresOf("1.35");
+      assert.equal(features.enabled("DRAExtendedResource"), false);
+      await start({ ...cluster.context, features });
+      await cluster.settle();
+      await cluster.setStatus(pod, { phase: "Succeeded" });
+      await cluster.until(
+        "the claim is gone",
+        async () => (await cluster.find(ResourceClaim, "extended")) === undefined,
+      );
+    },
+  ));
+
+test("killed before any of its writes it goes on, and makes each claim once", () =>
+  afterEachDeath(start, {
+    async before(cluster) {
+      await podWithTemplate(cluster, "p", ["one", "two"]);
+    },
+    async done(cluster) {
+      const { status } = await cluster.get(Pod, "p");
+      return status?.resourceClaimStatuses?.length === 2;
+    },
+    async after(cluster) {
+      const names = Object.values(await claimNames(cluster, await cluster.get(Pod, "p"))).sort();
+      const claims = await cluster.list(ResourceClaim);
+      assert.deepEqual(claims.map(({ metadata }) => metadata.name).sort(), names);
+    },
+  }));
+
+test("killed while it gives devices back it goes on, until the claim is gone", () =>
+  afterEachDeath(start, {
+    async before(cluster) {
+      await cluster.create(ResourceClaim, { metadata: { name: "c" }, spec: { devices } });
+      const gone = { metadata: { name: "gone", uid: "00000000-0000-4000-8000-000000000000" } } as Pod;
+      await allocate(cluster, "c", [gone]);
+      await cluster.client.resource(ResourceClaim).delete({ namespace: "d", name: "c" });
+    },
+    done: async (cluster) => (await cluster.find(ResourceClaim, "c")) === undefined,
   }));

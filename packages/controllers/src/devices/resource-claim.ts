@@ -1,277 +1,186 @@
-import { StatusError } from "@dray/api";
-import { Pod, type PodResourceClaim } from "@dray/api/core/v1";
-import { podClaimName } from "@dray/api/pod";
-import { ResourceClaim, ResourceClaimTemplate } from "@dray/api/resource/v1";
-import { hasReached, isNamespaceTerminating, keyOf, refOf } from "@dray/client";
+import { controllerOf } from "@dray/api";
+import { Pod } from "@dray/api/core/v1";
+import { isPodTerminal, podClaimName } from "@dray/api/pod";
+import { ResourceClaim, type ResourceClaimTemplate } from "@dray/api/resource/v1";
+import type { PodGroup } from "@dray/api/scheduling/v1beta1";
+import { keyOf, refOf, type WorkQueue } from "@dray/client";
 import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "../context.ts";
-import { controllerOf, controllerReference } from "../owners.ts";
+import type { ServedResources } from "../deletion/resources.ts";
 import { isDone } from "../pods.ts";
-import { claimNameBase, podClaimAnnotation } from "./claim-names.ts";
+import { type ClaimCaches, claimCaches } from "./claim-caches.ts";
+import { countClaims } from "./claim-counts.ts";
+import { ClaimRelease } from "./claim-release.ts";
+import { consumerOf, isForPod, isGroupClaim, isReservedForPod, podGroupName } from "./consumers.ts";
+import { ClaimGenerator, type ClaimOwner, type ForeignClaim, isOwnedBy } from "./generated-claims.ts";
 
-/** Keeps an allocated claim until its devices have been given back (resource/v1 Finalizer). */
-const deleteProtection = "resource.kubernetes.io/delete-protection";
-const fieldManager = "ResourceClaimController";
-/** Of so many deleted pods we know for sure that they are gone. */
-const remembered = 500;
+/** Maximum number of consumers of a claim (resource/v1 ResourceClaimReservedForMaxSize). */
+const maxConsumers = 256;
 
 /**
- * Makes claims from the templates that pods name, drops reservations of pods that are gone, gives back the devices
- * of claims that nobody uses any more, and deletes generated claims of finished pods (KEP-4381).
+ * Makes claims from the templates that pods and groups of pods name, drops reservations of those that are gone, gives
+ * back the devices of claims that nobody uses any more, and deletes generated claims of finished pods (KEP-4381,
+ * KEP-5729).
  */
-export async function startResourceClaimController(context: ControllerContext): Promise<Controller> {
-  const { client, informers } = context;
-  const pods = informers.of(Pod);
-  const claims = informers.of(ResourceClaim);
-  const templates = informers.of(ResourceClaimTemplate);
-  const recorder = recorderOf(context, "resource_claim");
-  const deletedPods = new Set<string>();
-  await synced(context, [pods, claims, templates]);
+export async function startResourceClaimController(
+  context: ControllerContext,
+  served: ServedResources,
+): Promise<Controller> {
+  const caches = claimCaches(context, served);
+  const { pods, claims, templates, groups } = caches;
+  await synced(context, [pods, claims, templates, ...(groups === undefined ? [] : [groups])]);
+  context.metrics.gauge("dynamic_resource_allocation_resource_claims", () => countClaims(claims.list()));
 
+  const generator = new ClaimGenerator(context, caches, recorderOf(context, "resource_claim"));
+  const release = new ClaimRelease(context, caches);
+  const sync = new ClaimSync(context, caches, generator);
   const queues = controllerQueues(context);
-  const podQueue = queues.queue("resource_claim/pods", reconcilePod);
-  const claimQueue = queues.queue("resource_claim/claims", reconcileClaim);
+  follow(caches, release, {
+    pods: queues.queue("resource_claim/pods", (key) => sync.pod(key)),
+    groups: queues.queue("resource_claim/podgroups", (key) => sync.group(key)),
+    claims: queues.queue("resource_claim/claims", (key) => release.reconcile(key)),
+  });
+  return queues.controller;
+}
 
-  /** A pod that is gone or will not run releases what is reserved for it or was generated for it. */
-  function release(pod: Pod): void {
-    const { uid, namespace } = pod.metadata;
-    for (const claim of claims.byIndex("consumer", uid)) claimQueue.add(keyOf(claim.metadata));
-    for (const claim of claims.byIndex("controller", uid)) claimQueue.add(keyOf(claim.metadata));
-    for (const entry of pod.spec.resourceClaims ?? []) {
-      const name = podClaimName(pod, entry);
-      if (name) claimQueue.add(keyOf({ namespace, name }));
+interface Queues {
+  readonly pods: WorkQueue;
+  readonly groups: WorkQueue;
+  readonly claims: WorkQueue;
+}
+
+/** Adds what each change concerns. */
+function follow(caches: ClaimCaches, released: ClaimRelease, queues: Queues): void {
+  const { pods, claims, templates, groups, groupsHaveClaims } = caches;
+  /** A consumer that is gone or will not run releases what is reserved for it or was generated for it. */
+  function release(consumer: Pod | PodGroup): void {
+    const { uid, namespace } = consumer.metadata;
+    for (const claim of claims.byIndex("consumer", uid)) queues.claims.add(keyOf(claim.metadata));
+    for (const claim of claims.byIndex("controller", uid)) queues.claims.add(keyOf(claim.metadata));
+    for (const entry of consumer.spec.resourceClaims ?? []) {
+      const name = podClaimName(consumer, entry);
+      if (name) queues.claims.add(keyOf({ namespace, name }));
     }
   }
-
-  function usesClaims(pod: Pod): boolean {
-    if ((pod.spec.resourceClaims?.length ?? 0) > 0) return true;
-    // Claims that the scheduler makes for extended resources are owned and reserved like generated ones.
-    return (
-      context.features.enabled("DRAExtendedResource") && pod.status?.extendedResourceClaimStatus !== undefined
-    );
-  }
-
   function podChanged(pod: Pod): void {
     if (!usesClaims(pod)) return;
     if (isDone(pod)) release(pod);
-    else podQueue.add(keyOf(pod.metadata));
+    else queues.pods.add(keyOf(pod.metadata));
   }
-
+  function groupChanged(group: PodGroup): void {
+    if (groupsHaveClaims && (group.spec.resourceClaims ?? []).length > 0)
+      queues.groups.add(keyOf(group.metadata));
+    // Its pods wait for it, or for the names in its status.
+    pods.byIndex("podGroup", keyOf(group.metadata)).forEach(podChanged);
+  }
   function claimChanged(claim: ResourceClaim): void {
     const key = keyOf(claim.metadata);
-    claimQueue.add(key);
-    for (const pod of pods.byIndex("claim", key)) podChanged(pod);
+    queues.claims.add(key);
+    pods.byIndex("claim", key).forEach(podChanged);
+    if (groups === undefined) return;
+    groups.byIndex("claim", key).forEach(groupChanged);
+    const owner = controllerOf(claim);
+    const group = owner && groups.get({ namespace: claim.metadata.namespace, name: owner.name });
+    if (group !== undefined && isOwnedBy(claim, group)) groupChanged(group);
   }
-
   claims.handle({ add: claimChanged, update: claimChanged, delete: claimChanged });
   pods.handle({
     add: podChanged,
     update: podChanged,
     delete(pod) {
       if (!usesClaims(pod)) return;
-      if (deletedPods.size >= remembered) deletedPods.delete(deletedPods.values().next().value ?? "");
-      deletedPods.add(pod.metadata.uid);
+      released.noteDeleted(pod.metadata.uid);
       release(pod);
     },
   });
-  const templateChanged = (template: ResourceClaimTemplate): void => {
-    for (const pod of pods.byIndex("template", keyOf(template.metadata))) podChanged(pod);
+  groups?.handle({
+    add: groupChanged,
+    update: groupChanged,
+    delete(group) {
+      released.noteDeleted(group.metadata.uid);
+      release(group);
+    },
+  });
+  const templateChanged = ({ metadata }: ResourceClaimTemplate): void => {
+    pods.byIndex("template", keyOf(metadata)).forEach(podChanged);
+    groups?.byIndex("template", keyOf(metadata)).forEach(groupChanged);
   };
   templates.handle({ add: templateChanged, update: templateChanged });
+}
 
-  async function reconcilePod(key: string): Promise<void> {
+/** Claims that the scheduler made for extended resources are released like others, whatever the gate says today. */
+function usesClaims({ spec, status }: Pod): boolean {
+  return (spec.resourceClaims?.length ?? 0) > 0 || status?.extendedResourceClaimStatus !== undefined;
+}
+
+/** Gives pods and groups their claims. */
+class ClaimSync {
+  readonly #context: ControllerContext;
+  readonly #caches: ClaimCaches;
+  readonly #generator: ClaimGenerator;
+
+  constructor(context: ControllerContext, caches: ClaimCaches, generator: ClaimGenerator) {
+    this.#context = context;
+    this.#caches = caches;
+    this.#generator = generator;
+  }
+
+  async group(key: string): Promise<void> {
+    const { groups, groupKind } = this.#caches;
+    const group = groups?.get(refOf(key));
+    if (group === undefined || groupKind === undefined) return;
+    if (group.metadata.deletionTimestamp !== undefined) return;
+    const owner: ClaimOwner = { kind: groupKind, object: group, entryKind: "PodGroupResourceClaim" };
+    await this.#generator.generate(owner, (claim) => isOwnedBy(claim, group));
+  }
+
+  async pod(key: string): Promise<void> {
+    const { pods, groupsHaveClaims, groups } = this.#caches;
     const pod = pods.get(refOf(key));
-    if (pod === undefined || pod.metadata.deletionTimestamp !== undefined || isDone(pod)) return;
-    const names = new Map<string, string>();
-    const made: ResourceClaim[] = [];
-    let changed = false;
-    try {
-      for (const entry of pod.spec.resourceClaims ?? []) {
-        const template = entry.resourceClaimTemplateName;
-        const recorded = podClaimName(pod, entry);
-        if (template === undefined || recorded === null) continue;
-        const name = (await usable(pod, recorded)) ?? (await generate(pod, entry, template, made));
-        names.set(entry.name, name);
-        changed ||= name !== recorded;
-      }
-      if (changed) {
-        // All entries, because those that this manager once applied and now leaves out would vanish.
-        const resourceClaimStatuses = [...names].map(([name, resourceClaimName]) => ({
-          name,
-          resourceClaimName,
-        }));
-        await client.resource(Pod).apply(
-          {
-            metadata: { namespace: pod.metadata.namespace, name: pod.metadata.name },
-            status: { resourceClaimStatuses },
-          },
-          { fieldManager, force: true, subresource: "status" },
-        );
-      }
-    } finally {
-      // Before this pod comes again the cache must know its claims, or it would get others.
-      await Promise.all(made.map((claim) => claims.until(() => hasReached(claims, claim))));
-    }
-    if (pod.spec.nodeName) await reserve(pod, names);
+    if (pod === undefined || pod.metadata.deletionTimestamp !== undefined || isPodTerminal(pod)) return;
+    const name = podGroupName(pod);
+    const group = name && groups?.get({ namespace: pod.metadata.namespace, name });
+    // It comes again with its group. Where there are no groups, nobody can say whose its claims are.
+    if (name && !group) return;
+    const owner: ClaimOwner = { kind: Pod, object: pod, entryKind: "PodResourceClaim" };
+    const generated = await this.#generator.generate(
+      owner,
+      (claim) => isForPod(pod, claim, groupsHaveClaims),
+      this.#claimOfGroup(owner, group || undefined),
+    );
+    if (pod.spec.nodeName) await this.#reserve(pod, group || undefined, generated);
   }
 
-  /** The recorded claim, unless it has vanished or belongs to someone else. */
-  async function usable(pod: Pod, recorded: string | undefined): Promise<string | undefined> {
-    if (recorded === undefined) return undefined;
-    const ref = { namespace: pod.metadata.namespace, name: recorded };
-    let claim = claims.get(ref);
-    if (claim === undefined) {
-      try {
-        // The pod's cache may be ahead of the claims': a second claim would be made for nothing.
-        claim = await client.resource(ResourceClaim).get(ref);
-      } catch (error) {
-        if (!StatusError.is(error, "NotFound")) throw error;
-      }
-    }
-    return claim !== undefined && controllerOf(claim)?.uid === pod.metadata.uid ? recorded : undefined;
+  /** A claim of the group is made for the group: its pods wait for it. */
+  #claimOfGroup(pod: ClaimOwner, group: PodGroup | undefined): ForeignClaim {
+    return (entry) => {
+      if (group === undefined || !isGroupClaim(group, entry)) return undefined;
+      if (this.#caches.groupsHaveClaims)
+        return { name: this.#generator.existing(group, entry.name)?.metadata.name };
+      const why = `claim ${entry.name} is a PodGroup claim but the DRAWorkloadResourceClaims feature is disabled`;
+      this.#generator.event(pod, `PodResourceClaim ${entry.name}: ${why}`);
+      return { name: undefined };
+    };
   }
 
-  async function generate(
+  /** A pod that was bound without the scheduler is added to claims that are allocated already, or its group is. */
+  async #reserve(
     pod: Pod,
-    entry: PodResourceClaim,
-    templateName: string,
-    made: ResourceClaim[],
-  ): Promise<string> {
-    // One that was made before its name could be written into the pod's status.
-    const existing = claims
-      .byIndex("controller", pod.metadata.uid)
-      .find((claim) => claim.metadata.annotations?.[podClaimAnnotation] === entry.name);
-    if (existing !== undefined) return existing.metadata.name;
-    try {
-      const template = templates.get({ namespace: pod.metadata.namespace, name: templateName });
-      if (template === undefined) {
-        throw new Error(
-          `resource claim template "${templateName}": resourceclaimtemplate.resource.k8s.io "${templateName}" not found`,
-        );
-      }
-      const { metadata = {}, spec } = template.spec;
-      const claim = await client.resource(ResourceClaim).create({
-        metadata: {
-          namespace: pod.metadata.namespace,
-          generateName: claimNameBase(pod.metadata.name, entry.name),
-          ...(metadata.labels === undefined ? {} : { labels: metadata.labels }),
-          annotations: { ...metadata.annotations, [podClaimAnnotation]: entry.name },
-          ownerReferences: [controllerReference(Pod, pod)],
-        },
-        spec,
-      });
-      made.push(claim);
-      return claim.metadata.name;
-    } catch (error) {
-      // The pod is about to go, too, and nobody would read of it.
-      if (isNamespaceTerminating(error)) throw error;
-      const message = error instanceof Error ? error.message : String(error);
-      const text = error instanceof StatusError ? `create ResourceClaim : ${message}` : message;
-      recorder.event(
-        pod,
-        "Warning",
-        "FailedResourceClaimCreation",
-        `PodResourceClaim ${entry.name}: ${text}`,
-      );
-      throw error;
-    }
-  }
-
-  /** A pod that was bound without the scheduler is added to claims that are allocated already. */
-  async function reserve(pod: Pod, generated: ReadonlyMap<string, string>): Promise<void> {
+    group: PodGroup | undefined,
+    generated: ReadonlyMap<string, string>,
+  ): Promise<void> {
+    const { claims, groupsHaveClaims } = this.#caches;
     for (const entry of pod.spec.resourceClaims ?? []) {
       const name = generated.get(entry.name) ?? podClaimName(pod, entry);
-      if (!name) continue;
-      const claim = claims.get({ namespace: pod.metadata.namespace, name });
+      const claim = name ? claims.get({ namespace: pod.metadata.namespace, name }) : undefined;
       if (claim?.status?.allocation === undefined || claim.metadata.deletionTimestamp !== undefined) continue;
       const reservedFor = claim.status.reservedFor ?? [];
-      if (reservedFor.length >= 256 || reservedFor.some(({ uid }) => uid === pod.metadata.uid)) continue;
-      const consumer = { resource: "pods", name: pod.metadata.name, uid: pod.metadata.uid };
-      await client
+      if (reservedFor.length >= maxConsumers || isReservedForPod(pod, claim, groupsHaveClaims)) continue;
+      const isOfGroup = group !== undefined && isGroupClaim(group, entry);
+      if (isOfGroup && !groupsHaveClaims) continue;
+      const status = { ...claim.status, reservedFor: [...reservedFor, consumerOf(pod, group, entry)] };
+      await this.#context.client
         .resource(ResourceClaim)
-        .update(
-          { ...claim, status: { ...claim.status, reservedFor: [...reservedFor, consumer] } },
-          { subresource: "status" },
-        );
+        .update({ ...claim, status }, { subresource: "status" });
     }
   }
-
-  async function reconcileClaim(key: string): Promise<void> {
-    let claim = claims.get(refOf(key));
-    if (claim === undefined) return;
-    const reservedFor = claim.status?.reservedFor ?? [];
-    const valid: typeof reservedFor = [];
-    for (const consumer of reservedFor) if (await stillUses(claim, consumer)) valid.push(consumer);
-    const free = valid.length === 0;
-    const wasUsed = valid.length < reservedFor.length;
-    const protectedClaim = claim.metadata.finalizers?.includes(deleteProtection) === true;
-    const deleting = claim.metadata.deletionTimestamp !== undefined;
-
-    // Only what was in use is given back: whoever allocates need not reserve in the same write.
-    const giveBack = free && protectedClaim && (wasUsed || deleting);
-    if (wasUsed || (giveBack && claim.status?.allocation !== undefined)) {
-      const { reservedFor: _, allocation, devices, ...rest } = claim.status ?? {};
-      const kept = giveBack
-        ? {}
-        : {
-            ...(allocation === undefined ? {} : { allocation }),
-            ...(devices === undefined ? {} : { devices }),
-          };
-      const status = { ...rest, ...kept, ...(free ? {} : { reservedFor: valid }) };
-      // A PUT of the state that was judged, so that it fails if anything has changed since.
-      claim = await client.resource(ResourceClaim).update({ ...claim, status }, { subresource: "status" });
-    }
-    if (giveBack && claim.status?.allocation === undefined) {
-      const finalizers =
-        claim.metadata.finalizers?.filter((finalizer) => finalizer !== deleteProtection) ?? [];
-      claim = await client
-        .resource(ResourceClaim)
-        .update({ ...claim, metadata: { ...claim.metadata, finalizers } });
-    }
-    const last = claim;
-    if (free && !deleting && generatedForNothing(claim)) {
-      await client
-        .resource(ResourceClaim)
-        .delete(
-          { namespace: claim.metadata.namespace, name: claim.metadata.name },
-          { preconditions: { uid: claim.metadata.uid } },
-        )
-        .catch((error) => {
-          if (!StatusError.is(error, "NotFound")) throw error;
-        });
-    }
-    // What was written must be seen before this claim is judged again; a claim that is gone never is.
-    await claims.until(
-      () => claims.get(refOf(key))?.metadata.uid !== last.metadata.uid || hasReached(claims, last),
-    );
-  }
-
-  async function stillUses(
-    claim: ResourceClaim,
-    consumer: { apiGroup?: string; resource: string; name: string; uid: string },
-  ): Promise<boolean> {
-    // Of other consumers (pod groups) nothing is known here: their reservations stay.
-    if ((consumer.apiGroup ?? "") !== "" || consumer.resource !== "pods") return true;
-    if (deletedPods.has(consumer.uid)) return false;
-    const ref = { namespace: claim.metadata.namespace, name: consumer.name };
-    const cached = pods.get(ref);
-    if (cached !== undefined) return cached.metadata.uid === consumer.uid && !isDone(cached);
-    // The cache may not have it yet, and the scheduler may be about to bind it.
-    try {
-      const pod = await client.resource(Pod).get(ref);
-      return pod.metadata.uid === consumer.uid;
-    } catch (error) {
-      if (StatusError.is(error, "NotFound")) return false;
-      throw error;
-    }
-  }
-
-  /** Generated for a pod that is finished or was replaced. If the pod is not there, the garbage collector decides. */
-  function generatedForNothing(claim: ResourceClaim): boolean {
-    const owner = controllerOf(claim);
-    if (owner?.kind !== "Pod" || owner.apiVersion !== "v1") return false;
-    const pod = pods.get({ namespace: claim.metadata.namespace, name: owner.name });
-    return pod !== undefined && (pod.metadata.uid !== owner.uid || isDone(pod));
-  }
-
-  return queues.controller;
 }
