@@ -5,6 +5,7 @@ export type { Controller, ControllerContext } from "./context.ts";
 export { startGarbageCollector } from "./deletion/garbage-collector.ts";
 export { startNamespaceController } from "./deletion/namespace.ts";
 export { type ServedResource, type ServedResources, servedResources } from "./deletion/resources.ts";
+export { startPodGroupProtectionController } from "./devices/pod-group-protection.ts";
 export { startResourceClaimController } from "./devices/resource-claim.ts";
 export { startDeviceTaintEvictionController } from "./devices/taints/device-taint-eviction.ts";
 export { startRootCertificatePublisher, startServiceAccountController } from "./identity/service-account.ts";

@@ -7,6 +7,7 @@ import { type Controller, type ControllerContext, controllerQueues } from "./con
 import { startGarbageCollector } from "./deletion/garbage-collector.ts";
 import { startNamespaceController } from "./deletion/namespace.ts";
 import { type ServedResources, servedResources } from "./deletion/resources.ts";
+import { startPodGroupProtectionController } from "./devices/pod-group-protection.ts";
 import { startResourceClaimController } from "./devices/resource-claim.ts";
 import { startDeviceTaintEvictionController } from "./devices/taints/device-taint-eviction.ts";
 import { startRootCertificatePublisher, startServiceAccountController } from "./identity/service-account.ts";
@@ -76,6 +77,8 @@ const controllers: Readonly<Record<string, Start>> = {
   "node-lifecycle-controller": startNodeLifecycleController,
   "persistentvolume-binder-controller": startPersistentVolumeController,
   "pod-garbage-collector-controller": startPodGarbageCollector,
+  "podgroup-protection-controller": async (context, { served }) =>
+    startPodGroupProtectionController(context, await served),
   "replicaset-controller": startReplicaSetController,
   "replicationcontroller-controller": startReplicationController,
   "resourceclaim-controller": async (context, { served }) =>

@@ -17,6 +17,7 @@ import { limitRanger } from "./limit-ranger.ts";
 import { namespaceLifecycle } from "./namespace-lifecycle.ts";
 import { nodeRestriction } from "./node-restriction.ts";
 import { taintNodesByCondition } from "./node-taint.ts";
+import { podGroupProtection, podGroupWorkloadExists } from "./pod-groups.ts";
 import { podSecurity } from "./pod-security/plugin.ts";
 import { validatingAdmissionPolicy } from "./policy/plugin.ts";
 import { priority } from "./priority.ts";
@@ -60,6 +61,7 @@ export function admissionPlugins(context: AdmissionContext): AdmissionPlugin[] {
     defaultTolerationSeconds(),
     defaultStorageClass(context),
     storageObjectInUseProtection(),
+    podGroupProtection(context),
     persistentVolumeClaimResize(context),
     runtimeClass(context),
     certificateApproval(context),
@@ -68,6 +70,7 @@ export function admissionPlugins(context: AdmissionContext): AdmissionPlugin[] {
     certificateSubjectRestriction(),
     defaultIngressClass(context),
     podTopologyLabels(context),
+    podGroupWorkloadExists(context),
     mutatingAdmissionWebhook(context),
     // Behind the webhooks: what counts is what will be stored.
     rbacEscalation(context),
