@@ -10,6 +10,7 @@ export * from "./node-fit.ts";
 export * from "./object.ts";
 export { canonicalQuantity, Quantity, QuantityError, type QuantityFormat } from "./quantity.ts";
 export { goEscapes, quoted, quotedBytes, quotedTime } from "./quoted.ts";
+export { parseSchedule, type Schedule, ScheduleError, type ScheduleField } from "./schedule.ts";
 export * from "./selectors/index.ts";
 export {
   compareSemanticVersions,

@@ -23,9 +23,11 @@ import { startResourceQuotaController } from "./quota/resource-quota.ts";
 import { startEphemeralVolumeController } from "./storage/ephemeral-volume.ts";
 import { startPersistentVolumeController } from "./storage/persistent-volume.ts";
 import { startVolumeProtection } from "./storage/volume-protection.ts";
+import { startCronJobController } from "./workloads/cron-job.ts";
 import { startDaemonSetController } from "./workloads/daemon-set.ts";
 import { startDeploymentController } from "./workloads/deployment.ts";
 import { startJobController } from "./workloads/job.ts";
+import { startJobExpiryController } from "./workloads/job-expiry.ts";
 import { startReplicaSetController, startReplicationController } from "./workloads/replica-set.ts";
 import { startStatefulSetController } from "./workloads/stateful-set.ts";
 
@@ -63,6 +65,7 @@ const controllers: Readonly<Record<string, Start>> = {
   "certificatesigningrequest-cleaner-controller": startCertificateRequestCleaner,
   "certificatesigningrequest-signing-controller": (context, { signing }) =>
     signing === undefined ? idle(context) : startCertificateSigner(context, signing),
+  "cronjob-controller": startCronJobController,
   "daemonset-controller": startDaemonSetController,
   "deployment-controller": startDeploymentController,
   "endpoints-controller": startEndpointsController,
@@ -90,6 +93,7 @@ const controllers: Readonly<Record<string, Start>> = {
   "serviceaccount-controller": startServiceAccountController,
   "statefulset-controller": startStatefulSetController,
   "taint-eviction-controller": startTaintEvictionController,
+  "ttl-after-finished-controller": startJobExpiryController,
   "volume-protection-controller": startVolumeProtection,
 };
 

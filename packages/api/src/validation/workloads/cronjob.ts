@@ -1,10 +1,10 @@
 /** CronJob. */
 import type { CronJob, CronJobSpec, JobSpec } from "../../generated/batch/v1.ts";
+import { scheduleProblem } from "../../schedule.ts";
 import type { ValidationContext } from "../context.ts";
 import type { FieldErrors } from "../field.ts";
 import { checkObject, checkObjectUpdate, shownSelector } from "./common.ts";
 import { checkJobTemplate } from "./job.ts";
-import { scheduleProblem } from "./schedule.ts";
 
 const longestName = 52;
 const emptySpec: JobSpec = { template: { spec: { containers: [] } } };

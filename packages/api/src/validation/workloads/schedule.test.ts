@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { scheduleProblem } from "../../schedule.ts";
 import { commonIndex, indexProblem, parseIndexes } from "./indexes.ts";
-import { scheduleProblem } from "./schedule.ts";
 
 test("schedules have five fields with numbers, names, ranges and steps, or a name of their own", () => {
   for (const schedule of [
