@@ -1,6 +1,7 @@
 /** What the server does to objects that come in, for those who have objects and no server. */
 export { choosePriority, systemPriorityClasses } from "./admission/priority.ts";
 export { tolerateOutages } from "./admission/tolerations.ts";
+export { podReferences } from "./authorization/pod-references.ts";
 export { convert } from "./registry/conversion/index.ts";
 export { selectOwnPods } from "./registry/jobs.ts";
 export { type ServedResource, servedResources } from "./registry/kinds.ts";

@@ -25,6 +25,7 @@ import {
 } from "./x509.ts";
 
 export { type CertificateRequest, parseCertificateRequest } from "./authentication/certificate-request.ts";
+export { serviceAccountTokenSigner } from "./authentication/sign-legacy-token.ts";
 export { type SigningOptions, signCertificateRequest } from "./certificate-signing.ts";
 
 /** A certificate and its private key, both PEM. */

@@ -8,21 +8,34 @@ export { type ServedResource, type ServedResources, servedResources } from "./de
 export { startPodGroupProtectionController } from "./devices/pod-group-protection.ts";
 export { startResourceClaimController } from "./devices/resource-claim.ts";
 export { startDeviceTaintEvictionController } from "./devices/taints/device-taint-eviction.ts";
+export { startBootstrapSigner } from "./identity/bootstrap-signer.ts";
+export { startClusterRoleAggregation } from "./identity/cluster-role-aggregation.ts";
+export { startLegacyTokenCleaner } from "./identity/legacy-token-cleaner.ts";
 export { startRootCertificatePublisher, startServiceAccountController } from "./identity/service-account.ts";
+export { startTokenCleaner } from "./identity/token-cleaner.ts";
+export { startTokenSecretController } from "./identity/token-secret.ts";
 export { createInformers, type Informers } from "./informers.ts";
 export { ControllerMetrics } from "./metrics.ts";
 export { startEndpointSliceController } from "./network/endpoint-slice.ts";
 export { startEndpointSliceMirroringController } from "./network/endpoint-slice-mirroring.ts";
 export { startEndpointsController } from "./network/endpoints.ts";
+export { startServiceCIDRController } from "./network/service-cidr.ts";
+export { type NodeIpamOptions, nodePools, startNodeIpam } from "./nodes/ipam.ts";
 export { startNodeLifecycleController } from "./nodes/node-lifecycle.ts";
 export { startPodGarbageCollector } from "./nodes/pod-gc.ts";
 export { startTaintEvictionController } from "./nodes/taint-eviction.ts";
 export { startResourceQuotaController } from "./quota/resource-quota.ts";
-export { type Controllers, type ControllersOptions, startControllers } from "./start.ts";
+export { selectControllers } from "./select.ts";
+export { type Controllers, type ControllersOptions, controllerNames, startControllers } from "./start.ts";
 export { startEphemeralVolumeController } from "./storage/ephemeral-volume.ts";
 export { localPathStorageClass } from "./storage/local-path.ts";
 export { startPersistentVolumeController } from "./storage/persistent-volume.ts";
-export { startVolumeProtection } from "./storage/volume-protection.ts";
+export {
+  startAttributesClassProtection,
+  startClaimProtection,
+  startVolumeProtection,
+  startVolumeProtection,
+} from "./storage/volume-protection.ts";
 export { startCronJobController } from "./workloads/cron-job.ts";
 export { startDaemonSetController } from "./workloads/daemon-set.ts";
 export { startDeploymentController } from "./workloads/deployment.ts";

@@ -8,6 +8,7 @@ import {
   Node,
   Pod,
   ReplicationController,
+  Secret,
   Service,
   ServiceAccount,
 } from "@dray/api/core/v1";
@@ -40,6 +41,9 @@ function list(value: string | undefined): readonly string[] {
  * pods by the name of their node; `claim` and `template` pods and groups by the key of a claim or template that they name;
  * `podGroup` pods by the key of their group; `consumer` claims by the uid of whom they are reserved for; `pool` claims by
  * `driver/pool` of their devices; `namespace` by namespace; `service` EndpointSlices by the key of their Service.
+ * pods by the name of their node; `claim` and `template` pods by the key of a claim or template that they name;
+ * `pod` claims by the uid of a pod that they are reserved for; `namespace` by namespace; `service` EndpointSlices by the
+ * key of their Service; `account` Secrets by the key of the service account that they name.
  */
 const options: Readonly<Record<string, InformerOptions<never>>> = {
   [key(Pod)]: {
@@ -121,6 +125,14 @@ const options: Readonly<Record<string, InformerOptions<never>>> = {
         ),
     },
   } satisfies InformerOptions<PodGroup>,
+  [key(Secret)]: {
+    indexes: {
+      account: ({ metadata }: Secret) => {
+        const name = metadata.annotations?.["kubernetes.io/service-account.name"];
+        return name ? [keyOf({ namespace: metadata.namespace, name })] : [];
+      },
+    },
+  } satisfies InformerOptions<Secret>,
   [key(ConfigMap)]: {},
   [key(Lease)]: {},
   [key(Namespace)]: {},

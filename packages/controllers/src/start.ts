@@ -10,19 +10,30 @@ import { type ServedResources, servedResources } from "./deletion/resources.ts";
 import { startPodGroupProtectionController } from "./devices/pod-group-protection.ts";
 import { startResourceClaimController } from "./devices/resource-claim.ts";
 import { startDeviceTaintEvictionController } from "./devices/taints/device-taint-eviction.ts";
+import { startBootstrapSigner } from "./identity/bootstrap-signer.ts";
+import { startClusterRoleAggregation } from "./identity/cluster-role-aggregation.ts";
+import { startLegacyTokenCleaner } from "./identity/legacy-token-cleaner.ts";
 import { startRootCertificatePublisher, startServiceAccountController } from "./identity/service-account.ts";
+import { startTokenCleaner } from "./identity/token-cleaner.ts";
+import { startTokenSecretController } from "./identity/token-secret.ts";
 import { createInformers } from "./informers.ts";
 import { ControllerMetrics } from "./metrics.ts";
 import { startEndpointSliceController } from "./network/endpoint-slice.ts";
 import { startEndpointSliceMirroringController } from "./network/endpoint-slice-mirroring.ts";
 import { startEndpointsController } from "./network/endpoints.ts";
+import { startServiceCIDRController } from "./network/service-cidr.ts";
+import { type NodeIpamOptions, startNodeIpam } from "./nodes/ipam.ts";
 import { startNodeLifecycleController } from "./nodes/node-lifecycle.ts";
 import { startPodGarbageCollector } from "./nodes/pod-gc.ts";
 import { startTaintEvictionController } from "./nodes/taint-eviction.ts";
 import { startResourceQuotaController } from "./quota/resource-quota.ts";
+import { selectControllers } from "./select.ts";
 import { startEphemeralVolumeController } from "./storage/ephemeral-volume.ts";
 import { startPersistentVolumeController } from "./storage/persistent-volume.ts";
-import { startVolumeProtection } from "./storage/volume-protection.ts";
+import { 
+  startAttributesClassProtection,
+  startClaimProtection,startVolumeProtection, 
+  startVolumeProtection,} from "./storage/volume-protection.ts";
 import { startCronJobController } from "./workloads/cron-job.ts";
 import { startDaemonSetController } from "./workloads/daemon-set.ts";
 import { startDeploymentController } from "./workloads/deployment.ts";
@@ -43,6 +54,12 @@ export interface ControllersOptions {
   readonly features: Features;
   /** What certificates of the cluster are signed with; without it none are. */
   readonly signing?: ClusterSigning | undefined;
+  /** PEM: signs the tokens in Secrets of service accounts; without it they get none. */
+  readonly serviceAccountKey?: string | undefined;
+  /** Networks for the pods of each node; without it nodes get none from here. */
+  readonly nodeIpam?: NodeIpamOptions | undefined;
+  /** Which controllers run, as `--controllers` has it; `*` if absent. */
+  readonly controllers?: readonly string[] | undefined;
 }
 
 export interface Controllers extends Controller {
@@ -50,7 +67,7 @@ export interface Controllers extends Controller {
   metrics(): string;
 }
 
-interface Given extends Pick<ControllersOptions, "rootCA" | "signing"> {
+interface Given extends Pick<ControllersOptions, "nodeIpam" | "rootCA" | "serviceAccountKey" | "signing"> {
   readonly served: Promise<ServedResources>;
 }
 
@@ -61,11 +78,13 @@ const idle = async (context: ControllerContext): Promise<Controller> => controll
 
 /** Every controller, by the name that kube-controller-manager has for it (cmd/kube-controller-manager/names). */
 const controllers: Readonly<Record<string, Start>> = {
+  "bootstrap-signer-controller": startBootstrapSigner,
   "certificatesigningrequest-approving-controller": startCertificateApprover,
   "certificatesigningrequest-cleaner-controller": startCertificateRequestCleaner,
   "certificatesigningrequest-signing-controller": (context, { signing }) =>
     signing === undefined ? idle(context) : startCertificateSigner(context, signing),
   "cronjob-controller": startCronJobController,
+  "clusterrole-aggregation-controller": startClusterRoleAggregation,
   "daemonset-controller": startDaemonSetController,
   "deployment-controller": startDeploymentController,
   "endpoints-controller": startEndpointsController,
@@ -76,9 +95,14 @@ const controllers: Readonly<Record<string, Start>> = {
   "ephemeral-volume-controller": startEphemeralVolumeController,
   "garbage-collector-controller": async (context, { served }) => startGarbageCollector(context, await served),
   "job-controller": startJobController,
+  "legacy-serviceaccount-token-cleaner-controller": startLegacyTokenCleaner,
   "namespace-controller": async (context, { served }) => startNamespaceController(context, await served),
+  "node-ipam-controller": (context, { nodeIpam }) =>
+    nodeIpam === undefined ? idle(context) : startNodeIpam(context, nodeIpam),
   "node-lifecycle-controller": startNodeLifecycleController,
   "persistentvolume-binder-controller": startPersistentVolumeController,
+  "persistentvolume-protection-controller": startVolumeProtection,
+  "persistentvolumeclaim-protection-controller": startClaimProtection,
   "pod-garbage-collector-controller": startPodGarbageCollector,
   "podgroup-protection-controller": async (context, { served }) =>
     startPodGroupProtectionController(context, await served),
@@ -90,24 +114,35 @@ const controllers: Readonly<Record<string, Start>> = {
     startResourceQuotaController(context, await served),
   "root-ca-certificate-publisher-controller": (context, { rootCA }) =>
     startRootCertificatePublisher(context, rootCA),
+  "service-cidr-controller": startServiceCIDRController,
   "serviceaccount-controller": startServiceAccountController,
+  "serviceaccount-token-controller": (context, { serviceAccountKey: key, rootCA }) =>
+    key === undefined ? idle(context) : startTokenSecretController(context, { key, rootCA }),
   "statefulset-controller": startStatefulSetController,
   "taint-eviction-controller": startTaintEvictionController,
   "ttl-after-finished-controller": startJobExpiryController,
   "volume-protection-controller": startVolumeProtection,
+  "token-cleaner-controller": startTokenCleaner,
+  "volumeattributesclass-protection-controller": startAttributesClassProtection,
 };
 
+/** The names that `controllers` may have. */
+export const controllerNames: readonly string[] = Object.keys(controllers);
+
 /**
- * Starts all controllers and resolves when each of them works. Rejects with `ConnectionError` or `StatusError` if the server cannot say what it serves.
+ * Starts the controllers and resolves when each of them works. Rejects with `ConnectionError` or `StatusError` if the
+ * server cannot say what it serves, and with a TypeError for a controller that is not known.
  */
 export async function startControllers(options: ControllersOptions): Promise<Controllers> {
   const { rootCA, signing, ...given } = options;
   const metrics = new ControllerMetrics();
   const context: ControllerContext = { ...given, metrics, informers: createInformers(options.client) };
+  const { client, clock, log, random, signal, features, controllers: wanted = ["*"], ...given } = options;
+  const names = selectControllers(controllerNames, wanted);
+  const informers = createInformers(client);
+  const context: ControllerContext = { client, clock, log, random, signal, features, informers };
   const served = servedResources(context);
-  const started = await Promise.all(
-    Object.values(controllers).map((start) => start(context, { rootCA, signing, served })),
-  );
+  const started = await Promise.all(names.map((name) => controllers[name]!(context, { ...given, served })));
   const stopped = Promise.all(started.map((controller) => controller.stopped)).then(() => {});
   return { stopped, metrics: () => metrics.text() };
 }

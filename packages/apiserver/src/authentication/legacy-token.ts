@@ -7,7 +7,7 @@ import { objectKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
 
 export const legacyIssuer = "kubernetes/serviceaccount";
-const claim = (name: string): string => `kubernetes.io/serviceaccount/${name}`;
+export const legacyClaim = (name: string): string => `kubernetes.io/serviceaccount/${name}`;
 const lastUsed = "kubernetes.io/legacy-token-last-used";
 const invalidSince = "kubernetes.io/legacy-token-invalid-since";
 
@@ -25,7 +25,7 @@ export function legacyToken(
   claims: Readonly<Record<string, unknown>>,
   storage: Storage,
 ): LegacyToken | { readonly error: string } {
-  const text = (name: string): string => String(claims[claim(name)] ?? "");
+  const text = (name: string): string => String(claims[legacyClaim(name)] ?? "");
   const [namespace, secretName, accountName, uid] = [
     text("namespace"),
     text("secret.name"),

@@ -71,7 +71,7 @@ export class TokenSigner {
     return [...new Set(this.#believed.map(({ algorithm }) => algorithm))].sort();
   }
 
-  sign(claims: TokenClaims): string {
+  sign(claims: TokenClaims | Readonly<Record<string, string>>): string {
     const head = encode({ alg: this.algorithm, kid: this.#keyId });
     const text = `${head}.${encode(claims)}`;
     const signature = sign("sha256", Buffer.from(text), { key: this.#private, dsaEncoding: "ieee-p1363" });

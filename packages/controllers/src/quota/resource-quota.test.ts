@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ConfigMap, PersistentVolumeClaim, Pod, ResourceQuota } from "@dray/api/core/v1";
-import { servedResources, startResourceQuotaController, startVolumeProtection } from "@dray/controllers";
+import { servedResources, startClaimProtection, startResourceQuotaController } from "@dray/controllers";
 import { type TestCluster, withCluster } from "../testing.ts";
 
 const pod = (name: string, cpu: string, more: object = {}): object => ({
@@ -40,7 +40,7 @@ test("a quota shows what is used, takes what admission charges and gives back wh
   ));
 
 test("a volume claim that is being deleted stays until no pod uses it", () =>
-  withCluster(startVolumeProtection, async (cluster) => {
+  withCluster(startClaimProtection, async (cluster) => {
     const spec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
     await cluster.create(PersistentVolumeClaim, { metadata: { name: "v" }, spec });
     const volumes = [{ name: "v", persistentVolumeClaim: { claimName: "v" } }];

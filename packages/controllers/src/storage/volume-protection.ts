@@ -5,60 +5,86 @@ import { VolumeAttributesClass } from "@dray/api/storage/v1";
 import { type Controller, type ControllerContext, controllerQueues, synced } from "../context.ts";
 
 /**
- * Lets go of volume claims, volumes and volume attributes classes that are being deleted once nothing uses them any
- * more (the finalizers of the admission plugin StorageObjectInUseProtection).
+ * Lets go of volume claims that are being deleted once no pod uses them any more (the finalizer of the admission plugin
+ * StorageObjectInUseProtection).
  */
-export async function startVolumeProtection(context: ControllerContext): Promise<Controller> {
-  const { client, informers } = context;
+export async function startClaimProtection(context: ControllerContext): Promise<Controller> {
+  const { informers } = context;
   const pods = informers.of(Pod);
+  await synced(context, [pods]);
+  const { controller, lookAtAll } = await protect(
+    context,
+    PersistentVolumeClaim,
+    "kubernetes.io/pvc-protection",
+    ({ metadata }) => pods.byIndex("namespace", metadata.namespace).some((pod) => uses(pod, metadata.name)),
+  );
+  pods.handle({ update: lookAtAll, delete: lookAtAll });
+  return controller;
+}
+
+/** Lets go of volumes that are being deleted once they are bound no more. */
+export async function startVolumeProtection(context: ControllerContext): Promise<Controller> {
+  const { controller } = await protect(
+    context,
+    PersistentVolume,
+    "kubernetes.io/pv-protection",
+    ({ status }) => status?.phase === "Bound",
+  );
+  return controller;
+}
+
+/** Lets go of volume attributes classes that are being deleted once neither claims nor volumes name them any more. */
+export async function startAttributesClassProtection(context: ControllerContext): Promise<Controller> {
+  const { informers } = context;
   const claims = informers.of(PersistentVolumeClaim);
   const volumes = informers.of(PersistentVolume);
-  const classes = informers.of(VolumeAttributesClass);
-  await synced(context, [pods, claims, volumes, classes]);
+  await synced(context, [claims, volumes]);
+  const { controller, lookAtAll } = await protect(
+    context,
+    VolumeAttributesClass,
+    "kubernetes.io/vac-protection",
+    ({ metadata }) =>
+      [...claims.list(), ...volumes.list()].some(
+        ({ spec }) => spec?.volumeAttributesClassName === metadata.name,
+      ),
+  );
+  claims.handle({ update: lookAtAll, delete: lookAtAll });
+  volumes.handle({ update: lookAtAll, delete: lookAtAll });
+  return controller;
+}
+
+/** Looks at every object of the kind that waits for this finalizer, when it changes or somebody says so. */
+async function protect<T extends KubeObject>(
+  context: ControllerContext,
+  kind: Kind<T>,
+  finalizer: string,
+  inUse: (object: T) => boolean,
+): Promise<{ readonly controller: Controller; lookAtAll(): void }> {
+  const { client, informers } = context;
+  const cache = informers.of(kind);
+  await synced(context, [cache]);
   const queues = controllerQueues(context);
-
-  /** Looks at every object of the kind that waits for this finalizer, when one of them or a user of them changes. */
-  function protect<T extends KubeObject>(
-    kind: Kind<T>,
-    finalizer: string,
-    inUse: (object: T) => boolean,
-  ): () => void {
-    const cache = informers.of(kind);
-    const queue = queues.queue(finalizer, async (uid) => {
-      const object = cache.list().find(({ metadata }) => metadata.uid === uid);
-      if (object === undefined || !waits(object) || inUse(object)) return;
-      const finalizers = object.metadata.finalizers?.filter((other) => other !== finalizer) ?? [];
-      try {
-        await client.resource(kind).update({ ...object, metadata: { ...object.metadata, finalizers } });
-      } catch (error) {
-        // Somebody else has changed it: the change comes by the watch.
-        if (!StatusError.is(error, "Conflict") && !StatusError.is(error, "NotFound")) throw error;
-      }
-    });
-    const waits = ({ metadata }: T): boolean =>
-      metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(finalizer) === true;
-    const changed = (object: T): void => {
-      if (waits(object)) queue.add(object.metadata.uid);
-    };
-    cache.handle({ add: changed, update: changed });
-    return () => {
-      for (const object of cache.list()) changed(object);
-    };
-  }
-
-  const lookAtClaims = protect(PersistentVolumeClaim, "kubernetes.io/pvc-protection", (claim) =>
-    pods.byIndex("namespace", claim.metadata.namespace).some((pod) => uses(pod, claim.metadata.name)),
-  );
-  protect(PersistentVolume, "kubernetes.io/pv-protection", ({ status }) => status?.phase === "Bound");
-  const lookAtClasses = protect(VolumeAttributesClass, "kubernetes.io/vac-protection", ({ metadata }) =>
-    [...claims.list(), ...volumes.list()].some(
-      ({ spec }) => spec?.volumeAttributesClassName === metadata.name,
-    ),
-  );
-  pods.handle({ update: lookAtClaims, delete: lookAtClaims });
-  claims.handle({ delete: lookAtClasses });
-  volumes.handle({ delete: lookAtClasses });
-  return queues.controller;
+  const queue = queues.queue(finalizer, async (uid) => {
+    const object = cache.list().find(({ metadata }) => metadata.uid === uid);
+    if (object === undefined || !waits(object) || inUse(object)) return;
+    const finalizers = object.metadata.finalizers?.filter((other) => other !== finalizer) ?? [];
+    try {
+      await client.resource(kind).update({ ...object, metadata: { ...object.metadata, finalizers } });
+    } catch (error) {
+      // Somebody else has changed it: the change comes by the watch.
+      if (!StatusError.is(error, "Conflict") && !StatusError.is(error, "NotFound")) throw error;
+    }
+  });
+  const waits = ({ metadata }: T): boolean =>
+    metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(finalizer) === true;
+  const changed = (object: T): void => {
+    if (waits(object)) queue.add(object.metadata.uid);
+  };
+  cache.handle({ add: changed, update: changed });
+  const lookAtAll = (): void => {
+    for (const object of cache.list()) changed(object);
+  };
+  return { controller: queues.controller, lookAtAll };
 }
 
 /** Whether a pod that has not ended has the claim among its volumes; the claim of an ephemeral volume is named after both. */
