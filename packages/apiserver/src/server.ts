@@ -14,6 +14,7 @@ import { Admission } from "./admission/admission.ts";
 import { admissionPlugins } from "./admission/plugins.ts";
 import { WebhookClient } from "./admission/webhook/client.ts";
 import { Authenticator, type TokenEntry } from "./authentication/authenticate.ts";
+import { BootstrapTokens } from "./authentication/bootstrap-token.ts";
 import { impersonate } from "./authentication/impersonate.ts";
 import { markUsed } from "./authentication/legacy-token.ts";
 import { ServiceAccountTokens } from "./authentication/service-account.ts";
@@ -91,6 +92,8 @@ export interface ServerOptions {
   readonly requestTimeout?: number;
   /** Port that the service `kubernetes` names. */
   readonly advertisedPort?: number;
+  /** Believes the bootstrap tokens in Secrets of kube-system; not if absent, as upstream. */
+  readonly bootstrapTokens?: boolean;
   /** Address at which the service `kubernetes` finds this server; without it the service has no endpoints. */
   readonly advertisedAddress?: string;
   /** CIDRs that services get their addresses from: one, or one of each family. 10.0.0.0/24 if absent. */
@@ -187,6 +190,7 @@ class Server implements ApiServer {
     this.#authenticator = new Authenticator({
       tokens: options.tokens ?? [],
       serviceAccounts: tokens,
+      ...(options.bootstrapTokens && { bootstrapTokens: new BootstrapTokens(storage, clock) }),
       audiences: [tokens.issuer],
       allowAnonymous: options.anonymous ?? true,
     });

@@ -61,6 +61,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     newId,
     serving: { ...credentials.server, clientAuthority: credentials.authority.certificate },
     serviceAccounts: { key: credentials.serviceAccountKey },
+    bootstrapTokens: true,
     kubelet: { ...credentials.kubeletClient, authority: credentials.authority.certificate, onLoopback: true },
     advertisedPort: port,
     advertisedAddress: addresses.advertised,
@@ -101,6 +102,10 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
         log: controllersLog,
         client: client("system:kube-controller-manager", controllersLog),
         rootCA: credentials.authority.certificate,
+        signing: credentials.authority,
+        serviceAccountKey: credentials.serviceAccountKey,
+        // As kubeadm has it: nodes may join with bootstrap tokens.
+        controllers: ["*", "bootstrap-signer-controller", "token-cleaner-controller"],
       }),
     );
     const admin = client("kubernetes-admin", log, ["system:masters"]);

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { StatusError } from "@dray/api";
 import type { Credential, UserInfo } from "@dray/client";
+import type { BootstrapTokens } from "./bootstrap-token.ts";
 import type { ServiceAccountTokens } from "./service-account.ts";
 
 /** A line of a static token file: who has this token. */
@@ -15,6 +16,8 @@ const authenticatedGroup = "system:authenticated";
 export interface AuthenticatorOptions {
   readonly tokens: readonly TokenEntry[];
   readonly serviceAccounts: ServiceAccountTokens;
+  /** Absent: bootstrap tokens are not believed. */
+  readonly bootstrapTokens?: BootstrapTokens;
   readonly audiences: readonly string[];
   /** Requests without credentials are made as system:anonymous; else they are refused. */
   readonly allowAnonymous: boolean;
@@ -66,6 +69,8 @@ export class Authenticator {
     if (entry) {
       return { user: withAuthenticated(entry.user), audiences };
     }
+    const bootstrapper = this.#options.bootstrapTokens?.user(token);
+    if (bootstrapper) return { user: withAuthenticated(bootstrapper), audiences };
     const answer = this.#options.serviceAccounts.check(token, audiences);
     if ("error" in answer) return answer;
     return { user: withAuthenticated(answer.user), audiences: answer.audiences };
