@@ -34,7 +34,6 @@ export {
   startAttributesClassProtection,
   startClaimProtection,
   startVolumeProtection,
-  startVolumeProtection,
 } from "./storage/volume-protection.ts";
 export { startCronJobController } from "./workloads/cron-job.ts";
 export { startDaemonSetController } from "./workloads/daemon-set.ts";

@@ -30,10 +30,11 @@ import { startResourceQuotaController } from "./quota/resource-quota.ts";
 import { selectControllers } from "./select.ts";
 import { startEphemeralVolumeController } from "./storage/ephemeral-volume.ts";
 import { startPersistentVolumeController } from "./storage/persistent-volume.ts";
-import { 
+import {
   startAttributesClassProtection,
-  startClaimProtection,startVolumeProtection, 
-  startVolumeProtection,} from "./storage/volume-protection.ts";
+  startClaimProtection,
+  startVolumeProtection,
+} from "./storage/volume-protection.ts";
 import { startCronJobController } from "./workloads/cron-job.ts";
 import { startDaemonSetController } from "./workloads/daemon-set.ts";
 import { startDeploymentController } from "./workloads/deployment.ts";
@@ -83,15 +84,15 @@ const controllers: Readonly<Record<string, Start>> = {
   "certificatesigningrequest-cleaner-controller": startCertificateRequestCleaner,
   "certificatesigningrequest-signing-controller": (context, { signing }) =>
     signing === undefined ? idle(context) : startCertificateSigner(context, signing),
-  "cronjob-controller": startCronJobController,
   "clusterrole-aggregation-controller": startClusterRoleAggregation,
+  "cronjob-controller": startCronJobController,
   "daemonset-controller": startDaemonSetController,
   "deployment-controller": startDeploymentController,
+  "device-taint-eviction-controller": async (context, { served }) =>
+    startDeviceTaintEvictionController(context, await served),
   "endpoints-controller": startEndpointsController,
   "endpointslice-controller": startEndpointSliceController,
   "endpointslice-mirroring-controller": startEndpointSliceMirroringController,
-  "device-taint-eviction-controller": async (context, { served }) =>
-    startDeviceTaintEvictionController(context, await served),
   "ephemeral-volume-controller": startEphemeralVolumeController,
   "garbage-collector-controller": async (context, { served }) => startGarbageCollector(context, await served),
   "job-controller": startJobController,
@@ -120,9 +121,8 @@ const controllers: Readonly<Record<string, Start>> = {
     key === undefined ? idle(context) : startTokenSecretController(context, { key, rootCA }),
   "statefulset-controller": startStatefulSetController,
   "taint-eviction-controller": startTaintEvictionController,
-  "ttl-after-finished-controller": startJobExpiryController,
-  "volume-protection-controller": startVolumeProtection,
   "token-cleaner-controller": startTokenCleaner,
+  "ttl-after-finished-controller": startJobExpiryController,
   "volumeattributesclass-protection-controller": startAttributesClassProtection,
 };
 
@@ -134,13 +134,11 @@ export const controllerNames: readonly string[] = Object.keys(controllers);
  * server cannot say what it serves, and with a TypeError for a controller that is not known.
  */
 export async function startControllers(options: ControllersOptions): Promise<Controllers> {
-  const { rootCA, signing, ...given } = options;
-  const metrics = new ControllerMetrics();
-  const context: ControllerContext = { ...given, metrics, informers: createInformers(options.client) };
   const { client, clock, log, random, signal, features, controllers: wanted = ["*"], ...given } = options;
   const names = selectControllers(controllerNames, wanted);
   const informers = createInformers(client);
-  const context: ControllerContext = { client, clock, log, random, signal, features, informers };
+  const metrics = new ControllerMetrics();
+  const context: ControllerContext = { client, clock, log, random, signal, features, informers, metrics };
   const served = servedResources(context);
   const started = await Promise.all(names.map((name) => controllers[name]!(context, { ...given, served })));
   const stopped = Promise.all(started.map((controller) => controller.stopped)).then(() => {});

@@ -35,7 +35,7 @@ export function volumeZone(lookup: VolumeLookup): Plugin {
       if (volumeName) {
         const volume = lookup.volume(volumeName);
         if (volume === undefined) return `persistentvolume "${volumeName}" not found`;
-        all.push(...topologiesOf(volume));
+        for (const topology of topologiesOf(volume)) all.push(topology);
         continue;
       }
       const className = classOf(claim);
