@@ -66,7 +66,7 @@ test("gates of Kubernetes that change nothing here are taken as the release has 
     featuresOf(version, parseFeatureGates(text)).withoutEffect;
   assert.deepEqual(set("MemoryQoS=false,DRAAdminAccess=true,GenericWorkload=true"), ["MemoryQoS"]);
   // Of DRA's own, but nothing asks for it.
-  assert.deepEqual(set("DRASchedulerFilterTimeout=false"), ["DRASchedulerFilterTimeout"]);
+  assert.deepEqual(set("DRAFractionalCapacityRange=false"), ["DRAFractionalCapacityRange"]);
   assert.deepEqual(set("AllBeta=false"), []);
   // Upstream: {1.34 Beta, on}, {1.36 Stable, locked}.
   assert.throws(() => set("KubeletPSI=false"), /cannot set .* to false, feature is locked to true/);

@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Pod } from "@dray/api/core/v1";
 import { ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
-import { type TestCluster, uses, withCluster } from "./testing.ts";
+import { type RunningScheduler, type TestCluster, uses, withCluster } from "./testing.ts";
 
 const driver = "gpu.example.com";
 
 /** One node with one device that has to be attached before a pod may use it. */
-async function withAttachable(run: (cluster: TestCluster) => Promise<void>): Promise<void> {
+async function withAttachable(
+  run: (cluster: TestCluster, first: RunningScheduler) => Promise<void>,
+): Promise<void> {
   await withCluster(async (cluster) => {
     await cluster.gpuClass();
     await cluster.node("n1");
@@ -19,14 +22,14 @@ async function withAttachable(run: (cluster: TestCluster) => Promise<void>): Pro
         devices: [{ name: "d", bindingConditions: ["attached"], bindingFailureConditions: ["broken"] }],
       },
     });
-    await cluster.scheduler();
+    const first = await cluster.scheduler();
     await cluster.claim("c");
     await cluster.pod("p", uses("c"));
     await cluster.until(
       "an allocation",
       async () => (await cluster.get(ResourceClaim, "c")).status?.allocation,
     );
-    await run(cluster);
+    await run(cluster, first);
   });
 }
 
@@ -46,13 +49,20 @@ async function report({ client, get, clock }: TestCluster, type: string): Promis
     .update({ ...claim, status: { ...claim.status, devices } }, { subresource: "status" });
 }
 
+/** Waits until the pod is told that. */
+async function told(cluster: TestCluster, text: string): Promise<void> {
+  await cluster.until(text, async () => (await cluster.events()).some((event) => event.includes(text)));
+}
+
 test("a pod is bound when its device is attached, not before", () =>
   withAttachable(async (cluster) => {
     await cluster.settle();
     const { status } = await cluster.get(ResourceClaim, "c");
     assert.ok(status?.allocation?.allocationTimestamp, "the time to attach it runs");
     assert.deepEqual(status.allocation.devices?.results?.[0]?.bindingConditions, ["attached"]);
-    assert.deepEqual(await cluster.events(), []);
+    assert.deepEqual(await cluster.events(), [
+      "Normal BindingConditionsPending waiting for binding conditions for device on node n1",
+    ]);
     await report(cluster, "attached");
     assert.equal(await cluster.bound("p"), "n1");
   }));
@@ -61,10 +71,7 @@ test("a device that cannot be attached is given up, and the pod is told why", ()
   withAttachable(async (cluster) => {
     const before = (await cluster.get(ResourceClaim, "c")).status?.allocation;
     await report(cluster, "broken");
-    const told = "claim c binding failed: reason=Told, message=by the test";
-    await cluster.until("the failure", async () =>
-      (await cluster.events()).some((event) => event.includes(told)),
-    );
+    await told(cluster, 'device binding failed: claim=c, reason=Told, message="by the test"');
     await cluster.until("a new attempt", async () => {
       const { status } = await cluster.get(ResourceClaim, "c");
       return status?.allocation?.allocationTimestamp !== before?.allocationTimestamp;
@@ -74,7 +81,47 @@ test("a device that cannot be attached is given up, and the pod is told why", ()
 test("a device that takes too long is given up", () =>
   withAttachable(async (cluster) => {
     cluster.clock.pass(601_000);
-    await cluster.until("the failure", async () =>
-      (await cluster.events()).some((event) => event.includes("device binding timeout")),
-    );
+    await told(cluster, "device binding timeout: claim=c");
+  }));
+
+test("a claim that is deallocated meanwhile does not count as ready", () =>
+  withAttachable(async (cluster) => {
+    await cluster.settle();
+    await cluster.deallocate("c");
+    await told(cluster, "claim d/c got deallocated elsewhere in the meantime");
+    await cluster.until("another allocation", async () => {
+      const { status } = await cluster.get(ResourceClaim, "c");
+      return status?.reservedFor !== undefined && status.allocation !== undefined;
+    });
+    assert.equal((await cluster.get(Pod, "p")).spec.nodeName, undefined);
+    await report(cluster, "attached");
+    assert.equal(await cluster.bound("p"), "n1");
+  }));
+
+test("a claim that is deleted meanwhile does not count as ready", () =>
+  withAttachable(async (cluster) => {
+    await cluster.settle();
+    const ref = { namespace: "d", name: "c" };
+    await cluster.client.resource(ResourceClaim).patch(ref, "merge", { metadata: { finalizers: null } });
+    await cluster.client.resource(ResourceClaim).delete(ref);
+    await told(cluster, 'resourceclaim "c" not found');
+    assert.equal((await cluster.get(Pod, "p")).spec.nodeName, undefined);
+  }));
+
+test("the time for devices runs on while no scheduler runs", () =>
+  withAttachable(async (cluster, first) => {
+    await cluster.settle();
+    const before = (await cluster.get(ResourceClaim, "c")).status?.allocation;
+    first.kill();
+    cluster.clock.pass(590_000);
+    await cluster.scheduler();
+    await cluster.settle();
+    cluster.clock.pass(9_000);
+    await cluster.settle();
+    assert.deepEqual((await cluster.get(ResourceClaim, "c")).status?.allocation, before);
+    await cluster.until("another allocation", async () => {
+      const { status } = await cluster.get(ResourceClaim, "c");
+      return status?.allocation?.allocationTimestamp !== before?.allocationTimestamp;
+    });
+    assert.ok(cluster.clock.now() - Date.parse(before!.allocationTimestamp!) < 620_000);
   }));

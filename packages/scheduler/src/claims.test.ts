@@ -16,8 +16,8 @@ async function withDevices(devices: number[], run: (cluster: TestCluster) => Pro
   });
 }
 
-const refusal = (nodes: number, reasons: string, after = "still not schedulable"): string =>
-  `0/${nodes} nodes are available: ${reasons}. ${after}, preemption: 0/${nodes} nodes are available: ` +
+const refusal = (nodes: number, reasons: string): string =>
+  `0/${nodes} nodes are available: ${reasons}. preemption: 0/${nodes} nodes are available: ` +
   `${nodes} Preemption is not helpful for scheduling.`;
 
 /** Every device that claims have, and those of bound pods among them. Fails if two bound pods' claims share one. */
@@ -42,6 +42,7 @@ test("a claim is allocated, protected and reserved before its pod is bound", () 
     assert.deepEqual(metadata.finalizers, ["resource.kubernetes.io/delete-protection"]);
     assert.deepEqual(status?.reservedFor, [{ resource: "pods", name: "p", uid: pod.metadata.uid }]);
     assert.deepEqual(status?.allocation, {
+      allocationTimestamp: "2026-01-01T00:00:00Z",
       devices: {
         results: [{ request: "gpu", driver: "gpu.example.com", pool: "n2", device: "gpu-0" }],
       },
@@ -214,6 +215,81 @@ test("an error of a selector fails the attempt, which is repeated", () =>
     await cluster.client.text("DELETE", "/apis/resource.k8s.io/v1/deviceclasses/odd");
     await cluster.gpuClass("odd");
     assert.equal(await cluster.bound("p"), "n1");
+  }));
+
+test("an error of a selector comes before a claim that the node cannot use", () =>
+  withDevices([1, 1], async (cluster) => {
+    await cluster.gpuClass("odd", 'device.attributes["example.com"].missing == "x"');
+    await cluster.node("elsewhere");
+    await cluster.claim("c");
+    await cluster.claim("idle", { exactly: { deviceClassName: "gpu" } });
+    const term = { matchFields: [{ key: "metadata.name", operator: "In", values: ["elsewhere"] }] };
+    const allocation = {
+      devices: { results: [{ request: "gpu", driver: "gpu.example.com", pool: "n1", device: "gpu-0" }] },
+      nodeSelector: { nodeSelectorTerms: [term] },
+    };
+    await cluster.client
+      .resource(ResourceClaim)
+      .patch(
+        { namespace: "d", name: "idle" },
+        "merge",
+        { status: { allocation } },
+        { subresource: "status" },
+      );
+    await cluster.scheduler();
+    await cluster.claim("broken", { exactly: { deviceClassName: "odd" } });
+    await cluster.pod("p", uses("idle", "broken"));
+    assert.match(await cluster.refused("p", "SchedulerError"), /no such key: missing/);
+    // It was not freed in vain.
+    assert.deepEqual((await cluster.get(ResourceClaim, "idle")).status?.allocation, allocation);
+  }));
+
+test("a node that cannot serve other claims of the pod is no reason to free one", () =>
+  withDevices([1, 0], async (cluster) => {
+    await cluster.scheduler();
+    await cluster.claim("c");
+    await cluster.pod("first", uses("c"));
+    assert.equal(await cluster.bound("first"), "n1");
+    await cluster.client
+      .resource(ResourceClaim)
+      .patch(
+        { namespace: "d", name: "c" },
+        "merge",
+        { status: { reservedFor: null } },
+        { subresource: "status" },
+      );
+    await cluster.claim("more");
+    await cluster.pod("p", uses("c", "more"));
+    assert.equal(await cluster.refused("p"), refusal(2, "2 cannot allocate all claims"));
+    assert.deepEqual(devicesOf(await cluster.get(ResourceClaim, "c")), ["gpu.example.com/n1/gpu-0"]);
+  }));
+
+test("after a failure every claim is released that was reserved for the pod, also by an earlier attempt", () =>
+  withDevices([2], async (cluster) => {
+    const { beforeAnswers } = await cluster.scheduler();
+    await cluster.claim("c1");
+    await cluster.claim("c2");
+    const pod = await cluster.pod("p", { ...uses("c1", "c2"), schedulingGates: [{ name: "later" }] });
+    const { name, uid } = pod.metadata;
+    const allocation = {
+      devices: { results: [{ request: "gpu", driver: "gpu.example.com", pool: "n1", device: "gpu-0" }] },
+    };
+    const status = { allocation, reservedFor: [{ resource: "pods", name, uid }] };
+    await cluster.client
+      .resource(ResourceClaim)
+      .patch({ namespace: "d", name: "c1" }, "merge", { status }, { subresource: "status" });
+    let done = false;
+    beforeAnswers(async (method, url) => {
+      if (done || method !== "PUT" || !url.endsWith("/c2")) return;
+      done = true;
+      await cluster.client.resource(ResourceClaim).delete({ namespace: "d", name: "c2" });
+    });
+    const gates = { spec: { schedulingGates: null } };
+    await cluster.client.resource(Pod).patch({ namespace: "d", name }, "merge", gates);
+    await cluster.until("the release", async () => {
+      const claim = await cluster.get(ResourceClaim, "c1");
+      return done && claim.status?.allocation !== undefined && !claim.status.reservedFor?.length;
+    });
   }));
 
 test("others have their turns while costly selectors are evaluated", () =>

@@ -78,7 +78,7 @@ test("devices are given once, and a pod waits until they are free", () =>
     await cluster.pod("a", { containers: [container("c", asks(1))] });
     assert.equal(await cluster.bound("a"), "n1");
     await cluster.pod("b", { containers: [container("c", asks(1))] });
-    assert.match(await cluster.refused("b"), /cannot allocate all claims\. still not schedulable/);
+    assert.match(await cluster.refused("b"), /cannot allocate all claims\. preemption: /);
     const [claim] = await cluster.list(ResourceClaim);
     await cluster.remove("a", claim!.metadata.name);
     assert.equal(await cluster.bound("b"), "n1");

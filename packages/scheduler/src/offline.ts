@@ -140,10 +140,10 @@ export function createOfflineScheduler({ features, newId, now }: OfflineOptions)
     if ("problem" in found) return undefined;
     if (found.claims.length > 0 && !local) return undefined;
     if (features.enabled("DRAExtendedResource") && hasServedResources(pod, extendedClass)) return undefined;
-    if (found.claims.some(({ status }) => status?.allocation !== undefined)) return undefined;
+    if (found.claims.some(({ claim }) => claim.status?.allocation !== undefined)) return undefined;
     // What the claims are called makes no difference.
     const { resourceClaims: _, ...spec } = pod.spec;
-    return encodeJSON([pod.metadata.namespace, spec, found.claims.map((claim) => claim.spec)]);
+    return encodeJSON([pod.metadata.namespace, spec, found.claims.map(({ claim }) => claim.spec)]);
   }
 
   async function decide(pod: Pod): Promise<Decision> {
@@ -233,7 +233,7 @@ export function createOfflineScheduler({ features, newId, now }: OfflineOptions)
       const node = cache.node(name);
       const found = claimsOf(pod, (claim) => claims.get(pod.metadata.namespace, claim));
       if (node === undefined || "problem" in found) return undefined;
-      const open = found.claims.filter((claim) => claim.status?.allocation === undefined);
+      const open = found.claims.flatMap(({ claim }) => (claim.status?.allocation ? [] : [claim]));
       const served = servedResources(
         pod,
         node.allocatable,

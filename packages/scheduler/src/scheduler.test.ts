@@ -10,7 +10,7 @@ const asks = (requests: object, more: object = {}): object => ({
 });
 
 const tail = (nodes: number, reasons: string): string =>
-  `no new claims to deallocate, preemption: 0/${nodes} nodes are available: ${reasons}.`;
+  `preemption: 0/${nodes} nodes are available: ${reasons}.`;
 const notHelpful = "Preemption is not helpful for scheduling";
 const noVictims = "No preemption victims found for incoming pod";
 

@@ -2,7 +2,7 @@ import { type Allocator, allocatorFeatures, createAllocator } from "@dray/alloca
 import type { Features } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import { isPodActive } from "@dray/api/pod";
-import { type Client, type Clock, createEventRecorder, type Log } from "@dray/client";
+import { type Client, type Clock, createEventRecorder, type EventRecorder, type Log } from "@dray/client";
 import { type UntilAnswered, untilAnswered } from "./answered.ts";
 import { BindingCycle } from "./binding.ts";
 import { SchedulerCache } from "./cache.ts";
@@ -197,7 +197,7 @@ function createProfile(options: SchedulerOptions, configured: ProfileConfigurati
   const own = options.plugins?.({ client, clock, log, waiting }) ?? [];
   const available = [
     prioritySort,
-    ...createDefaultPlugins(options, args, shared),
+    ...createDefaultPlugins(options, args, shared, recorder),
     preemption,
     ...own,
     defaultBinder(client, answered),
@@ -227,10 +227,12 @@ function createDefaultPlugins(
   { client, clock, random, features, newId, signal }: SchedulerOptions,
   args: PluginArgs,
   { informers, allocator, claims, answered }: Shared,
+  recorder: EventRecorder,
 ): readonly Plugin[] {
   const { classes, namespaces } = informers;
   return defaultPlugins({
     features,
+    event: (pod, reason, message) => recorder.event(pod, "Normal", reason, message),
     allocator,
     claims,
     deviceClass: (className) => classes.get({ name: className }),

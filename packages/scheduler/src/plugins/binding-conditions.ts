@@ -1,13 +1,19 @@
+/** Devices that become ready for a node only after they are allocated (KEP-5007). */
 import type { ResourceClaim } from "@dray/api/resource/v1";
 
-/** How long devices may take to become ready (KEP-5007; kube-scheduler's bindingTimeout), in milliseconds. */
-export const bindingTimeout = 600_000;
+/** Milliseconds that devices may take to become ready (DynamicResourcesArgs.bindingTimeout). */
+export const defaultBindingTimeout = 600_000;
 
-/** Whether devices that have to be made ready for their node are (KEP-5007). */
 export type BindingState =
   | { readonly type: "ready" }
   | { readonly type: "waiting" }
   | { readonly type: "failed"; readonly message: string };
+
+/** Whether a device of the allocation has to become ready before its pods may be bound. */
+export function hasBindingConditions(claim: ResourceClaim): boolean {
+  const results = claim.status?.allocation?.devices?.results ?? [];
+  return results.some(({ bindingConditions }) => (bindingConditions ?? []).length > 0);
+}
 
 /** What the drivers report of the devices of an allocated claim, against the binding conditions of its allocation. */
 export function bindingState(claim: ResourceClaim): BindingState {
@@ -29,18 +35,27 @@ export function bindingState(claim: ResourceClaim): BindingState {
       const condition = conditions.find((other) => other.type === type && other.status === "True");
       if (condition === undefined) continue;
       const { reason, message } = condition;
-      const text = `claim ${claim.metadata.name} binding failed: reason=${reason}, message=${message}`;
-      return { type: "failed", message: text };
+      const text = `claim=${claim.metadata.name}, reason=${reason}, message=${JSON.stringify(message)}`;
+      return { type: "failed", message: `device binding failed: ${text}` };
     }
     waiting ||= !wanted.every(isTrue);
   }
   return { type: waiting ? "waiting" : "ready" };
 }
 
+/**
+ * Until when the devices of a claim may take, in milliseconds since the epoch. The time runs from the allocation, also
+ * for a scheduler that was started later.
+ */
+export function bindingDeadline(claim: ResourceClaim, timeout: number): number | undefined {
+  const since = claim.status?.allocation?.allocationTimestamp;
+  return since === undefined ? undefined : Date.parse(since) + timeout;
+}
+
 /** Whether an allocation has to be given up: its devices failed, or had their time. */
-export function isLost(claim: ResourceClaim, now: number): boolean {
+export function isLost(claim: ResourceClaim, timeout: number, now: number): boolean {
   const state = bindingState(claim);
   if (state.type !== "waiting") return state.type === "failed";
-  const since = claim.status?.allocation?.allocationTimestamp;
-  return since !== undefined && now - Date.parse(since) > bindingTimeout;
+  const deadline = bindingDeadline(claim, timeout);
+  return deadline !== undefined && deadline < now;
 }

@@ -1,11 +1,32 @@
 import type { ContainerExtendedResourceRequest, Pod } from "@dray/api/core/v1";
 import type { AllocationResult, ResourceClaim } from "@dray/api/resource/v1";
+import { type Consumer, isReservedFor, sameDevices } from "./pod-claims.ts";
 
-/** What `store` left behind. */
-export interface StoredClaim {
-  readonly claim: ResourceClaim;
-  /** The reservation is ours to take back; false if it had been there before. */
-  readonly written: boolean;
+/** What `store` writes. */
+export interface ClaimReservation {
+  readonly consumer: Consumer;
+  /** Set for a claim that has none. */
+  readonly allocation: AllocationResult | undefined;
+  /** Written where the allocation says no time yet; undefined: never. */
+  readonly allocationTimestamp: string | undefined;
+}
+
+/** Whether the claim is already what the reservation makes of it. */
+export function isStored({ status }: ResourceClaim, { consumer, allocation }: ClaimReservation): boolean {
+  if (status?.allocation === undefined || !isReservedFor({ status } as ResourceClaim, consumer)) return false;
+  return allocation === undefined || sameDevices(status.allocation, allocation);
+}
+
+/** A copy of the claim that is reserved. */
+export function withReservation(claim: ResourceClaim, reservation: ClaimReservation): ResourceClaim {
+  const { consumer, allocationTimestamp } = reservation;
+  const allocation = (claim.status?.allocation ?? reservation.allocation)!;
+  const status = {
+    ...claim.status,
+    allocation: { ...(allocationTimestamp !== undefined && { allocationTimestamp }), ...allocation },
+    reservedFor: [...(claim.status?.reservedFor ?? []), consumer],
+  };
+  return { ...claim, status };
 }
 
 /** Where DynamicResources finds claims, and where it leaves what it has decided about them. */
@@ -13,10 +34,10 @@ export interface ClaimStore {
   /** The newest state that is known. */
   get(namespace: string, name: string): ResourceClaim | undefined;
   /**
-   * Reserves a claim for the pod, with an allocation if it has none, and the finalizer before that. Fails if the
-   * claim is not any more what the choice was made for.
+   * Reserves a claim, with an allocation if it has none, and the finalizer before that. Returns the stored claim. Fails
+   * if the claim is not any more what the choice was made for.
    */
-  store(known: ResourceClaim, pod: Pod, allocation: AllocationResult | undefined): Promise<StoredClaim>;
+  store(known: ResourceClaim, reservation: ClaimReservation): Promise<ResourceClaim>;
   /** The claim that the scheduler made for the pod's extended resources, if it is stored. */
   extended(pod: Pod): ResourceClaim | undefined;
   /** Stores a claim for extended resources, under a name of its own. */
@@ -26,15 +47,18 @@ export interface ClaimStore {
   /** Writes on the pod which of its containers have which devices of the claim (KEP-5004). */
   map(pod: Pod, claim: ResourceClaim, mappings: readonly ContainerExtendedResourceRequest[]): Promise<void>;
   /** Fails, and gives the devices up, if another claim turns out to have one of them. */
-  confirm(stored: ResourceClaim, pod: Pod): Promise<void>;
-  /** Waits until a later state of the claim is decided, for so many milliseconds at most; answers the newest state. */
-  settled(
+  confirm(stored: ResourceClaim, consumer: Consumer): Promise<void>;
+  /**
+   * Waits until a later state of the claim is decided, or until the deadline (milliseconds since the epoch). Returns the
+   * newest state; undefined: the claim is gone. Absent where nobody prepares devices: they count as ready.
+   */
+  settled?(
     stored: ResourceClaim,
     decided: (claim: ResourceClaim) => boolean,
-    milliseconds: number,
+    deadline: number,
   ): Promise<ResourceClaim | undefined>;
   /** Gives the claim's devices back. Fails if the claim has changed since it was read. */
   deallocate(claim: ResourceClaim): Promise<void>;
-  /** Takes back the pod's reservation. The allocation stays: the next attempt uses it. */
-  release(stored: ResourceClaim, pod: Pod): Promise<void>;
+  /** Takes back a reservation. The allocation stays: the next attempt uses it. */
+  release(claim: ResourceClaim, consumer: Pick<Consumer, "uid">): Promise<void>;
 }

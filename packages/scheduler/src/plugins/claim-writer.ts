@@ -1,10 +1,10 @@
 import { StatusError } from "@dray/api";
 import { type ContainerExtendedResourceRequest, Pod } from "@dray/api/core/v1";
-import { type AllocationResult, type ResourceClaim as Claim, ResourceClaim } from "@dray/api/resource/v1";
+import { type ResourceClaim as Claim, ResourceClaim } from "@dray/api/resource/v1";
 import { type Client, type Clock, hasReached, type Informer } from "@dray/client";
 import type { UntilAnswered } from "../answered.ts";
-import type { ClaimStore, StoredClaim } from "./claim-store.ts";
-import { exclusiveDevices, reservedFor, sameDevices, unusedByOthers } from "./pod-claims.ts";
+import { type ClaimReservation, type ClaimStore, isStored, withReservation } from "./claim-store.ts";
+import { type Consumer, exclusiveDevices, unusedByOthers } from "./pod-claims.ts";
 
 /** Finalizer that keeps a claim with an allocation from vanishing (resource.k8s.io Finalizer). */
 const deleteProtection = "resource.kubernetes.io/delete-protection";
@@ -58,49 +58,39 @@ export class ClaimWriter implements ClaimStore {
     this.#options.learned(claim);
   }
 
-  async store(known: Claim, pod: Pod, allocation: AllocationResult | undefined): Promise<StoredClaim> {
+  async store(known: Claim, reservation: ClaimReservation): Promise<Claim> {
     const { untilAnswered, client } = this.#options;
     const resource = client.resource(ResourceClaim);
     const { namespace, name, uid } = known.metadata;
     const title = `claim ${namespace}/${name}`;
-    const consumer = { resource: "pods", name: pod.metadata.name, uid: pod.metadata.uid };
+    const { allocation } = reservation;
     let claim = known;
-    let sent = false;
     for (let attempt = 0; ; attempt++) {
-      const current = claim.status?.allocation;
       if (claim.metadata.uid !== uid) throw new Error(`${title} is a new one with the same name`);
-      if (allocation === undefined) {
-        if (current === undefined) throw new Error(`${title} was deallocated in the meantime`);
-        // Left by a scheduler before us.
-        if (reservedFor(claim, pod)) return { claim, written: false };
-      } else if (current !== undefined) {
-        const ours = reservedFor(claim, pod) && sameDevices(current, allocation);
-        if (!ours) throw new Error(`${title} got allocated elsewhere in the meantime`);
-        // Our own write, whose answer was lost; or another scheduler came to the same result.
-        return { claim, written: sent };
-      } else if (claim.metadata.deletionTimestamp !== undefined) {
+      // Left by a scheduler before us; or our own write, whose answer was lost; or that of another pod of the group.
+      if (isStored(claim, reservation)) return claim;
+      if (claim.metadata.deletionTimestamp !== undefined)
         throw new Error(`${title} got deleted in the meantime`);
-      }
+      const isAllocated = claim.status?.allocation !== undefined;
+      if (allocation === undefined && !isAllocated)
+        throw new Error(`${title} got deallocated elsewhere in the meantime`);
+      if (allocation !== undefined && isAllocated)
+        throw new Error(`${title} got allocated elsewhere in the meantime`);
+      let doing = `add finalizer to ${title}`;
       try {
         if (allocation !== undefined && !claim.metadata.finalizers?.includes(deleteProtection)) {
           const finalizers = [...(claim.metadata.finalizers ?? []), deleteProtection];
           const protectedClaim = { ...claim, metadata: { ...claim.metadata, finalizers } };
           claim = await untilAnswered(() => resource.update(protectedClaim));
         }
-        const status = {
-          ...claim.status,
-          ...(allocation === undefined ? {} : { allocation }),
-          reservedFor: [...(claim.status?.reservedFor ?? []), consumer],
-        };
-        const reserved = { ...claim, status };
-        claim = await untilAnswered(() => {
-          sent = true;
-          return resource.update(reserved, { subresource: "status" });
-        });
+        doing = `add ${allocation ? "allocation and " : ""}reservation to ${title}`;
+        const reserved = withReservation(claim, reservation);
+        claim = await untilAnswered(() => resource.update(reserved, { subresource: "status" }));
         this.#learn(claim);
-        return { claim, written: true };
+        return claim;
       } catch (error) {
-        if (!StatusError.is(error, "Conflict") || attempt === conflicts) throw error;
+        if (!StatusError.is(error, "Conflict") || attempt === conflicts)
+          throw new Error(`${doing}: ${(error as Error).message}`, { cause: error });
         claim = await untilAnswered(() => resource.get({ namespace, name }));
         this.#learn(claim);
       }
@@ -114,7 +104,16 @@ export class ClaimWriter implements ClaimStore {
   async create(claim: Claim): Promise<Claim> {
     const { untilAnswered, client } = this.#options;
     const { name: _n, uid: _u, ...metadata } = claim.metadata;
-    return untilAnswered(() => client.resource(ResourceClaim).create({ ...claim, metadata } as never));
+    try {
+      return await untilAnswered(() =>
+        client.resource(ResourceClaim).create({ ...claim, metadata } as never),
+      );
+    } catch (error) {
+      const title = `${claim.metadata.namespace}/${claim.metadata.generateName}`;
+      throw new Error(`create claim for extended resources ${title}: ${(error as Error).message}`, {
+        cause: error,
+      });
+    }
   }
 
   async delete({ metadata: { namespace, name, uid } }: Claim): Promise<void> {
@@ -148,7 +147,7 @@ export class ClaimWriter implements ClaimStore {
    * and no other claim there has one of its devices: of two that were written, the later one sees the other.
    * Otherwise the devices are given up, and the error says to whom.
    */
-  async confirm(stored: Claim, pod: Pod): Promise<void> {
+  async confirm(stored: Claim, consumer: Consumer): Promise<void> {
     const { claims } = this.#options;
     const { namespace, name, uid } = stored.metadata;
     await claims.until(() => hasReached(claims, stored));
@@ -158,7 +157,7 @@ export class ClaimWriter implements ClaimStore {
       const other = claims.byIndex("device", device).find((claim) => claim.metadata.uid !== uid);
       if (other === undefined) continue;
       const claim = claims.get({ namespace: namespace!, name });
-      if (claim?.metadata.uid === uid && unusedByOthers(claim, pod)) await this.deallocate(claim);
+      if (claim?.metadata.uid === uid && unusedByOthers(claim, consumer)) await this.deallocate(claim);
       const whose = `${other.metadata.namespace}/${other.metadata.name}`;
       throw new Error(`device ${device} of claim ${namespace}/${name} was allocated to claim ${whose}, too`);
     }
@@ -167,7 +166,7 @@ export class ClaimWriter implements ClaimStore {
   async settled(
     { metadata }: Claim,
     decided: (claim: Claim) => boolean,
-    milliseconds: number,
+    deadline: number,
   ): Promise<Claim | undefined> {
     const { claims, clock } = this.#options;
     const current = (): Claim | undefined => {
@@ -176,7 +175,7 @@ export class ClaimWriter implements ClaimStore {
     };
     let over = false;
     const time = Promise.withResolvers<void>();
-    const cancel = clock.after(milliseconds, () => {
+    const cancel = clock.after(Math.max(0, deadline - clock.now()), () => {
       over = true;
       time.resolve();
     });
@@ -198,11 +197,11 @@ export class ClaimWriter implements ClaimStore {
     );
   }
 
-  async release(stored: Claim, pod: Pod): Promise<void> {
+  async release({ metadata }: Claim, consumer: Pick<Consumer, "uid">): Promise<void> {
     const { untilAnswered, client } = this.#options;
-    const { namespace, name, uid } = stored.metadata;
-    const consumer = { $patch: "delete", uid: pod.metadata.uid };
-    const patch = { metadata: { uid }, status: { reservedFor: [consumer] } };
+    const { namespace, name, uid } = metadata;
+    const reservedFor = [{ $patch: "delete", uid: consumer.uid }];
+    const patch = { metadata: { uid }, status: { reservedFor } };
     try {
       const write = { subresource: "status" };
       const resource = client.resource(ResourceClaim);

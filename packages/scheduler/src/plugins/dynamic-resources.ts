@@ -1,10 +1,10 @@
-import type { Allocator, Candidates, Reservation } from "@dray/allocator";
-import { matchesNodeSelector } from "@dray/api";
-import type { ContainerExtendedResourceRequest, Pod } from "@dray/api/core/v1";
-import { podClaimName } from "@dray/api/pod";
+import type { Allocator } from "@dray/allocator";
+import { type Features, matchesNodeSelector } from "@dray/api";
+import type { Node, Pod } from "@dray/api/core/v1";
 import type { AllocationResult, ResourceClaim as Claim, DeviceClass } from "@dray/api/resource/v1";
 import { timeText } from "@dray/client";
 import {
+  type ClusterEvent,
   type CycleState,
   normalizeByHighest,
   type Plugin,
@@ -13,186 +13,182 @@ import {
   type Rejection,
 } from "../framework.ts";
 import type { NodeInfo } from "../node-info.ts";
-import { requestsOf } from "../resources.ts";
-import { bindingState, bindingTimeout, isLost } from "./binding-conditions.ts";
-import type { ClaimStore, StoredClaim } from "./claim-store.ts";
 import {
-  type ExtendedClass,
-  extendedClaim,
-  extendedRequests,
-  hasServedResources,
-  isExtended,
-  servedResources,
-} from "./extended-resources.ts";
+  bindingDeadline,
+  bindingState,
+  defaultBindingTimeout,
+  hasBindingConditions,
+  isLost,
+} from "./binding-conditions.ts";
+import { mayHelpClaims } from "./claim-hints.ts";
+import { type ClaimState, type ExtendedAnswer, openClaims, type PodClaim } from "./claim-state.ts";
+import type { ClaimStore } from "./claim-store.ts";
+import { type ExtendedClass, extendedClaim, extendedOn, hasServedResources } from "./extended-resources.ts";
+import { PendingAllocations } from "./pending-allocations.ts";
 import {
   alternativesScore,
   claimsOf,
   hasAlternatives,
-  missingClass,
-  reservedFor,
+  isReservedFor,
+  podConsumer,
+  requestProblem,
   unusedByOthers,
 } from "./pod-claims.ts";
 
 /** Most consumers of one claim (ResourceClaimReservedForMaxSize). */
-const mostConsumers = 256;
-/** Milliseconds that one node may take (KubeSchedulerConfiguration DynamicResourcesArgs.filterTimeout). */
-const filterTimeout = 10_000;
+const maxConsumers = 256;
+/** Milliseconds that one node may take (DynamicResourcesArgs.filterTimeout). */
+const defaultFilterTimeout = 10_000;
+/** What a node declares that can do without some calls of drivers. */
+const optionalNodeOperations = "DRAOptionalNodeOperations";
 
 const name = "DynamicResources";
 
-interface PodClaim {
-  readonly claim: Claim;
-  /** Set by Reserve for claims that had no allocation. */
-  allocation?: AllocationResult;
-  /** What PreBind made of it. */
-  stored?: StoredClaim;
-}
-
-/** What a node would give a pod for its extended resources. */
-interface ExtendedAnswer {
-  readonly claim: Claim;
-  readonly mappings: readonly ContainerExtendedResourceRequest[];
-}
-
-/** What Filter found on a node: an allocation for each open claim, and one more for `extended`. */
-interface Found {
-  readonly allocations: readonly AllocationResult[];
-  readonly extended?: ExtendedAnswer;
-}
-
-interface State {
-  readonly claims: readonly PodClaim[];
-  /** The claim for extended resources that devices may serve, without its requests. */
-  readonly extended: Claim | undefined;
-  /** The claim that an earlier attempt has left; it is not used again. */
-  readonly leftover: Claim | undefined;
-  /** What Reserve took for extended resources, and what PreBind made of it. */
-  taken?: ExtendedAnswer & {
-    readonly allocation: AllocationResult;
-    readonly reservation: Reservation;
-  };
-  /** The claim that PreBind stored for extended resources. */
-  created?: Claim;
-  /** What Filter found, by node. */
-  readonly found: Map<string, Found>;
-  /** Claims with an allocation that some node cannot use. */
-  readonly unavailable: Set<PodClaim>;
-  /** Nodes that may have devices for the claims without an allocation; undefined: any may. */
-  candidates: Candidates | undefined;
-  reservation?: Reservation;
-}
-
 export interface DynamicResourcesOptions {
+  readonly features: Features;
   readonly allocator: Allocator;
   readonly claims: ClaimStore;
   readonly deviceClass: (name: string) => DeviceClass | undefined;
   /** Undefined: extended resources are not served by devices (gate DRAExtendedResource). */
   readonly extendedClass?: ExtendedClass;
+  /** Milliseconds; 0: no limit. */
+  readonly filterTimeout?: number;
+  /** Milliseconds. */
+  readonly bindingTimeout?: number;
+  /** Records an event of the pod. */
+  readonly event?: (pod: Pod, reason: string, message: string) => void;
   /** Fresh lowercase UUIDs. */
   readonly newId: () => string;
   readonly now: () => number;
   readonly random: () => number;
 }
 
+/** No other pod's end helps: devices are not preempted. */
 function reject(reason: string): Rejection {
-  // Devices are not preempted.
   return { plugin: name, reasons: [reason], resolvable: false };
 }
+
+const stateOf = (state: CycleState): ClaimState | undefined => state.get(name) as ClaimState | undefined;
 
 /**
  * Gives pods the devices that their claims ask for (KEP-4381). Filter asks the allocator node by node; Reserve keeps
  * the devices in memory; PreBind writes allocation and reservation; Unreserve takes them back.
+ * Upstream: pkg/scheduler/framework/plugins/dynamicresources.
  */
-export function dynamicResources(options: DynamicResourcesOptions): Plugin {
-  const { allocator, claims, deviceClass, extendedClass, newId, now, random } = options;
-  /** Claims between Reserve and the end of PreBind, by uid. */
-  const inFlight = new Set<string>();
+export class DynamicResources implements Plugin {
+  readonly name = name;
+  readonly weight = 2;
+  readonly #options: DynamicResourcesOptions;
+  readonly #pending: PendingAllocations;
+  readonly #filterTimeout: number;
+  readonly #bindingTimeout: number;
+  readonly #hasBindingConditions: boolean;
 
-  const podClaims = (pod: Pod): ReturnType<typeof claimsOf> =>
-    claimsOf(pod, (claimed) => claims.get(pod.metadata.namespace, claimed));
+  constructor(options: DynamicResourcesOptions) {
+    const { allocator, features } = options;
+    this.#options = options;
+    this.#pending = new PendingAllocations(allocator);
+    const limited = features.enabled("DRASchedulerFilterTimeout");
+    this.#filterTimeout = limited ? (options.filterTimeout ?? defaultFilterTimeout) : 0;
+    this.#bindingTimeout = options.bindingTimeout ?? defaultBindingTimeout;
+    this.#hasBindingConditions =
+      features.enabled("DRADeviceBindingConditions") && features.enabled("DRAResourceClaimDeviceStatus");
+  }
 
-  const hasClaims = (pod: Pod): boolean =>
-    (pod.spec.resourceClaims ?? []).some((entry) => podClaimName(pod, entry) !== null);
+  #claimsOf(pod: Pod): ReturnType<typeof claimsOf> {
+    return claimsOf(pod, (claimed) => this.#options.claims.get(pod.metadata.namespace, claimed));
+  }
 
-  function preFilter(state: CycleState, pod: Pod): PreFilterResult {
+  preEnqueue(pod: Pod): string | undefined {
+    const found = this.#claimsOf(pod);
+    return "problem" in found ? found.problem : undefined;
+  }
+
+  preFilter(state: CycleState, pod: Pod): PreFilterResult {
     const rejected = (reason: string): PreFilterResult => ({ type: "reject", rejection: reject(reason) });
-    const found = podClaims(pod);
+    const { allocator, extendedClass, claims, newId } = this.#options;
+    const found = this.#claimsOf(pod);
     if ("problem" in found) return rejected(found.problem);
-    const extended = hasServedResources(pod, extendedClass);
-    if (found.claims.length === 0 && !extended) return { type: "skip" };
-    for (const claim of found.claims) {
-      const { namespace, name: claimed, uid } = claim.metadata;
-      if (claim.status?.allocation !== undefined) {
-        const full = (claim.status.reservedFor?.length ?? 0) >= mostConsumers;
-        if (full && !reservedFor(claim, pod)) return rejected("resourceclaim in use");
-        continue;
-      }
-      if (inFlight.has(uid)) {
-        return rejected(`resource claim ${namespace}/${claimed} is in the process of being allocated`);
-      }
-      const problem = missingClass(claim, deviceClass);
+    const hasExtended = hasServedResources(pod, extendedClass);
+    if (found.claims.length === 0 && !hasExtended) return { type: "skip" };
+    for (const { claim } of found.claims) {
+      const problem = this.#claimProblem(claim, pod);
       if (problem !== undefined) return rejected(problem);
     }
-    const own: State = {
-      claims: found.claims.map((claim) => ({ claim })),
-      extended: extended ? extendedClaim(pod, newId()) : undefined,
-      leftover: extended ? claims.extended(pod) : undefined,
-      found: new Map(),
+    const podClaims: PodClaim[] = found.claims.map(({ claim }) => ({ claim, consumer: podConsumer(pod) }));
+    const open = podClaims.flatMap(({ claim }) => (claim.status?.allocation === undefined ? [claim] : []));
+    state.set(name, {
+      claims: podClaims,
+      extended: hasExtended ? extendedClaim(pod, newId()) : undefined,
+      leftover: hasExtended ? claims.extended(pod) : undefined,
+      answers: new Map(),
       unavailable: new Set(),
-      candidates: undefined,
-    };
-    const open = openClaims(own).map(({ claim }) => claim);
-    if (open.length > 0) own.candidates = allocator.candidates(open);
-    state.set(name, own);
+      candidates: open.length > 0 ? allocator.candidates(open) : undefined,
+    } satisfies ClaimState);
     return { type: "continue" };
   }
 
-  const openClaims = (own: State): readonly PodClaim[] =>
-    own.claims.filter(({ claim }) => claim.status?.allocation === undefined);
-
-  /** The claim for what this node has to serve with devices; undefined if there is nothing. A reason: it cannot. */
-  function extendedOn(own: State, pod: Pod, { allocatable }: NodeInfo): ExtendedAnswer | string | undefined {
-    if (own.extended === undefined) return undefined;
-    const served = servedResources(pod, allocatable, extendedClass);
-    for (const [resource, amount] of requestsOf(pod)) {
-      if (amount === 0 || !isExtended(resource) || served.has(resource)) continue;
-      if (allocatable.get(resource) === undefined) return "cannot fit resource";
+  /** Why the claim cannot be used for the pod on any node. */
+  #claimProblem(claim: Claim, pod: Pod): string | undefined {
+    const { namespace, name: claimed, uid } = claim.metadata;
+    if (claim.status?.allocation !== undefined) {
+      const isFull = (claim.status.reservedFor?.length ?? 0) >= maxConsumers;
+      return isFull && !isReservedFor(claim, pod.metadata) ? "resourceclaim in use" : undefined;
     }
-    if (served.size === 0) return undefined;
-    const { requests, mappings } = extendedRequests(pod, served);
-    const spec = { devices: { requests } };
-    return { claim: { ...own.extended, spec } as Claim, mappings };
+    if (this.#pending.get(uid) !== undefined)
+      return `resource claim ${namespace}/${claimed} is in the process of being allocated`;
+    const { deviceClass, features } = this.#options;
+    return requestProblem(claim, deviceClass, features.enabled("DRAPrioritizedList"));
   }
 
-  function filter(state: CycleState, pod: Pod, info: NodeInfo): Rejection | undefined {
-    const { name: nodeName, node } = info;
-    const own = state.get(name) as State;
+  filter(state: CycleState, pod: Pod, info: NodeInfo): Rejection | undefined {
+    const own = stateOf(state)!;
     // Deleted after all nodes were rejected; then the pod is tried again.
     if (own.leftover !== undefined) return reject("cannot schedule extended resource claim");
-    const extended = extendedOn(own, pod, info);
+    const { extendedClass } = this.#options;
+    const extended = own.extended && extendedOn(own.extended, pod, info.allocatable, extendedClass);
     if (typeof extended === "string") return reject(extended);
-    let elsewhere = false;
-    for (const entry of own.claims) {
-      const selector = entry.claim.status?.allocation?.nodeSelector;
-      const fits = selector === undefined || matchesNodeSelector(selector, node);
-      if (fits && !isLost(entry.claim, now())) continue;
-      own.unavailable.add(entry);
-      elsewhere = true;
-    }
-    if (elsewhere) return reject("resourceclaim not available on the node");
+    const unavailable = own.claims.filter(({ claim }) => !this.#isAvailable(claim, info.node));
     const open = openClaims(own).map(({ claim }) => claim);
     if (extended !== undefined) open.push(extended.claim);
+    // Before a claim counts as unavailable: an error of the allocator ends the attempt, and what the node lacks for
+    // other claims is not mended by freeing this one.
+    const rejection = this.#allocate(own, info, open, extended);
+    if (rejection !== undefined) return rejection;
+    for (const entry of unavailable) own.unavailable.add(entry);
+    return unavailable.length > 0 ? reject("resourceclaim not available on the node") : undefined;
+  }
+
+  /** Whether a claim that is allocated can be used on the node. */
+  #isAvailable(claim: Claim, node: Node): boolean {
+    const { allocation } = claim.status ?? {};
+    if (allocation === undefined) return true;
+    const { nodeSelector } = allocation;
+    if (nodeSelector !== undefined && !matchesNodeSelector(nodeSelector, node)) return false;
+    const skips = allocation.devices?.results?.some(({ skipNodeOperations }) => skipNodeOperations?.length);
+    if (skips && !node.status?.declaredFeatures?.includes(optionalNodeOperations)) return false;
+    return !this.#hasBindingConditions || !isLost(claim, this.#bindingTimeout, this.#options.now());
+  }
+
+  #allocate(
+    own: ClaimState,
+    { name: nodeName, node }: NodeInfo,
+    open: readonly Claim[],
+    extended: ExtendedAnswer | undefined,
+  ): Rejection | undefined {
     if (open.length === 0) return undefined;
     if (own.candidates?.has(nodeName) === false) return reject("cannot allocate all claims");
-    const deadline = now() + filterTimeout;
+    const { allocator, now, features } = this.#options;
+    const deadline = this.#filterTimeout > 0 ? now() + this.#filterTimeout : Number.POSITIVE_INFINITY;
     const result = allocator.allocate(node, open, { shouldStop: () => now() > deadline });
     switch (result.type) {
       case "allocated":
-        own.found.set(nodeName, { allocations: result.allocations, ...(extended && { extended }) });
+        own.answers.set(nodeName, { allocations: result.allocations, ...(extended && { extended }) });
         return undefined;
       case "refused":
         return reject(result.message);
       case "stopped":
+        if (features.version < "1.36") return reject("timed out trying to allocate devices");
         throw new Error(`node ${nodeName}: timed out trying to allocate devices`);
       case "error":
         throw new Error(result.message);
@@ -200,153 +196,139 @@ export function dynamicResources(options: DynamicResourcesOptions): Plugin {
   }
 
   /** Frees one allocated claim that keeps the pod from a node, if nobody else uses it. */
-  async function postFilter(state: CycleState, pod: Pod): Promise<PostFilterResult> {
-    const own = state.get(name) as State | undefined;
-    if (!hasClaims(pod) && own?.extended === undefined) return { message: "no new claims to deallocate" };
-    const idle = [...(own?.unavailable ?? [])].filter(({ claim }) => unusedByOthers(claim, pod));
+  async postFilter(state: CycleState, pod: Pod): Promise<PostFilterResult> {
+    const own = stateOf(state);
+    const { claims, random, features } = this.#options;
+    // From 1.37 on what was not done is not told.
+    const isSilent = features.version >= "1.37";
+    if (own === undefined) return isSilent ? {} : { message: "no new claims to deallocate" };
+    const idle = [...own.unavailable].filter(({ claim }) => unusedByOthers(claim, pod.metadata));
     const chosen = idle[Math.floor(random() * idle.length)];
-    if (chosen === undefined && own?.leftover !== undefined) {
+    if (chosen !== undefined) {
+      await claims.deallocate(chosen.claim);
+      return { message: "deallocation of ResourceClaim completed" };
+    }
+    if (own.leftover !== undefined) {
       await claims.delete(own.leftover);
       return { message: "deletion of ResourceClaim completed" };
     }
-    if (chosen === undefined) return { message: "still not schedulable" };
-    await claims.deallocate(chosen.claim);
-    return { message: "deallocation of ResourceClaim completed" };
+    return isSilent ? {} : { message: "still not schedulable" };
   }
 
-  function reserve(state: CycleState, _pod: Pod, node: NodeInfo): undefined {
-    const own = state.get(name) as State | undefined;
-    const open = own === undefined ? [] : openClaims(own);
+  score(state: CycleState, _pod: Pod, node: NodeInfo): number {
+    const own = stateOf(state);
+    const answer = own?.answers.get(node.name);
+    if (own === undefined || answer === undefined) return 0;
+    const all = own.claims.map(({ claim }) => claim);
+    if (!all.some(hasAlternatives)) return 0;
+    let next = 0;
+    const allocations = all.map((claim) => claim.status?.allocation ?? answer.allocations[next++]);
+    return alternativesScore(all, allocations);
+  }
+
+  normalize(scores: Map<string, number>): void {
+    normalizeByHighest(scores);
+  }
+
+  reserve(state: CycleState, _pod: Pod, node: NodeInfo): undefined {
+    const own = stateOf(state);
     if (own === undefined) return;
-    const found = own.found.get(node.name);
-    if (found === undefined && open.length === 0) return;
-    if (found === undefined) throw new Error(`claims were not allocated for node ${node.name}`);
-    const { allocations, extended } = found;
-    if (open.length > 0)
-      own.reservation = allocator.reserve(
-        open.map(({ claim }) => claim),
-        allocations.slice(0, open.length),
-      );
-    if (extended !== undefined) {
-      const allocation = allocations[open.length]!;
-      const reservation = allocator.reserve([extended.claim], [allocation]);
-      own.taken = { ...extended, allocation: stamped(allocation), reservation };
-    }
+    const open = openClaims(own);
+    const answer = own.answers.get(node.name);
+    if (answer === undefined && open.length === 0) return;
+    if (answer === undefined) throw new Error(`claims were not allocated for node ${node.name}`);
     open.forEach((entry, i) => {
-      entry.allocation = stamped(allocations[i]!);
-      inFlight.add(entry.claim.metadata.uid);
+      const allocation = answer.allocations[i]!;
+      this.#pending.take(entry.claim, allocation);
+      entry.allocation = allocation;
     });
+    if (answer.extended !== undefined) {
+      const allocation = answer.allocations[open.length]!;
+      this.#pending.take(answer.extended.claim, allocation);
+      own.taken = { ...answer.extended, allocation };
+    }
   }
 
-  /** The time that devices have to become ready runs from here (KEP-5007). */
-  function stamped(allocation: AllocationResult): AllocationResult {
-    const binds = (allocation.devices?.results ?? []).some(
-      (result) => result.bindingConditions !== undefined,
-    );
-    return binds ? { ...allocation, allocationTimestamp: timeText(now()) } : allocation;
-  }
-
-  /** Waits until all devices of a claim are ready for the node; else the claim gets others with the next attempt. */
-  async function ready(stored: Claim): Promise<void> {
-    if (bindingState(stored).type === "ready") return;
-    const decided = (claim: Claim): boolean => bindingState(claim).type !== "waiting";
-    const claim = await claims.settled(stored, decided, bindingTimeout);
-    if (claim === undefined) return;
-    const state = bindingState(claim);
-    if (state.type === "failed") throw new Error(state.message);
-    if (state.type === "waiting") throw new Error("device binding timeout");
-  }
-
-  /** What Reserve took is not in the making any more: it is stored, or nobody's. */
-  function land(own: State): void {
+  async unreserve(state: CycleState, pod: Pod): Promise<void> {
+    const own = stateOf(state);
+    if (own === undefined) return;
     for (const entry of own.claims) {
-      if (entry.allocation !== undefined) inFlight.delete(entry.claim.metadata.uid);
+      if (entry.allocation !== undefined) this.#pending.release(entry.claim.metadata.uid);
       delete entry.allocation;
     }
-    delete own.reservation;
-  }
-
-  async function unreserve(state: CycleState, pod: Pod): Promise<void> {
-    const own = state.get(name) as State | undefined;
-    if (own === undefined) return;
-    own.reservation?.rollback();
-    own.taken?.reservation.rollback();
-    land(own);
+    if (own.taken !== undefined) this.#pending.release(own.taken.claim.metadata.uid);
+    delete own.taken;
     // Another scheduler has bound the pod: what is reserved for it is in use.
     if ((pod.spec.nodeName ?? "") !== "") return;
-    const written = own.claims.flatMap(({ stored }) => (stored?.written ? [stored.claim] : []));
+    const { claims } = this.#options;
+    const reserved = own.claims.filter(({ claim }) => isReservedFor(claim, pod.metadata));
     const results = await Promise.allSettled([
-      ...written.map((claim) => claims.release(claim, pod)),
+      ...reserved.map(({ claim }) => claims.release(claim, pod.metadata)),
       ...(own.created === undefined ? [] : [claims.delete(own.created)]),
     ]);
     const failed = results.find((result) => result.status === "rejected");
     if (failed !== undefined) throw failed.reason;
   }
 
+  async preBind(state: CycleState, pod: Pod, node: NodeInfo): Promise<void> {
+    const own = stateOf(state);
+    if (own === undefined) return;
+    const { claims } = this.#options;
+    for (const entry of own.claims) {
+      entry.claim = await claims.store(entry.claim, this.#reservation(entry, entry.allocation));
+      if (entry.allocation !== undefined) this.#pending.stored(entry.claim.metadata.uid);
+      delete entry.allocation;
+    }
+    for (const { claim, consumer } of own.claims) await claims.confirm(claim, consumer);
+    const stored = own.claims.map(({ claim }) => claim);
+    if (own.taken !== undefined) stored.push(await this.#storeExtended(own, own.taken, pod));
+    if (this.#hasBindingConditions) await this.#awaitDevices(stored, pod, node);
+  }
+
+  #reservation({ consumer }: Pick<PodClaim, "consumer">, allocation: AllocationResult | undefined) {
+    const allocationTimestamp = this.#hasBindingConditions ? timeText(this.#options.now()) : undefined;
+    return { consumer, allocation, allocationTimestamp };
+  }
+
   /**
    * Stores the claim for extended resources. It has another uid than the one in memory, which keeps the devices until the
    * stored one is in the cache.
    */
-  async function storeExtended(own: State, taken: NonNullable<State["taken"]>, pod: Pod): Promise<Claim> {
+  async #storeExtended(own: ClaimState, taken: NonNullable<ClaimState["taken"]>, pod: Pod): Promise<Claim> {
+    const { claims } = this.#options;
+    const consumer = podConsumer(pod);
     own.created = await claims.create(taken.claim);
-    const { claim } = await claims.store(own.created, pod, taken.allocation);
-    await claims.confirm(claim, pod);
-    taken.reservation.rollback();
+    const claim = await claims.store(own.created, this.#reservation({ consumer }, taken.allocation));
+    await claims.confirm(claim, consumer);
+    this.#pending.release(taken.claim.metadata.uid);
+    delete own.taken;
     await claims.map(pod, claim, taken.mappings);
     return claim;
   }
 
-  async function preBind(state: CycleState, pod: Pod): Promise<void> {
-    const own = state.get(name) as State | undefined;
-    if (own === undefined) return;
-    for (const entry of own.claims) entry.stored = await claims.store(entry.claim, pod, entry.allocation);
-    own.reservation?.commit();
-    land(own);
-    const stored = own.claims.flatMap((entry) => entry.stored?.claim ?? []);
-    for (const claim of stored) await claims.confirm(claim, pod);
-    if (own.taken !== undefined) stored.push(await storeExtended(own, own.taken, pod));
-    for (const claim of stored) await ready(claim);
+  /** Waits until the devices of all claims are ready for the node. Fails where one cannot be, or had its time. */
+  async #awaitDevices(stored: readonly Claim[], pod: Pod, node: NodeInfo): Promise<void> {
+    const { claims, event, now } = this.#options;
+    if (claims.settled === undefined || !stored.some(hasBindingConditions)) return;
+    const message = `waiting for binding conditions for device on node ${node.name}`;
+    event?.(pod, "BindingConditionsPending", message);
+    const latest = now() + this.#bindingTimeout;
+    for (const claim of stored) {
+      const deadline = Math.min(latest, bindingDeadline(claim, this.#bindingTimeout) ?? latest);
+      const isDecided = (one: Claim): boolean =>
+        one.status?.allocation === undefined || bindingState(one).type !== "waiting";
+      const settled = isDecided(claim) ? claim : await claims.settled(claim, isDecided, deadline);
+      const { namespace, name: claimed } = claim.metadata;
+      if (settled === undefined) throw new Error(`resourceclaim "${claimed}" not found`);
+      if (settled.status?.allocation === undefined)
+        throw new Error(`claim ${namespace}/${claimed} got deallocated elsewhere in the meantime`);
+      const state = bindingState(settled);
+      if (state.type === "failed") throw new Error(state.message);
+      if (state.type === "waiting") throw new Error(`device binding timeout: claim=${claimed}`);
+    }
   }
 
-  return {
-    name,
-    preEnqueue(pod) {
-      const found = podClaims(pod);
-      return "problem" in found ? found.problem : undefined;
-    },
-    preFilter,
-    filter,
-    postFilter,
-    score(state, _pod, node) {
-      const own = state.get(name) as State | undefined;
-      if (own === undefined) return 0;
-      const open = openClaims(own).map(({ claim }) => claim);
-      if (!open.some(hasAlternatives)) return 0;
-      return alternativesScore(open, own.found.get(node.name)?.allocations ?? []);
-    },
-    normalize: (scores) => normalizeByHighest(scores),
-    reserve,
-    unreserve,
-    preBind,
-    mayHelp(pod, event) {
-      switch (event.kind) {
-        case "volume":
-          return false;
-        case "node":
-        case "class":
-        case "slice":
-        case "own-pod":
-        case "released":
-          return true;
-        case "claim":
-          if (event.freed) return true;
-          return (
-            pod.metadata.namespace === event.namespace &&
-            (pod.spec.resourceClaims ?? []).some((entry) => podClaimName(pod, entry) === event.name)
-          );
-        case "assigned-pod":
-          return false;
-      }
-    },
-  };
+  mayHelp(pod: Pod, event: ClusterEvent): boolean {
+    return mayHelpClaims(pod, event, (one) => !("problem" in this.#claimsOf(one)));
+  }
 }

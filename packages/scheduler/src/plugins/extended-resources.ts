@@ -8,6 +8,7 @@ import { isSidecar } from "@dray/api/pod";
 import type { DeviceClass, DeviceRequest, ResourceClaim } from "@dray/api/resource/v1";
 import { isExtendedResourceName } from "@dray/api/validation";
 import { amountsOf, requestsOf } from "../resources.ts";
+import type { ExtendedAnswer } from "./claim-state.ts";
 
 /** The class whose devices are an extended resource; undefined if there is none. */
 export type ExtendedClass = (resource: string) => DeviceClass | undefined;
@@ -94,6 +95,26 @@ export function extendedClaim({ metadata: { namespace, name, uid } }: Pod, id: s
     },
     spec: {},
   } as unknown as ResourceClaim;
+}
+
+/**
+ * The claim, with requests for what a node has to serve with devices; undefined: nothing. A text: the node cannot serve
+ * the pod.
+ */
+export function extendedOn(
+  claim: ResourceClaim,
+  pod: Pod,
+  allocatable: ReadonlyMap<string, number>,
+  extendedClass: ExtendedClass | undefined,
+): ExtendedAnswer | string | undefined {
+  const served = servedResources(pod, allocatable, extendedClass);
+  for (const [resource, amount] of requestsOf(pod)) {
+    if (amount === 0 || !isExtended(resource) || served.has(resource)) continue;
+    if (allocatable.get(resource) === undefined) return "cannot fit resource";
+  }
+  if (served.size === 0) return undefined;
+  const { requests, mappings } = extendedRequests(pod, served);
+  return { claim: { ...claim, spec: { devices: { requests } } } as ResourceClaim, mappings };
 }
 
 export interface ExtendedRequests {

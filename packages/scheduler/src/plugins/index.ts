@@ -2,7 +2,7 @@ import type { Features } from "@dray/api";
 import type { Plugin } from "../framework.ts";
 import { defaultPluginArgs, type PluginArgs } from "../plugin-args.ts";
 import { nodeResourcesBalancedAllocation } from "./balanced-allocation.ts";
-import { type DynamicResourcesOptions, dynamicResources } from "./dynamic-resources.ts";
+import { DynamicResources, type DynamicResourcesOptions } from "./dynamic-resources.ts";
 import { imageLocality } from "./image-locality.ts";
 import { interPodAffinity } from "./inter-pod-affinity.ts";
 import { nodeAffinity } from "./node-affinity.ts";
@@ -51,7 +51,7 @@ export function defaultPlugins(options: PluginOptions): readonly Plugin[] {
     ...volumePlugins(options),
     podTopologySpread(args.PodTopologySpread, options.workloads),
     interPodAffinity(args.InterPodAffinity, options.namespaceLabels),
-    dynamicResources(options),
+    new DynamicResources(options),
     nodeResourcesBalancedAllocation(args.NodeResourcesBalancedAllocation, features.version),
     imageLocality(),
     nodeDeclaredFeatures(features),

@@ -1,9 +1,8 @@
 import type { Allocator } from "@dray/allocator";
 import type { ContainerExtendedResourceRequest, Pod } from "@dray/api/core/v1";
-import type { AllocationResult, ResourceClaim } from "@dray/api/resource/v1";
-import type { ClaimStore, StoredClaim } from "./claim-store.ts";
+import type { ResourceClaim } from "@dray/api/resource/v1";
+import { type ClaimReservation, type ClaimStore, isStored, withReservation } from "./claim-store.ts";
 import { extendedClaimOwner } from "./extended-resources.ts";
-import { reservedFor } from "./pod-claims.ts";
 
 /** Claims in memory: nobody else writes them, so that what is decided holds at once. */
 export class MemoryClaims implements ClaimStore {
@@ -36,19 +35,9 @@ export class MemoryClaims implements ClaimStore {
     return changed;
   }
 
-  async store(
-    claim: ResourceClaim,
-    pod: Pod,
-    allocation: AllocationResult | undefined,
-  ): Promise<StoredClaim> {
-    if (allocation === undefined && reservedFor(claim, pod)) return { claim, written: false };
-    const consumer = { resource: "pods", name: pod.metadata.name, uid: pod.metadata.uid };
-    const status = {
-      ...claim.status,
-      ...(allocation && { allocation }),
-      reservedFor: [...(claim.status?.reservedFor ?? []), consumer],
-    };
-    return { claim: this.#setStatus(claim, status), written: true };
+  async store(claim: ResourceClaim, reservation: ClaimReservation): Promise<ResourceClaim> {
+    if (isStored(claim, reservation)) return claim;
+    return this.#setStatus(claim, withReservation(claim, reservation).status!);
   }
 
   extended(pod: Pod): ResourceClaim | undefined {
@@ -80,17 +69,14 @@ export class MemoryClaims implements ClaimStore {
   /** Nobody else gives devices away. */
   async confirm(): Promise<void> {}
 
-  /** Nobody prepares devices: they are taken to become ready. */
-  async settled(): Promise<undefined> {}
-
   async deallocate(claim: ResourceClaim): Promise<void> {
     const { allocation: _a, reservedFor: _r, devices: _d, ...status } = claim.status ?? {};
     this.deallocated++;
     this.#setStatus(claim, status);
   }
 
-  async release(claim: ResourceClaim, pod: Pod): Promise<void> {
-    const kept = (claim.status?.reservedFor ?? []).filter(({ uid }) => uid !== pod.metadata.uid);
+  async release(claim: ResourceClaim, consumer: { readonly uid: string }): Promise<void> {
+    const kept = (claim.status?.reservedFor ?? []).filter(({ uid }) => uid !== consumer.uid);
     this.#setStatus(claim, { ...claim.status, reservedFor: kept });
   }
 }

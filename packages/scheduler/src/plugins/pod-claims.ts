@@ -1,15 +1,29 @@
 import { controllerOf } from "@dray/api";
-import type { Pod } from "@dray/api/core/v1";
+import type { Pod, PodResourceClaim } from "@dray/api/core/v1";
 import { podClaimName } from "@dray/api/pod";
-import type { AllocationResult, DeviceClass, ResourceClaim } from "@dray/api/resource/v1";
+import type {
+  AllocationResult,
+  DeviceClass,
+  ResourceClaim,
+  ResourceClaimConsumerReference,
+} from "@dray/api/resource/v1";
 
-/** The pod's claims in their order, or why one of them cannot be used. `find` looks one up by name. */
+/** A claim of a pod, by the entry of `spec.resourceClaims` that names it. */
+export interface ClaimOfPod {
+  readonly entry: PodResourceClaim;
+  readonly claim: ResourceClaim;
+}
+
+/**
+ * The pod's claims in their order, or why one of them cannot be used. `find` looks one up by name.
+ * Upstream: dynamicresources.go, foreachPodResourceClaim.
+ */
 export function claimsOf(
   pod: Pod,
   find: (name: string) => ResourceClaim | undefined,
-): { readonly claims: readonly ResourceClaim[] } | { readonly problem: string } {
+): { readonly claims: readonly ClaimOfPod[] } | { readonly problem: string } {
   const whose = `${pod.metadata.namespace}/${pod.metadata.name}`;
-  const claims: ResourceClaim[] = [];
+  const claims: ClaimOfPod[] = [];
   for (const entry of pod.spec.resourceClaims ?? []) {
     const name = podClaimName(pod, entry);
     if (name === null) continue;
@@ -21,41 +35,55 @@ export function claimsOf(
     }
     const owner = controllerOf(claim);
     if (entry.resourceClaimTemplateName !== undefined && owner?.uid !== pod.metadata.uid) {
-      return {
-        problem: `ResourceClaim ${pod.metadata.namespace}/${name} was not created for pod ${whose} (pod is not owner)`,
-      };
+      const title = `ResourceClaim ${pod.metadata.namespace}/${name}`;
+      return { problem: `${title} was not created for Pod ${whose} (Pod is not owner)` };
     }
-    claims.push(claim);
+    claims.push({ entry, claim });
   }
   return { claims };
 }
 
-/** The first request whose class is not there, as a message. */
-export function missingClass(
-  claim: ResourceClaim,
+/**
+ * Why a claim cannot be allocated on any node: the first request whose class does not exist. Throws for a request
+ * whose kind is unknown, which waiting does not mend.
+ */
+export function requestProblem(
+  { metadata, spec }: ResourceClaim,
   find: (name: string) => DeviceClass | undefined,
+  prioritizedList: boolean,
 ): string | undefined {
-  for (const request of claim.spec.devices?.requests ?? []) {
-    const alternatives = request.exactly
-      ? [{ path: request.name, className: request.exactly.deviceClassName }]
-      : (request.firstAvailable ?? []).map((alternative) => ({
-          path: `${request.name}/${alternative.name}`,
-          className: alternative.deviceClassName,
-        }));
-    for (const { path, className } of alternatives) {
-      if (find(className) === undefined) return `request ${path}: device class ${className} does not exist`;
+  for (const { name, exactly, firstAvailable } of spec.devices?.requests ?? []) {
+    const title = `resource claim ${metadata.namespace}/${metadata.name}, request ${name}`;
+    const alternatives = exactly ? [{ path: name, ...exactly }] : [];
+    if (exactly === undefined) {
+      if (!firstAvailable?.length) return `${title}: unknown request type`;
+      if (!prioritizedList)
+        return `${title}: has subrequests, but the DRAPrioritizedList feature is disabled`;
+      for (const one of firstAvailable) alternatives.push({ ...one, path: `${name}/${one.name}` });
+    }
+    for (const { path, deviceClassName } of alternatives) {
+      if (!deviceClassName) throw new Error(`request ${path}: unsupported request type`);
+      if (find(deviceClassName) === undefined)
+        return `request ${path}: device class ${deviceClassName} does not exist`;
     }
   }
   return undefined;
 }
 
-export function reservedFor(claim: ResourceClaim, pod: Pod): boolean {
-  return claim.status?.reservedFor?.some((consumer) => consumer.uid === pod.metadata.uid) ?? false;
+/** Whom a claim is reserved for: a pod, or the group of pods that shares it. */
+export type Consumer = ResourceClaimConsumerReference;
+
+export function podConsumer({ metadata: { name, uid } }: Pod): Consumer {
+  return { resource: "pods", name, uid };
 }
 
-/** Nobody but this pod uses the claim. */
-export function unusedByOthers(claim: ResourceClaim, pod: Pod): boolean {
-  return (claim.status?.reservedFor ?? []).every((consumer) => consumer.uid === pod.metadata.uid);
+export function isReservedFor(claim: ResourceClaim, { uid }: Pick<Consumer, "uid">): boolean {
+  return claim.status?.reservedFor?.some((consumer) => consumer.uid === uid) ?? false;
+}
+
+/** Nobody but this consumer uses the claim. */
+export function unusedByOthers(claim: ResourceClaim, { uid }: Pick<Consumer, "uid">): boolean {
+  return (claim.status?.reservedFor ?? []).every((consumer) => consumer.uid === uid);
 }
 
 /** `driver/pool/device` of what an allocation has for itself alone: neither admin access (KEP-5018) nor shares. */
@@ -80,24 +108,26 @@ export function sameDevices(a: AllocationResult, b: AllocationResult): boolean {
   return text(a) === text(b);
 }
 
-/** How far up the chosen alternatives stand in their lists (KEP-4816): the first of a list counts 8, the last 1. */
 /** Whether a claim says which devices it likes better (firstAvailable). */
 export function hasAlternatives({ spec }: ResourceClaim): boolean {
   return (spec.devices?.requests ?? []).some(({ firstAvailable }) => (firstAvailable ?? []).length > 0);
 }
 
+/**
+ * How far up the chosen alternatives stand in their lists (KEP-4816): the first of a list counts 8
+ * (FirstAvailableDeviceRequestMaxSize), the last 1. `allocations` belong to the claims, in their order.
+ */
 export function alternativesScore(
   claims: readonly ResourceClaim[],
-  allocations: readonly AllocationResult[],
+  allocations: readonly (AllocationResult | undefined)[],
 ): number {
   let score = 0;
   claims.forEach((claim, i) => {
     const chosen = new Set(allocations[i]?.devices?.results?.map((result) => result.request));
     for (const { name, firstAvailable } of claim.spec.devices?.requests ?? []) {
-      const index = (firstAvailable ?? []).findIndex((alternative) =>
-        chosen.has(`${name}/${alternative.name}`),
-      );
-      if (index >= 0) score += 8 - index;
+      (firstAvailable ?? []).forEach((alternative, index) => {
+        if (chosen.has(`${name}/${alternative.name}`)) score += 8 - index;
+      });
     }
   });
   return score;

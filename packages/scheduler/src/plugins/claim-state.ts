@@ -1,0 +1,48 @@
+/** What DynamicResources keeps of a pod between the extension points of one attempt. */
+import type { Candidates } from "@dray/allocator";
+import type { ContainerExtendedResourceRequest } from "@dray/api/core/v1";
+import type { AllocationResult, ResourceClaim } from "@dray/api/resource/v1";
+import type { Consumer } from "./pod-claims.ts";
+
+export interface PodClaim {
+  /** As PreFilter found it, then as PreBind stored it. */
+  claim: ResourceClaim;
+  readonly consumer: Consumer;
+  /** Set by Reserve for a claim that had no allocation. */
+  allocation?: AllocationResult;
+}
+
+/** What a node would give a pod for its extended resources. */
+export interface ExtendedAnswer {
+  readonly claim: ResourceClaim;
+  readonly mappings: readonly ContainerExtendedResourceRequest[];
+}
+
+/** What Filter found on a node: an allocation for each open claim, and one more for `extended`. */
+export interface NodeAnswer {
+  readonly allocations: readonly AllocationResult[];
+  readonly extended?: ExtendedAnswer;
+}
+
+export interface ClaimState {
+  readonly claims: readonly PodClaim[];
+  /** The claim for extended resources that devices may serve, without its requests. */
+  readonly extended: ResourceClaim | undefined;
+  /** The claim that an earlier attempt has left; it is not used again. */
+  readonly leftover: ResourceClaim | undefined;
+  /** By node. */
+  readonly answers: Map<string, NodeAnswer>;
+  /** Claims with an allocation that some node cannot use. */
+  readonly unavailable: Set<PodClaim>;
+  /** Nodes that may have devices for the claims without an allocation; undefined: any may. */
+  readonly candidates: Candidates | undefined;
+  /** What Reserve took for extended resources. */
+  taken?: ExtendedAnswer & { readonly allocation: AllocationResult };
+  /** The claim that PreBind stored for them. */
+  created?: ResourceClaim;
+}
+
+/** The claims that have no allocation yet. */
+export function openClaims({ claims }: ClaimState): readonly PodClaim[] {
+  return claims.filter(({ claim }) => claim.status?.allocation === undefined);
+}
