@@ -106,3 +106,36 @@ test("two schedulers that hear late of each other's allocations give no device t
       return devices.length === 6;
     });
   }));
+
+test("two schedulers under names of their own give no device twice, and every device that is free", () =>
+  withCluster(async (cluster) => {
+    await cluster.gpuClass();
+    const names = ["n1", "n2", "n3"];
+    for (const name of names) {
+      await cluster.node(name);
+      await cluster.slice(name, 8);
+    }
+    const mine = await cluster.scheduler();
+    const other = await cluster.scheduler(undefined, { name: "other-scheduler" });
+    for (let i = 0; i < 24; i++) await cluster.claim(`c${i}`);
+    await cluster.settle();
+    // Each decides before it hears of the other: all pods of one scheduler come at once.
+    const tell = [mine, other].map((scheduler) => scheduler.holdClaims());
+    for (let i = 0; i < 24; i++)
+      await cluster.pod(`p${i}`, {
+        ...uses(`c${i}`),
+        schedulerName: i % 2 === 0 ? "default-scheduler" : "other-scheduler",
+      });
+    await cluster.settle();
+    for (const go of tell) go();
+    await cluster.until("each pod has a device", async () => {
+      const devices = await boundDevices(cluster);
+      assertDistinct(devices);
+      return devices.length === 24;
+    });
+    // Some were lost to the other scheduler, and tried again.
+    const lost = (await cluster.events()).filter((event) => / was allocated to claim .*, too$/.test(event));
+    assert.ok(lost.length > 0, "they have raced");
+    const pods = await cluster.list(Pod);
+    assert.deepEqual(new Set(pods.map((pod) => pod.spec.nodeName)), new Set(names));
+  }));

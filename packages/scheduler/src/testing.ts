@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { featuresOf, type Kind, type KubeObject } from "@dray/api";
+import { featuresOf, type Kind, type KubeObject, type KubernetesVersion, parseFeatureGates } from "@dray/api";
 import { Event, Namespace, Node, Pod, ServiceAccount } from "@dray/api/core/v1";
 import { DeviceClass, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { createServer } from "@dray/apiserver";
@@ -96,7 +96,19 @@ export interface TestCluster {
   settle(): Promise<void>;
 }
 
-export async function withCluster(test: (cluster: TestCluster) => Promise<void>): Promise<void> {
+export interface TestClusterOptions {
+  readonly version?: KubernetesVersion;
+  /** As `--feature-gates` has them. */
+  readonly gates?: string;
+  /** As `--runtime-config` has it. */
+  readonly runtimeConfig?: Readonly<Record<string, boolean>>;
+}
+
+export async function withCluster(
+  test: (cluster: TestCluster) => Promise<void>,
+  { version, gates = "", runtimeConfig }: TestClusterOptions = {},
+): Promise<void> {
+  const featureGates = parseFeatureGates(gates);
   const clock = handClock();
   const store = memoryStore(clock);
   const problems: string[] = [];
@@ -107,7 +119,16 @@ export async function withCluster(test: (cluster: TestCluster) => Promise<void>)
   const nothing = (): void => {};
   const log: Log = { debug: nothing, info: nothing, warn: note, error: note };
   const disabledAdmissionPlugins = ["ServiceAccount"];
-  const server = await createServer({ store, clock, log, newId: randomUUID, disabledAdmissionPlugins });
+  const server = await createServer({
+    store,
+    clock,
+    log,
+    newId: randomUUID,
+    disabledAdmissionPlugins,
+    featureGates,
+    ...(version && { kubernetesVersion: version }),
+    ...(runtimeConfig && { runtimeConfig }),
+  });
   const user = (name: string, ...groups: string[]): Transport =>
     server.transport({ name, groups: [...groups, "system:authenticated"] });
   const client = createClient({ transport: user("admin", "system:masters"), userAgent: "admin", clock, log });
@@ -151,7 +172,7 @@ export async function withCluster(test: (cluster: TestCluster) => Promise<void>)
         log,
         newId: randomUUID,
         random: Math.random,
-        features: featuresOf(),
+        features: featuresOf(version, featureGates),
         ...more,
         signal: stop.signal,
       });
