@@ -1,7 +1,9 @@
 import type { Node } from "@dray/api/core/v1";
 import type {
   AllocationResult,
+  Device,
   DeviceClass,
+  DeviceRequestAllocationResult,
   DeviceTaint,
   DeviceTaintRule,
   ResourceClaim,
@@ -224,6 +226,11 @@ export interface Allocator {
    * claim has taken one since `allocate` chose it; then nothing is taken. Admin access takes no device.
    */
   reserve(claims: readonly ResourceClaim[], allocations: readonly AllocationResult[]): Reservation;
+  /** A device that the node can reach, as it is published now. */
+  device(
+    node: Node,
+    id: Pick<DeviceRequestAllocationResult, "driver" | "pool" | "device">,
+  ): Device | undefined;
   /** What it has done since it was made: how often a selector was evaluated on a shape of device. */
   statistics(): { readonly evaluations: number };
   /**

@@ -138,6 +138,8 @@ export function createAllocator(options: AllocatorOptions): Allocator {
 
     reserve: (claims, allocations) => usage.reserve(claims, allocations),
 
+    device: (node, { driver, pool, device }) => inventory.device(node, driver, pool, device),
+
     statistics: () => ({ evaluations: selectors.evaluations }),
 
     explain: (node, claims, options) => explainNode(node, claims, problemOf, options?.allDevices),

@@ -5,7 +5,7 @@ import { type DeviceRecord, deviceId, ShapeTable } from "./devices.ts";
 import type { Published } from "./overdrawn.ts";
 import type { Policies } from "./policies.ts";
 import { type Entry, hasCounters, hasGroups, isKnown, makePool, type Pool, poolKey } from "./pools.ts";
-import { reachesSlice } from "./reach.ts";
+import { reachesDevice, reachesSlice } from "./reach.ts";
 import { plainDevices } from "./shared.ts";
 import { ruleTaints } from "./taints.ts";
 import type { DeviceState, Usage } from "./usage.ts";
@@ -104,6 +104,21 @@ export class Inventory {
       isKnown(slice, this.#options.features),
     );
     return entries.length === 0 ? undefined : inPool(this.#pool(key, entries));
+  }
+
+  /** The device of that name that a node can reach, as the newest slice has it. */
+  device(node: Node, driver: string, pool: string, name: string): Device | undefined {
+    let newest: Entry | undefined;
+    let found: Device | undefined;
+    for (const entry of this.#byPool.get(`${driver}/${pool}`) ?? noEntries) {
+      if (newest !== undefined && entry.generation <= newest.generation) continue;
+      const { slice } = entry;
+      const device = slice.spec.devices?.find((one) => one.name === name);
+      if (device === undefined || !reachesSlice(slice, node) || !reachesDevice(slice, device, node)) continue;
+      newest = entry;
+      found = device;
+    }
+    return found;
   }
 
   /** Nodes, named by slices, that have more or less when a device is taken or given back: counters are the pool's. */

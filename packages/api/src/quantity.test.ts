@@ -102,3 +102,12 @@ test("a quantity of more than a thousand digits is refused at once", { timeout: 
   }
   assert.equal(String(Quantity.parse(`${"0".repeat(5000)}1${"0".repeat(999)}`)), `1e999`);
 });
+
+test("a quantity times another keeps the form of the first", () => {
+  const product = (a: string, b: string): string => Quantity.parse(a).scale(Quantity.parse(b)).toString();
+  assert.equal(product("4Gi", "2"), "8Gi");
+  assert.equal(product("1Gi", "500m"), "512Mi");
+  assert.equal(product("3", "250m"), "750m");
+  assert.equal(product("1n", "500m"), "1n");
+  assert.equal(product("-2", "1500m"), "-3");
+});

@@ -229,6 +229,16 @@ export class Quantity {
     return new Quantity(this.#digits * BigInt(factor), this.#exponent, this.format);
   }
 
+  /** Times another number, in billionths that are rounded away from zero; in the form of this one. */
+  scale(factor: Quantity): Quantity {
+    const product = new Quantity(
+      this.#digits * factor.#digits,
+      this.#exponent + factor.#exponent,
+      this.format,
+    );
+    return product.roundUp(-9);
+  }
+
   negate(): Quantity {
     return new Quantity(-this.#digits, this.#exponent, this.format);
   }

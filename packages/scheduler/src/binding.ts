@@ -2,6 +2,7 @@ import type { Pod } from "@dray/api/core/v1";
 import type { Clock, Log } from "@dray/client";
 import type { SchedulerCache } from "./cache.ts";
 import type { Decision } from "./cycle.ts";
+import type { ExtensionPoints } from "./extension-points.ts";
 import type { FailureHandler } from "./failure.ts";
 import type { ClusterEvent, CycleState, Rejection } from "./framework.ts";
 import type { NodeInfo } from "./node-info.ts";
@@ -25,6 +26,11 @@ export interface BindingCycleOptions {
 
 type Placed = Decision & { type: "placed" };
 
+/** The pod with what plugins know that it takes on the node. */
+export function assumed({ all }: ExtensionPoints, state: CycleState, pod: Pod, node: NodeInfo): Pod {
+  return all.reduce((known, plugin) => plugin.assume?.(state, known, node) ?? known, pod);
+}
+
 /** What happens to a pod that has been given a node: Reserve and Permit at once, then PreBind, Bind and PostBind. */
 export class BindingCycle {
   readonly #options: BindingCycleOptions;
@@ -36,7 +42,7 @@ export class BindingCycle {
   /** Counts the pod on its node; a rejection by a plugin, or the plugins that hold the pod back, with milliseconds. */
   reserve({ points }: Profile, { pod }: QueuedPod, { node, state }: Placed): Rejection | Map<string, number> {
     const { cache, nominator } = this.#options;
-    cache.assume(pod, node.name);
+    cache.assume(assumed(points, state, pod, node), node.name);
     nominator.delete(pod.metadata.uid);
     for (const plugin of points.reserve) {
       const rejection = plugin.reserve?.(state, pod, node);

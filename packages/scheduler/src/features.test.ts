@@ -100,3 +100,48 @@ test("a taint rule keeps pods away from devices until it is gone (KEP-5055)", ()
     await cluster.client.resource(DeviceTaintRule).delete({ name: "broken" });
     assert.equal(await cluster.bound("p0"), "n1");
   }));
+
+test("a pod takes of its node what its devices stand for, with their overhead (KEP-5517)", () =>
+  withCluster(
+    async (cluster) => {
+      await cluster.gpuClass();
+      await cluster.node("n1", { allocatable: { cpu: "4" } });
+      const cores = {
+        cpu: { mapping: { deviceMultiplier: "1500m" }, overhead: { perPod: "250m", perContainer: "125m" } },
+      };
+      await cluster.create(ResourceSlice, {
+        metadata: { name: "s" },
+        spec: {
+          driver: "gpu.example.com",
+          nodeName: "n1",
+          pool: pool(),
+          devices: ["d0", "d1", "d2"].map((name) => ({ name, nodeAllocatableResources: cores })),
+        },
+      });
+      await cluster.scheduler();
+      for (const name of ["p0", "p1", "p2"]) {
+        await cluster.claim(name);
+        const containers = [{ name: "c", image: "i", resources: { claims: [{ name }] } }];
+        await cluster.pod(name, { ...uses(name), containers });
+      }
+      // Two of 1875m fit; the third device is free, but not its cores.
+      const bound = async (): Promise<readonly Pod[]> =>
+        (await cluster.list(Pod)).filter(({ spec }) => spec.nodeName !== undefined);
+      await cluster.until("two pods have a node", async () => (await bound()).length === 2);
+      const names = (await bound()).map(({ metadata }) => metadata.name);
+      const waiting = ["p0", "p1", "p2"].find((name) => !names.includes(name))!;
+      assert.match(await cluster.refused(waiting), /^0\/1 nodes are available: 1 Insufficient cpu\./);
+      const { status } = await cluster.get(Pod, names[0]!);
+      assert.deepEqual(status?.nodeAllocatableResourceClaimStatuses, [
+        {
+          resourceClaimName: names[0],
+          containers: ["c"],
+          mapping: [{ name: "cpu", quantity: "1500m" }],
+          overhead: [{ name: "cpu", perPod: "250m", perContainer: "125m" }],
+        },
+      ]);
+      await cluster.remove(names[0]!, names[0]!);
+      assert.equal(await cluster.bound(waiting), "n1");
+    },
+    { gates: "DRANodeAllocatableResources=true" },
+  ));

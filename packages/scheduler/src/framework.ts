@@ -129,6 +129,8 @@ export interface Plugin {
   /** Higher is better; made comparable by `normalize`, else from 0 to 100. */
   score?(state: CycleState, pod: Pod, node: NodeInfo): number;
   normalize?(scores: Map<string, number>, state: CycleState, pod: Pod): void;
+  /** The pod as it counts on the node from now on, where its status does not say yet what it takes there. */
+  assume?(state: CycleState, pod: Pod, node: NodeInfo): Pod;
   /** Takes in memory what the pod needs on the node. */
   reserve?(state: CycleState, pod: Pod, node: NodeInfo): Rejection | undefined;
   /**

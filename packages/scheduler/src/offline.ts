@@ -4,6 +4,7 @@ import { encodeJSON } from "@dray/api";
 import type { Namespace, Node, Pod } from "@dray/api/core/v1";
 import type { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { Answers } from "./answers.ts";
+import { assumed } from "./binding.ts";
 import { SchedulerCache, takesRoom } from "./cache.ts";
 import { type Decision, SchedulingCycle } from "./cycle.ts";
 import { extensionPoints } from "./extension-points.ts";
@@ -110,7 +111,8 @@ export function createOfflineScheduler({ features, newId, now }: OfflineOptions)
     now,
     random: first,
   });
-  const cycle = new SchedulingCycle(extensionPoints(plugins), {
+  const points = extensionPoints(plugins);
+  const cycle = new SchedulingCycle(points, {
     random: first,
     enough: (nodes) => nodes,
   });
@@ -221,7 +223,8 @@ export function createOfflineScheduler({ features, newId, now }: OfflineOptions)
       const { node, state } = decision;
       for (const plugin of plugins) plugin.reserve?.(state, pod, node);
       for (const plugin of plugins) await plugin.preBind?.(state, pod, node);
-      cache.setPod({ ...pod, spec: { ...pod.spec, nodeName: node.name } });
+      const known = assumed(points, state, pod, node);
+      cache.setPod({ ...known, spec: { ...pod.spec, nodeName: node.name } });
       return { type: "placed", node: node.name };
     },
     async preview(pod) {

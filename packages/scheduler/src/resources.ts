@@ -78,7 +78,11 @@ const takenByVersion = Object.fromEntries(
 ) as Record<KubernetesVersion, WeakMap<Pod, Taken>>;
 
 function computeTaken(pod: Pod, version: KubernetesVersion): Taken {
-  const options: PodResourceOptions = { useStatus: version, usePodStatus: version >= "1.36" };
+  const options: PodResourceOptions = {
+    useStatus: version,
+    usePodStatus: version >= "1.36",
+    useClaims: true,
+  };
   const requested = podRequests(pod, options);
   const ownRequests = hasPodLevelRequests(pod);
   const missing = new Map([...assumed].filter(([name]) => !ownRequests || !requested.has(name)));

@@ -6,6 +6,7 @@ export { canRestartAll, isSidecar, restartsAfter, restartsAllAfter, sidecarsOf }
 export { isPodActive, isPodReady, isPodTerminal, type PodWithPhase } from "./phase.ts";
 export { defaultPodLevelResources } from "./resource-defaults.ts";
 export {
+  claimsOfContainer,
   containerTotal,
   hasPodLevelRequests,
   hasPodLevelResources,

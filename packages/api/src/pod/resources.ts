@@ -1,6 +1,13 @@
 import { type Amounts, addTo, amountsOf, raiseTo } from "../amounts.ts";
 import { type KubernetesVersion, kubernetesVersions } from "../features.ts";
-import type { Container, ContainerStatus, Pod, PodSpec, PodStatus } from "../generated/core/v1.ts";
+import type {
+  Container,
+  ContainerStatus,
+  NodeAllocatableResourceClaimStatus,
+  Pod,
+  PodSpec,
+  PodStatus,
+} from "../generated/core/v1.ts";
 import { Quantity } from "../quantity.ts";
 import { isSidecar } from "./containers.ts";
 
@@ -16,6 +23,8 @@ export interface PodResourceOptions {
   readonly useStatus?: KubernetesVersion;
   /** With `useStatus`: also what the node reports of the pod as a whole (KEP-5419); from 1.36 on. */
   readonly usePodStatus?: boolean;
+  /** Counts what the devices of its claims take of the node (KEP-5517): `status.nodeAllocatableResourceClaimStatuses`. */
+  readonly useClaims?: boolean;
   /** False: without the overhead of the pod's runtime class. */
   readonly overhead?: boolean;
   /** What a container that requests nothing of these resources counts as; for scores. */
@@ -70,15 +79,56 @@ export function podLimits(pod: PodResourceFields, options: PodResourceOptions = 
 export function containerTotal(
   pod: PodResourceFields,
   side: ResourceSide,
-  options: Pick<PodResourceOptions, "useStatus" | "usePodStatus" | "missing"> = {},
+  options: Pick<PodResourceOptions, "useStatus" | "usePodStatus" | "useClaims" | "missing"> = {},
 ): Amounts {
   const missing = side === "requests" ? options.missing : undefined;
   const sum = (amounts: ContainerAmounts): Amounts =>
     aggregate(pod.spec, (container, init) => withMissing(amounts(container, init), missing));
-  if (options.useStatus === undefined) return sum(({ resources }) => amountsOf(resources?.[side]));
+  const claimed = (total: Amounts): Amounts => (options.useClaims ? withClaims(total, pod, side) : total);
+  if (options.useStatus === undefined) return claimed(sum(({ resources }) => amountsOf(resources?.[side])));
   return comparesTotals(options.useStatus)
-    ? largestTotal(pod, side, sum, options.usePodStatus === true)
-    : sum(largestOfEach(pod, side));
+    ? largestTotal(pod, side, sum, claimed, options.usePodStatus === true)
+    : claimed(sum(largestOfEach(pod, side)));
+}
+
+/**
+ * Adds what the devices of claims take. A limit only where the spec has one, but for huge pages, which are never
+ * overcommitted. Upstream: addDRANodeAllocatableClaimResources, addDRANodeAllocatableLimits.
+ */
+function withClaims(total: Amounts, { status }: PodResourceFields, side: ResourceSide): Amounts {
+  const add = (name: string, text: string | undefined, times = 1): void => {
+    if (text === undefined || times === 0) return;
+    if (side === "limits" && !total.has(name) && !name.startsWith("hugepages-")) return;
+    addTo(total, new Map([[name, Quantity.parse(text).multiply(times)]]));
+  };
+  for (const { containers = [], mapping = [], overhead = [] } of claimStatuses(status)) {
+    for (const { name, quantity } of mapping) add(name, quantity);
+    for (const { name, perPod, perContainer } of overhead) {
+      add(name, perPod);
+      add(name, perContainer, containers.length);
+    }
+  }
+  return total;
+}
+
+const claimStatuses = (status: PodResourceFields["status"]): readonly NodeAllocatableResourceClaimStatus[] =>
+  status?.nodeAllocatableResourceClaimStatuses ?? [];
+
+/** What the devices of claims take for one container. Upstream: GetContainerDRAAllocations. */
+export function claimsOfContainer({ status }: Pick<Pod, "status">, container: string): Amounts {
+  const total: Amounts = new Map();
+  const add = (name: string, text: string | undefined): void => {
+    if (text !== undefined) addTo(total, new Map([[name, Quantity.parse(text)]]));
+  };
+  for (const { containers = [], mapping = [], overhead = [] } of claimStatuses(status)) {
+    if (!containers.includes(container)) continue;
+    for (const { name, quantity } of mapping) add(name, quantity);
+    for (const { name, perPod, perContainer } of overhead) {
+      add(name, perPod);
+      add(name, perContainer);
+    }
+  }
+  return total;
 }
 
 type ContainerAmounts = (container: Container, init: boolean) => Amounts;
@@ -107,12 +157,13 @@ function largestTotal(
   pod: PodResourceFields,
   side: ResourceSide,
   sum: (amounts: ContainerAmounts) => Amounts,
+  claimed: (total: Amounts) => Amounts,
   usePodStatus: boolean,
 ): Amounts {
   const infeasible = isResizeInfeasible(pod);
   const statuses = statusesOf(pod);
   const wanted: ContainerAmounts = ({ resources }) => amountsOf(resources?.[side]);
-  const most: Amounts = infeasible ? new Map() : sum(wanted);
+  const most: Amounts = infeasible ? new Map() : claimed(sum(wanted));
   const whole = usePodStatus ? pod.status : undefined;
   const actuated = whole?.resources?.[side];
   if (actuated && (side === "limits" || whole?.allocatedResources)) {
@@ -131,11 +182,8 @@ function largestTotal(
       known(container, statuses.get(container.name)?.resources?.[side], allocated(container)),
     ),
   );
-  if (side === "requests")
-    raiseTo(
-      most,
-      sum((container) => known(container, allocated(container))),
-    );
+  // Of what the node reports only this lacks the claims.
+  if (side === "requests") raiseTo(most, claimed(sum((container) => known(container, allocated(container)))));
   return most;
 }
 

@@ -1,12 +1,14 @@
 /** What DynamicResources keeps of a pod between the extension points of one attempt. */
 import type { Candidates } from "@dray/allocator";
-import type { ContainerExtendedResourceRequest } from "@dray/api/core/v1";
+import type { ContainerExtendedResourceRequest, NodeAllocatableResourceClaimStatus } from "@dray/api/core/v1";
 import type { AllocationResult, ResourceClaim } from "@dray/api/resource/v1";
 import type { Consumer } from "./pod-claims.ts";
 
 export interface PodClaim {
   /** As PreFilter found it, then as PreBind stored it. */
   claim: ResourceClaim;
+  /** The entry of `spec.resourceClaims` that names it. */
+  readonly entry: string;
   readonly consumer: Consumer;
   /** Set by Reserve for a claim that had no allocation. */
   allocation?: AllocationResult;
@@ -22,6 +24,8 @@ export interface ExtendedAnswer {
 export interface NodeAnswer {
   readonly allocations: readonly AllocationResult[];
   readonly extended?: ExtendedAnswer;
+  /** What the claims take of the node beside devices; absent: nothing. */
+  readonly taken?: readonly NodeAllocatableResourceClaimStatus[];
 }
 
 export interface ClaimState {
@@ -40,6 +44,17 @@ export interface ClaimState {
   taken?: ExtendedAnswer & { readonly allocation: AllocationResult };
   /** The claim that PreBind stored for them. */
   created?: ResourceClaim;
+  /** Whether PreBind wrote on the pod what its claims take of the node. */
+  wroteTaken?: boolean;
+}
+
+/** Each claim of the pod with the allocation that it has, or would have on the node. */
+export function* allocatedClaims(
+  { claims }: ClaimState,
+  answer: Pick<NodeAnswer, "allocations"> | undefined,
+): Generator<readonly [PodClaim, AllocationResult | undefined]> {
+  let next = 0;
+  for (const entry of claims) yield [entry, entry.claim.status?.allocation ?? answer?.allocations[next++]];
 }
 
 /** The claims that have no allocation yet. */

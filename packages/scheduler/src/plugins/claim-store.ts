@@ -1,4 +1,8 @@
-import type { ContainerExtendedResourceRequest, Pod } from "@dray/api/core/v1";
+import type {
+  ContainerExtendedResourceRequest,
+  NodeAllocatableResourceClaimStatus,
+  Pod,
+} from "@dray/api/core/v1";
 import type { AllocationResult, ResourceClaim } from "@dray/api/resource/v1";
 import { type Consumer, isReservedFor, sameDevices } from "./pod-claims.ts";
 
@@ -46,6 +50,8 @@ export interface ClaimStore {
   delete(claim: ResourceClaim): Promise<void>;
   /** Writes on the pod which of its containers have which devices of the claim (KEP-5004). */
   map(pod: Pod, claim: ResourceClaim, mappings: readonly ContainerExtendedResourceRequest[]): Promise<void>;
+  /** Writes on the pod what its claims take of its node beside devices (KEP-5517). */
+  setTaken(pod: Pod, taken: readonly NodeAllocatableResourceClaimStatus[]): Promise<void>;
   /** Fails, and gives the devices up, if another claim turns out to have one of them. */
   confirm(stored: ResourceClaim, consumer: Consumer): Promise<void>;
   /**

@@ -1,5 +1,9 @@
 import { StatusError } from "@dray/api";
-import { type ContainerExtendedResourceRequest, Pod } from "@dray/api/core/v1";
+import {
+  type ContainerExtendedResourceRequest,
+  type NodeAllocatableResourceClaimStatus,
+  Pod,
+} from "@dray/api/core/v1";
 import { type ResourceClaim as Claim, ResourceClaim } from "@dray/api/resource/v1";
 import { type Client, type Clock, hasReached, type Informer } from "@dray/client";
 import type { UntilAnswered } from "../answered.ts";
@@ -130,13 +134,22 @@ export class ClaimWriter implements ClaimStore {
   }
 
   async map(
-    { metadata: { namespace, name, uid } }: Pod,
+    pod: Pod,
     claim: Claim,
     requestMappings: readonly ContainerExtendedResourceRequest[],
   ): Promise<void> {
-    const { untilAnswered, client } = this.#options;
     const extendedResourceClaimStatus = { resourceClaimName: claim.metadata.name, requestMappings };
-    const patch = { metadata: { uid }, status: { extendedResourceClaimStatus } };
+    await this.#patchStatus(pod, { extendedResourceClaimStatus });
+  }
+
+  /** An empty list is written as such: it takes back what an earlier attempt has written. */
+  async setTaken(pod: Pod, taken: readonly NodeAllocatableResourceClaimStatus[]): Promise<void> {
+    await this.#patchStatus(pod, { nodeAllocatableResourceClaimStatuses: taken });
+  }
+
+  async #patchStatus({ metadata: { namespace, name, uid } }: Pod, status: object): Promise<void> {
+    const { untilAnswered, client } = this.#options;
+    const patch = { metadata: { uid }, status };
     const write = { subresource: "status" };
     await untilAnswered(() => client.resource(Pod).patch({ namespace, name }, "merge", patch, write));
   }

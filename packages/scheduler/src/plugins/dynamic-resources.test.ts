@@ -147,13 +147,72 @@ test("of events about claims, those of others help only if they free devices", (
   const { plugin, claim } = made();
   claim("mine", { exactly: { deviceClassName: "gpu" } });
   const pod = podOf("mine");
-  const helps = (name: string, freed: boolean, one: Pod = pod): boolean =>
-    plugin.mayHelp(one, { kind: "claim", namespace: "d", name, freed });
+  const helps = (name: string, freed: boolean, one: Pod = pod): boolean => {
+    const object = { metadata: { namespace: "d", name } } as unknown as ResourceClaim;
+    return plugin.mayHelp(one, { kind: "claim", namespace: "d", name, freed, claim: object });
+  };
   assert.equal(helps("mine", false), true);
   assert.equal(helps("other", false), false);
   assert.equal(helps("other", true), true);
   // Whatever is free: a claim of this pod is missing.
   assert.equal(helps("other", true, podOf("mine", "missing")), false);
-  assert.equal(plugin.mayHelp(podOf("missing"), { kind: "own-pod", uid: "p" }), false);
-  assert.equal(plugin.mayHelp(pod, { kind: "own-pod", uid: "p" }), true);
+});
+
+test("a pod's own change helps if it names its last claim", () => {
+  const { plugin, claim } = made();
+  claim("mine", { exactly: { deviceClassName: "gpu" } });
+  const changed = (pod: Pod, old?: Pod): boolean =>
+    plugin.mayHelp(pod, { kind: "own-pod", uid: "p", pod, ...(old && { old }) });
+  const pod = podOf("mine");
+  const status = { resourceClaimStatuses: [{ name: "x", resourceClaimName: "y" }] };
+  assert.equal(changed(pod, { ...pod, status } as unknown as Pod), true);
+  assert.equal(changed({ ...pod }, pod), false);
+  assert.equal(changed(podOf("missing")), false);
+});
+
+test("a node helps when it comes, or with other labels or more to give", () => {
+  const { plugin } = made();
+  const node = (labels: object, more: object = {}): Node =>
+    ({ metadata: { name: "n", labels }, spec: more, status: {} }) as unknown as Node;
+  const helps = (change: "add" | "update" | "delete", now: Node, old?: Node): boolean =>
+    plugin.mayHelp(podOf(), { kind: "node", change, name: "n", node: now, ...(old && { old }) });
+  assert.equal(helps("add", node({})), true);
+  assert.equal(helps("delete", node({})), false);
+  assert.equal(helps("update", node({ a: "b" }), node({})), true);
+  assert.equal(helps("update", node({}, { unschedulable: false }), node({}, { unschedulable: true })), false);
+});
+
+test("a claim that stands for resources of its node is for one pod; what it takes there is counted", () => {
+  const gate = new Map([["DRANodeAllocatableResources", true]]);
+  const { plugin, slice, claim } = made(featuresOf("1.37", gate));
+  const cores = { cpu: { mapping: { deviceMultiplier: "2" } } };
+  slice(
+    "n1",
+    ["cores", "more"].map((name) => ({ name, nodeAllocatableResources: cores })),
+  );
+  const results = [{ request: "r", driver, pool: "n1", device: "cores" }];
+  const exactly = { deviceClassName: "gpu", ...exact };
+  claim("open", { exactly });
+  const reservedFor = [{ resource: "pods", name: "other", uid: "other" }];
+  claim("used", { exactly }, { allocation: { devices: { results } }, reservedFor });
+  const ask = (pod: Pod, node: NodeInfo): [CycleState, unknown] => {
+    const state: CycleState = new Map();
+    plugin.preFilter(state, pod);
+    return [state, plugin.filter(state, pod, node)];
+  };
+  const big = nodeOf("n1", { allocatable: { cpu: "2" } });
+  const refused = ask(podOf("used"), big)[1] as { reasons: string[] };
+  assert.deepEqual(refused.reasons, [
+    "node allocatable resource claim used has a mapped device and cannot be shared across pods",
+  ]);
+  const pod = podOf("open");
+  assert.deepEqual(ask(pod, nodeOf("n1", { allocatable: { cpu: "1" } }))[1], {
+    plugin: "DynamicResources",
+    reasons: ["Insufficient cpu"],
+    resolvable: false,
+  });
+  const [state, rejection] = ask(pod, big);
+  assert.equal(rejection, undefined);
+  big.add(plugin.assume(state, pod, big));
+  assert.equal(big.requested.get("cpu"), 2000);
 });

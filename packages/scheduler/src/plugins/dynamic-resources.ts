@@ -21,9 +21,23 @@ import {
   isLost,
 } from "./binding-conditions.ts";
 import { mayHelpClaims } from "./claim-hints.ts";
-import { type ClaimState, type ExtendedAnswer, openClaims, type PodClaim } from "./claim-state.ts";
+import {
+  allocatedClaims,
+  type ClaimState,
+  type ExtendedAnswer,
+  openClaims,
+  type PodClaim,
+} from "./claim-state.ts";
 import type { ClaimStore } from "./claim-store.ts";
 import { type ExtendedClass, extendedClaim, extendedOn, hasServedResources } from "./extended-resources.ts";
+import {
+  type AllocatedClaim,
+  type FindDevice,
+  hasMappedDevice,
+  nodeAllocatableStatuses,
+  shortageOf,
+  withStatuses,
+} from "./node-allocatable.ts";
 import { PendingAllocations } from "./pending-allocations.ts";
 import {
   alternativesScore,
@@ -83,6 +97,7 @@ export class DynamicResources implements Plugin {
   readonly #filterTimeout: number;
   readonly #bindingTimeout: number;
   readonly #hasBindingConditions: boolean;
+  readonly #hasNodeAllocatable: boolean;
 
   constructor(options: DynamicResourcesOptions) {
     const { allocator, features } = options;
@@ -93,6 +108,8 @@ export class DynamicResources implements Plugin {
     this.#bindingTimeout = options.bindingTimeout ?? defaultBindingTimeout;
     this.#hasBindingConditions =
       features.enabled("DRADeviceBindingConditions") && features.enabled("DRAResourceClaimDeviceStatus");
+    // In 1.36 the fields of its devices had another form.
+    this.#hasNodeAllocatable = features.enabled("DRANodeAllocatableResources") && features.version >= "1.37";
   }
 
   #claimsOf(pod: Pod): ReturnType<typeof claimsOf> {
@@ -115,7 +132,12 @@ export class DynamicResources implements Plugin {
       const problem = this.#claimProblem(claim, pod);
       if (problem !== undefined) return rejected(problem);
     }
-    const podClaims: PodClaim[] = found.claims.map(({ claim }) => ({ claim, consumer: podConsumer(pod) }));
+    const consumer = podConsumer(pod);
+    const podClaims: PodClaim[] = found.claims.map(({ entry, claim }) => ({
+      entry: entry.name,
+      claim,
+      consumer,
+    }));
     const open = podClaims.flatMap(({ claim }) => (claim.status?.allocation === undefined ? [claim] : []));
     state.set(name, {
       claims: podClaims,
@@ -148,13 +170,18 @@ export class DynamicResources implements Plugin {
     const { extendedClass } = this.#options;
     const extended = own.extended && extendedOn(own.extended, pod, info.allocatable, extendedClass);
     if (typeof extended === "string") return reject(extended);
+    const shared = this.#sharedInVain(own, info.node);
+    if (shared !== undefined) return reject(shared);
     const unavailable = own.claims.filter(({ claim }) => !this.#isAvailable(claim, info.node));
     const open = openClaims(own).map(({ claim }) => claim);
     if (extended !== undefined) open.push(extended.claim);
     // Before a claim counts as unavailable: an error of the allocator ends the attempt, and what the node lacks for
     // other claims is not mended by freeing this one.
-    const rejection = this.#allocate(own, info, open, extended);
-    if (rejection !== undefined) return rejection;
+    const rejection = this.#allocate(own, info, open, extended) ?? this.#takeFromNode(own, pod, info);
+    if (rejection !== undefined) {
+      own.answers.delete(info.name);
+      return rejection;
+    }
     for (const entry of unavailable) own.unavailable.add(entry);
     return unavailable.length > 0 ? reject("resourceclaim not available on the node") : undefined;
   }
@@ -195,6 +222,43 @@ export class DynamicResources implements Plugin {
     }
   }
 
+  /** Why a claim that stands for resources of the node cannot be used by this pod, too. */
+  #sharedInVain({ claims }: ClaimState, node: Node): string | undefined {
+    if (!this.#hasNodeAllocatable) return undefined;
+    for (const { claim, consumer } of claims) {
+      const { allocation, reservedFor = [] } = claim.status ?? {};
+      if (allocation === undefined || reservedFor.length === 0 || isReservedFor(claim, consumer)) continue;
+      if (!hasMappedDevice(allocation, this.#finder(node))) continue;
+      return `node allocatable resource claim ${claim.metadata.name} has a mapped device and cannot be shared across pods`;
+    }
+    return undefined;
+  }
+
+  readonly #finder =
+    (node: Node): FindDevice =>
+    (result) =>
+      this.#options.allocator.device(node, result);
+
+  /** Notes what the claims take of the node beside devices; rejects the node if it has too little left. */
+  #takeFromNode(own: ClaimState, pod: Pod, info: NodeInfo): Rejection | undefined {
+    if (!this.#hasNodeAllocatable) return undefined;
+    const { name: nodeName, node } = info;
+    const answer = own.answers.get(nodeName);
+    const byName = new Map<string, AllocatedClaim & { readonly entries: string[] }>();
+    for (const [{ claim, entry }, allocation] of allocatedClaims(own, answer)) {
+      const claimed = claim.metadata.name;
+      const known = byName.get(claimed);
+      if (known !== undefined) known.entries.push(entry);
+      else if (allocation !== undefined) byName.set(claimed, { name: claimed, entries: [entry], allocation });
+    }
+    const taken = nodeAllocatableStatuses(pod, [...byName.values()], this.#finder(node));
+    if (taken.length === 0) return undefined;
+    const shortage = shortageOf(withStatuses(pod, taken), info);
+    if (shortage !== undefined) return { plugin: name, ...shortage };
+    own.answers.set(nodeName, { allocations: [], ...answer, taken });
+    return undefined;
+  }
+
   /** Frees one allocated claim that keeps the pod from a node, if nobody else uses it. */
   async postFilter(state: CycleState, pod: Pod): Promise<PostFilterResult> {
     const own = stateOf(state);
@@ -221,8 +285,7 @@ export class DynamicResources implements Plugin {
     if (own === undefined || answer === undefined) return 0;
     const all = own.claims.map(({ claim }) => claim);
     if (!all.some(hasAlternatives)) return 0;
-    let next = 0;
-    const allocations = all.map((claim) => claim.status?.allocation ?? answer.allocations[next++]);
+    const allocations = [...allocatedClaims(own, answer)].map(([, allocation]) => allocation);
     return alternativesScore(all, allocations);
   }
 
@@ -249,6 +312,12 @@ export class DynamicResources implements Plugin {
     }
   }
 
+  /** The pod counts on its node with what its claims take there. */
+  assume(state: CycleState, pod: Pod, node: NodeInfo): Pod {
+    const taken = stateOf(state)?.answers.get(node.name)?.taken;
+    return taken === undefined ? pod : withStatuses(pod, taken);
+  }
+
   async unreserve(state: CycleState, pod: Pod): Promise<void> {
     const own = stateOf(state);
     if (own === undefined) return;
@@ -265,6 +334,7 @@ export class DynamicResources implements Plugin {
     const results = await Promise.allSettled([
       ...reserved.map(({ claim }) => claims.release(claim, pod.metadata)),
       ...(own.created === undefined ? [] : [claims.delete(own.created)]),
+      ...(own.wroteTaken ? [claims.setTaken(pod, [])] : []),
     ]);
     const failed = results.find((result) => result.status === "rejected");
     if (failed !== undefined) throw failed.reason;
@@ -282,6 +352,11 @@ export class DynamicResources implements Plugin {
     for (const { claim, consumer } of own.claims) await claims.confirm(claim, consumer);
     const stored = own.claims.map(({ claim }) => claim);
     if (own.taken !== undefined) stored.push(await this.#storeExtended(own, own.taken, pod));
+    const taken = own.answers.get(node.name)?.taken;
+    if (taken !== undefined) {
+      own.wroteTaken = true;
+      await claims.setTaken(pod, taken);
+    }
     if (this.#hasBindingConditions) await this.#awaitDevices(stored, pod, node);
   }
 
@@ -329,6 +404,8 @@ export class DynamicResources implements Plugin {
   }
 
   mayHelp(pod: Pod, event: ClusterEvent): boolean {
+    // What a pod leaves may be the cpu or memory that a device stands for.
+    if (event.kind === "assigned-pod" && event.change === "delete") return this.#hasNodeAllocatable;
     return mayHelpClaims(pod, event, (one) => !("problem" in this.#claimsOf(one)));
   }
 }

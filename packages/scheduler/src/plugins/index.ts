@@ -51,7 +51,7 @@ export function defaultPlugins(options: PluginOptions): readonly Plugin[] {
     ...volumePlugins(options),
     podTopologySpread(args.PodTopologySpread, options.workloads),
     interPodAffinity(args.InterPodAffinity, options.namespaceLabels),
-    new DynamicResources(options),
+    new DynamicResources({ ...args.DynamicResources, ...options }),
     nodeResourcesBalancedAllocation(args.NodeResourcesBalancedAllocation, features.version),
     imageLocality(),
     nodeDeclaredFeatures(features),

@@ -66,6 +66,9 @@ export class MemoryClaims implements ClaimStore {
     _: readonly ContainerExtendedResourceRequest[],
   ): Promise<void> {}
 
+  /** Pods are held elsewhere. */
+  async setTaken(): Promise<void> {}
+
   /** Nobody else gives devices away. */
   async confirm(): Promise<void> {}
 
