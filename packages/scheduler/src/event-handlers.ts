@@ -2,7 +2,8 @@ import type { Allocator } from "@dray/allocator";
 import { encodeJSON, type KubeObject } from "@dray/api";
 import type { Node, Pod } from "@dray/api/core/v1";
 import type { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
-import type { InformerHandler } from "@dray/client";
+import type { DeviceTaintSelector } from "@dray/api/resource/v1alpha3";
+import type { InformerHandler, Log } from "@dray/client";
 import { type SchedulerCache, takesRoom } from "./cache.ts";
 import type { Change, ClusterEvent } from "./framework.ts";
 import type { Informers } from "./informers.ts";
@@ -20,11 +21,12 @@ export interface EventHandlersOptions {
   readonly isOurs: (pod: Pod) => boolean;
   /** Wakes the pods that the event may help. */
   readonly notify: (event: ClusterEvent) => void;
+  readonly log: Log;
 }
 
 /** Keeps what the scheduler knows up to date with the informers, and tells the queue what may help a waiting pod. */
 export function handleEvents(options: EventHandlersOptions): void {
-  const { informers, allocator, notify } = options;
+  const { informers, allocator, notify, log } = options;
   informers.pods.handle(podHandler(options));
   informers.nodes.handle(nodeHandler(options));
   informers.claims.handle(claimHandler(options));
@@ -33,7 +35,7 @@ export function handleEvents(options: EventHandlersOptions): void {
   function feed<T extends DeviceClass | ResourceSlice | DeviceTaintRule>(
     kind: "class" | "slice" | "rule",
     changed: (object: T, deleted: boolean) => void,
-  ): InformerHandler<T> {
+  ): Record<"add" | "update" | "delete", (object: T) => void> {
     const update = (object: T, deleted: boolean): void => {
       allocator.update({ kind, object, deleted } as Parameters<Allocator["update"]>[0]);
       changed(object, deleted);
@@ -49,7 +51,22 @@ export function handleEvents(options: EventHandlersOptions): void {
   // A pool may be valid again without a slice, a device free of a taint without a rule.
   const sliceChanged = (): void => notify({ kind: "slice" });
   informers.slices.handle(feed("slice", sliceChanged));
-  informers.rules?.handle(feed("rule", sliceChanged));
+  const rules = feed<DeviceTaintRule>("rule", sliceChanged);
+  informers.rules?.handle({ ...rules, add: whole(rules.add), update: whole(rules.add) });
+
+  /** Rules of 1.34 could choose devices by class and selectors, too; those that do have no effect. */
+  function whole(set: (rule: DeviceTaintRule) => void): (rule: DeviceTaintRule) => void {
+    return (rule) => {
+      const { deviceClassName, selectors } = (rule.spec.deviceSelector ?? {}) as DeviceTaintSelector;
+      const field = deviceClassName !== undefined ? "deviceClassName" : selectors?.length ? "selectors" : "";
+      if (field === "") set(rule);
+      else
+        log.warn(
+          { rule: rule.metadata.name },
+          `spec.deviceSelector.${field} of a taint rule is not supported: the rule has no effect`,
+        );
+    };
+  }
 
   const volume = (change: Change, object: KubeObject, old?: KubeObject): void =>
     notify({ kind: "volume", change, object, ...(old && { old }) });

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Pod } from "@dray/api/core/v1";
-import { DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
-import { type TestCluster, uses, withCluster } from "./testing.ts";
+import { ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
+import { type TestCluster, type TestClusterOptions, uses, withCluster } from "./testing.ts";
 
 const pool = (resourceSliceCount = 1): object => ({ name: "p", generation: 1, resourceSliceCount });
 
@@ -11,6 +11,7 @@ const pool = (resourceSliceCount = 1): object => ({ name: "p", generation: 1, re
 async function withSlices(
   slices: readonly object[],
   run: (cluster: TestCluster) => Promise<void>,
+  options: TestClusterOptions = {},
 ): Promise<void> {
   await withCluster(async (cluster) => {
     await cluster.gpuClass();
@@ -23,7 +24,7 @@ async function withSlices(
     }
     await cluster.scheduler();
     await run(cluster);
-  });
+  }, options);
 }
 
 /** Pods a, b, ... with claims of their own, one after the other; answers which of them got a node. */
@@ -90,16 +91,45 @@ test("a device is shared while its capacity lasts, each share with an id of its 
     },
   ));
 
-test("a taint rule keeps pods away from devices until it is gone (KEP-5055)", () =>
-  withSlices([{ pool: pool(), devices: [{ name: "d" }] }], async (cluster) => {
-    await cluster.create(DeviceTaintRule, {
-      metadata: { name: "broken" },
-      spec: { deviceSelector: { device: "d" }, taint: { key: "broken", effect: "NoSchedule" } },
-    });
-    assert.deepEqual(await place(cluster, {}, 1), [false]);
-    await cluster.client.resource(DeviceTaintRule).delete({ name: "broken" });
-    assert.equal(await cluster.bound("p0"), "n1");
-  }));
+/** The version of taint rules in each release, and what switches it on. */
+const ruleVersions = [
+  { version: "1.34", group: "v1alpha3", gates: "DRADeviceTaints=true" },
+  { version: "1.35", group: "v1alpha3", gates: "DRADeviceTaints=true,DRADeviceTaintRules=true" },
+  { version: "1.36", group: "v1beta2", gates: "DRADeviceTaintRules=true" },
+  { version: "1.37", group: "v1", gates: "" },
+] as const;
+
+for (const { version, group, gates } of ruleVersions)
+  test(`a taint rule of ${version} keeps pods away from devices until it is gone (KEP-5055)`, () =>
+    withSlices(
+      [{ pool: pool(), devices: [{ name: "d" }] }],
+      async (cluster) => {
+        const path = `/apis/resource.k8s.io/${group}/devicetaintrules`;
+        const rule = {
+          apiVersion: `resource.k8s.io/${group}`,
+          kind: "DeviceTaintRule",
+          metadata: { name: "broken" },
+          spec: { deviceSelector: { device: "d" }, taint: { key: "broken", effect: "NoSchedule" } },
+        };
+        await cluster.client.text("POST", path, { body: rule });
+        assert.deepEqual(await place(cluster, {}, 1), [false]);
+        await cluster.client.text("DELETE", `${path}/broken`);
+        assert.equal(await cluster.bound("p0"), "n1");
+      },
+      { version, gates, runtimeConfig: { [`resource.k8s.io/${group}`]: true } },
+    ));
+
+test("taint rules that the server does not serve are named, and nothing waits for them", () =>
+  withSlices(
+    [{ pool: pool(), devices: [{ name: "d" }] }],
+    async (cluster) => {
+      assert.deepEqual(await place(cluster, {}, 1), [true]);
+      const [problem, ...others] = cluster.problems.splice(0);
+      assert.match(problem!, /^taint rules have no effect: the server does not serve devicetaintrules in /);
+      assert.deepEqual(others, []);
+    },
+    { version: "1.36", gates: "DRADeviceTaintRules=true" },
+  ));
 
 test("a pod takes of its node what its devices stand for, with their overhead (KEP-5517)", () =>
   withCluster(

@@ -1,4 +1,4 @@
-import type { Features } from "@dray/api";
+import { type Features, type Kind, StatusError } from "@dray/api";
 import { ReplicaSet, StatefulSet } from "@dray/api/apps/v1";
 import {
   Namespace,
@@ -11,8 +11,10 @@ import {
 } from "@dray/api/core/v1";
 import { PodDisruptionBudget } from "@dray/api/policy/v1";
 import { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
+import { DeviceTaintRule as DeviceTaintRuleV1alpha3 } from "@dray/api/resource/v1alpha3";
+import { DeviceTaintRule as DeviceTaintRuleV1beta2 } from "@dray/api/resource/v1beta2";
 import { CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment } from "@dray/api/storage/v1";
-import type { Client, Informer } from "@dray/client";
+import type { Client, Informer, Log } from "@dray/client";
 import { claimsByDevice } from "./plugins/claim-writer.ts";
 import { extendedClaimOwner, resourcesOf } from "./plugins/extended-resources.ts";
 import { classOfVolume, type VolumeLookup } from "./plugins/volume-lookup.ts";
@@ -42,15 +44,38 @@ export interface Informers {
   readonly statefulSets: Informer<StatefulSet>;
 }
 
-export function createInformers(client: Client, features: Features): Informers {
-  const hasRules = features.enabled("DRADeviceTaintRules") && features.version === "1.37";
+/**
+ * Taint rules in the version that the release prefers. Before 1.37 it has to be switched on (`--runtime-config`);
+ * undefined: the server does not have it, or the gate is off.
+ */
+export async function taintRules(
+  client: Client,
+  features: Features,
+  log: Log,
+): Promise<Kind<DeviceTaintRule> | undefined> {
+  if (!features.enabled("DRADeviceTaintRules")) return undefined;
+  if (features.version >= "1.37") return DeviceTaintRule;
+  // They differ from v1 in nothing that is looked at here.
+  const kind = features.version >= "1.36" ? DeviceTaintRuleV1beta2 : DeviceTaintRuleV1alpha3;
+  const path = `/apis/${kind.group}/${kind.version}`;
+  try {
+    const { resources } = JSON.parse(await client.text("GET", path)) as { resources: { name: string }[] };
+    if (resources.some(({ name }) => name === kind.resource)) return kind as unknown as Kind<DeviceTaintRule>;
+  } catch (error) {
+    if (!StatusError.is(error, "NotFound")) throw error;
+  }
+  log.warn({ path }, `taint rules have no effect: the server does not serve ${kind.resource} in ${path}`);
+  return undefined;
+}
+
+export function createInformers(client: Client, rules: Kind<DeviceTaintRule> | undefined): Informers {
   return {
     claims: client.informer(ResourceClaim, {
       indexes: { device: claimsByDevice, extended: extendedClaimOwner },
     }),
     classes: client.informer(DeviceClass, { indexes: { resource: resourcesOf } }),
     slices: client.informer(ResourceSlice),
-    ...(hasRules && { rules: client.informer(DeviceTaintRule) }),
+    ...(rules && { rules: client.informer(rules) }),
     nodes: client.informer(Node),
     pods: client.informer(Pod),
     namespaces: client.informer(Namespace),

@@ -18,7 +18,7 @@ import { feasibleNodesToFind, SchedulingCycle } from "./cycle.ts";
 import { handleEvents } from "./event-handlers.ts";
 import { FailureHandler } from "./failure.ts";
 import type { ClusterEvent, Plugin } from "./framework.ts";
-import { createInformers, type Informers, startInformers, volumeLookup } from "./informers.ts";
+import { createInformers, type Informers, startInformers, taintRules, volumeLookup } from "./informers.ts";
 import { SchedulingLoop } from "./loop.ts";
 import { Nominator } from "./nominator.ts";
 import type { PluginArgs } from "./plugin-args.ts";
@@ -91,7 +91,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   const { client, clock, log, features, signal } = options;
   const configuration = configurationOf(options);
   const answered = untilAnswered(clock, signal);
-  const informers = createInformers(client, features);
+  const informers = createInformers(client, await answered(() => taintRules(client, features, log)));
   const turn = new Turn();
   const allocator = createAllocator({
     newId: options.newId,
@@ -147,7 +147,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   const loop = new SchedulingLoop({ ...parts, bindings, profileOf, turn, signal });
   const track = (work: Promise<void>): void => loop.track(work);
   const executor = new PreemptionExecutor({ ...parts, client, answered, track });
-  handleEvents({ informers, allocator, cache, queue, nominator, isOurs, notify });
+  handleEvents({ informers, allocator, cache, queue, nominator, isOurs, notify, log });
   await startInformers(informers, signal);
   synced = true;
   // Pods that came before what they wait for.
