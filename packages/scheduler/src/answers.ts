@@ -6,6 +6,8 @@ interface Answer {
   /** Of the node when it was asked. */
   readonly version: number;
   readonly rejection: Rejection | undefined;
+  /** What plugins keep of a node that passes is in the state of this search. */
+  readonly search: number;
   /** Of each plugin that scores, before they are made comparable; absent where nobody has asked. */
   scores?: readonly number[];
 }

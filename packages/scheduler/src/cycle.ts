@@ -65,6 +65,8 @@ export class SchedulingCycle {
   readonly #nomination: (pod: Pod) => string | undefined;
   /** Where the last search stopped: the next one begins there, so that all nodes get their turn. */
   #start = 0;
+  /** How many searches there were: what plugins found in another one is not in the state of this one. */
+  #searches = 0;
 
   constructor(points: ExtensionPoints, options: CycleOptions) {
     this.#points = points;
@@ -81,11 +83,13 @@ export class SchedulingCycle {
     if (feasible.length === 0) return { type: "refused", state, diagnosis, nodes, plugins };
     const node = this.best(state, pod, feasible, answers);
     // What filters keep of a node for Reserve is kept anew for each pod.
-    if (known !== undefined) this.firstRejection(state, pod, node);
+    if (answers.get(node)?.search !== this.#searches && this.firstRejection(state, pod, node) !== undefined)
+      return this.decide(pod, nodes);
     return { type: "placed", node, state };
   }
 
   search(pod: Pod, nodes: readonly NodeInfo[], known?: NodeAnswers): Search {
+    this.#searches++;
     const state: CycleState = new Map();
     const rejections = new Map<string, Rejection>();
     const found = (feasible: readonly NodeInfo[], answers: NodeAnswers, upfront?: Rejection): Search => ({
@@ -194,7 +198,7 @@ export class SchedulingCycle {
     const known = answers.get(node);
     if (known?.version === node.version) return known.rejection;
     const rejection = this.firstRejection(state, pod, node);
-    answers.set(node, { version: node.version, rejection });
+    answers.set(node, { version: node.version, rejection, search: this.#searches });
     return rejection;
   }
 
@@ -263,9 +267,12 @@ export class SchedulingCycle {
       if (plugin.preScore(state, pod, feasible) === "skip") skipped.add(plugin.name);
     const totals = feasible.map(({ name }) => extra?.get(name) ?? 0);
     const scorers = this.#points.score;
+    const around = scorers.some(({ plugin }) => plugin.looksAround && !skipped.has(plugin.name));
     const scores = feasible.map((node) => {
       const answer = answers.get(node)!;
-      answer.scores ??= scorers.map(({ plugin }) =>
+      if (answer.scores !== undefined && !around) return answer.scores;
+      if (answer.search !== this.#searches) this.firstRejection(state, pod, node);
+      answer.scores = scorers.map(({ plugin }) =>
         skipped.has(plugin.name) ? 0 : plugin.score(state, pod, node),
       );
       return answer.scores;

@@ -1,5 +1,6 @@
 import type { Pod } from "@dray/api/core/v1";
 import type { Clock, Log } from "@dray/client";
+import type { AlikePods } from "./alike.ts";
 import type { BindingCycle } from "./binding.ts";
 import type { SchedulerCache } from "./cache.ts";
 import type { Decision } from "./cycle.ts";
@@ -16,6 +17,8 @@ export interface SchedulingLoopOptions {
   readonly cache: SchedulerCache;
   readonly bindings: BindingCycle;
   readonly failures: FailureHandler;
+  /** Absent where nodes are asked anew for each pod. */
+  readonly alike: AlikePods | undefined;
   readonly profileOf: (pod: Pod) => Profile;
   readonly turn: Turn;
   readonly clock: Clock;
@@ -68,14 +71,14 @@ export class SchedulingLoop {
   }
 
   #scheduleOne(entry: QueuedPod): void {
-    const { cache, clock, turn, bindings, failures } = this.#options;
+    const { alike, cache, clock, turn, bindings, failures } = this.#options;
     const profile = this.#options.profileOf(entry.pod);
     const since = this.#unfinished?.since ?? clock.now();
     this.#unfinished = undefined;
     let decision: Decision;
     turn.begin();
     try {
-      decision = profile.cycle.decide(entry.pod, cache.nodes);
+      decision = profile.cycle.decide(entry.pod, cache.nodes, alike?.answersTo(entry.pod));
     } catch (error) {
       if (error instanceof TurnIsOver && clock.now() - since < maxAttempt) {
         this.#unfinished = { entry, since };
@@ -96,11 +99,12 @@ export class SchedulingLoop {
     decision: Decision & { type: "placed" },
     bindings: BindingCycle,
   ): Promise<void> {
-    const { failures } = this.#options;
+    const { alike, failures } = this.#options;
     const { node, state } = decision;
     let reserved: ReturnType<BindingCycle["reserve"]>;
     try {
       reserved = bindings.reserve(profile, entry, decision);
+      alike?.devicesTaken();
     } catch (error) {
       await bindings.giveBack(profile, entry.pod, node, state);
       return failures.fail(profile, entry, error as Error);

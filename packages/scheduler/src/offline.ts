@@ -1,9 +1,8 @@
 import { allocatorFeatures, createAllocator, type Explanation } from "@dray/allocator";
 import type { Features } from "@dray/api";
-import { encodeJSON } from "@dray/api";
 import type { Namespace, Node, Pod } from "@dray/api/core/v1";
 import type { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
-import { Answers } from "./answers.ts";
+import { AlikePods } from "./alike.ts";
 import { assumed } from "./binding.ts";
 import { SchedulerCache, takesRoom } from "./cache.ts";
 import { type Decision, SchedulingCycle } from "./cycle.ts";
@@ -117,50 +116,26 @@ export function createOfflineScheduler({ features, newId, now }: OfflineOptions)
     enough: (nodes) => nodes,
   });
   let sorted: ReturnType<typeof byName> | undefined;
-  const answers = new Answers();
-  /** By driver and pool, the only node that reaches its devices; `local`: that holds of all pools. */
-  const nodeOfPool = new Map<string, string>();
-  let local = true;
+  const alike = new AlikePods({
+    cache,
+    claim: (namespace, name) => claims.get(namespace, name),
+    hasServedResources: (pod) =>
+      features.enabled("DRAExtendedResource") && hasServedResources(pod, extendedClass),
+  });
 
   const byName = () => cache.nodes.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-
-  /** Nodes are asked again where the slice makes a difference. */
-  function noteSlice({ spec: { driver, pool, nodeName } }: ResourceSlice): void {
-    const key = `${driver}/${pool.name}`;
-    if (nodeName === undefined || (nodeOfPool.get(key) ?? nodeName) !== nodeName) {
-      local = false;
-      answers.clear();
-      return;
-    }
-    nodeOfPool.set(key, nodeName);
-    cache.node(nodeName)?.changed();
-  }
-
-  /** The same for pods between which a node can make no difference; undefined: other nodes may have a say, too. */
-  function signatureOf(pod: Pod): string | undefined {
-    const found = claimsOf(pod, (name) => claims.get(pod.metadata.namespace, name));
-    if ("problem" in found) return undefined;
-    if (found.claims.length > 0 && !local) return undefined;
-    if (features.enabled("DRAExtendedResource") && hasServedResources(pod, extendedClass)) return undefined;
-    if (found.claims.some(({ claim }) => claim.status?.allocation !== undefined)) return undefined;
-    // What the claims are called makes no difference.
-    const { resourceClaims: _, ...spec } = pod.spec;
-    return encodeJSON([pod.metadata.namespace, spec, found.claims.map(({ claim }) => claim.spec)]);
-  }
 
   async function decide(pod: Pod): Promise<Decision> {
     for (;;) {
       sorted ??= byName();
-      const signature = signatureOf(pod);
-      const known = signature === undefined ? undefined : answers.of(signature);
-      const decision = cycle.decide(pod, sorted, known);
+      const decision = cycle.decide(pod, sorted, alike.answersTo(pod));
       if (decision.type === "placed") return decision;
       const { deallocated } = claims;
       for (const plugin of plugins)
         await plugin.postFilter?.(decision.state, pod, decision.diagnosis.rejections);
       // An idle claim gave its devices back: the pod is tried again.
       if (claims.deallocated === deallocated) return decision;
-      answers.clear();
+      alike.clear();
     }
   }
 
@@ -189,7 +164,7 @@ export function createOfflineScheduler({ features, newId, now }: OfflineOptions)
 
   return {
     add(object) {
-      if (!ofOneNode.has(object.kind)) answers.clear();
+      if (!ofOneNode.has(object.kind)) alike.clear();
       switch (object.kind) {
         case "Node":
           cache.setNode(withPods(object as Node));
@@ -212,7 +187,7 @@ export function createOfflineScheduler({ features, newId, now }: OfflineOptions)
           claims.set(object as ResourceClaim);
           break;
         case "ResourceSlice":
-          noteSlice(object as ResourceSlice);
+          alike.sliceChanged(object as ResourceSlice);
           allocator.update({ kind: "slice", object: object as ResourceSlice, deleted: false });
           break;
       }
@@ -222,6 +197,7 @@ export function createOfflineScheduler({ features, newId, now }: OfflineOptions)
       if (decision.type !== "placed") return decision;
       const { node, state } = decision;
       for (const plugin of plugins) plugin.reserve?.(state, pod, node);
+      alike.devicesTaken();
       for (const plugin of plugins) await plugin.preBind?.(state, pod, node);
       const known = assumed(points, state, pod, node);
       cache.setPod({ ...known, spec: { ...pod.spec, nodeName: node.name } });

@@ -3,6 +3,7 @@ import type { Features } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import { isPodActive } from "@dray/api/pod";
 import { type Client, type Clock, createEventRecorder, type EventRecorder, type Log } from "@dray/client";
+import { AlikePods } from "./alike.ts";
 import { type UntilAnswered, untilAnswered } from "./answered.ts";
 import { BindingCycle } from "./binding.ts";
 import { SchedulerCache } from "./cache.ts";
@@ -24,7 +25,7 @@ import { Nominator } from "./nominator.ts";
 import type { PluginArgs } from "./plugin-args.ts";
 import { ClaimWriter } from "./plugins/claim-writer.ts";
 import { defaultBinder } from "./plugins/default-binder.ts";
-import { preferredClass } from "./plugins/extended-resources.ts";
+import { type ExtendedClass, hasServedResources, preferredClass } from "./plugins/extended-resources.ts";
 import { defaultPlugins } from "./plugins/index.ts";
 import { prioritySort } from "./plugins/priority-sort.ts";
 import { volumeWriter } from "./plugins/volume-writer.ts";
@@ -137,17 +138,27 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     maxBackoff: configuration.podMaxBackoff,
   });
   let synced = false;
+  const alike = new AlikePods({
+    cache,
+    claim: (namespace, claim) => shared.claims.get(namespace, claim),
+    hasServedResources: (pod) =>
+      features.enabled("DRAExtendedResource") && hasServedResources(pod, extendedClasses(informers)),
+  });
   const notify = (event: ClusterEvent): void => {
+    if (event.kind === "released") alike.clear();
     if (synced) queue.notify(event);
   };
   const status = new PodStatusWriter({ client, clock, answered, isOurs });
   const failures = new FailureHandler({ queue, nominator, status, clock, log, signal });
   const parts = { cache, queue, nominator, waiting, status, failures, notify, clock, log };
   const bindings = new BindingCycle(parts);
-  const loop = new SchedulingLoop({ ...parts, bindings, profileOf, turn, signal });
+  // What other people's plugins and extenders look at is not known here.
+  const known = options.plugins === undefined && configuration.extenders.length === 0 ? alike : undefined;
+  const loop = new SchedulingLoop({ ...parts, alike: known, bindings, profileOf, turn, signal });
   const track = (work: Promise<void>): void => loop.track(work);
   const executor = new PreemptionExecutor({ ...parts, client, answered, track });
   handleEvents({ informers, allocator, cache, queue, nominator, isOurs, notify, log });
+  alike.follow(informers);
   await startInformers(informers, signal);
   synced = true;
   // Pods that came before what they wait for.
@@ -223,6 +234,11 @@ function withPlugins(plugins: ProfilePlugins, own: readonly Plugin[]): ProfilePl
   return { ...plugins, multiPoint: { enabled: all, disabled } };
 }
 
+const extendedClasses =
+  ({ classes }: Informers): ExtendedClass =>
+  (resource) =>
+    preferredClass(classes.byIndex("resource", resource));
+
 function createDefaultPlugins(
   { client, clock, random, features, newId, signal }: SchedulerOptions,
   args: PluginArgs,
@@ -236,9 +252,7 @@ function createDefaultPlugins(
     allocator,
     claims,
     deviceClass: (className) => classes.get({ name: className }),
-    ...(features.enabled("DRAExtendedResource") && {
-      extendedClass: (resource: string) => preferredClass(classes.byIndex("resource", resource)),
-    }),
+    ...(features.enabled("DRAExtendedResource") && { extendedClass: extendedClasses(informers) }),
     newId,
     volumes: {
       lookup: volumeLookup(informers),

@@ -114,15 +114,11 @@ function boundWarnings(world: World, { pod, hints }: PlannedPod, claim: FindClai
 /** What the scheduler of a cluster looks at and this plan does not. */
 function leftOut({ pod, path }: PlannedPod): FieldRemark[] {
   const { spec } = pod;
-  const hard = (spec.topologySpreadConstraints ?? []).some(
-    ({ whenUnsatisfiable }) => whenUnsatisfiable === "DoNotSchedule",
-  );
   const volume = (spec.volumes ?? []).find(
     ({ persistentVolumeClaim, ephemeral }) => persistentVolumeClaim !== undefined || ephemeral !== undefined,
   );
   const other = spec.schedulerName ?? "default-scheduler";
   const remarks: [condition: boolean, field: string, text: string][] = [
-    [hard, "topologySpreadConstraints", "not looked at by this plan"],
     [volume !== undefined, "volumes", `where ${volume?.name} can be mounted is not looked at`],
     [
       other !== "default-scheduler",

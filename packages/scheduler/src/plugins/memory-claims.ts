@@ -37,7 +37,11 @@ export class MemoryClaims implements ClaimStore {
 
   async store(claim: ResourceClaim, reservation: ClaimReservation): Promise<ResourceClaim> {
     if (isStored(claim, reservation)) return claim;
-    return this.#setStatus(claim, withReservation(claim, reservation).status!);
+    // Nobody waits here for devices to become ready, and the same question gets the same answer.
+    return this.#setStatus(
+      claim,
+      withReservation(claim, { ...reservation, allocationTimestamp: undefined }).status!,
+    );
   }
 
   extended(pod: Pod): ResourceClaim | undefined {

@@ -1,0 +1,151 @@
+import { encodeJSON } from "@dray/api";
+import type { Container, Node, Pod, Volume } from "@dray/api/core/v1";
+import type { AllocationResult, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
+import { Answers, type NodeAnswers } from "./answers.ts";
+import type { SchedulerCache } from "./cache.ts";
+import type { Informers } from "./informers.ts";
+import { claimsOf } from "./plugins/pod-claims.ts";
+
+export interface AlikePodsOptions {
+  readonly cache: SchedulerCache;
+  /** The newest state of a claim. */
+  readonly claim: (namespace: string, name: string) => ResourceClaim | undefined;
+  /** Whether devices may serve resources that the pod asks for by name: each pod has a claim of its own for them. */
+  readonly hasServedResources: (pod: Pod) => boolean;
+}
+
+/**
+ * What nodes have answered to pods that are alike: the replicas of a workload are decided about one after the other,
+ * and from one to the next only the node that was chosen has changed (KEP-5598 has the same idea). A node is asked again
+ * when it, a pod on it or its devices have changed; all are when something changes that any node may reach.
+ */
+export class AlikePods {
+  readonly #options: AlikePodsOptions;
+  readonly #answers = new Answers();
+  /** By driver and pool, the only node that reaches its devices. */
+  readonly #nodeOfPool = new Map<string, string>();
+  /** Every device is reached by one node only. */
+  #local = true;
+
+  constructor(options: AlikePodsOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined for a pod that is like no other, or about which other nodes have a say. */
+  answersTo(pod: Pod): NodeAnswers | undefined {
+    const signature = this.#signatureOf(pod);
+    return signature === undefined ? undefined : this.#answers.of(signature);
+  }
+
+  /** All nodes are asked again. */
+  clear(): void {
+    this.#answers.clear();
+  }
+
+  /** A pod was given devices, or gives them back: `NodeInfo` has noticed, but others may reach them too. */
+  devicesTaken(): void {
+    if (!this.#local) this.clear();
+  }
+
+  sliceChanged({ spec: { driver, pool, nodeName } }: ResourceSlice): void {
+    const key = `${driver}/${pool.name}`;
+    if (nodeName === undefined || (this.#nodeOfPool.get(key) ?? nodeName) !== nodeName) {
+      this.#local = false;
+      this.clear();
+      return;
+    }
+    this.#nodeOfPool.set(key, nodeName);
+    this.#options.cache.node(nodeName)?.changed();
+  }
+
+  claimChanged(claim: ResourceClaim | undefined, old: ResourceClaim | undefined): void {
+    const [now, before] = [claim?.status?.allocation, old?.status?.allocation];
+    if ((now === undefined) === (before === undefined)) return;
+    const node = onlyNode((now ?? before)!);
+    if (!this.#local || node === undefined) this.clear();
+    else this.#options.cache.node(node)?.changed();
+  }
+
+  /** Follows all that changes the answers of nodes besides the pods and the node itself. */
+  follow({ slices, claims, classes, rules, nodes, volumes, volumeClaims, storageClasses }: Informers): void {
+    const slice = (object: ResourceSlice): void => this.sliceChanged(object);
+    slices.handle({ add: slice, update: slice, delete: slice });
+    claims.handle({
+      add: (claim) => this.claimChanged(claim, undefined),
+      update: (claim, old) => this.claimChanged(claim, old),
+      delete: (claim) => this.claimChanged(undefined, claim),
+    });
+    const clear = (): void => this.clear();
+    for (const informer of [classes, rules, volumes, volumeClaims, storageClasses])
+      informer?.handle({ add: clear, update: clear, delete: clear });
+    nodes.handle({
+      add: clear,
+      // How widely an image is spread counts on every node.
+      update: (node, old) => {
+        if (encodeJSON(imagesOf(node)) !== encodeJSON(imagesOf(old))) this.clear();
+      },
+      delete: clear,
+    });
+  }
+
+  /** The same for pods between which a node can make no difference. */
+  #signatureOf(pod: Pod): string | undefined {
+    const { claim, hasServedResources } = this.#options;
+    const found = claimsOf(pod, (name) => claim(pod.metadata.namespace, name));
+    if ("problem" in found || hasServedResources(pod)) return undefined;
+    if (found.claims.some((each) => each.claim.status?.allocation !== undefined)) return undefined;
+    if (pod.status?.nominatedNodeName) return undefined;
+    const { resourceClaims: _c, volumes = [], containers, initContainers, hostname: _h, ...spec } = pod.spec;
+    if (volumes.some(bindsToNodes)) return undefined;
+    // Labels matter only where other nodes have a say.
+    const { namespace, ownerReferences } = pod.metadata;
+    return encodeJSON([
+      [namespace, ownerReferences, spec],
+      [containers.map(scheduled), initContainers?.map(scheduled)],
+      // What the claims are called makes no difference.
+      found.claims.map((each) => each.claim.spec),
+    ]);
+  }
+}
+
+const imagesOf = ({ status }: Node): unknown => status?.images ?? [];
+
+/** What of a container may matter to a plugin of the scheduler. */
+function scheduled({
+  env,
+  envFrom,
+  command,
+  args,
+  volumeMounts,
+  resources,
+  ...container
+}: Container): unknown {
+  // Claims are named by entries of the pod.
+  const { claims: _, ...amounts } = resources ?? {};
+  return { ...container, resources: amounts };
+}
+
+/** Volumes that are made from nothing but the pod and its configuration may be on any node. */
+const anywhere: ReadonlySet<string> = new Set([
+  "name",
+  "configMap",
+  "downwardAPI",
+  "emptyDir",
+  "hostPath",
+  "image",
+  "projected",
+  "secret",
+]);
+
+function bindsToNodes(volume: Volume): boolean {
+  return Object.keys(volume).some((source) => !anywhere.has(source));
+}
+
+/** The node that alone reaches the devices of an allocation: a selector of one term, `metadata.name In [NODE]`. */
+function onlyNode({ nodeSelector }: AllocationResult): string | undefined {
+  const [term, ...others] = nodeSelector?.nodeSelectorTerms ?? [];
+  const [field, ...more] = term?.matchFields ?? [];
+  if (others.length > 0 || more.length > 0 || field?.key !== "metadata.name" || field.operator !== "In")
+    return undefined;
+  return field.values?.length === 1 ? field.values[0] : undefined;
+}
