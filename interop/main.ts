@@ -20,6 +20,7 @@ import { controlPlanePeers, missingPeers } from "./peers.ts";
 import { type Outcome, play, startNodes } from "./play.ts";
 import { knownLines, type SideResult, verdict, writeReport, writeSuiteReport } from "./report.ts";
 import { scenarios } from "./scenarios/index.ts";
+import { compareScheduling, schedulingObstacle } from "./scheduling/index.ts";
 import type { Side } from "./server.ts";
 
 const options = (() => {
@@ -145,6 +146,22 @@ async function playSuite(kind: NodeKind | "dra-node", suite: Suite): Promise<boo
   return wrong.length === 0;
 }
 
+/** Compares scores of random pods, in clusters of other seeds until the time is over. */
+async function playScheduling(): Promise<boolean> {
+  const obstacle = schedulingObstacle();
+  if (obstacle !== undefined) {
+    print(`scheduling: not run: ${obstacle}`);
+    return true;
+  }
+  const end = performance.now() + options.minutes * 60_000;
+  const { keep } = options;
+  let seed = options.seed ?? Math.floor(Math.random() * 1e6);
+  let different = 0;
+  do different += await compareScheduling({ seed: seed++, nodes: 12, pods: 100, keep, print });
+  while (performance.now() < end);
+  return different === 0;
+}
+
 const passed: boolean[] = [];
 if (options.scenarios) passed.push(await playScenarios());
 for (const kind of options.suites)
@@ -155,4 +172,5 @@ if (options.drivers) {
   const outcomes = await runDrivers({ only: options.only, keep: options.keep, print });
   passed.push(outcomes.every(({ failure }) => failure === undefined));
 }
+if (options.scheduling) passed.push(await playScheduling());
 process.exit(passed.every(Boolean) ? 0 : 1);

@@ -32,11 +32,23 @@ test("without a name of a part all are run; those without scenarios are left out
     [false, false, true, true],
   );
   assert.deepEqual(parts("--only", "Job").suites, []);
+  assert.deepEqual(
+    [["--only", "Job"], ["dra"], ["scheduling", "--seed", "7"], []].map((args) => {
+      const { scheduling, seed } = readOptions(args);
+      return [scheduling, seed];
+    }),
+    [
+      [false, undefined],
+      [false, undefined],
+      [true, 7],
+      [true, undefined],
+    ],
+  );
   assert.deepEqual(parts("--against", "peer").suites, []);
   assert.deepEqual(parts("dra-oci", "--only", "kubelet").suites, ["dra-oci"]);
   assert.throws(
     () => readOptions(["e2e"]),
-    /e2e: must be scenarios, dra, dra-oci, dra-cri, dra-node or drivers/,
+    /e2e: must be scenarios, dra, dra-oci, dra-cri, dra-node, drivers or scheduling/,
   );
 });
 
@@ -44,6 +56,7 @@ test("a value that an option does not take is refused with what it takes", () =>
   assert.throws(() => readOptions(["--against", "nobody"]), /--against nobody: must be both, dray or peer/);
   assert.throws(() => readOptions(["--minutes", "ten"]), /--minutes ten: must be a number from 0 on/);
   assert.throws(() => readOptions(["--jobs", "0"]), /--jobs 0: must be a number from 1 on/);
+  assert.throws(() => readOptions(["--seed", "one"]), /--seed one: must be a number from 0 on/);
   assert.throws(() => readOptions(["--only", "("]), /Invalid regular expression/);
   assert.throws(() => readOptions(["--what"]), /--what/);
 });

@@ -10,6 +10,10 @@ export interface Options {
   readonly drivers: boolean;
   /** Upstream's specs of one node. */
   readonly node: boolean;
+  /** Random pods, whose scores are compared with kube-scheduler's. */
+  readonly scheduling: boolean;
+  /** Of the first cluster of random pods; random if undefined. */
+  readonly seed: number | undefined;
   /** In this order. */
   readonly sides: readonly Side[];
   readonly minutes: number;
@@ -31,7 +35,7 @@ const sides: Readonly<Record<string, readonly Side[]>> = {
 };
 
 const nodeKinds: readonly NodeKind[] = ["dra", "dra-oci", "dra-cri"];
-const parts: readonly string[] = ["scenarios", ...nodeKinds, "dra-node", "drivers"];
+const parts: readonly string[] = ["scenarios", ...nodeKinds, "dra-node", "drivers", "scheduling"];
 
 /** Reads the command line. Throws an error that names the option and what it takes. */
 export function readOptions(args: readonly string[]): Options {
@@ -41,6 +45,7 @@ export function readOptions(args: readonly string[]): Options {
     options: {
       against: { type: "string", default: "both" },
       minutes: { type: "string", default: "0" },
+      seed: { type: "string" },
       only: { type: "string" },
       jobs: { type: "string" },
       nodes: { type: "string", default: "3" },
@@ -50,7 +55,7 @@ export function readOptions(args: readonly string[]): Options {
   });
   const chosen = sides[values.against];
   if (chosen === undefined) throw new Error(`--against ${values.against}: must be both, dray or peer`);
-  const number = (name: "minutes" | "jobs" | "nodes", least: number, otherwise?: number): number => {
+  const number = (name: "minutes" | "jobs" | "nodes" | "seed", least: number, otherwise?: number): number => {
     const value = Number(values[name] ?? otherwise);
     if (!(value >= least)) throw new Error(`--${name} ${values[name]}: must be a number from ${least} on`);
     return value;
@@ -67,6 +72,8 @@ export function readOptions(args: readonly string[]): Options {
     ),
     node: positionals.includes("dra-node") || (all && values.only === undefined && chosen.includes("dray")),
     drivers: positionals.includes("drivers") || (all && values.only === undefined && chosen.includes("dray")),
+    scheduling: positionals.includes("scheduling") || (all && values.only === undefined),
+    seed: values.seed === undefined ? undefined : number("seed", 0),
     sides: chosen,
     minutes: number("minutes", 0),
     only: values.only === undefined ? undefined : new RegExp(values.only),
