@@ -15,6 +15,7 @@ import {
   runtime,
   runtimeConfig,
 } from "./command-options.ts";
+import { declareExplain } from "./commands/declare-explain.ts";
 import { declareTop } from "./commands/declare-top.ts";
 import type { ImageLoadOptions } from "./commands/image.ts";
 import { DrayCommand } from "./dray-command.ts";
@@ -253,6 +254,7 @@ cannot be read; 2 wrong usage.
     )
     .action(async (options) => (await import("./commands/plan.ts")).plan(options));
 
+  declareExplain(program);
   declareTop(program);
 
   program

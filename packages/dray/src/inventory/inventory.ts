@@ -13,6 +13,8 @@ export class Inventory {
   readonly world: World;
   readonly features: Features;
   readonly shapes: readonly Shape[];
+  /** The devices by id, without what they are good for. */
+  readonly known: ReadonlyMap<string, KnownDevice>;
   readonly #known: readonly KnownDevice[];
   #allocator: Allocator | undefined;
   #devices: readonly JudgedDevice[] | undefined;
@@ -23,6 +25,7 @@ export class Inventory {
     this.features = features;
     this.shapes = shapesOf(world);
     this.#known = devicesOf(world, features);
+    this.known = new Map(this.#known.map((device) => [device.id, device]));
   }
 
   get allocator(): Allocator {

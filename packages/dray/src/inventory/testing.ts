@@ -9,9 +9,13 @@ import type { Manifest } from "../plan/testing.ts";
 export const features = featuresOf(
   "1.37",
   new Map(
-    ["DRAPartitionableDevices", "DRAConsumableCapacity", "DRADeviceTaints", "DRADeviceTaintRules"].map(
-      (gate) => [gate, true],
-    ),
+    [
+      "DRAPartitionableDevices",
+      "DRAConsumableCapacity",
+      "DRADeviceTaints",
+      "DRADeviceTaintRules",
+      "GenericWorkload",
+    ].map((gate) => [gate, true]),
   ),
 );
 

@@ -82,19 +82,24 @@ async function smallest(
  * their names are one kind. Undefined: there is no node.
  */
 export async function cheapestGrowth(world: World, options: PlanOptions): Promise<Growth | undefined> {
+  let best: Growth | undefined;
+  for (const like of kindsOfNodes(world)) {
+    const growth = await neededNodes(world, like, options);
+    const left = growth.notHelped.length - (best?.notHelped.length ?? Number.POSITIVE_INFINITY);
+    if (best === undefined || left < 0 || (left === 0 && growth.needed < best.needed)) best = growth;
+  }
+  return best;
+}
+
+/** One node of each kind, by name: nodes that are alike but for their names are one kind. */
+export function kindsOfNodes(world: World): string[] {
   const kinds = new Map<string, string>();
   for (const { object } of world.all("Node")) {
     const { name } = object.metadata;
     const kind = kindText(world, name);
     if (!kinds.has(kind)) kinds.set(kind, name);
   }
-  let best: Growth | undefined;
-  for (const like of [...kinds.values()].toSorted()) {
-    const growth = await neededNodes(world, like, options);
-    const left = growth.notHelped.length - (best?.notHelped.length ?? Number.POSITIVE_INFINITY);
-    if (best === undefined || left < 0 || (left === 0 && growth.needed < best.needed)) best = growth;
-  }
-  return best;
+  return [...kinds.values()].toSorted();
 }
 
 /** Equal for nodes of which copies are alike. */

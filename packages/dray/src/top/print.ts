@@ -72,7 +72,7 @@ export function topText(data: TopData, now: number): string {
           dash(names(devices)),
           dash(names(nodes)),
           dash(names(pods)),
-          Number.isNaN(Date.parse(created)) ? "-" : humanDuration(now - Date.parse(created)),
+          created === null ? "-" : humanDuration(now - Date.parse(created)),
         ]),
         "there are no claims",
       );

@@ -238,7 +238,8 @@ export interface ClaimRow {
   readonly devices: readonly string[];
   readonly nodes: readonly string[];
   readonly pods: readonly string[];
-  readonly created: string;
+  /** RFC 3339; null: of a manifest. */
+  readonly created: string | null;
 }
 
 export function claimRows({ world, devices }: Inventory): ClaimRow[] {
@@ -255,7 +256,7 @@ export function claimRows({ world, devices }: Inventory): ClaimRow[] {
         devices: ids,
         nodes: [...new Set(ids.flatMap((id) => nodes.get(id) ?? []))],
         pods: (claim.status?.reservedFor ?? []).map(({ name }) => `${claim.metadata.namespace}/${name}`),
-        created: String(claim.metadata.creationTimestamp),
+        created: claim.metadata.creationTimestamp ?? null,
       };
     })
     .toSorted((a, b) => (a.claim < b.claim ? -1 : 1));

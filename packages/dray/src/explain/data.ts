@@ -1,0 +1,175 @@
+import type { RefusalGroup, RequestExplanation } from "@dray/allocator";
+import type { Rights } from "../observe/rights.ts";
+import type { NodeRefusal } from "../plan/explain.ts";
+import type { Counts, DeviceRow, HeadroomData } from "../top/rows.ts";
+
+/** What `dray explain -o json` prints; its schema is schema/explain.json. */
+export interface Explained {
+  readonly version: 1;
+  readonly kind: SubjectKind;
+  /** null: it lives in no namespace. */
+  readonly namespace: string | null;
+  readonly name: string;
+  /** One word for how it is; the schema lists them for each kind. */
+  readonly state: string;
+  /** The answer in one sentence. */
+  readonly summary: string;
+  /** What it waits for, the first thing first. */
+  readonly waits: readonly Wait[];
+  /** Where it could go; null: that is not a question, or cannot be known. */
+  readonly placement: PlacementData | null;
+  /** The claims of a pod, or the claim itself. */
+  readonly claims: readonly ClaimData[];
+  /** Of a node, a class, a slice, a device. */
+  readonly devices: readonly DeviceRow[];
+  /** Of a node, a class, a slice. */
+  readonly counts: Counts | null;
+  /** How many more devices of a class fit; of a node, by class. */
+  readonly headroom: Readonly<Record<string, HeadroomData | null>>;
+  /** What else is known, by name. */
+  readonly facts: readonly Fact[];
+  readonly rights: Rights;
+}
+
+export type SubjectKind = "Pod" | "ResourceClaim" | "Node" | "Device" | "DeviceClass" | "ResourceSlice";
+
+export type WaitFor =
+  | "claim-not-created"
+  | "claim-missing"
+  | "claim-unusable"
+  | "class-missing"
+  | "scheduling-gate"
+  | "pod-group"
+  | "quota"
+  | "driver-not-registered"
+  | "prepare-failing"
+  | "binding-conditions"
+  | "preemption"
+  | "devices"
+  | "nodes"
+  | "scheduler"
+  | "consumer"
+  | "node"
+  | "containers"
+  | "termination"
+  | "finalizers"
+  | "unprepare-failing"
+  | "pool"
+  | "taint";
+
+export interface Wait {
+  readonly for: WaitFor;
+  readonly message: string;
+  /** The object that it is about, `Kind name` or `Kind namespace/name`; null: the subject itself. */
+  readonly object: string | null;
+  /** Since when, RFC 3339. */
+  readonly since: string | null;
+}
+
+/** A name and its value, in words. */
+export interface Fact {
+  readonly name: string;
+  readonly value: string;
+}
+
+export interface PlacementData {
+  /** The node where it would land now; null: none. */
+  readonly fits: string | null;
+  /** Why not, in the words of kube-scheduler. */
+  readonly message: string | null;
+  readonly nodes: number;
+  /** The nodes by what ruled them out. */
+  readonly refusals: readonly NodeRefusal[];
+  /** The nodes that lack least, with each device that was ruled out. */
+  readonly promising: readonly NodeData[];
+  /** Single changes with which it fits, the smallest first. Each was tried. */
+  readonly changes: readonly Change[];
+  /** How many changes were tried. */
+  readonly tried: number;
+}
+
+export interface NodeData {
+  readonly node: string;
+  readonly plugin: string;
+  readonly reasons: readonly string[];
+  readonly claims: readonly {
+    /** `namespace/name` */
+    readonly claim: string;
+    readonly requests: readonly (Omit<RequestExplanation, "refused"> & {
+      readonly refused: readonly HeldRefusal[];
+    })[];
+  }[];
+}
+
+/** Devices that a check ruled out; of those in use also the pods that have them. */
+export interface HeldRefusal extends RefusalGroup {
+  readonly pods?: readonly string[];
+}
+
+export type ChangeKind =
+  | "toleration"
+  | "selector"
+  | "constraint"
+  | "capacity"
+  | "count"
+  | "uncordon"
+  | "node-selector"
+  | "device"
+  | "pods"
+  | "node"
+  | "several";
+
+export interface Change {
+  readonly kind: ChangeKind;
+  /** In words. */
+  readonly text: string;
+  /** Where it lands with it. */
+  readonly node: string;
+  /** What the change is about: a claim and request, a taint, pods, a device, a node to copy. */
+  readonly about: Readonly<Record<string, string | number | readonly string[]>>;
+}
+
+export interface ClaimData {
+  /** `namespace/name` */
+  readonly claim: string;
+  /** The pod's own name for it; null: of no pod. */
+  readonly podClaim: string | null;
+  readonly template: string | null;
+  readonly state: string;
+  readonly reservedFor: readonly string[];
+  readonly devices: readonly AllocatedDevice[];
+  readonly configuration: readonly ConfigurationData[];
+}
+
+export interface AllocatedDevice {
+  /** `driver/pool/device` */
+  readonly device: string;
+  readonly node: string | null;
+  readonly request: string;
+  /** Of a request with alternatives: which it is, from 1 on, and of how many. */
+  readonly alternative: { readonly name: string; readonly rank: number; readonly of: number } | null;
+  readonly deviceClass: string | null;
+  readonly adminAccess: boolean;
+  readonly shareID: string | null;
+  readonly consumedCapacity: Readonly<Record<string, string>> | null;
+  readonly health: string | null;
+  readonly taints: readonly string[];
+  /** How the driver says it is. */
+  readonly conditions: readonly {
+    readonly type: string;
+    readonly status: string;
+    readonly reason: string;
+    readonly message: string;
+  }[];
+  /** `interface 10.0.0.1/24`; null: the driver reports none. */
+  readonly network: string | null;
+}
+
+export interface ConfigurationData {
+  readonly source: string;
+  /** Empty: all requests. */
+  readonly requests: readonly string[];
+  readonly driver: string;
+  /** As the driver gets it. */
+  readonly parameters: unknown;
+}

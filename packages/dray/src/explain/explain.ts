@@ -1,0 +1,46 @@
+import type { Inventory } from "../inventory/inventory.ts";
+import type { Rights } from "../observe/rights.ts";
+import { explainClaim } from "./claim.ts";
+import { explainClass } from "./class.ts";
+import type { Explained, SubjectKind } from "./data.ts";
+import { explainDevice } from "./device.ts";
+import { explainNode } from "./node.ts";
+import { explainPod } from "./pod.ts";
+import { explainSlice } from "./slice.ts";
+import { findDevice, findObject } from "./subject.ts";
+import type { Scene } from "./waits.ts";
+
+export interface Question {
+  readonly kind: SubjectKind;
+  readonly name: string;
+  readonly namespace: string;
+  /** What is read, for errors. */
+  readonly source: string;
+}
+
+/** Explains an object of the scene. Throws an Error that says which there are if it is missing. */
+export async function explain(
+  { kind, name, namespace, source }: Question,
+  scene: Scene,
+  inventory: Inventory,
+  rights: Rights,
+): Promise<Explained> {
+  const { world } = scene;
+  const report = async (): Promise<Omit<Explained, "version" | "rights">> => {
+    switch (kind) {
+      case "Pod":
+        return explainPod(findObject(world, kind, namespace, name, source), scene, inventory);
+      case "ResourceClaim":
+        return explainClaim(findObject(world, kind, namespace, name, source), scene, inventory);
+      case "Node":
+        return explainNode(findObject(world, kind, namespace, name, source), scene, inventory);
+      case "DeviceClass":
+        return explainClass(findObject(world, kind, namespace, name, source), inventory);
+      case "ResourceSlice":
+        return explainSlice(findObject(world, kind, namespace, name, source), inventory);
+      default:
+        return explainDevice(findDevice(inventory, name, source), inventory);
+    }
+  };
+  return { version: 1, ...(await report()), rights };
+}

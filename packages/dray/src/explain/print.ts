@@ -1,0 +1,182 @@
+import { humanDuration } from "@dray/api";
+import { columns } from "../columns.ts";
+import { reasonLines, requestLines } from "../plan/reason.ts";
+import { counted, names } from "../words.ts";
+import type { AllocatedDevice, ClaimData, Explained, NodeData, PlacementData, Wait } from "./data.ts";
+
+/** Maximum number of changes, and of devices, that people are shown. */
+const maxChanges = 6;
+const maxDevices = 20;
+
+/** One screen: what is asked first comes first. */
+export function explainText(explained: Explained, now: number): string {
+  const { summary, waits, placement, claims, devices, headroom, facts } = explained;
+  const blocks = [
+    [`${summary[0]?.toUpperCase() ?? ""}${summary.slice(1)}`],
+    waitLines(waits, now),
+    placement === null ? [] : placementLines(placement, waits),
+    claims.filter(isTold).flatMap(claimLines),
+    factLines(facts),
+    deviceLines(devices, explained.kind === "Device" ? explained.name : ""),
+    headroomLines(headroom),
+  ];
+  return blocks
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.map((line) => `${line.trimEnd()}\n`).join(""))
+    .join("\n");
+}
+
+/** Of a pod's claims those that have devices: of the others the nodes say all. */
+const isTold = ({ podClaim, devices }: ClaimData): boolean => podClaim === null || devices.length > 0;
+
+/** The first is in the summary; it is told again only beside others. */
+function waitLines(waits: readonly Wait[], now: number): string[] {
+  const [first] = waits;
+  if (first === undefined || (waits.length === 1 && first.since === null && first.object === null)) return [];
+  const lines = waits.map(({ for: what, message, object, since }) => {
+    const about = object === null || message.includes(object.split(" ")[1] ?? object) ? "" : ` [${object}]`;
+    return `  ${what}: ${message}${about}${sinceText(since, now)}`;
+  });
+  return ["It waits for", ...lines];
+}
+
+function sinceText(since: string | null, now: number): string {
+  const age = since === null ? Number.NaN : now - Date.parse(since);
+  return Number.isNaN(age) || age < 0 ? "" : ` (for ${humanDuration(age)})`;
+}
+
+function placementLines(placement: PlacementData, waits: readonly Wait[]): string[] {
+  const { fits, message, nodes, refusals, promising, changes, tried } = placement;
+  if (fits !== null) return waits.length === 0 ? [] : [`With that, it would fit on node ${fits}`];
+  const said = message ?? "";
+  const overview = refusals.map(({ claims: _, ...refusal }) => refusal);
+  const [best] = promising;
+  return [
+    `Nodes: none of ${nodes} can take it`,
+    ...(overview.length > 1
+      ? reasonLines({ nodes, refusals: overview }, said).map((line) => `  ${line}`)
+      : []),
+    ...(best === undefined || best.claims.length === 0
+      ? []
+      : [
+          nodes === 1
+            ? `Node ${best.node}`
+            : `Node ${best.node} lacks least${promising.length > 1 ? ` (then ${names(promising.slice(1).map(({ node }) => node))}; -o json has all)` : ""}`,
+          ...nodeLines(best),
+        ]),
+    ...changeLines(changes, tried),
+  ];
+}
+
+/** Each device that was ruled out, with who has it. */
+function nodeLines({ claims }: NodeData): string[] {
+  return claims.flatMap(({ claim, requests }) =>
+    requests.flatMap(({ refused, ...request }) => {
+      const groups = refused.map(({ pods = [], ...group }) => ({
+        ...group,
+        cause: pods.length === 0 ? group.cause : `${group.cause} of ${podsText(pods)}`,
+        nodes: 1,
+      }));
+      return requestLines(claim, { ...request, mostOnOneNode: request.suitable, refused: groups }, 1).map(
+        (line) =>
+          line
+            .slice(2)
+            .replace("the nodes can reach", "the node can reach")
+            .replace(/^( +\d+) on 1 node:/, "$1"),
+      );
+    }),
+  );
+}
+
+const podsText = (pods: readonly string[]): string => `${pods.length === 1 ? "pod" : "pods"} ${names(pods)}`;
+
+function changeLines(changes: PlacementData["changes"], tried: number): string[] {
+  if (tried === 0) return [];
+  if (changes.length === 0) return [`No single change of the ${tried} that were tried helps`];
+  const shown = changes.slice(0, maxChanges);
+  const rest = changes.length - shown.length;
+  return [
+    `Any of these would help (${counted(tried, "change")} tried)`,
+    ...shown.map(({ text, node }) => `  ${text}: it lands on ${node}`),
+    ...(rest === 0 ? [] : [`  and ${rest} more (-o json has all)`]),
+  ];
+}
+
+function claimLines({
+  claim,
+  podClaim,
+  template,
+  state,
+  devices,
+  reservedFor,
+  configuration,
+}: ClaimData): string[] {
+  const from = template === null ? "" : `, from template ${template}`;
+  const own = podClaim === null ? "" : ` (${podClaim} of the pod${from})`;
+  const users = podClaim !== null || reservedFor.length === 0 ? "" : ` for ${names(reservedFor)}`;
+  return [
+    `Claim ${claim}${own}: ${state}${users}`,
+    ...devices.map(allocatedText),
+    ...configuration.map(
+      ({ source, requests, driver, parameters }) =>
+        `  configuration ${source === "FromClass" ? "of the class" : "of the claim"} for ${driver}${requests.length === 0 ? "" : ` (${requests.join(", ")})`}: ${JSON.stringify(parameters)}`,
+    ),
+  ];
+}
+
+function allocatedText(device: AllocatedDevice): string {
+  const { device: id, request, alternative, deviceClass, adminAccess, consumedCapacity, health } = device;
+  const from =
+    alternative === null
+      ? `request ${request}`
+      : `request ${request} (alternative ${alternative.rank} of ${alternative.of})`;
+  const amounts = Object.entries(consumedCapacity ?? {}).map(([key, amount]) => `${amount} of ${key}`);
+  const conditions = device.conditions.map(({ type, status, message }) => {
+    return `${type}=${status}${message === "" ? "" : ` (${message})`}`;
+  });
+  const remarks = [
+    ...(adminAccess ? ["admin access"] : []),
+    ...amounts,
+    ...(health === null ? [] : [health.toLowerCase()]),
+    ...device.taints.map((taint) => `tainted ${taint}`),
+    ...conditions,
+    ...(device.network === null ? [] : [`network ${device.network}`]),
+  ];
+  const of = deviceClass === null ? "" : `, class ${deviceClass}`;
+  return `  ${id}: ${from}${of}${remarks.length === 0 ? "" : `; ${remarks.join("; ")}`}`;
+}
+
+function factLines(facts: Explained["facts"]): string[] {
+  if (facts.length === 0) return [];
+  return columns(facts.map(({ name, value }) => [name, value]))
+    .trimEnd()
+    .split("\n");
+}
+
+function deviceLines(devices: Explained["devices"], self: string): string[] {
+  const others = devices.filter(({ device }) => device !== self);
+  if (others.length === 0) return [];
+  const shown = others.slice(0, maxDevices);
+  const rows = shown.map(({ device, state, heldBy, reason }) => [
+    device,
+    state,
+    heldBy.map(({ claim }) => claim).join(", ") || "-",
+    state === "allocated" ? "-" : (reason ?? "-"),
+  ]);
+  const rest = others.length - shown.length;
+  return [
+    ...(self === "" ? [] : ["It shares counters with"]),
+    ...columns([["DEVICE", "STATE", "HELD BY", "REMARK"], ...rows])
+      .trimEnd()
+      .split("\n"),
+    ...(rest === 0 ? [] : [`and ${counted(rest, "more device")} (-o json has all)`]),
+  ];
+}
+
+function headroomLines(headroom: Explained["headroom"]): string[] {
+  const parts = Object.entries(headroom).map(([name, room]) => {
+    const count = room === null ? "any number" : `${room.isLowerBound ? "at least " : ""}${room.count}`;
+    return `${name} ${count}`;
+  });
+  return parts.length === 0 ? [] : [`More devices that fit: ${parts.join(", ")}`];
+}

@@ -1,0 +1,92 @@
+import { UsageError } from "../failure.ts";
+import type { Inventory } from "../inventory/inventory.ts";
+import type { JudgedDevice } from "../inventory/units.ts";
+import type { World } from "../manifests/world.ts";
+import { didYouMean } from "../similar.ts";
+import { names } from "../words.ts";
+import type { SubjectKind } from "./data.ts";
+
+/** The names that people use for the kinds, kubectl's among them. */
+const kinds: ReadonlyMap<string, SubjectKind> = new Map(
+  (
+    [
+      ["Pod", ["pod", "pods", "po"]],
+      ["ResourceClaim", ["claim", "claims", "resourceclaim", "resourceclaims"]],
+      ["Node", ["node", "nodes", "no"]],
+      ["Device", ["device", "devices"]],
+      ["DeviceClass", ["class", "classes", "deviceclass", "deviceclasses"]],
+      ["ResourceSlice", ["slice", "slices", "resourceslice", "resourceslices"]],
+    ] as const
+  ).flatMap(([kind, words]) => words.map((word) => [word, kind] as const)),
+);
+
+export const kindWords = ["pod", "claim", "node", "device", "class", "slice"] as const;
+
+/** `pod NAME` or `pod/NAME`. Throws UsageError. */
+export function parseSubject(
+  first: string,
+  second: string | undefined,
+): { readonly kind: SubjectKind; readonly name: string } {
+  const slash = first.indexOf("/");
+  const [word, name] =
+    second === undefined && slash > 0 ? [first.slice(0, slash), first.slice(slash + 1)] : [first, second];
+  const kind = kinds.get(word.toLowerCase().split(".")[0]!);
+  if (kind === undefined) {
+    const meant = didYouMean(word, kindWords);
+    throw new UsageError(
+      `${word}: must be one of ${kindWords.join(", ")}${meant === undefined ? "" : `: ${meant}`}`,
+    );
+  }
+  if (name === undefined || name === "")
+    throw new UsageError(`which ${word}? Give its name: dray explain ${word} NAME`);
+  return { kind, name };
+}
+
+type WorldKind = Exclude<SubjectKind, "Device">;
+
+/** The object of that name. Throws an Error that says which there are. */
+export function findObject<K extends WorldKind>(
+  world: World,
+  kind: K,
+  namespace: string,
+  name: string,
+  source: string,
+): NonNullable<ReturnType<typeof world.find<K>>> {
+  const isNamespaced = kind === "Pod" || kind === "ResourceClaim";
+  const found = world.find(kind, isNamespaced ? `${namespace}/${name}` : name);
+  if (found !== undefined) return found;
+  const all = world.all(kind).map(({ object }) => object.metadata);
+  const elsewhere = all.flatMap((other) =>
+    isNamespaced && other.name === name && other.namespace !== undefined ? [other.namespace] : [],
+  );
+  const where = isNamespaced ? ` in namespace ${namespace}` : "";
+  const there = all
+    .filter((other) => !isNamespaced || other.namespace === namespace)
+    .map((other) => other.name);
+  const hint =
+    elsewhere.length > 0
+      ? `; there is one in namespace ${names(elsewhere)} (-n)`
+      : (didYouMean(name, there.slice(0, 1000))?.replace(/^/, "; ") ?? "");
+  const known = there.length === 0 ? "there is none" : `there are ${names(there)}`;
+  if (!world.isReadable(kind))
+    throw new Error(`${source}: no right to list ${kind}: "${name}"${where} may be there`);
+  throw new Error(`${source}: no ${kind} "${name}"${where}: ${known}${hint}`);
+}
+
+/** A device by `driver/pool/device`, `pool/device` or its name, as far as that says which. */
+export function findDevice({ devices }: Inventory, name: string, source: string): JudgedDevice {
+  const found = devices.filter(({ id, node, device }) =>
+    [id, id.slice(id.indexOf("/") + 1), device.name, `${node}/${device.name}`].includes(name),
+  );
+  const [one, other] = found;
+  if (one !== undefined && other === undefined) return one;
+  const ids = (found.length > 0 ? found : devices).map(({ id }) => id);
+  if (other !== undefined)
+    throw new UsageError(`device ${name}: there are ${names(ids)}: name it as DRIVER/POOL/DEVICE`);
+  const meant = didYouMean(
+    name,
+    devices.slice(0, 1000).flatMap(({ id, device }) => [id, device.name]),
+  );
+  const known = ids.length === 0 ? "no driver publishes any" : `there are ${names(ids)}`;
+  throw new Error(`${source}: no device "${name}": ${known}${meant === undefined ? "" : `; ${meant}`}`);
+}

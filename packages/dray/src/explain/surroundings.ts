@@ -1,0 +1,95 @@
+import { type KubeObject, StatusError } from "@dray/api";
+import { kindOf } from "@dray/api/codec";
+import { Event, ResourceQuota } from "@dray/api/core/v1";
+import type { PodGroup } from "@dray/api/scheduling/v1beta1";
+import { listAll } from "@dray/client";
+import type { Connection } from "../connect.ts";
+import type { MissingRight } from "../manifests/live.ts";
+import { resourceOf } from "../observe/rights.ts";
+
+/** What a cluster says of an object beside what scheduling looks at. Manifests say nothing of it. */
+export interface Surroundings {
+  /** False: of manifests, which nobody has acted on. */
+  readonly isLive: boolean;
+  /** Warnings about the object, the newest first. */
+  readonly events: readonly Event[];
+  readonly podGroups: readonly PodGroup[];
+  readonly quotas: readonly ResourceQuota[];
+  readonly missing: readonly MissingRight[];
+}
+
+export const noSurroundings: Surroundings = {
+  isLive: false,
+  events: [],
+  podGroups: [],
+  quotas: [],
+  missing: [],
+};
+
+/** What to read: the events of that object, and the others only where they matter. */
+export interface Wanted {
+  readonly kind: string;
+  readonly name: string;
+  /** Undefined: the object lives in none; its events live in `default`. */
+  readonly namespace: string | undefined;
+  readonly podGroups: boolean;
+  readonly quotas: boolean;
+}
+
+/** The versions of pod groups, the newest first: the fields that are read here are the same in all. */
+const groupVersions = ["v1beta1", "v1alpha3", "v1alpha2"];
+
+export async function readSurroundings(connection: Connection, wanted: Wanted): Promise<Surroundings> {
+  const { client } = connection;
+  const missing: MissingRight[] = [];
+  const namespace = wanted.namespace ?? "default";
+  async function read<T extends KubeObject>(kind: string, list: () => Promise<readonly T[]>): Promise<T[]> {
+    try {
+      return [...(await list())];
+    } catch (error) {
+      if (StatusError.is(error, "NotFound")) return [];
+      if (!StatusError.is(error, "Forbidden")) throw error;
+      missing.push({ verb: "list", resource: resourceOf(kind), kind });
+      return [];
+    }
+  }
+  const fieldSelector = `involvedObject.kind=${wanted.kind},involvedObject.name=${wanted.name}`;
+  const [events, quotas, podGroups] = await Promise.all([
+    read("Event", async () => (await listAll(client.resource(Event), { namespace, fieldSelector })).items),
+    wanted.quotas
+      ? read(
+          "ResourceQuota",
+          async () => (await listAll(client.resource(ResourceQuota), { namespace })).items,
+        )
+      : [],
+    wanted.podGroups ? readGroups() : [],
+  ]);
+  return {
+    isLive: true,
+    events: events.toSorted((a, b) => timeOf(b) - timeOf(a)),
+    quotas,
+    podGroups,
+    missing,
+  };
+
+  async function readGroups(): Promise<PodGroup[]> {
+    for (const version of groupVersions) {
+      const row = kindOf("scheduling.k8s.io", version, "PodGroup");
+      if (row === undefined) continue;
+      const found = await read(
+        "PodGroup",
+        async () => (await listAll(client.resource(row), { namespace })).items as unknown as PodGroup[],
+      );
+      if (found.length > 0) return found;
+    }
+    return [];
+  }
+}
+
+/** When it was seen last, in milliseconds. */
+export function timeOf(event: Event): number {
+  const text = event.series?.lastObservedTime ?? event.lastTimestamp ?? event.eventTime;
+  return Date.parse(String(text ?? event.metadata.creationTimestamp)) || 0;
+}
+
+export const sinceOf = (event: Event): string => new Date(timeOf(event)).toISOString();

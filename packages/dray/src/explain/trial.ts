@@ -1,0 +1,95 @@
+import type { Features, KubeObject } from "@dray/api";
+import type { Pod } from "@dray/api/core/v1";
+import type { ResourceClaim } from "@dray/api/resource/v1";
+import {
+  createOfflineScheduler,
+  type OfflineObject,
+  type OfflineScheduler,
+  type Placement,
+} from "@dray/scheduler";
+import { uidOf } from "../manifests/decode.ts";
+import { type Located, labelOfObject, type Place } from "../manifests/place.ts";
+import type { World } from "../manifests/world.ts";
+import { claimNames } from "../plan/claims.ts";
+import { type PlanOptions, preparePods } from "../plan/plan.ts";
+
+const nowhere: Place = {
+  source: { file: "explain", text: "", lineOf: () => undefined },
+  root: "",
+};
+
+export const located = <T extends KubeObject>(object: T): Located<T> => ({ object, place: nowhere });
+
+/**
+ * A cluster in which one pod waits. Its claims are there, also those that a controller has not created yet. Every
+ * question is put to a scheduler of its own: nothing that one changes is seen by the next.
+ */
+export class Trial {
+  readonly world: World;
+  readonly pod: Pod;
+  /** Its claims that have no devices yet. */
+  readonly open: readonly ResourceClaim[];
+  readonly nodes: readonly string[];
+  readonly scheduler: OfflineScheduler;
+  readonly features: Features;
+  readonly #options: PlanOptions;
+  /** What a scheduler is told, by label, in the order in which it has to be. */
+  readonly #objects: ReadonlyMap<string, KubeObject>;
+
+  constructor(given: World, pod: Pod, options: PlanOptions) {
+    const { pods, claims } = preparePods(given, options);
+    this.world = given.overlaid([...pods, ...claims.map(located)]);
+    this.#options = options;
+    this.features = options.features;
+    const order = ["Namespace", "DeviceClass", "DeviceTaintRule", "ResourceSlice", "Node"] as const;
+    const objects = [
+      ...this.world.all(...order).map(({ object }) => object),
+      ...claims,
+      ...pods.map(({ object }) => object),
+    ];
+    this.#objects = new Map(objects.map((object) => [labelOfObject(object), object]));
+    this.nodes = this.world
+      .all("Node")
+      .map(({ object }) => object.metadata.name)
+      .toSorted();
+    this.pod = ungated((this.#objects.get(labelOfObject(pod)) ?? pod) as Pod);
+    this.open = claimNames(this.pod).flatMap(({ claim }) => {
+      const found = this.world.find("ResourceClaim", `${pod.metadata.namespace}/${claim}`);
+      return found === undefined || found.status?.allocation !== undefined ? [] : [found];
+    });
+    this.scheduler = this.#scheduler([], new Set());
+  }
+
+  /** Where the pod would land as things are. */
+  now(): Promise<Placement> {
+    return this.scheduler.preview(this.pod);
+  }
+
+  /** Where it would land if these objects were as given, and those of these labels were gone. */
+  async with(changed: readonly KubeObject[], gone: ReadonlySet<string> = new Set()): Promise<string | null> {
+    const own = changed.find((object) => labelOfObject(object) === labelOfObject(this.pod));
+    const scheduler = this.#scheduler(changed, gone);
+    const placement = await scheduler.preview(own === undefined ? this.pod : ungated(own as Pod));
+    return placement.type === "placed" ? placement.node : null;
+  }
+
+  #scheduler(changed: readonly KubeObject[], gone: ReadonlySet<string>): OfflineScheduler {
+    let shares = 0;
+    const newId = (): string => uidOf("share", undefined, String(shares++));
+    const scheduler = createOfflineScheduler({ ...this.#options, newId });
+    const others = new Map(changed.map((object) => [labelOfObject(object), object]));
+    for (const [label, object] of this.#objects) {
+      if (gone.has(label)) continue;
+      scheduler.add((others.get(label) ?? object) as OfflineObject);
+      others.delete(label);
+    }
+    for (const object of others.values()) scheduler.add(object as OfflineObject);
+    return scheduler;
+  }
+}
+
+/** Gates are no matter of where the pod could go. */
+function ungated(pod: Pod): Pod {
+  const { schedulingGates: _, ...spec } = pod.spec;
+  return { ...pod, spec };
+}

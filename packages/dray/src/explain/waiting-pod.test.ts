@@ -1,0 +1,220 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { deviceClass, heldClaim, partitionedGpu } from "../inventory/testing.ts";
+import {
+  claim,
+  gpuClass,
+  type Manifest,
+  node,
+  pod,
+  slice,
+  template,
+  usesClaim,
+  usesTemplate,
+} from "../plan/testing.ts";
+import type { Explained } from "./data.ts";
+import { explainText } from "./print.ts";
+import { explained, now, warning } from "./testing.ts";
+
+/** A pod that runs on the node with that claim. */
+const runs = (name: string, claimName: string, nodeName: string, priority = 0): Manifest =>
+  pod(
+    name,
+    usesClaim(claimName, { nodeName, priority, preemptionPolicy: "PreemptLowerPriority" }),
+    { uid: `uid-of-${name}` },
+    { status: { phase: "Running" } },
+  );
+
+const waits = pod("waits", usesClaim("wanted"));
+const cluster = [node("a"), slice("a", 2), gpuClass];
+const full = [
+  ...cluster,
+  heldClaim("h0", ["a/gpu-0"], ["p0"]),
+  runs("p0", "h0", "a", 10),
+  heldClaim("h1", ["a/gpu-1"], ["p1"]),
+  runs("p1", "h1", "a"),
+];
+
+const kinds = ({ waits }: Explained): string[] => waits.map((each) => each.for);
+const changes = ({ placement }: Explained): string[] =>
+  (placement?.changes ?? []).map(({ kind, text, node }) => `${kind}: ${text}: ${node}`);
+
+test("what is needed before any node is looked at is told first", async () => {
+  const made = template("t");
+  const table: [objects: Manifest[], first: string, message: RegExp][] = [
+    [[pod("waits", usesTemplate("t"))], "claim-missing", /no ResourceClaimTemplate "t" in namespace default/],
+    [[pod("waits", usesTemplate("t")), made], "claim-not-created", /has not created it from template t/],
+    [[waits], "claim-missing", /no ResourceClaim "wanted"/],
+    [[waits, claim("wanted", { deviceClassName: "gqu" })], "class-missing", /did you mean gpu/],
+    [
+      [
+        pod("waits", usesClaim("wanted", { schedulingGates: [{ name: "example.com/quota" }] })),
+        claim("wanted"),
+      ],
+      "scheduling-gate",
+      /example.com\/quota/,
+    ],
+  ];
+  for (const [objects, first, message] of table) {
+    const answer = await explained("pod/waits", [...cluster, ...objects]);
+    assert.equal(kinds(answer)[0], first);
+    assert.match(answer.waits[0]!.message, message);
+    assert.match(answer.summary, message);
+  }
+  // What is known of the claim is said beside: the pod would fit.
+  const gated = await explained("pod/waits", [...cluster, ...table[4]![0]]);
+  assert.equal(gated.placement?.fits, "a");
+});
+
+test("a claim that a quota forbids is told with the quota", async () => {
+  const quota = {
+    metadata: { name: "devices", namespace: "default" },
+    status: {
+      hard: { "gpu.deviceclass.resource.k8s.io/devices": "1" },
+      used: { "gpu.deviceclass.resource.k8s.io/devices": "1" },
+    },
+  };
+  const answer = await explained("pod/waits", [...cluster, template("t"), pod("waits", usesTemplate("t"))], {
+    events: [warning("FailedResourceClaimCreation", "PodResourceClaim gpu: exceeded quota: devices")],
+    quotas: [quota as never],
+  });
+  assert.equal(kinds(answer)[0], "quota");
+  assert.match(
+    answer.waits[0]!.message,
+    /quota devices: 1 of 1 gpu.deviceclass.resource.k8s.io\/devices are used/,
+  );
+  assert.equal(answer.waits[0]!.since, "2026-01-01T00:55:00.000Z");
+});
+
+test("a group that is too small, a node that is kept, and devices that are not ready are told", async () => {
+  const grouped = pod("waits", usesClaim("wanted", { schedulingGroup: { podGroupName: "g" } }));
+  const group = {
+    metadata: { name: "g", namespace: "default" },
+    spec: { schedulingPolicy: { gang: { minCount: 3 } } },
+  };
+  const small = await explained("pod/waits", [...cluster, grouped, claim("wanted")], {
+    isLive: true,
+    podGroups: [group as never],
+  });
+  assert.deepEqual(kinds(small), ["pod-group", "scheduler"]);
+  assert.match(small.waits[0]!.message, /group g: 1 of the 3 pods/);
+  const preparing = heldClaim(
+    "wanted",
+    ["a/gpu-0"],
+    [],
+    {},
+    { bindingConditions: ["attached"], bindingFailureConditions: ["broken"] },
+  );
+  const nominated = pod("waits", usesClaim("wanted"), {}, { status: { nominatedNodeName: "a" } });
+  const kept = await explained("pod/waits", [...cluster, preparing, nominated]);
+  assert.deepEqual(kinds(kept).slice(0, 2), ["binding-conditions", "preemption"]);
+  assert.match(kept.waits[0]!.message, /its driver has not reported attached/);
+});
+
+test("devices that others have: who has them, and the single changes that help, in order", async () => {
+  const tainted = slice("b", [{ name: "x", taints: [{ key: "old", value: "1", effect: "NoSchedule" }] }]);
+  const answer = await explained("pod/waits", [...full, node("b"), tainted, claim("wanted"), waits]);
+  assert.deepEqual(kinds(answer), ["devices"]);
+  assert.deepEqual(changes(answer), [
+    "toleration: request gpu of claim default/wanted tolerating old=1:NoSchedule: b",
+    "device: 1 more device like gpu.example.com/a/gpu-0 on node a: a",
+    // Of two pods the one with less priority.
+    "pods: pod default/p1 ending: a",
+    "node: one more node like a: a-copy-1",
+  ]);
+  const holders = answer
+    .placement!.promising.find((each) => each.node === "a")!
+    .claims[0]!.requests[0]!.refused.map(({ holder, pods }) => [holder, pods]);
+  assert.deepEqual(holders, [
+    ["default/h0", ["default/p0"]],
+    ["default/h1", ["default/p1"]],
+  ]);
+  assert.match(explainText(answer, now), /in use: allocated to claim default\/h0 of pod default\/p0/);
+});
+
+test("several devices need several pods to end, or fewer devices to be asked for", async () => {
+  const three = slice("a", 3);
+  const answer = await explained(
+    "pod/waits",
+    [...full, three, claim("wanted", { count: 3 }), waits].filter((each) => each !== cluster[1]),
+  );
+  assert.deepEqual(changes(answer).slice(0, 3), [
+    "count: request gpu of claim default/wanted for 1 instead of 3 devices: a",
+    "device: 2 more devices like gpu.example.com/a/gpu-2 on node a: a",
+    "pods: pods default/p1, default/p0 ending: a",
+  ]);
+});
+
+test("selectors and constraints: which of them stand in the way", async () => {
+  const big = 'device.capacity["gpu.example.com"].memory.compareTo(quantity("100Gi")) >= 0';
+  const model = 'device.attributes["gpu.example.com"].model == "a100"';
+  const selectors = [{ cel: { expression: model } }, { cel: { expression: big } }];
+  const bySelector = await explained("pod/waits", [...cluster, claim("wanted", { selectors }), waits]);
+  assert.equal(
+    changes(bySelector)[0],
+    `selector: request gpu of claim default/wanted without the selector ${big}: a`,
+  );
+  const constrained = claim("wanted", { count: 2 }) as { spec: { devices: object } };
+  const wanted = {
+    ...constrained,
+    spec: {
+      devices: { ...constrained.spec.devices, constraints: [{ matchAttribute: "gpu.example.com/index" }] },
+    },
+  };
+  const byConstraint = await explained("pod/waits", [...cluster, wanted as unknown as Manifest, waits]);
+  assert.deepEqual(
+    changes(byConstraint)[0],
+    "constraint: claim default/wanted without the constraint matchAttribute gpu.example.com/index: a",
+  );
+});
+
+test("two changes are tried together where none helps alone", async () => {
+  const big = 'device.capacity["gpu.example.com"].memory.compareTo(quantity("100Gi")) >= 0';
+  const tainted = node("b", { spec: { taints: [{ key: "team", effect: "NoSchedule" }] } });
+  const objects = [
+    ...full,
+    tainted,
+    slice("b", 1),
+    claim("wanted", { selectors: [{ cel: { expression: big } }] }),
+    waits,
+  ];
+  const answer = await explained("pod/waits", objects);
+  assert.equal(answer.placement!.changes.length, 1);
+  assert.match(
+    changes(answer)[0] ?? "",
+    /^several: .*without the selector .*, and the pod tolerating the taint team:NoSchedule/,
+  );
+});
+
+test("a counter that others have used up is named, and who has it", async () => {
+  const whole = deviceClass("whole", 'device.attributes["gpu.example.com"].kind == "whole"');
+  const held = heldClaim("h", ["a-g0/g0-half-0"], ["p"], { deviceClassName: "half" });
+  const answer = await explained("pod/waits", [
+    ...[node("a"), ...partitionedGpu("a", "g0"), whole, deviceClass("half", "true")],
+    ...[held, runs("p", "h", "a"), claim("wanted", { deviceClassName: "whole" }), waits],
+  ]);
+  const groups = answer.placement!.promising[0]!.claims[0]!.requests[0]!.refused;
+  const counter = groups.find(({ check }) => check === "counter")?.counter;
+  assert.deepEqual(counter, { counterSet: "g0", counter: "memory", asked: "80Gi", left: "40Gi" });
+  assert.ok(changes(answer).includes("pods: pod default/p ending: a"));
+});
+
+test("nodes that are closed to the pod: uncordon, tolerate, select another", async () => {
+  const cordoned = node("a", { spec: { unschedulable: true } });
+  const byCordon = await explained("pod/waits", [cordoned, slice("a", 1), gpuClass, claim("wanted"), waits]);
+  assert.equal(changes(byCordon)[0], "uncordon: node a uncordoned: a");
+  const picky = pod("waits", usesClaim("wanted", { nodeSelector: { zone: "x" } }));
+  const bySelector = await explained("pod/waits", [...cluster, claim("wanted"), picky]);
+  assert.equal(
+    changes(bySelector)[0],
+    "node-selector: the pod without its node selector and required node affinity: a",
+  );
+});
+
+test("a pod that no scheduler has looked at says whose it is", async () => {
+  const odd = pod("waits", usesClaim("wanted", { schedulerName: "odd" }));
+  const answer = await explained("pod/waits", [...cluster, claim("wanted"), odd], { isLive: true });
+  assert.deepEqual(kinds(answer), ["scheduler"]);
+  assert.match(answer.summary, /it is for "odd"/);
+  assert.equal(answer.placement?.fits, "a");
+});

@@ -1,0 +1,369 @@
+import type { Features } from "@dray/api";
+import type { Event, Pod, PodResourceClaim } from "@dray/api/core/v1";
+import { isPodActive, podClaimName } from "@dray/api/pod";
+import type { ResourceClaim } from "@dray/api/resource/v1";
+import { controllerOf } from "@dray/controllers/objects";
+import { idOf, resultsOf } from "../inventory/devices.ts";
+import { missingText } from "../manifests/missing.ts";
+import { nameOf } from "../manifests/place.ts";
+import type { World } from "../manifests/world.ts";
+import { requestedClasses } from "../top/rows.ts";
+import { counted, names } from "../words.ts";
+import type { Wait, WaitFor } from "./data.ts";
+import { type Surroundings, sinceOf } from "./surroundings.ts";
+
+/** What is looked at to say why a pod waits. */
+export interface Scene {
+  readonly world: World;
+  readonly features: Features;
+  readonly surroundings: Surroundings;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+export const wait = (what: WaitFor, message: string, more: Partial<Wait> = {}): Wait => ({
+  for: what,
+  message,
+  object: null,
+  since: null,
+  ...more,
+});
+
+const found = (events: readonly Event[], reason: string): Event | undefined =>
+  events.find((event) => event.reason === reason);
+
+/** What keeps a pod without a node from being tried, and what a scheduler said when it tried; the first thing first. */
+export function waitsBeforeScheduling(pod: Pod, scene: Scene): Wait[] {
+  return [
+    ...claimWaits(pod, scene),
+    ...(pod.spec.schedulingGates ?? []).map(({ name }) =>
+      wait("scheduling-gate", `scheduling gate ${name}: whoever set it has to remove it`),
+    ),
+    ...groupWaits(pod, scene),
+    ...bindingWaits(pod, scene),
+    ...preemptionWaits(pod, scene),
+    ...schedulerWaits(pod, scene),
+  ];
+}
+
+/** The claims of a pod that it names, with what the API has of them. */
+export function claimsOfPod(
+  pod: Pod,
+  world: World,
+): {
+  readonly entry: PodResourceClaim;
+  readonly name: string | null | undefined;
+  readonly claim?: ResourceClaim;
+}[] {
+  return (pod.spec.resourceClaims ?? []).map((entry) => {
+    const name = podClaimName(pod, entry);
+    const claim =
+      typeof name === "string" ? world.find("ResourceClaim", `${pod.metadata.namespace}/${name}`) : undefined;
+    return { entry, name, ...(claim !== undefined && { claim }) };
+  });
+}
+
+function claimWaits(pod: Pod, scene: Scene): Wait[] {
+  const { world } = scene;
+  return claimsOfPod(pod, world).flatMap(({ entry, name, claim }): Wait[] => {
+    if (name === null) return [];
+    if (name === undefined) return notCreated(pod, entry, scene);
+    const object = `ResourceClaim ${pod.metadata.namespace}/${name}`;
+    if (claim === undefined)
+      return [
+        wait("claim-missing", missingText(world, "ResourceClaim", pod.metadata.namespace, name), { object }),
+      ];
+    const unusable = whyUnusable(pod, entry, claim);
+    if (unusable !== undefined) return [wait("claim-unusable", unusable, { object })];
+    return claim.status?.allocation === undefined ? missingClasses(claim, world) : [];
+  });
+}
+
+function notCreated(pod: Pod, entry: PodResourceClaim, scene: Scene): Wait[] {
+  const { world, surroundings } = scene;
+  const template = entry.resourceClaimTemplateName;
+  if (template === undefined)
+    return [wait("claim-not-created", `claim ${entry.name}: it names neither a claim nor a template`)];
+  const { namespace } = pod.metadata;
+  const object = `ResourceClaimTemplate ${namespace}/${template}`;
+  if (world.find("ResourceClaimTemplate", `${namespace}/${template}`) === undefined)
+    return [
+      wait("claim-missing", missingText(world, "ResourceClaimTemplate", namespace, template), { object }),
+    ];
+  const failed = found(surroundings.events, "FailedResourceClaimCreation");
+  if (failed === undefined)
+    return [
+      wait(
+        "claim-not-created",
+        `claim ${entry.name}: the controller has not created it from template ${template} yet`,
+        { object },
+      ),
+    ];
+  const message = failed.message ?? "";
+  const isQuota = /exceeded quota/.test(message);
+  const full = isQuota ? surroundings.quotas.flatMap(quotaTexts) : [];
+  const detail = full.length === 0 ? "" : ` (${full.join("; ")})`;
+  return [
+    wait(isQuota ? "quota" : "claim-not-created", `claim ${entry.name}: ${message}${detail}`, {
+      object,
+      since: sinceOf(failed),
+    }),
+  ];
+}
+
+/** What is used up of a quota. */
+function quotaTexts({ metadata, status }: Surroundings["quotas"][number]): string[] {
+  return Object.entries(status?.hard ?? {}).flatMap(([resource, hard]) => {
+    const used = status?.used?.[resource];
+    return used !== undefined && String(used) === String(hard)
+      ? [`quota ${metadata.name}: ${used} of ${hard} ${resource} are used`]
+      : [];
+  });
+}
+
+/** Maximum number of consumers of a claim (resource/v1 ResourceClaimStatus.reservedFor). */
+const maxConsumers = 256;
+
+function whyUnusable(pod: Pod, entry: PodResourceClaim, claim: ResourceClaim): string | undefined {
+  const name = nameOf(claim);
+  const consumers = claim.status?.reservedFor ?? [];
+  if (claim.metadata.deletionTimestamp !== undefined)
+    return `claim ${name} is being deleted${consumers.length === 0 ? "" : `: ${names(consumers.map((each) => each.name))} still use it`}`;
+  if (entry.resourceClaimTemplateName !== undefined && controllerOf(claim)?.uid !== pod.metadata.uid)
+    return `claim ${name} was not created for this pod: another object has the name that it needs`;
+  const isReserved = consumers.some(({ uid }) => uid === pod.metadata.uid);
+  if (!isReserved && consumers.length >= maxConsumers)
+    return `claim ${name} has ${consumers.length} consumers: no more than ${maxConsumers} can use it`;
+  return undefined;
+}
+
+export function missingClasses(claim: ResourceClaim, world: World): Wait[] {
+  const missing = requestedClasses(claim.spec.devices?.requests ?? []).filter(
+    ({ deviceClass }) => world.find("DeviceClass", deviceClass) === undefined,
+  );
+  return missing.map(({ request, deviceClass }) =>
+    wait(
+      "class-missing",
+      `claim ${nameOf(claim)}, request ${request}: ${missingText(world, "DeviceClass", undefined, deviceClass)}`,
+      { object: `DeviceClass ${deviceClass}` },
+    ),
+  );
+}
+
+function groupWaits(pod: Pod, { world, surroundings }: Scene): Wait[] {
+  const name = pod.spec.schedulingGroup?.podGroupName;
+  if (name === undefined) return [];
+  const object = `PodGroup ${pod.metadata.namespace}/${name}`;
+  const group = surroundings.podGroups.find(({ metadata }) => metadata.name === name);
+  if (group === undefined) {
+    if (surroundings.missing.some(({ kind }) => kind === "PodGroup")) return [];
+    return [
+      wait("pod-group", `there is no PodGroup "${name}": its pods wait until it is created`, { object }),
+    ];
+  }
+  const members = world.all("Pod").filter(({ object: other }) => {
+    const sameNamespace = other.metadata.namespace === pod.metadata.namespace;
+    return sameNamespace && other.spec.schedulingGroup?.podGroupName === name && isPodActive(other);
+  }).length;
+  const least = group.spec.schedulingPolicy.gang?.minCount;
+  if (least !== undefined && members < Number(least))
+    return [
+      wait(
+        "pod-group",
+        `group ${name}: ${members} of the ${least} pods that have to start together (minCount) exist`,
+        { object },
+      ),
+    ];
+  const condition = group.status?.conditions?.find(
+    ({ type, status }) => type === "PodGroupInitiallyScheduled" && status === "False",
+  );
+  if (condition === undefined) return [];
+  const since = condition.lastTransitionTime ?? null;
+  return [
+    wait("pod-group", `group ${name}: ${condition.message}`, { object, since: since && String(since) }),
+  ];
+}
+
+/** Devices that have to be made ready for their node before the pod is bound (KEP-5007). */
+function bindingWaits(pod: Pod, { world }: Scene): Wait[] {
+  return claimsOfPod(pod, world).flatMap(({ claim }): Wait[] => {
+    if (claim === undefined) return [];
+    return resultsOf(claim).flatMap((result): Wait[] => {
+      const conditions = conditionsOf(claim, result);
+      const isTrue = (type: string): boolean =>
+        conditions.some((each) => each.type === type && each.status === "True");
+      const open = (result.bindingConditions ?? []).filter((type) => !isTrue(type));
+      const failed = (result.bindingFailureConditions ?? []).filter(isTrue);
+      if (open.length === 0 && failed.length === 0) return [];
+      const why = failed.map((type) => {
+        const { reason, message } = conditions.find((each) => each.type === type)!;
+        return `${type} (${[reason, message].filter((part) => part).join(": ")})`;
+      });
+      const text =
+        failed.length > 0
+          ? `its driver reports ${why.join(", ")}: the allocation is given up`
+          : `its driver has not reported ${open.join(", ")}`;
+      const since = claim.status?.allocation?.allocationTimestamp;
+      return [
+        wait("binding-conditions", `device ${idOf(result)} of claim ${nameOf(claim)}: ${text}`, {
+          object: `ResourceClaim ${nameOf(claim)}`,
+          since: since === undefined ? null : String(since),
+        }),
+      ];
+    });
+  });
+}
+
+/** What the driver reports of an allocated device (KEP-4817). */
+export function conditionsOf(
+  claim: ResourceClaim,
+  { driver, pool, device, shareID }: ReturnType<typeof resultsOf>[number],
+) {
+  const status = claim.status?.devices?.find(
+    (each) =>
+      each.driver === driver && each.pool === pool && each.device === device && each.shareID === shareID,
+  );
+  return status?.conditions ?? [];
+}
+
+function preemptionWaits(pod: Pod, { world }: Scene): Wait[] {
+  const node = pod.status?.nominatedNodeName;
+  if (!node) return [];
+  const victims = world
+    .all("Pod")
+    .map(({ object }) => object)
+    .filter(
+      ({ metadata, spec, status }) =>
+        spec.nodeName === node &&
+        (metadata.deletionTimestamp !== undefined ||
+          status?.conditions?.some(
+            ({ type, reason }) => type === "DisruptionTarget" && reason === "PreemptionByScheduler",
+          ) === true),
+    );
+  const whom =
+    victims.length === 0
+      ? ""
+      : `: ${names(victims.map(nameOf))} ${victims.length === 1 ? "is" : "are"} ending there`;
+  return [wait("preemption", `node ${node} is kept for it${whom}`, { object: `Node ${node}` })];
+}
+
+function schedulerWaits(pod: Pod, { surroundings }: Scene): Wait[] {
+  // Manifests have no scheduler.
+  if (!surroundings.isLive) return [];
+  const condition = pod.status?.conditions?.find(({ type }) => type === "PodScheduled");
+  if (condition?.status === "False") return [];
+  const looked = surroundings.events.some(({ reason }) => reason === "FailedScheduling");
+  if (looked || condition !== undefined) return [];
+  const scheduler = pod.spec.schedulerName ?? "default-scheduler";
+  return [wait("scheduler", `no scheduler has said anything of it: it is for "${scheduler}"`)];
+}
+
+/** What keeps a pod that has a node from running there. */
+export function waitsOnNode(pod: Pod, scene: Scene): Wait[] {
+  const { world, surroundings } = scene;
+  const node = pod.spec.nodeName!;
+  return [
+    ...nodeWaits(node, world),
+    ...claimsOfPod(pod, world).flatMap(({ claim }): Wait[] =>
+      claim === undefined ? [] : claimOnNode(pod, claim),
+    ),
+    ...prepareWaits(pod, surroundings.events),
+    ...containerWaits(pod),
+  ];
+}
+
+function nodeWaits(name: string, world: World): Wait[] {
+  const object = `Node ${name}`;
+  if (!world.isReadable("Node")) return [];
+  const node = world.find("Node", name);
+  if (node === undefined) return [wait("node", `node ${name} does not exist`, { object })];
+  const ready = node.status?.conditions?.find(({ type }) => type === "Ready");
+  if (ready === undefined || ready.status === "True") return [];
+  const { reason, message, lastTransitionTime } = ready;
+  return [
+    wait("node", `node ${name} is not ready: ${[reason, message].filter((part) => part).join(": ")}`, {
+      object,
+      since: lastTransitionTime === undefined ? null : String(lastTransitionTime),
+    }),
+  ];
+}
+
+/** A pod that was bound without a scheduler waits for the claim controller. */
+function claimOnNode(pod: Pod, claim: ResourceClaim): Wait[] {
+  const object = `ResourceClaim ${nameOf(claim)}`;
+  if (claim.status?.allocation === undefined)
+    return [
+      wait(
+        "claim-unusable",
+        `claim ${nameOf(claim)} has no devices: the pod was put on its node without a scheduler`,
+        {
+          object,
+        },
+      ),
+    ];
+  if (claim.status.reservedFor?.some(({ uid }) => uid === pod.metadata.uid) === true) return [];
+  return [wait("claim-unusable", `claim ${nameOf(claim)} is not reserved for the pod`, { object })];
+}
+
+/** What a kubelet says where a driver cannot prepare claims. */
+function prepareWaits(pod: Pod, events: readonly Event[]): Wait[] {
+  const failed = found(events, "FailedPrepareDynamicResources");
+  if (failed === undefined || pod.status?.phase !== "Pending") return [];
+  const message = failed.message ?? "";
+  const driver = /DRA driver (\S+) is not registered/.exec(message)?.[1];
+  const since = sinceOf(failed);
+  if (driver === undefined) return [wait("prepare-failing", message, { since })];
+  const node = pod.spec.nodeName;
+  return [
+    wait(
+      "driver-not-registered",
+      `driver ${driver} is not registered with the kubelet of node ${node}: its plugin does not run there`,
+      { object: `Node ${node}`, since },
+    ),
+  ];
+}
+
+const notWaiting: ReadonlySet<string> = new Set(["PodInitializing", "ContainerCreating"]);
+
+function containerWaits({ status }: Pod): Wait[] {
+  return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].flatMap(
+    ({ name, state }): Wait[] => {
+      const { reason = "", message = "" } = state?.waiting ?? {};
+      if (reason === "" || notWaiting.has(reason)) return [];
+      return [wait("containers", `container ${name}: ${reason}${message === "" ? "" : `: ${message}`}`)];
+    },
+  );
+}
+
+/** What keeps a pod that is being deleted. */
+export function waitsToEnd(pod: Pod, scene: Scene): Wait[] {
+  const { metadata, spec, status } = pod;
+  const { world, surroundings, now } = scene;
+  const since = metadata.deletionTimestamp === undefined ? null : String(metadata.deletionTimestamp);
+  const running = (status?.containerStatuses ?? []).filter(({ state }) => state?.running !== undefined);
+  const left = since === null ? 0 : Date.parse(since) - now;
+  const unprepare = surroundings.events.find(({ reason }) => reason === "FailedUnprepareDynamicResources");
+  const finalizers = metadata.finalizers ?? [];
+  return [
+    ...(spec.nodeName ? nodeWaits(spec.nodeName, world) : []),
+    ...(unprepare === undefined
+      ? []
+      : [wait("unprepare-failing", unprepare.message ?? "", { since: sinceOf(unprepare) })]),
+    ...(running.length === 0
+      ? []
+      : [
+          wait(
+            "termination",
+            `${counted(running.length, "container")} still running (${names(running.map(({ name }) => name))})${left > 0 ? `: they have ${Math.ceil(left / 1000)} s left to end` : ": their time to end is over"}`,
+            { since },
+          ),
+        ]),
+    ...(finalizers.length === 0
+      ? []
+      : [
+          wait("finalizers", `finalizer ${finalizers.join(", ")}: whoever set it has to remove it`, {
+            since,
+          }),
+        ]),
+  ];
+}
