@@ -108,6 +108,7 @@ describe("the first hour", () => {
     "docs/tests.md",
     "docs/troubleshooting.md",
     "docs/lint.md",
+    "docs/explain.md",
     "docs/fleet.md",
   ])
     test(page, { skip: withoutKubectl }, async () => {

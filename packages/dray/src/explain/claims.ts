@@ -1,29 +1,50 @@
+import type { Pod, PodResourceClaim } from "@dray/api/core/v1";
 import type { ResourceClaim } from "@dray/api/resource/v1";
 import { idOf, isRepelling, resultsOf, taintText } from "../inventory/devices.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import { nameOf } from "../manifests/place.ts";
 import { stateOfClaim } from "../top/rows.ts";
 import { bodyOf } from "./claim-edits.ts";
-import type { AllocatedDevice, ClaimData, ConfigurationData } from "./data.ts";
+import type { AllocatedDevice, ClaimData, ConfigurationData, PreparedData } from "./data.ts";
 import { conditionsOf } from "./waits.ts";
 
 /** What a claim has, and how it was prepared. */
 export function claimData(
   claim: ResourceClaim,
   inventory: Inventory,
-  { podClaim = null, template = null }: Partial<Pick<ClaimData, "podClaim" | "template">> = {},
+  user?: { readonly pod: Pod; readonly entry: PodResourceClaim },
 ): ClaimData {
+  const podClaim = user?.entry.name ?? null;
   return {
     claim: nameOf(claim),
     podClaim,
-    template,
+    template: user?.entry.resourceClaimTemplateName ?? null,
     state: stateOfClaim(claim),
     reservedFor: (claim.status?.reservedFor ?? []).map(
       ({ resource, name }) => `${resource}/${claim.metadata.namespace}/${name}`,
     ),
     devices: resultsOf(claim).map((result) => allocatedDevice(claim, result, inventory)),
     configuration: configurationOf(claim),
+    prepared: user === undefined ? [] : preparedFor(user.pod, user.entry.name),
   };
+}
+
+/** What the kubelet reports of a claim of the pod. */
+function preparedFor({ status }: Pod, podClaim: string): PreparedData[] {
+  const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  return containers.flatMap(({ name: container, allocatedResourcesStatus = [] }) =>
+    allocatedResourcesStatus.flatMap(({ name, resources = [] }): PreparedData[] => {
+      const [claim, request = null] = name.replace(/^claim:/, "").split("/");
+      if (!name.startsWith("claim:") || claim !== podClaim) return [];
+      return resources.map(({ resourceID, health = "Unknown", message }) => ({
+        container,
+        request,
+        resource: resourceID,
+        health,
+        message: message || null,
+      }));
+    }),
+  );
 }
 
 function allocatedDevice(
@@ -51,6 +72,7 @@ function allocatedDevice(
       message: message ?? "",
     })),
     network: networkOf(claim, result),
+    data: statusOf(claim, result)?.data ?? null,
   };
 }
 
@@ -62,14 +84,18 @@ function alternativeOf(claim: ResourceClaim, name: string): AllocatedDevice["alt
   return { name: alternative, rank, of: list.length };
 }
 
-function networkOf(claim: ResourceClaim, result: ReturnType<typeof resultsOf>[number]): string | null {
-  const data = claim.status?.devices?.find(
+function statusOf(claim: ResourceClaim, result: ReturnType<typeof resultsOf>[number]) {
+  return claim.status?.devices?.find(
     ({ driver, pool, device, shareID }) =>
       driver === result.driver &&
       pool === result.pool &&
       device === result.device &&
       shareID === result.shareID,
-  )?.networkData;
+  );
+}
+
+function networkOf(claim: ResourceClaim, result: ReturnType<typeof resultsOf>[number]): string | null {
+  const data = statusOf(claim, result)?.networkData;
   if (data === undefined) return null;
   const parts = [data.interfaceName, ...(data.ips ?? []), data.hardwareAddress];
   return parts.filter((part) => part).join(" ");

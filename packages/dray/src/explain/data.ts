@@ -139,6 +139,17 @@ export interface ClaimData {
   readonly reservedFor: readonly string[];
   readonly devices: readonly AllocatedDevice[];
   readonly configuration: readonly ConfigurationData[];
+  /** What the kubelet has given to the containers of a pod, by its CDI ID where it has one (KEP-4680). */
+  readonly prepared: readonly PreparedData[];
+}
+
+export interface PreparedData {
+  readonly container: string;
+  /** null: of all requests of the claim. */
+  readonly request: string | null;
+  readonly resource: string;
+  readonly health: string;
+  readonly message: string | null;
 }
 
 export interface AllocatedDevice {
@@ -163,6 +174,8 @@ export interface AllocatedDevice {
   }[];
   /** `interface 10.0.0.1/24`; null: the driver reports none. */
   readonly network: string | null;
+  /** What else the driver reports; null: nothing. */
+  readonly data: unknown;
 }
 
 export interface ConfigurationData {

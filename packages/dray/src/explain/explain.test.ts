@@ -48,7 +48,27 @@ const withStatus: Manifest = {
 const objects: Manifest[] = [
   ...[node("a"), slice("a", 2), node("b"), ...partitionedGpu("b", "g0"), gpuClass, rule, template("t")],
   ...[deviceClass("nothing", "false"), withStatus, claim("wanted", { count: 9 })],
-  pod("p", usesClaim("h", { nodeName: "a" }), { uid: "uid-of-p" }, { status: { phase: "Running" } }),
+  pod(
+    "p",
+    usesClaim("h", { nodeName: "a" }),
+    { uid: "uid-of-p" },
+    {
+      status: {
+        phase: "Running",
+        containerStatuses: [
+          {
+            name: "main",
+            allocatedResourcesStatus: [
+              {
+                name: "claim:gpu",
+                resources: [{ resourceID: "vendor.com/gpu=0", health: "Unhealthy", message: "hot" }],
+              },
+            ],
+          },
+        ],
+      },
+    },
+  ),
   pod("waits", usesClaim("wanted")),
 ];
 
@@ -69,7 +89,7 @@ test("a running pod: which devices, from which request, and how the driver says 
   assert.deepEqual(answer.waits, []);
   assert.match(
     explainText(answer, now),
-    /Claim default\/h \(gpu of the pod\): reserved\n {2}gpu\.example\.com\/a\/gpu-0: request gpu, class gpu; Ready=True; network eth1 10\.0\.0\.1\/24\n/,
+    /Claim default\/h \(gpu of the pod\): reserved\n {2}gpu\.example\.com\/a\/gpu-0: request gpu, class gpu; unhealthy; Ready=True; network eth1 10\.0\.0\.1\/24\n {2}container main has vendor\.com\/gpu=0: unhealthy, hot\n/,
   );
 });
 
@@ -95,7 +115,7 @@ test("alternatives and configuration are told", async () => {
     await explained("claim/h", [...objects.filter((each) => each !== withStatus), chosen]),
     now,
   );
-  assert.match(text, /gpu-0: request gpu\/small \(alternative 2 of 2\), class gpu\n/);
+  assert.match(text, /gpu-0: request gpu\/small \(alternative 2 of 2\), class gpu; unhealthy\n/);
   assert.match(text, /configuration of the class for gpu\.example\.com: \{"mode":"fast"\}\n/);
 });
 

@@ -33,14 +33,7 @@ export async function explainPod(pod: Pod, scene: Scene, inventory: Inventory): 
     waits,
     placement,
     claims: claimsOfPod(pod, world).flatMap(({ entry, claim }) =>
-      claim === undefined
-        ? []
-        : [
-            claimData(claim, inventory, {
-              podClaim: entry.name,
-              template: entry.resourceClaimTemplateName ?? null,
-            }),
-          ],
+      claim === undefined ? [] : [claimData(claim, inventory, { pod, entry })],
     ),
     devices: [],
     counts: null,
@@ -109,7 +102,10 @@ function summaryOf(
 
 function factsOf(pod: Pod, { surroundings }: Scene): Fact[] {
   const owner = controllerOf(pod);
-  const [event] = surroundings.events.filter(({ type }) => type === "Warning");
+  const [event] = surroundings.events.filter(
+    // What the scheduler says is what it waits for.
+    ({ type, reason }) => type === "Warning" && reason !== "FailedScheduling",
+  );
   return [
     ...(pod.spec.nodeName ? [{ name: "node", value: pod.spec.nodeName }] : []),
     ...(owner === undefined ? [] : [{ name: "owner", value: `${owner.kind} ${owner.name}` }]),

@@ -12,7 +12,9 @@ const maxDevices = 20;
 export function explainText(explained: Explained, now: number): string {
   const { summary, waits, placement, claims, devices, headroom, facts } = explained;
   const blocks = [
-    [`${summary[0]?.toUpperCase() ?? ""}${summary.slice(1)}`],
+    [
+      `${summary[0]?.toUpperCase() ?? ""}${summary.slice(1)}${waits.length === 1 ? sinceText(waits[0]!.since, now) : ""}`,
+    ],
     waitLines(waits, now),
     placement === null ? [] : placementLines(placement, waits),
     claims.filter(isTold).flatMap(claimLines),
@@ -31,8 +33,7 @@ const isTold = ({ podClaim, devices }: ClaimData): boolean => podClaim === null 
 
 /** The first is in the summary; it is told again only beside others. */
 function waitLines(waits: readonly Wait[], now: number): string[] {
-  const [first] = waits;
-  if (first === undefined || (waits.length === 1 && first.since === null && first.object === null)) return [];
+  if (waits.length < 2) return [];
   const lines = waits.map(({ for: what, message, object, since }) => {
     const about = object === null || message.includes(object.split(" ")[1] ?? object) ? "" : ` [${object}]`;
     return `  ${what}: ${message}${about}${sinceText(since, now)}`;
@@ -102,15 +103,8 @@ function changeLines(changes: PlacementData["changes"], tried: number): string[]
   ];
 }
 
-function claimLines({
-  claim,
-  podClaim,
-  template,
-  state,
-  devices,
-  reservedFor,
-  configuration,
-}: ClaimData): string[] {
+function claimLines(data: ClaimData): string[] {
+  const { claim, podClaim, template, state, devices, reservedFor, configuration, prepared } = data;
   const from = template === null ? "" : `, from template ${template}`;
   const own = podClaim === null ? "" : ` (${podClaim} of the pod${from})`;
   const users = podClaim !== null || reservedFor.length === 0 ? "" : ` for ${names(reservedFor)}`;
@@ -120,6 +114,10 @@ function claimLines({
     ...configuration.map(
       ({ source, requests, driver, parameters }) =>
         `  configuration ${source === "FromClass" ? "of the class" : "of the claim"} for ${driver}${requests.length === 0 ? "" : ` (${requests.join(", ")})`}: ${JSON.stringify(parameters)}`,
+    ),
+    ...prepared.map(
+      ({ container, resource, health, message }) =>
+        `  container ${container} has ${resource}: ${health.toLowerCase()}${message === null ? "" : `, ${message}`}`,
     ),
   ];
 }
@@ -141,6 +139,7 @@ function allocatedText(device: AllocatedDevice): string {
     ...device.taints.map((taint) => `tainted ${taint}`),
     ...conditions,
     ...(device.network === null ? [] : [`network ${device.network}`]),
+    ...(device.data === null ? [] : [`data ${JSON.stringify(device.data)}`]),
   ];
   const of = deviceClass === null ? "" : `, class ${deviceClass}`;
   return `  ${id}: ${from}${of}${remarks.length === 0 ? "" : `; ${remarks.join("; ")}`}`;

@@ -2,6 +2,7 @@ import { UsageError } from "../failure.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { JudgedDevice } from "../inventory/units.ts";
 import type { World } from "../manifests/world.ts";
+import { resourceOf } from "../observe/rights.ts";
 import { didYouMean } from "../similar.ts";
 import { names } from "../words.ts";
 import type { SubjectKind } from "./data.ts";
@@ -69,7 +70,7 @@ export function findObject<K extends WorldKind>(
       : (didYouMean(name, there.slice(0, 1000))?.replace(/^/, "; ") ?? "");
   const known = there.length === 0 ? "there is none" : `there are ${names(there)}`;
   if (!world.isReadable(kind))
-    throw new Error(`${source}: no right to list ${kind}: "${name}"${where} may be there`);
+    throw new Error(`${source}: no right to list ${resourceOf(kind)}: "${name}"${where} may be there`);
   throw new Error(`${source}: no ${kind} "${name}"${where}: ${known}${hint}`);
 }
 

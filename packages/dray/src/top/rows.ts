@@ -137,7 +137,7 @@ export interface HeadroomData {
 
 export interface ClassRow {
   readonly class: string;
-  /** Things of which it chooses a device, as far as they are free. */
+  /** Things of which it can still get something. */
   readonly free: number;
   /** Devices, or shares, that claims have got through it. */
   readonly allocated: number;
@@ -163,7 +163,7 @@ export function classRows(inventory: Inventory): ClassRow[] {
     .filter(({ kind }) => kind === "DeviceClass")
     .map((shape) => ({
       class: shape.name,
-      free: units.filter(({ state, devices }) => state === "free" && hasUse(devices, shape)).length,
+      free: units.filter(({ devices }) => hasUse(devices, shape)).length,
       allocated: allocated.get(shape.name) ?? 0,
       pending: pending.get(shape.name) ?? 0,
       headroom: headroomData(inventory.headroom(classShape(shape.name))),
