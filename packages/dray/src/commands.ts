@@ -15,6 +15,7 @@ import {
   runtime,
   runtimeConfig,
 } from "./command-options.ts";
+import { declareDoctor } from "./commands/declare-doctor.ts";
 import { declareExplain } from "./commands/declare-explain.ts";
 import { declareTop } from "./commands/declare-top.ts";
 import type { ImageLoadOptions } from "./commands/image.ts";
@@ -256,6 +257,7 @@ cannot be read; 2 wrong usage.
 
   declareExplain(program);
   declareTop(program);
+  declareDoctor(program);
 
   program
     .command("lint")

@@ -58,3 +58,7 @@ export class ExtendedResources {
     return `${resource} stays: no DeviceClass for it is known; name one with --device-class ${resource}=CLASS`;
   }
 }
+
+/** The well-known extended resources whose devices a class has. */
+export const resourcesOfClass = (deviceClass: string): string[] =>
+  [...wholeDevices].flatMap(([resource, name]) => (name === deviceClass ? resource : []));

@@ -1,0 +1,170 @@
+import type { ResourceClaim, ResourceClaimConsumerReference } from "@dray/api/resource/v1";
+import { controllerOf, isDone } from "@dray/controllers/objects";
+import { idOf, resultsOf } from "../inventory/devices.ts";
+import type { World } from "../manifests/world.ts";
+import { counted, names } from "../words.ts";
+import { type Finding, finding, jsonPatch, kubectl, type Patient } from "./finding.ts";
+import { isLongAgo } from "./times.ts";
+
+/** What the scheduler puts on a claim before it allocates it (resourceapi.Finalizer). */
+export const protection = "resource.kubernetes.io/delete-protection";
+
+export function checkClaims({ world, now }: Patient): Finding[] {
+  return world
+    .all("ResourceClaim")
+    .flatMap(({ object: claim }) => [
+      ...leakedReservations(claim, world),
+      ...orphaned(claim, world),
+      ...unused(claim),
+      ...finalizers(claim),
+      ...stuck(claim, world, now),
+    ]);
+}
+
+/** The devices of a claim, for a person. */
+export function devicesText(claim: ResourceClaim): string {
+  const ids = resultsOf(claim).map(idOf);
+  return ids.length === 0 ? "it has no devices" : `it has ${names(ids)}`;
+}
+
+/** Why a consumer does not need the claim any more; undefined: it may. */
+function goneBecause(
+  { resource, apiGroup, name, uid }: ResourceClaimConsumerReference,
+  claim: ResourceClaim,
+  world: World,
+): string | undefined {
+  // Groups of pods and others reserve claims, too.
+  if (resource !== "pods" || apiGroup) return undefined;
+  const pod = world.find("Pod", `${claim.metadata.namespace}/${name}`);
+  if (pod === undefined) return "there is no such pod";
+  if (pod.metadata.uid !== uid) return `the pod of this name is another one (uid ${pod.metadata.uid})`;
+  return isDone(pod) ? `the pod has ended (${pod.status?.phase})` : undefined;
+}
+
+function leakedReservations(claim: ResourceClaim, world: World): Finding[] {
+  const reservedFor = claim.status?.reservedFor ?? [];
+  const leaked = reservedFor.flatMap((consumer, index) => {
+    const why = goneBecause(consumer, claim, world);
+    return why === undefined ? [] : [{ ...consumer, index, why }];
+  });
+  if (leaked.length === 0) return [];
+  const evidence = [
+    ...leaked.map(
+      ({ index, name, uid, why }) => `status.reservedFor[${index}]: pod ${name} (uid ${uid}): ${why}`,
+    ),
+    devicesText(claim),
+    "the resource claim controller of kube-controller-manager removes these within seconds: it does not run, or fails",
+  ];
+  const path = (index: number): string => `/status/reservedFor/${index}`;
+  // From the last on, so that the others keep their places.
+  const patch = leaked.toReversed().flatMap(({ index, uid }) => [
+    { op: "test", path: `${path(index)}/uid`, value: uid },
+    { op: "remove", path: path(index) },
+  ]);
+  const who =
+    leaked.length === 1 ? `pod ${leaked[0]!.name}, which is gone` : `${leaked.length} pods that are gone`;
+  return [
+    finding("leaked-reservation", claim, `is reserved for ${who}`, {
+      evidence,
+      fix: [jsonPatch(claim, patch, "status")],
+    }),
+  ];
+}
+
+function orphaned(claim: ResourceClaim, world: World): Finding[] {
+  const owner = controllerOf(claim);
+  if (owner?.kind !== "Pod" || owner.apiVersion !== "v1") return [];
+  const pod = world.find("Pod", `${claim.metadata.namespace}/${owner.name}`);
+  if (pod?.metadata.uid === owner.uid || claim.metadata.deletionTimestamp !== undefined) return [];
+  const other =
+    pod === undefined ? "there is no such pod" : `the pod of this name has uid ${pod.metadata.uid}`;
+  const evidence = [
+    `metadata.ownerReferences: Pod ${owner.name} (uid ${owner.uid}): ${other}`,
+    devicesText(claim),
+    "the garbage collector of kube-controller-manager deletes such claims: it does not run, or fails",
+  ];
+  const fix = [kubectl("delete", claim)];
+  return [
+    finding("orphaned-claim", claim, `was made for pod ${owner.name}, which is gone`, { evidence, fix }),
+  ];
+}
+
+function unused(claim: ResourceClaim): Finding[] {
+  const { allocation, reservedFor = [] } = claim.status ?? {};
+  if (allocation === undefined || reservedFor.length > 0) return [];
+  if (claim.metadata.deletionTimestamp !== undefined) return [];
+  const count = counted(resultsOf(claim).length, "device");
+  const evidence = [devicesText(claim), "status.reservedFor is empty"];
+  const fix = [jsonPatch(claim, [{ op: "remove", path: "/status/allocation" }], "status")];
+  return [finding("unused-allocation", claim, `holds ${count} for nobody`, { evidence, fix })];
+}
+
+function finalizers(claim: ResourceClaim): Finding[] {
+  const { finalizers = [], deletionTimestamp } = claim.metadata;
+  const isAllocated = claim.status?.allocation !== undefined;
+  const index = finalizers.indexOf(protection);
+  if (isAllocated && index === -1) {
+    const fix = [
+      kubectl(
+        "patch",
+        claim,
+        "--type=merge",
+        "-p",
+        JSON.stringify({ metadata: { finalizers: [...finalizers, protection] } }),
+      ),
+    ];
+    const evidence = [`metadata.finalizers lacks ${protection}`, devicesText(claim)];
+    return [
+      finding("unprotected-allocation", claim, "has devices, and nothing keeps it from being deleted", {
+        evidence,
+        fix,
+      }),
+    ];
+  }
+  if (isAllocated || index === -1) return [];
+  const path = `/metadata/finalizers/${index}`;
+  const patch = [
+    { op: "test", path, value: protection },
+    { op: "remove", path },
+  ];
+  const evidence = [
+    `metadata.finalizers[${index}] is ${protection}, and there is no status.allocation`,
+    ...(deletionTimestamp === undefined ? [] : [`metadata.deletionTimestamp: ${deletionTimestamp}`]),
+    "a scheduler was interrupted between the finalizer and the allocation, or a controller before it removed the finalizer",
+  ];
+  const fix = [jsonPatch(claim, patch)];
+  return [
+    finding("finalizer-without-allocation", claim, "has the finalizer of an allocation, and no devices", {
+      evidence,
+      fix,
+    }),
+  ];
+}
+
+function stuck(claim: ResourceClaim, world: World, now: number): Finding[] {
+  const { deletionTimestamp, finalizers = [] } = claim.metadata;
+  if (deletionTimestamp === undefined || !isLongAgo(deletionTimestamp, now)) return [];
+  const users = (claim.status?.reservedFor ?? []).filter(
+    (one) => goneBecause(one, claim, world) === undefined,
+  );
+  if (users.length > 0) return [];
+  const others = finalizers.filter((each) => each !== protection);
+  const evidence = [
+    `metadata.deletionTimestamp: ${deletionTimestamp}`,
+    `metadata.finalizers: ${finalizers.join(", ") || "none"}`,
+    devicesText(claim),
+    others.length > 0
+      ? `whoever has set ${others.join(", ")} removes it, and does not run`
+      : "the resource claim controller of kube-controller-manager removes the finalizer: it does not run, or fails",
+  ];
+  const fix =
+    others.length > 0
+      ? [kubectl("get", claim, "-o", "jsonpath={.metadata.managedFields[*].manager}")]
+      : ["kubectl get lease kube-controller-manager -n kube-system"];
+  return [
+    finding("claim-stuck-deleting", claim, "was deleted, is used by no pod, and is still there", {
+      evidence,
+      fix,
+    }),
+  ];
+}

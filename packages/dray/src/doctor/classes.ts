@@ -1,0 +1,113 @@
+import { Quantity } from "@dray/api";
+import type { DeviceClass, ResourceSlice } from "@dray/api/resource/v1";
+import { deviceEnvironment } from "@dray/cel";
+import { currentSlices } from "../inventory/devices.ts";
+import { claimSpecOf, requestsOf } from "../lint/requests.ts";
+import { resourcesOfClass } from "../migrate/extended-resources.ts";
+import { didYouMean } from "../similar.ts";
+import { counted, names } from "../words.ts";
+import { type Finding, finding, kubectl, type Patient } from "./finding.ts";
+
+/** A device, and the node that only sees it. */
+interface Seen {
+  readonly id: string;
+  readonly driver: string;
+  readonly node: string | undefined;
+}
+
+/** The devices of a class, as the scheduler asks its selectors: one after the other, and one that fails matches nothing. */
+function devicesOf({ spec }: DeviceClass, slices: readonly ResourceSlice[]): Seen[] {
+  const environment = deviceEnvironment({ stored: true });
+  const compiled = (spec.selectors ?? []).flatMap(({ cel }) =>
+    cel === undefined ? [] : environment.compile(cel.expression),
+  );
+  return slices.flatMap(({ spec: { driver, pool, nodeName, devices = [] } }) =>
+    devices
+      .filter((device) =>
+        compiled.every((selector) => selector.ok && selector.evaluate({ ...device, driver }).matches),
+      )
+      .map(({ name, nodeName: own }) => ({
+        id: `${driver}/${pool.name}/${name}`,
+        driver,
+        node: nodeName ?? own,
+      })),
+  );
+}
+
+/** Classes that nothing serves. */
+export function checkClasses({ world }: Patient): Finding[] {
+  const slices = currentSlices(world);
+  const drivers = Map.groupBy(slices, ({ spec }) => spec.driver);
+  return world.all("DeviceClass").flatMap(({ object }) => {
+    if (devicesOf(object, slices).length > 0) return [];
+    const published = [...drivers].map(([driver, own]) => {
+      const count = own.reduce((sum, { spec }) => sum + (spec.devices ?? []).length, 0);
+      return `${driver} (${counted(count, "device")})`;
+    });
+    const evidence = [
+      ...(object.spec.selectors ?? []).map(({ cel }, i) => `spec.selectors[${i}]: ${cel?.expression}`),
+      published.length === 0
+        ? "no driver publishes devices"
+        : `drivers that publish devices: ${names(published)}`,
+    ];
+    const fix = ["kubectl get resourceslices", kubectl("delete", object)];
+    return [finding("class-without-devices", object, "has no devices", { evidence, fix })];
+  });
+}
+
+/** Requests that name classes nobody has defined. */
+export function checkMissingClasses({ world }: Patient): Finding[] {
+  const known = world.all("DeviceClass").map(({ object }) => object.metadata.name);
+  const claims = world.all("ResourceClaim").filter(({ object }) => object.status?.allocation === undefined);
+  return [...claims, ...world.all("ResourceClaimTemplate")].flatMap(({ object }) => {
+    const placed = claimSpecOf(object)!;
+    const lacking = requestsOf(placed.spec, placed.path).filter(
+      ({ body }) => !known.includes(body.deviceClassName),
+    );
+    const missing = [...new Set(lacking.map(({ body }) => body.deviceClassName))];
+    return missing.map((name) => {
+      const meant = didYouMean(name, known);
+      const evidence = [
+        ...lacking.flatMap(({ body, path }) =>
+          body.deviceClassName === name ? `${path}.deviceClassName is ${name}` : [],
+        ),
+        known.length === 0 ? "there is no DeviceClass" : `there are ${names(known)}`,
+        ...(meant === undefined ? [] : [meant]),
+      ];
+      const fix = ["kubectl get deviceclasses"];
+      return finding("missing-class", object, `names DeviceClass ${name}, which does not exist`, {
+        evidence,
+        fix,
+      });
+    });
+  });
+}
+
+/** Nodes that offer the devices of a class by number, too (KEP-5004: a device plugin comes before DRA there). */
+export function checkDevicePlugins({ world }: Patient): Finding[] {
+  const slices = currentSlices(world);
+  return world.all("DeviceClass").flatMap(({ object: deviceClass }) => {
+    const own = deviceClass.spec.extendedResourceName;
+    const { name } = deviceClass.metadata;
+    const resources = [...new Set([...(own === undefined ? [] : [own]), ...resourcesOfClass(name)])];
+    const byNode = Map.groupBy(devicesOf(deviceClass, slices), ({ node }) => node);
+    return world.all("Node").flatMap(({ object: node }) => {
+      const devices = byNode.get(node.metadata.name) ?? [];
+      if (devices.length === 0) return [];
+      return resources.flatMap((resource) => {
+        const count = node.status?.allocatable?.[resource];
+        if (count === undefined || Quantity.parse(count).sign <= 0) return [];
+        const evidence = [
+          `status.allocatable[${resource}] is ${count}: a device plugin offers them`,
+          `DeviceClass ${name} has ${counted(devices.length, "device")} here: ${names(devices.map(({ id }) => id))}`,
+          resource === own
+            ? `spec.extendedResourceName of DeviceClass ${name} is ${resource}`
+            : `${resource} is the name that device plugins give to such devices`,
+        ];
+        const fix = [`kubectl get pods -A --field-selector=spec.nodeName=${node.metadata.name} -o wide`];
+        const message = `offers ${resource} by a device plugin, and the same devices by driver ${devices[0]!.driver}`;
+        return [finding("device-plugin-beside-dra", node, message, { evidence, fix })];
+      });
+    });
+  });
+}

@@ -1,0 +1,130 @@
+import type { KubeObject } from "@dray/api";
+import { timeText } from "@dray/client";
+import { decodeObject } from "../manifests/decode.ts";
+import type { Located } from "../manifests/place.ts";
+import { Selectors } from "../manifests/selectors.ts";
+import { worldKind } from "../manifests/world.ts";
+import { names } from "../words.ts";
+import { type Finding, finding, kubectl, type Patient } from "./finding.ts";
+
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+
+type Plain = Readonly<Record<string, unknown>>;
+
+const isPlain = (value: unknown): value is Plain =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** What was applied of the specs of DRA's objects, and is not stored. */
+export function checkFields(patient: Patient): Finding[] {
+  const { world } = patient;
+  const objects: readonly Located[] = [
+    ...world.all("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"),
+  ];
+  return objects.flatMap(({ object, place }) => {
+    const applied = appliedObject(object);
+    const fromApply = applied === undefined ? [] : missingPaths(applied["spec"], specOf(object), "spec");
+    const owned = ownedPaths(object).filter((path) => !fromApply.includes(path));
+    if (fromApply.length + owned.length === 0) return [];
+    const gates = applied === undefined ? new Map() : gatesOf({ object, place }, applied, patient);
+    const evidence = [
+      ...fromApply.map((path) => {
+        const off: readonly string[] | undefined = gates.get(path);
+        const why =
+          off === undefined
+            ? ""
+            : `: by default feature gate ${names(off)} is off in ${patient.features.version}`;
+        return `${path} is in the annotation ${lastApplied}, and not in the object${why}`;
+      }),
+      ...owned.map((path) => `${path} has an owner in metadata.managedFields, and is not in the object`),
+    ];
+    const all = [...fromApply, ...owned];
+    const fix = [
+      kubectl("get", object, "-o", "yaml"),
+      "kubectl get --raw /metrics | grep kubernetes_feature_enabled",
+    ];
+    return [finding("dropped-field", object, `lacks ${names(all)}, which was applied`, { evidence, fix })];
+  });
+}
+
+const specOf = (object: KubeObject): unknown => (object as { spec?: unknown }).spec;
+
+/** What kubectl applied last; undefined where it did not, or in another version than the object is read in. */
+function appliedObject(object: KubeObject): Plain | undefined {
+  const text = object.metadata.annotations?.[lastApplied];
+  if (text === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isPlain(value) && value["apiVersion"] === object.apiVersion ? value : undefined;
+  } catch {
+    // Anybody may write the annotation.
+    return undefined;
+  }
+}
+
+/** Values that stored objects leave out. */
+const isEmpty = (value: unknown): boolean =>
+  value === null ||
+  value === "" ||
+  value === 0 ||
+  value === false ||
+  (Array.isArray(value) ? value.length === 0 : isPlain(value) && Object.keys(value).length === 0);
+
+/** Paths of what is in one value and not in the other. */
+function missingPaths(given: unknown, stored: unknown, path: string): string[] {
+  if (isEmpty(given)) return [];
+  if (stored === undefined || stored === null) return [path];
+  if (Array.isArray(given)) {
+    // Somebody has changed a list that differs in length.
+    if (!Array.isArray(stored) || stored.length !== given.length) return [];
+    return given.flatMap((item, i) => missingPaths(item, stored[i], `${path}[${i}]`));
+  }
+  if (!isPlain(given) || !isPlain(stored)) return [];
+  return Object.entries(given).flatMap(([key, value]) => missingPaths(value, stored[key], `${path}.${key}`));
+}
+
+/** The gates of the release without which it drops fields. */
+function gatesOf(
+  { object, place }: Located,
+  applied: Plain,
+  { features, now }: Patient,
+): ReadonlyMap<string, readonly string[]> {
+  const { apiVersion, kind } = object;
+  const draft = { place, tree: applied, apiVersion, kind, duplicates: [] };
+  const { decoded } = decodeObject(draft, worldKind(object)!, {
+    features,
+    namespace: object.metadata.namespace ?? "",
+    selectors: new Selectors(features),
+    now: timeText(now),
+  });
+  return new Map((decoded?.dropped ?? []).map(({ path, gates }) => [path, gates]));
+}
+
+/** Fields of the spec that managers own by the API server's account (KEP-555), and that the object does not have. */
+function ownedPaths(object: KubeObject): string[] {
+  const paths = (object.metadata.managedFields ?? []).flatMap(({ apiVersion, subresource, fieldsV1 }) => {
+    if (apiVersion !== object.apiVersion || subresource) return [];
+    const spec = fieldsV1?.["f:spec"];
+    return isPlain(spec) ? unowned(spec, specOf(object), "spec") : [];
+  });
+  return [...new Set(paths)];
+}
+
+/** `fields`: a set of fields as managedFields write it: `f:` a field, `k:` an item of a list by its keys. */
+function unowned(fields: Plain, value: unknown, path: string): string[] {
+  if (value === undefined || value === null) return [path];
+  return Object.entries(fields).flatMap(([key, below]) => {
+    const inner = isPlain(below) ? below : {};
+    if (key.startsWith("f:") && isPlain(value)) {
+      const name = key.slice(2);
+      return unowned(inner, value[name], `${path}.${name}`);
+    }
+    if (key.startsWith("k:") && Array.isArray(value)) {
+      const keys = JSON.parse(key.slice(2)) as Plain;
+      const index = value.findIndex(
+        (item) => isPlain(item) && Object.entries(keys).every(([name, wanted]) => item[name] === wanted),
+      );
+      return index === -1 ? [] : unowned(inner, value[index], `${path}[${index}]`);
+    }
+    return [];
+  });
+}

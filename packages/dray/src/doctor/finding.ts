@@ -1,0 +1,91 @@
+import type { Features, KubeObject } from "@dray/api";
+import type { Event } from "@dray/api/core/v1";
+import { nameOf } from "../manifests/place.ts";
+import type { World } from "../manifests/world.ts";
+import { type Rule, type RuleId, rules } from "./rules.ts";
+
+/** What a cluster shows at one moment. */
+export interface Patient {
+  readonly world: World;
+  readonly features: Features;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** Undefined: they could not be read. */
+  readonly events: readonly Event[] | undefined;
+  /** Undefined for manifests. */
+  readonly server: ServerVersions | undefined;
+}
+
+export interface ServerVersions {
+  /** `1.37` */
+  readonly release: string;
+  /** Of resource.k8s.io. */
+  readonly served: readonly string[];
+}
+
+export interface ObjectName {
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name: string;
+}
+
+/** One thing that is wrong, as data. */
+export interface Finding {
+  readonly rule: RuleId;
+  readonly severity: Rule["severity"];
+  readonly object: ObjectName;
+  readonly message: string;
+  /** What shows it: fields and values. */
+  readonly evidence: readonly string[];
+  readonly consequence: string;
+  /** Commands that mend it, or that lead further, in their order. */
+  readonly fix: readonly string[];
+}
+
+/** A finding about an object. */
+export function finding(
+  rule: RuleId,
+  {
+    kind,
+    metadata,
+  }: Pick<KubeObject, "kind"> & {
+    readonly metadata: { readonly namespace?: string | undefined; readonly name: string };
+  },
+  message: string,
+  { evidence = [], fix = [] }: { readonly evidence?: readonly string[]; readonly fix?: readonly string[] },
+): Finding {
+  const { severity, consequence } = rules[rule];
+  const { namespace, name } = metadata;
+  const object = { kind, ...(namespace !== undefined && { namespace }), name };
+  return { rule, severity, object, message, evidence, consequence, fix };
+}
+
+/** `Pod default/a` */
+export const labelOfName = ({ kind, namespace, name }: ObjectName): string =>
+  `${kind} ${namespace === undefined ? name : `${namespace}/${name}`}`;
+
+export const claimText = (claim: KubeObject): string => `ResourceClaim ${nameOf(claim)}`;
+
+/** A text as a word of a POSIX shell. */
+export const word = (text: string): string =>
+  /^[\w./:@=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+
+const resources: Readonly<Record<string, string>> = {
+  Pod: "pod",
+  ResourceClaim: "resourceclaim",
+  ResourceSlice: "resourceslice",
+};
+
+/** `kubectl delete pod a -n default` */
+export function kubectl(verb: string, { kind, metadata }: KubeObject, ...more: readonly string[]): string {
+  const { namespace, name } = metadata;
+  const where = namespace === undefined ? [] : ["-n", namespace];
+  const words = ["kubectl", verb, resources[kind] ?? kind.toLowerCase(), name, ...where, ...more];
+  return words.map(word).join(" ");
+}
+
+/** A JSON patch; `subresource` as kubectl names it. */
+export function jsonPatch(object: KubeObject, patch: readonly object[], subresource?: string): string {
+  const more = subresource === undefined ? [] : [`--subresource=${subresource}`];
+  return kubectl("patch", object, ...more, "--type=json", "-p", JSON.stringify(patch));
+}

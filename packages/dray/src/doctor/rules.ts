@@ -1,0 +1,179 @@
+/** What a rule has to read. `server`: its release and what it serves, which no manifest says. */
+export type Source =
+  | "Node"
+  | "Pod"
+  | "ResourceSlice"
+  | "DeviceClass"
+  | "ResourceClaim"
+  | "ResourceClaimTemplate"
+  | "Event"
+  | "server";
+
+export interface Rule {
+  /** `error`: something does not work, or is not safe; `warning`: it may be meant, or harms later. */
+  readonly severity: "error" | "warning";
+  /** What it finds, as docs/doctor.md has it. */
+  readonly about: string;
+  readonly consequence: string;
+  /** It is not judged without one of them. */
+  readonly needs: readonly Source[];
+}
+
+/** All rules by their id, in the order of docs/doctor.md. */
+export const rules = {
+  "device-given-twice": {
+    severity: "error",
+    about:
+      "A device that is not shared is allocated to several claims, or to one alone and to others in parts.",
+    consequence: "Several pods use one device: they disturb each other, and see each other's memory.",
+    needs: ["ResourceClaim"],
+  },
+  "capacity-overdrawn": {
+    severity: "error",
+    about: "The shares of a device consume more of a capacity than it has.",
+    consequence: "Pods get less of the device than their claims say.",
+    needs: ["ResourceClaim", "ResourceSlice"],
+  },
+  "counter-overdrawn": {
+    severity: "error",
+    about: "Allocated devices consume more of a shared counter than there is.",
+    consequence: "Partitions overlap: one of them cannot be made, or several pods use the same hardware.",
+    needs: ["ResourceClaim", "ResourceSlice"],
+  },
+  "device-not-published": {
+    severity: "error",
+    about: "A claim has a device that no ResourceSlice publishes any more.",
+    consequence: "A pod that starts with the claim waits: its driver does not know the device.",
+    needs: ["ResourceClaim", "ResourceSlice"],
+  },
+  "wrong-allocation": {
+    severity: "error",
+    about:
+      "An allocation that kube-scheduler's rules would not give: class, selectors, count, constraints, taints, capacity, nodes.",
+    consequence: "The pod runs with something else than it asked for, or where its device is not.",
+    needs: ["ResourceClaim", "ResourceSlice", "DeviceClass", "Node"],
+  },
+  "pod-without-devices": {
+    severity: "error",
+    about:
+      "A pod is bound to a node, and a claim of it is missing, not allocated, not reserved for it or for other nodes.",
+    consequence: "The pod does not start; if it runs, its devices may be given to others.",
+    needs: ["Pod", "ResourceClaim", "Node"],
+  },
+  "leaked-reservation": {
+    severity: "error",
+    about: "A claim is reserved for a pod that is gone, or that has ended.",
+    consequence: "The devices of the claim stay taken, and the claim cannot be deleted.",
+    needs: ["ResourceClaim", "Pod"],
+  },
+  "orphaned-claim": {
+    severity: "error",
+    about: "A claim that was made for a pod has outlived it.",
+    consequence: "Its devices stay taken.",
+    needs: ["ResourceClaim", "Pod"],
+  },
+  "unused-allocation": {
+    severity: "warning",
+    about: "A claim has devices, and is reserved for nobody.",
+    consequence: "Nobody uses the devices, and other claims do not get them.",
+    needs: ["ResourceClaim"],
+  },
+  "unprotected-allocation": {
+    severity: "error",
+    about: "An allocated claim lacks the finalizer `resource.kubernetes.io/delete-protection`.",
+    consequence: "Whoever deletes the claim frees its devices while pods use them.",
+    needs: ["ResourceClaim"],
+  },
+  "finalizer-without-allocation": {
+    severity: "warning",
+    about: "A claim without devices has the finalizer of an allocation.",
+    consequence: "A claim that is deleted stays until a controller takes the finalizer away.",
+    needs: ["ResourceClaim"],
+  },
+  "claim-stuck-deleting": {
+    severity: "error",
+    about: "A claim was deleted more than a minute ago, no pod uses it, and it is still there.",
+    consequence: "Its name and its devices stay taken.",
+    needs: ["ResourceClaim", "Pod"],
+  },
+  "pod-stuck-terminating": {
+    severity: "error",
+    about: "The time that a deleted pod had to end is over for more than a minute.",
+    consequence: "Its claims stay reserved, and a StatefulSet does not replace it.",
+    needs: ["Pod", "Node"],
+  },
+  "stale-slice": {
+    severity: "error",
+    about: "A ResourceSlice is for a node that does not exist, or for a node of this name that is gone.",
+    consequence: "Its devices are counted, and no pod can ever use them.",
+    needs: ["ResourceSlice", "Node"],
+  },
+  "outdated-slice": {
+    severity: "warning",
+    about: "A ResourceSlice of an older generation stands beside newer ones of its pool.",
+    consequence: "Its devices are not used; its driver has stopped in the middle of an update.",
+    needs: ["ResourceSlice"],
+  },
+  "pool-incomplete": {
+    severity: "error",
+    about: "A pool has fewer slices of its newest generation than they say.",
+    consequence:
+      "The scheduler uses no device of the pool; claims for all devices of a class fail on every node.",
+    needs: ["ResourceSlice"],
+  },
+  "pool-invalid": {
+    severity: "error",
+    about: "The slices of a pool contradict each other.",
+    consequence: "The scheduler uses no device of the pool.",
+    needs: ["ResourceSlice", "Node"],
+  },
+  "driver-not-registered": {
+    severity: "error",
+    about: "A node publishes devices of a driver, and its kubelet says that the driver is not registered.",
+    consequence: "Pods with these devices are scheduled to the node, and do not start there.",
+    needs: ["Event", "Pod", "ResourceSlice"],
+  },
+  "driver-not-running": {
+    severity: "warning",
+    about: "A node publishes devices of a driver whose pod does not run there, while it does on other nodes.",
+    consequence: "Pods with these devices do not start on the node; those that run cannot be cleaned up.",
+    needs: ["Pod", "ResourceSlice"],
+  },
+  "device-plugin-beside-dra": {
+    severity: "error",
+    about: "A node offers the same hardware by a device plugin and by DRA.",
+    consequence: "Plugin and driver do not know of each other: one device is given to two pods.",
+    needs: ["Node", "DeviceClass", "ResourceSlice"],
+  },
+  "class-without-devices": {
+    severity: "warning",
+    about: "No published device is of a DeviceClass.",
+    consequence: "Pods that ask for the class wait.",
+    needs: ["DeviceClass", "ResourceSlice"],
+  },
+  "missing-class": {
+    severity: "error",
+    about: "A claim without devices, or a template, names a DeviceClass that does not exist.",
+    consequence: "Its pods are not scheduled on any node.",
+    needs: ["DeviceClass", "ResourceClaim", "ResourceClaimTemplate"],
+  },
+  "dropped-field": {
+    severity: "warning",
+    about:
+      "A field that was applied is not in the stored object: its feature gate is off, or the release lacks it.",
+    consequence: "The object means something else than its manifest says.",
+    needs: ["DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"],
+  },
+  "versions-out-of-step": {
+    severity: "warning",
+    about:
+      "A kubelet is newer than the API server or more than three minor versions older, or speaks a version of resource.k8s.io that is not served.",
+    consequence:
+      "Kubernetes does not support the pair; without its API version a kubelet prepares no claims.",
+    needs: ["Node", "ResourceSlice", "server"],
+  },
+} as const satisfies Readonly<Record<string, Rule>>;
+
+export type RuleId = keyof typeof rules;
+
+export const ruleIds = Object.keys(rules) as readonly RuleId[];

@@ -1,0 +1,168 @@
+import type { Event, Pod } from "@dray/api/core/v1";
+import type { ResourceSlice } from "@dray/api/resource/v1";
+import { controllerOf, isDone } from "@dray/controllers/objects";
+import { currentSlices } from "../inventory/devices.ts";
+import { nameOf } from "../manifests/place.ts";
+import { checkPools } from "../manifests/pools.ts";
+import { counted, names } from "../words.ts";
+import { type Finding, finding, kubectl, type Patient, word } from "./finding.ts";
+import { isRecent } from "./times.ts";
+
+export function checkSlices(patient: Patient): Finding[] {
+  return [...stale(patient), ...outdated(patient), ...pools(patient)];
+}
+
+const poolText = ({ spec }: ResourceSlice): string => `${spec.driver}/${spec.pool.name}`;
+
+/** Slices of nodes that are gone. The kubelet owns those of its node: the garbage collector removes them with it. */
+function stale({ world }: Patient): Finding[] {
+  return world.all("ResourceSlice").flatMap(({ object: slice }) => {
+    const { nodeName, devices = [] } = slice.spec;
+    if (nodeName === undefined) return [];
+    const node = world.find("Node", nodeName);
+    const owner = (slice.metadata.ownerReferences ?? []).find(({ kind }) => kind === "Node");
+    const isOther = node !== undefined && owner !== undefined && owner.uid !== node.metadata.uid;
+    if (node !== undefined && !isOther) return [];
+    const evidence = [
+      `spec.nodeName is ${nodeName}, of driver ${slice.spec.driver}`,
+      isOther
+        ? `metadata.ownerReferences: Node ${owner.name} (uid ${owner.uid}): the node of this name has uid ${node.metadata.uid}`
+        : `there is no Node ${nodeName}${owner === undefined ? ", and the slice has no owner that would take it along" : ""}`,
+    ];
+    const message = `publishes ${counted(devices.length, "device")} of node ${nodeName}, which is gone`;
+    return [finding("stale-slice", slice, message, { evidence, fix: [kubectl("delete", slice)] })];
+  });
+}
+
+function outdated({ world }: Patient): Finding[] {
+  const current = new Map<string, ResourceSlice>();
+  for (const slice of currentSlices(world)) current.set(poolText(slice), slice);
+  return world.all("ResourceSlice").flatMap(({ object: slice }) => {
+    const newest = current.get(poolText(slice));
+    const { generation } = slice.spec.pool;
+    if (newest === undefined || Number(newest.spec.pool.generation) === Number(generation)) return [];
+    const evidence = [
+      `spec.pool.generation is ${generation}; ${newest.metadata.name} has ${newest.spec.pool.generation}`,
+    ];
+    const fix = [kubectl("delete", slice)];
+    return [finding("outdated-slice", slice, `is an old one of pool ${poolText(slice)}`, { evidence, fix })];
+  });
+}
+
+function pools({ world, features }: Patient): Finding[] {
+  return checkPools(world, features).map(({ state, slice: { object }, path, message }) => {
+    const { spec, metadata } = object;
+    const evidence = [
+      `${path} of ResourceSlice ${metadata.name}`,
+      `slices of driver ${spec.driver}, generation ${spec.pool.generation}: ${names(
+        currentSlices(world)
+          .filter((slice) => poolText(slice) === poolText(object))
+          .map((slice) => slice.metadata.name),
+      )}`,
+    ];
+    // Its driver publishes the pool anew when it starts.
+    const on = spec.nodeName === undefined ? [] : [`--field-selector=spec.nodeName=${spec.nodeName}`];
+    const fix = [
+      ["kubectl get pods -A", ...on, "-o wide"].join(" "),
+      `kubectl get resourceslices --field-selector=spec.driver=${word(spec.driver)}`,
+    ];
+    return finding(state === "invalid" ? "pool-invalid" : "pool-incomplete", object, message, {
+      evidence,
+      fix,
+    });
+  });
+}
+
+/** What kubelets say of drivers: upstream's pkg/kubelet/cm/dra/plugin words it so. */
+const notRegistered = /DRA driver (\S+) is not registered/;
+
+/** Nodes whose kubelet does not know a driver that publishes devices there. */
+export function checkRegistration({ world, events = [], now }: Patient): Finding[] {
+  const found = new Map<string, { node: string; driver: string; pods: string[]; event: Event }>();
+  for (const event of events) {
+    const driver = notRegistered.exec(event.message ?? "")?.[1];
+    const { namespace, name, uid, kind } = event.involvedObject;
+    if (driver === undefined || kind !== "Pod" || !isRecent(lastTime(event), now)) continue;
+    const pod = world.find("Pod", `${namespace}/${name}`);
+    // What has started since was helped.
+    if (pod === undefined || pod.metadata.uid !== uid || isDone(pod) || pod.status?.phase === "Running")
+      continue;
+    const node = pod.spec.nodeName ?? "";
+    const key = `${node} ${driver}`;
+    const known = found.get(key) ?? { node, driver, pods: [], event };
+    found.set(key, { ...known, pods: [...new Set([...known.pods, nameOf(pod)])], event });
+  }
+  return [...found.values()].flatMap(({ node, driver, pods, event }) => {
+    const slices = world
+      .all("ResourceSlice")
+      .map(({ object }) => object)
+      .filter(({ spec }) => spec.driver === driver && spec.nodeName === node);
+    if (slices.length === 0) return [];
+    const evidence = [
+      `ResourceSlice ${names(slices.map(({ metadata }) => metadata.name))} is of driver ${driver} on node ${node}`,
+      `the kubelet says of ${names(pods)}, at ${lastTime(event)}: ${event.message}`,
+    ];
+    const object = { kind: "Node", metadata: { name: node } };
+    const message = `publishes devices of driver ${driver}, which is not registered with its kubelet`;
+    return [finding("driver-not-registered", object, message, { evidence, fix: restart(node) })];
+  });
+}
+
+const restart = (node: string): string[] => [
+  `kubectl get pods -A --field-selector=spec.nodeName=${node} -o wide`,
+  `kubectl describe node ${node}`,
+];
+
+const lastTime = ({ series, lastTimestamp, eventTime, firstTimestamp }: Event): string =>
+  series?.lastObservedTime ?? lastTimestamp ?? eventTime ?? firstTimestamp ?? "";
+
+/**
+ * Nodes with devices of a driver where its pod is not ready. A driver's pods are those that mount what drivers need: the
+ * kubelet's registry of plugins, and a folder of CDI specs. Drivers that run without pods are not judged.
+ */
+export function checkDriverPods({ world }: Patient): Finding[] {
+  const plugins = world
+    .all("Pod")
+    .map(({ object }) => object)
+    .filter((pod) => isDriverPod(pod) && !isDone(pod));
+  const drivers = Map.groupBy(
+    world.all("ResourceSlice").flatMap(({ object }) => (object.spec.nodeName === undefined ? [] : object)),
+    ({ spec }) => spec.driver,
+  );
+  return [...drivers].flatMap(([driver, slices]) => {
+    const nodes = [...new Set(slices.map(({ spec }) => spec.nodeName!))];
+    // Whose sets run on the nodes of the driver: one of them is the driver's.
+    const sets = new Set(
+      plugins.filter((pod) => isReady(pod) && nodes.includes(pod.spec.nodeName ?? "")).map(setOf),
+    );
+    if (sets.size === 0) return [];
+    return nodes.flatMap((node) => {
+      const own = plugins.filter((pod) => pod.spec.nodeName === node && sets.has(setOf(pod)));
+      // A node that is gone has another finding.
+      if (own.some(isReady) || world.find("Node", node) === undefined) return [];
+      const evidence = [
+        `driver ${driver} publishes devices on ${counted(nodes.length, "node")}, and has ready pods on others`,
+        own.length === 0
+          ? `no pod on node ${node} mounts the kubelet's plugins_registry and a folder of CDI specs`
+          : `not ready: ${names(own.map(nameOf))}`,
+      ];
+      const object = { kind: "Node", metadata: { name: node } };
+      const message = `publishes devices of driver ${driver}, whose pod does not run here`;
+      const fix = own.length > 0 ? own.map((pod) => kubectl("describe", pod)) : restart(node);
+      return [finding("driver-not-running", object, message, { evidence, fix })];
+    });
+  });
+}
+
+function isDriverPod({ spec }: Pod): boolean {
+  const paths = (spec.volumes ?? []).flatMap(({ hostPath }) => hostPath?.path.replace(/\/+$/, "") ?? []);
+  return (
+    paths.some((path) => path.endsWith("/plugins_registry")) && paths.some((path) => path.endsWith("/cdi"))
+  );
+}
+
+const setOf = (pod: Pod): string => controllerOf(pod)?.uid ?? pod.metadata.uid;
+
+const isReady = ({ status, metadata }: Pod): boolean =>
+  metadata.deletionTimestamp === undefined &&
+  status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true;

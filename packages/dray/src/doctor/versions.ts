@@ -1,0 +1,69 @@
+import type { Node } from "@dray/api/core/v1";
+import { counted } from "../words.ts";
+import { type Finding, finding, type Patient, type ServerVersions } from "./finding.ts";
+
+/** How many minor versions a kubelet may be older than the API server (Kubernetes' version skew policy). */
+const maxSkew = 3;
+
+/** The version of resource.k8s.io that a kubelet reads claims in: that of its client, since 1.31. */
+const spoken: readonly (readonly [since: number, version: string])[] = [
+  [34, "v1"],
+  [32, "v1beta1"],
+  [31, "v1alpha3"],
+];
+
+export function checkVersions({ world, server }: Patient): Finding[] {
+  if (server === undefined) return [];
+  return world.all("Node").flatMap(({ object: node }) => {
+    const text = node.status?.nodeInfo?.kubeletVersion ?? "";
+    const kubelet = minorOf(text);
+    const api = minorOf(server.release);
+    if (kubelet === undefined || api === undefined) return [];
+    return [...skew(node, text, kubelet, api, server), ...unspoken(node, text, kubelet, world, server)];
+  });
+}
+
+const minorOf = (text: string): number | undefined => {
+  const minor = /^v?1\.(\d+)/.exec(text)?.[1];
+  return minor === undefined ? undefined : Number(minor);
+};
+
+function skew(
+  node: Node,
+  text: string,
+  kubelet: number,
+  api: number,
+  { release }: ServerVersions,
+): Finding[] {
+  const evidence = [`status.nodeInfo.kubeletVersion is ${text}`, `the API server is ${release}`];
+  const fix = [`kubectl drain ${node.metadata.name} --ignore-daemonsets`];
+  if (kubelet > api) {
+    const message = `its kubelet is ${counted(kubelet - api, "minor version")} newer than the API server`;
+    return [finding("versions-out-of-step", node, message, { evidence, fix: ["kubectl version"] })];
+  }
+  if (api - kubelet <= maxSkew) return [];
+  const message = `its kubelet is ${api - kubelet} minor versions older than the API server: at most ${maxSkew} are supported`;
+  return [finding("versions-out-of-step", node, message, { evidence, fix })];
+}
+
+/** A node with devices whose kubelet cannot read claims. */
+function unspoken(
+  node: Node,
+  text: string,
+  kubelet: number,
+  world: Patient["world"],
+  { served }: ServerVersions,
+): Finding[] {
+  const version = spoken.find(([since]) => kubelet >= since)?.[1];
+  const hasDevices = world.slicesOf(node.metadata.name).length > 0;
+  if (!hasDevices || (version !== undefined && served.includes(version))) return [];
+  const needed =
+    version === undefined ? "an older API than any that is served" : `resource.k8s.io/${version}`;
+  const evidence = [
+    `status.nodeInfo.kubeletVersion is ${text}, which reads claims in ${needed}`,
+    `the API server serves resource.k8s.io in ${served.join(", ") || "no version"}`,
+  ];
+  const fix = ["kubectl api-versions", `kubectl drain ${node.metadata.name} --ignore-daemonsets`];
+  const message = "has devices, and its kubelet cannot read claims of this API server";
+  return [finding("versions-out-of-step", node, message, { evidence, fix })];
+}
