@@ -93,7 +93,6 @@ const gates = {
 
 /** Of these what is not built, or cannot be switched off: nothing asks for their state. */
 const gatesWithoutEffect: readonly FeatureGate[] = [
-  "DRAResourcePoolStatus",
   "DRAFractionalCapacityRange",
   "GangScheduling",
   "WorkloadAwarePreemption",

@@ -6,6 +6,7 @@ export { startGarbageCollector } from "./deletion/garbage-collector.ts";
 export { startNamespaceController } from "./deletion/namespace.ts";
 export { type ServedResource, type ServedResources, servedResources } from "./deletion/resources.ts";
 export { startPodGroupProtectionController } from "./devices/pod-group-protection.ts";
+export { startResourcePoolStatusController } from "./devices/pool-status/resource-pool-status.ts";
 export { startResourceClaimController } from "./devices/resource-claim.ts";
 export { startDeviceTaintEvictionController } from "./devices/taints/device-taint-eviction.ts";
 export { startBootstrapSigner } from "./identity/bootstrap-signer.ts";

@@ -8,6 +8,7 @@ import { startGarbageCollector } from "./deletion/garbage-collector.ts";
 import { startNamespaceController } from "./deletion/namespace.ts";
 import { type ServedResources, servedResources } from "./deletion/resources.ts";
 import { startPodGroupProtectionController } from "./devices/pod-group-protection.ts";
+import { startResourcePoolStatusController } from "./devices/pool-status/resource-pool-status.ts";
 import { startResourceClaimController } from "./devices/resource-claim.ts";
 import { startDeviceTaintEvictionController } from "./devices/taints/device-taint-eviction.ts";
 import { startBootstrapSigner } from "./identity/bootstrap-signer.ts";
@@ -111,6 +112,8 @@ const controllers: Readonly<Record<string, Start>> = {
   "replicationcontroller-controller": startReplicationController,
   "resourceclaim-controller": async (context, { served }) =>
     startResourceClaimController(context, await served),
+  "resourcepoolstatusrequest-controller": async (context, { served }) =>
+    startResourcePoolStatusController(context, await served),
   "resourcequota-controller": async (context, { served }) =>
     startResourceQuotaController(context, await served),
   "root-ca-certificate-publisher-controller": (context, { rootCA }) =>
