@@ -8,8 +8,8 @@ import {
   servedResources,
   startPodGroupProtectionController,
 } from "@dray/controllers";
+import { afterEachDeath } from "../test-deaths.ts";
 import { type TestCluster, withCluster } from "../testing.ts";
-import { afterEachDeath } from "./testing.ts";
 
 const withGroups = {
   featureGates: { GenericWorkload: true },

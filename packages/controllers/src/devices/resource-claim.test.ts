@@ -9,8 +9,8 @@ import {
   servedResources,
   startResourceClaimController,
 } from "@dray/controllers";
+import { afterEachDeath } from "../test-deaths.ts";
 import { type TestCluster, type TestOptions, withCluster } from "../testing.ts";
-import { afterEachDeath } from "./testing.ts";
 
 const finalizer = "resource.kubernetes.io/delete-protection";
 const devices = { requests: [{ name: "gpu", exactly: { deviceClassName: "gpu" } }] };

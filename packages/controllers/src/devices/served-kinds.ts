@@ -1,4 +1,4 @@
-import { apiVersionOf, type Features, type Kind } from "@dray/api";
+import { apiVersionOf, type Kind } from "@dray/api";
 import { DeviceTaintRule } from "@dray/api/resource/v1";
 import { DeviceTaintRule as AlphaDeviceTaintRule } from "@dray/api/resource/v1alpha3";
 import { DeviceTaintRule as BetaDeviceTaintRule } from "@dray/api/resource/v1beta2";
@@ -21,7 +21,7 @@ export function servedTaintRules(
   context: ControllerContext,
   served: ServedResources,
 ): Kind<DeviceTaintRule> | undefined {
-  if (!hasTaintRules(context.features)) return undefined;
+  if (!context.features.enabled("DRADeviceTaintRules")) return undefined;
   return servedKind(context, served, taintRules, "DeviceTaintRules are ignored");
 }
 
@@ -32,11 +32,6 @@ export function servedPodGroups(
 ): Kind<PodGroup> | undefined {
   if (!context.features.enabled("GenericWorkload")) return undefined;
   return servedKind(context, served, podGroups, "PodGroups are ignored");
-}
-
-/** In 1.34 the gate of device taints stands for rules, too. */
-function hasTaintRules(features: Features): boolean {
-  return features.enabled(features.version === "1.34" ? "DRADeviceTaints" : "DRADeviceTaintRules");
 }
 
 /** The newest version that the server has. A gate whose API is switched off is worth a warning: nothing would happen. */

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ConfigMap, PersistentVolumeClaim, Pod, ResourceQuota } from "@dray/api/core/v1";
+import { DeviceClass, ResourceClaim } from "@dray/api/resource/v1";
 import { servedResources, startClaimProtection, startResourceQuotaController } from "@dray/controllers";
+import { afterEachDeath } from "../test-deaths.ts";
 import { type TestCluster, withCluster } from "../testing.ts";
 
 const pod = (name: string, cpu: string, more: object = {}): object => ({
@@ -38,6 +40,68 @@ test("a quota shows what is used, takes what admission charges and gives back wh
       await counts(cluster, { "requests.cpu": "0", pods: "0", "count/configmaps": "0" });
     },
   ));
+
+test("devices count by class and by extended resource, and no device twice", () =>
+  withCluster(
+    async (context) => startResourceQuotaController(context, await servedResources(context)),
+    async (cluster) => {
+      const explicit = "requests.example.com/gpu";
+      const implicit = "requests.deviceclass.resource.kubernetes.io/gpu";
+      const byClass = "gpu.deviceclass.resource.k8s.io/devices";
+      const claims = "count/resourceclaims.resource.k8s.io";
+      await cluster.create(DeviceClass, {
+        metadata: { name: "gpu" },
+        spec: { extendedResourceName: "example.com/gpu" },
+      });
+      await cluster.create(ResourceQuota, {
+        metadata: { name: "q" },
+        spec: { hard: { [explicit]: "3", [implicit]: "3", [byClass]: "4", [claims]: "5" } },
+      });
+      const used = (first: string, second: string, third: string, fourth: string): Promise<void> =>
+        counts(cluster, { [explicit]: first, [implicit]: second, [byClass]: third, [claims]: fourth });
+      await used("0", "0", "0", "0");
+      const claim = (name: string, count: number, metadata: object = {}): Promise<ResourceClaim> => {
+        const requests = [{ name: "r", exactly: { deviceClassName: "gpu", count } }];
+        return cluster.create(ResourceClaim, {
+          metadata: { name, ...metadata },
+          spec: { devices: { requests } },
+        });
+      };
+      await claim("two", 2);
+      await used("2", "2", "2", "1");
+      const amount = { "example.com/gpu": "1" };
+      const containers = [{ name: "c", image: "i", resources: { requests: amount, limits: amount } }];
+      const { metadata } = await cluster.create(Pod, { metadata: { name: "p" }, spec: { containers } });
+      await used("3", "2", "2", "1");
+      // What the scheduler makes for the pod: the pod has been charged for it under the explicit name.
+      await claim("extended", 1, {
+        annotations: { "resource.kubernetes.io/extended-resource-claim": "true" },
+        ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: "p", uid: metadata.uid, controller: true }],
+      });
+      await used("3", "3", "3", "2");
+      await assert.rejects(claim("more", 1), {
+        message: `resourceclaims.resource.k8s.io "more" is forbidden: exceeded quota: q, requested: ${implicit}=1,${explicit}=1, used: ${implicit}=3,${explicit}=3, limited: ${implicit}=3,${explicit}=3`,
+      });
+      // With the pod its charge is gone, and the claim counts by itself.
+      await cluster.client.resource(Pod).delete({ namespace: "d", name: "p" });
+      await used("3", "3", "3", "2");
+      await cluster.client.resource(ResourceClaim).delete({ namespace: "d", name: "extended" });
+      await used("2", "2", "2", "1");
+    },
+  ));
+
+test("killed before its write the counting goes on", () =>
+  afterEachDeath(async (context) => startResourceQuotaController(context, await servedResources(context)), {
+    async before(cluster) {
+      await cluster.create(Pod, pod("p", "250m"));
+      await cluster.create(ResourceQuota, {
+        metadata: { name: "q" },
+        spec: { hard: { "requests.cpu": "1" } },
+      });
+    },
+    done: async (cluster) =>
+      (await cluster.get(ResourceQuota, "q")).status?.used?.["requests.cpu"] === "250m",
+  }));
 
 test("a volume claim that is being deleted stays until no pod uses it", () =>
   withCluster(startClaimProtection, async (cluster) => {

@@ -14,8 +14,8 @@ import {
   servedResources,
   startResourcePoolStatusController,
 } from "@dray/controllers";
+import { afterEachDeath } from "../../test-deaths.ts";
 import { type TestCluster, type TestOptions, withCluster } from "../../testing.ts";
-import { afterEachDeath } from "../testing.ts";
 
 const driver = "gpu.example.com";
 const options: TestOptions = {

@@ -6,8 +6,8 @@ import { DeviceTaintRule as BetaDeviceTaintRule } from "@dray/api/resource/v1bet
 import { timeText } from "@dray/client";
 import { servedResources, startDeviceTaintEvictionController } from "@dray/controllers";
 import type { Controller, ControllerContext } from "../../context.ts";
+import { afterEachDeath } from "../../test-deaths.ts";
 import { type TestCluster, type TestOptions, withCluster } from "../../testing.ts";
-import { afterEachDeath } from "../testing.ts";
 
 const start = async (context: ControllerContext): Promise<Controller> =>
   startDeviceTaintEvictionController(context, await servedResources(context));

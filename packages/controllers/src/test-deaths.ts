@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { KubeObject } from "@dray/api";
 import type { Client, ResourceClient } from "@dray/client";
 import { type Controller, type ControllerContext, createInformers } from "@dray/controllers";
-import { type TestCluster, type TestOptions, withCluster } from "../testing.ts";
+import { type TestCluster, type TestOptions, withCluster } from "./testing.ts";
 
 /** A controller that is killed, and what it leaves to the next one. */
 export interface Death {
