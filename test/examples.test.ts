@@ -17,7 +17,11 @@ import {
 test("the examples", { skip: withoutKubectl, timeout: 180_000 }, async (t) => {
   let cluster: TestCluster;
   before(async () => {
-    cluster = await startCluster("--nodes", "2");
+    const alpha = [
+      "--feature-gates=DRAResourcePoolStatus=true",
+      "--runtime-config=resource.k8s.io/v1alpha3=true",
+    ];
+    cluster = await startCluster("--nodes", "2", ...alpha);
     await installDriver(cluster);
   });
   after(async () => {
@@ -100,10 +104,20 @@ test("the examples", { skip: withoutKubectl, timeout: 180_000 }, async (t) => {
     );
   });
 
-  await t.test("a pod gets a GPU of a class by property", async () => {
+  await t.test("a pod gets a GPU of a class by property, and a request says what is left", async () => {
     await apply("high-vram-gpu/resourceclaim.yaml");
     await apply("high-vram-gpu/pod.yaml");
     assert.match(await gpuOf(cluster, "ai-workload"), /^gpu-\d$/);
+    await apply("pool-status/request.yaml");
+    const request = "resourcepoolstatusrequest/gpus";
+    await cluster.kubectl("wait", "--for=condition=Complete", request, "--timeout=60s");
+    const { status } = await getJSON(cluster, "resourcepoolstatusrequest", "gpus");
+    const used = (await getJSON(cluster, "pod", "ai-workload")).spec.nodeName;
+    const fields = ["nodeName", "totalDevices", "allocatedDevices", "availableDevices"];
+    assert.deepEqual(
+      status.pools.map((pool: Record<string, unknown>) => fields.map((field) => pool[field])),
+      ["worker-1", "worker-2"].map((node) => (node === used ? [node, 9, 1, 8] : [node, 9, 0, 9])),
+    );
     await cluster.kubectl("delete", "pod", "ai-workload");
     await cluster.kubectl("delete", "resourceclaim", "my-gpu-claim");
   });
