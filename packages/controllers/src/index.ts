@@ -39,6 +39,7 @@ export {
 export { startCronJobController } from "./workloads/cron-job.ts";
 export { startDaemonSetController } from "./workloads/daemon-set.ts";
 export { startDeploymentController } from "./workloads/deployment.ts";
+export { startDisruptionController } from "./workloads/disruption.ts";
 export { startJobController } from "./workloads/job.ts";
 export { startJobExpiryController } from "./workloads/job-expiry.ts";
 export { startReplicaSetController, startReplicationController } from "./workloads/replica-set.ts";

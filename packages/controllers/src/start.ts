@@ -39,6 +39,7 @@ import {
 import { startCronJobController } from "./workloads/cron-job.ts";
 import { startDaemonSetController } from "./workloads/daemon-set.ts";
 import { startDeploymentController } from "./workloads/deployment.ts";
+import { startDisruptionController } from "./workloads/disruption.ts";
 import { startJobController } from "./workloads/job.ts";
 import { startJobExpiryController } from "./workloads/job-expiry.ts";
 import { startReplicaSetController, startReplicationController } from "./workloads/replica-set.ts";
@@ -91,6 +92,7 @@ const controllers: Readonly<Record<string, Start>> = {
   "deployment-controller": startDeploymentController,
   "device-taint-eviction-controller": async (context, { served }) =>
     startDeviceTaintEvictionController(context, await served),
+  "disruption-controller": startDisruptionController,
   "endpoints-controller": startEndpointsController,
   "endpointslice-controller": startEndpointSliceController,
   "endpointslice-mirroring-controller": startEndpointSliceMirroringController,
