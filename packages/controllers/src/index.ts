@@ -40,6 +40,7 @@ export { startCronJobController } from "./workloads/cron-job.ts";
 export { startDaemonSetController } from "./workloads/daemon-set.ts";
 export { startDeploymentController } from "./workloads/deployment.ts";
 export { startDisruptionController } from "./workloads/disruption.ts";
+export { startHorizontalPodAutoscalerController } from "./workloads/horizontal-pod-autoscaler.ts";
 export { startJobController } from "./workloads/job.ts";
 export { startJobExpiryController } from "./workloads/job-expiry.ts";
 export { startReplicaSetController, startReplicationController } from "./workloads/replica-set.ts";

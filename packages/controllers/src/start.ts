@@ -40,6 +40,7 @@ import { startCronJobController } from "./workloads/cron-job.ts";
 import { startDaemonSetController } from "./workloads/daemon-set.ts";
 import { startDeploymentController } from "./workloads/deployment.ts";
 import { startDisruptionController } from "./workloads/disruption.ts";
+import { startHorizontalPodAutoscalerController } from "./workloads/horizontal-pod-autoscaler.ts";
 import { startJobController } from "./workloads/job.ts";
 import { startJobExpiryController } from "./workloads/job-expiry.ts";
 import { startReplicaSetController, startReplicationController } from "./workloads/replica-set.ts";
@@ -98,6 +99,7 @@ const controllers: Readonly<Record<string, Start>> = {
   "endpointslice-mirroring-controller": startEndpointSliceMirroringController,
   "ephemeral-volume-controller": startEphemeralVolumeController,
   "garbage-collector-controller": async (context, { served }) => startGarbageCollector(context, await served),
+  "horizontal-pod-autoscaler-controller": startHorizontalPodAutoscalerController,
   "job-controller": startJobController,
   "legacy-serviceaccount-token-cleaner-controller": startLegacyTokenCleaner,
   "namespace-controller": async (context, { served }) => startNamespaceController(context, await served),
