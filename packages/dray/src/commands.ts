@@ -399,6 +399,10 @@ Exit codes: 0 done (whatever the notes say); 1 a file cannot be read, and nothin
     .option("--store <store>", "sqlite:PATH, etcd:URL or memory (default: sqlite in the data directory)")
     .option("--enable-admission-plugins <names>", "comma-separated names of admission plugins to have, too")
     .option("--disable-admission-plugins <names>", "comma-separated names of admission plugins to leave out")
+    .option(
+      "--enable-bootstrap-token-auth [boolean]",
+      "believe the bootstrap tokens in Secrets of kube-system (default: false)",
+    )
     .option("--anonymous-auth [bool]", "let who has no credentials be system:anonymous (default: true)")
     .option("--token-auth-file <file>", 'lines of token,user,uid,"group1,group2": static tokens')
     .option("--client-ca-file <file>", "authorities whose client certificates are believed, beside our own")
@@ -473,7 +477,42 @@ Exit codes: 0 done (whatever the notes say); 1 a file cannot be read, and nothin
     .addOption(kubernetesVersion())
     .addOption(featureGates())
     .option("--leader-elect", "run only while holding the lease kube-system/kube-controller-manager")
-    .addHelpText("after", example("dray controller-manager --kubeconfig ./state/kubeconfig"))
+    .option(
+      "--controllers <list>",
+      "which run: * are those that are on by default, foo one more, -foo one less (default: *)",
+    )
+    .option(
+      "--cluster-signing-cert-file <file>",
+      "authority that signs CertificateSigningRequests, with --cluster-signing-key-file (default: none are signed)",
+    )
+    .option("--cluster-signing-key-file <file>", "its key")
+    .option(
+      "--cluster-signing-duration <duration>",
+      "what certificates are valid for at most (default: 8760h0m0s)",
+    )
+    .option(
+      "--root-ca-file <file>",
+      "authority that pods verify the API server with (default: the kubeconfig's)",
+    )
+    .option(
+      "--service-account-private-key-file <file>",
+      "key that signs the tokens in Secrets of service accounts (default: they get none)",
+    )
+    .option("--allocate-node-cidrs [boolean]", "give each node a network for its pods (default: false)")
+    .option(
+      "--cluster-cidr <cidrs>",
+      "network of all pods, or one of each family; with --allocate-node-cidrs",
+    )
+    .option("--node-cidr-mask-size <bits>", "prefix length of a node's network (default: 24, IPv6 64)")
+    .option("--node-cidr-mask-size-ipv4 <bits>", "the same for IPv4, with two networks")
+    .option("--node-cidr-mask-size-ipv6 <bits>", "the same for IPv6, with two networks")
+    .option("--service-cluster-ip-range <cidrs>", "networks of Services, which no node gets (default: none)")
+    .addHelpText(
+      "after",
+      `${example("dray controller-manager --kubeconfig ./state/kubeconfig --cluster-signing-cert-file ./state/pki/ca.crt \\\n  --cluster-signing-key-file ./state/pki/ca.key --service-account-private-key-file ./state/pki/service-account.key")}
+The names of controllers are kube-controller-manager's.
+`,
+    )
     .action(async (options) => (await import("./commands/components.ts")).controllerManager(options));
 
   program

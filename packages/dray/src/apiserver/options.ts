@@ -1,8 +1,8 @@
 import { createPrivateKey, createPublicKey, X509Certificate } from "node:crypto";
-import { readFileSync } from "node:fs";
 import type { KubeletClient, ServerOptions } from "@dray/apiserver";
 import { UsageError } from "../failure.ts";
 import { advertiseAddressOption, durationOption, truth, wholeNumber } from "../options.ts";
+import { check, contents, keyPair } from "../pem-files.ts";
 import { portRangeOf, rangesOf } from "./addresses.ts";
 import { disabledAdmissionPlugins } from "./admission-plugins.ts";
 import { parseTokenFile } from "./token-file.ts";
@@ -12,6 +12,7 @@ export interface UpstreamFlags {
   readonly enableAdmissionPlugins?: string;
   readonly disableAdmissionPlugins?: string;
   readonly anonymousAuth?: string | true;
+  readonly enableBootstrapTokenAuth?: string | true;
   readonly tokenAuthFile?: string;
   readonly clientCaFile?: string;
   readonly tlsCertFile?: string;
@@ -38,6 +39,7 @@ export interface UpstreamOptions {
     ServerOptions,
     | "disabledAdmissionPlugins"
     | "anonymous"
+    | "bootstrapTokens"
     | "tokens"
     | "maxRequestsInFlight"
     | "maxMutatingRequestsInFlight"
@@ -90,6 +92,7 @@ export function upstreamOptions(flags: UpstreamFlags): UpstreamOptions {
         flags.anonymousAuth === undefined ||
         flags.anonymousAuth === true ||
         truth("--anonymous-auth", flags.anonymousAuth),
+      bootstrapTokens: isOn("--enable-bootstrap-token-auth", flags.enableBootstrapTokenAuth),
       tokens: tokens === undefined ? [] : parseTokenFile(flags.tokenAuthFile ?? "", tokens),
       ...(reads === undefined ? {} : { maxRequestsInFlight: reads }),
       ...(writes === undefined ? {} : { maxMutatingRequestsInFlight: writes }),
@@ -109,28 +112,12 @@ export function upstreamOptions(flags: UpstreamFlags): UpstreamOptions {
   };
 }
 
+function isOn(flag: string, value: string | true | undefined): boolean {
+  return value === true || (value !== undefined && truth(flag, value));
+}
+
 function limit(flag: string, value: string | undefined): number | undefined {
   return value === undefined ? undefined : wholeNumber(flag, value, 0, 2 ** 31 - 1);
-}
-
-function contents(flag: string, file: string | undefined): string | undefined {
-  if (file === undefined) return undefined;
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    throw new UsageError(`${flag} ${file}: cannot be read: ${(error as Error).message}`);
-  }
-}
-
-/** A PEM file that Node's cryptography cannot read is a mistake of the caller's. */
-function check(flag: string, file: string | undefined, parse: () => unknown): void {
-  try {
-    parse();
-  } catch (error) {
-    const key = flag === "--service-account-key-file" ? "keys" : "a private key";
-    const wanted = /key(-file)?$/.test(flag) ? key : "certificates";
-    throw new UsageError(`${flag} ${file}: must hold ${wanted} in PEM form: ${(error as Error).message}`);
-  }
 }
 
 /** The keys and certificates of a file, each by itself. */
@@ -144,29 +131,6 @@ function keysOf(file: string): string[] {
 
 function durationOf(flag: string, text: string | undefined): number | undefined {
   return text === undefined ? undefined : durationOption(flag, text);
-}
-
-interface FileFlag {
-  readonly flag: string;
-  readonly file: string | undefined;
-}
-
-/** A certificate and its key. Undefined without the flags. */
-function keyPair(
-  certificateFlag: FileFlag,
-  keyFlag: FileFlag,
-): { certificate: string; key: string } | undefined {
-  if ((certificateFlag.file === undefined) !== (keyFlag.file === undefined))
-    throw new UsageError(`${certificateFlag.flag} and ${keyFlag.flag} must be given together`);
-  const certificate = contents(certificateFlag.flag, certificateFlag.file);
-  const key = contents(keyFlag.flag, keyFlag.file);
-  if (certificate === undefined || key === undefined) return undefined;
-  check(keyFlag.flag, keyFlag.file, () => createPrivateKey(key));
-  check(certificateFlag.flag, certificateFlag.file, () => {
-    if (!new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key)))
-      throw new Error(`the key in ${keyFlag.file} is of another certificate`);
-  });
-  return { certificate, key };
 }
 
 const addressTypes = ["Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"];

@@ -19,6 +19,7 @@ import {
 } from "@dray/cluster";
 import { type UpstreamFlags, upstreamOptions } from "../apiserver/options.ts";
 import { connect } from "../connect.ts";
+import { type ControllerFlags, controllerOptions } from "../controllers/options.ts";
 import { endRequested } from "../end-requested.ts";
 import { keepHeapSmall } from "../heap.ts";
 import { createLog } from "../log/create.ts";
@@ -171,8 +172,9 @@ export async function scheduler(options: ComponentOptions): Promise<void> {
   );
 }
 
-export async function controllerManager(options: ComponentOptions): Promise<void> {
+export async function controllerManager(options: ComponentOptions & ControllerFlags): Promise<void> {
   const features = featuresOption(options);
+  const { rootCA, ...given } = await controllerOptions(options);
   const { startControllers } = await import("@dray/controllers");
   await component("kube-controller-manager", options, ({ client, log, signal, ca }) =>
     startControllers({
@@ -182,7 +184,8 @@ export async function controllerManager(options: ComponentOptions): Promise<void
       clock: systemClock,
       random: Math.random,
       features,
-      rootCA: ca ?? "",
+      ...given,
+      rootCA: rootCA ?? ca ?? "",
     }),
   );
 }
