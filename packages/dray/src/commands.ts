@@ -530,6 +530,14 @@ The names of controllers are kube-controller-manager's.
     .addOption(
       repeated("--tls-private-key-file <file>", "its key; n-th as above", "that of the self-signed one"),
     )
+    .option(
+      "--rotate-server-certificates [boolean]",
+      "nodes without a serving certificate ask the cluster for one, and again before it ends (default: false)",
+    )
+    .option(
+      "--bootstrap-kubeconfig <file>",
+      "with what nodes whose kubeconfig is missing ask for it, such as a bootstrap token (default: none)",
+    )
     .addOption(
       repeated(
         "--pod-manifest-path <dir>",

@@ -183,6 +183,11 @@ export function truth(flag: string, value: string): boolean {
   throw new UsageError(`${flag} ${value}: must be true or false`);
 }
 
+/** A flag that is on without a value, and off if it is absent. */
+export function isOn(flag: string, value: string | true | undefined): boolean {
+  return value === true || (value !== undefined && truth(flag, value));
+}
+
 /** Milliseconds of a duration as Go writes it (`1m30s`). */
 export function durationOption(flag: string, text: string): number {
   try {

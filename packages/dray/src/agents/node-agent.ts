@@ -34,6 +34,8 @@ export interface AgentOptions {
 export interface SharedOptions {
   readonly features: Features;
   readonly runtime: OpenRuntime;
+  /** Nodes without a serving certificate ask the cluster for one. */
+  readonly rotateServerCertificates?: boolean;
   /** PEM of the authority of clients that may call the agents; that of the kubeconfig if absent. */
   readonly clientCA: string | undefined;
   /** Of `system:kube-proxy`; undefined where the runtime does not make the network of pods. */
@@ -74,7 +76,7 @@ export async function agentOptions(node: AgentOptions, shared: SharedOptions): P
       runtime: shared.runtime.factory,
       clock: systemClock,
       log,
-      serving: await serving(node, shared.clientCA ?? ca),
+      serving: await serving(node, shared, client, shared.clientCA ?? ca),
     };
   } catch (error) {
     client.close();
@@ -83,8 +85,13 @@ export async function agentOptions(node: AgentOptions, shared: SharedOptions): P
   }
 }
 
-async function serving(node: AgentOptions, clientCA: string | undefined): Promise<Serving> {
-  const { name, tlsCertFile, tlsPrivateKeyFile } = node;
+async function serving(
+  node: AgentOptions,
+  { rotateServerCertificates, log }: SharedOptions,
+  client: Client,
+  clientCA: string | undefined,
+): Promise<Serving> {
+  const { name, tlsCertFile, tlsPrivateKeyFile, rootDir } = node;
   const trusted = clientCA === undefined ? {} : { clientCA };
   if (tlsCertFile !== undefined && tlsPrivateKeyFile !== undefined) {
     const [cert, key] = [readFileSync(tlsCertFile, "utf8"), readFileSync(tlsPrivateKeyFile, "utf8")];
@@ -99,5 +106,9 @@ async function serving(node: AgentOptions, clientCA: string | undefined): Promis
     usages: ["server"] as const,
   };
   const { certificate, key } = await issueCertificate(authority, { commonName: name, ...names }, now);
-  return { cert: certificate, key, ...trusted };
+  const own = { cert: certificate, key, ...trusted };
+  if (!rotateServerCertificates) return own;
+  const { rotateServingCertificate } = await import("../certificates/serving.ts");
+  const options = { client, clock: systemClock, log, random: Math.random, nodeName: name, rootDir };
+  return { ...own, renew: (use, signal) => void rotateServingCertificate(options, use, signal) };
 }

@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, X509Certificate } from "node:crypto";
 import type { KubeletClient, ServerOptions } from "@dray/apiserver";
 import { UsageError } from "../failure.ts";
-import { advertiseAddressOption, durationOption, truth, wholeNumber } from "../options.ts";
+import { advertiseAddressOption, durationOption, isOn, truth, wholeNumber } from "../options.ts";
 import { check, contents, keyPair } from "../pem-files.ts";
 import { portRangeOf, rangesOf } from "./addresses.ts";
 import { disabledAdmissionPlugins } from "./admission-plugins.ts";
@@ -110,10 +110,6 @@ export function upstreamOptions(flags: UpstreamFlags): UpstreamOptions {
       ...(issuer === undefined ? {} : { issuer }),
     },
   };
-}
-
-function isOn(flag: string, value: string | true | undefined): boolean {
-  return value === true || (value !== undefined && truth(flag, value));
 }
 
 function limit(flag: string, value: string | undefined): number | undefined {

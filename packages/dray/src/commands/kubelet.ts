@@ -1,7 +1,7 @@
-import { readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Log, loadKubeconfig } from "@dray/client";
+import { type Log, loadKubeconfig, systemClock } from "@dray/client";
 import type { AgentsOrder, AgentsReport, NodeFiles } from "@dray/cluster";
 import type { ImageMapping } from "@dray/kubelet";
 import type { AgentOptions } from "../agents/node-agent.ts";
@@ -14,13 +14,14 @@ import { builtInImages } from "../images/built-in.ts";
 import { followMappedImages } from "../images/mapped.ts";
 import { parseImageMapping } from "../images/mapping.ts";
 import { createLog } from "../log/create.ts";
-import { bindAddressOption, featuresOption, nodeIpOption, wholeNumber } from "../options.ts";
+import { bindAddressOption, featuresOption, isOn, nodeIpOption, wholeNumber } from "../options.ts";
 import { defaultOciDir, openRuntime, runtimeOption } from "../runtimes.ts";
 
 interface CommonOptions {
   readonly clientCaFile?: string;
   readonly kubernetesVersion?: string;
   readonly featureGates?: string;
+  readonly rotateServerCertificates?: string | true;
   readonly runtime: string;
   readonly ociDir?: string;
   readonly proxyKubeconfig?: string;
@@ -35,6 +36,7 @@ interface CommonOptions {
 export interface KubeletOptions extends CommonOptions, NodeFlags {
   readonly nodeName: readonly string[];
   readonly kubeconfig: readonly string[];
+  readonly bootstrapKubeconfig?: string;
   readonly rootDir: readonly string[];
   readonly tlsCertFile: readonly string[];
   readonly tlsPrivateKeyFile: readonly string[];
@@ -58,9 +60,10 @@ export async function kubelet(options: KubeletOptions): Promise<void> {
   const nodes = nodesOf(options);
   const settings = await nodeSettings(options);
   await checkFiles(options);
-  const agents = await createAgents(options, settings);
   const unwanted = new AbortController();
   const end = endRequested(unwanted.signal);
+  if (!(await bootstrap(options, nodes, end))) return;
+  const agents = await createAgents(options, settings);
   const started = await Promise.race([agents.run(nodes), end.then(() => undefined)]);
   if (started === undefined) return leave(agents);
   // If some run, the others are started again.
@@ -75,6 +78,32 @@ export async function kubelet(options: KubeletOptions): Promise<void> {
   // SIGINT is for another agent in place of this one: pods go on, whatever is configured for the end of the machine.
   if ((await end) === "SIGTERM") await agents.shutDown();
   await leave(agents);
+}
+
+/** Gets the nodes their client certificates; false if that was to end before. */
+async function bootstrap(
+  { bootstrapKubeconfig, logFile }: KubeletOptions,
+  nodes: readonly AgentOptions[],
+  end: Promise<unknown>,
+): Promise<boolean> {
+  if (bootstrapKubeconfig === undefined) return true;
+  const { bootstrapNode } = await import("../certificates/bootstrap.ts");
+  const log = createLog("kubelet", logFile);
+  const stop = new AbortController();
+  const all = Promise.all(
+    nodes.map(({ name: nodeName, kubeconfig, rootDir }) =>
+      bootstrapNode({
+        ...{ nodeName, kubeconfig, rootDir, bootstrapKubeconfig, log },
+        clock: systemClock,
+        signal: stop.signal,
+      }),
+    ),
+  ).then(() => true);
+  const done = await Promise.race([all, end.then(() => false)]);
+  if (done) return true;
+  stop.abort();
+  await all.catch(() => {});
+  return false;
 }
 
 /**
@@ -120,6 +149,7 @@ async function createAgents(
     clientCA: options.clientCaFile === undefined ? undefined : readFileSync(options.clientCaFile, "utf8"),
     log,
     settings,
+    rotateServerCertificates: isOn("--rotate-server-certificates", options.rotateServerCertificates),
   };
   return new NodeAgents(shared, registered);
 }
@@ -162,9 +192,11 @@ async function checkFiles(options: KubeletOptions): Promise<void> {
       }
     }
   }
-  const { proxyKubeconfig } = options;
-  for (const file of [...options.kubeconfig, ...(proxyKubeconfig === undefined ? [] : [proxyKubeconfig])])
-    await loadKubeconfig({ file });
+  const { proxyKubeconfig, bootstrapKubeconfig } = options;
+  const given = [proxyKubeconfig, bootstrapKubeconfig].filter((file) => file !== undefined);
+  // Those of the nodes may come of it.
+  const own = options.kubeconfig.filter((file) => bootstrapKubeconfig === undefined || existsSync(file));
+  for (const file of [...own, ...given]) await loadKubeconfig({ file });
   for (const [flag, folders] of [
     ["--root-dir", options.rootDir],
     ["--pod-manifest-path", options.podManifestPath],

@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { ControllersOptions, NodeIpamOptions } from "@dray/controllers";
 import { rangesOf } from "../apiserver/addresses.ts";
 import { UsageError } from "../failure.ts";
-import { durationOption, truth, wholeNumber } from "../options.ts";
+import { durationOption, isOn, wholeNumber } from "../options.ts";
 import { check, contents, keyPair } from "../pem-files.ts";
 
 /** Flags of kube-controller-manager that mean here what they mean there. */
@@ -58,7 +58,7 @@ export async function controllerOptions(flags: ControllerFlags): Promise<FromFla
 
 function nodeIpamOf(flags: ControllerFlags): NodeIpamOptions | undefined {
   const { allocateNodeCidrs: given, clusterCidr } = flags;
-  if (given === undefined || (given !== true && !truth("--allocate-node-cidrs", given))) return undefined;
+  if (!isOn("--allocate-node-cidrs", given)) return undefined;
   if (clusterCidr === undefined)
     throw new UsageError("--allocate-node-cidrs needs --cluster-cidr, such as 10.244.0.0/16");
   const size = (flag: string, value: string | undefined): number | undefined =>

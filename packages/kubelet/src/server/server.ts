@@ -24,6 +24,11 @@ export interface Serving {
   readonly key: string;
   /** Who signs the certificates of clients; absent: bearer tokens only. */
   readonly clientCA?: string;
+  /** Hands over pairs that take the place of this one, until the signal is aborted. */
+  readonly renew?: (
+    use: (pair: { readonly cert: string; readonly key: string }) => void,
+    signal: AbortSignal,
+  ) => void;
 }
 
 export interface NodeServerOptions {
@@ -65,6 +70,7 @@ export class NodeServer {
   readonly #streaming: StreamingEndpoints;
   /** Connections that ask for another protocol: the HTTP server forgets them. */
   readonly #upgrading = new Set<Socket>();
+  readonly #stop = new AbortController();
 
   constructor(options: NodeServerOptions) {
     this.#options = options;
@@ -96,6 +102,12 @@ export class NodeServer {
 
   /** Answers the port. */
   listen(port: number): Promise<number> {
+    const { renew, clientCA } = this.#options.serving;
+    renew?.(
+      ({ cert, key }) =>
+        this.#server.setSecureContext({ cert, key, ...(clientCA === undefined ? {} : { ca: clientCA }) }),
+      this.#stop.signal,
+    );
     return new Promise((resolve, reject) => {
       this.#server.once("error", reject);
       this.#server.listen(port, this.#options.address, () =>
@@ -105,6 +117,7 @@ export class NodeServer {
   }
 
   async close(): Promise<void> {
+    this.#stop.abort();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#server.closeAllConnections();
     for (const socket of this.#upgrading) socket.destroy();
