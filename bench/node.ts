@@ -83,7 +83,7 @@ async function measure(agent: NodeAgent, count: number): Promise<Result> {
   try {
     const images = join(folder, "images.tar");
     const pause = packImages(images);
-    const cluster = await startCluster(agent, { folder, images, pause, nodes: 1, flags: [] });
+    const cluster = await startCluster(agent, { folder, images, pause, nodes: 1 });
     const admin = await connect(cluster.kubeconfig);
     try {
       return await load(admin, cluster.nodes[0]!, cluster.kubeconfig, folder, count);

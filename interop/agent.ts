@@ -6,6 +6,7 @@ import { program as drayProgram } from "../scripts/clone.js";
 import type { ControlPlane } from "./control-plane.ts";
 import { eventually } from "./eventually.ts";
 import { assertRuns, start } from "./processes.ts";
+import { releaseFlag } from "./release.ts";
 
 /** Of its Node; the clients ask for it by this name. */
 const name = "interop-agent";
@@ -33,7 +34,7 @@ export async function startAgent({ admin, users }: ControlPlane, folder: string)
     `--root-dir=${root}`,
     `--tls-cert-file=${serving.certificate}`,
     `--tls-private-key-file=${serving.key}`,
-    "--kubernetes-version=1.36",
+    releaseFlag,
     // The disk of this machine may be full.
     "--eviction-hard=",
   ];

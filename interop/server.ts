@@ -7,6 +7,7 @@ import { program as drayProgram, environment } from "../scripts/clone.js";
 import { eventually } from "./eventually.ts";
 import { peer } from "./peers.ts";
 import { freePorts, type Program, start } from "./processes.ts";
+import { releaseFlag } from "./release.ts";
 
 /** Whose API server it is. */
 export type Side = "dray" | "peer";
@@ -41,7 +42,7 @@ export async function startDray(
   const data = join(folder, "data");
   const kubeconfig = join(folder, "dray.kubeconfig");
   const flags = [
-    "--kubernetes-version=1.36",
+    releaseFlag,
     `--data-dir=${data}`,
     `--kubeconfig=${kubeconfig}`,
     `--port=${port}`,

@@ -4,6 +4,7 @@ import { program as drayProgram } from "../../scripts/clone.js";
 import { connect, Users } from "../credentials.ts";
 import { eventually } from "../eventually.ts";
 import { type Program, start } from "../processes.ts";
+import { gatesFlag, releaseFlag, versionsFlag } from "../release.ts";
 import { startDray } from "../server.ts";
 import { startDrayCluster } from "./dray-cluster.ts";
 import { addBridge, gateway, type NodeAgent, type RealNode, startNode } from "./nodes.ts";
@@ -17,8 +18,6 @@ export interface SuiteClusterOptions {
   readonly images: string;
   readonly pause: string;
   readonly nodes: number;
-  /** For the API server. */
-  readonly flags: readonly string[];
 }
 
 export interface SuiteCluster {
@@ -38,7 +37,7 @@ export const suiteClusters: Readonly<
 /** API server, scheduler and controllers are processes of ours, one each; every node has name spaces of its own. */
 export async function startCluster(
   agent: NodeAgent,
-  { folder, images, pause, nodes: count, flags }: SuiteClusterOptions,
+  { folder, images, pause, nodes: count }: SuiteClusterOptions,
 ): Promise<SuiteCluster & { readonly nodes: readonly RealNode[] }> {
   const nodes: RealNode[] = [];
   const programs: Program[] = [];
@@ -49,7 +48,7 @@ export async function startCluster(
     removeBridge();
   };
   try {
-    const server = await startDray(folder, [], gateway, flags);
+    const server = await startDray(folder, [], gateway, [gatesFlag, versionsFlag]);
     programs.push(...server.programs);
     const users = new Users(folder, server.url, server.authority);
     const kubeconfig = await users.kubeconfig("interop-admin", ["system:masters"]);
@@ -59,7 +58,8 @@ export async function startCluster(
       for (const component of ["scheduler", "controller-manager"]) {
         const flags = [
           `--kubeconfig=${await users.kubeconfig(`system:kube-${component}`)}`,
-          "--kubernetes-version=1.36",
+          releaseFlag,
+          gatesFlag,
         ];
         const arguments_ = [...process.execArgv, ...(await drayProgram([component, ...flags]))];
         programs.push(start(component, process.execPath, arguments_, join(folder, `${component}.log`)));

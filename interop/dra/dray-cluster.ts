@@ -6,6 +6,7 @@ import { program as drayProgram, environment } from "../../scripts/clone.js";
 import { connect } from "../credentials.ts";
 import { eventually } from "../eventually.ts";
 import { assertRuns, start } from "../processes.ts";
+import { gatesFlag, releaseFlag, versionsFlag } from "../release.ts";
 import type { SuiteCluster, SuiteClusterOptions } from "./clusters.ts";
 
 /** Starts it with its data in the folder; resolves when all nodes are ready and have the images. */
@@ -13,7 +14,6 @@ export async function startDrayCluster({
   folder,
   images,
   nodes,
-  flags,
 }: SuiteClusterOptions): Promise<SuiteCluster> {
   const data = `--data-dir=${join(folder, "data")}`;
   const env = { ...environment, ...process.env, KUBECONFIG: join(folder, "other.kubeconfig") };
@@ -25,7 +25,7 @@ export async function startDrayCluster({
     const { status, stderr } = spawnSync(process.execPath, await words(...args), { encoding: "utf8", env });
     if (status !== 0) throw new Error(`dray ${args.join(" ")}: ${stderr}`);
   };
-  const up = await words("up", "--runtime=oci", `--nodes=${nodes}`, "--kubernetes-version=1.36", ...flags);
+  const up = await words("up", "--runtime=oci", `--nodes=${nodes}`, releaseFlag, gatesFlag, versionsFlag);
   const program = start("dray up", process.execPath, up, join(folder, "up.log"), env);
   const stop = async (): Promise<void> => {
     await program.stop();

@@ -10,6 +10,7 @@ import { connect, Users } from "../credentials.ts";
 import { eventually } from "../eventually.ts";
 import { missingPeers, nodeSuitePeers, peer } from "../peers.ts";
 import { assertRuns, type Program, start } from "../processes.ts";
+import { releaseFlag } from "../release.ts";
 import { startDray } from "../server.ts";
 import { output } from "./commands.ts";
 import { packImages } from "./images.ts";
@@ -96,12 +97,7 @@ async function runWith(given: Gates, { only, keep, print }: SuiteOptions): Promi
     try {
       await eventually("the API server is ready", () => admin.text("GET", "/readyz").catch(() => undefined));
       const kubeconfig = await users.kubeconfig("system:kube-controller-manager");
-      const controllers = [
-        "controller-manager",
-        `--kubeconfig=${kubeconfig}`,
-        "--kubernetes-version=1.36",
-        ...gates,
-      ];
+      const controllers = ["controller-manager", `--kubeconfig=${kubeconfig}`, releaseFlag, ...gates];
       const arguments_ = [...process.execArgv, ...(await drayProgram(controllers))];
       programs.push(start("controllers", process.execPath, arguments_, join(folder, "controllers.log")));
       const enter = await startNode({ folder, users, images, ca: server.files.ca, gates }, programs);

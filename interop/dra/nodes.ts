@@ -13,6 +13,7 @@ import type { Users } from "../credentials.ts";
 import { eventually } from "../eventually.ts";
 import { peer, peersFolder } from "../peers.ts";
 import { assertRuns, type Program, start } from "../processes.ts";
+import { gatesFlag, releaseFlag } from "../release.ts";
 import { output } from "./commands.ts";
 
 /** Programs of this machine that nodes are made with. */
@@ -103,7 +104,10 @@ export async function startNode(cluster: Cluster, index: number): Promise<RealNo
     const command =
       agent === "kubelet"
         ? kubeletCommand(settings)
-        : await drayCommand({ ...settings, agent, serving: await users.serving(name, nodeAddress(index)) });
+        : await drayCommand(
+            { ...settings, agent, serving: await users.serving(name, nodeAddress(index)) },
+            gatesFlag,
+          );
     const kubelet = run("kubelet", command);
     await eventually(
       `${name} is ready`,
@@ -189,6 +193,7 @@ function kubeletCommand({ folder, name, index, kubeconfig, ca }: AgentSettings):
     `--kubeconfig=${kubeconfig}`,
     `--hostname-override=${name}`,
     `--node-ip=${nodeAddress(index)}`,
+    gatesFlag,
   ];
 }
 
@@ -221,7 +226,7 @@ export function drayCommand(
     `--client-ca-file=${ca}`,
     `--tls-cert-file=${serving.certificate}`,
     `--tls-private-key-file=${serving.key}`,
-    "--kubernetes-version=1.36",
+    releaseFlag,
     ...more,
   );
 }

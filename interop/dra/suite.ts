@@ -13,11 +13,8 @@ import { readReport, type SuiteResult } from "./report.ts";
 /** Two specs take two nodes, and one three. */
 export const nodeCount = 3;
 
-/** All specs of DRA whose feature gates are on by default. */
-const labels = "DRA && !(Feature: containsAny OffByDefault)";
-
-/** Some specs use them; like kube-apiserver, Dray does not serve them by default. */
-const betaVersions = "--runtime-config=resource.k8s.io/v1beta1=true,resource.k8s.io/v1beta2=true";
+/** All specs of DRA, those of gates that are off by default too. */
+const labels = "DRA";
 
 export interface SuiteOptions {
   /** Specs whose names it finds; all if undefined. */
@@ -52,7 +49,7 @@ export async function runSuite(
   try {
     const images = join(folder, "images.tar");
     const pause = packImages(images);
-    cluster = await suiteClusters[kind]({ folder, images, pause, nodes: nodeCount, flags: [betaVersions] });
+    cluster = await suiteClusters[kind]({ folder, images, pause, nodes: nodeCount });
     const log = join(folder, "e2e.log");
     print(`${kind}: ${nodeCount} nodes are ready; upstream's suite runs for 10 minutes and more: ${log}`);
     const result = await runSpecs({ only, jobs, folder, log, kubeconfig: cluster.kubeconfig });

@@ -32,7 +32,7 @@ export const exampleOnKubelet: IndependentTrial = {
   async runAlone({ folder }) {
     const images = join(folder, "images.tar");
     const pause = packImages(images);
-    const cluster = await startCluster("kubelet", { folder, images, pause, nodes: 1, flags: [] });
+    const cluster = await startCluster("kubelet", { folder, images, pause, nodes: 1 });
     try {
       const client = await connect(cluster.kubeconfig);
       try {
