@@ -48,7 +48,7 @@ const images: readonly Image[] = [
     name: "sample-device-plugin",
     program: { peer: "sample-device-plugin", path: "/sampledeviceplugin" },
     entrypoint: ["/sampledeviceplugin", "-alsologtostderr"],
-    unlisted: ["registry.k8s.io/e2e-test-images/sample-device-plugin:1.7"],
+    unlisted: ["registry.k8s.io/e2e-test-images/sample-device-plugin:1.8.0"],
   },
 ];
 
