@@ -3,7 +3,7 @@ import { encodeJSON, type KubeObject } from "@dray/api";
 import type { Node, Pod } from "@dray/api/core/v1";
 import type { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import type { DeviceTaintSelector } from "@dray/api/resource/v1alpha3";
-import type { InformerHandler, Log } from "@dray/client";
+import { type InformerHandler, keyOf, type Log } from "@dray/client";
 import { type SchedulerCache, takesRoom } from "./cache.ts";
 import type { Change, ClusterEvent } from "./framework.ts";
 import type { Informers } from "./informers.ts";
@@ -148,10 +148,18 @@ function nodeHandler({ cache, notify }: EventHandlersOptions): InformerHandler<N
   };
 }
 
-function claimHandler({ allocator, notify }: EventHandlersOptions): InformerHandler<ResourceClaim> {
+function claimHandler({
+  allocator,
+  informers,
+  notify,
+}: EventHandlersOptions): InformerHandler<ResourceClaim> {
   const changed = (claim: ResourceClaim, freed: boolean, old?: ResourceClaim): void => {
     const { namespace, name } = claim.metadata;
-    notify({ kind: "claim", namespace, name, freed, claim, ...(old && { old }) });
+    const event = { kind: "claim", namespace, name, freed, claim, ...(old && { old }) } as const;
+    // What nobody has any more helps all who look for devices, the rest only those who use the claim.
+    const users = (): string[] =>
+      informers.pods.byIndex("claim", keyOf({ namespace, name })).map(({ metadata }) => metadata.uid);
+    notify(freed ? event : { ...event, users: users() });
   };
   return {
     add(object) {

@@ -39,6 +39,8 @@ export type ClusterEvent =
       readonly name: string;
       readonly freed: boolean;
       readonly claim: ResourceClaim;
+      /** Uids of the only pods that it may help; any if absent. */
+      readonly users?: readonly string[];
       readonly old?: ResourceClaim;
     }
   | { readonly kind: "class"; readonly deviceClass: DeviceClass }

@@ -9,12 +9,13 @@ import {
   ReplicationController,
   Service,
 } from "@dray/api/core/v1";
+import { podClaimName } from "@dray/api/pod";
 import { PodDisruptionBudget } from "@dray/api/policy/v1";
 import { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { DeviceTaintRule as DeviceTaintRuleV1alpha3 } from "@dray/api/resource/v1alpha3";
 import { DeviceTaintRule as DeviceTaintRuleV1beta2 } from "@dray/api/resource/v1beta2";
 import { CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment } from "@dray/api/storage/v1";
-import type { Client, Informer, Log } from "@dray/client";
+import { type Client, type Informer, keyOf, type Log } from "@dray/client";
 import { claimsByDevice } from "./plugins/claim-writer.ts";
 import { extendedClaimOwner, resourcesOf } from "./plugins/extended-resources.ts";
 import { classOfVolume, type VolumeLookup } from "./plugins/volume-lookup.ts";
@@ -77,7 +78,7 @@ export function createInformers(client: Client, rules: Kind<DeviceTaintRule> | u
     slices: client.informer(ResourceSlice),
     ...(rules && { rules: client.informer(rules) }),
     nodes: client.informer(Node),
-    pods: client.informer(Pod),
+    pods: client.informer(Pod, { indexes: { claim: claimsOfPod } }),
     namespaces: client.informer(Namespace),
     budgets: client.informer(PodDisruptionBudget),
     volumeClaims: client.informer(PersistentVolumeClaim),
@@ -96,6 +97,14 @@ export function createInformers(client: Client, rules: Kind<DeviceTaintRule> | u
     replicaSets: client.informer(ReplicaSet),
     statefulSets: client.informer(StatefulSet),
   };
+}
+
+/** Index of pods: by the keys of the claims that they use. */
+function claimsOfPod(pod: Pod): readonly string[] {
+  return (pod.spec.resourceClaims ?? []).flatMap((entry) => {
+    const name = podClaimName(pod, entry);
+    return name ? [keyOf({ namespace: pod.metadata.namespace, name })] : [];
+  });
 }
 
 /** Resolves when all caches are complete. */

@@ -185,6 +185,14 @@ export class SchedulingQueue {
 
   /** Wakes the pods that the event may help. */
   notify(event: ClusterEvent): void {
+    if (event.kind === "claim" && event.users !== undefined) {
+      // Of thousands of waiting pods one uses the claim (KEP-4247; gate SchedulerPreQueueingHints).
+      for (const uid of event.users) {
+        const entry = this.#pods.get(uid);
+        if (entry !== undefined) this.#notify(entry, event);
+      }
+      return;
+    }
     const waiting = [...this.#unschedulable, ...this.#gated];
     for (const entry of waiting) this.#notify(entry, event);
     for (const entry of this.#inFlight) this.#notify(entry, event);
