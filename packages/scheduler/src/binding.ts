@@ -5,6 +5,7 @@ import type { Decision } from "./cycle.ts";
 import type { ExtensionPoints } from "./extension-points.ts";
 import type { FailureHandler } from "./failure.ts";
 import type { ClusterEvent, CycleState, Rejection } from "./framework.ts";
+import type { ExtensionPoint, SchedulerMetrics, Status } from "./metrics/scheduler-metrics.ts";
 import type { NodeInfo } from "./node-info.ts";
 import type { Nominator } from "./nominator.ts";
 import type { PodStatusWriter } from "./pod-status.ts";
@@ -20,6 +21,7 @@ export interface BindingCycleOptions {
   readonly status: PodStatusWriter;
   readonly failures: FailureHandler;
   readonly notify: (event: ClusterEvent) => void;
+  readonly metrics: SchedulerMetrics;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -40,20 +42,29 @@ export class BindingCycle {
   }
 
   /** Counts the pod on its node; a rejection by a plugin, or the plugins that hold the pod back, with milliseconds. */
-  reserve({ points }: Profile, { pod }: QueuedPod, { node, state }: Placed): Rejection | Map<string, number> {
-    const { cache, nominator } = this.#options;
+  reserve(profile: Profile, { pod }: QueuedPod, { node, state }: Placed): Rejection | Map<string, number> {
+    const { cache, nominator, metrics } = this.#options;
+    const { name, points } = profile;
     cache.assume(assumed(points, state, pod, node), node.name);
     nominator.delete(pod.metadata.uid);
+    const since = metrics.now();
     for (const plugin of points.reserve) {
       const rejection = plugin.reserve?.(state, pod, node);
-      if (rejection !== undefined) return rejection;
+      if (rejection === undefined) continue;
+      metrics.point("Reserve", name, "Unschedulable", since);
+      return rejection;
     }
+    const reserved = metrics.now();
+    metrics.point("Reserve", name, "Success", since);
     const waits = new Map<string, number>();
     for (const plugin of points.permit) {
       const result = plugin.permit(state, pod, node);
-      if (result.type === "reject") return result.rejection;
       if (result.type === "wait") waits.set(plugin.name, result.timeout);
+      if (result.type !== "reject") continue;
+      metrics.point("Permit", name, "Unschedulable", reserved);
+      return result.rejection;
     }
+    metrics.point("Permit", name, waits.size > 0 ? "Wait" : "Success", reserved);
     return waits;
   }
 
@@ -78,10 +89,12 @@ export class BindingCycle {
     { node, state }: Placed,
     waits: ReadonlyMap<string, number>,
   ): Promise<void> {
-    const { queue, waiting, failures } = this.#options;
+    const { queue, waiting, failures, metrics, clock } = this.#options;
     const { pod } = entry;
     if (waits.size > 0) {
+      const since = metrics.now();
       const rejection = await waiting.wait(pod, waits);
+      metrics.permitWaited(rejection === undefined ? "Success" : "Unschedulable", since);
       if (rejection !== undefined) {
         await this.giveBack(profile, pod, node, state);
         await failures.reject(profile, entry, node.name, rejection);
@@ -90,8 +103,10 @@ export class BindingCycle {
     }
     queue.binding(entry);
     try {
-      for (const plugin of profile.points.preBind) await plugin.preBind(state, pod, node);
-      await this.#bind(profile, pod, node, state);
+      await this.#timed("PreBind", profile, async () => {
+        for (const plugin of profile.points.preBind) await plugin.preBind(state, pod, node);
+      });
+      await this.#timed("Bind", profile, () => this.#bind(profile, pod, node, state));
     } catch (error) {
       if (!(await this.#isBound(profile, entry, node, state, error as Error))) return;
     }
@@ -99,7 +114,21 @@ export class BindingCycle {
     const { namespace, name } = pod.metadata;
     const message = `Successfully assigned ${namespace}/${name} to ${node.name}`;
     profile.recorder.event(pod, "Normal", "Scheduled", message);
+    metrics.attempted(profile.name, "scheduled", entry.attemptSince);
+    metrics.bound(entry, clock.now() - (entry.firstActive ?? clock.now()));
     for (const plugin of profile.points.postBind) plugin.postBind(state, pod, node);
+  }
+
+  async #timed(point: ExtensionPoint, { name }: Profile, run: () => Promise<void>): Promise<void> {
+    const { metrics } = this.#options;
+    const since = metrics.now();
+    let status: Status = "Error";
+    try {
+      await run();
+      status = "Success";
+    } finally {
+      metrics.point(point, name, status, since);
+    }
   }
 
   async #bind({ name, points }: Profile, pod: Pod, node: NodeInfo, state: CycleState): Promise<void> {

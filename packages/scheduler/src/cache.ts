@@ -15,6 +15,8 @@ export function takesRoom(pod: Pod): boolean {
 export class SchedulerCache {
   readonly #release: KubernetesVersion;
   readonly #nodes = new Map<string, NodeInfo>();
+  /** The same, as long as no node comes or goes. */
+  #list: readonly NodeInfo[] | undefined;
   /** Where each pod is counted. */
   readonly #places = new Map<string, string>();
   readonly #assumed = new Set<string>();
@@ -26,7 +28,13 @@ export class SchedulerCache {
   }
 
   get nodes(): readonly NodeInfo[] {
-    return [...this.#nodes.values()];
+    this.#list ??= [...this.#nodes.values()];
+    return this.#list;
+  }
+
+  /** How many there are of each. */
+  counts(): Record<"nodes" | "pods" | "assumed_pods", number> {
+    return { nodes: this.#nodes.size, pods: this.#places.size, assumed_pods: this.#assumed.size };
   }
 
   node(name: string): NodeInfo | undefined {
@@ -42,6 +50,7 @@ export class SchedulerCache {
     }
     const info = new NodeInfo(node, this.#release);
     this.#nodes.set(name, info);
+    this.#list = undefined;
     for (const pod of this.#homeless.get(name)?.values() ?? []) info.add(pod);
     this.#homeless.delete(name);
   }
@@ -50,6 +59,7 @@ export class SchedulerCache {
     const info = this.#nodes.get(name);
     if (info === undefined) return;
     this.#nodes.delete(name);
+    this.#list = undefined;
     if (info.pods.size > 0) this.#homeless.set(name, new Map(info.pods));
   }
 

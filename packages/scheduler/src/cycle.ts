@@ -1,13 +1,16 @@
 import type { Pod } from "@dray/api/core/v1";
 import type { NodeAnswers } from "./answers.ts";
 import type { ExtensionPoints } from "./extension-points.ts";
-import { type CycleState, cloneState, type Rejection } from "./framework.ts";
+import { type CycleState, cloneState, type PreFilterResult, type Rejection } from "./framework.ts";
 import type { Diagnosis } from "./message.ts";
+import { type ExtensionPoint, SchedulerMetrics, type Status } from "./metrics/scheduler-metrics.ts";
 import type { NodeInfo } from "./node-info.ts";
 
 /** Up to so many nodes all are looked at; of more, a share that shrinks with their number. */
 const minFeasibleNodes = 100;
 const minFeasiblePercentage = 5;
+/** One of so many searches takes the time of each plugin. */
+const sampleInterval = 10;
 
 export type Decision =
   | { readonly type: "placed"; readonly node: NodeInfo; readonly state: CycleState }
@@ -42,6 +45,9 @@ export interface CycleOptions {
   readonly nominated?: (node: string) => readonly Pod[];
   /** The node that the pod is nominated to; that of its status if absent. */
   readonly nomination?: (pod: Pod) => string | undefined;
+  /** Where it is counted, with the name of the profile. */
+  readonly metrics?: SchedulerMetrics;
+  readonly profile?: string;
 }
 
 /** The nodes that passed PreFilter and Filter. */
@@ -63,15 +69,25 @@ export class SchedulingCycle {
   readonly #enough: (nodes: number) => number;
   readonly #nominated: (node: string) => readonly Pod[];
   readonly #nomination: (pod: Pod) => string | undefined;
+  readonly #metrics: SchedulerMetrics;
+  readonly #profile: string;
+  /** How many nodes each filter has seen in this search. */
+  readonly #evaluations: number[];
   /** Where the last search stopped: the next one begins there, so that all nodes get their turn. */
   #start = 0;
-  /** How many searches there were: what plugins found in another one is not in the state of this one. */
+  /**
+   * How many searches there were: what plugins found in another one is not in the state of this one. The time of each
+   * plugin is taken in some of them only.
+   */
   #searches = 0;
 
   constructor(points: ExtensionPoints, options: CycleOptions) {
     this.#points = points;
     this.#random = options.random;
     this.#enough = points.score.length === 0 ? () => 1 : (options.enough ?? feasibleNodesToFind(0));
+    this.#metrics = options.metrics ?? new SchedulerMetrics();
+    this.#profile = options.profile ?? "";
+    this.#evaluations = points.filter.map(() => 0);
     this.#nominated = options.nominated ?? (() => []);
     this.#nomination = options.nomination ?? ((pod) => pod.status?.nominatedNodeName);
   }
@@ -99,7 +115,9 @@ export class SchedulingCycle {
       diagnosis: { nodes: nodes.length, rejections, ...(upfront && { upfront }) },
       plugins: [...new Set([...rejections.values(), ...(upfront ? [upfront] : [])].map((r) => r.plugin))],
     });
+    const since = this.#metrics.now();
     const { upfront, allowed, narrowing } = this.#preFilter(state, pod, nodes);
+    this.#observe("PreFilter", statusOf(upfront), since);
     if (upfront !== undefined) return found([], new Map(), upfront);
 
     const skipped = skippedFilters(state);
@@ -108,7 +126,10 @@ export class SchedulingCycle {
     const nominee = this.#nominatedNode(state, pod, nodes, answers, allowed);
     if (nominee !== undefined) return found([nominee], answers);
     const considered = allowed === undefined ? nodes : nodes.filter(({ name }) => allowed.has(name));
+    const filtering = this.#metrics.now();
     const feasible = this.#feasible(state, pod, considered, answers, rejections);
+    this.#observe("Filter", "Success", filtering);
+    this.#countEvaluations();
     if (feasible.length === 0 && allowed !== undefined) {
       const reasons = [`node(s) didn't satisfy plugin(s) [${narrowing.join(" ")}]`];
       const outside = { plugin: narrowing[0]!, reasons, resolvable: false };
@@ -135,7 +156,10 @@ export class SchedulingCycle {
     let upfront: Rejection | undefined;
     const narrowing: string[] = [];
     for (const plugin of this.#points.preFilter) {
+      const since = this.#metrics.now();
       const result = plugin.preFilter(state, pod, nodes);
+      this.#metrics.evaluated("PreFilter", plugin.name, this.#profile);
+      if (this.#sampled) this.#metrics.plugin("PreFilter", plugin.name, preFilterStatus(result), since);
       if (result.type === "skip") skipped.add(plugin.name);
       else if (result.type === "reject") {
         upfront = result.rejection;
@@ -245,12 +269,49 @@ export class SchedulingCycle {
 
   #filter(state: CycleState, pod: Pod, node: NodeInfo): Rejection | undefined {
     const skipped = skippedFilters(state);
-    for (const plugin of this.#points.filter) {
+    const sampled = this.#sampled;
+    const filters = this.#points.filter;
+    for (let i = 0; i < filters.length; i++) {
+      const plugin = filters[i]!;
       if (skipped.has(plugin.name)) continue;
+      this.#evaluations[i]!++;
+      const since = sampled ? this.#metrics.now() : 0;
       const rejection = plugin.filter(state, pod, node);
+      if (sampled) this.#metrics.plugin("Filter", plugin.name, statusOf(rejection), since);
       if (rejection !== undefined) return rejection;
     }
     return undefined;
+  }
+
+  get #sampled(): boolean {
+    return this.#searches % sampleInterval === 1;
+  }
+
+  #observe(point: ExtensionPoint, status: Status, since: number): void {
+    this.#metrics.point(point, this.#profile, status, since);
+  }
+
+  #countEvaluations(): void {
+    this.#points.filter.forEach(({ name }, i) => {
+      const nodes = this.#evaluations[i]!;
+      if (nodes > 0) this.#metrics.evaluated("Filter", name, this.#profile, nodes);
+      this.#evaluations[i] = 0;
+    });
+  }
+
+  /** The plugins to which all nodes are the same. */
+  #preScore(state: CycleState, pod: Pod, feasible: readonly NodeInfo[]): Set<string> {
+    const skipped = new Set<string>();
+    const begun = this.#metrics.now();
+    for (const plugin of this.#points.preScore) {
+      const since = this.#metrics.now();
+      const skips = plugin.preScore(state, pod, feasible) === "skip";
+      if (skips) skipped.add(plugin.name);
+      this.#metrics.evaluated("PreScore", plugin.name, this.#profile);
+      if (this.#sampled) this.#metrics.plugin("PreScore", plugin.name, skips ? "Skip" : "Success", since);
+    }
+    this.#observe("PreScore", "Success", begun);
+    return skipped;
   }
 
   /** `extra`: scores of others than plugins, by node. */
@@ -262,9 +323,8 @@ export class SchedulingCycle {
     extra?: ReadonlyMap<string, number>,
   ): NodeInfo {
     if (feasible.length === 1) return feasible[0]!;
-    const skipped = new Set<string>();
-    for (const plugin of this.#points.preScore)
-      if (plugin.preScore(state, pod, feasible) === "skip") skipped.add(plugin.name);
+    const skipped = this.#preScore(state, pod, feasible);
+    const since = this.#metrics.now();
     const totals = feasible.map(({ name }) => extra?.get(name) ?? 0);
     const scorers = this.#points.score;
     const around = scorers.some(({ plugin }) => plugin.looksAround && !skipped.has(plugin.name));
@@ -278,6 +338,7 @@ export class SchedulingCycle {
       return answer.scores;
     });
     scorers.forEach(({ plugin, weight }, p) => {
+      this.#metrics.evaluated("Score", plugin.name, this.#profile, feasible.length);
       const first = scores[0]![p];
       // Scores that are all equal decide nothing.
       if (scores.every((each) => each[p] === first)) return;
@@ -290,10 +351,21 @@ export class SchedulingCycle {
       let i = 0;
       for (const score of comparable) totals[i++]! += score * weight;
     });
+    this.#observe("Score", "Success", since);
     const highest = totals.reduce((a, b) => Math.max(a, b));
     const best = feasible.filter((_, i) => totals[i] === highest);
     return best[Math.floor(this.#random() * best.length)] ?? best[0]!;
   }
+}
+
+function statusOf(rejection: Rejection | undefined): Status {
+  if (rejection === undefined) return "Success";
+  return rejection.resolvable ? "Unschedulable" : "UnschedulableAndUnresolvable";
+}
+
+function preFilterStatus(result: PreFilterResult): Status {
+  if (result.type === "reject") return statusOf(result.rejection);
+  return result.type === "skip" ? "Skip" : "Success";
 }
 
 export const priorityOf = (pod: Pod): number => pod.spec.priority ?? 0;

@@ -198,7 +198,8 @@ function schedulingChanged(pod: Pod, old: Pod): boolean {
 function assignedPodChanged(pod: Pod, old: Pod): boolean {
   return (
     differ(pod.metadata.labels, old.metadata.labels) ||
-    pod.metadata.generation !== old.metadata.generation ||
+    // Its deletion raises the generation, too.
+    (pod.metadata.generation !== old.metadata.generation && differ(pod.spec, old.spec)) ||
     differ(pod.status?.containerStatuses?.map(resources), old.status?.containerStatuses?.map(resources))
   );
 }

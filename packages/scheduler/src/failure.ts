@@ -2,6 +2,7 @@ import type { Clock, Log } from "@dray/client";
 import type { Decision } from "./cycle.ts";
 import type { PostFilterResult, Rejection } from "./framework.ts";
 import { type Diagnosis, diagnosisText } from "./message.ts";
+import type { SchedulerMetrics } from "./metrics/scheduler-metrics.ts";
 import type { Nominator } from "./nominator.ts";
 import type { PodStatusWriter, Refusal } from "./pod-status.ts";
 import type { Profile } from "./profile.ts";
@@ -11,6 +12,7 @@ export interface FailureHandlerOptions {
   readonly queue: SchedulingQueue;
   readonly nominator: Nominator;
   readonly status: PodStatusWriter;
+  readonly metrics: SchedulerMetrics;
   readonly clock: Clock;
   readonly log: Log;
   readonly signal: AbortSignal;
@@ -27,6 +29,8 @@ export class FailureHandler {
   /** No node takes the pod. What runs before the first `await` sees the nodes as they refused it. */
   async refuse(profile: Profile, entry: QueuedPod, decision: Decision & { type: "refused" }): Promise<void> {
     const { diagnosis, state, plugins } = decision;
+    const { metrics } = this.#options;
+    const since = metrics.now();
     const results: (PostFilterResult | Promise<PostFilterResult>)[] = [];
     let afterwards: PostFilterResult[];
     try {
@@ -39,6 +43,10 @@ export class FailureHandler {
           if (!(result instanceof Promise)) this.#nominate(entry, result.nominatedNode);
       }
       afterwards = await Promise.all(results);
+      if (results.length > 0) {
+        const status = afterwards.some(({ done }) => done) ? "Success" : "Unschedulable";
+        metrics.point("PostFilter", profile.name, status, since);
+      }
     } catch (error) {
       await Promise.allSettled(results);
       return this.fail(profile, entry, error as Error);
@@ -70,13 +78,14 @@ export class FailureHandler {
   }
 
   async #wait(
-    { recorder }: Profile,
+    { name, recorder }: Profile,
     entry: QueuedPod,
     rejectedBy: readonly string[],
     refusal: Refusal,
   ): Promise<void> {
-    const { queue, status, log, signal } = this.#options;
+    const { queue, status, metrics, log, signal } = this.#options;
     const { reason, message } = refusal;
+    metrics.attempted(name, reason === "Unschedulable" ? "unschedulable" : "error", entry.attemptSince);
     // It is gone, or bound by another.
     if (!queue.failed(entry, rejectedBy)) return;
     const { pod } = entry;

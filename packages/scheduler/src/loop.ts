@@ -5,6 +5,7 @@ import type { BindingCycle } from "./binding.ts";
 import type { SchedulerCache } from "./cache.ts";
 import type { Decision } from "./cycle.ts";
 import type { FailureHandler } from "./failure.ts";
+import type { SchedulerMetrics } from "./metrics/scheduler-metrics.ts";
 import type { Profile } from "./profile.ts";
 import type { QueuedPod, SchedulingQueue } from "./queue.ts";
 import { type Turn, TurnIsOver } from "./turn.ts";
@@ -21,6 +22,7 @@ export interface SchedulingLoopOptions {
   readonly alike: AlikePods | undefined;
   readonly profileOf: (pod: Pod) => Profile;
   readonly turn: Turn;
+  readonly metrics: SchedulerMetrics;
   readonly clock: Clock;
   readonly log: Log;
   readonly signal: AbortSignal;
@@ -71,14 +73,17 @@ export class SchedulingLoop {
   }
 
   #scheduleOne(entry: QueuedPod): void {
-    const { alike, cache, clock, turn, bindings, failures } = this.#options;
+    const { alike, cache, clock, turn, bindings, failures, metrics } = this.#options;
     const profile = this.#options.profileOf(entry.pod);
     const since = this.#unfinished?.since ?? clock.now();
+    if (this.#unfinished === undefined) entry.attemptSince = metrics.now();
     this.#unfinished = undefined;
+    const begun = metrics.now();
     let decision: Decision;
     turn.begin();
     try {
       decision = profile.cycle.decide(entry.pod, cache.nodes, alike?.answersTo(entry.pod));
+      metrics.decided(begun);
     } catch (error) {
       if (error instanceof TurnIsOver && clock.now() - since < maxAttempt) {
         this.#unfinished = { entry, since };

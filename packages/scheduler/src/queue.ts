@@ -29,8 +29,12 @@ export interface QueuedPod extends WaitingPodInfo {
   readonly sequence: number;
   attempts: number;
   since: number;
-  /** When it was tried first. */
-  firstAttempt?: number;
+  /** When this attempt began, in the milliseconds of metrics. */
+  attemptSince: number;
+  /** When it was ready to be tried for the first time. */
+  firstActive?: number;
+  /** It came back since nothing had helped it for long. */
+  flushed: boolean;
   /** Rejections, and errors since the last of them: they count for the back-off. */
   rejections: number;
   errors: number;
@@ -103,6 +107,21 @@ export class SchedulingQueue {
     return counts;
   }
 
+  /** How many pods wait because of each plugin, by plugin and profile. */
+  rejections(): Iterable<readonly [readonly [string, string], number]> {
+    const counts = new Map<string, [readonly [string, string], number]>();
+    for (const { pod, place, rejectedBy } of this.#pods.values()) {
+      if (place === "in-flight") continue;
+      for (const plugin of rejectedBy) {
+        const profile = pod.spec.schedulerName ?? "";
+        const known = counts.get(`${plugin}/${profile}`);
+        if (known === undefined) counts.set(`${plugin}/${profile}`, [[plugin, profile], 1]);
+        else known[1]++;
+      }
+    }
+    return counts.values();
+  }
+
   /** A pod that wants a node, new or changed. `old` is its state before. */
   set(pod: Pod, schedulingChanged: boolean, old?: Pod): void {
     const { uid } = pod.metadata;
@@ -114,6 +133,8 @@ export class SchedulingQueue {
         sequence: this.#sequence++,
         attempts: 0,
         since: this.#clock.now(),
+        attemptSince: 0,
+        flushed: false,
         rejections: 0,
         errors: 0,
         rejectedBy: [],
@@ -121,11 +142,11 @@ export class SchedulingQueue {
         backOffUntil: 0,
       };
       this.#pods.set(uid, added);
-      this.#activate(added, "PodAdd");
+      this.#activate(added, "UnscheduledPodAdd");
       return;
     }
     entry.pod = pod;
-    if (entry.place === "gated") this.#backOff(entry, "PodUpdate");
+    if (entry.place === "gated") this.#backOff(entry, "TargetPodUpdate");
     else if (schedulingChanged) {
       this.#notify(entry, { kind: "own-pod", uid, pod, ...(old && { old }) });
     }
@@ -146,7 +167,6 @@ export class SchedulingQueue {
     this.#inFlight.add(entry);
     entry.missed = [];
     entry.attempts++;
-    entry.firstAttempt ??= this.#clock.now();
     return entry;
   }
 
@@ -171,6 +191,7 @@ export class SchedulingQueue {
     this.#leave(entry);
     entry.rejectedBy = rejectedBy;
     entry.since = this.#clock.now();
+    entry.flushed = false;
     if (rejectedBy.length === 0) entry.errors++;
     else {
       entry.rejections++;
@@ -224,7 +245,7 @@ export class SchedulingQueue {
     if (event.kind === "released" && event.pod?.metadata.uid === entry.pod.metadata.uid) return;
     if (entry.place === "in-flight") entry.missed.push(event);
     const waits = entry.place === "unschedulable" || entry.place === "gated";
-    if (waits && this.#helps(entry, event)) this.#backOff(entry, event.kind);
+    if (waits && this.#helps(entry, event)) this.#backOff(entry, eventLabel(event));
   }
 
   #helps(entry: QueuedPod, event: ClusterEvent): boolean {
@@ -255,6 +276,7 @@ export class SchedulingQueue {
     if (this.#gate(entry, event)) return;
     this.#leave(entry);
     entry.place = "active";
+    entry.firstActive ??= this.#clock.now();
     this.#active.add(entry);
     this.#options.moved?.("active", event);
     this.#options.ready();
@@ -270,6 +292,7 @@ export class SchedulingQueue {
       return false;
     }
     entry.gatedBy = gate.name;
+    entry.flushed = false;
     if (!this.#gated.has(entry)) this.#park(entry, "gated", event);
     return true;
   }
@@ -319,9 +342,33 @@ export class SchedulingQueue {
       this.#cancelFlush = undefined;
       const before = this.#clock.now() - maxUnschedulable;
       for (const entry of [...this.#unschedulable, ...this.#gated])
-        if (entry.since < before) this.#backOff(entry, "UnschedulableTimeout");
+        if (entry.since < before) {
+          entry.flushed = true;
+          this.#backOff(entry, "UnschedulableTimeout");
+        }
       if (this.#unschedulable.size + this.#gated.size > 0) this.#awaitFlush();
     });
+  }
+}
+
+const resources = { class: "DeviceClass", slice: "ResourceSlice", claim: "ResourceClaim" } as const;
+const actions = { add: "Add", update: "Update", delete: "Delete" } as const;
+
+/** As metrics name the event. Upstream: kube-scheduler/framework/types.go, ClusterEvent.Label. */
+function eventLabel(event: ClusterEvent): string {
+  switch (event.kind) {
+    case "node":
+      return `Node${actions[event.change]}`;
+    case "assigned-pod":
+      return `AssignedPod${actions[event.change]}`;
+    case "volume":
+      return `${event.object.kind}${actions[event.change]}`;
+    case "own-pod":
+      return "TargetPodUpdate";
+    case "released":
+      return "AssignedPodDelete";
+    default:
+      return `${resources[event.kind]}Update`;
   }
 }
 

@@ -21,6 +21,7 @@ import { FailureHandler } from "./failure.ts";
 import type { ClusterEvent, Plugin } from "./framework.ts";
 import { createInformers, type Informers, startInformers, taintRules, volumeLookup } from "./informers.ts";
 import { SchedulingLoop } from "./loop.ts";
+import { SchedulerMetrics } from "./metrics/scheduler-metrics.ts";
 import { Nominator } from "./nominator.ts";
 import type { PluginArgs } from "./plugin-args.ts";
 import { ClaimWriter } from "./plugins/claim-writer.ts";
@@ -62,6 +63,8 @@ export interface SchedulerOptions {
   readonly name?: string;
   /** Plugins besides the default ones. Without a configuration they come after those at each extension point. */
   readonly plugins?: (handle: PluginHandle) => readonly Plugin[];
+  /** Milliseconds from any point on, for metrics; those of this process if absent. */
+  readonly elapsed?: () => number;
   /** Ends the scheduler. */
   readonly signal: AbortSignal;
 }
@@ -71,11 +74,14 @@ export interface Scheduler {
   readonly stopped: Promise<void>;
   /** How many pods wait, by the reason why (metric scheduler_pending_pods). */
   pending(): Record<string, number>;
+  /** In the text format of Prometheus, under the names of kube-scheduler. */
+  metrics(): string;
 }
 
 /** What all profiles share. */
 interface Shared {
   readonly configuration: SchedulerConfiguration;
+  readonly metrics: SchedulerMetrics;
   readonly claims: ClaimWriter;
   readonly informers: Informers;
   readonly allocator: Allocator;
@@ -102,8 +108,10 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   const cache = new SchedulerCache(features.version);
   const waiting = new WaitingPods(clock);
   const nominator = new Nominator();
+  const metrics = new SchedulerMetrics(options.elapsed);
   const shared: Shared = {
     configuration,
+    metrics,
     claims: new ClaimWriter({
       client,
       claims: informers.claims,
@@ -136,6 +144,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     ready: () => loop.wake(),
     initialBackoff: configuration.podInitialBackoff,
     maxBackoff: configuration.podMaxBackoff,
+    moved: (place, event) => metrics.moved(place, event),
   });
   let synced = false;
   const alike = new AlikePods({
@@ -149,8 +158,8 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     if (synced) queue.notify(event);
   };
   const status = new PodStatusWriter({ client, clock, answered, isOurs });
-  const failures = new FailureHandler({ queue, nominator, status, clock, log, signal });
-  const parts = { cache, queue, nominator, waiting, status, failures, notify, clock, log };
+  const failures = new FailureHandler({ queue, nominator, status, metrics, clock, log, signal });
+  const parts = { cache, queue, nominator, waiting, status, failures, notify, metrics, clock, log };
   const bindings = new BindingCycle(parts);
   // What other people's plugins and extenders look at is not known here.
   const known = options.plugins === undefined && configuration.extenders.length === 0 ? alike : undefined;
@@ -176,7 +185,8 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     if (signal.aborted) void stop();
     else signal.addEventListener("abort", () => void stop(), { once: true });
   });
-  return { stopped, pending: () => queue.counts() };
+  metrics.watch(queue, cache);
+  return { stopped, pending: () => queue.counts(), metrics: () => metrics.registry.text() };
 }
 
 /** One profile of that name. */
@@ -190,7 +200,7 @@ function configurationOf({ configuration, name, features }: SchedulerOptions): S
 function createProfile(options: SchedulerOptions, configured: ProfileConfiguration, shared: Shared): Profile {
   const { client, clock, log, random } = options;
   const { schedulerName: name, args } = configured;
-  const { configuration, cache, nominator, waiting, turn, executor, answered, informers } = shared;
+  const { configuration, cache, nominator, waiting, turn, executor, answered, informers, metrics } = shared;
   const nomination = (pod: Pod): string | undefined => nominator.nodeOf(pod.metadata.uid);
   const recorder = createEventRecorder({ client, clock, log, random, component: name });
   const preemption = defaultPreemption({
@@ -202,6 +212,7 @@ function createProfile(options: SchedulerOptions, configured: ProfileConfigurati
     nomination,
     budgets: () => informers.budgets.list(),
     turn,
+    metrics,
     now: () => clock.now(),
     random,
   });
@@ -222,6 +233,8 @@ function createProfile(options: SchedulerOptions, configured: ProfileConfigurati
     enough: feasibleNodesToFind(percentage),
     nominated: (node) => nominator.on(node),
     nomination,
+    metrics,
+    profile: name,
   });
   return { name, points, cycle, recorder };
 }

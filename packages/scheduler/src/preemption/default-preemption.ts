@@ -4,6 +4,7 @@ import type { EventRecorder } from "@dray/client";
 import { priorityOf } from "../cycle.ts";
 import type { CycleState, Plugin, PostFilterResult, Rejection } from "../framework.ts";
 import { counted } from "../message.ts";
+import type { SchedulerMetrics } from "../metrics/scheduler-metrics.ts";
 import type { NodeInfo } from "../node-info.ts";
 import type { PluginArgs } from "../plugin-args.ts";
 import { type Turn, TurnIsOver } from "../turn.ts";
@@ -24,6 +25,7 @@ export interface DefaultPreemptionOptions {
   readonly nomination: (pod: Pod) => string | undefined;
   readonly budgets: () => readonly PodDisruptionBudget[];
   readonly turn: Turn;
+  readonly metrics: SchedulerMetrics;
   readonly now: () => number;
   /** Between 0 and 1: where the search for candidates begins. */
   readonly random: () => number;
@@ -34,7 +36,7 @@ export interface DefaultPreemptionOptions {
  * rejects nodes as unresolvable. Upstream: plugins/defaultpreemption/default_preemption.go.
  */
 export function defaultPreemption(options: DefaultPreemptionOptions): Plugin {
-  const { args, executor, turn, now } = options;
+  const { args, executor, turn, metrics, now } = options;
 
   function preempt(
     state: CycleState,
@@ -56,7 +58,8 @@ export function defaultPreemption(options: DefaultPreemptionOptions): Plugin {
       return { message: text, nominatedNode: "" };
     }
     executor.start(pod, best, options.recorder);
-    const { node, victims } = best;
+    const { node, victims, violations } = best;
+    metrics.chosen(victims.length, violations);
     const message = `found a potential placement for pod on node ${node.name}, preempting ${victims.length} victims`;
     return { message, nominatedNode: node.name, done: true };
   }
@@ -107,7 +110,9 @@ export function defaultPreemption(options: DefaultPreemptionOptions): Plugin {
         ? "waiting for the preemption for this pod to be finished"
         : undefined,
     postFilter(state, pod, rejections) {
+      const since = metrics.now();
       const { message, ...result } = preempt(state, pod, rejections);
+      metrics.preempting(result.done ? "Success" : "Unschedulable", since);
       return { ...result, message: `preemption: ${message}` };
     },
     // What the other plugins wait for is what preemption brings about.

@@ -3,6 +3,7 @@ import { Pod } from "@dray/api/core/v1";
 import { type Client, type Clock, type EventRecorder, type Log, timeText } from "@dray/client";
 import type { UntilAnswered } from "../answered.ts";
 import { priorityOf } from "../cycle.ts";
+import type { SchedulerMetrics } from "../metrics/scheduler-metrics.ts";
 import type { Nominator } from "../nominator.ts";
 import type { PodStatusWriter } from "../pod-status.ts";
 import type { SchedulingQueue } from "../queue.ts";
@@ -18,6 +19,7 @@ export interface PreemptionExecutorOptions {
   readonly nominator: Nominator;
   readonly status: PodStatusWriter;
   readonly waiting: WaitingPods;
+  readonly metrics: SchedulerMetrics;
   /** Runs work behind the scheduling loop's back. */
   readonly track: (work: Promise<void>) => void;
 }
@@ -58,7 +60,8 @@ export class PreemptionExecutor {
     displaced: readonly Pod[],
     recorder: EventRecorder,
   ): Promise<void> {
-    const { queue, status, log } = this.#options;
+    const { queue, status, metrics, log } = this.#options;
+    const since = metrics.now();
     for (const other of displaced) {
       queue.activate(other.metadata.uid);
       await status
@@ -70,6 +73,7 @@ export class PreemptionExecutor {
     );
     this.#preempting.delete(pod.metadata.uid);
     const failed = results.find((result) => result.status === "rejected");
+    if (victims.length > 0) metrics.preempted(failed === undefined ? "success" : "error", since);
     if (failed !== undefined) {
       log.error({ err: failed.reason }, "a pod could not be preempted");
       queue.activate(pod.metadata.uid);

@@ -1,0 +1,145 @@
+/** Values of labels, in the order of their names. */
+type Values = readonly string[];
+
+interface Metric {
+  lines(): readonly string[];
+}
+
+/** Upper bounds: `count` of them from `start`, each `factor` times the one before. */
+export function exponentialBounds(start: number, factor: number, count: number): readonly number[] {
+  return Array.from({ length: count }, (_, i) => Number((start * factor ** i).toPrecision(12)));
+}
+
+/** Metrics in the text format of Prometheus. */
+export class Registry {
+  readonly #metrics: Metric[] = [];
+
+  counter(name: string, help: string, labels: readonly string[] = []): Counter {
+    return this.#add(new Counter(name, help, labels));
+  }
+
+  histogram(
+    name: string,
+    help: string,
+    bounds: readonly number[],
+    labels: readonly string[] = [],
+  ): Histogram {
+    return this.#add(new Histogram(name, help, bounds, labels));
+  }
+
+  /** Read when the metrics are asked for: values by the labels' values. */
+  gauge(
+    name: string,
+    help: string,
+    labels: readonly string[],
+    read: () => Iterable<readonly [Values, number]>,
+  ): void {
+    this.#add({
+      lines: () => [
+        ...head(name, help, "gauge"),
+        ...[...read()].map(([values, value]) => `${name}${labelText(labels, values)} ${value}`),
+      ],
+    });
+  }
+
+  text(): string {
+    return `${this.#metrics.flatMap((metric) => metric.lines()).join("\n")}\n`;
+  }
+
+  #add<T extends Metric>(metric: T): T {
+    this.#metrics.push(metric);
+    return metric;
+  }
+}
+
+function head(name: string, help: string, type: string): readonly string[] {
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`];
+}
+
+function labelText(names: readonly string[], values: Values, more = ""): string {
+  const escaped = (value: string): string =>
+    value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+  const pairs = names.map((name, i) => `${name}="${escaped(values[i] ?? "")}"`);
+  if (more !== "") pairs.push(more);
+  return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
+}
+
+const keyOf = (values: Values): string => values.join("\0");
+
+export class Counter implements Metric {
+  readonly #name: string;
+  readonly #help: string;
+  readonly #labels: readonly string[];
+  readonly #counts = new Map<string, { readonly values: Values; count: number }>();
+
+  constructor(name: string, help: string, labels: readonly string[]) {
+    this.#name = name;
+    this.#help = help;
+    this.#labels = labels;
+    if (labels.length === 0) this.add([], 0);
+  }
+
+  add(values: Values = [], amount = 1): void {
+    const key = keyOf(values);
+    const known = this.#counts.get(key);
+    if (known === undefined) this.#counts.set(key, { values, count: amount });
+    else known.count += amount;
+  }
+
+  lines(): readonly string[] {
+    const lines = [...this.#counts.values()].map(
+      ({ values, count }) => `${this.#name}${labelText(this.#labels, values)} ${count}`,
+    );
+    return [...head(this.#name, this.#help, "counter"), ...lines];
+  }
+}
+
+interface Observed {
+  readonly values: Values;
+  /** By bound, not cumulative; the last is beyond all bounds. */
+  readonly counts: number[];
+  sum: number;
+}
+
+export class Histogram implements Metric {
+  readonly #name: string;
+  readonly #help: string;
+  readonly #bounds: readonly number[];
+  readonly #labels: readonly string[];
+  readonly #observed = new Map<string, Observed>();
+
+  constructor(name: string, help: string, bounds: readonly number[], labels: readonly string[]) {
+    this.#name = name;
+    this.#help = help;
+    this.#bounds = bounds;
+    this.#labels = labels;
+  }
+
+  observe(value: number, values: Values = []): void {
+    const key = keyOf(values);
+    let observed = this.#observed.get(key);
+    if (observed === undefined) {
+      observed = { values, counts: new Array<number>(this.#bounds.length + 1).fill(0), sum: 0 };
+      this.#observed.set(key, observed);
+    }
+    let bucket = 0;
+    while (bucket < this.#bounds.length && value > this.#bounds[bucket]!) bucket++;
+    observed.counts[bucket]!++;
+    observed.sum += value;
+  }
+
+  lines(): readonly string[] {
+    const lines = [...head(this.#name, this.#help, "histogram")];
+    for (const { values, counts, sum } of this.#observed.values()) {
+      let total = 0;
+      counts.forEach((count, i) => {
+        total += count;
+        const bound = `le="${this.#bounds[i] ?? "+Inf"}"`;
+        lines.push(`${this.#name}_bucket${labelText(this.#labels, values, bound)} ${total}`);
+      });
+      const labels = labelText(this.#labels, values);
+      lines.push(`${this.#name}_sum${labels} ${sum}`, `${this.#name}_count${labels} ${total}`);
+    }
+    return lines;
+  }
+}
