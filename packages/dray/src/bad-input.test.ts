@@ -12,6 +12,10 @@ function prepare(folder: string): void {
   writeFileSync(join(folder, "damaged", "cluster.json"), "{");
   writeFileSync(join(folder, "number", "cluster.json"), '{"nodes":3}');
   writeFileSync(join(folder, "list", "cluster.json"), "[]");
+  writeFileSync(
+    join(folder, "scheduler.yaml"),
+    "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nparallelism: 0\nprofiles: [{plugin: {}}]\n",
+  );
 }
 
 const up = "up --detach --nodes 0 --store memory";
@@ -63,6 +67,17 @@ const cases: [line: string, message: RegExp][] = [
     [`${command} --kubeconfig $/folder`, /^error: cannot read kubeconfig \$\/folder: EISDIR/],
     [`${command} --kubeconfig $/file`, /^error: \$\/file: /],
   ]),
+  ["scheduler --config $/missing", /^error: --config \$\/missing: cannot be read: ENOENT/],
+  [
+    "scheduler --config $/file",
+    /^error: \$\/file: must be an object of kind KubeSchedulerConfiguration, kubescheduler\.config\.k8s\.io\/v1/,
+  ],
+  [
+    "scheduler --config $/scheduler.yaml",
+    /^error: \$\/scheduler\.yaml:\n {2}profiles\[0\]\.plugin: Forbidden: unknown field; fields are .*\n {2}parallelism: Invalid value: 0: should be/,
+  ],
+  ["scheduler --leader-elect maybe", /^error: --leader-elect maybe: must be true or false/],
+  ["scheduler --port many", /^error: --port many: must be a whole number/],
   [
     "kubelet --node-name a --kubeconfig $/missing --root-dir $/root",
     /^error: cannot read kubeconfig \$\/missing: ENOENT/,

@@ -465,9 +465,31 @@ Exit codes: 0 done (whatever the notes say); 1 a file cannot be read, and nothin
     .addOption(context())
     .addOption(kubernetesVersion())
     .addOption(featureGates())
-    .option("--leader-elect", "run only while holding the lease kube-system/kube-scheduler")
-    .addHelpText("after", example("dray scheduler --kubeconfig ./state/kubeconfig"))
-    .action(async (options) => (await import("./commands/components.ts")).scheduler(options));
+    .option("--config <file>", "KubeSchedulerConfiguration: profiles, plugins and their arguments, extenders")
+    .addOption(
+      new Option(
+        "--scheduler-name <name>",
+        "schedule the pods of this spec.schedulerName (default: default-scheduler)",
+      ).conflicts("config"),
+    )
+    .option(
+      "--leader-elect [boolean]",
+      "run only while holding a lease (default: as --config says, else false)",
+    )
+    .option("--leader-elect-resource-name <name>", "name of the lease (default: kube-scheduler)")
+    .option("--leader-elect-resource-namespace <namespace>", "its namespace (default: kube-system)")
+    .option("--leader-elect-lease-duration <duration>", "how long others wait for a renewal (default: 15s)")
+    .option("--leader-elect-renew-deadline <duration>", "how long renewing is tried (default: 10s)")
+    .option("--leader-elect-retry-period <duration>", "between two tries (default: 2s)")
+    .option("--port <port>", "port of /metrics, /healthz, /livez and /readyz over HTTP (default: none)")
+    .option("--bind-address <address>", "where that port listens", "127.0.0.1")
+    .addHelpText(
+      "after",
+      example(
+        "dray scheduler --kubeconfig ./state/kubeconfig\ndray scheduler --config scheduler.yaml --port 10259",
+      ),
+    )
+    .action(async (options) => (await import("./commands/scheduler.ts")).scheduler(options));
 
   program
     .command("controller-manager")

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { parseFeatureGates } from "@dray/api";
-import { type Client, type Log, leadWithLease, systemClock } from "@dray/client";
+import { type Client, type LeaderElectionOptions, type Log, leadWithLease, systemClock } from "@dray/client";
 import {
   addToKubeconfigs,
   checkKubeconfigs,
@@ -36,7 +36,7 @@ import { shellWord } from "../shell.ts";
 import { type TargetFlags, target } from "../target.ts";
 import { remark, say } from "../verbosity.ts";
 
-interface ComponentOptions {
+export interface ComponentOptions {
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly kubernetesVersion?: string;
@@ -117,8 +117,12 @@ export async function apiserver(options: ApiServerOptions): Promise<void> {
   await store.close();
 }
 
+/** The lease that a component holds while it works. */
+export type Election = Pick<LeaderElectionOptions, "name" | "namespace"> &
+  Partial<Pick<LeaderElectionOptions, "leaseDuration" | "renewDeadline" | "retryPeriod">>;
+
 /** Runs a component with its own connection until a signal comes, alone or while it holds a lease. */
-async function component(
+export async function component(
   name: string,
   options: ComponentOptions,
   start: (context: {
@@ -127,6 +131,7 @@ async function component(
     signal: AbortSignal;
     ca: string | undefined;
   }) => Promise<{ readonly stopped: Promise<void> }>,
+  election: Election = { name, namespace: "kube-system" },
 ): Promise<void> {
   const log = createLog(name.replace(/^kube-/, ""));
   const { client, ca } = await connect(options, `${name}/dray`, log);
@@ -143,8 +148,7 @@ async function component(
       clock: systemClock,
       log,
       random: Math.random,
-      namespace: "kube-system",
-      name,
+      ...election,
       identity: `${hostname()}_${randomUUID()}`,
       signal: stop.signal,
       lead: run,
@@ -154,22 +158,6 @@ async function component(
   }
   await ended;
   client.close();
-}
-
-export async function scheduler(options: ComponentOptions): Promise<void> {
-  const features = featuresOption(options);
-  const { startScheduler } = await import("@dray/scheduler");
-  await component("kube-scheduler", options, ({ client, log, signal }) =>
-    startScheduler({
-      client,
-      log,
-      signal,
-      clock: systemClock,
-      newId: () => randomUUID(),
-      random: Math.random,
-      features,
-    }),
-  );
 }
 
 export async function controllerManager(options: ComponentOptions & ControllerFlags): Promise<void> {

@@ -95,7 +95,7 @@ test("nobody else is preempted while the victims take their time", () =>
         .filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
         .map(({ metadata }) => metadata.name);
     await cluster.until("a victim goes", async () => (await going()).length > 0);
-    // Something happens on the node: the preemptor is tried again, and must wait for its victim.
+    // A node comes that might help: the preemptor is tried again, and must wait for its victim.
     await cluster.node("n2", { spec: { unschedulable: true } });
     await cluster.until("it is tried again", async () =>
       /0\/2 nodes .*preemption: not eligible due to a terminating pod on the nominated node\.$/.test(

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { serveHealth } from "./health-server.ts";
+
+test("health, readiness and metrics are served", async () => {
+  let reason: string | undefined = "not yet";
+  const server = await serveHealth({
+    host: "127.0.0.1",
+    port: 0,
+    notReady: () => reason,
+    metrics: () => "m 1\n",
+  });
+  const ask = async (path: string, method = "GET"): Promise<[number, string]> => {
+    const response = await fetch(server.url + path, { method });
+    return [response.status, await response.text()];
+  };
+  try {
+    assert.deepEqual(await ask("/healthz"), [200, "ok"]);
+    assert.deepEqual(await ask("/livez?verbose"), [200, "ok"]);
+    assert.deepEqual(await ask("/readyz"), [500, "not yet\nreadyz check failed\n"]);
+    reason = undefined;
+    assert.deepEqual(await ask("/readyz"), [200, "ok"]);
+    assert.deepEqual(await ask("/metrics"), [200, "m 1\n"]);
+    assert.deepEqual(await ask("/metrics", "HEAD"), [200, ""]);
+    assert.equal((await ask("/metrics", "POST"))[0], 405);
+    assert.equal((await ask("/other"))[0], 404);
+    const { port } = new URL(server.url);
+    await assert.rejects(
+      serveHealth({ host: "127.0.0.1", port: Number(port), notReady: () => undefined, metrics: () => "" }),
+      /EADDRINUSE/,
+    );
+  } finally {
+    await server.close();
+  }
+});
