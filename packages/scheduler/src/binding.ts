@@ -2,6 +2,7 @@ import type { Pod } from "@dray/api/core/v1";
 import type { Clock, Log } from "@dray/client";
 import type { SchedulerCache } from "./cache.ts";
 import type { Decision } from "./cycle.ts";
+import type { Extenders } from "./extenders/extenders.ts";
 import type { ExtensionPoints } from "./extension-points.ts";
 import type { FailureHandler } from "./failure.ts";
 import type { ClusterEvent, CycleState, Rejection } from "./framework.ts";
@@ -22,6 +23,7 @@ export interface BindingCycleOptions {
   readonly failures: FailureHandler;
   readonly notify: (event: ClusterEvent) => void;
   readonly metrics: SchedulerMetrics;
+  readonly extenders: Extenders;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -132,6 +134,7 @@ export class BindingCycle {
   }
 
   async #bind({ name, points }: Profile, pod: Pod, node: NodeInfo, state: CycleState): Promise<void> {
+    if (await this.#options.extenders.bind(pod, node)) return;
     for (const plugin of points.bind) if (await plugin.bind(state, pod, node)) return;
     throw new Error(`no plugin of profile ${name} binds the pod`);
   }

@@ -41,6 +41,8 @@ export interface CycleOptions {
   readonly random: () => number;
   /** Of so many nodes, how many feasible ones end the search; `feasibleNodesToFind(0)` if absent. */
   readonly enough?: (nodes: number) => number;
+  /** Others have a say, too: without scores of plugins more than one node is needed all the same. */
+  readonly extended?: boolean;
   /** The pods that will run on the node and are not there yet; none if absent. */
   readonly nominated?: (node: string) => readonly Pod[];
   /** The node that the pod is nominated to; that of its status if absent. */
@@ -84,7 +86,8 @@ export class SchedulingCycle {
   constructor(points: ExtensionPoints, options: CycleOptions) {
     this.#points = points;
     this.#random = options.random;
-    this.#enough = points.score.length === 0 ? () => 1 : (options.enough ?? feasibleNodesToFind(0));
+    const anyWillDo = points.score.length === 0 && options.extended !== true;
+    this.#enough = anyWillDo ? () => 1 : (options.enough ?? feasibleNodesToFind(0));
     this.#metrics = options.metrics ?? new SchedulerMetrics();
     this.#profile = options.profile ?? "";
     this.#evaluations = points.filter.map(() => 0);
@@ -95,8 +98,8 @@ export class SchedulingCycle {
   /** `known`: what nodes have answered to pods like this one; what they answer now is put there. */
   decide(pod: Pod, nodes: readonly NodeInfo[], known?: NodeAnswers): Decision {
     const search = this.search(pod, nodes, known);
-    const { state, feasible, diagnosis, plugins, answers } = search;
-    if (feasible.length === 0) return { type: "refused", state, diagnosis, nodes, plugins };
+    const { state, feasible, answers } = search;
+    if (feasible.length === 0) return refused(search, nodes);
     const node = this.best(state, pod, feasible, answers);
     // What filters keep of a node for Reserve is kept anew for each pod.
     if (answers.get(node)?.search !== this.#searches && this.firstRejection(state, pod, node) !== undefined)
@@ -104,7 +107,8 @@ export class SchedulingCycle {
     return { type: "placed", node, state };
   }
 
-  search(pod: Pod, nodes: readonly NodeInfo[], known?: NodeAnswers): Search {
+  /** `among`: of all nodes only these are asked. */
+  search(pod: Pod, nodes: readonly NodeInfo[], known?: NodeAnswers, among?: ReadonlySet<string>): Search {
     this.#searches++;
     const state: CycleState = new Map();
     const rejections = new Map<string, Rejection>();
@@ -123,9 +127,12 @@ export class SchedulingCycle {
     const skipped = skippedFilters(state);
     const around = this.#points.all.some((plugin) => plugin.looksAround && !skipped.has(plugin.name));
     const answers: NodeAnswers = (around ? undefined : known) ?? new Map();
-    const nominee = this.#nominatedNode(state, pod, nodes, answers, allowed);
+    const nominee = among ? undefined : this.#nominatedNode(state, pod, nodes, answers, allowed);
     if (nominee !== undefined) return found([nominee], answers);
-    const considered = allowed === undefined ? nodes : nodes.filter(({ name }) => allowed.has(name));
+    const limited = among !== undefined || allowed !== undefined;
+    const considered = limited
+      ? nodes.filter(({ name }) => (among?.has(name) ?? true) && (allowed?.has(name) ?? true))
+      : nodes;
     const filtering = this.#metrics.now();
     const feasible = this.#feasible(state, pod, considered, answers, rejections);
     this.#observe("Filter", "Success", filtering);
@@ -356,6 +363,14 @@ export class SchedulingCycle {
     const best = feasible.filter((_, i) => totals[i] === highest);
     return best[Math.floor(this.#random() * best.length)] ?? best[0]!;
   }
+}
+
+/** No node takes the pod. */
+export function refused(
+  { state, diagnosis, plugins }: Search,
+  nodes: readonly NodeInfo[],
+): Decision & { type: "refused" } {
+  return { type: "refused", state, diagnosis, nodes, plugins };
 }
 
 function statusOf(rejection: Rejection | undefined): Status {

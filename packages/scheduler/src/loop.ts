@@ -3,7 +3,9 @@ import type { Clock, Log } from "@dray/client";
 import type { AlikePods } from "./alike.ts";
 import type { BindingCycle } from "./binding.ts";
 import type { SchedulerCache } from "./cache.ts";
-import type { Decision } from "./cycle.ts";
+import { type Decision, refused, type Search } from "./cycle.ts";
+import { decideWithExtenders } from "./extenders/decide.ts";
+import type { Extenders } from "./extenders/extenders.ts";
 import type { FailureHandler } from "./failure.ts";
 import type { SchedulerMetrics } from "./metrics/scheduler-metrics.ts";
 import type { Profile } from "./profile.ts";
@@ -23,6 +25,7 @@ export interface SchedulingLoopOptions {
   readonly profileOf: (pod: Pod) => Profile;
   readonly turn: Turn;
   readonly metrics: SchedulerMetrics;
+  readonly extenders: Extenders;
   readonly clock: Clock;
   readonly log: Log;
   readonly signal: AbortSignal;
@@ -34,6 +37,8 @@ export class SchedulingLoop {
   readonly #background = new Set<Promise<void>>();
   #started = false;
   #scheduled = false;
+  /** Extenders are asked about a pod. */
+  #paused = false;
   /** The attempt that is not over yet, and when it began. */
   #unfinished: { readonly entry: QueuedPod; readonly since: number } | undefined;
 
@@ -49,7 +54,7 @@ export class SchedulingLoop {
   /** There may be a pod to try. */
   wake(): void {
     const { signal } = this.#options;
-    if (this.#scheduled || !this.#started || signal.aborted) return;
+    if (this.#scheduled || this.#paused || !this.#started || signal.aborted) return;
     this.#scheduled = true;
     // One pod a turn: events and requests come between them.
     setImmediate(() => {
@@ -73,16 +78,24 @@ export class SchedulingLoop {
   }
 
   #scheduleOne(entry: QueuedPod): void {
-    const { alike, cache, clock, turn, bindings, failures, metrics } = this.#options;
+    const { alike, cache, clock, turn, failures, metrics } = this.#options;
     const profile = this.#options.profileOf(entry.pod);
     const since = this.#unfinished?.since ?? clock.now();
     if (this.#unfinished === undefined) entry.attemptSince = metrics.now();
     this.#unfinished = undefined;
     const begun = metrics.now();
+    const { extenders } = this.#options;
     let decision: Decision;
     turn.begin();
     try {
-      decision = profile.cycle.decide(entry.pod, cache.nodes, alike?.answersTo(entry.pod));
+      if (extenders.decidesAbout(entry.pod)) {
+        const search = profile.cycle.search(entry.pod, cache.nodes);
+        if (search.feasible.length > 0) {
+          this.#askExtenders(profile, entry, search, begun);
+          return;
+        }
+        decision = refused(search, cache.nodes);
+      } else decision = profile.cycle.decide(entry.pod, cache.nodes, alike?.answersTo(entry.pod));
       metrics.decided(begun);
     } catch (error) {
       if (error instanceof TurnIsOver && clock.now() - since < maxAttempt) {
@@ -94,8 +107,35 @@ export class SchedulingLoop {
       this.track(failures.fail(profile, entry, { message }));
       return;
     }
-    if (decision.type === "refused") this.track(failures.refuse(profile, entry, decision));
-    else this.track(this.#place(profile, entry, decision, bindings));
+    this.track(this.#carryOut(profile, entry, decision));
+  }
+
+  /** No other pod is tried until the extenders have answered: what they were told stays true. */
+  #askExtenders(profile: Profile, entry: QueuedPod, search: Search, begun: number): void {
+    const { extenders, failures, metrics } = this.#options;
+    this.#paused = true;
+    const decide = async (): Promise<void> => {
+      let decision: Decision;
+      try {
+        decision = await decideWithExtenders(extenders, profile.cycle, entry.pod, search, this.#options);
+        metrics.decided(begun);
+      } catch (error) {
+        return failures.fail(profile, entry, error as Error);
+      } finally {
+        this.#paused = false;
+        this.wake();
+      }
+      // Begins at once: nothing has changed since the decision.
+      return this.#carryOut(profile, entry, decision);
+    };
+    this.track(decide());
+  }
+
+  async #carryOut(profile: Profile, entry: QueuedPod, decision: Decision): Promise<void> {
+    const { queue, bindings, failures } = this.#options;
+    if (!queue.has(entry)) return;
+    if (decision.type === "refused") return failures.refuse(profile, entry, decision);
+    return this.#place(profile, entry, decision, bindings);
   }
 
   async #place(

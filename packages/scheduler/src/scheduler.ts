@@ -17,6 +17,9 @@ import type {
 } from "./config/types.ts";
 import { feasibleNodesToFind, SchedulingCycle } from "./cycle.ts";
 import { handleEvents } from "./event-handlers.ts";
+import { Extender } from "./extenders/extender.ts";
+import { Extenders } from "./extenders/extenders.ts";
+import { httpExtender } from "./extenders/http.ts";
 import { FailureHandler } from "./failure.ts";
 import type { ClusterEvent, Plugin } from "./framework.ts";
 import { createInformers, type Informers, startInformers, taintRules, volumeLookup } from "./informers.ts";
@@ -82,6 +85,7 @@ export interface Scheduler {
 interface Shared {
   readonly configuration: SchedulerConfiguration;
   readonly metrics: SchedulerMetrics;
+  readonly extenders: Extenders;
   readonly claims: ClaimWriter;
   readonly informers: Informers;
   readonly allocator: Allocator;
@@ -109,9 +113,14 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   const waiting = new WaitingPods(clock);
   const nominator = new Nominator();
   const metrics = new SchedulerMetrics(options.elapsed);
+  const extenders = new Extenders(
+    configuration.extenders.map((each) => new Extender(each, httpExtender(each))),
+    log,
+  );
   const shared: Shared = {
     configuration,
     metrics,
+    extenders,
     claims: new ClaimWriter({
       client,
       claims: informers.claims,
@@ -159,7 +168,19 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   };
   const status = new PodStatusWriter({ client, clock, answered, isOurs });
   const failures = new FailureHandler({ queue, nominator, status, metrics, clock, log, signal });
-  const parts = { cache, queue, nominator, waiting, status, failures, notify, metrics, clock, log };
+  const parts = {
+    cache,
+    queue,
+    nominator,
+    waiting,
+    status,
+    failures,
+    notify,
+    metrics,
+    extenders,
+    clock,
+    log,
+  };
   const bindings = new BindingCycle(parts);
   // What other people's plugins and extenders look at is not known here.
   const known = options.plugins === undefined && configuration.extenders.length === 0 ? alike : undefined;
@@ -199,8 +220,20 @@ function configurationOf({ configuration, name, features }: SchedulerOptions): S
 
 function createProfile(options: SchedulerOptions, configured: ProfileConfiguration, shared: Shared): Profile {
   const { client, clock, log, random } = options;
-  const { schedulerName: name, args } = configured;
-  const { configuration, cache, nominator, waiting, turn, executor, answered, informers, metrics } = shared;
+  const { schedulerName: name } = configured;
+  const {
+    configuration,
+    cache,
+    nominator,
+    waiting,
+    turn,
+    executor,
+    answered,
+    informers,
+    metrics,
+    extenders,
+  } = shared;
+  const args = withoutManagedResources(configured.args, configuration);
   const nomination = (pod: Pod): string | undefined => nominator.nodeOf(pod.metadata.uid);
   const recorder = createEventRecorder({ client, clock, log, random, component: name });
   const preemption = defaultPreemption({
@@ -213,6 +246,7 @@ function createProfile(options: SchedulerOptions, configured: ProfileConfigurati
     budgets: () => informers.budgets.list(),
     turn,
     metrics,
+    extenders,
     now: () => clock.now(),
     random,
   });
@@ -235,8 +269,18 @@ function createProfile(options: SchedulerOptions, configured: ProfileConfigurati
     nomination,
     metrics,
     profile: name,
+    extended: configuration.extenders.length > 0,
   });
   return { name, points, cycle, recorder };
+}
+
+/** Resources that extenders manage alone are not counted. Upstream: scheduler.go, buildExtenders. */
+function withoutManagedResources(args: PluginArgs, { extenders }: SchedulerConfiguration): PluginArgs {
+  const managed = extenders.flatMap(({ managedResources }) =>
+    managedResources.flatMap(({ name, ignoredByScheduler }) => (ignoredByScheduler ? [name] : [])),
+  );
+  const { ignoredResources, ...fit } = args.NodeResourcesFit;
+  return { ...args, NodeResourcesFit: { ...fit, ignoredResources: [...ignoredResources, ...managed] } };
 }
 
 /** The caller's own plugins after the default ones, but before the one that binds any pod. */

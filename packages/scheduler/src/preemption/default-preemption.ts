@@ -2,6 +2,7 @@ import type { Pod } from "@dray/api/core/v1";
 import type { PodDisruptionBudget } from "@dray/api/policy/v1";
 import type { EventRecorder } from "@dray/client";
 import { priorityOf } from "../cycle.ts";
+import type { Extenders } from "../extenders/extenders.ts";
 import type { CycleState, Plugin, PostFilterResult, Rejection } from "../framework.ts";
 import { counted } from "../message.ts";
 import type { SchedulerMetrics } from "../metrics/scheduler-metrics.ts";
@@ -25,6 +26,7 @@ export interface DefaultPreemptionOptions {
   readonly nomination: (pod: Pod) => string | undefined;
   readonly budgets: () => readonly PodDisruptionBudget[];
   readonly turn: Turn;
+  readonly extenders: Pick<Extenders, "preemptsFor" | "preempt">;
   readonly metrics: SchedulerMetrics;
   readonly now: () => number;
   /** Between 0 and 1: where the search for candidates begins. */
@@ -42,7 +44,7 @@ export function defaultPreemption(options: DefaultPreemptionOptions): Plugin {
     state: CycleState,
     pod: Pod,
     rejections: ReadonlyMap<string, Rejection>,
-  ): PostFilterResult {
+  ): PostFilterResult | Promise<PostFilterResult> {
     const obstacle = ineligible(pod, rejections, options);
     if (obstacle !== undefined) return { message: obstacle };
     const potential = [...rejections].flatMap(([node, { resolvable }]) => {
@@ -50,13 +52,19 @@ export function defaultPreemption(options: DefaultPreemptionOptions): Plugin {
       return info === undefined ? [] : [info];
     });
     const { candidates, reasons } = dryRun(state, pod, potential);
-    const best = leastDisruptive(candidates, now());
-    if (best === undefined) {
+    if (candidates.length === 0) {
       const unhelpful = rejections.size - potential.length;
       const all = [...reasons, ...Array<string>(unhelpful).fill("Preemption is not helpful for scheduling")];
       const text = `0/${rejections.size} nodes are available: ${counted(all)}.`;
       return { message: text, nominatedNode: "" };
     }
+    if (!options.extenders.preemptsFor(pod)) return actuate(pod, candidates);
+    return options.extenders.preempt(pod, candidates).then((left) => actuate(pod, left));
+  }
+
+  function actuate(pod: Pod, candidates: readonly Candidate[]): PostFilterResult {
+    const best = leastDisruptive(candidates, now());
+    if (best === undefined) return { message: "no candidate node for preemption" };
     executor.start(pod, best, options.recorder);
     const { node, victims, violations } = best;
     metrics.chosen(victims.length, violations);
@@ -111,9 +119,12 @@ export function defaultPreemption(options: DefaultPreemptionOptions): Plugin {
         : undefined,
     postFilter(state, pod, rejections) {
       const since = metrics.now();
-      const { message, ...result } = preempt(state, pod, rejections);
-      metrics.preempting(result.done ? "Success" : "Unschedulable", since);
-      return { ...result, message: `preemption: ${message}` };
+      const finish = ({ message, ...result }: PostFilterResult): PostFilterResult => {
+        metrics.preempting(result.done ? "Success" : "Unschedulable", since);
+        return { ...result, message: `preemption: ${message}` };
+      };
+      const result = preempt(state, pod, rejections);
+      return result instanceof Promise ? result.then(finish) : finish(result);
     },
     // What the other plugins wait for is what preemption brings about.
     mayHelp: () => false,

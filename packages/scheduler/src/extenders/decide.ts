@@ -1,0 +1,52 @@
+import type { Pod } from "@dray/api/core/v1";
+import type { SchedulerCache } from "../cache.ts";
+import { type Decision, refused, type SchedulingCycle, type Search } from "../cycle.ts";
+import { type Turn, TurnIsOver } from "../turn.ts";
+import { extenderName } from "./extender.ts";
+import type { Extenders } from "./extenders.ts";
+
+/**
+ * Of the nodes that the plugins accept, the best that the extenders accept, too. While they were asked nodes may have
+ * changed: the plugins are asked once more, about the nodes that are left.
+ */
+export async function decideWithExtenders(
+  extenders: Extenders,
+  cycle: SchedulingCycle,
+  pod: Pod,
+  search: Search,
+  { cache, turn }: { readonly cache: SchedulerCache; readonly turn: Turn },
+): Promise<Decision> {
+  const { nodes: left, rejections } = await extenders.filter(pod, search.feasible);
+  const scores = left.length > 1 ? await extenders.prioritize(pod, left) : undefined;
+  const { nodes } = cache;
+  const all = new Map([...search.diagnosis.rejections, ...rejections]);
+  const among = new Set(left.map(({ name }) => name));
+  const again = left.length === 0 ? undefined : searchAgain(cycle, pod, nodes, among, turn);
+  if (again !== undefined && again.feasible.length > 0) {
+    const { state, feasible, answers } = again;
+    return { type: "placed", state, node: cycle.best(state, pod, feasible, answers, scores) };
+  }
+  for (const [node, rejection] of again?.diagnosis.rejections ?? []) all.set(node, rejection);
+  const plugins = [...search.plugins, ...(again?.plugins ?? [])];
+  if (left.length < search.feasible.length) plugins.push(extenderName);
+  const diagnosis = { nodes: nodes.length, rejections: all };
+  return refused({ ...(again ?? search), diagnosis, plugins: [...new Set(plugins)] }, nodes);
+}
+
+/** Selectors evaluated so far are remembered, so that each turn brings the search forward. */
+function searchAgain(
+  cycle: SchedulingCycle,
+  pod: Pod,
+  nodes: SchedulerCache["nodes"],
+  among: ReadonlySet<string>,
+  turn: Turn,
+): Search {
+  for (;;) {
+    turn.begin();
+    try {
+      return cycle.search(pod, nodes, undefined, among);
+    } catch (error) {
+      if (!(error instanceof TurnIsOver)) throw error;
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import type { Pod } from "@dray/api/core/v1";
+import type { Log } from "@dray/client";
+import type { Rejection } from "../framework.ts";
+import type { NodeInfo } from "../node-info.ts";
+import type { Candidate } from "../preemption/victims.ts";
+import type { Extender } from "./extender.ts";
+
+/** All extenders of a scheduler. Upstream: pkg/scheduler/schedule_one.go, findNodesThatPassExtenders and prioritizeNodes. */
+export class Extenders {
+  readonly #extenders: readonly Extender[];
+  readonly #log: Log;
+
+  constructor(extenders: readonly Extender[], log: Log) {
+    this.#extenders = extenders;
+    this.#log = log;
+  }
+
+  /** Whether one of them has a say about where the pod goes. */
+  decidesAbout(pod: Pod): boolean {
+    return this.#extenders.some(
+      (extender) => (extender.filters || extender.prioritizes) && extender.isInterested(pod),
+    );
+  }
+
+  /** One after the other: each sees the nodes that those before it have left. */
+  async filter(
+    pod: Pod,
+    nodes: readonly NodeInfo[],
+  ): Promise<{ readonly nodes: readonly NodeInfo[]; readonly rejections: ReadonlyMap<string, Rejection> }> {
+    const rejections = new Map<string, Rejection>();
+    let left = nodes;
+    for (const extender of this.#extenders) {
+      if (left.length === 0) break;
+      if (!extender.filters || !extender.isInterested(pod)) continue;
+      const asked = left;
+      const found = await this.#unlessIgnored(extender, () => extender.filter(pod, asked));
+      if (found === undefined) continue;
+      for (const [node, rejection] of found.rejections) rejections.set(node, rejection);
+      left = found.nodes;
+    }
+    return { nodes: left, rejections };
+  }
+
+  /** The sum of their scores by node; one that fails gives none. */
+  async prioritize(pod: Pod, nodes: readonly NodeInfo[]): Promise<ReadonlyMap<string, number>> {
+    const sums = new Map<string, number>();
+    const asked = this.#extenders.filter((extender) => extender.prioritizes && extender.isInterested(pod));
+    await Promise.all(
+      asked.map(async (extender) => {
+        try {
+          for (const [node, score] of await extender.prioritize(pod, nodes))
+            sums.set(node, (sums.get(node) ?? 0) + score);
+        } catch (error) {
+          this.#log.debug({ err: error }, "an extender gives no scores");
+        }
+      }),
+    );
+    return sums;
+  }
+
+  /** Whether an extender has bound the pod. */
+  async bind(pod: Pod, node: NodeInfo): Promise<boolean> {
+    for (const extender of this.#extenders) {
+      if (!extender.binds || !extender.isInterested(pod)) continue;
+      const bound = await this.#unlessIgnored(extender, async () => {
+        await extender.bind(pod, node.name);
+        return true;
+      });
+      if (bound) return true;
+    }
+    return false;
+  }
+
+  preemptsFor(pod: Pod): boolean {
+    return this.#extenders.some((extender) => extender.preempts && extender.isInterested(pod));
+  }
+
+  async preempt(pod: Pod, candidates: readonly Candidate[]): Promise<readonly Candidate[]> {
+    let left = candidates;
+    for (const extender of this.#extenders) {
+      if (left.length === 0) break;
+      if (!extender.preempts || !extender.isInterested(pod)) continue;
+      const asked = left;
+      left = (await this.#unlessIgnored(extender, () => extender.preempt(pod, asked))) ?? left;
+    }
+    return left;
+  }
+
+  /** Undefined if the extender has failed and may. */
+  async #unlessIgnored<T>(extender: Extender, run: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await run();
+    } catch (error) {
+      if (!extender.ignorable) throw error;
+      this.#log.info({ err: error }, "an extender has failed and is ignored");
+      return undefined;
+    }
+  }
+}
