@@ -4,11 +4,20 @@ import type { Pod } from "@dray/api/core/v1";
 export class Nominator {
   readonly #byNode = new Map<string, Map<string, Pod>>();
   readonly #nodes = new Map<string, string>();
+  readonly #changed: (node: string) => void;
+
+  /** `changed` is called when a pod is nominated to the node, or not any more: it answers other pods differently. */
+  constructor(changed: (node: string) => void = () => {}) {
+    this.#changed = changed;
+  }
 
   /** The pod's nomination; "" or undefined removes it. */
   set(pod: Pod, node: string | undefined): void {
     const { uid } = pod.metadata;
-    this.delete(uid);
+    if (this.#nodes.get(uid) !== (node || undefined)) {
+      this.delete(uid);
+      if (node) this.#changed(node);
+    }
     if (!node) return;
     this.#nodes.set(uid, node);
     const pods = this.#byNode.get(node) ?? new Map<string, Pod>();
@@ -22,6 +31,7 @@ export class Nominator {
     const pods = this.#byNode.get(node);
     pods?.delete(uid);
     if (pods?.size === 0) this.#byNode.delete(node);
+    this.#changed(node);
   }
 
   nodeOf(uid: string): string | undefined {

@@ -111,7 +111,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   });
   const cache = new SchedulerCache(features.version);
   const waiting = new WaitingPods(clock);
-  const nominator = new Nominator();
+  const nominator = new Nominator((node) => cache.node(node)?.changed());
   const metrics = new SchedulerMetrics(options.elapsed);
   const extenders = new Extenders(
     configuration.extenders.map((each) => new Extender(each, httpExtender(each))),
