@@ -12,10 +12,19 @@ import {
   matchesAll,
   type NamespaceLabels,
 } from "./pod-affinity-terms.ts";
+import { PodCounter } from "./pod-counter.ts";
 
 const name = "InterPodAffinity";
 /** Where the state keeps what scores go by. */
 const scoreKey = `${name}/score`;
+const reject = (reason: string, resolvable: boolean): Rejection => ({
+  plugin: name,
+  reasons: [reason],
+  resolvable,
+});
+const notNear = reject("node(s) didn't match pod affinity rules", false);
+const notFar = reject("node(s) didn't match pod anti-affinity rules", true);
+const unwanted = reject("node(s) didn't satisfy existing pods anti-affinity rules", true);
 const none: Readonly<Record<string, string>> = {};
 
 /** How many pods there are in domains: that must be near, must not be near, and do not want the pod near. */
@@ -39,16 +48,16 @@ class State {
     );
   }
 
-  /** Counts a pod on a node; `others` are its own terms against pods. */
-  count(pod: Pod, other: Pod, others: readonly AffinityTerm[], { metadata }: Node, sign: 1 | -1): void {
-    const { labels = none } = metadata;
-    const { required, requiredAnti } = this.terms;
-    for (const term of others) if (term.matches(pod)) this.guarded.add(labels, term.topologyKey, sign);
-    // A pod attracts only where all of the terms match it.
-    if (matchesAll(required, other))
-      for (const { topologyKey } of required) this.attracting.add(labels, topologyKey, sign);
-    for (const term of requiredAnti)
-      if (term.matches(other)) this.avoided.add(labels, term.topologyKey, sign);
+  /** Counts pods on a node that all of the terms match: others attract nobody. */
+  attract({ metadata }: Node, pods: number): void {
+    for (const { topologyKey } of this.terms.required)
+      this.attracting.add(metadata.labels ?? none, topologyKey, pods);
+  }
+
+  /** Counts a pod on a node that may keep this one away. */
+  guard(pod: Pod, theirs: readonly AffinityTerm[], { metadata }: Node, sign: 1 | -1): void {
+    for (const term of theirs)
+      if (term.matches(pod)) this.guarded.add(metadata.labels ?? none, term.topologyKey, sign);
   }
 }
 
@@ -60,15 +69,37 @@ class State {
  */
 export function interPodAffinity(args: PluginArgs["InterPodAffinity"], labelsOf: NamespaceLabels): Plugin {
   const termsOf = affinityTerms(labelsOf);
+  const counter = new PodCounter();
 
   function stateOf(pod: Pod, nodes: readonly NodeInfo[]): State {
     const terms = termsOf(pod);
+    const { required, requiredAnti } = terms;
     const state = new State(terms);
-    const indifferent = terms.required.length === 0 && terms.requiredAnti.length === 0;
-    for (const { node, pods, guarding } of nodes)
-      for (const other of indifferent ? guarding : pods.values())
-        state.count(pod, other, termsOf(other).requiredAnti, node, 1);
+    for (const { node, guarding } of nodes)
+      for (const other of guarding) state.guard(pod, termsOf(other).requiredAnti, node, 1);
+    if (required.length > 0) {
+      const attracting = counter.counting(keyOf(required), nodes.length, (other) =>
+        matchesAll(required, other),
+      );
+      for (const info of nodes) state.attract(info.node, attracting(info));
+    }
+    for (const term of requiredAnti) {
+      const avoided = counter.counting(term.key, nodes.length, (other) => term.matches(other));
+      for (const info of nodes) {
+        const { labels = none } = info.node.metadata;
+        state.avoided.add(labels, term.topologyKey, avoided(info));
+      }
+    }
     return state;
+  }
+
+  /** A trial of preemption has put another pod on the node, or taken it away. */
+  function change(state: State, pod: Pod, other: Pod, node: Node, sign: 1 | -1): void {
+    const { required, requiredAnti } = state.terms;
+    state.guard(pod, termsOf(other).requiredAnti, node, sign);
+    if (matchesAll(required, other)) state.attract(node, sign);
+    for (const term of requiredAnti)
+      if (term.matches(other)) state.avoided.add(node.metadata.labels ?? none, term.topologyKey, sign);
   }
 
   /** Whether anything is said about pods near each other, so that scores depend on other nodes. */
@@ -90,23 +121,18 @@ export function interPodAffinity(args: PluginArgs["InterPodAffinity"], labelsOf:
       const filters = required.length > 0 || requiredAnti.length > 0 || found.guarded.any;
       return { type: filters || anyPreference(pod, nodes) ? "continue" : "skip" };
     },
-    addPod: (state, pod, added, { node }) =>
-      (state.get(name) as State).count(pod, added, termsOf(added).requiredAnti, node, 1),
-    removePod: (state, pod, removed, { node }) =>
-      (state.get(name) as State).count(pod, removed, termsOf(removed).requiredAnti, node, -1),
+    addPod: (state, pod, added, { node }) => change(state.get(name) as State, pod, added, node, 1),
+    removePod: (state, pod, removed, { node }) => change(state.get(name) as State, pod, removed, node, -1),
     filter(state, pod, { node }) {
       const { terms, attracting, avoided, guarded } = state.get(name) as State;
       const labels = node.metadata.labels ?? none;
-      if (!isAttracted(terms.required, attracting, pod, labels))
-        return reject("node(s) didn't match pod affinity rules", false);
-      if (terms.requiredAnti.some(({ topologyKey }) => avoided.of(labels, topologyKey) > 0))
-        return reject("node(s) didn't match pod anti-affinity rules", true);
-      if (guarded.anyOf(labels))
-        return reject("node(s) didn't satisfy existing pods anti-affinity rules", true);
+      if (!isAttracted(terms.required, attracting, pod, labels)) return notNear;
+      if (terms.requiredAnti.some(({ topologyKey }) => avoided.of(labels, topologyKey) > 0)) return notFar;
+      if (guarded.anyOf(labels)) return unwanted;
       return undefined;
     },
     preScore(state, pod) {
-      const sums = affinityScore({ pod, nodes: allNodes(state), args, termsOf });
+      const sums = affinityScore({ pod, nodes: allNodes(state), args, termsOf, counter });
       if (sums === undefined) return "skip";
       state.set(scoreKey, sums);
       return undefined;
@@ -115,6 +141,12 @@ export function interPodAffinity(args: PluginArgs["InterPodAffinity"], labelsOf:
     normalize: normalizeAffinity,
     mayHelp: (pod, event) => mayHelp(pod, event, termsOf),
   };
+}
+
+/** Undefined where one of the terms has none. */
+function keyOf(terms: readonly AffinityTerm[]): string | undefined {
+  const keys = terms.map(({ key }) => key);
+  return keys.includes(undefined) ? undefined : keys.join(" & ");
 }
 
 function isAttracted(
@@ -168,8 +200,4 @@ function nodeMayHelp(
     // A node without the key takes pods with anti-affinity.
     requiredAnti.some((term) => differs(term) && value(old, term.topologyKey) !== undefined)
   );
-}
-
-function reject(reason: string, resolvable: boolean): Rejection {
-  return { plugin: name, reasons: [reason], resolvable };
 }

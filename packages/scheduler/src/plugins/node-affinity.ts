@@ -4,6 +4,10 @@ import { normalizeByHighest, type Plugin, type Rejection } from "../framework.ts
 import type { PluginArgs } from "../plugin-args.ts";
 
 const name = "NodeAffinity";
+const rejection = (reason: string): Rejection => ({ plugin: name, reasons: [reason], resolvable: false });
+const enforced = rejection("node(s) didn't match scheduler-enforced node affinity");
+const noMatch = rejection("node(s) didn't match Pod's node affinity/selector");
+const conflict = rejection("pod affinity terms conflict");
 /** Where the state keeps what the pod prefers. */
 const scoreKey = `${name}/score`;
 
@@ -27,13 +31,13 @@ export function nodeAffinity({ addedAffinity }: PluginArgs["NodeAffinity"]): Plu
       state.set(name, readNodeAffinity(pod.spec));
       const nodes = namedNodes(pod);
       if (nodes === undefined) return { type: "continue" };
-      if (nodes.size === 0) return { type: "reject", rejection: rejection("pod affinity terms conflict") };
+      if (nodes.size === 0) return { type: "reject", rejection: conflict };
       return { type: "continue", nodes };
     },
     filter(state, _pod, { node }) {
-      if (added?.(node) === false) return rejection("node(s) didn't match scheduler-enforced node affinity");
+      if (added?.(node) === false) return enforced;
       if ((state.get(name) as NodeTest)(node)) return undefined;
-      return rejection("node(s) didn't match Pod's node affinity/selector");
+      return noMatch;
     },
     preScore(state, { spec }) {
       const own = spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution;
@@ -71,8 +75,4 @@ function namedNodes(pod: Pod): Set<string> | undefined {
     for (const node of sets.reduce((both, other) => both.intersection(other))) names.add(node);
   }
   return names;
-}
-
-function rejection(reason: string): Rejection {
-  return { plugin: name, reasons: [reason], resolvable: false };
 }

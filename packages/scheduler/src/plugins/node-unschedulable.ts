@@ -1,10 +1,16 @@
 import { untolerated } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
-import type { Plugin } from "../framework.ts";
+import type { Plugin, Rejection } from "../framework.ts";
 
 const name = "NodeUnschedulable";
 const effects = ["NoSchedule"];
 const taints = [{ key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" }];
+
+const unschedulable: Rejection = {
+  plugin: name,
+  reasons: ["node(s) were unschedulable"],
+  resolvable: false,
+};
 
 const tolerates = ({ spec }: Pod): boolean => untolerated(taints, spec.tolerations, effects).length === 0;
 
@@ -13,7 +19,7 @@ export const nodeUnschedulable: Plugin = {
   name,
   filter(_state, pod, { node }) {
     if (!node.spec.unschedulable || tolerates(pod)) return undefined;
-    return { plugin: name, reasons: ["node(s) were unschedulable"], resolvable: false };
+    return unschedulable;
   },
   mayHelp(_pod, event) {
     if (event.kind === "own-pod") return tolerates(event.pod);

@@ -7,34 +7,36 @@ import { maxScore } from "../framework.ts";
 import type { NodeInfo } from "../node-info.ts";
 import type { PluginArgs } from "../plugin-args.ts";
 import { type AffinityTerm, type AffinityTerms, DomainSums } from "./pod-affinity-terms.ts";
+import type { PodCounter } from "./pod-counter.ts";
 
 export interface AffinityScoreInput {
   readonly pod: Pod;
   readonly nodes: readonly NodeInfo[];
   readonly args: PluginArgs["InterPodAffinity"];
   readonly termsOf: (pod: Pod) => AffinityTerms;
+  readonly counter: PodCounter;
 }
 
 const gain = ({ weight }: AffinityTerm): number => weight;
 const loss = ({ weight }: AffinityTerm): number => -weight;
 
 /** What the domains of nodes are worth to the pod, in both directions; undefined: all the same. */
-export function affinityScore({ pod, nodes, args, termsOf }: AffinityScoreInput): DomainSums | undefined {
+export function affinityScore(input: AffinityScoreInput): DomainSums | undefined {
+  const { pod, nodes, args, termsOf } = input;
   const { preferred, preferredAnti } = termsOf(pod);
   const prefers = preferred.length > 0 || preferredAnti.length > 0;
   if (!prefers && args.ignorePreferredTermsOfExistingPods) return undefined;
   const sums = new DomainSums();
-  for (const { node, pods, podsWithAffinity } of nodes) {
+  for (const term of preferred) addOwn(sums, term, term.weight, input);
+  for (const term of preferredAnti) addOwn(sums, term, -term.weight, input);
+  for (const { node, podsWithAffinity } of nodes) {
     const { labels } = node.metadata;
-    if (labels === undefined) continue;
+    if (labels === undefined || podsWithAffinity.size === 0) continue;
     const add = (terms: readonly AffinityTerm[], about: Pod, worth: (term: AffinityTerm) => number): void => {
       for (const term of terms)
         if (term.matches(about)) sums.add(labels, term.topologyKey, worth(term), { keep: true });
     };
-    // A pod without terms has a say only by what this pod prefers.
-    for (const other of prefers ? pods.values() : podsWithAffinity) {
-      add(preferred, other, gain);
-      add(preferredAnti, other, loss);
+    for (const other of podsWithAffinity) {
       const theirs = termsOf(other);
       if (args.hardPodAffinityWeight > 0) add(theirs.required, pod, () => args.hardPodAffinityWeight);
       add(theirs.preferred, pod, gain);
@@ -42,6 +44,20 @@ export function affinityScore({ pod, nodes, args, termsOf }: AffinityScoreInput)
     }
   }
   return sums.any ? sums : undefined;
+}
+
+/** What this pod prefers of the pods on nodes. */
+function addOwn(
+  sums: DomainSums,
+  term: AffinityTerm,
+  weight: number,
+  { nodes, counter }: AffinityScoreInput,
+): void {
+  const count = counter.counting(term.key, nodes.length, (other) => term.matches(other));
+  for (const info of nodes) {
+    const pods = count(info);
+    if (pods > 0) sums.add(info.node.metadata.labels ?? {}, term.topologyKey, pods * weight, { keep: true });
+  }
 }
 
 /** From the least to the most. */

@@ -28,6 +28,13 @@ export class AffinityTerm {
     this.#labelsOf = labelsOf;
   }
 
+  /** The same for terms that are about the same pods; undefined where that depends on labels of namespaces. */
+  get key(): string | undefined {
+    if (!this.#namespaceSelector.empty && this.#namespaceSelector.requirements.length > 0) return undefined;
+    const namespaces = this.#namespaceSelector.empty ? "*" : [...this.#namespaces].sort().join();
+    return `${namespaces} ${this.#selector}`;
+  }
+
   /** Whether the other pod is one that this term is about. */
   matches({ metadata: { namespace, labels } }: Pod): boolean {
     if (!this.#selector.matches(labels)) return false;
@@ -104,7 +111,7 @@ export class DomainSums {
     amount: number,
     { keep = false }: { readonly keep?: boolean } = {},
   ): void {
-    if (!Object.hasOwn(labels, key)) return;
+    if ((amount === 0 && !keep) || !Object.hasOwn(labels, key)) return;
     const value = labels[key]!;
     const sums = this.#sums.get(key) ?? new Map<string, number>();
     const sum = (sums.get(value) ?? 0) + amount;

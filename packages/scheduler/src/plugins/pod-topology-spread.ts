@@ -4,8 +4,9 @@ import type { ClusterEvent, CycleState, Plugin, Rejection } from "../framework.t
 import type { NodeInfo } from "../node-info.ts";
 import type { PluginArgs } from "../plugin-args.ts";
 import { allNodes, keepNodes } from "./all-nodes.ts";
+import { PodCounter } from "./pod-counter.ts";
 import {
-  countPods,
+  countSelected,
   hasKeys,
   type NodeInclusion,
   nodeInclusion,
@@ -19,6 +20,12 @@ const name = "PodTopologySpread";
 /** Where the state keeps what scores go by. */
 const scoreKey = `${name}/score`;
 const noMatch = "node(s) didn't match pod topology spread constraints";
+const skewed: Rejection = { plugin: name, reasons: [noMatch], resolvable: true };
+const missingLabel: Rejection = {
+  plugin: name,
+  reasons: [`${noMatch} (missing required label)`],
+  resolvable: false,
+};
 
 /** How many pods there are in the domains of one constraint. */
 class Domains {
@@ -84,6 +91,7 @@ class State {
  */
 export function podTopologySpread(args: PluginArgs["PodTopologySpread"], workloads?: WorkloadLookup): Plugin {
   const read = new SpreadConstraints(args, workloads);
+  const counter = new PodCounter();
 
   function change(state: CycleState, pod: Pod, other: Pod, { node }: NodeInfo, sign: 1 | -1): void {
     const { domains, constraints, included } = state.get(name) as State;
@@ -102,7 +110,7 @@ export function podTopologySpread(args: PluginArgs["PodTopologySpread"], workloa
     preFilter(state, pod, nodes) {
       keepNodes(state, nodes);
       const constraints = read.of(pod, "DoNotSchedule");
-      state.set(name, countDomains(constraints, pod, nodes));
+      state.set(name, countDomains(constraints, pod, nodes, counter));
       if (constraints.length > 0) return { type: "continue" };
       // Scores look around, too.
       return { type: read.of(pod, "ScheduleAnyway").length > 0 ? "continue" : "skip" };
@@ -115,10 +123,8 @@ export function podTopologySpread(args: PluginArgs["PodTopologySpread"], workloa
       for (let i = 0; i < domains.length; i++) {
         const each = domains[i]!;
         const { topologyKey, maxSkew } = each.constraint;
-        if (!Object.hasOwn(labels, topologyKey))
-          return rejection(`${noMatch} (missing required label)`, false);
-        if (each.of(labels[topologyKey]!) + selfMatch[i]! - each.least > maxSkew)
-          return rejection(noMatch, true);
+        if (!Object.hasOwn(labels, topologyKey)) return missingLabel;
+        if (each.of(labels[topologyKey]!) + selfMatch[i]! - each.least > maxSkew) return skewed;
       }
       return undefined;
     },
@@ -126,32 +132,43 @@ export function podTopologySpread(args: PluginArgs["PodTopologySpread"], workloa
       const constraints = read.of(pod, "ScheduleAnyway");
       if (constraints.length === 0) return "skip";
       const all = allNodes(state);
-      const score = spreadScore({ pod, constraints, feasible, all, allKeys: read.requiresAllKeys(pod) });
+      const score = spreadScore({
+        pod,
+        constraints,
+        feasible,
+        all,
+        allKeys: read.requiresAllKeys(pod),
+        counter,
+      });
       state.set(scoreKey, score);
       return undefined;
     },
-    score: (state, pod, node) => scoreSpread(state.get(scoreKey) as SpreadScore, pod, node),
+    score: (state, _pod, node) => scoreSpread(state.get(scoreKey) as SpreadScore, node),
     normalize: (scores, state) => normalizeSpread(scores, state.get(scoreKey) as SpreadScore),
     mayHelp: (pod, event) => mayHelp(pod, event, read.of(pod, "DoNotSchedule")),
   };
 }
 
 /** How many pods there are in the domains of all nodes that count and have all the topology keys. */
-function countDomains(constraints: readonly SpreadConstraint[], pod: Pod, nodes: readonly NodeInfo[]): State {
+function countDomains(
+  constraints: readonly SpreadConstraint[],
+  pod: Pod,
+  nodes: readonly NodeInfo[],
+  counter: PodCounter,
+): State {
   const { namespace, labels } = pod.metadata;
   const domains = constraints.map((constraint) => new Domains(constraint));
   const included = nodeInclusion(pod);
+  const counts = constraints.map((each) => countSelected(counter, each, namespace, nodes.length));
   if (constraints.length > 0)
-    for (const { node, pods } of nodes) {
+    for (const info of nodes) {
+      const { node } = info;
       if (!hasKeys(node, constraints)) continue;
-      for (const each of domains) {
+      domains.forEach((each, i) => {
         const { constraint } = each;
         if (included(constraint, node))
-          each.add(
-            node.metadata.labels![constraint.topologyKey]!,
-            countPods(pods.values(), constraint, namespace),
-          );
-      }
+          each.add(node.metadata.labels![constraint.topologyKey]!, counts[i]!(info));
+      });
     }
   const selfMatch = constraints.map(({ selector }) => (selector.matches(labels) ? 1 : 0));
   return new State(domains, included, selfMatch);
@@ -200,8 +217,4 @@ function nodeDiffers(before: Node, after: Node, constraints: readonly SpreadCons
       ({ topologyKey }) => before.metadata.labels?.[topologyKey] !== after.metadata.labels?.[topologyKey],
     ) || differ(before.spec.taints, after.spec.taints)
   );
-}
-
-function rejection(reason: string, resolvable: boolean): Rejection {
-  return { plugin: name, reasons: [reason], resolvable };
 }

@@ -1,12 +1,18 @@
 import { untolerated } from "@dray/api";
 import type { Node, Pod } from "@dray/api/core/v1";
 import { differ } from "../changes.ts";
-import { normalizeByHighest, type Plugin } from "../framework.ts";
+import { normalizeByHighest, type Plugin, type Rejection } from "../framework.ts";
 
 const name = "TaintToleration";
 /** Effects that keep a pod off a node. */
 const blocking = ["NoSchedule", "NoExecute"];
 const preferred = ["PreferNoSchedule"];
+
+const untoleratedTaint: Rejection = {
+  plugin: name,
+  reasons: ["node(s) had untolerated taint(s)"],
+  resolvable: false,
+};
 
 const isBlocked = ({ spec }: Pod, node: Node): boolean =>
   Boolean(node.spec.taints?.length) && untolerated(node.spec.taints, spec.tolerations, blocking).length > 0;
@@ -16,8 +22,7 @@ export const taintToleration: Plugin = {
   name,
   weight: 3,
   filter(_state, pod, { node }) {
-    if (!isBlocked(pod, node)) return undefined;
-    return { plugin: name, reasons: ["node(s) had untolerated taint(s)"], resolvable: false };
+    return isBlocked(pod, node) ? untoleratedTaint : undefined;
   },
   score(_state, { spec }, { node }) {
     if (!node.spec.taints?.length) return 0;

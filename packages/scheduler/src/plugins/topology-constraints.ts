@@ -15,6 +15,7 @@ import {
 import type { ReplicaSet, StatefulSet } from "@dray/api/apps/v1";
 import type { Node, Pod, ReplicationController, Service, TopologySpreadConstraint } from "@dray/api/core/v1";
 import type { PluginArgs } from "../plugin-args.ts";
+import type { CountPods, PodCounter } from "./pod-counter.ts";
 
 export const hostnameLabel = "kubernetes.io/hostname";
 
@@ -154,16 +155,16 @@ export function hasKeys({ metadata }: Node, constraints: readonly SpreadConstrai
   return constraints.every(({ topologyKey }) => Object.hasOwn(labels, topologyKey));
 }
 
-/** Pods of a namespace that the selector selects; those that end do not count, and an empty selector selects none. */
-export function countPods(pods: Iterable<Pod>, { selector }: SpreadConstraint, namespace: string): number {
-  if (selector.empty) return 0;
-  let count = 0;
-  for (const { metadata } of pods)
-    if (
-      metadata.namespace === namespace &&
-      metadata.deletionTimestamp === undefined &&
-      selector.matches(metadata.labels)
-    )
-      count++;
-  return count;
+/** Counts pods of a namespace that the selector selects; those that end do not count, and an empty selector selects none. */
+export function countSelected(
+  counter: PodCounter,
+  { selector }: SpreadConstraint,
+  namespace: string,
+  nodes: number,
+): CountPods {
+  if (selector.empty) return () => 0;
+  return counter.counting(`${namespace} ${selector}`, nodes, ({ metadata }) => {
+    if (metadata.namespace !== namespace || metadata.deletionTimestamp !== undefined) return false;
+    return selector.matches(metadata.labels);
+  });
 }

@@ -5,8 +5,9 @@
 import type { Pod } from "@dray/api/core/v1";
 import { maxScore } from "../framework.ts";
 import type { NodeInfo } from "../node-info.ts";
+import type { CountPods, PodCounter } from "./pod-counter.ts";
 import {
-  countPods,
+  countSelected,
   hasKeys,
   hostnameLabel,
   nodeInclusion,
@@ -19,6 +20,8 @@ export interface SpreadScore {
   readonly ignored: ReadonlySet<string>;
   /** For each constraint the pods in the domains of nodes that may do; those of hosts are counted when they are scored. */
   readonly counts: readonly ReadonlyMap<string, number>[];
+  /** For each constraint the pods of a node. */
+  readonly onNode: readonly CountPods[];
   /** A constraint with more domains has fewer pods in each of them, and counts more for it. */
   readonly weights: readonly number[];
 }
@@ -29,9 +32,11 @@ export interface SpreadInput {
   readonly feasible: readonly NodeInfo[];
   readonly all: readonly NodeInfo[];
   readonly allKeys: boolean;
+  readonly counter: PodCounter;
 }
 
-export function spreadScore({ pod, constraints, feasible, all, allKeys }: SpreadInput): SpreadScore {
+export function spreadScore(input: SpreadInput): SpreadScore {
+  const { pod, constraints, feasible, all, allKeys, counter } = input;
   const ignored = new Set<string>();
   const counts = constraints.map(() => new Map<string, number>());
   for (const { name, node } of feasible) {
@@ -47,16 +52,20 @@ export function spreadScore({ pod, constraints, feasible, all, allKeys }: Spread
   const weights = constraints.map(({ topologyKey }, i) =>
     Math.log((topologyKey === hostnameLabel ? feasible.length - ignored.size : counts[i]!.size) + 2),
   );
-  if (counts.some(({ size }) => size > 0)) countDomains(counts, { pod, constraints, all, allKeys });
-  return { constraints, ignored, counts, weights };
+  const { namespace } = pod.metadata;
+  const onNode = constraints.map((each) => countSelected(counter, each, namespace, all.length));
+  if (counts.some(({ size }) => size > 0)) countDomains(counts, onNode, input);
+  return { constraints, ignored, counts, onNode, weights };
 }
 
 function countDomains(
   counts: readonly Map<string, number>[],
-  { pod, constraints, all, allKeys }: Omit<SpreadInput, "feasible">,
+  onNode: readonly CountPods[],
+  { pod, constraints, all, allKeys }: SpreadInput,
 ): void {
   const included = nodeInclusion(pod);
-  for (const { node, pods } of all) {
+  for (const info of all) {
+    const { node } = info;
     if (allKeys && !hasKeys(node, constraints)) continue;
     for (let i = 0; i < constraints.length; i++) {
       const constraint = constraints[i]!;
@@ -64,25 +73,23 @@ function countDomains(
       // Nodes without the key score nothing for it: nobody asks for their pods.
       const before = domain === undefined ? undefined : counts[i]!.get(domain);
       if (domain === undefined || before === undefined || !included(constraint, node)) continue;
-      counts[i]!.set(domain, before + countPods(pods.values(), constraint, pod.metadata.namespace));
+      counts[i]!.set(domain, before + onNode[i]!(info));
     }
   }
 }
 
 /** The pods in the node's domains: the fewer the better. */
-export function scoreSpread(score: SpreadScore, { metadata }: Pod, { name, node, pods }: NodeInfo): number {
-  const { constraints, ignored, counts, weights } = score;
+export function scoreSpread(score: SpreadScore, info: NodeInfo): number {
+  const { constraints, ignored, counts, onNode, weights } = score;
+  const { name, node } = info;
   if (ignored.has(name)) return 0;
   const { labels = {} } = node.metadata;
   let sum = 0;
   for (let i = 0; i < constraints.length; i++) {
-    const constraint = constraints[i]!;
-    const { topologyKey, maxSkew } = constraint;
+    const { topologyKey, maxSkew } = constraints[i]!;
     if (!Object.hasOwn(labels, topologyKey)) continue;
     const count =
-      topologyKey === hostnameLabel
-        ? countPods(pods.values(), constraint, metadata.namespace)
-        : (counts[i]!.get(labels[topologyKey]!) ?? 0);
+      topologyKey === hostnameLabel ? onNode[i]!(info) : (counts[i]!.get(labels[topologyKey]!) ?? 0);
     // With a large skew small differences do not count.
     sum += count * weights[i]! + (maxSkew - 1);
   }
