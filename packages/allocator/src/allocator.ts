@@ -195,6 +195,11 @@ export interface RefusalGroup {
   readonly note?: string;
 }
 
+export interface ExplainOptions {
+  readonly allDevices?: boolean;
+  readonly shouldStop?: () => boolean;
+}
+
 /** Names of nodes, found one after the other as they are asked for. */
 export interface Candidates extends Iterable<string> {
   has(node: string): boolean;
@@ -235,11 +240,8 @@ export interface Allocator {
   statistics(): { readonly evaluations: number };
   /**
    * A second pass, for people: the path that does not ask never pays for it. `allDevices`: it names every device, not
-   * five of each group.
+   * five of each group. `shouldStop`: for a caller that knows that the node refuses the claims; a search that is
+   * stopped counts as that.
    */
-  explain(
-    node: Node,
-    claims: readonly ResourceClaim[],
-    options?: { readonly allDevices?: boolean },
-  ): Explanation;
+  explain(node: Node, claims: readonly ResourceClaim[], options?: ExplainOptions): Explanation;
 }

@@ -142,7 +142,7 @@ export function createAllocator(options: AllocatorOptions): Allocator {
 
     statistics: () => ({ evaluations: selectors.evaluations }),
 
-    explain: (node, claims, options) => explainNode(node, claims, problemOf, options?.allDevices),
+    explain: (node, claims, options) => explainNode(node, claims, problemOf, options),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Node } from "@dray/api/core/v1";
 import type { ResourceClaim } from "@dray/api/resource/v1";
-import type { Explanation, RefusalGroup, RequestExplanation } from "./allocator.ts";
+import type { ExplainOptions, Explanation, RefusalGroup, RequestExplanation } from "./allocator.ts";
 import type { Option, Problem } from "./problem.ts";
 import { AllocationError } from "./reach.ts";
 import { limitRefusal, notes, type Refusal, staticRefusal } from "./refusals.ts";
@@ -20,7 +20,7 @@ export function explainNode(
   node: Node,
   claims: readonly ResourceClaim[],
   problemOf: (node: Node, claims: readonly ResourceClaim[]) => Problem,
-  allDevices = false,
+  { allDevices = false, shouldStop }: ExplainOptions = {},
 ): Explanation {
   const name = node.metadata.name;
   let problem: Problem;
@@ -35,7 +35,7 @@ export function explainNode(
       claims: unsearched(claims, error.message),
     };
   }
-  const { outcome, message, solution } = outcomeOf(problem);
+  const { outcome, message, solution } = outcomeOf(problem, shouldStop);
   const witness = new Witness();
   if (solution === null) witness.watch(problemOf(node, claims), mostSteps);
   const requests = problem.claims.map(({ prepared, requests }, claim) => ({
@@ -63,9 +63,10 @@ export function explainNode(
 
 function outcomeOf(
   problem: Problem,
+  shouldStop: (() => boolean) | undefined,
 ): Pick<Explanation, "outcome" | "message"> & { solution: Solution | null } {
   try {
-    const solution = new Search(problem).run() ?? null;
+    const solution = new Search(problem).run(shouldStop) ?? null;
     if (solution !== null) {
       checkSolution(problem, solution);
       return { outcome: "allocated", solution };
