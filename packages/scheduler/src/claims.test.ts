@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Node, Pod } from "@dray/api/core/v1";
+import { Event, Node, Pod } from "@dray/api/core/v1";
 import { ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { devicesOf, type TestCluster, uses, withCluster } from "./testing.ts";
 
@@ -105,12 +105,34 @@ test("a claim that no node can serve is told in the words of kube-scheduler", ()
     await cluster.pod("p", uses("c"));
     const message = refusal(3, "1 node(s) had untolerated taint(s), 2 cannot allocate all claims");
     assert.equal(await cluster.refused("p"), message);
+    const cause = "Node n1: claim d/c, request gpu: wants 2 of class gpu, 1 of 1 devices suitable.";
     await cluster.until("the event", async () =>
-      (await cluster.events()).includes(`Warning FailedScheduling ${message}`),
+      (await cluster.events()).includes(`Warning FailedScheduling ${message} ${cause}`),
     );
     // A slice with more devices comes.
     await cluster.slice("n2", 2);
     assert.equal(await cluster.bound("p"), "n2");
+  }));
+
+test("a cause is told once, as long as the words of kube-scheduler are the same", () =>
+  withDevices([1, 0], async (cluster) => {
+    await cluster.scheduler();
+    await cluster.claim("c", { exactly: { deviceClassName: "gpu", count: 3 } });
+    await cluster.pod("p", uses("c"));
+    const message = await cluster.refused("p");
+    const told = async (): Promise<Event[]> =>
+      (await cluster.list(Event)).filter(({ reason }) => reason === "FailedScheduling");
+    const cause = "Node n1: claim d/c, request gpu: wants 3 of class gpu, 1 of 1 devices suitable.";
+    await cluster.until("the event", async () => (await told()).length === 1);
+    // The pod is tried again, and another node lacks least now.
+    await cluster.slice("n2", 2);
+    const times = async (): Promise<number> =>
+      (await told()).reduce((sum, { count }) => sum + Number(count ?? 1), 0);
+    await cluster.until("a second attempt", async () => (await times()) === 2);
+    assert.deepEqual(
+      (await told()).map((event) => event.message),
+      [`${message} ${cause}`],
+    );
   }));
 
 test("a pod waits for its class", () =>

@@ -1,5 +1,6 @@
 import type { Clock, Log } from "@dray/client";
 import type { Decision } from "./cycle.ts";
+import { eventMessage } from "./event-message.ts";
 import type { PostFilterResult, Rejection } from "./framework.ts";
 import { type Diagnosis, diagnosisText } from "./message.ts";
 import type { SchedulerMetrics } from "./metrics/scheduler-metrics.ts";
@@ -21,6 +22,7 @@ export interface FailureHandlerOptions {
 /** What becomes of a pod that got no node: plugins may help it, its status and an event say why, and it waits. */
 export class FailureHandler {
   readonly #options: FailureHandlerOptions;
+  readonly #causes = new WeakMap<QueuedPod, { message: string; cause: string; since: number }>();
 
   constructor(options: FailureHandlerOptions) {
     this.#options = options;
@@ -55,11 +57,24 @@ export class FailureHandler {
     const relevant = done === undefined ? afterwards : [done];
     const messages = relevant.flatMap(({ message }) => (message ? [message] : []));
     const nominatedNode = relevant.findLast((result) => result.nominatedNode !== undefined)?.nominatedNode;
-    await this.#wait(profile, entry, plugins, {
+    const message = diagnosisText(diagnosis, messages);
+    const cause = this.#causeOf(entry, message, relevant);
+    const refusal = {
       reason: "Unschedulable",
-      message: diagnosisText(diagnosis, messages),
+      message,
       ...(nominatedNode !== undefined && { nominatedNode }),
-    });
+    } as const;
+    await this.#wait(profile, entry, plugins, refusal, cause);
+  }
+
+  /** Found anew where the message has changed or after a while: events that are equal are counted, others are new. */
+  #causeOf(entry: QueuedPod, message: string, results: readonly PostFilterResult[]): string {
+    const now = this.#options.clock.now();
+    const known = this.#causes.get(entry);
+    if (known?.message === message && now - known.since < causeInterval) return known.cause;
+    const cause = results.flatMap(({ cause }) => cause?.() ?? []).join(" ");
+    this.#causes.set(entry, { message, cause, since: now });
+    return cause;
   }
 
   /** The node that was chosen is refused by Reserve or Permit. */
@@ -82,6 +97,7 @@ export class FailureHandler {
     entry: QueuedPod,
     rejectedBy: readonly string[],
     refusal: Refusal,
+    cause = "",
   ): Promise<void> {
     const { queue, status, metrics, log, signal } = this.#options;
     const { reason, message } = refusal;
@@ -90,7 +106,7 @@ export class FailureHandler {
     if (!queue.failed(entry, rejectedBy)) return;
     const { pod } = entry;
     this.#nominate(entry, refusal.nominatedNode);
-    recorder.event(pod, "Warning", "FailedScheduling", truncated(message));
+    recorder.event(pod, "Warning", "FailedScheduling", eventMessage(message, cause));
     log.debug({ pod: `${pod.metadata.namespace}/${pod.metadata.name}`, reason }, message);
     try {
       await status.refuse(pod, refusal);
@@ -105,14 +121,8 @@ export class FailureHandler {
   }
 }
 
-const maxEventMessage = 1024;
-const ellipsis = " ...";
-
-/** Upstream: pkg/scheduler/schedule_one.go, truncateMessage. */
-function truncated(message: string): string {
-  if (message.length <= maxEventMessage) return message;
-  return message.slice(0, maxEventMessage - ellipsis.length) + ellipsis;
-}
+/** Milliseconds after which the cause of an equal message is looked for again. */
+const causeInterval = 5 * 60_000;
 
 /** A rejection for every node: one before any node was looked at is that of all. */
 function rejectionsOfAll({

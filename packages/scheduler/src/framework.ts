@@ -85,6 +85,8 @@ export interface WaitingPodInfo {
 export interface PostFilterResult {
   /** What was done or found, for the message of the pod's condition. */
   readonly message?: string;
+  /** What exactly the nodes lack, for people: for the event alone. Called at most once, and not always. */
+  readonly cause?: () => string | undefined;
   /** The pod will fit: what other plugins found is not told. */
   readonly done?: boolean;
   /** The pod will run on this node once others have left; "" clears an earlier nomination. */

@@ -3,6 +3,7 @@ import type { Candidates } from "@dray/allocator";
 import type { ContainerExtendedResourceRequest, NodeAllocatableResourceClaimStatus } from "@dray/api/core/v1";
 import type { AllocationResult, ResourceClaim } from "@dray/api/resource/v1";
 import type { Consumer } from "./pod-claims.ts";
+import type { RefusedNode } from "./refusal-cause.ts";
 
 export interface PodClaim {
   /** As PreFilter found it, then as PreBind stored it. */
@@ -38,6 +39,8 @@ export interface ClaimState {
   readonly answers: Map<string, NodeAnswer>;
   /** Claims with an allocation that some node cannot use. */
   readonly unavailable: Set<PodClaim>;
+  /** Some of the nodes that cannot give the claims devices, for `causeOf`. */
+  readonly refused: RefusedNode[];
   /** Nodes that may have devices for the claims without an allocation; undefined: any may. */
   readonly candidates: Candidates | undefined;
   /** What Reserve took for extended resources. */

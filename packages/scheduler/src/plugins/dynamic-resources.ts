@@ -48,6 +48,7 @@ import {
   requestProblem,
   unusedByOthers,
 } from "./pod-claims.ts";
+import { causeOf, maxNodes } from "./refusal-cause.ts";
 
 /** Most consumers of one claim (ResourceClaimReservedForMaxSize). */
 const maxConsumers = 256;
@@ -145,6 +146,7 @@ export class DynamicResources implements Plugin {
       leftover: hasExtended ? claims.extended(pod) : undefined,
       answers: new Map(),
       unavailable: new Set(),
+      refused: [],
       candidates: open.length > 0 ? allocator.candidates(open) : undefined,
     } satisfies ClaimState);
     return { type: "continue" };
@@ -204,7 +206,11 @@ export class DynamicResources implements Plugin {
     extended: ExtendedAnswer | undefined,
   ): Rejection | undefined {
     if (open.length === 0) return undefined;
-    if (own.candidates?.has(nodeName) === false) return reject("cannot allocate all claims");
+    const refuse = (message: string): Rejection => {
+      if (own.refused.length < maxNodes) own.refused.push({ node, claims: open });
+      return reject(message);
+    };
+    if (own.candidates?.has(nodeName) === false) return refuse("cannot allocate all claims");
     const { allocator, now, features } = this.#options;
     const deadline = this.#filterTimeout > 0 ? now() + this.#filterTimeout : Number.POSITIVE_INFINITY;
     const result = allocator.allocate(node, open, { shouldStop: () => now() > deadline });
@@ -213,7 +219,7 @@ export class DynamicResources implements Plugin {
         own.answers.set(nodeName, { allocations: result.allocations, ...(extended && { extended }) });
         return undefined;
       case "refused":
-        return reject(result.message);
+        return refuse(result.message);
       case "stopped":
         if (features.version < "1.36") return reject("timed out trying to allocate devices");
         throw new Error(`node ${nodeName}: timed out trying to allocate devices`);
@@ -276,7 +282,12 @@ export class DynamicResources implements Plugin {
       await claims.delete(own.leftover);
       return { message: "deletion of ResourceClaim completed" };
     }
-    return isSilent ? {} : { message: "still not schedulable" };
+    const { refused } = own;
+    const { allocator } = this.#options;
+    return {
+      ...(!isSilent && { message: "still not schedulable" }),
+      ...(refused.length > 0 && { cause: () => causeOf(allocator, refused) }),
+    };
   }
 
   score(state: CycleState, _pod: Pod, node: NodeInfo): number {
