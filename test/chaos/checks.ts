@@ -1,5 +1,8 @@
 import type { Pod } from "@dray/api/core/v1";
 import type { ResourceClaim } from "@dray/api/resource/v1";
+import { devicesGivenTwice } from "../../packages/dray/src/doctor/devices.ts";
+import { claimProblem } from "../../packages/dray/src/doctor/pods.ts";
+import { claimNames } from "../../packages/dray/src/plan/claims.ts";
 import { startedUnprepared } from "./pods.ts";
 
 /** What must hold at every moment, of pods and claims as one look at the server shows them; returns what does not. */
@@ -9,17 +12,10 @@ export function broken(pods: readonly Pod[], claims: readonly ResourceClaim[]): 
 
 /** A device is never allocated twice. */
 function sharedDevices(claims: readonly ResourceClaim[]): string[] {
-  const holders = new Map<string, string>();
-  const wrong: string[] = [];
-  for (const { metadata, status } of claims)
-    for (const { driver, pool, device, adminAccess } of status?.allocation?.devices?.results ?? []) {
-      if (adminAccess) continue;
-      const id = `${driver}/${pool}/${device}`;
-      const other = holders.get(id);
-      if (other !== undefined) wrong.push(`device ${id} is allocated to ${other} and to ${metadata.name}`);
-      holders.set(id, metadata.name);
-    }
-  return wrong;
+  return devicesGivenTwice(claims).map(
+    ({ id, holders }) =>
+      `device ${id} is allocated to ${holders.map(({ claim }) => claim.metadata.name).join(" and to ")}`,
+  );
 }
 
 /** A container never starts before its claims are prepared: the programs of the pods look for their devices. */
@@ -38,16 +34,10 @@ function lostClaims(pods: readonly Pod[], claims: readonly ResourceClaim[]): str
   const byName = new Map(claims.map((claim) => [claim.metadata.name, claim]));
   return pods
     .filter(({ metadata, status }) => status?.phase === "Running" && metadata.deletionTimestamp === undefined)
-    .flatMap(({ metadata, spec, status }) =>
-      (spec.resourceClaims ?? []).flatMap(({ name, resourceClaimName }) => {
-        const generated = status?.resourceClaimStatuses?.find((one) => one.name === name)?.resourceClaimName;
-        const claimName = resourceClaimName ?? generated;
-        const claim = byName.get(claimName ?? "");
-        if (claim?.status?.allocation === undefined)
-          return [`${metadata.name} runs and its claim ${claimName} is ${claim ? "not allocated" : "gone"}`];
-        return claim.status.reservedFor?.some(({ uid }) => uid === metadata.uid)
-          ? []
-          : [`${metadata.name} runs and its claim ${claimName} is not reserved for it`];
+    .flatMap((pod) =>
+      claimNames(pod).flatMap(({ claim }) => {
+        const why = claimProblem(pod, claim, byName.get(claim), undefined);
+        return why === undefined ? [] : [`${pod.metadata.name} runs and ${why}`];
       }),
     );
 }

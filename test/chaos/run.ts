@@ -5,7 +5,7 @@ import { StatusError } from "@dray/api";
 import { ConfigMap, Node, Pod } from "@dray/api/core/v1";
 import { DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice } from "@dray/api/resource/v1";
 import { Random } from "../fuzz/random.ts";
-import { processesOf } from "../harness.ts";
+import { dray, processesOf } from "../harness.ts";
 import { broken, Ledger } from "./checks.ts";
 import { ChaosCluster } from "./cluster.ts";
 import { calm, disturb } from "./disturb.ts";
@@ -318,6 +318,7 @@ export async function runChaos({ seconds, seed, keep, progress }: ChaosOptions):
       `${Math.round((performance.now() - began) / 1000)} s`,
     ]);
     complain(unreadableEnds(cluster));
+    complain(await diagnosed(cluster));
     if (keep && wrong.size > 0) {
       isDown = true;
       return { wrong: [...wrong], counts, figures };
@@ -389,4 +390,10 @@ function unreadableEnds(cluster: ChaosCluster): string[] {
   return [...new Set(cluster.logLines().filter((line) => telling.test(line)))]
     .slice(0, 10)
     .map((line) => `the log says: ${line.slice(0, 300)}`);
+}
+
+/** What `dray doctor` finds once everything is at rest. */
+async function diagnosed({ layout }: ChaosCluster): Promise<string[]> {
+  const { stdout, stderr, code } = await dray(["doctor", "--kubeconfig", layout.kubeconfig]);
+  return code === 0 ? [] : [`dray doctor ends with ${code}:\n${stderr}${stdout}`];
 }
