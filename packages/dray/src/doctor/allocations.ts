@@ -24,6 +24,7 @@ import { type Finding, finding, type Patient } from "./finding.ts";
 export function checkAllocations(patient: Patient): Finding[] {
   const { world } = patient;
   const slices = currentSlices(world);
+  const reach = new Reach(patient);
   const pools = Map.groupBy(slices, ({ spec }) => `${spec.driver}/${spec.pool.name}`);
   const published = new Set(
     slices.flatMap(({ spec }) =>
@@ -36,7 +37,7 @@ export function checkAllocations(patient: Patient): Finding[] {
     if (results.length === 0 || !results.every((result) => published.has(idOf(result)))) return [];
     const wanted = new Set(results.map(({ driver, pool }) => `${driver}/${pool}`));
     const own = [...wanted].flatMap((pool) => pools.get(pool) ?? []);
-    return checkAllocation(claim, own, patient);
+    return checkAllocation(claim, own, reach, patient);
   });
 }
 
@@ -45,11 +46,12 @@ const domain = "doctor.dray.dev";
 function checkAllocation(
   claim: ResourceClaim,
   slices: readonly ResourceSlice[],
+  reach: Reach,
   patient: Patient,
 ): Finding[] {
   const allocation = claim.status!.allocation!;
   const results = resultsOf(claim);
-  const nodes = reached(allocation.nodeSelector, patient);
+  const nodes = reach.of(allocation.nodeSelector);
   const report = (message: string, evidence: readonly string[]): Finding[] => {
     const fix = deletePods(claim, patient.world);
     const who =
@@ -102,7 +104,7 @@ function checkAllocation(
     return report(`has ${counted(more, "device")} more than it asks for`, results.map(resultText));
   const amounts = wrongAmounts(results, given.devices?.results ?? []);
   if (amounts.length > 0) return report("consumes other amounts than it asks for", amounts);
-  const reachable = new Set(reached(given.nodeSelector, patient).map(({ metadata }) => metadata.name));
+  const reachable = new Set(reach.of(given.nodeSelector).map(({ metadata }) => metadata.name));
   const beyond = nodes.map(({ metadata }) => metadata.name).filter((name) => !reachable.has(name));
   if (beyond.length === 0) return [];
   return report("lets its pods run on nodes that do not have its devices", [
@@ -113,12 +115,25 @@ function checkAllocation(
 const resultText = ({ request, driver, pool, device }: DeviceRequestAllocationResult): string =>
   `request ${request}: ${deviceId(driver, pool, device)}`;
 
-/** The nodes that a selector chooses. */
-function reached(selector: NodeSelector | undefined, { world }: Patient): Node[] {
-  return world
-    .all("Node")
-    .map(({ object }) => object)
-    .filter((node) => selector === undefined || matchesNodeSelector(selector, node));
+/** Which nodes selectors choose: many claims have the same one. */
+class Reach {
+  readonly #nodes: readonly Node[];
+  readonly #known = new Map<string, readonly Node[]>();
+
+  constructor({ world }: Patient) {
+    this.#nodes = world.all("Node").map(({ object }) => object);
+  }
+
+  of(selector: NodeSelector | undefined): readonly Node[] {
+    if (selector === undefined) return this.#nodes;
+    const key = JSON.stringify(selector);
+    let nodes = this.#known.get(key);
+    if (nodes === undefined) {
+      nodes = this.#nodes.filter((node) => matchesNodeSelector(selector, node));
+      this.#known.set(key, nodes);
+    }
+    return nodes;
+  }
 }
 
 const mainName = (request: string): string => request.split("/")[0]!;

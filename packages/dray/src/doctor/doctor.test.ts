@@ -628,7 +628,11 @@ describe("classes and fields", () => {
         fieldsV1: {
           "f:spec": {
             "f:devices": {
-              "f:requests": { 'k:{"name":"gpu"}': { "f:exactly": { "f:count": {}, "f:tolerations": {} } } },
+              "f:requests": {
+                'k:{"name":"gpu"}': {
+                  "f:exactly": { "f:count": {}, "f:selectors": {}, "f:tolerations": {} },
+                },
+              },
             },
           },
         },

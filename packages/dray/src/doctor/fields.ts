@@ -1,9 +1,6 @@
 import type { KubeObject } from "@dray/api";
-import { timeText } from "@dray/client";
-import { decodeObject } from "../manifests/decode.ts";
+import { typeRows } from "@dray/api/schema";
 import type { Located } from "../manifests/place.ts";
-import { Selectors } from "../manifests/selectors.ts";
-import { worldKind } from "../manifests/world.ts";
 import { names } from "../words.ts";
 import { type Finding, finding, kubectl, type Patient } from "./finding.ts";
 
@@ -15,27 +12,29 @@ const isPlain = (value: unknown): value is Plain =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** What was applied of the specs of DRA's objects, and is not stored. */
-export function checkFields(patient: Patient): Finding[] {
-  const { world } = patient;
+export function checkFields({ world }: Patient): Finding[] {
   const objects: readonly Located[] = [
     ...world.all("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"),
   ];
-  return objects.flatMap(({ object, place }) => {
+  return objects.flatMap(({ object }) => {
     const applied = appliedObject(object);
     const fromApply = applied === undefined ? [] : missingPaths(applied["spec"], specOf(object), "spec");
-    const owned = ownedPaths(object).filter((path) => !fromApply.includes(path));
+    // An empty value has an owner, too, and is not stored: only fields that can be dropped tell.
+    const owned = ownedPaths(object).filter(
+      (path) => !fromApply.includes(path) && gateOf(path) !== undefined,
+    );
     if (fromApply.length + owned.length === 0) return [];
-    const gates = applied === undefined ? new Map() : gatesOf({ object, place }, applied, patient);
+    const needs = (path: string): string => {
+      const gate = gateOf(path);
+      return gate === undefined ? "" : `; it needs feature gate ${gate.replaceAll(",", " and ")}`;
+    };
     const evidence = [
-      ...fromApply.map((path) => {
-        const off: readonly string[] | undefined = gates.get(path);
-        const why =
-          off === undefined
-            ? ""
-            : `: by default feature gate ${names(off)} is off in ${patient.features.version}`;
-        return `${path} is in the annotation ${lastApplied}, and not in the object${why}`;
-      }),
-      ...owned.map((path) => `${path} has an owner in metadata.managedFields, and is not in the object`),
+      ...fromApply.map(
+        (path) => `${path} is in the annotation ${lastApplied}, and not in the object${needs(path)}`,
+      ),
+      ...owned.map(
+        (path) => `${path} has an owner in metadata.managedFields, and is not in the object${needs(path)}`,
+      ),
     ];
     const all = [...fromApply, ...owned];
     const fix = [
@@ -82,22 +81,19 @@ function missingPaths(given: unknown, stored: unknown, path: string): string[] {
   return Object.entries(given).flatMap(([key, value]) => missingPaths(value, stored[key], `${path}.${key}`));
 }
 
-/** The gates of the release without which it drops fields. */
-function gatesOf(
-  { object, place }: Located,
-  applied: Plain,
-  { features, now }: Patient,
-): ReadonlyMap<string, readonly string[]> {
-  const { apiVersion, kind } = object;
-  const draft = { place, tree: applied, apiVersion, kind, duplicates: [] };
-  const { decoded } = decodeObject(draft, worldKind(object)!, {
-    features,
-    namespace: object.metadata.namespace ?? "",
-    selectors: new Selectors(features),
-    now: timeText(now),
-  });
-  return new Map((decoded?.dropped ?? []).map(({ path, gates }) => [path, gates]));
-}
+/** Names of the gated fields of resource.k8s.io, with their gates. */
+const gatedFields: ReadonlyMap<string, string> = new Map(
+  [...typeRows].flatMap(([type, rows]) =>
+    type.startsWith("resource/v1.")
+      ? rows.flatMap(([name, , , marks]) =>
+          marks?.featureGate === undefined ? [] : [[name, marks.featureGate] as const],
+        )
+      : [],
+  ),
+);
+
+const gateOf = (path: string): string | undefined =>
+  gatedFields.get(/[^.[\]]+(?=(?:\[\d+\])*$)/.exec(path)?.[0] ?? "");
 
 /** Fields of the spec that managers own by the API server's account (KEP-555), and that the object does not have. */
 function ownedPaths(object: KubeObject): string[] {

@@ -50,14 +50,13 @@ function outdated({ world }: Patient): Finding[] {
 }
 
 function pools({ world, features }: Patient): Finding[] {
+  const current = currentSlices(world);
   return checkPools(world, features).map(({ state, slice: { object }, path, message }) => {
     const { spec, metadata } = object;
     const evidence = [
       `${path} of ResourceSlice ${metadata.name}`,
       `slices of driver ${spec.driver}, generation ${spec.pool.generation}: ${names(
-        currentSlices(world)
-          .filter((slice) => poolText(slice) === poolText(object))
-          .map((slice) => slice.metadata.name),
+        current.filter((slice) => poolText(slice) === poolText(object)).map((slice) => slice.metadata.name),
       )}`,
     ];
     // Its driver publishes the pool anew when it starts.
