@@ -13,144 +13,177 @@ export function randomOf(seed: number): Random {
   };
 }
 
+/** A list of valid objects as older releases had them. */
+export const oldManifests = (random: Random): object => new OldManifests(random).list();
+
 type Plain = Record<string, unknown>;
 
-/** A list of valid objects as older releases had them. */
-export function oldManifests(random: Random): object {
-  const whole = (most: number): number => Math.floor(random() * most);
-  const one = <T>(list: readonly T[]): T => list[whole(list.length)]!;
-  const maybe = (field: string, value: () => unknown): Plain => (random() < 0.5 ? { [field]: value() } : {});
-  const names = ["a", "b", "c"];
-  const selectors = (): unknown[] => [
-    { cel: { expression: 'device.driver == "gpu.example.com"' } },
-    ...(random() < 0.3
-      ? [{ cel: { expression: 'device.attributes["gpu.example.com/model"] == "a100"' } }]
-      : []),
-  ];
-  const exact = (): Plain => ({
-    deviceClassName: one(names),
-    ...maybe("selectors", selectors),
-    ...(random() < 0.5
-      ? { allocationMode: "ExactCount", count: 1 + whole(3) }
-      : maybe("allocationMode", () => "All")),
-  });
-  const structuredSpec = (version: string): Plain => ({
-    devices: {
-      requests: names.slice(0, 1 + whole(3)).map((name) => {
-        if (version !== "v1alpha3" && random() < 0.3)
-          return {
-            name,
-            firstAvailable: [
-              { name: "big", ...exact() },
-              { name: "small", deviceClassName: "a" },
-            ],
-          };
-        return version === "v1beta2" ? { name, exactly: exact() } : { name, ...exact() };
-      }),
-      ...maybe("constraints", () => [{ matchAttribute: "gpu.example.com/numa" }]),
-      ...maybe("config", () => [{ opaque: { driver: "gpu.example.com", parameters: { mode: "x" } } }]),
-    },
-    ...(version === "v1alpha3" ? maybe("controller", () => "gpu.example.com") : {}),
-  });
-  const classicSpec = (): Plain => ({
-    resourceClassName: one(names),
-    ...maybe("allocationMode", () => one(["Immediate", "WaitForFirstConsumer"])),
-    ...maybe("parametersRef", () => ({ kind: "GpuClaimParameters", name: one(["p", "missing"]) })),
-  });
-  const podSpec = (): Plain => ({
-    containers: names.slice(0, 1 + whole(3)).map((name) => ({
-      name,
-      image: "i",
-      resources: {
-        ...maybe("limits", () => ({
-          cpu: "1",
-          "nvidia.com/gpu": whole(4),
-          ...maybe("nvidia.com/mig-1g.5gb", () => "2"),
-        })),
-        ...maybe("claims", () => [{ name: "claim" }]),
+const names = ["a", "b", "c"];
+const driver = "gpu.example.com";
+const betas = ["v1alpha3", "v1beta1", "v1beta2"];
+const classic = "resource.k8s.io/v1alpha2";
+
+class OldManifests {
+  readonly #random: Random;
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  list(): object {
+    const makers = [
+      (name: string) => this.#structuredClaim(name),
+      (name: string) => this.#structuredTemplate(name),
+      (name: string) => this.#classicClaim(name),
+      (name: string) => this.#classicTemplate(name),
+      (name: string) => this.#classicClass(name),
+      (name: string) => this.#parameters(name),
+      (name: string) => ({ apiVersion: "v1", kind: "Pod", metadata: { name }, spec: this.#podSpec() }),
+      (name: string) => this.#job(name),
+    ];
+    // Some kinds are left out: a class is always something.
+    const always = {
+      apiVersion: "resource.k8s.io/v1beta2",
+      kind: "DeviceClass",
+      metadata: { name: "always" },
+      spec: {},
+    };
+    const items = Array.from({ length: 1 + this.#below(5) }, (_, i) => this.#one(makers)(`claim-${i}`));
+    return { apiVersion: "v1", kind: "List", items: [always, ...items] };
+  }
+
+  #below(limit: number): number {
+    return Math.floor(this.#random() * limit);
+  }
+
+  #one<T>(list: readonly T[]): T {
+    return list[this.#below(list.length)]!;
+  }
+
+  #maybe(field: string, value: () => unknown): Plain {
+    return this.#random() < 0.5 ? { [field]: value() } : {};
+  }
+
+  #selectors(): unknown[] {
+    const old = { cel: { expression: `device.attributes["${driver}/model"] == "a100"` } };
+    return [{ cel: { expression: `device.driver == "${driver}"` } }, ...(this.#random() < 0.3 ? [old] : [])];
+  }
+
+  #exact(): Plain {
+    const counted = { allocationMode: "ExactCount", count: 1 + this.#below(3) };
+    return {
+      deviceClassName: this.#one(names),
+      ...this.#maybe("selectors", () => this.#selectors()),
+      ...(this.#random() < 0.5 ? counted : this.#maybe("allocationMode", () => "All")),
+    };
+  }
+
+  #structuredSpec(version: string): Plain {
+    const requests = names.slice(0, 1 + this.#below(3)).map((name) => {
+      const small = { name: "small", deviceClassName: "a" };
+      if (version !== "v1alpha3" && this.#random() < 0.3)
+        return { name, firstAvailable: [{ name: "big", ...this.#exact() }, small] };
+      return version === "v1beta2" ? { name, exactly: this.#exact() } : { name, ...this.#exact() };
+    });
+    return {
+      devices: {
+        requests,
+        ...this.#maybe("constraints", () => [{ matchAttribute: `${driver}/numa` }]),
+        ...this.#maybe("config", () => [{ opaque: { driver, parameters: { mode: "x" } } }]),
       },
-    })),
-    ...maybe("initContainers", () => [
-      { name: "i", image: "i", resources: { limits: { "nvidia.com/gpu": `${1 + whole(2)}` } } },
-    ]),
-    resourceClaims: [
-      random() < 0.5
-        ? { name: "claim", source: { [one(["resourceClaimName", "resourceClaimTemplateName"])]: "claim-0" } }
-        : { name: "claim", resourceClaimName: "claim-0" },
-    ],
-  });
-  const makers: ((name: string) => Plain)[] = [
-    (name) => {
-      const version = one(["v1alpha3", "v1beta1", "v1beta2"]);
-      return {
-        apiVersion: `resource.k8s.io/${version}`,
-        kind: "ResourceClaim",
-        metadata: { name },
-        spec: structuredSpec(version),
-      };
-    },
-    (name) => {
-      const version = one(["v1alpha3", "v1beta1", "v1beta2"]);
-      const spec = { spec: structuredSpec(version), ...maybe("metadata", () => ({ labels: { a: "b" } })) };
-      return {
-        apiVersion: `resource.k8s.io/${version}`,
-        kind: "ResourceClaimTemplate",
-        metadata: { name },
-        spec,
-      };
-    },
-    (name) => ({
-      apiVersion: "resource.k8s.io/v1alpha2",
-      kind: "ResourceClaim",
-      metadata: { name },
-      spec: classicSpec(),
-    }),
-    (name) => ({
-      apiVersion: "resource.k8s.io/v1alpha2",
+      ...(version === "v1alpha3" ? this.#maybe("controller", () => driver) : {}),
+    };
+  }
+
+  #structuredClaim(name: string): Plain {
+    const version = this.#one(betas);
+    const spec = this.#structuredSpec(version);
+    return { apiVersion: `resource.k8s.io/${version}`, kind: "ResourceClaim", metadata: { name }, spec };
+  }
+
+  #structuredTemplate(name: string): Plain {
+    const version = this.#one(betas);
+    const spec = {
+      spec: this.#structuredSpec(version),
+      ...this.#maybe("metadata", () => ({ labels: { a: "b" } })),
+    };
+    return {
+      apiVersion: `resource.k8s.io/${version}`,
       kind: "ResourceClaimTemplate",
       metadata: { name },
-      spec: { spec: classicSpec() },
-    }),
-    (name) => ({
-      apiVersion: "resource.k8s.io/v1alpha2",
-      kind: "ResourceClass",
-      metadata: { name },
-      driverName: "gpu.example.com",
-    }),
-    (name) => ({
-      apiVersion: "resource.k8s.io/v1alpha2",
+      spec,
+    };
+  }
+
+  #classicSpec(): Plain {
+    return {
+      resourceClassName: this.#one(names),
+      ...this.#maybe("allocationMode", () => this.#one(["Immediate", "WaitForFirstConsumer"])),
+      ...this.#maybe("parametersRef", () => ({
+        kind: "GpuClaimParameters",
+        name: this.#one(["p", "missing"]),
+      })),
+    };
+  }
+
+  #classicClaim(name: string): Plain {
+    return { apiVersion: classic, kind: "ResourceClaim", metadata: { name }, spec: this.#classicSpec() };
+  }
+
+  #classicTemplate(name: string): Plain {
+    const spec = { spec: this.#classicSpec() };
+    return { apiVersion: classic, kind: "ResourceClaimTemplate", metadata: { name }, spec };
+  }
+
+  #classicClass(name: string): Plain {
+    return { apiVersion: classic, kind: "ResourceClass", metadata: { name }, driverName: driver };
+  }
+
+  #parameters(name: string): Plain {
+    const selectors = [
+      'attributes.string["model"] == "x"',
+      "attributes.bool.fast",
+      '"x" in attributes.stringslice["l"]',
+    ];
+    const requests = Array.from({ length: 1 + this.#below(2) }, () => ({
+      namedResources: { selector: this.#one(selectors) },
+      ...this.#maybe("vendorParameters", () => ({ b: "x" })),
+    }));
+    return {
+      apiVersion: classic,
       kind: "ResourceClaimParameters",
       metadata: { name },
       generatedFrom: { kind: "GpuClaimParameters", name: "p" },
       driverRequests: [
-        {
-          driverName: "gpu.example.com",
-          ...maybe("vendorParameters", () => ({ a: 1 })),
-          requests: Array.from({ length: 1 + whole(2) }, () => ({
-            namedResources: {
-              selector: one([
-                'attributes.string["model"] == "x"',
-                "attributes.bool.fast",
-                '"x" in attributes.stringslice["l"]',
-              ]),
-            },
-            ...maybe("vendorParameters", () => ({ b: "x" })),
-          })),
-        },
+        { driverName: driver, ...this.#maybe("vendorParameters", () => ({ a: 1 })), requests },
       ],
-    }),
-    (name) => ({ apiVersion: "v1", kind: "Pod", metadata: { name }, spec: podSpec() }),
-    (name) => ({
-      apiVersion: "batch/v1",
-      kind: "Job",
-      metadata: { name },
-      spec: { template: { spec: { ...podSpec(), restartPolicy: "Never" } } },
-    }),
-  ];
-  // Some kinds are left out: a class is always something.
-  const items = [
-    { apiVersion: "resource.k8s.io/v1beta2", kind: "DeviceClass", metadata: { name: "always" }, spec: {} },
-    ...Array.from({ length: 1 + whole(5) }, (_, i) => one(makers)(`claim-${i}`)),
-  ];
-  return { apiVersion: "v1", kind: "List", items };
+    };
+  }
+
+  #podSpec(): Plain {
+    const limits = (): Plain => ({
+      cpu: "1",
+      "nvidia.com/gpu": this.#below(4),
+      ...this.#maybe("nvidia.com/mig-1g.5gb", () => "2"),
+    });
+    const containers = names.slice(0, 1 + this.#below(3)).map((name) => ({
+      name,
+      image: "i",
+      resources: { ...this.#maybe("limits", limits), ...this.#maybe("claims", () => [{ name: "claim" }]) },
+    }));
+    const init = {
+      name: "i",
+      image: "i",
+      resources: { limits: { "nvidia.com/gpu": `${1 + this.#below(2)}` } },
+    };
+    const field = this.#one(["resourceClaimName", "resourceClaimTemplateName"]);
+    const nested = { name: "claim", source: { [field]: "claim-0" } };
+    const claim = this.#random() < 0.5 ? nested : { name: "claim", resourceClaimName: "claim-0" };
+    return { containers, ...this.#maybe("initContainers", () => [init]), resourceClaims: [claim] };
+  }
+
+  #job(name: string): Plain {
+    const spec = { template: { spec: { ...this.#podSpec(), restartPolicy: "Never" } } };
+    return { apiVersion: "batch/v1", kind: "Job", metadata: { name }, spec };
+  }
 }
