@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Event, Pod } from "@dray/api/core/v1";
 import { DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
+import { DeviceTaintRule as AlphaDeviceTaintRule } from "@dray/api/resource/v1alpha3";
 import { DeviceTaintRule as BetaDeviceTaintRule } from "@dray/api/resource/v1beta2";
+import { PodGroup } from "@dray/api/scheduling/v1beta1";
 import { timeText } from "@dray/client";
 import { servedResources, startDeviceTaintEvictionController } from "@dray/controllers";
 import type { Controller, ControllerContext } from "../../context.ts";
@@ -249,6 +251,46 @@ test("pods that are not bound, not in reservedFor, or finished, stay", () =>
     for (const name of ["done", "other"]) assert.equal(await isLeaving(cluster, name), false, name);
   }));
 
+test("the pods of a group that holds the claim are evicted, others of the claim's name are not", () =>
+  onCluster(
+    async (cluster) => {
+      await userOf(cluster, "alone", "gpu-1");
+      const { metadata } = await cluster.create(PodGroup, {
+        metadata: { name: "g" },
+        spec: { schedulingPolicy: { basic: {} } },
+      });
+      const member = (name: string, podGroupName: string): Promise<Pod> =>
+        cluster.create(Pod, {
+          metadata: { name },
+          spec: {
+            nodeName: "n",
+            containers: [{ name: "c", image: "i" }],
+            resourceClaims: [{ name: "gpu", resourceClaimName: "alone" }],
+            schedulingGroup: { podGroupName },
+          },
+        });
+      for (const name of ["p", "q"]) await member(name, "g");
+      await member("stranger", "h");
+      const group = { apiGroup: "scheduling.k8s.io", resource: "podgroups", name: "g", uid: metadata.uid };
+      await cluster.client
+        .resource(ResourceClaim)
+        .patch(
+          { namespace: "d", name: "alone" },
+          "merge",
+          { status: { reservedFor: [group] } },
+          { subresource: "status" },
+        );
+      await rule(cluster, "r", { deviceSelector: {}, taint: evicts });
+      for (const name of ["p", "q"]) await cluster.until(`${name} deleted`, () => isLeaving(cluster, name));
+      await cluster.settle();
+      for (const name of ["alone", "stranger"]) assert.equal(await isLeaving(cluster, name), false, name);
+    },
+    {
+      featureGates: { GenericWorkload: true, DRAWorkloadResourceClaims: true },
+      runtimeConfig: { "scheduling.k8s.io/v1beta1": true },
+    },
+  ));
+
 test("1.36 has rules in v1beta2, behind a gate that is off", async () => {
   const runtimeConfig = { "resource.k8s.io/v1beta2": true };
   const evicted = async (cluster: TestCluster): Promise<boolean> => {
@@ -274,6 +316,28 @@ test("1.36 has rules in v1beta2, behind a gate that is off", async () => {
     { kubernetesVersion: "1.36", runtimeConfig, featureGates: { DRADeviceTaintRules: true } },
   );
 });
+
+test("in 1.34 rules evict by driver, pool and device; one with a class evicts nobody, and a warning says so", () =>
+  onCluster(
+    async (cluster) => {
+      await userOf(cluster, "p", "gpu-0");
+      const rule = (name: string, deviceSelector: object): Promise<unknown> =>
+        cluster.create(AlphaDeviceTaintRule, { metadata: { name }, spec: { deviceSelector, taint: evicts } });
+      await rule("by-class", { deviceClassName: "gpu" });
+      await cluster.until("the warning", async () => cluster.problems.length > 0);
+      assert.match(cluster.problems.join(), /deviceClassName or selectors has no effect.*by-class/);
+      cluster.problems.length = 0;
+      await cluster.settle();
+      assert.equal(await isLeaving(cluster, "p"), false);
+      await rule("by-device", { device: "gpu-0" });
+      await cluster.until("deleted", () => isLeaving(cluster, "p"));
+    },
+    {
+      kubernetesVersion: "1.34",
+      featureGates: { DRADeviceTaints: true },
+      runtimeConfig: { "resource.k8s.io/v1alpha3": true },
+    },
+  ));
 
 test("a gate without its API is said, and slices still evict", () =>
   onCluster(

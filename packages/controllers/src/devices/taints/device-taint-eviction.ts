@@ -14,7 +14,7 @@ import type { ServedResources } from "../../deletion/resources.ts";
 import { evict } from "../../nodes/evict.ts";
 import { refTo } from "../../status.ts";
 import { servedTaintRules } from "../served-kinds.ts";
-import { type Eviction, selects } from "./evictions.ts";
+import { type Eviction, selects, selectsByExpression } from "./evictions.ts";
 import { poolKey } from "./pools.ts";
 import { type EvictedPods, followRules, statusPeriod } from "./rule-status.ts";
 import { type TaintCaches, TaintState } from "./taint-state.ts";
@@ -53,6 +53,16 @@ export async function startDeviceTaintEvictionController(
   const evictions = new PodEvictions(context, { pods: caches.pods, state, evicted, statusQueue });
   const queue = queues.queue("device-taint-eviction/pods", (key) => evictions.reconcile(key, queue));
   followCauses(caches, state, queue, (pod) => evictions.forget(pod));
+  rules?.handle({
+    add(rule) {
+      if (!selectsByExpression(rule)) return;
+      const { name } = rule.metadata;
+      context.log.warn(
+        { rule: name },
+        "a DeviceTaintRule with deviceClassName or selectors has no effect: use driver, pool or device",
+      );
+    },
+  });
   return queues.controller;
 }
 

@@ -5,6 +5,7 @@ import type {
   DeviceToleration,
   ResourceClaim,
 } from "@dray/api/resource/v1";
+import type { DeviceTaintSelector as AlphaDeviceTaintSelector } from "@dray/api/resource/v1alpha3";
 import type { DevicePools } from "./pools.ts";
 
 /** When the users of a claim have to go. */
@@ -48,10 +49,16 @@ export function joinEvictions(a: Eviction | undefined, b: Eviction | undefined):
   return { at: Math.min(a.at, b.at), rules: new Map([...a.rules, ...b.rules]) };
 }
 
+/** Rules of 1.34 could choose devices by class and by CEL expressions; these are not evaluated, and select nothing. */
+export function selectsByExpression({ spec }: DeviceTaintRule): boolean {
+  const selector = spec.deviceSelector as AlphaDeviceTaintSelector | undefined;
+  return selector?.deviceClassName !== undefined || (selector?.selectors ?? []).length > 0;
+}
+
 /** An empty selector selects all devices, no selector no device; each field that is set must be equal. */
 export function selects(rule: DeviceTaintRule, driver: string, pool: string, device: string): boolean {
   const selector = rule.spec.deviceSelector;
-  if (selector === undefined) return false;
+  if (selector === undefined || selectsByExpression(rule)) return false;
   const equal = (wanted: string | undefined, actual: string): boolean =>
     wanted === undefined || wanted === actual;
   return equal(selector.driver, driver) && equal(selector.pool, pool) && equal(selector.device, device);
