@@ -14,7 +14,7 @@ import {
 } from "./harness.ts";
 
 /** The examples of the other seeds, each tried with the real kubectl on one cluster. */
-test("the examples", { skip: withoutKubectl, timeout: 180_000 }, async (t) => {
+test("the examples", { skip: withoutKubectl, timeout: 240_000 }, async (t) => {
   let cluster: TestCluster;
   before(async () => {
     const alpha = [
@@ -134,6 +134,79 @@ test("the examples", { skip: withoutKubectl, timeout: 180_000 }, async (t) => {
       return claim.status.allocation === undefined && claim.status.reservedFor === undefined;
     });
     await cluster.kubectl("delete", "-f", join(repository, "examples", "gpu-class", "gpu-class.yaml"));
+  });
+
+  const deleted = (file: string): Promise<string> =>
+    cluster.kubectl("delete", "-f", join(repository, "examples", file), "--ignore-not-found");
+  const noClaims = (): Promise<boolean> =>
+    eventually(
+      "the claims are gone",
+      async () => (await getJSON(cluster, "resourceclaims")).items.length === 0,
+    );
+
+  await t.test("a StatefulSet gives each name its volume and its device, in order", async () => {
+    await apply("workloads/statefulset.yaml");
+    await cluster.kubectl("rollout", "status", "statefulset/inference", "--timeout=60s");
+    const devices = await Promise.all(
+      ["inference-0", "inference-1"].map(async (name) => {
+        const { spec } = await getJSON(cluster, "pod", name);
+        return `${spec.nodeName}/${await gpuOf(cluster, name)}`;
+      }),
+    );
+    assert.equal(new Set(devices).size, 2, devices.join(", "));
+    const budget = await eventually("the budget", async () => {
+      const { status } = await getJSON(cluster, "pdb", "inference");
+      return status?.disruptionsAllowed === 1 && status;
+    });
+    assert.deepEqual([budget.currentHealthy, budget.desiredHealthy, budget.expectedPods], [2, 1, 2]);
+    await cluster.kubectl("scale", "statefulset", "inference", "--replicas=1");
+    await eventually("only the first stays", async () => {
+      const { items } = await getJSON(cluster, "pods", "-l", "app=inference");
+      return items.length === 1 && items[0].metadata.name === "inference-0";
+    });
+    await deleted("workloads/statefulset.yaml");
+    await noClaims();
+    const volumes = await cluster.kubectl("get", "pvc", "-o", "name");
+    assert.deepEqual(volumes.trim().split("\n").sort(), [
+      "persistentvolumeclaim/models-inference-0",
+      "persistentvolumeclaim/models-inference-1",
+    ]);
+    await cluster.kubectl("delete", "pvc", "--all");
+  });
+
+  await t.test("a Job runs a pod with a device for each index, and frees the devices", async () => {
+    await apply("workloads/job.yaml");
+    await cluster.kubectl("wait", "job/training", "--for=condition=Complete", "--timeout=60s");
+    const { status } = await getJSON(cluster, "job", "training");
+    assert.deepEqual([status.succeeded, status.completedIndexes], [4, "0-3"]);
+    const { items } = await getJSON(cluster, "pods", "-l", "app=training");
+    const logs = await Promise.all(
+      items.map((pod: { metadata: { name: string } }) => cluster.kubectl("logs", pod.metadata.name)),
+    );
+    assert.deepEqual(logs.map((log) => /shard \d/.exec(log)?.[0]).sort(), [
+      "shard 0",
+      "shard 1",
+      "shard 2",
+      "shard 3",
+    ]);
+    for (const log of logs) assert.match(log, /GPU_DEVICE/);
+    // Claims of pods that have ended go.
+    await noClaims();
+    await deleted("workloads/job.yaml");
+  });
+
+  await t.test("a CronJob starts a Job at its time", async () => {
+    await apply("workloads/cronjob.yaml");
+    await cluster.kubectl("patch", "cronjob", "nightly", "-p", '{"spec":{"schedule":"@every 1s"}}');
+    await eventually("a Job has ended", async () => {
+      const { status } = await getJSON(cluster, "cronjob", "nightly");
+      return status?.lastSuccessfulTime;
+    });
+    await cluster.kubectl("patch", "cronjob", "nightly", "-p", '{"spec":{"suspend":true}}');
+    const { items } = await getJSON(cluster, "pods", "-l", "app=nightly");
+    assert.match(await cluster.kubectl("logs", items[0].metadata.name), /GPU_DEVICE/);
+    await deleted("workloads/cronjob.yaml");
+    await noClaims();
   });
 
   await t.test("two pods that share a claim see the same device", async () => {
