@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import {
   type Features,
   featuresOf,
+  type KubeObject,
   minorOf,
   newestKubernetesVersion,
   parseKubernetesVersion,
@@ -92,6 +93,8 @@ export interface ServerOptions {
   readonly requestTimeout?: number;
   /** Port that the service `kubernetes` names. */
   readonly advertisedPort?: number;
+  /** What a new object is warned of beside what upstream warns of: parts that this cluster has not. */
+  readonly creationWarnings?: (group: string, resource: string, object: KubeObject) => readonly string[];
   /** Believes the bootstrap tokens in Secrets of kube-system; not if absent, as upstream. */
   readonly bootstrapTokens?: boolean;
   /** Address at which the service `kubernetes` finds this server; without it the service has no endpoints. */
@@ -222,7 +225,7 @@ class Server implements ApiServer {
       newId,
       new Admission(plugins, options.disabledAdmissionPlugins),
       new ManagedFields(this.#resources.list),
-      new Checks(features, storage, deviceSelectors(features)),
+      new Checks(features, storage, deviceSelectors(features), options.creationWarnings),
       this.#authorize,
     );
     this.#usage = new UsageCollector({

@@ -20,6 +20,7 @@ test("a start that waits for something can be given up, and leaves nothing that 
       store,
       credentials,
       kubernetesVersion: "1.37",
+      runtime: "host",
       featureGates: "",
       runtimeConfig: { "storage.k8s.io/v1": false },
       bindAddress,

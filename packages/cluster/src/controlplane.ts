@@ -6,12 +6,15 @@ import type { Store } from "@dray/store";
 import { type ServerAddresses, urlHost } from "./address.ts";
 import type { Credentials } from "./credentials.ts";
 import { ensureDefaultStorageClass } from "./default-storage.ts";
+import { lackWarnings } from "./lacking.ts";
 import { choosePort } from "./port.ts";
 
 export interface ControlPlaneOptions {
   readonly store: Store;
   readonly credentials: Credentials;
   readonly kubernetesVersion: string;
+  /** What the nodes run containers with: `host`, `oci` or `cri:SOCKET`. */
+  readonly runtime: string;
   /** As `--feature-gates` has them. */
   readonly featureGates: string;
   /** The address to listen on. */
@@ -44,7 +47,7 @@ export interface ControlPlane {
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { clock, log, credentials, kubernetesVersion, featureGates } = options;
   // Loaded here, so that who only needs a layout or credentials does not pay for a control plane.
-  const [{ createServer }, { startScheduler }, { startControllers }] = await Promise.all([
+  const [{ createServer }, { startScheduler }, { controllerNames, startControllers }] = await Promise.all([
     import("@dray/apiserver"),
     import("@dray/scheduler"),
     import("@dray/controllers"),
@@ -62,6 +65,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     serving: { ...credentials.server, clientAuthority: credentials.authority.certificate },
     serviceAccounts: { key: credentials.serviceAccountKey },
     bootstrapTokens: true,
+    creationWarnings: lackWarnings(options.runtime, controllerNames),
     kubelet: { ...credentials.kubeletClient, authority: credentials.authority.certificate, onLoopback: true },
     advertisedPort: port,
     advertisedAddress: addresses.advertised,

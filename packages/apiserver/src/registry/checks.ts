@@ -9,16 +9,26 @@ import { type ModelledKind, modelOf } from "./model.ts";
 /** Compiles device selectors; loaded when the first one comes. */
 type Compile = ValidationContext["compileSelector"];
 
+/** What a new object is warned of beside its own contents. */
+type CreationWarnings = (group: string, resource: string, object: KubeObject) => readonly string[];
+
 /** The rules of @dray/api, with what they must be told: gates, the CEL compiler, the labels of the namespace. */
 export class Checks {
   readonly #features: Features;
   readonly #storage: Storage;
   readonly #compile: Compile;
+  readonly #creationWarnings: CreationWarnings;
 
-  constructor(features: Features, storage: Storage, compile: Compile) {
+  constructor(
+    features: Features,
+    storage: Storage,
+    compile: Compile,
+    creationWarnings: CreationWarnings = () => [],
+  ) {
     this.#features = features;
     this.#storage = storage;
     this.#compile = compile;
+    this.#creationWarnings = creationWarnings;
   }
 
   /** `requestGroup` is the API group of the request. Each expression that is compiled is a step. */
@@ -50,6 +60,14 @@ export class Checks {
     subresource: string,
   ): readonly string[] {
     return modelOf(kind).warnings(object, old, subresource);
+  }
+
+  /** What a new object is warned of because of what the cluster has not. */
+  creationWarnings(
+    { group, resource }: { readonly group: string; readonly resource: string },
+    object: KubeObject,
+  ): readonly string[] {
+    return this.#creationWarnings(group, resource, object);
   }
 
   #context(object: KubeObject, requestGroup: string, step: Step): ValidationContext {

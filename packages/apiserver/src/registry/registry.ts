@@ -288,6 +288,7 @@ export class Registry {
     );
     this.#refuse(served, object, [...wrong, ...(strategy.validateCreate?.(object, context) ?? [])]);
     this.#warn(write, this.checks.warnings(served.stored, object, undefined, write.subresource));
+    this.#warn(write, this.checks.creationWarnings(served, object));
     await write.pause?.();
     await this.#admission.validate(this.#admissionRequest(write, "CREATE", { object }));
     strategy.complete?.(object);

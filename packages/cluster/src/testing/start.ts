@@ -79,6 +79,8 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
       store,
       credentials,
       kubernetesVersion: options.kubernetesVersion ?? newestKubernetesVersion,
+      // As its nodes do.
+      runtime: "host",
       featureGates: options.featureGates ?? "",
       runtimeConfig: options.runtimeConfig ?? {},
       bindAddress: "127.0.0.1",
