@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { featuresOf } from "@dray/api";
 import { Pod } from "@dray/api/core/v1";
+import { ResourceSlice } from "@dray/api/resource/v1";
 import type { Plugin, PluginHandle, SchedulerConfiguration } from "@dray/scheduler";
 import { ProfileError, readSchedulerConfiguration } from "@dray/scheduler";
-import { type TestCluster, withCluster } from "./testing.ts";
+import { type TestCluster, uses, withCluster } from "./testing.ts";
 
 const configured = (fields: object): SchedulerConfiguration =>
   readSchedulerConfiguration(
@@ -40,6 +41,46 @@ test("each profile has its own plugins, and reports under its own name", () =>
     assert.equal(await cluster.bound("by-tolerant"), "n1");
     await cluster.settle();
     assert.equal((await cluster.get(Pod, "by-default")).status?.conditions, undefined);
+  }));
+
+test("the arguments of a profile reach its plugins", () =>
+  withCluster(async (cluster) => {
+    await cluster.gpuClass();
+    for (const name of ["n1", "n2"]) await cluster.node(name);
+    await cluster.create(ResourceSlice, {
+      metadata: { name: "s" },
+      spec: {
+        driver: "gpu.example.com",
+        pool: { name: "p", generation: 1, resourceSliceCount: 1 },
+        nodeName: "n1",
+        devices: [{ name: "d", bindingConditions: ["attached"], bindingFailureConditions: ["broken"] }],
+      },
+    });
+    const fit = { scoringStrategy: { type: "MostAllocated", resources: [{ name: "cpu", weight: 1 }] } };
+    const configuration = configured({
+      profiles: [
+        {
+          schedulerName: "packing",
+          plugins: { score: { disabled: [{ name: "*" }], enabled: [{ name: "NodeResourcesFit" }] } },
+          pluginConfig: [
+            { name: "NodeResourcesFit", args: fit },
+            { name: "DynamicResources", args: { bindingTimeout: "3s" } },
+          ],
+        },
+      ],
+    });
+    await cluster.scheduler(undefined, { configuration });
+    const nodes = new Set<string>();
+    for (const name of ["a", "b", "c"]) {
+      await cluster.pod(name, asks("1", "packing"));
+      nodes.add(await cluster.bound(name));
+    }
+    assert.equal(nodes.size, 1);
+    await cluster.claim("c1");
+    const begun = cluster.clock.now();
+    await cluster.pod("attached", { ...uses("c1"), schedulerName: "packing" });
+    assert.match(await cluster.refused("attached", "SchedulerError"), /timeout/);
+    assert.ok(cluster.clock.now() - begun < 60_000);
   }));
 
 test("schedulers of different names share a cluster", () =>

@@ -324,6 +324,7 @@ function createDefaultPlugins(
       }),
     },
     args,
+    ...args.DynamicResources,
     workloads: {
       services: (namespace) => informers.services.byIndex("namespace", namespace),
       replicationController: (namespace, owner) =>
