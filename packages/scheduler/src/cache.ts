@@ -2,6 +2,7 @@ import type { KubernetesVersion } from "@dray/api";
 import type { Node, Pod } from "@dray/api/core/v1";
 import { isPodTerminal } from "@dray/api/pod";
 import { NodeInfo } from "./node-info.ts";
+import { interleaveZones, zoneOf } from "./zones.ts";
 
 /** A pod takes room on its node until it has ended. */
 export function takesRoom(pod: Pod): boolean {
@@ -27,8 +28,9 @@ export class SchedulerCache {
     this.#release = release;
   }
 
+  /** One of each zone in turn. */
   get nodes(): readonly NodeInfo[] {
-    this.#list ??= [...this.#nodes.values()];
+    this.#list ??= interleaveZones(this.#nodes.values());
     return this.#list;
   }
 
@@ -45,6 +47,7 @@ export class SchedulerCache {
     const { name } = node.metadata;
     const known = this.#nodes.get(name);
     if (known !== undefined) {
+      if (zoneOf(known.node) !== zoneOf(node)) this.#list = undefined;
       known.node = node;
       return;
     }
