@@ -10,6 +10,7 @@ import type { Informers } from "./informers.ts";
 import type { Nominator } from "./nominator.ts";
 import { isExtendedClaim } from "./plugins/extended-resources.ts";
 import type { SchedulingQueue } from "./queue.ts";
+import type { WaitingPods } from "./waiting-pods.ts";
 
 export interface EventHandlersOptions {
   readonly informers: Informers;
@@ -17,6 +18,7 @@ export interface EventHandlersOptions {
   readonly cache: SchedulerCache;
   readonly queue: SchedulingQueue;
   readonly nominator: Nominator;
+  readonly waiting: WaitingPods;
   /** Whether the pod waits for a node from this scheduler. */
   readonly isOurs: (pod: Pod) => boolean;
   /** Wakes the pods that the event may help. */
@@ -86,7 +88,21 @@ export function handleEvents(options: EventHandlersOptions): void {
     });
 }
 
-function podHandler({ cache, queue, nominator, isOurs, notify }: EventHandlersOptions): InformerHandler<Pod> {
+function podHandler({
+  cache,
+  queue,
+  nominator,
+  waiting,
+  isOurs,
+  notify,
+}: EventHandlersOptions): InformerHandler<Pod> {
+  /** The pod does not want a node any more. What Permit holds back gives its room back. */
+  function leave({ metadata: { uid } }: Pod): void {
+    queue.delete(uid);
+    nominator.delete(uid);
+    waiting.reject(uid, { plugin: "", reasons: ["removed"], resolvable: true });
+  }
+
   /** What the status says of a nomination; our own, which the status does not have yet, stays. */
   function nominate(pod: Pod, old?: Pod): void {
     const nominated = pod.status?.nominatedNodeName ?? "";
@@ -108,8 +124,7 @@ function podHandler({ cache, queue, nominator, isOurs, notify }: EventHandlersOp
         nominate(pod, old);
         queue.set(pod, schedulingChanged(pod, old), old);
       } else {
-        queue.delete(pod.metadata.uid);
-        nominator.delete(pod.metadata.uid);
+        leave(pod);
       }
       if (takesRoom(pod)) {
         const change = takesRoom(old) ? "update" : "add";
@@ -120,9 +135,8 @@ function podHandler({ cache, queue, nominator, isOurs, notify }: EventHandlersOp
     delete(pod) {
       const { uid } = pod.metadata;
       cache.removePod(uid);
-      queue.delete(uid);
       const nominated = nominator.nodeOf(uid) !== undefined;
-      nominator.delete(uid);
+      leave(pod);
       // The room that was kept for a nominated pod is free for others.
       if (takesRoom(pod) || nominated) notify({ kind: "assigned-pod", change: "delete", pod });
     },

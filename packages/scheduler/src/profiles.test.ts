@@ -170,6 +170,20 @@ test("a pod that nobody allows in time is rejected, and gives its room back", ()
     assert.equal(uid, (await cluster.get(Pod, "q")).metadata.uid);
   }));
 
+test("a pod that is deleted while Permit holds it back gives its room back", () =>
+  withCluster(async (cluster) => {
+    await cluster.node("n1");
+    const { plugins, handle } = holding(3_600_000);
+    await cluster.scheduler(undefined, { plugins });
+    await cluster.pod("p", asks("3", "default-scheduler"));
+    await waiting(cluster, handle());
+    await cluster.pod("q", asks("3", "default-scheduler"));
+    await cluster.refused("q");
+    await cluster.remove("p");
+    const { uid } = (await cluster.get(Pod, "q")).metadata;
+    await cluster.until("the other waits", async () => handle().waiting.has(uid));
+  }));
+
 test("plugins of the caller reserve, score and bind", () =>
   withCluster(async (cluster) => {
     for (const name of ["n1", "n2"]) await cluster.node(name);

@@ -187,7 +187,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   const loop = new SchedulingLoop({ ...parts, alike: known, bindings, profileOf, turn, signal });
   const track = (work: Promise<void>): void => loop.track(work);
   const executor = new PreemptionExecutor({ ...parts, client, answered, track });
-  handleEvents({ informers, allocator, cache, queue, nominator, isOurs, notify, log });
+  handleEvents({ informers, allocator, cache, queue, nominator, waiting, isOurs, notify, log });
   alike.follow(informers);
   await startInformers(informers, signal);
   synced = true;
