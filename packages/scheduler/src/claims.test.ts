@@ -363,6 +363,27 @@ test("an allocation whose answer is lost counts", () =>
     );
   }));
 
+test("a claim that is deallocated before its pod is bound does not count", () =>
+  withDevices([1], async (cluster) => {
+    const { beforeAnswers } = await cluster.scheduler();
+    let done = false;
+    beforeAnswers(async (method, url) => {
+      if (done || method !== "PUT" || !url.includes("/c/status")) return;
+      done = true;
+      await cluster.deallocate("c");
+      // The watch tells of it before the scheduler has the answer to its write.
+      await cluster.settle();
+    });
+    await cluster.claim("c");
+    await cluster.pod("p", uses("c"));
+    assert.equal(
+      await cluster.refused("p", "SchedulerError"),
+      "claim d/c got deallocated elsewhere in the meantime",
+    );
+    assert.equal(await cluster.bound("p"), "n1");
+    assert.deepEqual((await inUse(cluster)).bound, ["gpu.example.com/n1/gpu-0"]);
+  }));
+
 test("what was allocated for a pod that was not bound is used by the next scheduler", () =>
   withDevices([1, 1, 1], async (cluster) => {
     const { beforeAnswers, kill } = await cluster.scheduler();

@@ -8,7 +8,7 @@ import { type ResourceClaim as Claim, ResourceClaim } from "@dray/api/resource/v
 import { type Client, type Clock, hasReached, type Informer } from "@dray/client";
 import type { UntilAnswered } from "../answered.ts";
 import { type ClaimReservation, type ClaimStore, isStored, withReservation } from "./claim-store.ts";
-import { type Consumer, exclusiveDevices, unusedByOthers } from "./pod-claims.ts";
+import { type Consumer, exclusiveDevices, sameDevices, unusedByOthers } from "./pod-claims.ts";
 
 /** Finalizer that keeps a claim with an allocation from vanishing (resource.k8s.io Finalizer). */
 const deleteProtection = "resource.kubernetes.io/delete-protection";
@@ -68,7 +68,9 @@ export class ClaimWriter implements ClaimStore {
     const { namespace, name, uid } = known.metadata;
     const title = `claim ${namespace}/${name}`;
     const { allocation } = reservation;
-    let claim = known;
+    // Another pod of the group may have stored it in the meantime.
+    const newest = this.get(namespace, name);
+    let claim = newest?.metadata.uid === uid ? newest : known;
     for (let attempt = 0; ; attempt++) {
       if (claim.metadata.uid !== uid) throw new Error(`${title} is a new one with the same name`);
       // Left by a scheduler before us; or our own write, whose answer was lost; or that of another pod of the group.
@@ -78,6 +80,9 @@ export class ClaimWriter implements ClaimStore {
       const isAllocated = claim.status?.allocation !== undefined;
       if (allocation === undefined && !isAllocated)
         throw new Error(`${title} got deallocated elsewhere in the meantime`);
+      // The node was chosen for the devices that it had.
+      if (allocation === undefined && !sameDevices(known.status!.allocation!, claim.status!.allocation!))
+        throw new Error(`${title} got allocated elsewhere in the meantime`);
       if (allocation !== undefined && isAllocated)
         throw new Error(`${title} got allocated elsewhere in the meantime`);
       let doing = `add finalizer to ${title}`;
@@ -166,11 +171,13 @@ export class ClaimWriter implements ClaimStore {
     await claims.until(() => hasReached(claims, stored));
     if (!hasReached(claims, stored))
       throw new Error(`the scheduler ended before claim ${name} was confirmed`);
+    const current = claims.get({ namespace: namespace!, name });
+    if (current?.metadata.uid !== uid || current.status?.allocation === undefined)
+      throw new Error(`claim ${namespace}/${name} got deallocated elsewhere in the meantime`);
     for (const device of exclusiveDevices(stored.status?.allocation)) {
       const other = claims.byIndex("device", device).find((claim) => claim.metadata.uid !== uid);
       if (other === undefined) continue;
-      const claim = claims.get({ namespace: namespace!, name });
-      if (claim?.metadata.uid === uid && unusedByOthers(claim, consumer)) await this.deallocate(claim);
+      if (unusedByOthers(current, consumer)) await this.deallocate(current);
       const whose = `${other.metadata.namespace}/${other.metadata.name}`;
       throw new Error(`device ${device} of claim ${namespace}/${name} was allocated to claim ${whose}, too`);
     }
