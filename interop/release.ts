@@ -5,7 +5,7 @@ import { join } from "node:path";
 const module = readFileSync(join(import.meta.dirname, "peers", "go.mod"), "utf8");
 
 /** `1.37` of `k8s.io/kubernetes v1.37.1`. */
-const release = /^\tk8s\.io\/kubernetes v(\d+\.\d+)\./m.exec(module)![1]!;
+export const release = /^\tk8s\.io\/kubernetes v(\d+\.\d+)\./m.exec(module)![1]!;
 
 /** For every program of Dray. */
 export const releaseFlag = `--kubernetes-version=${release}`;

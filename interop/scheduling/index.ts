@@ -2,10 +2,10 @@
  * Random pods, one after the other, in a cluster of random nodes: what kube-scheduler makes of each, node by node and
  * plugin by plugin, must be what our plugins make of it. The pod goes where kube-scheduler puts it.
  */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { featuresOf, type KubeObject } from "@dray/api";
+import { encodeJSON, featuresOf, type KubeObject, parseKubernetesVersion } from "@dray/api";
 import { ReplicaSet } from "@dray/api/apps/v1";
 import {
   Namespace,
@@ -18,12 +18,15 @@ import {
 } from "@dray/api/core/v1";
 import { CSINode } from "@dray/api/storage/v1";
 import type { Client } from "@dray/client";
+import type { PluginArgs } from "../../packages/scheduler/src/plugin-args.ts";
 import { randomFrom } from "../../packages/store/src/model.ts";
 import { connect, Users } from "../credentials.ts";
 import { eventually } from "../eventually.ts";
 import { missingPeers, peer } from "../peers.ts";
 import { freePorts, type Program, start } from "../processes.ts";
+import { release } from "../release.ts";
 import { startServer } from "../server.ts";
+import { configuration, randomArgs } from "./arguments.ts";
 import { Maker, nodeDraft, type PodChoices, podDraft, storageDrafts } from "./objects.ts";
 import { Judge, type Judgement } from "./our-scores.ts";
 import { type Scores, scoresOf } from "./real-scores.ts";
@@ -37,7 +40,6 @@ export interface SchedulingOptions {
 }
 
 const namespace = "scheduling";
-const version = "1.36";
 
 export function schedulingObstacle(): string | undefined {
   return missingPeers(["kube-scheduler"]).length > 0
@@ -55,9 +57,11 @@ export async function compareScheduling(options: SchedulingOptions): Promise<num
     const users = new Users(folder, server.url, server.authority);
     const admin = await connect(await users.kubeconfig("interop-admin", ["system:masters"]));
     await eventually("the API server is ready", () => admin.text("GET", "/readyz").catch(() => undefined));
-    const scheduler = await startScheduler(folder, await users.kubeconfig("system:kube-scheduler"));
+    const make = new Maker(randomFrom(options.seed));
+    const args = randomArgs(make);
+    const scheduler = await startScheduler(folder, await users.kubeconfig("system:kube-scheduler"), args);
     programs.push(scheduler);
-    const different = await new Comparison(admin, scheduler, options).run();
+    const different = await new Comparison({ admin, scheduler, make, args, options }).run();
     admin.close();
     if (options.keep) options.print(`scheduling: logs are in ${folder}`);
     return different;
@@ -67,18 +71,28 @@ export async function compareScheduling(options: SchedulingOptions): Promise<num
   }
 }
 
-async function startScheduler(folder: string, kubeconfig: string): Promise<Program> {
+async function startScheduler(folder: string, kubeconfig: string, args: PluginArgs): Promise<Program> {
   const [port] = await freePorts(1);
-  const as = ["--kubeconfig", "--authentication-kubeconfig", "--authorization-kubeconfig"];
+  const config = join(folder, "kube-scheduler.json");
+  writeFileSync(config, encodeJSON(configuration(kubeconfig, args)));
+  const as = ["--authentication-kubeconfig", "--authorization-kubeconfig"];
   const flags = [
+    `--config=${config}`,
     ...as.map((flag) => `${flag}=${kubeconfig}`),
     "--bind-address=127.0.0.1",
     `--secure-port=${port}`,
-    "--leader-elect=false",
     // Scores of plugins are logged.
     "--v=10",
   ];
   return start("kube-scheduler", peer("kube-scheduler"), flags, join(folder, "kube-scheduler.log"));
+}
+
+interface ComparisonParts {
+  readonly admin: Client;
+  readonly scheduler: Program;
+  readonly make: Maker;
+  readonly args: PluginArgs;
+  readonly options: SchedulingOptions;
 }
 
 class Comparison {
@@ -86,13 +100,15 @@ class Comparison {
   readonly #scheduler: Program;
   readonly #options: SchedulingOptions;
   readonly #make: Maker;
+  readonly #args: PluginArgs;
   #read = 0;
 
-  constructor(admin: Client, scheduler: Program, options: SchedulingOptions) {
+  constructor({ admin, scheduler, make, args, options }: ComparisonParts) {
     this.#admin = admin;
     this.#scheduler = scheduler;
     this.#options = options;
-    this.#make = new Maker(randomFrom(options.seed));
+    this.#make = make;
+    this.#args = args;
   }
 
   async run(): Promise<number> {
@@ -193,7 +209,8 @@ class Comparison {
       );
     }
     const csiNodes = new Map<string, CSINode>();
-    const judge = new Judge(featuresOf(version), {
+    const judge = new Judge(featuresOf(parseKubernetesVersion(release)), {
+      args: this.#args,
       namespaceLabels: (name) => spaces.find(({ metadata }) => metadata.name === name)?.metadata.labels,
       workloads: {
         services: (name) => (name === namespace ? [service] : []),

@@ -22,7 +22,10 @@ export class Judge {
   readonly #points: ExtensionPoints;
   readonly #cycle: SchedulingCycle;
 
-  constructor(features: Features, lookups: Pick<PluginOptions, "volumes" | "workloads" | "namespaceLabels">) {
+  constructor(
+    features: Features,
+    lookups: Pick<PluginOptions, "args" | "volumes" | "workloads" | "namespaceLabels">,
+  ) {
     this.cache = new SchedulerCache(features.version);
     const allocator = createAllocator({ newId: () => "id", features: allocatorFeatures(features) });
     const plugins = defaultPlugins({
