@@ -8,7 +8,7 @@ export function declareExplain(program: Command): void {
     program
       .command("explain")
       .description("say why a pod waits, what it has, who has a device, and what would help")
-      .argument("<kind>", "pod, claim, node, device, class or slice; or KIND/NAME")
+      .argument("[kind]", "pod, claim, node, device, class or slice; or KIND/NAME")
       .argument("[name]", "its name; of a device DRIVER/POOL/DEVICE, or as much of it as says which"),
   )
     .addOption(new Option("-o, --output <format>", "output format").choices(["json", "yaml"]))

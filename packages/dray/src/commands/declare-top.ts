@@ -9,13 +9,9 @@ export function declareTop(program: Command): void {
       .command("top")
       .description("show devices, who has them, what is free, what is lost, and how many more claims fit")
       .addArgument(
-        new Argument("<what>", "what to list").choices([
-          "devices",
-          "nodes",
-          "classes",
-          "claims",
-          "namespaces",
-        ]),
+        new Argument("[what]", "what to list")
+          .default("nodes")
+          .choices(["devices", "nodes", "classes", "claims", "namespaces"]),
       ),
   )
     .option("-w, --watch", "print anew again and again")

@@ -1,9 +1,11 @@
 import { systemClock } from "@dray/client";
 import { explain as explainObject } from "../explain/explain.ts";
+import { kindWords } from "../explain/kinds.ts";
 import { explainText } from "../explain/print.ts";
 import { parseSubject } from "../explain/subject.ts";
 import { noSurroundings, readSurroundings } from "../explain/surroundings.ts";
 import { claimsOfPod } from "../explain/waits.ts";
+import { UsageError } from "../failure.ts";
 import { Inventory } from "../inventory/inventory.ts";
 import { type ObserveFlags, observe } from "../observe/read.ts";
 import { grantText, lackingLines, rightsOf } from "../observe/rights.ts";
@@ -39,6 +41,8 @@ export const explainKinds: ReadonlySet<string> = new Set([
 export async function explain(first: string, second: string | undefined, flags: ExplainFlags): Promise<void> {
   if (flags.rights === true)
     return void process.stdout.write(grantText("explain", rightsOf(explainKinds, [])));
+  if (first === undefined)
+    throw new UsageError(`what? Name it: ${kindWords.join(", ")}, as in dray explain pod NAME`);
   const { kind, name } = parseSubject(first, second);
   const now = systemClock.now();
   const { explained, notes } = await withProgress("Reading the objects", async (progress) => {

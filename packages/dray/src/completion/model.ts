@@ -1,5 +1,6 @@
 import { kubernetesVersions } from "@dray/api";
 import type { Argument, Command, Option } from "commander";
+import { kindWords } from "../explain/kinds.ts";
 import { components } from "../logs/select.ts";
 
 /** What may stand where a value is wanted. */
@@ -35,6 +36,7 @@ const values: Readonly<Record<string, Values>> = {
   "--store": { kind: "words", words: ["sqlite:", "etcd:http", "memory"] },
   "--name": { kind: "clusters" },
   "--add-nodes": { kind: "words", words: ["auto"] },
+  "explain kind": { kind: "words", words: kindWords },
   "logs component": { kind: "words", words: [...components.keys()] },
 };
 

@@ -57,6 +57,7 @@ function allocatedDevice(
   return {
     device: idOf(result),
     node: device?.node ?? null,
+    isPublished: device !== undefined,
     request,
     alternative: alternativeOf(claim, request),
     deviceClass: bodyOf(claim, request)?.deviceClassName ?? null,

@@ -156,6 +156,8 @@ export interface AllocatedDevice {
   /** `driver/pool/device` */
   readonly device: string;
   readonly node: string | null;
+  /** A slice has it. */
+  readonly isPublished: boolean;
   readonly request: string;
   /** Of a request with alternatives: which it is, from 1 on, and of how many. */
   readonly alternative: { readonly name: string; readonly rank: number; readonly of: number } | null;

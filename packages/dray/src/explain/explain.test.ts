@@ -169,8 +169,10 @@ test("a pod and a claim that do not go away say what they wait for", async () =>
   assert.equal(answer.state, "ending");
   assert.deepEqual(
     answer.waits.map((each) => each.for),
-    ["unprepare-failing", "termination", "finalizers"],
+    ["unprepare-failing", "finalizers"],
   );
+  const alone = await explained("pod/e", [...objects, ending]);
+  assert.match(alone.waits[0]!.message, /1 container still running \(main\): their time to end is over/);
   const deleted = {
     ...heldClaim("d", ["a/gpu-1"], ["p"]),
     metadata: {
@@ -207,6 +209,32 @@ test("a device, a class, a node and a slice say who has what, and what is left",
   assert.deepEqual([nodeAnswer.counts?.units, nodeAnswer.headroom["gpu"]?.count], [1, 2]);
   const outdated = { ...slice("a", 1, { generation: 0 }), metadata: { name: "old" } };
   assert.equal((await explained("slice/old", [...objects, outdated])).state, "outdated");
+});
+
+test("a device that no slice publishes any more is told as such", async () => {
+  const lost = heldClaim("lost", ["gone/gpu-0"], ["p"]);
+  const answer = await explained("claim/lost", [...objects, lost]);
+  assert.equal(answer.claims[0]!.devices[0]!.isPublished, false);
+  assert.match(explainText(answer, now), /gone\/gpu-0: .*no slice publishes it any more/);
+});
+
+test("the claim that a scheduler made for extended resources is told of its pod", async () => {
+  const extended = heldClaim("x", ["a/gpu-0"], ["x"]);
+  const status = {
+    phase: "Running",
+    extendedResourceClaimStatus: { resourceClaimName: "x", requestMappings: [] },
+  };
+  const user = pod(
+    "x",
+    { containers: [{ name: "c", image: "c" }], nodeName: "a" },
+    { uid: "uid-of-x" },
+    { status },
+  );
+  const answer = await explained("pod/x", [node("a"), slice("a", 1), gpuClass, extended, user]);
+  assert.deepEqual(
+    answer.claims.map((each) => [each.claim, each.devices.length]),
+    [["default/x", 1]],
+  );
 });
 
 test("a claim that nobody uses says where it could go", async () => {

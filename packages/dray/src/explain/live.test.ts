@@ -19,7 +19,7 @@ import {
   usesClaim,
   usesTemplate,
 } from "../plan/testing.ts";
-import { dray, type Output } from "../testing.ts";
+import { dray, type Output, output, start } from "../testing.ts";
 import type { Explained } from "./data.ts";
 
 /** An API server of its own: nobody schedules, so that what is there stays as it is. */
@@ -177,15 +177,45 @@ test("rights that are missing are named with what is not known without them, and
 });
 
 test("mistakes: a kind, a name, an object that may not be read", async () => {
-  const [kind, name, hidden] = await Promise.all([
+  const [none, kind, name, hidden] = await Promise.all([
+    dray(["explain"]),
     explainAs("all", "pdo", "waits"),
     explainAs("all", "pod", "wait"),
     explainAs("few", "node", "a"),
   ]);
+  assert.equal(none.code, 2);
+  assert.match(none.stderr, /^error: what\? Name it: pod, claim, node, device, class, slice/);
   assert.equal(kind.code, 2);
   assert.match(kind.stderr, /^error: pdo: must be one of pod, claim, node, device, class, slice/);
   assert.equal(name.code, 1);
   assert.match(name.stderr, /no Pod "wait" in namespace default: there are .*did you mean waits/);
   assert.equal(hidden.code, 1);
   assert.match(hidden.stderr, /no right to list nodes: "a" may be there/);
+});
+
+test("--watch reads the cluster again and again", async () => {
+  const child = start([
+    "top",
+    "nodes",
+    "--watch",
+    "--interval",
+    "50ms",
+    "-o",
+    "yaml",
+    "--kubeconfig",
+    join(folder, "all"),
+  ]);
+  let [text, isCreated] = ["", false];
+  const ended = output(child);
+  child.stdout?.on("data", (chunk: Buffer) => {
+    text += chunk.toString();
+    if (!isCreated && text.includes("node: a")) {
+      isCreated = true;
+      void create(node("later"));
+    }
+    if (text.includes("node: later")) child.kill();
+  });
+  const { stdout } = await ended;
+  assert.match(stdout, /^---$/m);
+  assert.match(stdout, /node: later/);
 });

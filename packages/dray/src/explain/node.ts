@@ -1,5 +1,5 @@
 import type { Node } from "@dray/api/core/v1";
-import { isPodActive } from "@dray/api/pod";
+import { isPodTerminal } from "@dray/api/pod";
 import { closedBecause } from "../inventory/allocator.ts";
 import { headroomOf } from "../inventory/headroom.ts";
 import type { Inventory } from "../inventory/inventory.ts";
@@ -20,7 +20,7 @@ export function explainNode(node: Node, scene: Scene, inventory: Inventory): Rep
   const counts = countsOf(units);
   const pods = world
     .all("Pod")
-    .filter(({ object }) => object.spec.nodeName === name && isPodActive(object))
+    .filter(({ object }) => object.spec.nodeName === name && !isPodTerminal(object))
     .map(({ object }) => object);
   const waits = waitsOf(node, scene, inventory);
   const closed = closedBecause(node.spec);

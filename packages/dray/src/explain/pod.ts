@@ -3,8 +3,9 @@ import { isPodTerminal } from "@dray/api/pod";
 import { controllerOf } from "@dray/controllers/objects";
 import type { Inventory } from "../inventory/inventory.ts";
 import { nameOf } from "../manifests/place.ts";
+import type { World } from "../manifests/world.ts";
 import { claimData } from "./claims.ts";
-import type { Explained, Fact, PlacementData, Wait, WaitFor } from "./data.ts";
+import type { ClaimData, Explained, Fact, PlacementData, Wait, WaitFor } from "./data.ts";
 import { placementOf } from "./placement.ts";
 import { Trial } from "./trial.ts";
 import { claimsOfPod, type Scene, wait, waitsBeforeScheduling, waitsOnNode, waitsToEnd } from "./waits.ts";
@@ -32,9 +33,7 @@ export async function explainPod(pod: Pod, scene: Scene, inventory: Inventory): 
     summary: summaryOf(pod, state, waits, placement),
     waits,
     placement,
-    claims: claimsOfPod(pod, world).flatMap(({ entry, claim }) =>
-      claim === undefined ? [] : [claimData(claim, inventory, { pod, entry })],
-    ),
+    claims: claimsData(pod, world, inventory),
     devices: [],
     counts: null,
     headroom: {},
@@ -98,6 +97,17 @@ function summaryOf(
     default:
       return `pod ${name} has ended (${pod.status?.phase ?? "Unknown"})`;
   }
+}
+
+/** What the pod's claims have, and the claim that a scheduler has made for its extended resources (KEP-5004). */
+function claimsData(pod: Pod, world: World, inventory: Inventory): ClaimData[] {
+  const named = claimsOfPod(pod, world).flatMap(({ entry, claim }) =>
+    claim === undefined ? [] : [claimData(claim, inventory, { pod, entry })],
+  );
+  const extended = pod.status?.extendedResourceClaimStatus?.resourceClaimName;
+  const claim =
+    extended === undefined ? undefined : world.find("ResourceClaim", `${pod.metadata.namespace}/${extended}`);
+  return claim === undefined ? named : [...named, claimData(claim, inventory)];
 }
 
 function factsOf(pod: Pod, { surroundings }: Scene): Fact[] {

@@ -133,6 +133,7 @@ function allocatedText(device: AllocatedDevice): string {
     return `${type}=${status}${message === "" ? "" : ` (${message})`}`;
   });
   const remarks = [
+    ...(device.isPublished ? [] : ["no slice publishes it any more"]),
     ...(adminAccess ? ["admin access"] : []),
     ...amounts,
     ...(health === null ? [] : [health.toLowerCase()]),

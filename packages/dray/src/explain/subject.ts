@@ -6,6 +6,7 @@ import { resourceOf } from "../observe/rights.ts";
 import { didYouMean } from "../similar.ts";
 import { names } from "../words.ts";
 import type { SubjectKind } from "./data.ts";
+import { kindWords } from "./kinds.ts";
 
 /** The names that people use for the kinds, kubectl's among them. */
 const kinds: ReadonlyMap<string, SubjectKind> = new Map(
@@ -20,8 +21,6 @@ const kinds: ReadonlyMap<string, SubjectKind> = new Map(
     ] as const
   ).flatMap(([kind, words]) => words.map((word) => [word, kind] as const)),
 );
-
-export const kindWords = ["pod", "claim", "node", "device", "class", "slice"] as const;
 
 /** `pod NAME` or `pod/NAME`. Throws UsageError. */
 export function parseSubject(

@@ -340,9 +340,13 @@ export function waitsToEnd(pod: Pod, scene: Scene): Wait[] {
   const { metadata, spec, status } = pod;
   const { world, surroundings, now } = scene;
   const since = metadata.deletionTimestamp === undefined ? null : String(metadata.deletionTimestamp);
-  const running = (status?.containerStatuses ?? []).filter(({ state }) => state?.running !== undefined);
   const left = since === null ? 0 : Date.parse(since) - now;
   const unprepare = surroundings.events.find(({ reason }) => reason === "FailedUnprepareDynamicResources");
+  // Devices are given back after the containers have ended; the status of the pod follows at the end.
+  const running =
+    unprepare === undefined
+      ? (status?.containerStatuses ?? []).filter(({ state }) => state?.running !== undefined)
+      : [];
   const finalizers = metadata.finalizers ?? [];
   return [
     ...(spec.nodeName ? nodeWaits(spec.nodeName, world) : []),
