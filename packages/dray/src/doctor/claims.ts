@@ -56,11 +56,15 @@ function leakedReservations(claim: ResourceClaim, world: World): Finding[] {
     "the resource claim controller of kube-controller-manager removes these within seconds: it does not run, or fails",
   ];
   const path = (index: number): string => `/status/reservedFor/${index}`;
-  // From the last on, so that the others keep their places.
-  const patch = leaked.toReversed().flatMap(({ index, uid }) => [
-    { op: "test", path: `${path(index)}/uid`, value: uid },
-    { op: "remove", path: path(index) },
-  ]);
+  // From the last on, so that the others keep their places. Without any consumer the devices are free again, as the
+  // controller would have it; the server refuses that if somebody has reserved the claim meanwhile.
+  const patch = [
+    ...leaked.toReversed().flatMap(({ index, uid }) => [
+      { op: "test", path: `${path(index)}/uid`, value: uid },
+      { op: "remove", path: path(index) },
+    ]),
+    ...(leaked.length === reservedFor.length ? [{ op: "remove", path: "/status/allocation" }] : []),
+  ];
   const who =
     leaked.length === 1 ? `pod ${leaked[0]!.name}, which is gone` : `${leaked.length} pods that are gone`;
   return [

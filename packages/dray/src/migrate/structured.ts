@@ -74,6 +74,7 @@ export const suitableNodes =
 
 /** Without its class name a selector would match more devices than before, so that it goes as a whole. */
 function migrateRule(spec: YAMLMap, site: Site): void {
+  if (site.version !== "v1") site.note("apiVersion", "v1 of this kind needs Kubernetes 1.37");
   const selector = mapOf(fieldOf(spec, "deviceSelector"));
   const gone = ["deviceClassName", "selectors"].filter((key) => fieldOf(selector, key) !== undefined);
   if (gone.length === 0) return;
