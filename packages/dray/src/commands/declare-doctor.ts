@@ -7,7 +7,7 @@ export function declareDoctor(program: Command): void {
   observeOptions(
     program
       .command("doctor")
-      .description("say what is wrong with the devices, claims and drivers of a cluster, and how to mend it"),
+      .description("say what is wrong with the devices, claims and drivers of a cluster, and how to fix it"),
   )
     .addOption(repeated("--rule <rules>", "comma-separated rules to judge; may be repeated", "all"))
     .addOption(repeated("--skip <rules>", "comma-separated rules to leave out; may be repeated", "none"))

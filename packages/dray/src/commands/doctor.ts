@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "@dray/client";
-import { type Diagnosis, diagnose, lasting } from "../doctor/doctor.ts";
+import { confirmed, type Diagnosis, diagnose } from "../doctor/doctor.ts";
 import { type DoctorData, doctorText, junitText } from "../doctor/print.ts";
-import { doctorKinds, type Examined, examine } from "../doctor/read.ts";
+import { doctorKinds, type Examination, readSnapshot } from "../doctor/read.ts";
 import { type RuleId, ruleIds, rules } from "../doctor/rules.ts";
 import { reportFailure, UsageError } from "../failure.ts";
 import type { ObserveFlags } from "../observe/read.ts";
@@ -32,19 +32,19 @@ export async function doctor(flags: DoctorFlags): Promise<void> {
     ? 0
     : durationOption("--settle", flags.settle ?? "5s");
   if (flags.rights === true) return void process.stdout.write(grantText("doctor", rightsOf(doctorKinds, [])));
-  let examined: Examined;
+  let examined: Examination;
   let diagnosis: Diagnosis;
   try {
     [examined, diagnosis] = await withProgress("Reading the objects", async (progress) => {
-      const first = await examine(flags, systemClock.now());
+      const first = await readSnapshot(flags, systemClock.now());
       progress.update("Looking for what is wrong");
-      const found = diagnose(first.patient, new Set(wanted));
+      const found = diagnose(first.snapshot, new Set(wanted));
       if (found.findings.length === 0 || !first.isLive || settle === 0) return [first, found];
       // A cluster that works changes, and lists are read one after the other: what is wrong stays.
       progress.update("Looking again");
       await sleep(settle);
-      const second = await examine(flags, systemClock.now());
-      return [second, lasting(found, diagnose(second.patient, new Set(wanted)))];
+      const second = await readSnapshot(flags, systemClock.now());
+      return [second, confirmed(found, diagnose(second.snapshot, new Set(wanted)))];
     });
   } catch (error) {
     if (error instanceof UsageError) throw error;
@@ -55,7 +55,7 @@ export async function doctor(flags: DoctorFlags): Promise<void> {
 }
 
 async function report(
-  { patient, source, notes, missing }: Examined,
+  { snapshot, source, notes, missing }: Examination,
   diagnosis: Diagnosis,
   wanted: readonly RuleId[],
   { severity, output }: DoctorFlags,
@@ -63,7 +63,7 @@ async function report(
   const findings = diagnosis.findings.filter((each) => severity === "warning" || each.severity === severity);
   const data: DoctorData = {
     source,
-    kubernetesVersion: patient.features.version,
+    kubernetesVersion: snapshot.features.version,
     objects: diagnosis.objects,
     findings,
     notJudged: diagnosis.notJudged,

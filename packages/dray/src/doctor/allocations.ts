@@ -14,17 +14,17 @@ import { mergeClaims } from "../plan/explain.ts";
 import { requestLines } from "../plan/reason.ts";
 import { counted, names } from "../words.ts";
 import { deletePods } from "./devices.ts";
-import { type Finding, finding, type Patient } from "./finding.ts";
+import { type Finding, finding, type Snapshot } from "./finding.ts";
 
 /**
  * Asks the allocator for each claim whether it would give it just the devices that it has: of its pools it sees these
  * devices only, each marked with the request that has it. What has been made of the gates since is not known, so that
  * all are on; taints count if they were there before the allocation.
  */
-export function checkAllocations(patient: Patient): Finding[] {
-  const { world } = patient;
+export function checkAllocations(snapshot: Snapshot): Finding[] {
+  const { world } = snapshot;
   const slices = currentSlices(world);
-  const reach = new Reach(patient);
+  const reach = new Reach(snapshot);
   const pools = Map.groupBy(slices, ({ spec }) => `${spec.driver}/${spec.pool.name}`);
   const published = new Set(
     slices.flatMap(({ spec }) =>
@@ -37,7 +37,7 @@ export function checkAllocations(patient: Patient): Finding[] {
     if (results.length === 0 || !results.every((result) => published.has(idOf(result)))) return [];
     const wanted = new Set(results.map(({ driver, pool }) => `${driver}/${pool}`));
     const own = [...wanted].flatMap((pool) => pools.get(pool) ?? []);
-    return checkAllocation(claim, own, reach, patient);
+    return checkAllocation(claim, own, reach, snapshot);
   });
 }
 
@@ -47,18 +47,18 @@ function checkAllocation(
   claim: ResourceClaim,
   slices: readonly ResourceSlice[],
   reach: Reach,
-  patient: Patient,
+  snapshot: Snapshot,
 ): Finding[] {
   const allocation = claim.status!.allocation!;
   const results = resultsOf(claim);
   const nodes = reach.of(allocation.nodeSelector);
   const report = (message: string, evidence: readonly string[]): Finding[] => {
-    const fix = deletePods(claim, patient.world);
+    const fix = deletePods(claim, snapshot.world);
     const who =
       "another scheduler or a person has allocated it, or what it was allocated by has changed since";
     return [finding("wrong-allocation", claim, message, { evidence: [...evidence, who], fix })];
   };
-  const missing = missingClasses(claim, patient);
+  const missing = missingClasses(claim, snapshot);
   if (missing.length > 0)
     return report("has devices of a class that does not exist", [
       `there is no DeviceClass ${names(missing)}`,
@@ -85,18 +85,18 @@ function checkAllocation(
   const deleted = false;
   for (const slice of slices)
     allocator.update({ kind: "slice", object: onlyGiven(slice, results, marks, allocatedAt), deleted });
-  for (const { object } of patient.world.all("DeviceClass"))
+  for (const { object } of snapshot.world.all("DeviceClass"))
     allocator.update({ kind: "class", object, deleted });
-  for (const { object } of patient.world.all("DeviceTaintRule"))
+  for (const { object } of snapshot.world.all("DeviceTaintRule"))
     if (isBefore(object.spec.taint, allocatedAt)) allocator.update({ kind: "rule", object, deleted });
   const bare = markedClaim(claim, results, marks);
   const answer = allocator.allocate(node, [bare]);
-  if (answer.type === "error") return report("would not get its devices", [answer.message]);
+  if (answer.type === "error") return report("would not get these devices", [answer.message]);
   if (answer.type !== "allocated") {
     const [refusal] = mergeClaims([allocator.explain(node, [bare])]);
     const lines = (refusal?.requests ?? []).flatMap((request) => requestLines(refusal!.claim, request, 1));
     const why = lines.map((line) => line.trim()).filter((line) => !line.includes(domain));
-    return report(`would not get its devices on node ${node.metadata.name}`, why);
+    return report(`would not get these devices on node ${node.metadata.name}`, why);
   }
   const given = answer.allocations[0]!;
   const more = results.length - (given.devices?.results ?? []).length;
@@ -120,7 +120,7 @@ class Reach {
   readonly #nodes: readonly Node[];
   readonly #known = new Map<string, readonly Node[]>();
 
-  constructor({ world }: Patient) {
+  constructor({ world }: Snapshot) {
     this.#nodes = world.all("Node").map(({ object }) => object);
   }
 
@@ -145,7 +145,7 @@ function requestOf(claim: ResourceClaim, name: string): DeviceRequest | undefine
   return request?.firstAvailable?.some((one) => one.name === sub) ? request : undefined;
 }
 
-function missingClasses(claim: ResourceClaim, { world }: Patient): string[] {
+function missingClasses(claim: ResourceClaim, { world }: Snapshot): string[] {
   const used = new Set(resultsOf(claim).map(({ request }) => request));
   const classes = (claim.spec.devices?.requests ?? []).flatMap(({ name, exactly, firstAvailable = [] }) =>
     exactly !== undefined

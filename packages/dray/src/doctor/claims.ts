@@ -3,13 +3,13 @@ import { controllerOf, isDone } from "@dray/controllers/objects";
 import { idOf, resultsOf } from "../inventory/devices.ts";
 import type { World } from "../manifests/world.ts";
 import { counted, names } from "../words.ts";
-import { type Finding, finding, jsonPatch, kubectl, type Patient } from "./finding.ts";
+import { type Finding, finding, jsonPatch, kubectl, type Snapshot } from "./finding.ts";
 import { isLongAgo } from "./times.ts";
 
 /** What the scheduler puts on a claim before it allocates it (resourceapi.Finalizer). */
 export const protection = "resource.kubernetes.io/delete-protection";
 
-export function checkClaims({ world, now }: Patient): Finding[] {
+export function checkClaims({ world, now }: Snapshot): Finding[] {
   return world
     .all("ResourceClaim")
     .flatMap(({ object: claim }) => [
@@ -100,7 +100,9 @@ function unused(claim: ResourceClaim): Finding[] {
   const count = counted(resultsOf(claim).length, "device");
   const evidence = [devicesText(claim), "status.reservedFor is empty"];
   const fix = [jsonPatch(claim, [{ op: "remove", path: "/status/allocation" }], "status")];
-  return [finding("unused-allocation", claim, `holds ${count} for nobody`, { evidence, fix })];
+  return [
+    finding("unused-allocation", claim, `holds ${count} and is reserved for nobody`, { evidence, fix }),
+  ];
 }
 
 function finalizers(claim: ResourceClaim): Finding[] {
@@ -119,7 +121,7 @@ function finalizers(claim: ResourceClaim): Finding[] {
     ];
     const evidence = [`metadata.finalizers lacks ${protection}`, devicesText(claim)];
     return [
-      finding("unprotected-allocation", claim, "has devices, and nothing keeps it from being deleted", {
+      finding("unprotected-allocation", claim, "has devices and lacks the finalizer that protects them", {
         evidence,
         fix,
       }),
@@ -158,7 +160,7 @@ function stuck(claim: ResourceClaim, world: World, now: number): Finding[] {
     `metadata.finalizers: ${finalizers.join(", ") || "none"}`,
     devicesText(claim),
     others.length > 0
-      ? `whoever has set ${others.join(", ")} removes it, and does not run`
+      ? `the component that has set ${others.join(", ")} must remove it`
       : "the resource claim controller of kube-controller-manager removes the finalizer: it does not run, or fails",
   ];
   const fix =

@@ -6,7 +6,7 @@ import { claimSpecOf, requestsOf } from "../lint/requests.ts";
 import { resourcesOfClass } from "../migrate/extended-resources.ts";
 import { didYouMean } from "../similar.ts";
 import { counted, names } from "../words.ts";
-import { type Finding, finding, kubectl, type Patient } from "./finding.ts";
+import { type Finding, finding, kubectl, type Snapshot } from "./finding.ts";
 
 /** A device, and the node that only sees it. */
 interface Seen {
@@ -35,7 +35,7 @@ function devicesOf({ spec }: DeviceClass, slices: readonly ResourceSlice[]): See
 }
 
 /** Classes that nothing serves. */
-export function checkClasses({ world }: Patient): Finding[] {
+export function checkClasses({ world }: Snapshot): Finding[] {
   const slices = currentSlices(world);
   const drivers = Map.groupBy(slices, ({ spec }) => spec.driver);
   return world.all("DeviceClass").flatMap(({ object }) => {
@@ -56,7 +56,7 @@ export function checkClasses({ world }: Patient): Finding[] {
 }
 
 /** Requests that name classes nobody has defined. */
-export function checkMissingClasses({ world }: Patient): Finding[] {
+export function checkMissingClasses({ world }: Snapshot): Finding[] {
   const known = world.all("DeviceClass").map(({ object }) => object.metadata.name);
   const claims = world.all("ResourceClaim").filter(({ object }) => object.status?.allocation === undefined);
   return [...claims, ...world.all("ResourceClaimTemplate")].flatMap(({ object }) => {
@@ -84,7 +84,7 @@ export function checkMissingClasses({ world }: Patient): Finding[] {
 }
 
 /** Nodes that offer the devices of a class by number, too (KEP-5004: a device plugin comes before DRA there). */
-export function checkDevicePlugins({ world }: Patient): Finding[] {
+export function checkDevicePlugins({ world }: Snapshot): Finding[] {
   const slices = currentSlices(world);
   return world.all("DeviceClass").flatMap(({ object: deviceClass }) => {
     const own = deviceClass.spec.extendedResourceName;

@@ -11,7 +11,7 @@ import {
 import { checkPools } from "../manifests/pools.ts";
 import type { World } from "../manifests/world.ts";
 import { names } from "../words.ts";
-import { type Finding, finding, kubectl, type Patient } from "./finding.ts";
+import { type Finding, finding, kubectl, type Snapshot } from "./finding.ts";
 
 /** A device, and the claims that have it. Admin access takes nothing (KEP-5018). */
 export interface HeldDevice {
@@ -40,7 +40,7 @@ export function devicesGivenTwice(claims: readonly ResourceClaim[]): HeldDevice[
   });
 }
 
-export function checkGivenTwice({ world }: Patient): Finding[] {
+export function checkGivenTwice({ world }: Snapshot): Finding[] {
   const claims = world.all("ResourceClaim").map(({ object }) => object);
   return devicesGivenTwice(claims).map(({ id, holders }) => {
     // The one that was made last gives way.
@@ -141,7 +141,7 @@ export function checkCounters(devices: readonly KnownDevice[], slices: readonly 
 }
 
 /** Devices of claims that nobody publishes. Pools that change at the moment are no evidence. */
-export function checkPublished({ world, features }: Patient, devices: readonly KnownDevice[]): Finding[] {
+export function checkPublished({ world, features }: Snapshot, devices: readonly KnownDevice[]): Finding[] {
   const known = new Set(devices.map(({ id }) => id));
   const broken = new Set(checkPools(world, features).map(({ slice }) => poolText(slice.object)));
   const slices = currentSlices(world);

@@ -15,8 +15,9 @@ import {
   usesClaim,
   usesTemplate,
 } from "../plan/testing.ts";
-import { diagnose, lasting } from "./doctor.ts";
+import { confirmed, diagnose } from "./doctor.ts";
 import { type Finding, labelOfName } from "./finding.ts";
+import { doctorText } from "./print.ts";
 import { type RuleId, ruleIds } from "./rules.ts";
 import {
   type Around,
@@ -164,7 +165,7 @@ describe("wrong-allocation", () => {
     const exactly = selectors('device.attributes["gpu.example.com"].model == "h100"');
     finds(
       cluster([held("c", allocation("a", "gpu-0"), ["p"], { exactly })]),
-      wrong("would not get its devices on node a"),
+      wrong("would not get these devices on node a"),
       {
         evidence: /ruled out by a selector of the request: .*model = a100/,
         fix: "kubectl delete pod p -n default",
@@ -175,7 +176,7 @@ describe("wrong-allocation", () => {
   test("a selector that fails", () => {
     const exactly = selectors('device.attributes["gpu.example.com"].nosuch == "h100"');
     const objects = cluster([held("c", allocation("a", "gpu-0"), ["p"], { exactly })]);
-    finds(objects, wrong("would not get its devices"), { evidence: /no such key: nosuch/ });
+    finds(objects, wrong("would not get these devices"), { evidence: /no such key: nosuch/ });
   });
 
   test("a class that is gone", () => {
@@ -188,7 +189,7 @@ describe("wrong-allocation", () => {
   test("more devices than were asked for, and fewer", () => {
     finds(cluster([held("c", two("gpu-0", "gpu-1"), ["p"])]), wrong("has 1 device more than it asks for"));
     const fewer = cluster([held("c", allocation("a", "gpu-0"), ["p"], { exactly: { count: 2 } })]);
-    finds(fewer, wrong("would not get its devices on node a"), { evidence: /wants 2 devices/ });
+    finds(fewer, wrong("would not get these devices on node a"), { evidence: /wants 2 devices/ });
   });
 
   test("devices given to each other's requests", () => {
@@ -215,7 +216,7 @@ describe("wrong-allocation", () => {
       return cluster([{ ...held("c", given(...devices), ["p"]), spec }]);
     };
     finds(objects("gpu-0", "gpu-1"), []);
-    finds(objects("gpu-1", "gpu-0"), wrong("would not get its devices on node a"));
+    finds(objects("gpu-1", "gpu-0"), wrong("would not get these devices on node a"));
   });
 
   test("an alternative other than the first is right", () => {
@@ -251,7 +252,7 @@ describe("wrong-allocation", () => {
     const objects = (timeAdded: string): readonly Manifest[] =>
       cluster([tainted(timeAdded), held("c", given, ["p"])]);
     finds(objects("2026-01-01T10:00:00Z"), []);
-    finds(objects("2026-01-01T09:59:59Z"), wrong("would not get its devices on node a"), {
+    finds(objects("2026-01-01T09:59:59Z"), wrong("would not get these devices on node a"), {
       evidence: /broken:NoSchedule is not tolerated/,
     });
   });
@@ -363,7 +364,7 @@ describe("claims and pods", () => {
   rule("unused-allocation", () => {
     finds(
       cluster([held("c", allocation("a", "gpu-0"), [])], ["Pod p"]),
-      ["unused-allocation: ResourceClaim default/c holds 1 device for nobody"],
+      ["unused-allocation: ResourceClaim default/c holds 1 device and is reserved for nobody"],
       {
         fix: `kubectl patch resourceclaim c -n default --subresource=status --type=json -p '[{"op":"remove","path":"/status/allocation"}]'`,
       },
@@ -374,7 +375,7 @@ describe("claims and pods", () => {
     finds(
       cluster([held("c", allocation("a", "gpu-0"), ["p"], { metadata: { finalizers: ["x.io/y"] } })]),
       [
-        "unprotected-allocation: ResourceClaim default/c has devices, and nothing keeps it from being deleted",
+        "unprotected-allocation: ResourceClaim default/c has devices and lacks the finalizer that protects them",
       ],
       {
         fix: `kubectl patch resourceclaim c -n default --type=merge -p '{"metadata":{"finalizers":["x.io/y","${protection}"]}}'`,
@@ -397,7 +398,7 @@ describe("claims and pods", () => {
       deleted("2026-01-01T11:50:00Z", ["x.io/y"]),
       ["claim-stuck-deleting: ResourceClaim default/open was deleted, is used by no pod, and is still there"],
       {
-        evidence: /whoever has set x\.io\/y removes it/,
+        evidence: /the component that has set x\.io\/y must remove it/,
       },
     );
   });
@@ -408,7 +409,7 @@ describe("claims and pods", () => {
         running("p", nodeName, "c", { deletionTimestamp, deletionGracePeriodSeconds: 30, ...metadata }),
       ]);
     finds(gone("2026-01-01T11:59:30Z"), []);
-    const stuck = ["pod-stuck-terminating: Pod default/p was to end, and has not"];
+    const stuck = ["pod-stuck-terminating: Pod default/p is still there after its grace period"];
     finds(gone("2026-01-01T11:50:00Z"), stuck, {
       evidence: /it holds 1 device by 1 claim/,
       fix: "kubectl taint node a node.kubernetes.io/out-of-service=nodeshutdown:NoExecute",
@@ -452,7 +453,7 @@ describe("slices and drivers", () => {
 
   rule("outdated-slice", () => {
     finds(cluster([slice("a", 2, { generation: 2 }, "new"), slice("a", 2, { generation: 1 })]), [
-      "outdated-slice: ResourceSlice a-gpus is an old one of pool gpu.example.com/a",
+      "outdated-slice: ResourceSlice a-gpus belongs to an older generation of pool gpu.example.com/a",
     ]);
   });
 
@@ -652,14 +653,14 @@ test("every rule has a case", () => {
 test("what cannot be read is not judged, and nothing is found by it", () => {
   const { objects } = worldOf(cluster([], ["Pod p"]));
   const world = new World(objects, new Set(["Pod"]));
-  const patient = { world, features, now, events: undefined, server: undefined };
+  const snapshot = { world, features, now, events: undefined, server: undefined };
   const wanted = new Set<RuleId>([
     "leaked-reservation",
     "driver-not-registered",
     "versions-out-of-step",
     "stale-slice",
   ]);
-  const { findings, notJudged } = diagnose(patient, wanted);
+  const { findings, notJudged } = diagnose(snapshot, wanted);
   assert.deepEqual(findings, []);
   assert.deepEqual(notJudged, [
     { rule: "leaked-reservation", why: "not all objects of kind Pod can be read" },
@@ -676,7 +677,21 @@ test("what was there for a moment only does not count", () => {
     diagnose({ world: worldOf(objects), features, now, events: [], server: undefined }, new Set(ruleIds));
   const leaked = look(cluster([], ["Pod p"]));
   assert.equal(leaked.findings.length, 1);
-  assert.deepEqual(brief(lasting(leaked, look(healthy)).findings), []);
-  assert.deepEqual(brief(lasting(look(healthy), leaked).findings), []);
-  assert.equal(lasting(leaked, leaked).findings.length, 1);
+  assert.deepEqual(brief(confirmed(leaked, look(healthy)).findings), []);
+  assert.deepEqual(brief(confirmed(look(healthy), leaked).findings), []);
+  assert.equal(confirmed(leaked, leaked).findings.length, 1);
+});
+
+test("a person is shown 20 findings of a rule, and how many more there are", () => {
+  const leaked = Array.from({ length: 25 }, (_, i) =>
+    held(`leaked-${i}`, { devices: { results: [] } }, ["gone"]),
+  );
+  const world = worldOf(cluster(leaked));
+  const snapshot = { world, features, now, events: [], server: undefined };
+  const diagnosis = diagnose(snapshot, new Set<RuleId>(["leaked-reservation"]));
+  const rights = { sufficient: [], missing: [] };
+  const text = doctorText({ ...diagnosis, source: "test", kubernetesVersion: "1.37", rights });
+  assert.equal(text.match(/^error: /gm)?.length, 20);
+  assert.match(text, /^and 5 more of \[leaked-reservation\] \(-o json has all\)$/m);
+  assert.match(text, /^25 errors in /m);
 });

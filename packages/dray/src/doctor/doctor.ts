@@ -5,7 +5,7 @@ import { checkClaims } from "./claims.ts";
 import { checkClasses, checkDevicePlugins, checkMissingClasses } from "./classes.ts";
 import { checkCapacity, checkCounters, checkGivenTwice, checkPublished } from "./devices.ts";
 import { checkFields } from "./fields.ts";
-import { type Finding, labelOfName, type Patient } from "./finding.ts";
+import { type Finding, labelOfName, type Snapshot } from "./finding.ts";
 import { checkPods } from "./pods.ts";
 import { type RuleId, ruleIds, rules, type Source } from "./rules.ts";
 import { checkDriverPods, checkRegistration, checkSlices } from "./slices.ts";
@@ -24,14 +24,14 @@ export interface Diagnosis {
   readonly objects: number;
 }
 
-const checks: readonly ((patient: Patient) => Finding[])[] = [
+const checks: readonly ((snapshot: Snapshot) => Finding[])[] = [
   checkGivenTwice,
-  (patient) => {
-    const devices = devicesOf(patient.world, patient.features);
+  (snapshot) => {
+    const devices = devicesOf(snapshot.world, snapshot.features);
     return [
       ...checkCapacity(devices),
-      ...checkCounters(devices, currentSlices(patient.world)),
-      ...checkPublished(patient, devices),
+      ...checkCounters(devices, currentSlices(snapshot.world)),
+      ...checkPublished(snapshot, devices),
     ];
   },
   checkAllocations,
@@ -47,17 +47,17 @@ const checks: readonly ((patient: Patient) => Finding[])[] = [
   checkVersions,
 ];
 
-/** What is wrong by these rules. Reads nothing: the same input gives the same answer. */
-export function diagnose(patient: Patient, wanted: ReadonlySet<RuleId>): Diagnosis {
+/** Returns what is wrong by these rules. Pure: the same snapshot gives the same findings. */
+export function diagnose(snapshot: Snapshot, wanted: ReadonlySet<RuleId>): Diagnosis {
   const notJudged = ruleIds.flatMap((rule): NotJudged[] => {
     if (!wanted.has(rule)) return [];
-    const lacking = rules[rule].needs.filter((source) => !isKnown(source, patient));
+    const lacking = rules[rule].needs.filter((source) => !isKnown(source, snapshot));
     return lacking.length === 0 ? [] : [{ rule, why: lacking.map(lackText).join(", ") }];
   });
   const silent = new Set(notJudged.map(({ rule }) => rule));
   const rank = new Map(ruleIds.map((rule, i) => [rule, i]));
   const findings = checks
-    .flatMap((check) => check(patient))
+    .flatMap((check) => check(snapshot))
     .filter(({ rule }) => wanted.has(rule) && !silent.has(rule))
     .map((finding) => ({ finding, label: labelOfName(finding.object) }))
     .toSorted(
@@ -66,10 +66,10 @@ export function diagnose(patient: Patient, wanted: ReadonlySet<RuleId>): Diagnos
         a.label.localeCompare(b.label, "en", { numeric: true }),
     )
     .map(({ finding }) => finding);
-  return { findings, notJudged, objects: patient.world.objects.length };
+  return { findings, notJudged, objects: snapshot.world.objects.length };
 }
 
-function isKnown(source: Source, { world, events, server }: Patient): boolean {
+function isKnown(source: Source, { world, events, server }: Snapshot): boolean {
   if (source === "Event") return events !== undefined;
   if (source === "server") return server !== undefined;
   return world.isReadable(source as Parameters<World["isReadable"]>[0]);
@@ -78,8 +78,8 @@ function isKnown(source: Source, { world, events, server }: Patient): boolean {
 const lackText = (source: Source): string =>
   source === "server" ? "there is no server to ask" : `not all objects of kind ${source} can be read`;
 
-/** What stands in both: a cluster that changes shows for a moment what is not wrong. */
-export function lasting(first: Diagnosis, second: Diagnosis): Diagnosis {
+/** Returns the findings of both looks: a cluster that changes while it is read shows inconsistencies for a moment. */
+export function confirmed(first: Diagnosis, second: Diagnosis): Diagnosis {
   const key = ({ rule, object }: Finding): string => `${rule} ${labelOfName(object)}`;
   const before = new Set(first.findings.map(key));
   return { ...second, findings: second.findings.filter((finding) => before.has(key(finding))) };

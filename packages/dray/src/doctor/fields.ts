@@ -2,7 +2,7 @@ import type { KubeObject } from "@dray/api";
 import { typeRows } from "@dray/api/schema";
 import type { Located } from "../manifests/place.ts";
 import { names } from "../words.ts";
-import { type Finding, finding, kubectl, type Patient } from "./finding.ts";
+import { type Finding, finding, kubectl, type Snapshot } from "./finding.ts";
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
@@ -12,7 +12,7 @@ const isPlain = (value: unknown): value is Plain =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** What was applied of the specs of DRA's objects, and is not stored. */
-export function checkFields({ world }: Patient): Finding[] {
+export function checkFields({ world }: Snapshot): Finding[] {
   const objects: readonly Located[] = [
     ...world.all("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"),
   ];

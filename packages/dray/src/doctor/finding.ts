@@ -4,8 +4,8 @@ import { nameOf } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
 import { type Rule, type RuleId, rules } from "./rules.ts";
 
-/** What a cluster shows at one moment. */
-export interface Patient {
+/** A cluster at one moment. */
+export interface Snapshot {
   readonly world: World;
   readonly features: Features;
   /** Milliseconds since the epoch. */
@@ -38,7 +38,7 @@ export interface Finding {
   /** What shows it: fields and values. */
   readonly evidence: readonly string[];
   readonly consequence: string;
-  /** Commands that mend it, or that lead further, in their order. */
+  /** Commands that fix it, or that lead further, in their order. */
   readonly fix: readonly string[];
 }
 

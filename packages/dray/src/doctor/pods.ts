@@ -6,10 +6,10 @@ import { resultsOf } from "../inventory/devices.ts";
 import type { World } from "../manifests/world.ts";
 import { claimNames } from "../plan/claims.ts";
 import { counted } from "../words.ts";
-import { type Finding, finding, kubectl, type Patient } from "./finding.ts";
+import { type Finding, finding, kubectl, type Snapshot } from "./finding.ts";
 import { isLongAgo } from "./times.ts";
 
-export function checkPods({ world, now }: Patient): Finding[] {
+export function checkPods({ world, now }: Snapshot): Finding[] {
   return world
     .all("Pod")
     .flatMap(({ object: pod }) => [...withoutDevices(pod, world), ...stuck(pod, world, now)]);
@@ -97,14 +97,14 @@ function stuck(pod: Pod, world: World, now: number): Finding[] {
       : []),
   ];
   return [
-    finding("pod-stuck-terminating", pod, "was to end, and has not", {
+    finding("pod-stuck-terminating", pod, "is still there after its grace period", {
       evidence,
-      fix: mendStuck(pod, nodeName !== "" && isLost, node !== undefined),
+      fix: fixForStuckPod(pod, nodeName !== "" && isLost, node !== undefined),
     }),
   ];
 }
 
-function mendStuck(pod: Pod, isLost: boolean, hasNode: boolean): string[] {
+function fixForStuckPod(pod: Pod, isLost: boolean, hasNode: boolean): string[] {
   if ((pod.metadata.finalizers ?? []).length > 0)
     return [
       kubectl("get", pod, "-o", "jsonpath={.metadata.finalizers} {.metadata.managedFields[*].manager}"),

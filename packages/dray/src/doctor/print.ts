@@ -17,10 +17,13 @@ function findingText({ rule, severity, object, message, evidence, consequence, f
   const lines = [
     ...evidence.map((line) => `evidence: ${line}`),
     `consequence: ${consequence}`,
-    ...fix.map((line) => `mend: ${line}`),
+    ...fix.map((line) => `fix: ${line}`),
   ];
   return `${severity}: ${labelOfName(object)}: ${message} [${rule}]\n${lines.map((line) => `    ${line}\n`).join("")}`;
 }
+
+/** Maximum number of findings of one rule that a person is shown. */
+const maxShown = 20;
 
 export function doctorText({ findings, notJudged, objects, source, kubernetesVersion }: DoctorData): string {
   const count = (severity: Finding["severity"]): number =>
@@ -35,7 +38,14 @@ export function doctorText({ findings, notJudged, objects, source, kubernetesVer
   const silent = [...byReason].map(
     ([why, list]) => `not judged, since ${why}: ${list.map(({ rule }) => rule).join(", ")}\n`,
   );
-  return [...findings.map(findingText), ...(findings.length > 0 ? ["\n"] : []), summary, ...silent].join("");
+  const shown = [...Map.groupBy(findings, ({ rule }) => rule)].flatMap(([rule, list]) => {
+    const rest = list.length - maxShown;
+    return [
+      ...list.slice(0, maxShown).map(findingText),
+      ...(rest > 0 ? [`and ${rest} more of [${rule}] (-o json has all)\n`] : []),
+    ];
+  });
+  return [...shown, ...(findings.length > 0 ? ["\n"] : []), summary, ...silent].join("");
 }
 
 /** A test for each finding, which fails, and for each rule without any; rules that are not judged are skipped. */

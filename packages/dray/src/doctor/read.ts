@@ -4,7 +4,7 @@ import { listAll } from "@dray/client";
 import type { Connection } from "../connect.ts";
 import { liveVersion, type MissingRight } from "../manifests/live.ts";
 import { type Observed, type ObserveFlags, observe } from "../observe/read.ts";
-import type { Patient, ServerVersions } from "./finding.ts";
+import type { ServerVersions, Snapshot } from "./finding.ts";
 
 /** What the doctor lists beside Events. */
 const listed = [
@@ -20,8 +20,8 @@ const listed = [
 /** All that it lists, by kinds. */
 export const doctorKinds: readonly string[] = [...listed, "Event"];
 
-export interface Examined {
-  readonly patient: Patient;
+export interface Examination {
+  readonly snapshot: Snapshot;
   readonly source: string;
   readonly isLive: boolean;
   readonly notes: readonly string[];
@@ -29,14 +29,14 @@ export interface Examined {
 }
 
 /** Reads a cluster with lists only, or what manifests say of one. */
-export async function examine(flags: ObserveFlags, now: number): Promise<Examined> {
+export async function readSnapshot(flags: ObserveFlags, now: number): Promise<Examination> {
   const observed = await observe(flags, new Set(listed), now, readMore);
   const { world, features, source, isLive, notes, more } = observed;
   const events = more?.events;
   const lacksEvents: MissingRight[] =
     isLive && events === undefined ? [{ verb: "list", resource: "events", kind: "Event" }] : [];
   return {
-    patient: { world, features, now, events, server: more?.server },
+    snapshot: { world, features, now, events, server: more?.server },
     source,
     isLive,
     notes,

@@ -5,17 +5,17 @@ import { currentSlices } from "../inventory/devices.ts";
 import { nameOf } from "../manifests/place.ts";
 import { checkPools } from "../manifests/pools.ts";
 import { counted, names } from "../words.ts";
-import { type Finding, finding, kubectl, type Patient, word } from "./finding.ts";
+import { type Finding, finding, kubectl, type Snapshot, word } from "./finding.ts";
 import { isRecent } from "./times.ts";
 
-export function checkSlices(patient: Patient): Finding[] {
-  return [...stale(patient), ...outdated(patient), ...pools(patient)];
+export function checkSlices(snapshot: Snapshot): Finding[] {
+  return [...stale(snapshot), ...outdated(snapshot), ...pools(snapshot)];
 }
 
 const poolText = ({ spec }: ResourceSlice): string => `${spec.driver}/${spec.pool.name}`;
 
 /** Slices of nodes that are gone. The kubelet owns those of its node: the garbage collector removes them with it. */
-function stale({ world }: Patient): Finding[] {
+function stale({ world }: Snapshot): Finding[] {
   return world.all("ResourceSlice").flatMap(({ object: slice }) => {
     const { nodeName, devices = [] } = slice.spec;
     if (nodeName === undefined) return [];
@@ -34,7 +34,7 @@ function stale({ world }: Patient): Finding[] {
   });
 }
 
-function outdated({ world }: Patient): Finding[] {
+function outdated({ world }: Snapshot): Finding[] {
   const current = new Map<string, ResourceSlice>();
   for (const slice of currentSlices(world)) current.set(poolText(slice), slice);
   return world.all("ResourceSlice").flatMap(({ object: slice }) => {
@@ -45,11 +45,16 @@ function outdated({ world }: Patient): Finding[] {
       `spec.pool.generation is ${generation}; ${newest.metadata.name} has ${newest.spec.pool.generation}`,
     ];
     const fix = [kubectl("delete", slice)];
-    return [finding("outdated-slice", slice, `is an old one of pool ${poolText(slice)}`, { evidence, fix })];
+    return [
+      finding("outdated-slice", slice, `belongs to an older generation of pool ${poolText(slice)}`, {
+        evidence,
+        fix,
+      }),
+    ];
   });
 }
 
-function pools({ world, features }: Patient): Finding[] {
+function pools({ world, features }: Snapshot): Finding[] {
   const current = currentSlices(world);
   return checkPools(world, features).map(({ state, slice: { object }, path, message }) => {
     const { spec, metadata } = object;
@@ -76,7 +81,7 @@ function pools({ world, features }: Patient): Finding[] {
 const notRegistered = /DRA driver (\S+) is not registered/;
 
 /** Nodes whose kubelet does not know a driver that publishes devices there. */
-export function checkRegistration({ world, events = [], now }: Patient): Finding[] {
+export function checkRegistration({ world, events = [], now }: Snapshot): Finding[] {
   const found = new Map<string, { node: string; driver: string; pods: string[]; event: Event }>();
   for (const event of events) {
     const driver = notRegistered.exec(event.message ?? "")?.[1];
@@ -119,7 +124,7 @@ const lastTime = ({ series, lastTimestamp, eventTime, firstTimestamp }: Event): 
  * Nodes with devices of a driver where its pod is not ready. A driver's pods are those that mount what drivers need: the
  * kubelet's registry of plugins, and a folder of CDI specs. Drivers that run without pods are not judged.
  */
-export function checkDriverPods({ world }: Patient): Finding[] {
+export function checkDriverPods({ world }: Snapshot): Finding[] {
   const plugins = world
     .all("Pod")
     .map(({ object }) => object)

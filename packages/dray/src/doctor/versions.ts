@@ -1,6 +1,6 @@
 import type { Node } from "@dray/api/core/v1";
 import { counted } from "../words.ts";
-import { type Finding, finding, type Patient, type ServerVersions } from "./finding.ts";
+import { type Finding, finding, type ServerVersions, type Snapshot } from "./finding.ts";
 
 /** How many minor versions a kubelet may be older than the API server (Kubernetes' version skew policy). */
 const maxSkew = 3;
@@ -12,7 +12,7 @@ const spoken: readonly (readonly [since: number, version: string])[] = [
   [31, "v1alpha3"],
 ];
 
-export function checkVersions({ world, server }: Patient): Finding[] {
+export function checkVersions({ world, server }: Snapshot): Finding[] {
   if (server === undefined) return [];
   return world.all("Node").flatMap(({ object: node }) => {
     const text = node.status?.nodeInfo?.kubeletVersion ?? "";
@@ -51,7 +51,7 @@ function unspoken(
   node: Node,
   text: string,
   kubelet: number,
-  world: Patient["world"],
+  world: Snapshot["world"],
   { served }: ServerVersions,
 ): Finding[] {
   const version = spoken.find(([since]) => kubelet >= since)?.[1];

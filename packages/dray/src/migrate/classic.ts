@@ -1,18 +1,18 @@
 import { isMap, isScalar, type YAMLMap } from "yaml";
+import type { Manifest } from "./manifest.ts";
 import { fieldOf, itemsOf, keyOf, mapOf, nodeOf, type Plain, put, setText, take, textOf } from "./nodes.ts";
 import { fromNamedResources } from "./selectors.ts";
-import type { Site } from "./site.ts";
 import { suitableNodes, toV1 } from "./structured.ts";
 
 /** Kinds of v1alpha1 and v1alpha2 (Kubernetes 1.26 to 1.30). */
 const kinds =
   /^(?:ResourceClass|ResourceClaim|ResourceClaimTemplate|ResourceSlice|ResourceClaimParameters|ResourceClassParameters)$/;
 
-export const isClassic = ({ group, kind, version }: Site): boolean =>
+export const isClassic = ({ group, kind, version }: Manifest): boolean =>
   group === "resource.k8s.io" && kinds.test(kind) && /^v1alpha[12]$/.test(version);
 
 /** What classic DRA's scheduling went by; Kubernetes 1.32 has removed it, in all versions. */
-export const isNegotiation = ({ group, kind }: Site): boolean =>
+export const isNegotiation = ({ group, kind }: Manifest): boolean =>
   group === "resource.k8s.io" && /^(?:PodScheduling|PodSchedulingContext)$/.test(kind);
 
 /** The classic objects of the input, by what refers to them. */
@@ -20,21 +20,21 @@ export interface ClassicObjects {
   /** Drivers by the names of classes. */
   readonly drivers: ReadonlyMap<string, string>;
   /** ResourceClaimParameters and ResourceClassParameters, by kind, namespace and name. */
-  readonly parameters: ReadonlyMap<string, Site>;
+  readonly parameters: ReadonlyMap<string, Manifest>;
 }
 
-export function classicObjects(sites: readonly Site[]): ClassicObjects {
+export function classicObjects(manifests: readonly Manifest[]): ClassicObjects {
   const drivers = new Map<string, string>();
-  const parameters = new Map<string, Site>();
-  for (const site of sites) {
-    if (!isClassic(site)) continue;
-    if (site.kind === "ResourceClass") drivers.set(site.name, driverOf(site.map));
-    if (!site.kind.endsWith("Parameters")) continue;
-    parameters.set(site.key(site.kind, site.name), site);
+  const parameters = new Map<string, Manifest>();
+  for (const manifest of manifests) {
+    if (!isClassic(manifest)) continue;
+    if (manifest.kind === "ResourceClass") drivers.set(manifest.name, driverOf(manifest.map));
+    if (!manifest.kind.endsWith("Parameters")) continue;
+    parameters.set(manifest.key(manifest.kind, manifest.name), manifest);
     // A driver's controller made them of objects of the driver's own kinds, which claims and classes go on naming.
-    const from = fieldOf(site.map, "generatedFrom");
+    const from = fieldOf(manifest.map, "generatedFrom");
     const name = textOf(fieldOf(from, "name"));
-    if (name !== undefined) parameters.set(site.key(textOf(fieldOf(from, "kind")) ?? "", name), site);
+    if (name !== undefined) parameters.set(manifest.key(textOf(fieldOf(from, "kind")) ?? "", name), manifest);
   }
   return { drivers, parameters };
 }
@@ -43,47 +43,47 @@ export function classicObjects(sites: readonly Site[]): ClassicObjects {
 const driverOf = (map: YAMLMap): string =>
   textOf(fieldOf(map, "driverName")) ?? textOf(fieldOf(map, "spec", "driverName")) ?? "";
 
-export function migrateClassic(site: Site, objects: ClassicObjects): void {
-  const { map, kind } = site;
-  site.changed = true;
-  toV1(site);
+export function migrateClassic(manifest: Manifest, objects: ClassicObjects): void {
+  const { map, kind } = manifest;
+  manifest.changed = true;
+  toV1(manifest);
   switch (kind) {
     case "ResourceClass":
-      migrateClass(site, objects);
+      migrateClass(manifest, objects);
       break;
     case "ResourceClaim": {
       const spec = mapOf(fieldOf(map, "spec"));
-      if (spec !== undefined) migrateClaim(spec, "spec", site, objects);
+      if (spec !== undefined) migrateClaim(spec, "spec", manifest, objects);
       if (take(map, "status") !== undefined)
-        site.note("status", "is left out: an allocation of classic DRA names no devices");
+        manifest.note("status", "is left out: an allocation of classic DRA names no devices");
       break;
     }
     case "ResourceClaimTemplate": {
       const spec = mapOf(fieldOf(map, "spec", "spec"));
-      if (spec !== undefined) migrateClaim(spec, "spec.spec", site, objects);
+      if (spec !== undefined) migrateClaim(spec, "spec.spec", manifest, objects);
       break;
     }
     case "ResourceSlice":
-      site.dropped = true;
-      site.note(
+      manifest.dropped = true;
+      manifest.note(
         "",
         "is left out: drivers publish their ResourceSlices themselves; a newer driver does so in v1",
       );
       break;
     default:
       // What classes and claims say now.
-      site.dropped = true;
+      manifest.dropped = true;
   }
 }
 
-function migrateClass(site: Site, objects: ClassicObjects): void {
-  const { map } = site;
+function migrateClass(manifest: Manifest, objects: ClassicObjects): void {
+  const { map } = manifest;
   const driver = driverOf(map);
   setText(fieldOf(map, "kind"), "DeviceClass");
   take(map, "driverName");
   take(map, "structuredParameters");
   const nodes = take(map, "suitableNodes");
-  if (nodes !== undefined) site.note("suitableNodes", `is left out: ${suitableNodes}`, nodes.key);
+  if (nodes !== undefined) manifest.note("suitableNodes", `is left out: ${suitableNodes}`, nodes.key);
   const spec: { selectors: Plain[]; config: Plain[] } = { selectors: [], config: [] };
   spec.selectors.push(selector(`device.driver == "${driver}"`));
   const odd = mapOf(take(map, "spec")?.value);
@@ -94,12 +94,12 @@ function migrateClass(site: Site, objects: ClassicObjects): void {
     if (key === "parameters" && isMap(value)) {
       spec.config.push(opaque(driver, value));
       const what = "is spec.config[0].opaque.parameters now, of which only the driver knows what it means";
-      site.note(path, `${what}: look up which parameters ${driver} takes`, pair.key);
-    } else site.note(path, "is left out: no version of the API has had it", pair.key);
+      manifest.note(path, `${what}: look up which parameters ${driver} takes`, pair.key);
+    } else manifest.note(path, "is left out: no version of the API has had it", pair.key);
   }
   const reference = take(map, "parametersRef");
   const parameters = mapOf(reference?.value);
-  if (parameters !== undefined) classParameters(parameters, driver, spec, site, objects);
+  if (parameters !== undefined) classParameters(parameters, driver, spec, manifest, objects);
   const { selectors, config } = spec;
   put(map, "spec", nodeOf({ selectors, ...(config.length > 0 && { config }) }), "metadata");
 }
@@ -108,17 +108,17 @@ const selector = (expression: string): Plain => ({ cel: { expression } });
 const opaque = (driver: string, parameters: Plain): Plain => ({ opaque: { driver, parameters } });
 
 /** The parameters that a reference names, if they are in the input. */
-function found(reference: YAMLMap, site: Site, objects: ClassicObjects): YAMLMap | undefined {
+function found(reference: YAMLMap, manifest: Manifest, objects: ClassicObjects): YAMLMap | undefined {
   const kind = textOf(fieldOf(reference, "kind")) ?? "";
   const name = textOf(fieldOf(reference, "name")) ?? "";
   // A class names the namespace of its parameters.
-  const namespace = textOf(fieldOf(reference, "namespace")) ?? site.namespace;
-  const known = objects.parameters.get(site.key(kind, name, namespace))?.map;
+  const namespace = textOf(fieldOf(reference, "namespace")) ?? manifest.namespace;
+  const known = objects.parameters.get(manifest.key(kind, name, namespace))?.map;
   if (known !== undefined) return known;
   const what = `is left out: ${kind} ${name} is not ResourceClaimParameters or ResourceClassParameters of this input`;
   const instead =
     "what it says goes into selectors, or into config[].opaque.parameters in a form that the driver documents";
-  site.note("parametersRef", `${what}; ${instead}`, reference);
+  manifest.note("parametersRef", `${what}; ${instead}`, reference);
   return undefined;
 }
 
@@ -126,10 +126,10 @@ function classParameters(
   reference: YAMLMap,
   driver: string,
   spec: { selectors: Plain[]; config: Plain[] },
-  site: Site,
+  manifest: Manifest,
   objects: ClassicObjects,
 ): void {
-  const parameters = found(reference, site, objects);
+  const parameters = found(reference, manifest, objects);
   for (const vendor of itemsOf(fieldOf(parameters, "vendorParameters"))) {
     const owner = textOf(fieldOf(vendor, "driverName")) ?? driver;
     const value = fieldOf(vendor, "parameters");
@@ -137,36 +137,36 @@ function classParameters(
   }
   for (const filter of itemsOf(fieldOf(parameters, "filters"))) {
     const owner = textOf(fieldOf(filter, "driverName")) ?? driver;
-    const made = namedSelector(filter, owner, site);
+    const made = namedSelector(filter, owner, manifest);
     if (made !== undefined) spec.selectors.push(made);
   }
 }
 
 /** The selector of a request or filter of named resources. */
-function namedSelector(node: unknown, driver: string, site: Site): Plain | undefined {
+function namedSelector(node: unknown, driver: string, manifest: Manifest): Plain | undefined {
   const written = fieldOf(node, "namedResources", "selector");
   const expression = textOf(written);
   if (expression === undefined) return undefined;
   const made = fromNamedResources(expression, driver);
   if (made === undefined) {
-    const what = `the selector ${expression} is left out: lists are no attributes of devices in this form any more`;
-    site.note("parametersRef", what);
+    const what = `the selector ${expression} is left out: v1 has no lists that a selector reads in this form`;
+    manifest.note("parametersRef", what);
     return undefined;
   }
-  for (const warning of made.warnings) site.note("parametersRef", `selector ${expression}: ${warning}`);
+  for (const warning of made.warnings) manifest.note("parametersRef", `selector ${expression}: ${warning}`);
   return selector(made.expression);
 }
 
-function migrateClaim(spec: YAMLMap, path: string, site: Site, objects: ClassicObjects): void {
+function migrateClaim(spec: YAMLMap, path: string, manifest: Manifest, objects: ClassicObjects): void {
   const written = take(spec, "resourceClassName")?.value;
   const deviceClassName = textOf(written) ?? "";
   const mode = take(spec, "allocationMode");
   if (textOf(mode?.value) === "Immediate") {
     const why = "a claim gets its devices when the first pod that uses it is scheduled";
-    site.note(`${path}.allocationMode`, `Immediate is left out: ${why}`, mode?.key);
+    manifest.note(`${path}.allocationMode`, `Immediate is left out: ${why}`, mode?.key);
   }
   const reference = mapOf(take(spec, "parametersRef")?.value);
-  const parameters = reference === undefined ? undefined : found(reference, site, objects);
+  const parameters = reference === undefined ? undefined : found(reference, manifest, objects);
   const requests: { exactly: Record<string, Plain> }[] = [];
   const config: Plain[] = [];
   for (const part of itemsOf(fieldOf(parameters, "driverRequests"))) {
@@ -174,7 +174,7 @@ function migrateClaim(spec: YAMLMap, path: string, site: Site, objects: ClassicO
     const vendor = fieldOf(part, "vendorParameters");
     if (isMap(vendor)) config.push(opaque(driver, vendor));
     for (const request of itemsOf(fieldOf(part, "requests"))) {
-      const made = namedSelector(request, driver, site);
+      const made = namedSelector(request, driver, manifest);
       requests.push({ exactly: { deviceClassName, ...(made !== undefined && { selectors: [made] }) } });
       const own = fieldOf(request, "vendorParameters");
       if (isMap(own)) {

@@ -1,5 +1,5 @@
+import type { Manifest } from "./manifest.ts";
 import { fieldOf, textOf } from "./nodes.ts";
-import type { Site } from "./site.ts";
 
 /** What a device of an extended resource is called in DRA. */
 export interface DeviceKind {
@@ -30,11 +30,11 @@ export const isExtendedResource = (name: string): boolean =>
 export class ExtendedResources {
   readonly #classes: Map<string, string>;
 
-  constructor(sites: readonly Site[], given: ReadonlyMap<string, string>) {
+  constructor(manifests: readonly Manifest[], given: ReadonlyMap<string, string>) {
     this.#classes = new Map();
-    for (const site of sites) {
-      const name = textOf(fieldOf(site.map, "spec", "extendedResourceName"));
-      if (site.kind === "DeviceClass" && name !== undefined) this.#classes.set(name, site.name);
+    for (const manifest of manifests) {
+      const name = textOf(fieldOf(manifest.map, "spec", "extendedResourceName"));
+      if (manifest.kind === "DeviceClass" && name !== undefined) this.#classes.set(name, manifest.name);
     }
     for (const [name, deviceClass] of given) this.#classes.set(name, deviceClass);
   }

@@ -116,10 +116,10 @@ test("a text that is not YAML is an error with its line, and the other files are
     errors.map(({ file, line }) => `${file}:${line}`),
     ["bad:5", "bomb:1"],
   );
-  assert.match(errors[1]!.message, /aliases unfold to more than 100000 values/);
+  assert.match(errors[1]!.message, /aliases expandAliases to more than 100000 values/);
 });
 
-/** A few hundred bytes that unfold to a billion values. */
+/** A few hundred bytes that expandAliases to a billion values. */
 function bomb(): string {
   const lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"];
   for (let i = 1; i < 9; i++)

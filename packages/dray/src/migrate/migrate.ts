@@ -1,14 +1,14 @@
 import { Document, isMap, type YAMLMap, type YAMLSeq } from "yaml";
 import { classicObjects, isClassic, isNegotiation, migrateClassic } from "./classic.ts";
 import { ExtendedResources } from "./extended-resources.ts";
+import { Manifest, type MigrationNote } from "./manifest.ts";
 import { fieldOf, itemsOf, mapOf, nodeOf, type Plain, setText, textOf } from "./nodes.ts";
 import { migratePods, type PodContext } from "./pods.ts";
 import { migrateQuota } from "./quotas.ts";
-import { type MigrationNote, Site } from "./site.ts";
 import { isStructured, migrateStructured } from "./structured.ts";
-import { inLines, isJSONText, jsonOf, type Part, partsOf, styleOf, TextError } from "./text.ts";
+import { isJSONText, jsonOf, type Part, partsOf, styleOf, TextError, useBlockStyle } from "./text.ts";
 
-export type { MigrationNote } from "./site.ts";
+export type { MigrationNote } from "./manifest.ts";
 
 export interface MigrationInput {
   /** What it is called in notes. */
@@ -53,25 +53,27 @@ export function migrate(inputs: readonly MigrationInput[], options: MigrationOpt
       return [];
     }
   });
-  const sites = files.flatMap((file) => file.sites);
-  const classic = classicObjects(sites);
+  const manifests = files.flatMap((file) => file.manifests);
+  const classic = classicObjects(manifests);
   const pods: PodContext = {
-    resources: new ExtendedResources(sites, options.deviceClasses ?? new Map()),
-    withoutRequests: new Set(sites.filter(isClassic).map((site) => site.key(site.kind, site.name))),
+    resources: new ExtendedResources(manifests, options.deviceClasses ?? new Map()),
+    withoutRequests: new Set(
+      manifests.filter(isClassic).map((manifest) => manifest.key(manifest.kind, manifest.name)),
+    ),
     templates: new Set(
-      sites
+      manifests
         .filter(({ kind }) => kind === "ResourceClaimTemplate")
-        .map((site) => site.key(site.kind, site.name)),
+        .map((manifest) => manifest.key(manifest.kind, manifest.name)),
     ),
   };
-  for (const site of sites) {
-    if (isNegotiation(site)) {
-      site.dropped = true;
-      site.note("", "is left out: the scheduler chooses devices itself now, and nothing is negotiated");
-    } else if (isClassic(site)) migrateClassic(site, classic);
-    else if (isStructured(site)) migrateStructured(site);
-    migratePods(site, pods);
-    migrateQuota(site, pods.resources);
+  for (const manifest of manifests) {
+    if (isNegotiation(manifest)) {
+      manifest.dropped = true;
+      manifest.note("", "is left out: the scheduler chooses devices itself now, and nothing is negotiated");
+    } else if (isClassic(manifest)) migrateClassic(manifest, classic);
+    else if (isStructured(manifest)) migrateStructured(manifest);
+    migratePods(manifest, pods);
+    migrateQuota(manifest, pods.resources);
   }
   return { files: files.map((file) => file.migrated()), notes, errors };
 }
@@ -79,7 +81,7 @@ export function migrate(inputs: readonly MigrationInput[], options: MigrationOpt
 /** A list of one document, and the objects in it. */
 interface ReadPart {
   readonly part: Part | string;
-  readonly sites: readonly Site[];
+  readonly manifests: readonly Manifest[];
   /** Lists, from the outermost on. */
   readonly lists: readonly YAMLMap[];
 }
@@ -92,32 +94,32 @@ class ReadFile {
   constructor(input: MigrationInput, notes: MigrationNote[]) {
     this.#input = input;
     this.#parts = partsOf(input.text).map((part): ReadPart => {
-      if (typeof part === "string") return { part, sites: [], lists: [] };
+      if (typeof part === "string") return { part, manifests: [], lists: [] };
       const lists: YAMLMap[] = [];
-      const sitesOf = (node: unknown): Site[] => {
+      const manifestsOf = (node: unknown): Manifest[] => {
         if (!isMap(node)) return [];
         const kind = textOf(fieldOf(node, "kind")) ?? "";
         if (!kind.endsWith("List") || fieldOf(node, "items") === undefined)
-          return [new Site(node, input.file, part.lineOf, notes)];
+          return [new Manifest(node, input.file, part.lineOf, notes)];
         lists.push(node);
         return itemsOf(fieldOf(node, "items")).flatMap((item) => {
           sayKind(item, node, kind);
-          return sitesOf(item);
+          return manifestsOf(item);
         });
       };
-      return { part, sites: sitesOf(part.document.contents), lists };
+      return { part, manifests: manifestsOf(part.document.contents), lists };
     });
   }
 
-  get sites(): readonly Site[] {
-    return this.#parts.flatMap(({ sites }) => sites);
+  get manifests(): readonly Manifest[] {
+    return this.#parts.flatMap(({ manifests }) => manifests);
   }
 
   migrated(): MigratedFile {
     const { file, text } = this.#input;
-    const { sites } = this;
-    const changed = sites.filter(({ changed, dropped }) => changed || dropped).length;
-    const base = { file, objects: sites.length, changed };
+    const { manifests } = this;
+    const changed = manifests.filter(({ changed, dropped }) => changed || dropped).length;
+    const base = { file, objects: manifests.length, changed };
     return { ...base, text: changed === 0 ? text : this.#text() };
   }
 
@@ -126,22 +128,22 @@ class ReadFile {
     const style = styleOf(text);
     const json = isJSONText(text);
     let made = "";
-    for (const { part, sites, lists } of this.#parts) {
-      const added = sites.flatMap((site) => site.added);
-      const isSame = !sites.some(({ changed, dropped }) => changed || dropped);
+    for (const { part, manifests, lists } of this.#parts) {
+      const added = manifests.flatMap((manifest) => manifest.added);
+      const isSame = !manifests.some(({ changed, dropped }) => changed || dropped);
       if (typeof part === "string" || isSame) {
         made += typeof part === "string" ? part : part.source;
         continue;
       }
       const { document } = part;
       const beside = lists.length > 0 ? [] : added;
-      if (lists.length > 0) changeLists(lists, sites, added);
-      else if (sites[0]?.dropped) continue;
+      if (lists.length > 0) changeLists(lists, manifests, added);
+      else if (manifests[0]?.dropped) continue;
       if (json) {
         made += jsonText(document, beside, text);
         continue;
       }
-      inLines(document.contents);
+      useBlockStyle(document.contents);
       const print = { ...style, lineWidth: 0, minContentWidth: 0 };
       made += withEnd(part.header) + withEnd(document.toString(print));
       for (const object of beside) made += `---\n${withEnd(newDocument(object).toString(print))}`;
@@ -161,8 +163,12 @@ function sayKind(item: unknown, list: YAMLMap, listKind: string): void {
 }
 
 /** What is left of lists, and what comes to the first. */
-function changeLists(lists: readonly YAMLMap[], sites: readonly Site[], added: readonly object[]): void {
-  const dropped = new Set<unknown>(sites.filter((site) => site.dropped).map(({ map }) => map));
+function changeLists(
+  lists: readonly YAMLMap[],
+  manifests: readonly Manifest[],
+  added: readonly object[],
+): void {
+  const dropped = new Set<unknown>(manifests.filter((manifest) => manifest.dropped).map(({ map }) => map));
   for (const list of lists) {
     const items = fieldOf(list, "items") as YAMLSeq;
     items.items = items.items.filter((item) => !dropped.has(item));

@@ -1,7 +1,7 @@
 import { isMap, isScalar, isSeq, type YAMLMap } from "yaml";
 import { type ExtendedResources, isExtendedResource } from "./extended-resources.ts";
+import type { Manifest } from "./manifest.ts";
 import { fieldOf, itemsOf, keyOf, mapOf, nodeOf, type Plain, pairOf, put, take, textOf } from "./nodes.ts";
-import type { Site } from "./site.ts";
 
 /** What pods are migrated with. */
 export interface PodContext {
@@ -16,13 +16,13 @@ export interface PodContext {
 const builtIn = new Set(["", "apps", "batch", "extensions"]);
 
 /** The pods that an object is or makes, wherever it has a pod template. */
-export function migratePods(site: Site, context: PodContext): void {
-  if (site.kind === "Pod" && site.group === "") {
-    const spec = mapOf(fieldOf(site.map, "spec"));
-    if (spec !== undefined) migratePodSpec(spec, "spec", site, context);
+export function migratePods(manifest: Manifest, context: PodContext): void {
+  if (manifest.kind === "Pod" && manifest.group === "") {
+    const spec = mapOf(fieldOf(manifest.map, "spec"));
+    if (spec !== undefined) migratePodSpec(spec, "spec", manifest, context);
     return;
   }
-  if (site.group === "resource.k8s.io" || site.kind === "CustomResourceDefinition") return;
+  if (manifest.group === "resource.k8s.io" || manifest.kind === "CustomResourceDefinition") return;
   const walk = (node: unknown, path: string): void => {
     if (isSeq(node)) for (const [i, item] of node.items.entries()) walk(item, `${path}[${i}]`);
     if (!isMap(node)) return;
@@ -30,45 +30,45 @@ export function migratePods(site: Site, context: PodContext): void {
       const at = path === "" ? keyOf(pair) : `${path}.${keyOf(pair)}`;
       const spec = keyOf(pair) === "template" ? mapOf(fieldOf(pair.value, "spec")) : undefined;
       if (spec !== undefined && isSeq(fieldOf(spec, "containers"))) {
-        const before = site.changed;
-        migratePodSpec(spec, `${at}.spec`, site, context);
-        if (site.changed && !before && !builtIn.has(site.group)) {
-          const what = "names claims now: its controller must know resourceClaims of pods";
-          site.note(`${at}.spec`, what, pair.key);
+        const before = manifest.changed;
+        migratePodSpec(spec, `${at}.spec`, manifest, context);
+        if (manifest.changed && !before && !builtIn.has(manifest.group)) {
+          const what = "uses claims now: the controller of this kind must support resourceClaims of pods";
+          manifest.note(`${at}.spec`, what, pair.key);
         }
       } else if (at !== "status") walk(pair.value, at);
     }
   };
-  walk(site.map, "");
+  walk(manifest.map, "");
 }
 
-function migratePodSpec(spec: YAMLMap, path: string, site: Site, context: PodContext): void {
-  withoutSource(spec, site);
-  withoutUnknownRequests(spec, path, site, context);
-  new Limits(spec, path, site, context).migrate();
+function migratePodSpec(spec: YAMLMap, path: string, manifest: Manifest, context: PodContext): void {
+  withoutSource(spec, manifest);
+  withoutUnknownRequests(spec, path, manifest, context);
+  new Limits(spec, path, manifest, context).migrate();
 }
 
 /** Kubernetes 1.31 has moved what was in `source` up. */
-function withoutSource(spec: YAMLMap, site: Site): void {
+function withoutSource(spec: YAMLMap, manifest: Manifest): void {
   for (const entry of itemsOf(fieldOf(spec, "resourceClaims"))) {
     const at = mapOf(entry)?.items.findIndex((pair) => keyOf(pair) === "source") ?? -1;
     if (at === -1) continue;
     const map = entry as YAMLMap;
     const source = mapOf(map.items[at]!.value);
     map.items.splice(at, 1, ...(source?.items ?? []));
-    site.changed = true;
+    manifest.changed = true;
   }
 }
 
 /** A claim that had no requests had none that a container could have named. */
-function withoutUnknownRequests(spec: YAMLMap, path: string, site: Site, context: PodContext): void {
+function withoutUnknownRequests(spec: YAMLMap, path: string, manifest: Manifest, context: PodContext): void {
   const old = new Set<string>();
   for (const entry of itemsOf(fieldOf(spec, "resourceClaims"))) {
     const claim = textOf(fieldOf(entry, "resourceClaimName"));
     const template = textOf(fieldOf(entry, "resourceClaimTemplateName"));
     const keys = [
-      ...(claim === undefined ? [] : [site.key("ResourceClaim", claim)]),
-      ...(template === undefined ? [] : [site.key("ResourceClaimTemplate", template)]),
+      ...(claim === undefined ? [] : [manifest.key("ResourceClaim", claim)]),
+      ...(template === undefined ? [] : [manifest.key("ResourceClaimTemplate", template)]),
     ];
     if (keys.some((key) => context.withoutRequests.has(key))) old.add(textOf(fieldOf(entry, "name")) ?? "");
   }
@@ -77,9 +77,9 @@ function withoutUnknownRequests(spec: YAMLMap, path: string, site: Site, context
       if (!isMap(claim) || !old.has(textOf(fieldOf(claim, "name")) ?? "")) continue;
       const pair = take(claim, "request");
       if (pair === undefined) continue;
-      site.changed = true;
+      manifest.changed = true;
       const why = `the claim had no request "${textOf(pair.value)}": the container gets all its devices`;
-      site.note(`${at}.resources.claims[${i}].request`, `is left out: ${why}`, pair.key);
+      manifest.note(`${at}.resources.claims[${i}].request`, `is left out: ${why}`, pair.key);
     }
   }
 }
@@ -117,15 +117,15 @@ const commentOf = (node: unknown): string | undefined =>
 class Limits {
   readonly #spec: YAMLMap;
   readonly #path: string;
-  readonly #site: Site;
+  readonly #manifest: Manifest;
   readonly #context: PodContext;
   /** The pod's claims that were made, by what they ask for. */
   readonly #made = new Map<string, { readonly claim: string; readonly template: string }[]>();
 
-  constructor(spec: YAMLMap, path: string, site: Site, context: PodContext) {
+  constructor(spec: YAMLMap, path: string, manifest: Manifest, context: PodContext) {
     this.#spec = spec;
     this.#path = path;
-    this.#site = site;
+    this.#manifest = manifest;
     this.#context = context;
   }
 
@@ -150,18 +150,18 @@ class Limits {
       if (!isExtendedResource(resource)) continue;
       const where = `${at}.resources.limits[${resource}]`;
       if (this.#context.resources.kindOf(resource) === undefined) {
-        this.#site.note(where, this.#context.resources.whyNot(resource), pair.key);
+        this.#manifest.note(where, this.#context.resources.whyNot(resource), pair.key);
         continue;
       }
       const count = isScalar(pair.value) ? Number(textOf(pair.value)) : Number.NaN;
       if (!Number.isSafeInteger(count) || count < 0) {
-        const what = `stays: ${JSON.stringify(textOf(pair.value) ?? null)} is no count of devices`;
-        this.#site.note(where, what, pair.key);
+        const what = `stays: ${JSON.stringify(textOf(pair.value) ?? null)} is not a number of devices`;
+        this.#manifest.note(where, what, pair.key);
         continue;
       }
       take(limits!, resource);
       if (requests !== undefined) take(requests, resource);
-      this.#site.changed = true;
+      this.#manifest.changed = true;
       if (count > 0) wanted.push({ resource, count, comment: commentOf(pair.value) });
     }
     for (const key of ["limits", "requests"])
@@ -180,7 +180,7 @@ class Limits {
     if (isInit && known === undefined) {
       const what =
         "holds its devices as long as the pod runs: a claim is not given back when an init container ends";
-      this.#site.note(`${at}.resources.claims`, what, container);
+      this.#manifest.note(`${at}.resources.claims`, what, container);
     }
     const resources = mapOf(fieldOf(container, "resources"))!;
     const claims = fieldOf(resources, "claims");
@@ -212,7 +212,7 @@ class Limits {
 
   /** Another claim of the pod: it makes one of its own of the template. */
   #newClaim(container: string, key: string, requests: readonly Plain[], many: boolean): string {
-    const site = this.#site;
+    const manifest = this.#manifest;
     const entries = itemsOf(fieldOf(this.#spec, "resourceClaims"));
     const taken = new Set(entries.map((entry) => textOf(fieldOf(entry, "name"))));
     const claim = unused(many ? container : "devices", (name) => taken.has(name));
@@ -226,21 +226,21 @@ class Limits {
       put(this.#spec, "resourceClaims", nodeOf([entry]));
     else put(this.#spec, "resourceClaims", nodeOf([entry]), "containers");
     this.#made.set(key, [...(same ?? []), { claim, template }]);
-    site.changed = true;
+    manifest.changed = true;
     return claim;
   }
 
   #newTemplate(suffix: string, requests: readonly Plain[]): string {
-    const site = this.#site;
+    const manifest = this.#manifest;
     const { templates } = this.#context;
-    const owner = site.name || site.kind.toLowerCase();
-    const keyOfTemplate = (name: string): string => site.key("ResourceClaimTemplate", name);
+    const owner = manifest.name || manifest.kind.toLowerCase();
+    const keyOfTemplate = (name: string): string => manifest.key("ResourceClaimTemplate", name);
     const name = unused(`${owner.slice(0, 180)}-${suffix}`, (other) => templates.has(keyOfTemplate(other)));
     templates.add(keyOfTemplate(name));
-    site.added.push({
+    manifest.added.push({
       apiVersion: "resource.k8s.io/v1",
       kind: "ResourceClaimTemplate",
-      metadata: { name, ...(site.namespace !== undefined && { namespace: site.namespace }) },
+      metadata: { name, ...(manifest.namespace !== undefined && { namespace: manifest.namespace }) },
       spec: { spec: { devices: { requests } } },
     });
     return name;

@@ -1,6 +1,6 @@
 import { isMap, isSeq } from "yaml";
+import type { Manifest } from "./manifest.ts";
 import { keyOf, setText, textOf } from "./nodes.ts";
-import type { Site } from "./site.ts";
 
 const identifier = /^[A-Za-z_]\w*$/;
 
@@ -16,28 +16,28 @@ const unpublishable = (name: string): string =>
  * Attributes and capacities are looked up by domain, then by name: `device.attributes["gpu.example.com/model"]` was
  * never valid, and is common. KEP-4381, CELDeviceSelector.
  */
-export function migrateExpressions(node: unknown, path: string, site: Site): void {
+export function migrateExpressions(node: unknown, path: string, manifest: Manifest): void {
   if (isSeq(node)) {
-    for (const [i, item] of node.items.entries()) migrateExpressions(item, `${path}[${i}]`, site);
+    for (const [i, item] of node.items.entries()) migrateExpressions(item, `${path}[${i}]`, manifest);
     return;
   }
   if (!isMap(node)) return;
   for (const pair of node.items) {
     const at = path === "" ? keyOf(pair) : `${path}.${keyOf(pair)}`;
     const expression = at.endsWith("cel.expression") ? textOf(pair.value) : undefined;
-    if (expression === undefined) migrateExpressions(pair.value, at, site);
-    else setText(pair.value, byDomain(expression, at, site, pair.value));
+    if (expression === undefined) migrateExpressions(pair.value, at, manifest);
+    else setText(pair.value, byDomain(expression, at, manifest, pair.value));
   }
 }
 
-function byDomain(expression: string, path: string, site: Site, at: unknown): string {
+function byDomain(expression: string, path: string, manifest: Manifest, at: unknown): string {
   return expression.replace(
     /\b(device\.(?:attributes|capacity))\s*\[\s*(["'])([^"'/\]]+)\/([^"'/\]]+)\2\s*\]/g,
     (whole, map: string, quote: string, domain: string, name: string) => {
-      site.changed = true;
+      manifest.changed = true;
       const made = `${map}[${quoted(domain, quote)}]${member(name, quote)}`;
       const more = identifier.test(name) ? "" : `; ${unpublishable(name)}`;
-      site.note(path, `${whole} is ${made} now: the domain is one key, the name another${more}`, at);
+      manifest.note(path, `${whole} is ${made} now: the domain is one key, the name another${more}`, at);
       return made;
     },
   );

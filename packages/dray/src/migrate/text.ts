@@ -38,8 +38,8 @@ export class TextError extends Error {
   }
 }
 
-/** Maximum number of nodes that the aliases of one document may unfold to: a few bytes must not become gigabytes. */
-const maxUnfolded = 100_000;
+/** Maximum number of nodes that the aliases of one document may expandAliases to: a few bytes must not become gigabytes. */
+const maxExpanded = 100_000;
 
 /**
  * The documents of a text; of those without content only the source. All scalars are texts, so that what is printed
@@ -62,7 +62,7 @@ export function partsOf(text: string): readonly (Part | string)[] {
       const [first = "is not YAML"] = error.message.split(/ at line \d+/);
       throw new TextError(offset + lines.linePos(error.pos[0]).line, first);
     }
-    unfold(document);
+    expandAliases(document);
     const lineOf = (node: unknown): number => {
       const range = (node as { range?: readonly number[] | null } | null | undefined)?.range;
       return offset + (range ? lines.linePos(range[0]!).line : 1);
@@ -72,11 +72,11 @@ export function partsOf(text: string): readonly (Part | string)[] {
 }
 
 /** Writes aliases and merged keys out, so that what is changed is changed in one place only. */
-function unfold(document: Document.Parsed): void {
+function expandAliases(document: Document.Parsed): void {
   if (!hasAlias(document.contents)) return;
-  let left = maxUnfolded;
+  let left = maxExpanded;
   const copy = (node: unknown): unknown => {
-    if (left-- < 0) throw new TextError(1, `its aliases unfold to more than ${maxUnfolded} values`);
+    if (left-- < 0) throw new TextError(1, `its aliases expandAliases to more than ${maxExpanded} values`);
     if (isAlias(node)) {
       const target = node.resolve(document);
       if (target === undefined) throw new TextError(1, `there is no anchor "${node.source}"`);
@@ -118,11 +118,11 @@ function merge(map: YAMLMap): void {
 }
 
 /** A collection in braces has no room for what is written in lines: those with something new in them become lines. */
-export function inLines(node: unknown): boolean {
-  if (isPair(node)) return inLines(node.value);
+export function useBlockStyle(node: unknown): boolean {
+  if (isPair(node)) return useBlockStyle(node.value);
   if (!isCollection(node)) return false;
   // Each is asked: no short cut.
-  const below = node.items.filter(inLines).length > 0;
+  const below = node.items.filter(useBlockStyle).length > 0;
   if (below) node.flow = false;
   return node.flow !== true && node.items.length > 0;
 }

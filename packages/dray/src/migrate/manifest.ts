@@ -14,7 +14,7 @@ export interface MigrationNote {
 }
 
 /** An object of the input, which is changed in place. */
-export class Site {
+export class Manifest {
   readonly map: YAMLMap;
   readonly apiVersion: string;
   readonly kind: string;
