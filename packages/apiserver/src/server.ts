@@ -263,7 +263,7 @@ class Server implements ApiServer {
     // Writes of one turn share one durable commit.
     await Promise.all([
       service.prepare(),
-      bootstrap(this.#registry, this.#resources.list, this.#options.serving?.clientAuthority),
+      bootstrap(this.#registry, this.#resources.list, this.#features, this.#options.serving?.clientAuthority),
     ]);
     await service.start();
     this.#storage.bootstrapped();

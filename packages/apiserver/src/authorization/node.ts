@@ -20,7 +20,7 @@ export function nodeNameOf(user: {
 
 /** What a node may do whichever objects it concerns: the rules of the cluster role `system:node`. */
 const nodeRules =
-  bootstrapRoles(new Set()).find(({ metadata }) => metadata.name === "system:node")?.rules ?? [];
+  bootstrapRoles(new Set(), () => false).find(({ metadata }) => metadata.name === "system:node")?.rules ?? [];
 
 /**
  * Node authorization: a node reads only what its own pods refer to, directly or by way of their volume claims and

@@ -39,6 +39,35 @@ test("a server gives back to its roles and bindings what they lack, unless they 
   await second.server.close();
 });
 
+test("a feature gate brings the rights of those who need them, and the roles of controllers", async () => {
+  const rightsOf = async (gates: Readonly<Record<string, boolean>>, kubernetesVersion: string) => {
+    const featureGates = new Map(Object.entries(gates));
+    const { call, server } = await testServer({ featureGates, kubernetesVersion });
+    const has = async (role: string, resource: string): Promise<boolean | undefined> => {
+      const { status, body } = await call("GET", `${path}/clusterroles/system:${role}`);
+      if (status !== 200) return undefined;
+      return body.rules.some(({ resources }: { resources: string[] }) => resources.includes(resource));
+    };
+    const rights = [
+      await has("controller:device-taint-eviction-controller", "devicetaintrules/status"),
+      await has("kube-scheduler", "podgroups"),
+      await has("aggregate-to-edit", "workloads"),
+      await has("controller:podgroup-protection-controller", "podgroups"),
+      await has("controller:resourcepoolstatusrequest-controller", "resourcepoolstatusrequests"),
+    ];
+    const bound = await call(
+      "GET",
+      `${path}/clusterrolebindings/system:controller:podgroup-protection-controller`,
+    );
+    await server.close();
+    return [...rights, bound.status];
+  };
+  assert.deepEqual(await rightsOf({}, "1.36"), [false, false, false, undefined, undefined, 404]);
+  assert.deepEqual(await rightsOf({}, "1.37"), [true, false, false, undefined, undefined, 404]);
+  const gates = { GenericWorkload: true, DRAResourcePoolStatus: true };
+  assert.deepEqual(await rightsOf(gates, "1.37"), [true, true, true, true, true, 200]);
+});
+
 test("the range of the services' addresses is there and ready, and what is said of it stays", async () => {
   const store = memoryStore(systemClock);
   const address = "/apis/networking.k8s.io/v1/servicecidrs/kubernetes";

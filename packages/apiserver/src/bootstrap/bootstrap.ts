@@ -1,4 +1,4 @@
-import { type KubeObject, StatusError } from "@dray/api";
+import { type FeatureGate, type Features, type KubeObject, StatusError } from "@dray/api";
 import type { ClusterRole, ClusterRoleBinding } from "@dray/api/rbac/v1";
 import { systemPriorityClasses } from "../admission/priority.ts";
 import { uncovered } from "../authorization/rules.ts";
@@ -26,6 +26,7 @@ const options = {
 export async function bootstrap(
   registry: Registry,
   resources: readonly ServedResource[],
+  features: Features,
   /** PEM of the authority whose client certificates are believed. */
   clientAuthority: string | undefined,
 ): Promise<void> {
@@ -51,7 +52,9 @@ export async function bootstrap(
       if (!StatusError.is(error, "AlreadyExists")) throw error;
     }
   };
-  const policy = [...bootstrapRoles(new Set(resources.map(({ group }) => group))), ...bootstrapBindings()];
+  const enabled = (gate: FeatureGate): boolean => features.enabled(gate);
+  const groups = new Set(resources.map(({ group }) => group));
+  const policy = [...bootstrapRoles(groups, enabled), ...bootstrapBindings(enabled)];
   const ensurePolicy = (draft: (typeof policy)[number]): Promise<void> => {
     const { name, namespace = "" } = draft.metadata;
     const resource = served("rbac.authorization.k8s.io", `${draft.kind.toLowerCase()}s`);

@@ -1,3 +1,4 @@
+import type { FeatureGate, Features } from "@dray/api";
 import type {
   ClusterRole,
   ClusterRoleBinding,
@@ -8,8 +9,11 @@ import type {
 } from "@dray/api/rbac/v1";
 import policy from "./policy.json" with { type: "json" };
 
-/** A rule in the data file: groups, resources, verbs (each separated by commas), or as the API has it. */
-type RuleRow = readonly [groups: string, resources: string, verbs: string] | PolicyRule;
+/**
+ * A rule in the data file: groups, resources, verbs (each separated by commas) and the feature gate without which there
+ * is no such rule; or as the API has it.
+ */
+type RuleRow = readonly [groups: string, resources: string, verbs: string, gate?: FeatureGate] | PolicyRule;
 
 interface RoleRow {
   readonly name: string;
@@ -35,7 +39,8 @@ interface BindingRow {
 }
 
 /**
- * What kube-apiserver 1.36 creates (plugin/pkg/auth/authorizer/rbac/bootstrappolicy), and the roles `dray:*` with what
+ * What kube-apiserver 1.36 creates (plugin/pkg/auth/authorizer/rbac/bootstrappolicy), with the rules that gates of
+ * 1.37 add, and the roles `dray:*` with what
  * the components of this project need beside that.
  */
 const data = policy as unknown as {
@@ -57,9 +62,13 @@ type Draft<T> = Omit<T, "metadata"> & {
   metadata: { name: string; namespace?: string; labels: object; annotations: object };
 };
 
+function isRow(row: RuleRow): row is Extract<RuleRow, readonly unknown[]> {
+  return Array.isArray(row);
+}
+
 function ruleOf(row: RuleRow): PolicyRule {
-  if (!Array.isArray(row)) return row as PolicyRule;
-  const [groups, resources, verbs] = row as readonly [string, string, string];
+  if (!isRow(row)) return row;
+  const [groups, resources, verbs] = row;
   return { verbs: verbs.split(","), apiGroups: groups.split(","), resources: resources.split(",") };
 }
 
@@ -117,21 +126,33 @@ function binding(row: BindingRow): Draft<ClusterRoleBinding | RoleBinding> {
   };
 }
 
+/** Says which feature gates are on. */
+type Enabled = Features["enabled"];
+
 /** The roles that every cluster begins with: of the cluster, then of namespaces. `groups` are those that are served. */
-export function bootstrapRoles(groups: ReadonlySet<string>): Draft<ClusterRole | Role>[] {
-  const controllers = Object.entries(data.controllers).map(([name, rules]) => ({
-    name: controllerName(name),
-    rules,
-  }));
+export function bootstrapRoles(groups: ReadonlySet<string>, enabled: Enabled): Draft<ClusterRole | Role>[] {
   const needed = data.clusterRoles.filter(({ group }) => group === undefined || groups.has(group));
-  return [...needed, ...controllers, ...data.roles].map(role);
+  return [...needed, ...controllerRoles(enabled), ...data.roles].map((row) =>
+    role({ ...row, rules: inForce(row.rules, enabled) }),
+  );
+}
+
+/** A controller none of whose rules is in force does not run, and has no role. */
+function controllerRoles(enabled: Enabled): RoleRow[] {
+  return Object.entries(data.controllers)
+    .filter(([, rules]) => inForce(rules, enabled).length > 0)
+    .map(([name, rules]) => ({ name: controllerName(name), rules }));
+}
+
+function inForce(rules: readonly RuleRow[], enabled: Enabled): RuleRow[] {
+  return rules.filter((row) => !isRow(row) || row[3] === undefined || enabled(row[3]));
 }
 
 /** The bindings that every cluster begins with. */
-export function bootstrapBindings(): Draft<ClusterRoleBinding | RoleBinding>[] {
-  const controllers = Object.keys(data.controllers).map((name) => ({
-    role: controllerName(name),
-    serviceAccounts: [`kube-system/${name}`],
+export function bootstrapBindings(enabled: Enabled): Draft<ClusterRoleBinding | RoleBinding>[] {
+  const controllers = controllerRoles(enabled).map(({ name }) => ({
+    role: name,
+    serviceAccounts: [`kube-system/${name.slice(controllerName("").length)}`],
   }));
   return [...data.clusterRoleBindings, ...controllers, ...data.roleBindings].map(binding);
 }
