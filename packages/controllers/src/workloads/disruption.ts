@@ -9,7 +9,8 @@ import { type Controller, type ControllerContext, controllerQueues, recorderOf, 
 import { controllerOf, refersTo } from "../owners.ts";
 import { writeStatus } from "../status.ts";
 import { ofTotal } from "./int-or-percent.ts";
-import { isMissing, scalesOf } from "./scales.ts";
+import { scalesOf } from "./scales.ts";
+import { selectorText } from "./selector-text.ts";
 
 /** Milliseconds within which a pod whose eviction was allowed is deleted; after that it counts as healthy again. */
 const deletionTimeout = 120_000;
@@ -136,7 +137,7 @@ export async function startDisruptionController(context: ControllerContext): Pro
     try {
       const { total, unmanaged } = await sizes.total(covered);
       if (unmanaged > 0) {
-        const message = `Pods selected by this PodDisruptionBudget (selector: ${labelSelectorOf(budget.spec.selector)}) were found to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in undefined behavior. To account for these pods please set ".spec.minAvailable" field of the PDB to an integer value.`;
+        const message = `Pods selected by this PodDisruptionBudget (selector: ${selectorText(budget.spec.selector)}) were found to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in undefined behavior. To account for these pods please set ".spec.minAvailable" field of the PDB to an integer value.`;
         recorder.event(budget, "Warning", "UnmanagedPods", message);
       }
       const share = (value: IntOrString | undefined): number => ofTotal(value, total, "up");
@@ -262,10 +263,10 @@ async function workloadSizes(context: ControllerContext): Promise<WorkloadSizes>
       const { scale } = await scales.get({ namespace, ...owner });
       return scale.metadata.uid === owner.uid ? [owner.uid, scale.spec?.replicas ?? 0] : undefined;
     } catch (error) {
-      if (!isMissing(error)) throw error;
-      throw new Error(
-        `${owner.kind} ${namespace}/${owner.name} is gone, or does not implement the scale subresource`,
-      );
+      if (!StatusError.is(error, "NotFound")) throw error;
+      const resource = await scales.unscalable({ namespace, ...owner });
+      if (resource === undefined) return undefined;
+      throw new Error(`${resource} does not implement the scale subresource`);
     }
   }
 

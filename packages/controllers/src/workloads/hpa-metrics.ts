@@ -46,33 +46,44 @@ const customVersions = ["v1beta2", "v1beta1"];
 const defaultWindow = 60_000;
 
 const thousandths = (text: string): number => Number(Quantity.parse(text).milliValue());
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-const selectorText = (labels: LabelSelector | undefined): string =>
+const queryText = (labels: LabelSelector | undefined): string =>
   labels === undefined ? "" : String(labelSelectorOf(labels));
+
+/** What a server says that does not have the API at all is put as client-go puts it. */
+function textOf(error: unknown, what: string): string {
+  if (StatusError.is(error, "NotFound") && error.message === "404 page not found")
+    return `the server could not find the requested resource (get ${what})`;
+  return error instanceof Error ? error.message : String(error);
+}
 
 /** Upstream: pkg/controller/podautoscaler/metrics/client.go. */
 export function metricsOf(client: Client): Metrics {
   const mapper = createRestMapper(client);
 
-  async function fetchValues(api: string, request: () => Promise<string>): Promise<readonly MetricValue[]> {
+  async function fetchValues(
+    api: string,
+    what: string,
+    request: () => Promise<string>,
+  ): Promise<readonly MetricValue[]> {
     let items: readonly MetricValue[];
     try {
       ({ items = [] } = JSON.parse(await request()) as { items?: readonly MetricValue[] });
     } catch (error) {
-      throw new Error(`unable to fetch metrics from ${api} metrics API: ${textOf(error)}`);
+      throw new Error(`unable to fetch metrics from ${api} metrics API: ${textOf(error, what)}`);
     }
     if (items.length === 0) throw new Error(`no metrics returned from ${api} metrics API`);
     return items;
   }
 
   async function customVersion(): Promise<string> {
-    let served: readonly { readonly version: string }[] = [];
+    let served: readonly { readonly version: string }[];
     try {
       ({ versions: served = [] } = JSON.parse(await client.text("GET", `/apis/${customGroup}`)) as {
         versions?: typeof served;
       });
     } catch (error) {
       if (!StatusError.is(error, "NotFound")) throw error;
+      throw new Error(`no custom metrics API (${customGroup}) registered`);
     }
     const version = customVersions.find((name) => served.some((each) => each.version === name));
     if (version === undefined) throw new Error("no known available metric versions found");
@@ -93,14 +104,16 @@ export function metricsOf(client: Client): Metrics {
       try {
         ({ items } = await client.resource(PodMetrics).list({ namespace, labelSelector: selector }));
       } catch (error) {
-        throw new Error(`unable to fetch metrics from resource metrics API: ${textOf(error)}`);
+        throw new Error(
+          `unable to fetch metrics from resource metrics API: ${textOf(error, `pods.${PodMetrics.group}`)}`,
+        );
       }
       if (items.length === 0) throw new Error("no metrics returned from resource metrics API");
       return new Map(items.flatMap((item) => usageOf(item, resource, container)));
     },
     async pods(namespace, selector, metric, labels) {
-      const query = { labelSelector: selector, metricLabelSelector: selectorText(labels) };
-      const values = await fetchValues("custom", () =>
+      const query = { labelSelector: selector, metricLabelSelector: queryText(labels) };
+      const values = await fetchValues("custom", `pods.${customGroup}`, () =>
         custom(`namespaces/${namespace}/pods/*`, metric, query),
       );
       return new Map(
@@ -115,8 +128,8 @@ export function metricsOf(client: Client): Metrics {
       );
     },
     async object(namespace, { apiVersion = "v1", kind, name }, metric, labels) {
-      const values = await fetchValues("custom", async () => {
-        const query = { metricLabelSelector: selectorText(labels) };
+      const values = await fetchValues("custom", `${kind}.${customGroup}`, async () => {
+        const query = { metricLabelSelector: queryText(labels) };
         const group = groupOf(apiVersion);
         // The metrics of a namespace have a path of their own.
         if (kind === "Namespace" && group === "")
@@ -128,8 +141,8 @@ export function metricsOf(client: Client): Metrics {
       return thousandths(values[0]!.value);
     },
     async external(namespace, metric, labels) {
-      const values = await fetchValues("external", async () => {
-        const selector = selectorText(labels);
+      const values = await fetchValues("external", `${metric}.${externalGroup}`, async () => {
+        const selector = queryText(labels);
         const search = selector === "" ? "" : `?${new URLSearchParams({ labelSelector: selector })}`;
         const path = `/apis/${externalGroup}/v1beta1/namespaces/${namespace}/${encodeURIComponent(metric)}`;
         return client.text("GET", `${path}${search}`);

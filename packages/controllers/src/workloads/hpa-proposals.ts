@@ -7,7 +7,6 @@ import type {
   MetricValueStatus,
 } from "@dray/api/autoscaling/v2";
 import type { Pod } from "@dray/api/core/v1";
-import type { LabelSelector } from "@dray/api/meta/v1";
 import type { Metrics } from "./hpa-metrics.ts";
 import {
   type PodMetricInput,
@@ -18,6 +17,7 @@ import {
   replicasForValue,
   type Tolerances,
 } from "./hpa-replicas.ts";
+import { selectorText } from "./selector-text.ts";
 
 /** By how much a metric may be off its target, unless the autoscaler says. */
 const defaultTolerance = 0.1;
@@ -165,10 +165,6 @@ async function named<T>(what: string, work: () => Promise<T>): Promise<T> {
   } catch (error) {
     throw new Error(`${what}: ${textOf(error)}`);
   }
-}
-
-function selectorText(selector: LabelSelector | undefined): string {
-  return selector === undefined ? "nil" : JSON.stringify(selector);
 }
 
 function inputOf(

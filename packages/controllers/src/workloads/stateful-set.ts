@@ -136,7 +136,12 @@ export async function startStatefulSetController(context: ControllerContext): Pr
     try {
       await claims.create(set, ordinal);
       const pod = await podResource.create({
-        metadata: { ...metadata, namespace, ownerReferences: [controllerReference(StatefulSet, set)] },
+        metadata: {
+          ...metadata,
+          namespace,
+          generateName: `${name}-`,
+          ownerReferences: [controllerReference(StatefulSet, set)],
+        },
         spec: spec!,
       });
       await pods.until(() => hasReached(pods, pod));
