@@ -89,6 +89,7 @@ const gates = {
   GenericWorkload: "-AAb",
   GangScheduling: "-AA-",
   WorkloadAwarePreemption: "--A-",
+  HPAScaleToZero: "AAAB",
 } as const satisfies Readonly<Record<string, string>>;
 
 /** Of these what is not built, or cannot be switched off: nothing asks for their state. */

@@ -50,7 +50,7 @@ const gates: Readonly<Record<string, string>> = {
     ComponentStatusz ConcurrentWatchObjectDecode ContainerCheckpoint ContainerRestartRules
     ContainerStopSignals ContextualLogging CoordinatedLeaderElection CrossNamespaceVolumeDataSource
     DeploymentReplicaSetTerminatingReplicas DetectCacheInconsistency EnvFiles EventedPLEG
-    GracefulNodeShutdown GracefulNodeShutdownBasedOnPodPriority HPAScaleToZero
+    GracefulNodeShutdown GracefulNodeShutdownBasedOnPodPriority
     InPlacePodVerticalScalingExclusiveCPUs InPlacePodVerticalScalingExclusiveMemory KMSv1
     KubeletCrashLoopBackOffMax KubeletEnsureSecretPulledImages KubeletInUserNamespace
     KubeletPodResourcesListUseActivePods KubeletRegistrationGetOnExistsOnly KubeletSeparateDiskGC

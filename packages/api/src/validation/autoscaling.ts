@@ -13,6 +13,7 @@ import type {
 } from "../generated/autoscaling/v2.ts";
 import { dnsLabel, pathSegment, qualifiedName } from "../names.ts";
 import { Quantity } from "../quantity.ts";
+import type { ValidationContext } from "./context.ts";
 import type { FieldErrors } from "./field.ts";
 import { checkObject, checkObjectUpdate } from "./workloads/common.ts";
 
@@ -201,10 +202,11 @@ function checkSpec(
   errors: FieldErrors,
   spec: Partial<HorizontalPodAutoscalerSpec>,
   old: HorizontalPodAutoscalerSpec | undefined,
+  { features }: ValidationContext,
 ): void {
   const { minReplicas, maxReplicas = 0, metrics = [], behavior } = spec;
-  // Scaling to zero has a gate (HPAScaleToZero) that is off; what is there already may stay.
-  const least = old?.minReplicas === 0 ? 0 : 1;
+  // Without the gate, what is there already may stay.
+  const least = features.enabled("HPAScaleToZero") || old?.minReplicas === 0 ? 0 : 1;
   if (isSet(minReplicas) && minReplicas < least)
     errors.invalid("spec.minReplicas", minReplicas, `must be greater than or equal to ${least}`);
   if (maxReplicas === 0) errors.required("spec.maxReplicas", "must be set and greater than 0");
@@ -245,13 +247,18 @@ function isSet<T>(value: T | null | undefined): value is T {
 }
 
 export const horizontalPodAutoscaler = {
-  create(errors: FieldErrors, object: HorizontalPodAutoscaler): void {
+  create(errors: FieldErrors, object: HorizontalPodAutoscaler, context: ValidationContext): void {
     checkObject(errors, object);
-    checkSpec(errors, object.spec ?? {}, undefined);
+    checkSpec(errors, object.spec ?? {}, undefined, context);
   },
-  update(errors: FieldErrors, object: HorizontalPodAutoscaler, old: HorizontalPodAutoscaler): void {
+  update(
+    errors: FieldErrors,
+    object: HorizontalPodAutoscaler,
+    old: HorizontalPodAutoscaler,
+    context: ValidationContext,
+  ): void {
     checkObjectUpdate(errors, object, old);
-    checkSpec(errors, object.spec ?? {}, old.spec);
+    checkSpec(errors, object.spec ?? {}, old.spec, context);
   },
   status(errors: FieldErrors, object: HorizontalPodAutoscaler, old: HorizontalPodAutoscaler): void {
     checkObjectUpdate(errors, object, old);

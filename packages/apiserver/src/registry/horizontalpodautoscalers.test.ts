@@ -6,12 +6,29 @@ import cases from "./testdata/horizontalpodautoscalers.json" with { type: "json"
 const url = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers";
 
 test("a HorizontalPodAutoscaler is refused in the words of kube-apiserver 1.36", async () => {
-  const { server, call } = await testServer();
+  const { server, call } = await testServer({ kubernetesVersion: "1.36" });
   for (const [index, { spec, message }] of cases.entries()) {
     const { body } = await call("POST", url, { body: { metadata: { name: `a${index}` }, spec } });
     const wanted = `HorizontalPodAutoscaler.autoscaling "a${index}" is invalid: ${message}`;
     assert.equal(body.message, message === null ? undefined : wanted, JSON.stringify(spec));
   }
+  await server.close();
+});
+
+test("since 1.37 a HorizontalPodAutoscaler may go to zero, by a metric that does not depend on pods", async () => {
+  const { server, call } = await testServer();
+  const scaleTargetRef = { apiVersion: "apps/v1", kind: "Deployment", name: "d" };
+  const create = async (metrics: readonly object[]): Promise<string | undefined> => {
+    const spec = { scaleTargetRef, minReplicas: 0, maxReplicas: 3, metrics };
+    return (await call("POST", url, { body: { metadata: { generateName: "a" }, spec } })).body.message;
+  };
+  const target = { type: "AverageValue", averageValue: "10" };
+  assert.match(
+    (await create([{ type: "Resource", resource: { name: "cpu", target } }])) ?? "",
+    /spec\.metrics: Forbidden: must specify at least one Object or External metric/,
+  );
+  const external = { metric: { name: "queue" }, target };
+  assert.equal(await create([{ type: "External", external }]), undefined);
   await server.close();
 });
 

@@ -120,6 +120,7 @@ test("more pods while they are busy, fewer when they have been idle for five min
       const busy = await sized(cluster, 4);
       assert.deepEqual(holding(busy), [
         "AbleToScale True SucceededRescale",
+        "ScaledToZero False NotScaledToZero",
         "ScalingActive True ValidMetricFound",
         "ScalingLimited False DesiredWithinRange",
       ]);
@@ -171,6 +172,36 @@ test("sizes outside the range are brought into it; a target of zero is left alon
     },
   ));
 
+test("an external metric takes the last pods away, and brings them back", () => {
+  let waiting = "0";
+  const items = () => [{ value: waiting, timestamp: "2026-01-01T00:00:00Z" }];
+  return withCluster(
+    (context) => {
+      const text: ControllerContext["client"]["text"] = async (method, url, options) =>
+        url.startsWith("/apis/external.metrics.k8s.io/v1beta1/namespaces/d/queue")
+          ? JSON.stringify({ items: items() })
+          : context.client.text(method, url, options);
+      const measured = { ...context, client: { ...context.client, text } };
+      return Promise.all([
+        startHorizontalPodAutoscalerController(measured),
+        startReplicaSetController(context),
+      ]);
+    },
+    async (cluster) => {
+      await replicaSet(cluster, 2);
+      const target = { type: "AverageValue", averageValue: "10" };
+      const metrics = [{ type: "External", external: { metric: { name: "queue" }, target } }];
+      const behavior = { scaleDown: { stabilizationWindowSeconds: 0 } };
+      await cluster.create(HorizontalPodAutoscaler, autoscaler({ minReplicas: 0, metrics, behavior }));
+      const idle = await sized(cluster, 0);
+      assert.ok(holding(idle).includes("ScaledToZero True ScaledToZero"), holding(idle).join());
+      waiting = "25";
+      const busy = await sized(cluster, 3);
+      assert.ok(holding(busy).includes("ScaledToZero False NotScaledToZero"));
+    },
+  );
+});
+
 /** The conditions of an autoscaler that can do nothing. */
 async function stuck(cluster: TestCluster, reason: string): Promise<string> {
   return cluster.until(reason, async () => {
@@ -197,7 +228,7 @@ test("metrics that cannot be had are told in conditions and events", () =>
       await change({ metrics: [{ type: "Pods", pods: { metric: { name: "requests" }, target } }] });
       assert.equal(
         await stuck(cluster, "FailedGetPodsMetric"),
-        "the HPA was unable to compute the replica count: unable to get metric requests: unable to fetch metrics from custom metrics API: no known available metric versions found",
+        "the HPA was unable to compute the replica count: unable to get metric requests: unable to fetch metrics from custom metrics API: no custom metrics API (custom.metrics.k8s.io) registered",
       );
       const describedObject = { kind: "Service", name: "web", apiVersion: "v1" };
       await change({
@@ -210,7 +241,7 @@ test("metrics that cannot be had are told in conditions and events", () =>
       await change({ metrics: [{ type: "External", external: { metric: { name: "queue" }, target } }] });
       assert.match(
         await stuck(cluster, "FailedGetExternalMetric"),
-        /unable to get external metric d\/queue\/nil: unable to fetch metrics from external metrics API: /,
+        /unable to get external metric d\/queue\/nil: unable to fetch metrics from external metrics API: the server could not find the requested resource \(get queue\.external\.metrics\.k8s\.io\)$/,
       );
       const events = await cluster.events();
       assert.ok(events.includes(`Warning FailedGetResourceMetric ${detail}`), events.join("\n"));

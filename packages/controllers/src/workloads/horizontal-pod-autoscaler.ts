@@ -65,7 +65,7 @@ export async function startHorizontalPodAutoscalerController(
     if (autoscaler === undefined) return;
     // Whatever comes of it: the next look is at its time.
     queue.addAfter(key, interval);
-    const round = new Round(autoscaler, clock.now());
+    const round = new Round(autoscaler, clock.now(), context.features.enabled("HPAScaleToZero"));
     try {
       await scale(key, round);
     } catch (error) {
@@ -92,13 +92,14 @@ export async function startHorizontalPodAutoscalerController(
     const { minReplicas = 1, maxReplicas } = spec;
     let desired = current;
     let reason = "";
-    if (current === 0) {
+    if (current === 0 && !round.mayLeaveZero) {
       const message = "scaling is disabled since the replica count of the target is zero";
       round.set("ScalingActive", "False", "ScalingDisabled", message);
+      if (!round.toZero) round.remove("ScaledToZero");
     } else if (current > maxReplicas) {
       desired = maxReplicas;
       reason = "Current number of replicas above Spec.MaxReplicas";
-    } else if (current < minReplicas) {
+    } else if (current > 0 && current < minReplicas) {
       desired = minReplicas;
       reason = "Current number of replicas below Spec.MinReplicas";
     } else {
@@ -110,10 +111,15 @@ export async function startHorizontalPodAutoscalerController(
       desired = normal.replicas;
       if (wanted.replicas > current) reason = `${wanted.name} above target`;
       if (wanted.replicas < current) reason = "All metrics below target";
+      if (current === 0 && desired < minReplicas) {
+        desired = minReplicas;
+        reason ||= "Current number of replicas below Spec.MinReplicas";
+      }
     }
     if (desired !== current) {
       await resize(round, target, current, desired, reason);
       history.record(spec, current, desired, round.now);
+      round.noteZero(current, desired);
     }
     round.finish(current, desired, desired !== current);
   }
@@ -143,7 +149,7 @@ export async function startHorizontalPodAutoscalerController(
     const { autoscaler } = round;
     const specs = autoscaler.spec.metrics ?? [];
     const current = scale.spec?.replicas ?? 0;
-    const selector = selectorOf(key, round, scale.status?.selector ?? "");
+    const selector = selectorOf(key, round, scale.status?.selector ?? "", current);
     const selected = podsOf(autoscaler, selector);
     const scaled = {
       selector: String(selector),
@@ -162,6 +168,8 @@ export async function startHorizontalPodAutoscalerController(
       } catch (error) {
         if (!(error instanceof MetricFailure)) throw error;
         failures.push(error);
+        // Readers find the status of a metric by its place.
+        round.metrics.push({ type: "" });
         recorder.event(autoscaler, "Warning", error.reason, error.detail);
       }
     }
@@ -187,13 +195,13 @@ export async function startHorizontalPodAutoscalerController(
   }
 
   /** The selector of the target, which no other autoscaler may share. */
-  function selectorOf(key: string, round: Round, text: string): LabelSelection {
+  function selectorOf(key: string, round: Round, text: string, current: number): LabelSelection {
     const { autoscaler } = round;
     const fail = (eventReason: string, event: string, reason = eventReason, message = event): never => {
       recorder.event(autoscaler, "Warning", eventReason, event);
       round.set("ScalingActive", "False", reason, message);
       recorder.event(autoscaler, "Warning", "FailedComputeMetricsReplicas", event);
-      round.finish(autoscaler.status?.currentReplicas ?? 0, autoscaler.status?.desiredReplicas ?? 0, false);
+      round.finish(current, autoscaler.status?.desiredReplicas ?? 0, false);
       throw new Unscalable(event);
     };
     if (text === "") {
@@ -270,9 +278,13 @@ class Round {
   readonly metrics: MetricStatus[] = [];
   status: HorizontalPodAutoscalerStatus;
 
-  constructor(autoscaler: HorizontalPodAutoscaler, now: number) {
+  /** Whether scaling to zero is allowed at all (KEP-2021). */
+  readonly toZero: boolean;
+
+  constructor(autoscaler: HorizontalPodAutoscaler, now: number, toZero: boolean) {
     this.autoscaler = autoscaler;
     this.now = now;
+    this.toZero = toZero;
     this.status = { desiredReplicas: 0, ...autoscaler.status };
   }
 
@@ -289,10 +301,47 @@ class Round {
     };
   }
 
+  remove(type: string): void {
+    this.status = {
+      ...this.status,
+      conditions: (this.status.conditions ?? []).filter((condition) => condition.type !== type),
+    };
+  }
+
+  /** A metric that does not depend on pods can say that there are to be some again. */
+  get #seesBeyondPods(): boolean {
+    const metrics = this.autoscaler.spec.metrics ?? [];
+    return metrics.some(({ type }) => type === "Object" || type === "External");
+  }
+
+  /** The target has no pods because the autoscaler took them away, not because somebody has switched it off. */
+  get mayLeaveZero(): boolean {
+    const condition = this.status.conditions?.find(({ type }) => type === "ScaledToZero");
+    if (!this.toZero || condition?.status !== "True") return false;
+    return (this.autoscaler.spec.minReplicas ?? 1) !== 0 || this.#seesBeyondPods;
+  }
+
+  /** Remembers who has taken the last pods away. */
+  noteZero(current: number, desired: number): void {
+    if (!this.toZero) {
+      this.remove("ScaledToZero");
+      return;
+    }
+    const mayBe = (this.autoscaler.spec.minReplicas ?? 1) === 0 && this.#seesBeyondPods;
+    if (current > 0 && desired === 0 && mayBe) {
+      this.set("ScaledToZero", "True", "ScaledToZero", "the HPA controller scaled the workload to zero");
+    } else {
+      const message = "the HPA controller did not scale the workload to zero";
+      this.set("ScaledToZero", "False", "NotScaledToZero", message);
+    }
+  }
+
   /** The sizes and the metrics; all that was measured before is gone. */
   finish(current: number, desired: number, rescaled: boolean): void {
     const { lastScaleTime, conditions } = this.status;
+    const { generation } = this.autoscaler.metadata;
     this.status = {
+      ...(generation === undefined ? {} : { observedGeneration: generation }),
       ...(rescaled ? { lastScaleTime: timeText(this.now) } : lastScaleTime && { lastScaleTime }),
       ...(current === 0 ? {} : { currentReplicas: current }),
       desiredReplicas: desired,

@@ -102,7 +102,8 @@ export function replicasForShare(
   tolerances: Tolerances,
 ): Proposal {
   const steady = isWithin(value / (target * current), tolerances);
-  return { replicas: steady ? current : upwards(value / target), usage: Math.ceil(value / current) };
+  const usage = current === 0 ? value : Math.ceil(value / current);
+  return { replicas: steady ? current : upwards(value / target), usage };
 }
 
 type Ratio = { readonly ratio: number; readonly usage: number; readonly utilization?: number };
