@@ -14,12 +14,6 @@ import {
 
 const folder = join(repository, "examples", "scenarios");
 
-/** Scenarios, and what there must be before their tests can pass. */
-const notYet: Readonly<Record<string, string>> = {
-  // And the cluster needs the gates GenericWorkload and DRAWorkloadResourceClaims, and scheduling.k8s.io/v1beta1.
-  "podgroup-resourceclaimtemplate": "the scheduler knows no pod groups",
-};
-
 interface Scenario {
   /** Below `examples/scenarios`. */
   readonly path: string;
@@ -435,7 +429,11 @@ function playOf(cluster: TestCluster, path: string): Play {
 test("the scenarios of the public example driver", { skip: withoutKubectl, timeout: 600_000 }, async (t) => {
   let cluster: TestCluster;
   before(async () => {
-    cluster = await startCluster("--nodes", "1", "--driver", "example");
+    const groups = [
+      ...["--feature-gates", "GenericWorkload=true,DRAWorkloadResourceClaims=true"],
+      ...["--runtime-config", "scheduling.k8s.io/v1beta1=true"],
+    ];
+    cluster = await startCluster("--nodes", "1", "--driver", "example", ...groups);
   });
   after(async () => {
     await cluster?.down();
@@ -454,9 +452,7 @@ test("the scenarios of the public example driver", { skip: withoutKubectl, timeo
   };
   for (const { path, driver } of scenarios) {
     const name = basename(path);
-    await t.test(dirname(path) === "." ? name : path, { skip: notYet[name] ?? false }, () =>
-      play(path, driver, checks[name]!),
-    );
+    await t.test(dirname(path) === "." ? name : path, () => play(path, driver, checks[name]!));
   }
 
   await t.test("the driver writes attributes of GPUs into claims, with no more rights than that needs", () =>

@@ -93,11 +93,7 @@ const gates = {
 } as const satisfies Readonly<Record<string, string>>;
 
 /** Of these what is not built, or cannot be switched off: nothing asks for their state. */
-const gatesWithoutEffect: readonly FeatureGate[] = [
-  "DRAFractionalCapacityRange",
-  "GangScheduling",
-  "WorkloadAwarePreemption",
-];
+const gatesWithoutEffect: readonly FeatureGate[] = ["DRAFractionalCapacityRange", "WorkloadAwarePreemption"];
 
 export type FeatureGate = keyof typeof gates;
 
@@ -105,6 +101,7 @@ export type FeatureGate = keyof typeof gates;
 const needs: Partial<Record<FeatureGate, readonly FeatureGate[]>> = {
   DRADeviceBindingConditions: ["DRAResourceClaimDeviceStatus"],
   DRAWorkloadResourceClaims: ["GenericWorkload"],
+  GangScheduling: ["GenericWorkload"],
   ResourceHealthStatusMessage: ["ResourceHealthStatus"],
 };
 

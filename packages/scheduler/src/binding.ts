@@ -70,9 +70,16 @@ export class BindingCycle {
     return waits;
   }
 
-  /** Takes back what `reserve` did. */
-  async giveBack({ points }: Profile, pod: Pod, node: NodeInfo, state: CycleState): Promise<void> {
-    const { cache, log, notify } = this.#options;
+  /** Takes back what `reserve` did, and wakes who may wait for it. */
+  async giveBack(profile: Profile, pod: Pod, node: NodeInfo, state: CycleState): Promise<void> {
+    await this.takeBack(profile, pod, node, state);
+    // What was held may be what another pod waits for.
+    this.#options.notify({ kind: "released", pod });
+  }
+
+  /** Takes back what `reserve` did, as if it had not been. */
+  async takeBack({ points }: Profile, pod: Pod, node: NodeInfo, state: CycleState): Promise<void> {
+    const { cache, log } = this.#options;
     cache.unassume(pod.metadata.uid);
     for (const plugin of points.reserve.toReversed()) {
       await plugin
@@ -81,8 +88,6 @@ export class BindingCycle {
           log.error({ plugin: plugin.name, err: error }, "cannot take back what was reserved"),
         );
     }
-    // What was held may be what another pod waits for.
-    notify({ kind: "released", pod });
   }
 
   async bind(

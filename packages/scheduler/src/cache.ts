@@ -43,6 +43,11 @@ export class SchedulerCache {
     return this.#nodes.get(name);
   }
 
+  /** Whether the pod is on a node, or assumed to be. */
+  isPlaced(uid: string): boolean {
+    return this.#places.has(uid);
+  }
+
   setNode(node: Node): void {
     const { name } = node.metadata;
     const known = this.#nodes.get(name);

@@ -96,8 +96,13 @@ export class SchedulingCycle {
   }
 
   /** `known`: what nodes have answered to pods like this one; what they answer now is put there. */
-  decide(pod: Pod, nodes: readonly NodeInfo[], known?: NodeAnswers): Decision {
-    const search = this.search(pod, nodes, known);
+  decide(
+    pod: Pod,
+    nodes: readonly NodeInfo[],
+    known?: NodeAnswers,
+    initial: CycleState = new Map(),
+  ): Decision {
+    const search = this.search(pod, nodes, known, undefined, initial);
     const { state, feasible, answers } = search;
     if (feasible.length === 0) return refused(search, nodes);
     const node = this.best(state, pod, feasible, answers);
@@ -107,10 +112,15 @@ export class SchedulingCycle {
     return { type: "placed", node, state };
   }
 
-  /** `among`: of all nodes only these are asked. */
-  search(pod: Pod, nodes: readonly NodeInfo[], known?: NodeAnswers, among?: ReadonlySet<string>): Search {
+  /** `among`: of all nodes only these are asked. `state`: what plugins begin with. */
+  search(
+    pod: Pod,
+    nodes: readonly NodeInfo[],
+    known?: NodeAnswers,
+    among?: ReadonlySet<string>,
+    state: CycleState = new Map(),
+  ): Search {
     this.#searches++;
-    const state: CycleState = new Map();
     const rejections = new Map<string, Rejection>();
     const found = (feasible: readonly NodeInfo[], answers: NodeAnswers, upfront?: Rejection): Search => ({
       state,

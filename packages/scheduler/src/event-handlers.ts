@@ -3,12 +3,14 @@ import { encodeJSON, type KubeObject } from "@dray/api";
 import type { Node, Pod } from "@dray/api/core/v1";
 import type { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import type { DeviceTaintSelector } from "@dray/api/resource/v1alpha3";
+import type { PodGroup } from "@dray/api/scheduling/v1beta1";
 import { type InformerHandler, keyOf, type Log } from "@dray/client";
 import { type SchedulerCache, takesRoom } from "./cache.ts";
 import type { Change, ClusterEvent } from "./framework.ts";
 import type { Informers } from "./informers.ts";
 import type { Nominator } from "./nominator.ts";
 import { isExtendedClaim } from "./plugins/extended-resources.ts";
+import { groupNameOf, type PodGroups } from "./pod-groups.ts";
 import type { SchedulingQueue } from "./queue.ts";
 import type { WaitingPods } from "./waiting-pods.ts";
 
@@ -18,6 +20,7 @@ export interface EventHandlersOptions {
   readonly cache: SchedulerCache;
   readonly queue: SchedulingQueue;
   readonly nominator: Nominator;
+  readonly groups: PodGroups;
   readonly waiting: WaitingPods;
   /** Whether the pod waits for a node from this scheduler. */
   readonly isOurs: (pod: Pod) => boolean;
@@ -54,6 +57,7 @@ export function handleEvents(options: EventHandlersOptions): void {
   const sliceChanged = (): void => notify({ kind: "slice" });
   informers.slices.handle(feed("slice", sliceChanged));
   const rules = feed<DeviceTaintRule>("rule", sliceChanged);
+  informers.groups?.handle(groupHandler(options));
   informers.rules?.handle({ ...rules, add: whole(rules.add), update: whole(rules.add) });
 
   /** Rules of 1.34 could choose devices by class and selectors, too; those that do have no effect. */
@@ -88,14 +92,26 @@ export function handleEvents(options: EventHandlersOptions): void {
     });
 }
 
-function podHandler({
-  cache,
-  queue,
-  nominator,
-  waiting,
-  isOurs,
-  notify,
-}: EventHandlersOptions): InformerHandler<Pod> {
+function groupHandler({ notify }: EventHandlersOptions): InformerHandler<PodGroup> {
+  const changed = (group: PodGroup, old?: PodGroup): void => {
+    const { namespace, name } = group.metadata;
+    notify({ kind: "pod-group", namespace, name, group, ...(old && { old }) });
+  };
+  return {
+    add: (group) => changed(group),
+    update(group, old) {
+      if (group.metadata.generation !== old.metadata.generation) changed(group, old);
+    },
+  };
+}
+
+function podHandler(options: EventHandlersOptions): InformerHandler<Pod> {
+  const { cache, queue, nominator, groups, waiting, isOurs, notify } = options;
+  /** Others of its group may have waited for it. */
+  const joined = (pod: Pod): void => {
+    const name = groupNameOf(pod);
+    if (name !== undefined) notify({ kind: "pod-group", namespace: pod.metadata.namespace, name });
+  };
   /** The pod does not want a node any more. What Permit holds back gives its room back. */
   function leave({ metadata: { uid } }: Pod): void {
     queue.delete(uid);
@@ -113,13 +129,16 @@ function podHandler({
   return {
     add(pod) {
       cache.setPod(pod);
+      groups.set(pod);
       if (isOurs(pod)) {
         nominate(pod);
         queue.set(pod, true);
       } else if (takesRoom(pod)) notify({ kind: "assigned-pod", change: "add", pod });
+      joined(pod);
     },
     update(pod, old) {
       cache.setPod(pod);
+      groups.set(pod);
       if (isOurs(pod)) {
         nominate(pod, old);
         queue.set(pod, schedulingChanged(pod, old), old);
@@ -135,6 +154,7 @@ function podHandler({
     delete(pod) {
       const { uid } = pod.metadata;
       cache.removePod(uid);
+      groups.delete(pod);
       const nominated = nominator.nodeOf(uid) !== undefined;
       leave(pod);
       // The room that was kept for a nominated pod is free for others.

@@ -87,6 +87,16 @@ export class FailureHandler {
     });
   }
 
+  /** The pod was scheduled with its group, and got no node. */
+  async refuseInGroup(
+    profile: Profile,
+    entry: QueuedPod,
+    rejectedBy: readonly string[],
+    message: string,
+  ): Promise<void> {
+    await this.#wait(profile, entry, rejectedBy, { reason: "Unschedulable", message, nominatedNode: "" });
+  }
+
   /** The attempt failed, whatever the nodes have: it is repeated after a while. */
   async fail(profile: Profile, entry: QueuedPod, { message }: { readonly message: string }): Promise<void> {
     await this.#wait(profile, entry, [], { reason: "SchedulerError", message, nominatedNode: "" });

@@ -1,6 +1,7 @@
 import type { KubeObject } from "@dray/api";
 import type { Node, Pod } from "@dray/api/core/v1";
 import type { DeviceClass, ResourceClaim } from "@dray/api/resource/v1";
+import type { PodGroup } from "@dray/api/scheduling/v1beta1";
 import type { NodeInfo } from "./node-info.ts";
 
 /** Why a plugin turns a pod or a node down; a refusal is data, rendered at the edge. */
@@ -52,6 +53,14 @@ export type ClusterEvent =
       readonly object: KubeObject;
       readonly old?: KubeObject;
     }
+  /** A group of pods came or changed; without the group, a pod came that belongs to it. */
+  | {
+      readonly kind: "pod-group";
+      readonly namespace: string;
+      readonly name: string;
+      readonly group?: PodGroup;
+      readonly old?: PodGroup;
+    }
   /** What the scheduler itself held for a pod is free again; without a pod, the scheduler has just begun. */
   | { readonly kind: "released"; readonly pod?: Pod };
 
@@ -59,6 +68,18 @@ export type Change = "add" | "update" | "delete";
 
 /** Values that plugins keep between the extension points of one attempt, by plugin name. */
 export type CycleState = Map<string, unknown>;
+
+const groupKey = "pod group";
+
+/** A state for one pod of a group; `group` holds what plugins share between the pods while they are scheduled together. */
+export function stateInGroup(group: CycleState): CycleState {
+  return new Map<string, unknown>([[groupKey, group]]);
+}
+
+/** What plugins share between the pods of one group; undefined: the pod is scheduled on its own. */
+export function groupStateOf(state: CycleState): CycleState | undefined {
+  return state.get(groupKey) as CycleState | undefined;
+}
 
 /** A value in the state that `addPod` and `removePod` change: each trial has its own copy. */
 export interface Cloneable {
@@ -127,6 +148,15 @@ export interface Plugin {
     state: CycleState,
     pod: Pod,
     rejections: ReadonlyMap<string, Rejection>,
+  ): PostFilterResult | Promise<PostFilterResult>;
+  /**
+   * In the place of `postFilter` for pods that were scheduled as a group, of which too few can be placed. Nothing of what
+   * was reserved for them is held any more.
+   */
+  postFilterGroup?(
+    state: CycleState,
+    group: PodGroup,
+    pods: readonly Pod[],
   ): PostFilterResult | Promise<PostFilterResult>;
   /** Before the nodes that passed the filters are scored. "skip": all of them are the same to the plugin. */
   preScore?(state: CycleState, pod: Pod, nodes: readonly NodeInfo[]): "skip" | undefined;

@@ -1,4 +1,4 @@
-import { type Features, type Kind, StatusError } from "@dray/api";
+import { type Features, type Kind, type KubeObject, StatusError } from "@dray/api";
 import { ReplicaSet, StatefulSet } from "@dray/api/apps/v1";
 import {
   Namespace,
@@ -14,6 +14,9 @@ import { PodDisruptionBudget } from "@dray/api/policy/v1";
 import { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { DeviceTaintRule as DeviceTaintRuleV1alpha3 } from "@dray/api/resource/v1alpha3";
 import { DeviceTaintRule as DeviceTaintRuleV1beta2 } from "@dray/api/resource/v1beta2";
+import { PodGroup as PodGroupV1alpha2 } from "@dray/api/scheduling/v1alpha2";
+import { PodGroup as PodGroupV1alpha3 } from "@dray/api/scheduling/v1alpha3";
+import { PodGroup } from "@dray/api/scheduling/v1beta1";
 import { CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment } from "@dray/api/storage/v1";
 import { type Client, type Informer, keyOf, type Log } from "@dray/client";
 import { claimsByDevice } from "./plugins/claim-writer.ts";
@@ -27,6 +30,8 @@ export interface Informers {
   readonly slices: Informer<ResourceSlice>;
   /** Absent where the release does not have them, or not in a version that is served by default. */
   readonly rules?: Informer<DeviceTaintRule>;
+  /** Absent where groups are off, or not served. */
+  readonly groups?: Informer<PodGroup>;
   readonly nodes: Informer<Node>;
   readonly pods: Informer<Pod>;
   readonly namespaces: Informer<Namespace>;
@@ -45,31 +50,59 @@ export interface Informers {
   readonly statefulSets: Informer<StatefulSet>;
 }
 
-/**
- * Taint rules in the version that the release prefers. Before 1.37 it has to be switched on (`--runtime-config`);
- * undefined: the server does not have it, or the gate is off.
- */
-export async function taintRules(
+/** Kinds whose version depends on the release; absent: the gate is off, or the server does not have them. */
+export interface ServedKinds {
+  readonly rules?: Kind<DeviceTaintRule>;
+  readonly groups?: Kind<PodGroup>;
+}
+
+/** The versions of a kind that differ in nothing that is looked at here, newest first: they are read as the newest. */
+const ruleKinds = [
+  DeviceTaintRule,
+  DeviceTaintRuleV1beta2,
+  DeviceTaintRuleV1alpha3,
+] as unknown as readonly Kind<DeviceTaintRule>[];
+const groupKinds = [PodGroup, PodGroupV1alpha3, PodGroupV1alpha2] as unknown as readonly Kind<PodGroup>[];
+
+/** Before a kind is stable its version has to be switched on (`--runtime-config`); where it is not, a warning says so. */
+export async function servedKinds(client: Client, features: Features, log: Log): Promise<ServedKinds> {
+  const rules = features.enabled("DRADeviceTaintRules")
+    ? await newestServed(client, ruleKinds, "taint rules have no effect", log)
+    : undefined;
+  // 1.35 has Workloads in their place.
+  const hasGroups = features.enabled("GenericWorkload") && features.version >= "1.36";
+  const groups = hasGroups
+    ? await newestServed(client, groupKinds, "pods of groups are scheduled one by one", log)
+    : undefined;
+  return { ...(rules && { rules }), ...(groups && { groups }) };
+}
+
+async function newestServed<T extends KubeObject>(
   client: Client,
-  features: Features,
+  kinds: readonly Kind<T>[],
+  consequence: string,
   log: Log,
-): Promise<Kind<DeviceTaintRule> | undefined> {
-  if (!features.enabled("DRADeviceTaintRules")) return undefined;
-  if (features.version >= "1.37") return DeviceTaintRule;
-  // They differ from v1 in nothing that is looked at here.
-  const kind = features.version >= "1.36" ? DeviceTaintRuleV1beta2 : DeviceTaintRuleV1alpha3;
-  const path = `/apis/${kind.group}/${kind.version}`;
-  try {
-    const { resources } = JSON.parse(await client.text("GET", path)) as { resources: { name: string }[] };
-    if (resources.some(({ name }) => name === kind.resource)) return kind as unknown as Kind<DeviceTaintRule>;
-  } catch (error) {
-    if (!StatusError.is(error, "NotFound")) throw error;
-  }
-  log.warn({ path }, `taint rules have no effect: the server does not serve ${kind.resource} in ${path}`);
+): Promise<Kind<T> | undefined> {
+  for (const kind of kinds) if (await isServed(client, kind)) return kind;
+  const versions = kinds.map(({ version }) => version).join(", ");
+  const { group, resource } = kinds[0]!;
+  log.warn({}, `${consequence}: the server does not serve ${resource} of ${group} (${versions})`);
   return undefined;
 }
 
-export function createInformers(client: Client, rules: Kind<DeviceTaintRule> | undefined): Informers {
+async function isServed({ text }: Client, { group, version, resource }: Kind<KubeObject>): Promise<boolean> {
+  try {
+    const list = JSON.parse(await text("GET", `/apis/${group}/${version}`)) as {
+      readonly resources: readonly { readonly name: string }[];
+    };
+    return list.resources.some(({ name }) => name === resource);
+  } catch (error) {
+    if (!StatusError.is(error, "NotFound")) throw error;
+    return false;
+  }
+}
+
+export function createInformers(client: Client, { rules, groups }: ServedKinds): Informers {
   return {
     claims: client.informer(ResourceClaim, {
       indexes: { device: claimsByDevice, extended: extendedClaimOwner },
@@ -77,6 +110,7 @@ export function createInformers(client: Client, rules: Kind<DeviceTaintRule> | u
     classes: client.informer(DeviceClass, { indexes: { resource: resourcesOf } }),
     slices: client.informer(ResourceSlice),
     ...(rules && { rules: client.informer(rules) }),
+    ...(groups && { groups: client.informer(groups) }),
     nodes: client.informer(Node),
     pods: client.informer(Pod, { indexes: { claim: claimsOfPod } }),
     namespaces: client.informer(Namespace),

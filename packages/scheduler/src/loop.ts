@@ -7,6 +7,7 @@ import { type Decision, refused, type Search } from "./cycle.ts";
 import { decideWithExtenders } from "./extenders/decide.ts";
 import type { Extenders } from "./extenders/extenders.ts";
 import type { FailureHandler } from "./failure.ts";
+import type { GroupCycle, TakenGroup } from "./group-cycle.ts";
 import type { SchedulerMetrics } from "./metrics/scheduler-metrics.ts";
 import type { Profile } from "./profile.ts";
 import type { QueuedPod, SchedulingQueue } from "./queue.ts";
@@ -23,6 +24,8 @@ export interface SchedulingLoopOptions {
   /** Absent where nodes are asked anew for each pod. */
   readonly alike: AlikePods | undefined;
   readonly profileOf: (pod: Pod) => Profile;
+  /** Absent: every pod is scheduled on its own. */
+  readonly groups?: GroupCycle;
   readonly turn: Turn;
   readonly metrics: SchedulerMetrics;
   readonly extenders: Extenders;
@@ -40,7 +43,7 @@ export class SchedulingLoop {
   /** Extenders are asked about a pod. */
   #paused = false;
   /** The attempt that is not over yet, and when it began. */
-  #unfinished: { readonly entry: QueuedPod; readonly since: number } | undefined;
+  #unfinished: { readonly entry: QueuedPod; readonly since: number; readonly group?: TakenGroup } | undefined;
 
   constructor(options: SchedulingLoopOptions) {
     this.#options = options;
@@ -73,40 +76,52 @@ export class SchedulingLoop {
     if (this.#unfinished !== undefined && !queue.has(this.#unfinished.entry)) this.#unfinished = undefined;
     const entry = this.#unfinished?.entry ?? queue.pop();
     if (entry === undefined) return;
-    this.#scheduleOne(entry);
+    this.#schedule(entry);
     this.wake();
   }
 
-  #scheduleOne(entry: QueuedPod): void {
-    const { alike, cache, clock, turn, failures, metrics } = this.#options;
+  #schedule(entry: QueuedPod): void {
+    const { clock, failures, groups, metrics } = this.#options;
     const profile = this.#options.profileOf(entry.pod);
     const since = this.#unfinished?.since ?? clock.now();
-    if (this.#unfinished === undefined) entry.attemptSince = metrics.now();
+    const group = this.#unfinished?.group ?? groups?.take(entry);
+    const isResumed = this.#unfinished !== undefined;
     this.#unfinished = undefined;
+    const entries =
+      group === undefined ? [entry] : group.entries.filter((each) => this.#options.queue.has(each));
+    if (entries.length === 0) return;
+    if (!isResumed) for (const each of entries) each.attemptSince = metrics.now();
     const begun = metrics.now();
-    const { extenders } = this.#options;
-    let decision: Decision;
-    turn.begin();
+    this.#options.turn.begin();
     try {
-      if (extenders.decidesAbout(entry.pod)) {
-        const search = profile.cycle.search(entry.pod, cache.nodes);
-        if (search.feasible.length > 0) {
-          this.#askExtenders(profile, entry, search, begun);
-          return;
-        }
-        decision = refused(search, cache.nodes);
-      } else decision = profile.cycle.decide(entry.pod, cache.nodes, alike?.answersTo(entry.pod));
-      metrics.decided(begun);
+      if (group === undefined) this.#scheduleOne(profile, entry, begun);
+      else {
+        this.track(groups!.schedule(profile, group.group, entries));
+        metrics.decided(begun);
+      }
     } catch (error) {
       if (error instanceof TurnIsOver && clock.now() - since < maxAttempt) {
-        this.#unfinished = { entry, since };
+        this.#unfinished = { entry: entries[0]!, since, ...(group && { group: { ...group, entries } }) };
         return;
       }
       const tooLong = `evaluating the selectors of its claims takes longer than ${maxAttempt / 1000}s; the next attempt goes on`;
       const message = error instanceof TurnIsOver ? tooLong : (error as Error).message;
-      this.track(failures.fail(profile, entry, { message }));
-      return;
+      for (const each of entries) this.track(failures.fail(profile, each, { message }));
     }
+  }
+
+  #scheduleOne(profile: Profile, entry: QueuedPod, begun: number): void {
+    const { alike, cache, extenders, metrics } = this.#options;
+    let decision: Decision;
+    if (extenders.decidesAbout(entry.pod)) {
+      const search = profile.cycle.search(entry.pod, cache.nodes);
+      if (search.feasible.length > 0) {
+        this.#askExtenders(profile, entry, search, begun);
+        return;
+      }
+      decision = refused(search, cache.nodes);
+    } else decision = profile.cycle.decide(entry.pod, cache.nodes, alike?.answersTo(entry.pod));
+    metrics.decided(begun);
     this.track(this.#carryOut(profile, entry, decision));
   }
 

@@ -162,12 +162,36 @@ export class SchedulingQueue {
   /** Takes the next pod to try. Without any that is due, one whose back-off is not over. */
   pop(): QueuedPod | undefined {
     const entry = this.#active.pop() ?? this.#backoff.pop();
-    if (entry === undefined) return undefined;
+    if (entry !== undefined) this.#start(entry);
+    return entry;
+  }
+
+  #start(entry: QueuedPod): void {
+    this.#leave(entry);
     entry.place = "in-flight";
     this.#inFlight.add(entry);
-    entry.missed = [];
     entry.attempts++;
-    return entry;
+  }
+
+  /**
+   * Takes the other waiting pods of a group, whose back-offs count as over. Undefined: PreEnqueue turns one of them away;
+   * then all of them, and the one that was taken before, wait for that.
+   * Upstream: scheduling_queue.go, runPreEnqueuePlugins.
+   */
+  takeWith(entry: QueuedPod, uids: readonly string[]): readonly QueuedPod[] | undefined {
+    const others = uids
+      .flatMap((uid) => this.#pods.get(uid) ?? [])
+      .filter(({ place }) => place !== "in-flight");
+    const gates = others.flatMap((other) => (this.#gate(other, "PodGroup") ? (other.gatedBy ?? []) : []));
+    if (gates[0] !== undefined) {
+      for (const waiting of [entry, ...others]) {
+        waiting.gatedBy ??= gates[0];
+        this.#park(waiting, "gated", "PodGroup");
+      }
+      return undefined;
+    }
+    for (const other of others) this.#start(other);
+    return others.sort((a, b) => a.sequence - b.sequence);
   }
 
   /** Whether the pod wants a node still. */
@@ -365,6 +389,9 @@ function eventLabel(event: ClusterEvent): string {
       return `${event.object.kind}${actions[event.change]}`;
     case "own-pod":
       return "TargetPodUpdate";
+    case "pod-group":
+      if (event.group === undefined) return "UnscheduledPodAdd";
+      return event.old === undefined ? "PodGroupAdd" : "PodGroupUpdate";
     case "released":
       return "AssignedPodDelete";
     default:

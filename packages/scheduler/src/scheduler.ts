@@ -22,7 +22,9 @@ import { Extenders } from "./extenders/extenders.ts";
 import { httpExtender } from "./extenders/http.ts";
 import { FailureHandler } from "./failure.ts";
 import type { ClusterEvent, Plugin } from "./framework.ts";
-import { createInformers, type Informers, startInformers, taintRules, volumeLookup } from "./informers.ts";
+import { GroupCycle } from "./group-cycle.ts";
+import { GroupStatusWriter } from "./group-status.ts";
+import { createInformers, type Informers, servedKinds, startInformers, volumeLookup } from "./informers.ts";
 import { SchedulingLoop } from "./loop.ts";
 import { SchedulerMetrics } from "./metrics/scheduler-metrics.ts";
 import { Nominator } from "./nominator.ts";
@@ -31,8 +33,10 @@ import { ClaimWriter } from "./plugins/claim-writer.ts";
 import { defaultBinder } from "./plugins/default-binder.ts";
 import { type ExtendedClass, hasServedResources, preferredClass } from "./plugins/extended-resources.ts";
 import { defaultPlugins } from "./plugins/index.ts";
+import { PendingAllocations } from "./plugins/pending-allocations.ts";
 import { prioritySort } from "./plugins/priority-sort.ts";
 import { volumeWriter } from "./plugins/volume-writer.ts";
+import { PodGroups } from "./pod-groups.ts";
 import { PodStatusWriter } from "./pod-status.ts";
 import { defaultPreemption } from "./preemption/default-preemption.ts";
 import { PreemptionExecutor } from "./preemption/executor.ts";
@@ -88,6 +92,8 @@ interface Shared {
   readonly extenders: Extenders;
   readonly claims: ClaimWriter;
   readonly informers: Informers;
+  readonly groups: PodGroups;
+  readonly pending: PendingAllocations;
   readonly allocator: Allocator;
   readonly answered: UntilAnswered;
   readonly cache: SchedulerCache;
@@ -102,7 +108,8 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   const { client, clock, log, features, signal } = options;
   const configuration = configurationOf(options);
   const answered = untilAnswered(clock, signal);
-  const informers = createInformers(client, await answered(() => taintRules(client, features, log)));
+  const kinds = await answered(() => servedKinds(client, features, log));
+  const informers = createInformers(client, kinds);
   const turn = new Turn();
   const allocator = createAllocator({
     newId: options.newId,
@@ -117,6 +124,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     configuration.extenders.map((each) => new Extender(each, httpExtender(each))),
     log,
   );
+  const groups = createGroups(informers, cache, features);
   const shared: Shared = {
     configuration,
     metrics,
@@ -129,6 +137,8 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
       learned: (object) => allocator.update({ kind: "claim", object, deleted: false }),
     }),
     informers,
+    groups,
+    pending: new PendingAllocations(allocator),
     allocator,
     answered,
     cache,
@@ -184,10 +194,14 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   const bindings = new BindingCycle(parts);
   // What other people's plugins and extenders look at is not known here.
   const known = options.plugins === undefined && configuration.extenders.length === 0 ? alike : undefined;
-  const loop = new SchedulingLoop({ ...parts, alike: known, bindings, profileOf, turn, signal });
+  const groupStatus = kinds.groups && new GroupStatusWriter({ kind: kinds.groups, client, clock, answered });
+  const groupCycle =
+    groupStatus && new GroupCycle({ ...parts, alike: known, groups, bindings, status: groupStatus });
+  const together = groupCycle && { groups: groupCycle };
+  const loop = new SchedulingLoop({ ...parts, ...together, alike: known, bindings, profileOf, turn, signal });
   const track = (work: Promise<void>): void => loop.track(work);
   const executor = new PreemptionExecutor({ ...parts, client, answered, track });
-  handleEvents({ informers, allocator, cache, queue, nominator, waiting, isOurs, notify, log });
+  handleEvents({ informers, allocator, cache, queue, nominator, groups, waiting, isOurs, notify, log });
   alike.follow(informers);
   await startInformers(informers, signal);
   synced = true;
@@ -216,6 +230,14 @@ function configurationOf({ configuration, name, features }: SchedulerOptions): S
   const defaults = defaultSchedulerConfiguration(features);
   const profiles = defaults.profiles.map((profile) => (name ? { ...profile, schedulerName: name } : profile));
   return { ...defaults, profiles };
+}
+
+function createGroups(informers: Informers, cache: SchedulerCache, features: Features): PodGroups {
+  return new PodGroups(
+    (namespace, name) => informers.groups?.get({ namespace, name }),
+    (uid) => cache.isPlaced(uid),
+    features.version >= "1.37" || features.enabled("GangScheduling"),
+  );
 }
 
 function createProfile(options: SchedulerOptions, configured: ProfileConfiguration, shared: Shared): Profile {
@@ -299,7 +321,7 @@ const extendedClasses =
 function createDefaultPlugins(
   { client, clock, random, features, newId, signal }: SchedulerOptions,
   args: PluginArgs,
-  { informers, allocator, claims, answered }: Shared,
+  { informers, allocator, groups, claims, pending, answered }: Shared,
   recorder: EventRecorder,
 ): readonly Plugin[] {
   const { classes, namespaces } = informers;
@@ -308,6 +330,8 @@ function createDefaultPlugins(
     event: (pod, reason, message) => recorder.event(pod, "Normal", reason, message),
     allocator,
     claims,
+    pending,
+    ...(informers.groups && { groups }),
     deviceClass: (className) => classes.get({ name: className }),
     ...(features.enabled("DRAExtendedResource") && { extendedClass: extendedClasses(informers) }),
     newId,

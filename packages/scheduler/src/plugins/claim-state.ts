@@ -11,6 +11,8 @@ export interface PodClaim {
   /** The entry of `spec.resourceClaims` that names it. */
   readonly entry: string;
   readonly consumer: Consumer;
+  /** What another pod of the group has reserved for the claim. */
+  readonly pending: AllocationResult | undefined;
   /** Set by Reserve for a claim that had no allocation. */
   allocation?: AllocationResult;
 }
@@ -57,10 +59,23 @@ export function* allocatedClaims(
   answer: Pick<NodeAnswer, "allocations"> | undefined,
 ): Generator<readonly [PodClaim, AllocationResult | undefined]> {
   let next = 0;
-  for (const entry of claims) yield [entry, entry.claim.status?.allocation ?? answer?.allocations[next++]];
+  for (const entry of claims) yield [entry, allocationOf(entry) ?? answer?.allocations[next++]];
+}
+
+/** What a claim has, or will have as soon as another pod of the group is bound. */
+export function allocationOf({ claim, pending }: PodClaim): AllocationResult | undefined {
+  return claim.status?.allocation ?? pending;
 }
 
 /** The claims that have no allocation yet. */
 export function openClaims({ claims }: ClaimState): readonly PodClaim[] {
-  return claims.filter(({ claim }) => claim.status?.allocation === undefined);
+  return claims.filter((entry) => allocationOf(entry) === undefined);
+}
+
+/** What the pods of a group share while they are scheduled together. */
+export interface GroupClaimState {
+  /** The uids of the pods that share an allocation in the making, by the uid of its claim. */
+  readonly sharers: Map<string, Set<string>>;
+  /** By the uid of the pod. */
+  readonly pods: Map<string, ClaimState>;
 }

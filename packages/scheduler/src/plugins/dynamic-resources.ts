@@ -1,11 +1,12 @@
 import type { Allocator } from "@dray/allocator";
 import { type Features, matchesNodeSelector } from "@dray/api";
 import type { Node, Pod } from "@dray/api/core/v1";
-import type { AllocationResult, ResourceClaim as Claim, DeviceClass } from "@dray/api/resource/v1";
-import { timeText } from "@dray/client";
+import type { ResourceClaim as Claim, DeviceClass } from "@dray/api/resource/v1";
+import type { PodGroup } from "@dray/api/scheduling/v1beta1";
 import {
   type ClusterEvent,
   type CycleState,
+  groupStateOf,
   normalizeByHighest,
   type Plugin,
   type PostFilterResult,
@@ -13,18 +14,17 @@ import {
   type Rejection,
 } from "../framework.ts";
 import type { NodeInfo } from "../node-info.ts";
-import {
-  bindingDeadline,
-  bindingState,
-  defaultBindingTimeout,
-  hasBindingConditions,
-  isLost,
-} from "./binding-conditions.ts";
+import type { PodGroups } from "../pod-groups.ts";
+import { defaultBindingTimeout, isLost } from "./binding-conditions.ts";
+import { ClaimBinding, type ClaimMetrics } from "./claim-binding.ts";
+import { freeGroupClaim, freeIdleClaim } from "./claim-freeing.ts";
 import { mayHelpClaims } from "./claim-hints.ts";
 import {
   allocatedClaims,
+  allocationOf,
   type ClaimState,
   type ExtendedAnswer,
+  type GroupClaimState,
   openClaims,
   type PodClaim,
 } from "./claim-state.ts";
@@ -41,12 +41,12 @@ import {
 import { PendingAllocations } from "./pending-allocations.ts";
 import {
   alternativesScore,
+  type Consumer,
   claimsOf,
+  consumerOf,
   hasAlternatives,
   isReservedFor,
-  podConsumer,
   requestProblem,
-  unusedByOthers,
 } from "./pod-claims.ts";
 import { causeOf, maxNodes } from "./refusal-cause.ts";
 
@@ -62,6 +62,10 @@ const name = "DynamicResources";
 export interface DynamicResourcesOptions {
   readonly features: Features;
   readonly allocator: Allocator;
+  /** Allocations in the making, where several profiles share them. */
+  readonly pending?: PendingAllocations;
+  /** Absent where pods are not scheduled in groups. */
+  readonly groups?: PodGroups;
   readonly claims: ClaimStore;
   readonly deviceClass: (name: string) => DeviceClass | undefined;
   /** Undefined: extended resources are not served by devices (gate DRAExtendedResource). */
@@ -72,6 +76,7 @@ export interface DynamicResourcesOptions {
   readonly bindingTimeout?: number;
   /** Records an event of the pod. */
   readonly event?: (pod: Pod, reason: string, message: string) => void;
+  readonly metrics?: ClaimMetrics;
   /** Fresh lowercase UUIDs. */
   readonly newId: () => string;
   readonly now: () => number;
@@ -81,6 +86,18 @@ export interface DynamicResourcesOptions {
 /** No other pod's end helps: devices are not preempted. */
 function reject(reason: string): Rejection {
   return { plugin: name, reasons: [reason], resolvable: false };
+}
+
+/** What the pod shares with others of its group; undefined: it is scheduled on its own. */
+function groupClaims(state: CycleState): GroupClaimState | undefined {
+  const group = groupStateOf(state);
+  if (group === undefined) return undefined;
+  let shared = group.get(name) as GroupClaimState | undefined;
+  if (shared === undefined) {
+    shared = { sharers: new Map(), pods: new Map() };
+    group.set(name, shared);
+  }
+  return shared;
 }
 
 const stateOf = (state: CycleState): ClaimState | undefined => state.get(name) as ClaimState | undefined;
@@ -95,6 +112,9 @@ export class DynamicResources implements Plugin {
   readonly weight = 2;
   readonly #options: DynamicResourcesOptions;
   readonly #pending: PendingAllocations;
+  /** Absent where groups have no claims. */
+  readonly #groups: PodGroups | undefined;
+  readonly #binding: ClaimBinding;
   readonly #filterTimeout: number;
   readonly #bindingTimeout: number;
   readonly #hasBindingConditions: boolean;
@@ -103,18 +123,25 @@ export class DynamicResources implements Plugin {
   constructor(options: DynamicResourcesOptions) {
     const { allocator, features } = options;
     this.#options = options;
-    this.#pending = new PendingAllocations(allocator);
+    this.#pending = options.pending ?? new PendingAllocations(allocator);
+    this.#groups = features.enabled("DRAWorkloadResourceClaims") ? options.groups : undefined;
     const limited = features.enabled("DRASchedulerFilterTimeout");
     this.#filterTimeout = limited ? (options.filterTimeout ?? defaultFilterTimeout) : 0;
     this.#bindingTimeout = options.bindingTimeout ?? defaultBindingTimeout;
     this.#hasBindingConditions =
       features.enabled("DRADeviceBindingConditions") && features.enabled("DRAResourceClaimDeviceStatus");
+    const { claims, event, metrics, now } = options;
+    const bindingTimeout = this.#hasBindingConditions ? this.#bindingTimeout : undefined;
+    const pending = this.#pending;
+    this.#binding = new ClaimBinding({ claims, pending, bindingTimeout, event, metrics, now });
     // In 1.36 the fields of its devices had another form.
     this.#hasNodeAllocatable = features.enabled("DRANodeAllocatableResources") && features.version >= "1.37";
   }
 
   #claimsOf(pod: Pod): ReturnType<typeof claimsOf> {
-    return claimsOf(pod, (claimed) => this.#options.claims.get(pod.metadata.namespace, claimed));
+    const find = (claimed: string): Claim | undefined =>
+      this.#options.claims.get(pod.metadata.namespace, claimed);
+    return claimsOf(pod, find, this.#groups !== undefined);
   }
 
   preEnqueue(pod: Pod): string | undefined {
@@ -129,18 +156,19 @@ export class DynamicResources implements Plugin {
     if ("problem" in found) return rejected(found.problem);
     const hasExtended = hasServedResources(pod, extendedClass);
     if (found.claims.length === 0 && !hasExtended) return { type: "skip" };
-    for (const { claim } of found.claims) {
-      const problem = this.#claimProblem(claim, pod);
+    const group = this.#groups?.of(pod);
+    const shared = groupClaims(state);
+    const podClaims: PodClaim[] = [];
+    for (const { entry, claim } of found.claims) {
+      const consumer = consumerOf(pod, entry, group);
+      const { uid } = claim.metadata;
+      const pending = shared?.sharers.has(uid) ? this.#pending.get(uid) : undefined;
+      const problem = pending === undefined ? this.#claimProblem(claim, consumer) : undefined;
       if (problem !== undefined) return rejected(problem);
+      podClaims.push({ entry: entry.name, claim, consumer, pending });
     }
-    const consumer = podConsumer(pod);
-    const podClaims: PodClaim[] = found.claims.map(({ entry, claim }) => ({
-      entry: entry.name,
-      claim,
-      consumer,
-    }));
-    const open = podClaims.flatMap(({ claim }) => (claim.status?.allocation === undefined ? [claim] : []));
-    state.set(name, {
+    const open = podClaims.flatMap((entry) => (allocationOf(entry) === undefined ? [entry.claim] : []));
+    const own: ClaimState = {
       claims: podClaims,
       extended: hasExtended ? extendedClaim(pod, newId()) : undefined,
       leftover: hasExtended ? claims.extended(pod) : undefined,
@@ -148,16 +176,18 @@ export class DynamicResources implements Plugin {
       unavailable: new Set(),
       refused: [],
       candidates: open.length > 0 ? allocator.candidates(open) : undefined,
-    } satisfies ClaimState);
+    };
+    state.set(name, own);
+    shared?.pods.set(pod.metadata.uid, own);
     return { type: "continue" };
   }
 
   /** Why the claim cannot be used for the pod on any node. */
-  #claimProblem(claim: Claim, pod: Pod): string | undefined {
+  #claimProblem(claim: Claim, consumer: Consumer): string | undefined {
     const { namespace, name: claimed, uid } = claim.metadata;
     if (claim.status?.allocation !== undefined) {
       const isFull = (claim.status.reservedFor?.length ?? 0) >= maxConsumers;
-      return isFull && !isReservedFor(claim, pod.metadata) ? "resourceclaim in use" : undefined;
+      return isFull && !isReservedFor(claim, consumer) ? "resourceclaim in use" : undefined;
     }
     if (this.#pending.get(uid) !== undefined)
       return `resource claim ${namespace}/${claimed} is in the process of being allocated`;
@@ -172,9 +202,9 @@ export class DynamicResources implements Plugin {
     const { extendedClass } = this.#options;
     const extended = own.extended && extendedOn(own.extended, pod, info.allocatable, extendedClass);
     if (typeof extended === "string") return reject(extended);
-    const shared = this.#sharedInVain(own, info.node);
+    const shared = this.#sharedInVain(own, groupClaims(state), pod, info.node);
     if (shared !== undefined) return reject(shared);
-    const unavailable = own.claims.filter(({ claim }) => !this.#isAvailable(claim, info.node));
+    const unavailable = own.claims.filter((entry) => !this.#isAvailable(entry, info.node));
     const open = openClaims(own).map(({ claim }) => claim);
     if (extended !== undefined) open.push(extended.claim);
     // Before a claim counts as unavailable: an error of the allocator ends the attempt, and what the node lacks for
@@ -189,8 +219,9 @@ export class DynamicResources implements Plugin {
   }
 
   /** Whether a claim that is allocated can be used on the node. */
-  #isAvailable(claim: Claim, node: Node): boolean {
-    const { allocation } = claim.status ?? {};
+  #isAvailable(entry: PodClaim, node: Node): boolean {
+    const { claim } = entry;
+    const allocation = allocationOf(entry);
     if (allocation === undefined) return true;
     const { nodeSelector } = allocation;
     if (nodeSelector !== undefined && !matchesNodeSelector(nodeSelector, node)) return false;
@@ -229,11 +260,21 @@ export class DynamicResources implements Plugin {
   }
 
   /** Why a claim that stands for resources of the node cannot be used by this pod, too. */
-  #sharedInVain({ claims }: ClaimState, node: Node): string | undefined {
+  #sharedInVain(
+    { claims }: ClaimState,
+    group: GroupClaimState | undefined,
+    { metadata }: Pod,
+    node: Node,
+  ): string | undefined {
     if (!this.#hasNodeAllocatable) return undefined;
-    for (const { claim, consumer } of claims) {
-      const { allocation, reservedFor = [] } = claim.status ?? {};
-      if (allocation === undefined || reservedFor.length === 0 || isReservedFor(claim, consumer)) continue;
+    for (const entry of claims) {
+      const { claim, consumer } = entry;
+      const allocation = allocationOf(entry);
+      const isReserved = (claim.status?.reservedFor?.length ?? 0) > 0 && !isReservedFor(claim, consumer);
+      const others = [...(group?.sharers.get(claim.metadata.uid) ?? [])].filter(
+        (uid) => uid !== metadata.uid,
+      );
+      if (allocation === undefined || (!isReserved && others.length === 0)) continue;
       if (!hasMappedDevice(allocation, this.#finder(node))) continue;
       return `node allocatable resource claim ${claim.metadata.name} has a mapped device and cannot be shared across pods`;
     }
@@ -268,26 +309,40 @@ export class DynamicResources implements Plugin {
   /** Frees one allocated claim that keeps the pod from a node, if nobody else uses it. */
   async postFilter(state: CycleState, pod: Pod): Promise<PostFilterResult> {
     const own = stateOf(state);
-    const { claims, random, features } = this.#options;
     // From 1.37 on what was not done is not told.
-    const isSilent = features.version >= "1.37";
+    const isSilent = this.#options.features.version >= "1.37";
     if (own === undefined) return isSilent ? {} : { message: "no new claims to deallocate" };
-    const idle = [...own.unavailable].filter(({ claim }) => unusedByOthers(claim, pod.metadata));
-    const chosen = idle[Math.floor(random() * idle.length)];
-    if (chosen !== undefined) {
-      await claims.deallocate(chosen.claim);
-      return { message: "deallocation of ResourceClaim completed" };
-    }
-    if (own.leftover !== undefined) {
-      await claims.delete(own.leftover);
-      return { message: "deletion of ResourceClaim completed" };
-    }
+    const done = await freeIdleClaim(own, pod.metadata, this.#options);
+    if (done.message !== undefined) return done;
     const { refused } = own;
     const { allocator } = this.#options;
     return {
       ...(!isSilent && { message: "still not schedulable" }),
       ...(refused.length > 0 && { cause: () => causeOf(allocator, refused) }),
     };
+  }
+
+  /**
+   * Frees a claim that keeps pods of the group from nodes; else, where no pod of the group has a node, takes back that its
+   * claims are reserved for it, so that a later attempt can free them.
+   * Upstream: PodGroupPostFilter.
+   */
+  async postFilterGroup(state: CycleState, group: PodGroup, pods: readonly Pod[]): Promise<PostFilterResult> {
+    const shared = state.get(name) as GroupClaimState | undefined;
+    const messages = new Set<string>();
+    let isStuck = false;
+    for (const pod of pods) {
+      const own = shared?.pods.get(pod.metadata.uid);
+      if (own === undefined) continue;
+      const { message } = await freeIdleClaim(own, pod.metadata, this.#options);
+      if (message === undefined) isStuck = true;
+      else messages.add(message);
+    }
+    if (isStuck && this.#groups?.placed(group).length === 0) {
+      const message = await freeGroupClaim([...shared!.pods.values()], group, this.#options);
+      if (message !== undefined) messages.add(message);
+    }
+    return messages.size === 0 ? {} : { message: [...messages].join(", ") };
   }
 
   score(state: CycleState, _pod: Pod, node: NodeInfo): number {
@@ -304,19 +359,22 @@ export class DynamicResources implements Plugin {
     normalizeByHighest(scores);
   }
 
-  reserve(state: CycleState, _pod: Pod, node: NodeInfo): undefined {
+  reserve(state: CycleState, { metadata }: Pod, node: NodeInfo): undefined {
     const own = stateOf(state);
     if (own === undefined) return;
     const open = openClaims(own);
     const answer = own.answers.get(node.name);
-    if (answer === undefined && open.length === 0) return;
-    if (answer === undefined) throw new Error(`claims were not allocated for node ${node.name}`);
-    open.forEach((entry, i) => {
-      const allocation = answer.allocations[i]!;
+    if (answer === undefined && open.length > 0)
+      throw new Error(`claims were not allocated for node ${node.name}`);
+    const sharers = groupClaims(state)?.sharers;
+    for (const [entry, allocation] of allocatedClaims(own, answer)) {
+      if (entry.claim.status?.allocation !== undefined || allocation === undefined) continue;
       this.#pending.take(entry.claim, allocation);
       entry.allocation = allocation;
-    });
-    if (answer.extended !== undefined) {
+      const { uid } = entry.claim.metadata;
+      sharers?.set(uid, (sharers.get(uid) ?? new Set()).add(metadata.uid));
+    }
+    if (answer?.extended !== undefined) {
       const allocation = answer.allocations[open.length]!;
       this.#pending.take(answer.extended.claim, allocation);
       own.taken = { ...answer.extended, allocation };
@@ -332,8 +390,13 @@ export class DynamicResources implements Plugin {
   async unreserve(state: CycleState, pod: Pod): Promise<void> {
     const own = stateOf(state);
     if (own === undefined) return;
+    const sharers = groupClaims(state)?.sharers;
     for (const entry of own.claims) {
-      if (entry.allocation !== undefined) this.#pending.release(entry.claim.metadata.uid);
+      const { uid } = entry.claim.metadata;
+      if (entry.allocation !== undefined) {
+        sharers?.get(uid)?.delete(pod.metadata.uid);
+        if (this.#pending.release(uid)) sharers?.delete(uid);
+      }
       delete entry.allocation;
     }
     if (own.taken !== undefined) this.#pending.release(own.taken.claim.metadata.uid);
@@ -353,65 +416,7 @@ export class DynamicResources implements Plugin {
 
   async preBind(state: CycleState, pod: Pod, node: NodeInfo): Promise<void> {
     const own = stateOf(state);
-    if (own === undefined) return;
-    const { claims } = this.#options;
-    for (const entry of own.claims) {
-      entry.claim = await claims.store(entry.claim, this.#reservation(entry, entry.allocation));
-      if (entry.allocation !== undefined) this.#pending.stored(entry.claim.metadata.uid);
-      delete entry.allocation;
-    }
-    for (const { claim, consumer } of own.claims) await claims.confirm(claim, consumer);
-    const stored = own.claims.map(({ claim }) => claim);
-    if (own.taken !== undefined) stored.push(await this.#storeExtended(own, own.taken, pod));
-    const taken = own.answers.get(node.name)?.taken;
-    if (taken !== undefined) {
-      own.wroteTaken = true;
-      await claims.setTaken(pod, taken);
-    }
-    if (this.#hasBindingConditions) await this.#awaitDevices(stored, pod, node);
-  }
-
-  #reservation({ consumer }: Pick<PodClaim, "consumer">, allocation: AllocationResult | undefined) {
-    const allocationTimestamp = this.#hasBindingConditions ? timeText(this.#options.now()) : undefined;
-    return { consumer, allocation, allocationTimestamp };
-  }
-
-  /**
-   * Stores the claim for extended resources. It has another uid than the one in memory, which keeps the devices until the
-   * stored one is in the cache.
-   */
-  async #storeExtended(own: ClaimState, taken: NonNullable<ClaimState["taken"]>, pod: Pod): Promise<Claim> {
-    const { claims } = this.#options;
-    const consumer = podConsumer(pod);
-    own.created = await claims.create(taken.claim);
-    const claim = await claims.store(own.created, this.#reservation({ consumer }, taken.allocation));
-    await claims.confirm(claim, consumer);
-    this.#pending.release(taken.claim.metadata.uid);
-    delete own.taken;
-    await claims.map(pod, claim, taken.mappings);
-    return claim;
-  }
-
-  /** Waits until the devices of all claims are ready for the node. Fails where one cannot be, or had its time. */
-  async #awaitDevices(stored: readonly Claim[], pod: Pod, node: NodeInfo): Promise<void> {
-    const { claims, event, now } = this.#options;
-    if (claims.settled === undefined || !stored.some(hasBindingConditions)) return;
-    const message = `waiting for binding conditions for device on node ${node.name}`;
-    event?.(pod, "BindingConditionsPending", message);
-    const latest = now() + this.#bindingTimeout;
-    for (const claim of stored) {
-      const deadline = Math.min(latest, bindingDeadline(claim, this.#bindingTimeout) ?? latest);
-      const isDecided = (one: Claim): boolean =>
-        one.status?.allocation === undefined || bindingState(one).type !== "waiting";
-      const settled = isDecided(claim) ? claim : await claims.settled(claim, isDecided, deadline);
-      const { namespace, name: claimed } = claim.metadata;
-      if (settled === undefined) throw new Error(`resourceclaim "${claimed}" not found`);
-      if (settled.status?.allocation === undefined)
-        throw new Error(`claim ${namespace}/${claimed} got deallocated elsewhere in the meantime`);
-      const state = bindingState(settled);
-      if (state.type === "failed") throw new Error(state.message);
-      if (state.type === "waiting") throw new Error(`device binding timeout: claim=${claimed}`);
-    }
+    if (own !== undefined) await this.#binding.bind(own, pod, node);
   }
 
   mayHelp(pod: Pod, event: ClusterEvent): boolean {

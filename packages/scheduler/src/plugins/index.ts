@@ -3,6 +3,7 @@ import type { Plugin } from "../framework.ts";
 import { defaultPluginArgs, type PluginArgs } from "../plugin-args.ts";
 import { nodeResourcesBalancedAllocation } from "./balanced-allocation.ts";
 import { DynamicResources, type DynamicResourcesOptions } from "./dynamic-resources.ts";
+import { GangScheduling } from "./gang-scheduling.ts";
 import { imageLocality } from "./image-locality.ts";
 import { interPodAffinity } from "./inter-pod-affinity.ts";
 import { nodeAffinity } from "./node-affinity.ts";
@@ -55,6 +56,7 @@ export function defaultPlugins(options: PluginOptions): readonly Plugin[] {
     nodeResourcesBalancedAllocation(args.NodeResourcesBalancedAllocation, features.version),
     imageLocality(),
     nodeDeclaredFeatures(features),
+    ...(options.groups === undefined ? [] : [new GangScheduling(options.groups)]),
   ];
 }
 

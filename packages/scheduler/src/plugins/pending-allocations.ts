@@ -39,14 +39,18 @@ export class PendingAllocations {
     this.#pending.set(uid, { allocation, reservation, sharers: 1 });
   }
 
-  /** A pod gives its share up; the last one frees the devices, unless the allocation is stored. */
-  release(uid: string): void {
+  /**
+   * A pod gives its share up; the last one frees the devices, unless the allocation is stored. True: nobody waits for it
+   * any more.
+   */
+  release(uid: string): boolean {
     const known = this.#pending.get(uid);
-    if (known === undefined) return;
+    if (known === undefined) return true;
     known.sharers--;
-    if (known.sharers > 0) return;
+    if (known.sharers > 0) return false;
     this.#pending.delete(uid);
     known.reservation.rollback();
+    return true;
   }
 
   /** The allocation is stored, for all that share it. */

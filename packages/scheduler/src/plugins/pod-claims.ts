@@ -8,6 +8,8 @@ import type {
   ResourceClaimConsumerReference,
 } from "@dray/api/resource/v1";
 
+import type { PodGroup } from "@dray/api/scheduling/v1beta1";
+
 /** A claim of a pod, by the entry of `spec.resourceClaims` that names it. */
 export interface ClaimOfPod {
   readonly entry: PodResourceClaim;
@@ -21,6 +23,7 @@ export interface ClaimOfPod {
 export function claimsOf(
   pod: Pod,
   find: (name: string) => ResourceClaim | undefined,
+  acceptsGroup = false,
 ): { readonly claims: readonly ClaimOfPod[] } | { readonly problem: string } {
   const whose = `${pod.metadata.namespace}/${pod.metadata.name}`;
   const claims: ClaimOfPod[] = [];
@@ -33,14 +36,29 @@ export function claimsOf(
     if (claim.metadata.deletionTimestamp !== undefined) {
       return { problem: `resourceclaim "${name}" is being deleted` };
     }
-    const owner = controllerOf(claim);
-    if (entry.resourceClaimTemplateName !== undefined && owner?.uid !== pod.metadata.uid) {
-      const title = `ResourceClaim ${pod.metadata.namespace}/${name}`;
-      return { problem: `${title} was not created for Pod ${whose} (Pod is not owner)` };
+    if (entry.resourceClaimTemplateName !== undefined) {
+      const problem = ownerProblem(pod, claim, acceptsGroup);
+      if (problem !== undefined) return { problem };
     }
     claims.push({ entry, claim });
   }
   return { claims };
+}
+
+/** Why a generated claim is not for the pod. Upstream: k8s.io/dynamic-resource-allocation/resourceclaim, IsForPod. */
+function ownerProblem(
+  { metadata, spec }: Pod,
+  claim: ResourceClaim,
+  acceptsGroup: boolean,
+): string | undefined {
+  const owner = controllerOf(claim);
+  if (owner?.uid === metadata.uid) return undefined;
+  const title = `ResourceClaim ${metadata.namespace}/${claim.metadata.name} was not created for Pod ${metadata.namespace}/${metadata.name}`;
+  const group = acceptsGroup ? spec.schedulingGroup?.podGroupName : undefined;
+  if (group === undefined) return `${title} (Pod is not owner)`;
+  const isGroups =
+    owner?.kind === "PodGroup" && owner.name === group && owner.apiVersion.startsWith("scheduling.k8s.io/");
+  return isGroups ? undefined : `${title} (neither Pod nor PodGroup ${group} is the owner)`;
 }
 
 /**
@@ -75,6 +93,22 @@ export type Consumer = ResourceClaimConsumerReference;
 
 export function podConsumer({ metadata: { name, uid } }: Pod): Consumer {
   return { resource: "pods", name, uid };
+}
+
+/**
+ * Whom the claim of an entry is reserved for: the group, if it has the same entry.
+ * Upstream: k8s.io/dynamic-resource-allocation/resourceclaim, BindTo.
+ */
+export function consumerOf(pod: Pod, entry: PodResourceClaim, group: PodGroup | undefined): Consumer {
+  const isShared = group?.spec.resourceClaims?.some(
+    (one) =>
+      one.name === entry.name &&
+      one.resourceClaimName === entry.resourceClaimName &&
+      one.resourceClaimTemplateName === entry.resourceClaimTemplateName,
+  );
+  if (group === undefined || !isShared) return podConsumer(pod);
+  const { name, uid } = group.metadata;
+  return { apiGroup: "scheduling.k8s.io", resource: "podgroups", name, uid };
 }
 
 export function isReservedFor(claim: ResourceClaim, { uid }: Pick<Consumer, "uid">): boolean {

@@ -1,0 +1,71 @@
+import type { Pod } from "@dray/api/core/v1";
+import { isPodTerminal } from "@dray/api/pod";
+import type { PodGroup } from "@dray/api/scheduling/v1beta1";
+
+/** The name of the group that the pod belongs to. */
+export const groupNameOf = (pod: Pod): string | undefined => pod.spec.schedulingGroup?.podGroupName;
+
+const keyOf = (namespace: string, name: string): string => `${namespace}/${name}`;
+
+/** Groups of pods that are scheduled together (KEP-4671), and the pods that have not ended, by group. */
+export class PodGroups {
+  readonly #find: (namespace: string, name: string) => PodGroup | undefined;
+  readonly #isPlaced: (uid: string) => boolean;
+  readonly #hasGangs: boolean;
+  readonly #members = new Map<string, Map<string, Pod>>();
+
+  /** `isPlaced`: whether the pod is on a node, or will be. `hasGangs`: whether groups can have a minimum. */
+  constructor(
+    find: (namespace: string, name: string) => PodGroup | undefined,
+    isPlaced: (uid: string) => boolean,
+    hasGangs = true,
+  ) {
+    this.#find = find;
+    this.#isPlaced = isPlaced;
+    this.#hasGangs = hasGangs;
+  }
+
+  /** The group of the pod; undefined: it belongs to none, or the group does not exist. */
+  of(pod: Pod): PodGroup | undefined {
+    const name = groupNameOf(pod);
+    return name === undefined ? undefined : this.#find(pod.metadata.namespace, name);
+  }
+
+  /** How many pods of a group have to be scheduled together; a group without a gang is satisfied with one. */
+  minCount({ spec }: PodGroup): number {
+    return (this.#hasGangs ? spec.schedulingPolicy.gang?.minCount : undefined) ?? 1;
+  }
+
+  /** The pod, new or changed. */
+  set(pod: Pod): void {
+    const name = groupNameOf(pod);
+    if (name === undefined) return;
+    if (isPodTerminal(pod)) {
+      this.delete(pod);
+      return;
+    }
+    const key = keyOf(pod.metadata.namespace, name);
+    const members = this.#members.get(key) ?? new Map<string, Pod>();
+    this.#members.set(key, members.set(pod.metadata.uid, pod));
+  }
+
+  delete(pod: Pod): void {
+    const name = groupNameOf(pod);
+    if (name === undefined) return;
+    const key = keyOf(pod.metadata.namespace, name);
+    const members = this.#members.get(key);
+    members?.delete(pod.metadata.uid);
+    if (members?.size === 0) this.#members.delete(key);
+  }
+
+  members(namespace: string, name: string): readonly Pod[] {
+    return [...(this.#members.get(keyOf(namespace, name))?.values() ?? [])];
+  }
+
+  /** Those of its pods that are on a node, or will be. */
+  placed({ metadata }: PodGroup): readonly Pod[] {
+    return this.members(metadata.namespace, metadata.name).filter(({ metadata: { uid } }) =>
+      this.#isPlaced(uid),
+    );
+  }
+}
