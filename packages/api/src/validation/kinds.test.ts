@@ -99,10 +99,41 @@ test("the status of a pool's request has a count, and pools that are named", () 
   const of = (status: object): string[] =>
     validateStatusUpdate(kind, request(status), request(), context).map((error) => fieldErrorText(error));
   assert.deepEqual(validateCreate(kind, request(), context), []);
+  const grouped = (defaultPartitionTypeAttribute: string): string[] => {
+    const spec = { driver: "d", defaultPartitionTypeAttribute };
+    const asked = { metadata: { name: "x" }, spec } as unknown as KubeObject;
+    return validateCreate(kind, asked, context).map((error) => fieldErrorText(error));
+  };
+  assert.deepEqual(grouped("d.example.com/profile"), []);
+  assert.deepEqual(grouped("profile"), [
+    'spec.defaultPartitionTypeAttribute: Invalid value: "profile": a fully qualified name must be a domain and a name separated by a slash',
+  ]);
   assert.deepEqual(of({ poolCount: 0 }), []);
   assert.deepEqual(of({ pools: [{ driver: "d", poolName: "a//b", generation: 1 }] }), [
     "status.poolCount: Required value",
     'status.pools[0].poolName: Invalid value: "a//b": segment 1: must not be empty',
+  ]);
+  const pool = (more: object): object => ({
+    poolCount: 1,
+    pools: [{ driver: "d", poolName: "p", generation: 1, ...more }],
+  });
+  const half = { attribute: "d/profile", type: "half", total: 2, allocatable: 1 };
+  const capacity = { name: "memory", total: "2", consumed: "1", available: "1" };
+  const shares = { fullyAvailableDevices: 1, partiallyAvailableDevices: 0, capacity: [capacity] };
+  assert.deepEqual(of(pool({ partitionSummary: [half], shareableSummary: shares })), []);
+  const at = "status.pools[0].";
+  const wrong = [half, { ...half, total: -1 }, { attribute: "d/profile", total: 1 }];
+  const errors = of(pool({ partitionSummary: wrong }));
+  assert.match(errors[0] ?? "", /^status\.pools\[0\]\.partitionSummary\[1\]: Duplicate value: /);
+  assert.deepEqual(errors.slice(1), [
+    `${at}partitionSummary[1].total: Invalid value: -1: must be greater than or equal to 0`,
+    `${at}partitionSummary[2].type: Required value`,
+    `${at}partitionSummary[2].allocatable: Required value`,
+  ]);
+  const many = Array.from({ length: 33 }, (_, index) => ({ ...capacity, name: `c${index}` }));
+  assert.deepEqual(of(pool({ shareableSummary: { fullyAvailableDevices: 0, capacity: many } })), [
+    `${at}shareableSummary.partiallyAvailableDevices: Required value`,
+    `${at}shareableSummary.capacity: Too many: 33: must have at most 32 items`,
   ]);
 });
 

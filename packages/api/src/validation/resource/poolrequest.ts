@@ -1,30 +1,36 @@
 /** Requests for the state of pools (KEP-5677). But for metadata and immutability, upstream's rules are declarative. */
 import type {
+  PartitionTypeStatus,
   PoolStatus,
   ResourcePoolStatusRequest,
   ResourcePoolStatusRequestStatus,
+  ShareableSummaryStatus,
 } from "../../generated/resource/v1alpha3.ts";
 import { byteLength, dnsSubdomain, dnsSubdomainCaseless } from "../../names.ts";
 import { checkConditions } from "../conditions.ts";
 import type { ValidationContext } from "../context.ts";
-import { checkImmutable, type FieldErrors, sameValue } from "../field.ts";
+import { checkImmutable, type FieldErrors, sameValue, seenBefore } from "../field.ts";
 import { internalForm } from "../internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../metadata.ts";
-import { limits } from "./names.ts";
+import { checkFullyQualifiedName, limits } from "./names.ts";
 
 /** Most pools that one request may ask for, and that its status may have. */
 const mostPools = 1000;
 const mostConditions = 10;
 const validationErrorLimit = 256;
+/** Most entries of a summary. */
+const mostEntries = 32;
 
 export function checkPoolRequest(errors: FieldErrors, request: ResourcePoolStatusRequest): void {
   checkMetadata(errors, "metadata", request.metadata, dnsSubdomain, false);
   checkFinalizerNames(errors, "metadata", request.metadata);
-  const { driver, poolName, limit = 1 } = request.spec ?? {};
+  const { driver, poolName, limit = 1, defaultPartitionTypeAttribute: attribute } = request.spec ?? {};
   errors.checkRequired(dnsSubdomainCaseless, "spec.driver", driver);
   if (poolName !== undefined) checkPoolName(errors, "spec.poolName", poolName);
   if (limit > mostPools) errors.invalid("spec.limit", limit, `must be less than or equal to ${mostPools}`);
   atLeast(errors, "spec.limit", limit, 1);
+  if (attribute !== undefined)
+    checkFullyQualifiedName(errors, "spec.defaultPartitionTypeAttribute", attribute);
 }
 
 export function checkPoolRequestUpdate(
@@ -96,6 +102,44 @@ function checkPool(errors: FieldErrors, path: string, pool: PoolStatus): void {
   if (byteLength(pool.validationError ?? "") > validationErrorLimit) {
     errors.tooLong(`${path}.validationError`, validationErrorLimit);
   }
+  checkPartitions(errors, `${path}.partitionSummary`, pool.partitionSummary);
+  if (pool.shareableSummary !== undefined)
+    checkShares(errors, `${path}.shareableSummary`, pool.shareableSummary);
+}
+
+/** Every attribute and type once. */
+function checkPartitions(
+  errors: FieldErrors,
+  path: string,
+  partitions: readonly PartitionTypeStatus[] | undefined,
+): void {
+  if (!errors.items(path, partitions, mostEntries, () => {})) return;
+  const before = seenBefore();
+  (partitions ?? []).forEach((entry, index) => {
+    if (before(JSON.stringify([entry.attribute, entry.type]))) errors.duplicate(`${path}[${index}]`, entry);
+  });
+  (partitions ?? []).forEach(({ attribute, type, total, allocatable }, index) => {
+    const at = `${path}[${index}]`;
+    if (!attribute) errors.required(`${at}.attribute`);
+    if (!type) errors.required(`${at}.type`);
+    checkCount(errors, `${at}.total`, total);
+    checkCount(errors, `${at}.allocatable`, allocatable);
+  });
+}
+
+function checkShares(errors: FieldErrors, path: string, shares: ShareableSummaryStatus): void {
+  checkCount(errors, `${path}.fullyAvailableDevices`, shares.fullyAvailableDevices);
+  checkCount(errors, `${path}.partiallyAvailableDevices`, shares.partiallyAvailableDevices);
+  errors.items(`${path}.capacity`, shares.capacity, mostEntries, (capacity, at) => {
+    if (!capacity.name) errors.required(`${at}.name`);
+    for (const name of ["total", "consumed", "available"] as const)
+      if (capacity[name] === undefined) errors.required(`${at}.${name}`);
+  });
+}
+
+function checkCount(errors: FieldErrors, path: string, count: number | undefined): void {
+  if (count === undefined) errors.required(path);
+  else atLeast(errors, path, count, 0);
 }
 
 /** As `checkPoolName` of the other kinds, in the words of declarative validation (k8s-resource-pool-name). */
