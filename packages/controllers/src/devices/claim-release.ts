@@ -15,8 +15,8 @@ const deleteProtection = "resource.kubernetes.io/delete-protection";
 const maxDeleted = 500;
 
 /**
- * Drops reservations of consumers that are gone, gives devices back that nobody uses any more, and deletes generated
- * claims of finished pods.
+ * Removes reservations of consumers that are gone, deallocates claims without consumers, and deletes generated claims of
+ * finished pods.
  *
  * Upstream: pkg/controller/resourceclaim/controller.go, syncClaim.
  */

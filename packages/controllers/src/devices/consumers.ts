@@ -52,7 +52,7 @@ export function isGroupClaim(group: PodGroup, entry: PodResourceClaim): boolean 
   );
 }
 
-/** Whom a claim of the pod is reserved for. Upstream: k8s.io/dynamic-resource-allocation/resourceclaim, BindTo. */
+/** The consumer that a claim of the pod is reserved for: the pod or its group. Upstream: k8s.io/dynamic-resource-allocation/resourceclaim, BindTo. */
 export function consumerOf(
   pod: Pod,
   group: PodGroup | undefined,

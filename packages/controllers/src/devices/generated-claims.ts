@@ -104,7 +104,7 @@ export class ClaimGenerator {
       made.push(claim);
       return claim.metadata.name;
     } catch (error) {
-      // Where the namespace is about to go, nobody would read of it.
+      // In a namespace that is being deleted, an event cannot be created.
       if (!isNamespaceTerminating(error)) {
         const message = error instanceof Error ? error.message : String(error);
         const text = error instanceof StatusError ? `create ResourceClaim : ${message}` : message;

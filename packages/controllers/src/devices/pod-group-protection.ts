@@ -12,7 +12,7 @@ import { servedPodGroups } from "./served-kinds.ts";
 const finalizer = "scheduling.k8s.io/podgroup-protection";
 
 /**
- * Lets go of groups of pods that are being deleted once none of their pods can run any more.
+ * Removes the protection finalizer of a PodGroup that is being deleted once all of its pods have terminated.
  *
  * Upstream: pkg/controller/scheduling/podgroupprotection.
  */

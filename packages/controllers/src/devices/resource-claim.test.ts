@@ -303,7 +303,7 @@ test("a pod that was bound without the scheduler is added to claims that are all
     assert.deepEqual(reservedFor, [{ resource: "pods", name: "p", uid: pod.metadata.uid }]);
   }));
 
-test("the claim of extended resources is released whatever the gate says today", () =>
+test("the claim of extended resources is released regardless of the gate", () =>
   withCluster(
     async () => {},
     async (cluster) => {

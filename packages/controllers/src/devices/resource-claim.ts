@@ -17,9 +17,8 @@ import { ClaimGenerator, type ClaimOwner, type ForeignClaim, isOwnedBy } from ".
 const maxConsumers = 256;
 
 /**
- * Makes claims from the templates that pods and groups of pods name, drops reservations of those that are gone, gives
- * back the devices of claims that nobody uses any more, and deletes generated claims of finished pods (KEP-4381,
- * KEP-5729).
+ * Creates claims from the templates that pods and PodGroups name, removes reservations of those that are gone,
+ * deallocates claims without consumers, and deletes generated claims of finished pods (KEP-4381, KEP-5729).
  */
 export async function startResourceClaimController(
   context: ControllerContext,
@@ -107,7 +106,7 @@ function follow(caches: ClaimCaches, released: ClaimRelease, queues: Queues): vo
   templates.handle({ add: templateChanged, update: templateChanged });
 }
 
-/** Claims that the scheduler made for extended resources are released like others, whatever the gate says today. */
+/** Claims for extended resources are released regardless of the gate: they may be older than its setting. */
 function usesClaims({ spec, status }: Pod): boolean {
   return (spec.resourceClaims?.length ?? 0) > 0 || status?.extendedResourceClaimStatus !== undefined;
 }
@@ -139,7 +138,7 @@ class ClaimSync {
     if (pod === undefined || pod.metadata.deletionTimestamp !== undefined || isPodTerminal(pod)) return;
     const name = podGroupName(pod);
     const group = name && groups?.get({ namespace: pod.metadata.namespace, name });
-    // It comes again with its group. Where there are no groups, nobody can say whose its claims are.
+    // Reconciled again when the group is created. Without the group, the owner of its claims is unknown.
     if (name && !group) return;
     const owner: ClaimOwner = { kind: Pod, object: pod, entryKind: "PodResourceClaim" };
     const generated = await this.#generator.generate(

@@ -13,7 +13,7 @@ import { type PoolView, poolSummaries } from "./views.ts";
 const maxErrorLength = 256;
 const defaultLimit = 100;
 
-/** What a request is answered from. */
+/** The objects from which a status is calculated. */
 export interface PoolInventory {
   readonly slices: Iterable<ResourceSlice>;
   readonly claims: Iterable<ResourceClaim>;
@@ -78,7 +78,7 @@ export function calculatePoolStatus(
   return { status, incomplete: reported.some(({ incomplete }) => incomplete) };
 }
 
-/** The status of a request that cannot be answered. */
+/** The status of a request that failed. */
 export function failedStatus(message: string, now: string): ResourcePoolStatusRequestStatus {
   const condition = {
     type: "Failed",

@@ -124,7 +124,7 @@ test("the pools of a driver are counted: newest generation, taints and rules, no
     );
   }));
 
-test("a request may name a pool and a limit, and is answered once", () =>
+test("a request may name a pool and a limit; its status is set once", () =>
   onCluster(async (cluster) => {
     for (const pool of ["b", "a", "c"]) await slice(cluster, pool, [{ name: "x" }], { pool });
     const limited = await answered(cluster, { limit: 2 }, "limited");
@@ -163,7 +163,7 @@ async function startWithoutResync(context: ControllerContext): Promise<Controlle
   return startResourcePoolStatusController(context, served);
 }
 
-test("requests are deleted an hour after their answer, a day after their creation without one", () =>
+test("requests are deleted an hour after their status is set, a day after their creation without one", () =>
   withCluster(
     startWithoutResync,
     async (cluster) => {
@@ -229,7 +229,7 @@ test("partitions are summarised by type, with what still fits", () =>
     assert.equal(pool?.validationError, undefined);
   }));
 
-test("a request names the attribute where no slice does, and what does not add up is said", () =>
+test("a request names the attribute where no slice does, and inconsistent partitions are reported", () =>
   onCluster(async (cluster) => {
     const devices = [partition("a", "half", "20Gi"), partition("b", "half", "10Gi")];
     await partitionable(cluster, devices);
@@ -268,7 +268,7 @@ test("shareable devices are summarised by capacity", () =>
     });
   }));
 
-test("1.36 has no summaries, and without the gate nothing is answered", async () => {
+test("1.36 has no summaries, and without the gate no status is set", async () => {
   const shareable = { allowMultipleAllocations: true, capacity: { memory: { value: "80Gi" } } };
   await onCluster(
     async (cluster) => {
@@ -288,7 +288,7 @@ test("1.36 has no summaries, and without the gate nothing is answered", async ()
   );
 });
 
-test("a pool that the API does not take fails the request, and says why", () =>
+test("a pool that the API rejects fails the request, with the reason", () =>
   onCluster(async (cluster) => {
     await slice(cluster, "s", [{ name: "a" }], { generation: 0 });
     const { conditions, poolCount } = await answered(cluster);

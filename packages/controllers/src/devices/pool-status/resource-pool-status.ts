@@ -7,15 +7,15 @@ import type { ServedResources } from "../../deletion/resources.ts";
 import { servedTaintRules } from "../served-kinds.ts";
 import { calculatePoolStatus, failedStatus, type PoolInventory } from "./pool-status.ts";
 
-/** Milliseconds for which an answered request, and one without an answer, is kept. Upstream: completedRequestTTL, pendingRequestTTL. */
-const ttl = { answered: 3_600_000, pending: 24 * 3_600_000 };
+/** Milliseconds until a request with a status, and one without, is deleted. Upstream: completedRequestTTL, pendingRequestTTL. */
+const ttl = { completed: 3_600_000, pending: 24 * 3_600_000 };
 
 /**
- * Answers ResourcePoolStatusRequests, once each: how many devices the pools of a driver have, and how many of them are
- * left (KEP-5677). A request for a pool that is being published waits for its slices. Requests are deleted in the end.
+ * Sets the status of each ResourcePoolStatusRequest once: how many devices the pools of a driver have, and how many of
+ * them are available (KEP-5677). Requests for an incomplete pool wait for its slices. Old requests are deleted.
  *
- * Upstream: pkg/controller/resourcepoolstatusrequest. There a request whose pool is not complete after five tries, which
- * is 0.2 s, stays without an answer.
+ * Upstream: pkg/controller/resourcepoolstatusrequest. There a request whose pool is still incomplete after five retries
+ * (0.2 s) never gets a status.
  */
 export async function startResourcePoolStatusController(
   context: ControllerContext,
@@ -27,7 +27,7 @@ export async function startResourcePoolStatusController(
   if (served.find(apiVersionOf(ResourcePoolStatusRequest), ResourcePoolStatusRequest.kind) === undefined) {
     context.log.warn(
       {},
-      "ResourcePoolStatusRequests are not answered: the feature gate is on, but the API server does not serve resource.k8s.io/v1alpha3 (--runtime-config)",
+      "ResourcePoolStatusRequests are ignored: the feature gate is on, but the API server does not serve resource.k8s.io/v1alpha3 (--runtime-config)",
     );
     return queues.controller;
   }
@@ -38,10 +38,10 @@ export async function startResourcePoolStatusController(
   const rules = ruleKind === undefined ? undefined : informers.of(ruleKind);
   await synced(context, [requests, slices, claims, ...(rules === undefined ? [] : [rules])]);
 
-  const answers = queues.queue("resource-pool-status/requests", async (name) => {
+  const pending = queues.queue("resource-pool-status/requests", async (name) => {
     const request = requests.get({ name });
     if (request === undefined || request.status !== undefined) return;
-    const written = await answer(context, request, {
+    const written = await complete(context, request, {
       slices: slices.list(),
       claims: claims.list(),
       rules: rules?.list() ?? [],
@@ -62,21 +62,21 @@ export async function startResourcePoolStatusController(
   });
   const changed = (request: ResourcePoolStatusRequest): void => {
     const { name } = request.metadata;
-    if (request.status === undefined) answers.add(name);
+    if (request.status === undefined) pending.add(name);
     ends.add(name);
   };
   requests.handle({ add: changed, update: changed });
   const sliceChanged = ({ spec }: ResourceSlice): void => {
     for (const request of requests.list())
       if (request.status === undefined && request.spec.driver === spec.driver)
-        answers.add(request.metadata.name);
+        pending.add(request.metadata.name);
   };
   slices.handle({ add: sliceChanged, update: sliceChanged, delete: sliceChanged });
   return queues.controller;
 }
 
 /** Writes the status of a request; undefined if a pool is not complete yet. */
-async function answer(
+async function complete(
   { client, clock, metrics }: ControllerContext,
   request: ResourcePoolStatusRequest,
   inventory: PoolInventory,
@@ -92,7 +92,7 @@ async function answer(
       .update({ ...request, status: written }, { subresource: "status" });
   try {
     return await write(status).catch((error) => {
-      // A pool that the API does not take (generation 0) would never be answered.
+      // The API rejects a pool of generation 0, and would reject it at every retry.
       if (!StatusError.is(error, "Invalid")) throw error;
       return write(failedStatus(`Failed to write the status: ${error.message}`, now));
     });
@@ -116,7 +116,7 @@ function endOf({ metadata, status }: ResourcePoolStatusRequest): number {
   if (status === undefined) return created + ttl.pending;
   const done = status.conditions?.find(({ type }) => type === "Complete" || type === "Failed");
   return (
-    (done?.lastTransitionTime === undefined ? created : Date.parse(done.lastTransitionTime)) + ttl.answered
+    (done?.lastTransitionTime === undefined ? created : Date.parse(done.lastTransitionTime)) + ttl.completed
   );
 }
 

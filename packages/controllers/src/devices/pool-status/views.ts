@@ -15,7 +15,7 @@ export interface PoolView {
   readonly inUse: ReadonlySet<string>;
   /** What allocations take of each capacity of the pool. */
   readonly consumed: ReadonlyMap<string, Quantity>;
-  /** Groups partitions where no slice of the pool says by which attribute. */
+  /** Groups partitions of a pool whose slices declare no attribute. */
   readonly defaultAttribute?: string | undefined;
 }
 

@@ -144,7 +144,7 @@ test("only the newest generation of a pool counts", () =>
     await cluster.until("deleted", () => isLeaving(cluster, "p"));
   }));
 
-test("a rule says what it evicts, when it is done, and what it has evicted", () =>
+test("a rule reports pending, then evicted pods", () =>
   onCluster(async (cluster) => {
     await userOf(cluster, "p", "gpu-0");
     await rule(cluster, "r", { deviceSelector: { driver, device: "gpu-0" }, taint: evicts });
@@ -162,7 +162,7 @@ test("a rule says what it evicts, when it is done, and what it has evicted", () 
     await conditionIs(cluster, "r", ["False", "Completed", "1 pod evicted since starting the controller."]);
   }));
 
-test("rules: no selector selects nothing, an empty one everything; NoSchedule is only told of", () =>
+test("rules: no selector selects nothing, an empty one everything; NoSchedule is only reported", () =>
   onCluster(async (cluster) => {
     await userOf(cluster, "p", "gpu-0");
     await rule(cluster, "nothing", { taint: evicts });
@@ -177,7 +177,7 @@ test("rules: no selector selects nothing, an empty one everything; NoSchedule is
     await cluster.until("deleted", () => isLeaving(cluster, "p"));
   }));
 
-test("a rule without effect says what it would evict, and a change of its effect evicts", () =>
+test("a rule without effect reports what it would evict, and a change of its effect evicts", () =>
   onCluster(async (cluster) => {
     await slice(cluster, "s");
     await userOf(cluster, "p", "gpu-0");
@@ -317,7 +317,7 @@ test("1.36 has rules in v1beta2, behind a gate that is off", async () => {
   );
 });
 
-test("in 1.34 rules evict by driver, pool and device; one with a class evicts nobody, and a warning says so", () =>
+test("in 1.34 rules evict by driver, pool and device; one with a class has no effect, and a warning is logged", () =>
   onCluster(
     async (cluster) => {
       await userOf(cluster, "p", "gpu-0");
@@ -339,7 +339,7 @@ test("in 1.34 rules evict by driver, pool and device; one with a class evicts no
     },
   ));
 
-test("a gate without its API is said, and slices still evict", () =>
+test("a gate without its API is a warning, and taints in slices still evict", () =>
   onCluster(
     async (cluster) => {
       assert.match(cluster.problems.join(), /DeviceTaintRules are ignored.*--runtime-config/);

@@ -22,8 +22,8 @@ import { type TaintCaches, TaintState } from "./taint-state.ts";
 export const controllerName = "device-taint-eviction-controller";
 
 /**
- * Deletes pods whose devices have NoExecute taints that their claims do not tolerate (any more), and says in the status
- * of each DeviceTaintRule what it does (KEP-5055).
+ * Deletes pods whose devices have NoExecute taints that their claims do not tolerate (any more), and reports in
+ * the status of each DeviceTaintRule what it does (KEP-5055).
  *
  * Upstream: pkg/controller/devicetainteviction.
  */
@@ -136,7 +136,7 @@ interface EvictionsOptions {
   readonly statusQueue: WorkQueue | undefined;
 }
 
-/** Brings pods from tainted to deleted. */
+/** Deletes pods when their eviction is due. */
 class PodEvictions {
   readonly #context: ControllerContext;
   readonly #given: EvictionsOptions;

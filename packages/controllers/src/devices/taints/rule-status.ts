@@ -50,7 +50,7 @@ export function followRules(
     const written = await client.resource(kind).apply(
       {
         metadata: { name, uid },
-        // Changes with every change of the condition: it says when the next change may come.
+        // Bumped with every change of the condition: the next change waits for `statusPeriod`.
         status: { conditions: [{ ...condition, lastTransitionTime: timeText(now) }] },
       },
       { fieldManager: manager, force: true, subresource: "status" },
