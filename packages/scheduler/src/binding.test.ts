@@ -55,7 +55,7 @@ async function told(cluster: TestCluster, text: string): Promise<void> {
 }
 
 test("a pod is bound when its device is attached, not before", () =>
-  withAttachable(async (cluster) => {
+  withAttachable(async (cluster, first) => {
     await cluster.settle();
     const { status } = await cluster.get(ResourceClaim, "c");
     assert.ok(status?.allocation?.allocationTimestamp, "the time to attach it runs");
@@ -65,6 +65,10 @@ test("a pod is bound when its device is attached, not before", () =>
     ]);
     await report(cluster, "attached");
     assert.equal(await cluster.bound("p"), "n1");
+    const labels = `{profile="default-scheduler",driver="${driver}",status="success"}`;
+    const lines = first.scheduler.metrics().split("\n");
+    for (const name of ["allocations_total", "wait_duration_seconds_count"])
+      assert.ok(lines.includes(`scheduler_dra_bindingconditions_${name}${labels} 1`), lines.join("\n"));
   }));
 
 test("a device that cannot be attached is given up, and the pod is told why", () =>
@@ -79,9 +83,12 @@ test("a device that cannot be attached is given up, and the pod is told why", ()
   }));
 
 test("a device that takes too long is given up", () =>
-  withAttachable(async (cluster) => {
+  withAttachable(async (cluster, first) => {
     cluster.clock.pass(601_000);
     await told(cluster, "device binding timeout: claim=c");
+    const name = "scheduler_dra_bindingconditions_allocations_total";
+    const timeouts = `${name}{profile="default-scheduler",driver="${driver}",status="timeout"} 1`;
+    assert.ok(first.scheduler.metrics().split("\n").includes(timeouts));
   }));
 
 test("a claim that is deallocated meanwhile does not count as ready", () =>

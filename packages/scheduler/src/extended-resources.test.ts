@@ -6,6 +6,7 @@ import { Pod } from "@dray/api/core/v1";
 import { DeviceClass, ResourceClaim } from "@dray/api/resource/v1";
 import { createOfflineScheduler } from "./offline.ts";
 import { extendedRequests, preferredClass } from "./plugins/extended-resources.ts";
+import type { Scheduler } from "./scheduler.ts";
 import { devicesOf, type TestCluster, withCluster } from "./testing.ts";
 
 const resource = "example.com/gpu";
@@ -23,20 +24,23 @@ const classOf = (name: string, extendedResourceName = resource): object => ({
 });
 
 /** Nodes n1, n2, ... with so many devices each, a class that serves the resource, and a scheduler. */
-async function withDevices(devices: readonly number[], run: (cluster: TestCluster) => Promise<void>) {
+async function withDevices(
+  devices: readonly number[],
+  run: (cluster: TestCluster, scheduler: Scheduler) => Promise<void>,
+) {
   await withCluster(async (cluster) => {
     await cluster.create(DeviceClass, classOf("gpu"));
     for (const [i, count] of devices.entries()) {
       await cluster.node(`n${i + 1}`);
       if (count > 0) await cluster.slice(`n${i + 1}`, count);
     }
-    await cluster.scheduler();
-    await run(cluster);
+    const { scheduler } = await cluster.scheduler();
+    await run(cluster, scheduler);
   });
 }
 
 test("a pod that asks for a resource gets a claim of its own, with the devices of the class", () =>
-  withDevices([0, 2], async (cluster) => {
+  withDevices([0, 2], async (cluster, scheduler) => {
     const containers = [container("a", asks(1)), container("b", { limits: { cpu: "1", [resource]: "1" } })];
     const pod = await cluster.pod("p", { containers });
     assert.equal(await cluster.bound("p"), "n2");
@@ -71,6 +75,9 @@ test("a pod that asks for a resource gets a claim of its own, with the devices o
         { containerName: "b", resourceName: resource, requestName: "container-1-request-1" },
       ],
     });
+    const labels = 'status="success",admin_access="false",owner_api_group="",owner_api_kind="Pod"';
+    const created = `dynamic_resource_allocation_resourceclaim_creates_total{${labels}} 1`;
+    assert.ok(scheduler.metrics().split("\n").includes(created));
   }));
 
 test("devices are given once, and a pod waits until they are free", () =>

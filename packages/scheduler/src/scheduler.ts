@@ -26,9 +26,11 @@ import { GroupCycle } from "./group-cycle.ts";
 import { GroupStatusWriter } from "./group-status.ts";
 import { createInformers, type Informers, servedKinds, startInformers, volumeLookup } from "./informers.ts";
 import { SchedulingLoop } from "./loop.ts";
+import { claimMetrics } from "./metrics/claim-metrics.ts";
 import { SchedulerMetrics } from "./metrics/scheduler-metrics.ts";
 import { Nominator } from "./nominator.ts";
 import type { PluginArgs } from "./plugin-args.ts";
+import type { ClaimMetrics } from "./plugins/claim-binding.ts";
 import { ClaimWriter } from "./plugins/claim-writer.ts";
 import { defaultBinder } from "./plugins/default-binder.ts";
 import { type ExtendedClass, hasServedResources, preferredClass } from "./plugins/extended-resources.ts";
@@ -94,6 +96,8 @@ interface Shared {
   readonly informers: Informers;
   readonly groups: PodGroups;
   readonly pending: PendingAllocations;
+  /** By profile. */
+  readonly claimMetricsOf: (profile: string) => ClaimMetrics;
   readonly allocator: Allocator;
   readonly answered: UntilAnswered;
   readonly cache: SchedulerCache;
@@ -139,6 +143,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     informers,
     groups,
     pending: new PendingAllocations(allocator),
+    claimMetricsOf: claimMetrics(metrics.registry, features),
     allocator,
     answered,
     cache,
@@ -275,7 +280,7 @@ function createProfile(options: SchedulerOptions, configured: ProfileConfigurati
   const own = options.plugins?.({ client, clock, log, waiting }) ?? [];
   const available = [
     prioritySort,
-    ...createDefaultPlugins(options, args, shared, recorder),
+    ...createDefaultPlugins(options, args, shared, recorder, name),
     preemption,
     ...own,
     defaultBinder(client, answered),
@@ -321,12 +326,14 @@ const extendedClasses =
 function createDefaultPlugins(
   { client, clock, random, features, newId, signal }: SchedulerOptions,
   args: PluginArgs,
-  { informers, allocator, groups, claims, pending, answered }: Shared,
+  { informers, allocator, groups, claims, pending, claimMetricsOf, answered }: Shared,
   recorder: EventRecorder,
+  profile: string,
 ): readonly Plugin[] {
   const { classes, namespaces } = informers;
   return defaultPlugins({
     features,
+    metrics: claimMetricsOf(profile),
     event: (pod, reason, message) => recorder.event(pod, "Normal", reason, message),
     allocator,
     claims,

@@ -9,7 +9,7 @@ import type { PendingAllocations } from "./pending-allocations.ts";
 import { type Consumer, podConsumer } from "./pod-claims.ts";
 
 /** How the wait for devices ended, in kube-scheduler's words. */
-export type WaitStatus = "success" | "failed" | "timeout" | "error";
+export type WaitStatus = "success" | "failure" | "timeout" | "error";
 
 /** What is counted of claims. Upstream: pkg/scheduler/metrics/metrics.go. */
 export interface ClaimMetrics {
@@ -139,7 +139,7 @@ export class ClaimBinding {
     if (settled.status?.allocation === undefined)
       throw new WaitError("error", `claim ${namespace}/${name} got deallocated elsewhere in the meantime`);
     const state = bindingState(settled);
-    if (state.type === "failed") throw new WaitError("failed", state.message);
+    if (state.type === "failed") throw new WaitError("failure", state.message);
     if (state.type === "waiting") throw new WaitError("timeout", `device binding timeout: claim=${name}`);
   }
 }
