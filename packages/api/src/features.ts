@@ -89,6 +89,7 @@ const gates = {
   GenericWorkload: "-AAb",
   GangScheduling: "-AA-",
   WorkloadAwarePreemption: "--A-",
+  DeploymentReplicaSetTerminatingReplicas: "ABBB",
   HPAScaleToZero: "AAAB",
 } as const satisfies Readonly<Record<string, string>>;
 

@@ -49,7 +49,7 @@ const gates: Readonly<Record<string, string>> = {
     CloudControllerManagerWebhook ClusterTrustBundle ClusterTrustBundleProjection ComponentFlagz
     ComponentStatusz ConcurrentWatchObjectDecode ContainerCheckpoint ContainerRestartRules
     ContainerStopSignals ContextualLogging CoordinatedLeaderElection CrossNamespaceVolumeDataSource
-    DeploymentReplicaSetTerminatingReplicas DetectCacheInconsistency EnvFiles EventedPLEG
+    DetectCacheInconsistency EnvFiles EventedPLEG
     GracefulNodeShutdown GracefulNodeShutdownBasedOnPodPriority
     InPlacePodVerticalScalingExclusiveCPUs InPlacePodVerticalScalingExclusiveMemory KMSv1
     KubeletCrashLoopBackOffMax KubeletEnsureSecretPulledImages KubeletInUserNamespace

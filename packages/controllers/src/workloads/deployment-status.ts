@@ -20,6 +20,7 @@ export function deploymentStatus(
   progress: Progress | undefined,
   collisionCount: number | undefined,
   now: number,
+  countsTerminating: boolean,
 ): DeploymentStatus {
   const all = newSet === undefined ? olds : [...olds, newSet];
   const old = deployment.status;
@@ -55,9 +56,17 @@ export function deploymentStatus(
   return {
     ...(generation === undefined ? {} : { observedGeneration: generation }),
     ...positive(counts),
+    ...(countsTerminating ? terminatingOf(all) : {}),
     ...(collisionCount === undefined ? {} : { collisionCount }),
     conditions: conditions.list,
   };
+}
+
+/** Nothing as long as a set that has been looked at does not say how many of its pods are being deleted (KEP-3973). */
+function terminatingOf(sets: readonly ReplicaSet[]): Pick<DeploymentStatus, "terminatingReplicas"> {
+  const seen = sets.filter(({ status }) => (status?.observedGeneration ?? 0) !== 0);
+  if (seen.some(({ status }) => status?.terminatingReplicas === undefined)) return {};
+  return { terminatingReplicas: sum(sets, ({ status }) => status?.terminatingReplicas ?? 0) };
 }
 
 /** Milliseconds until a rollout that stands still counts as timed out, if it can. */

@@ -81,6 +81,7 @@ test("a Deployment gets a ReplicaSet and that its pods; status and conditions sa
       updatedReplicas: 3,
       readyReplicas: 3,
       availableReplicas: 3,
+      terminatingReplicas: 0,
     });
     const summary = conditions?.map(({ type, status: state, reason }) => `${type} ${state} ${reason}`).sort();
     assert.deepEqual(summary, [
@@ -123,6 +124,22 @@ test("a rolling update stays within surge and unavailability; going back takes t
     const back = await rolledOut(cluster);
     assert.equal(back.metadata.annotations?.["deployment.kubernetes.io/revision"], "3");
     assert.equal((await cluster.list(ReplicaSet)).length, 2);
+  }));
+
+test("pods that are being deleted are counted until they are gone", () =>
+  onCluster(async (cluster) => {
+    await cluster.node("a");
+    await cluster.create(Deployment, deployment({ replicas: 2 }));
+    await rolledOut(cluster);
+    await cluster.client.resource(Deployment).patch(ref, "merge", { spec: { replicas: 0 } });
+    const terminating = async (count: number): Promise<boolean> => {
+      const [set] = await cluster.list(ReplicaSet);
+      const { status } = await cluster.get(Deployment, "web");
+      return status?.terminatingReplicas === count && set?.status?.terminatingReplicas === count;
+    };
+    await cluster.until("two go", () => terminating(2));
+    await cluster.finishDeletions();
+    await cluster.until("none goes", () => terminating(0));
   }));
 
 test("Recreate stops all old pods before the first new one", () =>

@@ -122,6 +122,7 @@ export async function startDeploymentController(context: ControllerContext): Pro
       found ? undefined : progress,
       collisions,
       clock.now(),
+      context.features.enabled("DeploymentReplicaSetTerminatingReplicas"),
     );
     const written = await writeStatus(client, Deployment, current, status);
     if (written !== current) await deployments.until(() => hasReached(deployments, written));

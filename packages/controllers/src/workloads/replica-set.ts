@@ -1,7 +1,7 @@
 import { type Kind, type LabelSelection, labelSelectorOf } from "@dray/api";
 import { ReplicaSet, type ReplicaSetStatus } from "@dray/api/apps/v1";
 import { Pod, ReplicationController } from "@dray/api/core/v1";
-import { isPodActive, isPodReady } from "@dray/api/pod";
+import { isPodActive, isPodReady, isPodTerminal } from "@dray/api/pod";
 import { hasReached, keyOf, refOf, timeText } from "@dray/client";
 import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "../context.ts";
 import { controllerOf } from "../owners.ts";
@@ -21,6 +21,8 @@ type Replicated = ReplicaSet | ReplicationController;
 interface Replication<O extends Replicated> {
   readonly kind: Kind<O>;
   readonly component: string;
+  /** Whether the status counts pods that are being deleted (KEP-3973). */
+  readonly countsTerminating: boolean;
   selectorOf(set: O): LabelSelection;
 }
 
@@ -29,6 +31,7 @@ export function startReplicaSetController(context: ControllerContext): Promise<C
   return startReplication<ReplicaSet>(context, {
     kind: ReplicaSet,
     component: "replicaset-controller",
+    countsTerminating: context.features.enabled("DeploymentReplicaSetTerminatingReplicas"),
     selectorOf: ({ spec }) => labelSelectorOf(spec.selector),
   });
 }
@@ -38,13 +41,14 @@ export function startReplicationController(context: ControllerContext): Promise<
   return startReplication<ReplicationController>(context, {
     kind: ReplicationController,
     component: "replication-controller",
+    countsTerminating: false,
     selectorOf: ({ spec }) => labelSelectorOf({ matchLabels: spec.selector ?? {} }),
   });
 }
 
 async function startReplication<O extends Replicated>(
   context: ControllerContext,
-  { kind, component, selectorOf }: Replication<O>,
+  { kind, component, countsTerminating, selectorOf }: Replication<O>,
 ): Promise<Controller> {
   const { client, clock, informers } = context;
   const sets = informers.of(kind);
@@ -87,12 +91,24 @@ async function startReplication<O extends Replicated>(
         failure = error;
       }
     }
-    const status = statusOf(set, managed, failure, clock.now());
+    const terminating = countsTerminating ? countTerminating(set, selector) : undefined;
+    const status = statusOf(set, managed, terminating, failure, clock.now());
     const written = await writeStatus(client, kind, set, status as NonNullable<O["status"]>);
     if (written !== set) await sets.until(() => hasReached(sets, written));
     if (failure !== undefined) throw failure;
     const next = untilAvailable(managed, set.spec.minReadySeconds ?? 0, clock.now());
     if (next !== undefined) queue.addAfter(key, next);
+  }
+
+  function countTerminating({ metadata }: O, selector: LabelSelection): number {
+    return pods
+      .byIndex("controller", metadata.uid)
+      .filter(
+        (pod) =>
+          pod.metadata.deletionTimestamp !== undefined &&
+          !isPodTerminal(pod) &&
+          selector.matches(pod.metadata.labels),
+      ).length;
   }
 
   /** Answers whether anything had to be done. */
@@ -117,7 +133,13 @@ async function startReplication<O extends Replicated>(
   return queues.controller;
 }
 
-function statusOf(set: Replicated, managed: readonly Pod[], failure: unknown, now: number): ReplicaSetStatus {
+function statusOf(
+  set: Replicated,
+  managed: readonly Pod[],
+  terminatingReplicas: number | undefined,
+  failure: unknown,
+  now: number,
+): ReplicaSetStatus {
   const labels = Object.entries(set.spec.template?.metadata?.labels ?? {});
   const fullyLabeled = managed.filter((pod) =>
     labels.every(([name, value]) => pod.metadata.labels?.[name] === value),
@@ -145,6 +167,7 @@ function statusOf(set: Replicated, managed: readonly Pod[], failure: unknown, no
   return {
     replicas: managed.length,
     ...positive(counts),
+    ...(terminatingReplicas === undefined ? {} : { terminatingReplicas }),
     ...(set.metadata.generation === undefined ? {} : { observedGeneration: set.metadata.generation }),
     ...(conditions.length === 0 ? {} : { conditions }),
   };
