@@ -58,10 +58,20 @@ export function templateFor(set: DaemonSet, node: string, hash: string): PodTemp
     ...template,
     metadata: {
       ...template.metadata,
-      labels: { ...template.metadata?.labels, "controller-revision-hash": hash },
+      labels: {
+        ...template.metadata?.labels,
+        ...generationLabel(set),
+        "controller-revision-hash": hash,
+      },
     },
     spec: { ...template.spec, affinity: pinned(template.spec.affinity, node), tolerations },
   };
+}
+
+/** How often the template has changed, as the server counts it in an annotation: for readers of older releases. */
+function generationLabel({ metadata }: DaemonSet): Record<string, string> {
+  const generation = metadata.annotations?.["deprecated.daemonset.template.generation"] ?? "";
+  return /^[+-]?[0-9]+$/.test(generation) ? { "pod-template-generation": String(Number(generation)) } : {};
 }
 
 function pinned(affinity: Affinity | undefined, node: string): Affinity {

@@ -45,12 +45,15 @@ export async function syncRevisions<O extends Revised>(
     return { current, olds };
   }
   const hash = nameHash(set.spec.template, set.status?.collisionCount);
+  const { annotations } = set.metadata;
   const ref = { namespace: set.metadata.namespace, name: `${set.metadata.name}-${hash}` };
   try {
     const current = await resource.create({
       metadata: {
         ...ref,
         labels: { ...set.spec.template.metadata?.labels, [hashLabel]: hash },
+        // `kubectl rollout history` shows the cause of the change that stands there.
+        ...(annotations === undefined ? {} : { annotations }),
         ownerReferences: [controllerReference(kind, set)],
       },
       data,
