@@ -1,17 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { type LabelSelection, parseLabelSelector, SelectorError, StatusError } from "@dray/api";
-import {
-  HorizontalPodAutoscaler,
-  type HorizontalPodAutoscalerStatus,
-  type MetricStatus,
-} from "@dray/api/autoscaling/v2";
+import { HorizontalPodAutoscaler } from "@dray/api/autoscaling/v2";
 import { Pod } from "@dray/api/core/v1";
-import { hasReached, keyOf, refOf, timeText } from "@dray/client";
+import { hasReached, keyOf, refOf } from "@dray/client";
 import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "../context.ts";
-import { withCondition, writeStatus } from "../status.ts";
+import { writeStatus } from "../status.ts";
 import { ScalingHistory } from "./hpa-behavior.ts";
 import { metricsOf } from "./hpa-metrics.ts";
 import { MetricFailure, proposeReplicas } from "./hpa-proposals.ts";
+import { AutoscalerRound } from "./hpa-round.ts";
 import { type Scaled, scalesOf } from "./scales.ts";
 
 /** Milliseconds between two looks at the metrics, which cannot be watched. */
@@ -65,7 +62,7 @@ export async function startHorizontalPodAutoscalerController(
     if (autoscaler === undefined) return;
     // Whatever comes of it: the next look is at its time.
     queue.addAfter(key, interval);
-    const round = new Round(autoscaler, clock.now(), context.features.enabled("HPAScaleToZero"));
+    const round = new AutoscalerRound(autoscaler, clock.now(), context.features.enabled("HPAScaleToZero"));
     try {
       await scale(key, round);
     } catch (error) {
@@ -82,7 +79,7 @@ export async function startHorizontalPodAutoscalerController(
     }
   }
 
-  async function scale(key: string, round: Round): Promise<void> {
+  async function scale(key: string, round: AutoscalerRound): Promise<void> {
     const { autoscaler } = round;
     const { spec, metadata } = autoscaler;
     const target = await findScale(round);
@@ -124,7 +121,7 @@ export async function startHorizontalPodAutoscalerController(
     round.finish(current, desired, desired !== current);
   }
 
-  async function findScale(round: Round): Promise<Scaled> {
+  async function findScale(round: AutoscalerRound): Promise<Scaled> {
     const { namespace } = round.autoscaler.metadata;
     const { apiVersion = "v1", kind, name } = round.autoscaler.spec.scaleTargetRef;
     try {
@@ -143,7 +140,7 @@ export async function startHorizontalPodAutoscalerController(
   /** The most that a metric asks for. One that fails keeps pods from being taken away. */
   async function byMetrics(
     key: string,
-    round: Round,
+    round: AutoscalerRound,
     { scale }: Scaled,
   ): Promise<{ readonly replicas: number; readonly name: string }> {
     const { autoscaler } = round;
@@ -195,7 +192,7 @@ export async function startHorizontalPodAutoscalerController(
   }
 
   /** The selector of the target, which no other autoscaler may share. */
-  function selectorOf(key: string, round: Round, text: string, current: number): LabelSelection {
+  function selectorOf(key: string, round: AutoscalerRound, text: string, current: number): LabelSelection {
     const { autoscaler } = round;
     const fail = (eventReason: string, event: string, reason = eventReason, message = event): never => {
       recorder.event(autoscaler, "Warning", eventReason, event);
@@ -236,7 +233,7 @@ export async function startHorizontalPodAutoscalerController(
   }
 
   async function resize(
-    round: Round,
+    round: AutoscalerRound,
     target: Scaled,
     current: number,
     desired: number,
@@ -269,84 +266,4 @@ export async function startHorizontalPodAutoscalerController(
   }
 
   return queues.controller;
-}
-
-/** One look at an autoscaler, and the status that comes of it. */
-class Round {
-  readonly autoscaler: HorizontalPodAutoscaler;
-  readonly now: number;
-  readonly metrics: MetricStatus[] = [];
-  status: HorizontalPodAutoscalerStatus;
-
-  /** Whether scaling to zero is allowed at all (KEP-2021). */
-  readonly toZero: boolean;
-
-  constructor(autoscaler: HorizontalPodAutoscaler, now: number, toZero: boolean) {
-    this.autoscaler = autoscaler;
-    this.now = now;
-    this.toZero = toZero;
-    this.status = { desiredReplicas: 0, ...autoscaler.status };
-  }
-
-  set(type: string, status: "True" | "False", reason: string, message: string): void {
-    const condition = { type, status, reason, message };
-    const conditions = this.status.conditions ?? [];
-    const old = conditions.findIndex((each) => each.type === type);
-    const next = withCondition(conditions, condition, timeText(this.now));
-    // Each condition keeps its place.
-    const changed = next.find((each) => each.type === type);
-    this.status = {
-      ...this.status,
-      conditions: old < 0 ? next : conditions.map((each, index) => (index === old ? changed! : each)),
-    };
-  }
-
-  remove(type: string): void {
-    this.status = {
-      ...this.status,
-      conditions: (this.status.conditions ?? []).filter((condition) => condition.type !== type),
-    };
-  }
-
-  /** A metric that does not depend on pods can say that there are to be some again. */
-  get #seesBeyondPods(): boolean {
-    const metrics = this.autoscaler.spec.metrics ?? [];
-    return metrics.some(({ type }) => type === "Object" || type === "External");
-  }
-
-  /** The target has no pods because the autoscaler took them away, not because somebody has switched it off. */
-  get mayLeaveZero(): boolean {
-    const condition = this.status.conditions?.find(({ type }) => type === "ScaledToZero");
-    if (!this.toZero || condition?.status !== "True") return false;
-    return (this.autoscaler.spec.minReplicas ?? 1) !== 0 || this.#seesBeyondPods;
-  }
-
-  /** Remembers who has taken the last pods away. */
-  noteZero(current: number, desired: number): void {
-    if (!this.toZero) {
-      this.remove("ScaledToZero");
-      return;
-    }
-    const mayBe = (this.autoscaler.spec.minReplicas ?? 1) === 0 && this.#seesBeyondPods;
-    if (current > 0 && desired === 0 && mayBe) {
-      this.set("ScaledToZero", "True", "ScaledToZero", "the HPA controller scaled the workload to zero");
-    } else {
-      const message = "the HPA controller did not scale the workload to zero";
-      this.set("ScaledToZero", "False", "NotScaledToZero", message);
-    }
-  }
-
-  /** The sizes and the metrics; all that was measured before is gone. */
-  finish(current: number, desired: number, rescaled: boolean): void {
-    const { lastScaleTime, conditions } = this.status;
-    const { generation } = this.autoscaler.metadata;
-    this.status = {
-      ...(generation === undefined ? {} : { observedGeneration: generation }),
-      ...(rescaled ? { lastScaleTime: timeText(this.now) } : lastScaleTime && { lastScaleTime }),
-      ...(current === 0 ? {} : { currentReplicas: current }),
-      desiredReplicas: desired,
-      ...(this.metrics.length === 0 ? {} : { currentMetrics: this.metrics }),
-      ...(conditions === undefined ? {} : { conditions }),
-    };
-  }
 }
