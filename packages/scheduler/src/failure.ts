@@ -1,4 +1,5 @@
 import type { Clock, Log } from "@dray/client";
+import { Causes } from "./causes.ts";
 import type { Decision } from "./cycle.ts";
 import { eventMessage } from "./event-message.ts";
 import type { PostFilterResult, Rejection } from "./framework.ts";
@@ -22,10 +23,11 @@ export interface FailureHandlerOptions {
 /** What becomes of a pod that got no node: plugins may help it, its status and an event say why, and it waits. */
 export class FailureHandler {
   readonly #options: FailureHandlerOptions;
-  readonly #causes = new WeakMap<QueuedPod, { message: string; cause: string; since: number }>();
+  readonly #causes: Causes;
 
   constructor(options: FailureHandlerOptions) {
     this.#options = options;
+    this.#causes = new Causes(options.clock);
   }
 
   /** No node takes the pod. What runs before the first `await` sees the nodes as they refused it. */
@@ -58,23 +60,13 @@ export class FailureHandler {
     const messages = relevant.flatMap(({ message }) => (message ? [message] : []));
     const nominatedNode = relevant.findLast((result) => result.nominatedNode !== undefined)?.nominatedNode;
     const message = diagnosisText(diagnosis, messages);
-    const cause = this.#causeOf(entry, message, relevant);
+    const cause = this.#causes.of(entry, message, relevant);
     const refusal = {
       reason: "Unschedulable",
       message,
       ...(nominatedNode !== undefined && { nominatedNode }),
     } as const;
     await this.#wait(profile, entry, plugins, refusal, cause);
-  }
-
-  /** Found anew where the message has changed or after a while: events that are equal are counted, others are new. */
-  #causeOf(entry: QueuedPod, message: string, results: readonly PostFilterResult[]): string {
-    const now = this.#options.clock.now();
-    const known = this.#causes.get(entry);
-    if (known?.message === message && now - known.since < causeInterval) return known.cause;
-    const cause = results.flatMap(({ cause }) => cause?.() ?? []).join(" ");
-    this.#causes.set(entry, { message, cause, since: now });
-    return cause;
   }
 
   /** The node that was chosen is refused by Reserve or Permit. */
@@ -130,9 +122,6 @@ export class FailureHandler {
     if (node !== undefined && queue.has(entry)) nominator.set(entry.pod, node);
   }
 }
-
-/** Milliseconds after which the cause of an equal message is looked for again. */
-const causeInterval = 5 * 60_000;
 
 /** A rejection for every node: one before any node was looked at is that of all. */
 function rejectionsOfAll({

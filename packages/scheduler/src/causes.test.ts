@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Causes } from "./causes.ts";
+
+test("a cause is kept as long as the words are the same, for five minutes", () => {
+  let [now, asked] = [0, 0];
+  const causes = new Causes({ now: () => now });
+  const entry = {};
+  const of = (message: string): string =>
+    causes.of(entry, message, [{ cause: () => `cause ${++asked}` }, {}]);
+  assert.deepEqual([of("a"), of("a"), of("b"), of("b")], ["cause 1", "cause 1", "cause 2", "cause 2"]);
+  now += 5 * 60_000;
+  assert.equal(of("b"), "cause 3");
+  assert.equal(causes.of({}, "b", [{ cause: () => undefined }]), "");
+});
+
+test("where causes take long, scheduling comes first", () => {
+  let now = 1_000;
+  const causes = new Causes({ now: () => now });
+  const slow = {
+    cause: (): string => {
+      now += 50;
+      return "slow";
+    },
+  };
+  assert.equal(causes.of({}, "a", [slow]), "slow");
+  now += 999;
+  const waits = {};
+  assert.equal(causes.of(waits, "a", [slow]), "");
+  now += 1;
+  assert.equal(causes.of(waits, "a", [slow]), "slow");
+});
