@@ -1,12 +1,12 @@
-import type { Check } from "@dray/allocator";
+import type { Allocator, Check } from "@dray/allocator";
 import type { Device, ResourceSlice } from "@dray/api/resource/v1";
 import { allocatorOf } from "../inventory/allocator.ts";
 import { currentSlices, deviceId } from "../inventory/devices.ts";
 import type { Shape } from "../inventory/shapes.ts";
-import { singleClaims } from "../inventory/shapes.ts";
+import { classShape, singleClaims } from "../inventory/shapes.ts";
 import { nameOf } from "../manifests/place.ts";
 import { counted } from "../words.ts";
-import { type Attempts, requestsOf } from "./changes.ts";
+import type { Attempts } from "./changes.ts";
 import type { Change, NodeData } from "./data.ts";
 import type { Trial } from "./trial.ts";
 
@@ -34,10 +34,16 @@ export async function moreDevices(
 ): Promise<Change[]> {
   const changes: Change[] = [];
   const done = new Set<string>();
-  for (const { node, claim, request } of requestsOf(trial, nodes.slice(0, maxNodes))) {
-    const key = `${nameOf(claim)} ${request.request}`;
+  const allocator = allocatorOf(trial.world, trial.features);
+  const asked = nodes
+    .slice(0, maxNodes)
+    .flatMap(({ node, claims }) =>
+      claims.flatMap(({ claim, requests }) => requests.map((request) => ({ node, claim, request }))),
+    );
+  for (const { node, claim, request } of asked) {
+    const key = `${claim} ${request.request}`;
     if (done.has(key) || request.wanted === 0) continue;
-    const like = deviceLike(trial, claim, request.request, nodes);
+    const like = deviceLike(trial, allocator, shapeOf(trial, claim, request), nodes);
     if (like === undefined) continue;
     const lacking = Math.min(maxDevices, Math.max(1, request.wanted - request.suitable));
     for (const count of new Set([1, lacking, Math.min(maxDevices, request.wanted)])) {
@@ -50,7 +56,7 @@ export async function moreDevices(
         kind: "device",
         text,
         node: landed,
-        about: { ...requestAbout(key), device: id, count },
+        about: { claim, request: request.request, device: id, count },
       });
       break;
     }
@@ -58,23 +64,19 @@ export async function moreDevices(
   return changes;
 }
 
-function requestAbout(key: string): { readonly claim: string; readonly request: string } {
-  const [claim = "", request = ""] = key.split(" ");
-  return { claim, request };
-}
-
 interface Like {
   readonly device: Device;
   readonly slice: ResourceSlice;
 }
 
-/** A device that the request would take if it were free; nodes that lack least are asked first. */
-function deviceLike(
+/** The request alone, of one alternative; an extended resource is any device of its class. */
+function shapeOf(
   trial: Trial,
-  claim: Trial["open"][number],
-  name: string,
-  nodes: readonly NodeData[],
-): Like | undefined {
+  claimName: string,
+  { request: name, deviceClass }: NodeData["claims"][number]["requests"][number],
+): Shape {
+  const claim = trial.open.find((each) => nameOf(each) === claimName);
+  if (claim === undefined) return classShape(deviceClass);
   const [wanted, sub] = name.split("/");
   const requests = (claim.spec.devices?.requests ?? [])
     .filter((request) => request.name === wanted)
@@ -83,8 +85,17 @@ function deviceLike(
         ? request
         : { ...request, firstAvailable: request.firstAvailable?.filter((each) => each.name === sub) },
     ) as Shape["requests"];
-  const singles = singleClaims({ kind: "ResourceClaimTemplate", name: "like", requests, constraints: [] });
-  const allocator = allocatorOf(trial.world, trial.features);
+  return { kind: "ResourceClaimTemplate", name: "like", requests, constraints: [] };
+}
+
+/** A device that the shape would take if it were free; nodes that lack least are asked first. */
+function deviceLike(
+  trial: Trial,
+  allocator: Allocator,
+  shape: Shape,
+  nodes: readonly NodeData[],
+): Like | undefined {
+  const singles = singleClaims(shape);
   for (const { node } of nodes) {
     const object = trial.world.find("Node", node);
     if (object === undefined) continue;

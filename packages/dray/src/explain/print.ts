@@ -93,7 +93,7 @@ const podsText = (pods: readonly string[]): string => `${pods.length === 1 ? "po
 
 function changeLines(changes: PlacementData["changes"], tried: number): string[] {
   if (tried === 0) return [];
-  if (changes.length === 0) return [`No single change of the ${tried} that were tried helps`];
+  if (changes.length === 0) return [`None of the changes that were tried helps (${tried})`];
   const shown = changes.slice(0, maxChanges);
   const rest = changes.length - shown.length;
   return [

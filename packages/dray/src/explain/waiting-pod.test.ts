@@ -168,6 +168,25 @@ test("selectors and constraints: which of them stand in the way", async () => {
   );
 });
 
+test("an extended resource that devices serve is explained like a claim", async () => {
+  const served = {
+    ...gpuClass,
+    spec: { ...(gpuClass as { spec: object }).spec, extendedResourceName: "example.com/gpu" },
+  };
+  const amounts = { "example.com/gpu": "2" };
+  const asks = pod("waits", {
+    containers: [{ name: "c", image: "c", resources: { requests: amounts, limits: amounts } }],
+  });
+  const held = heldClaim("h0", ["a/gpu-0"], ["p0"]);
+  const objects = [node("a"), slice("a", 2), served, held, runs("p0", "h0", "a"), asks];
+  const answer = await explained("pod/waits", objects);
+  assert.deepEqual(changes(answer), [
+    "device: 1 more device like gpu.example.com/a/gpu-1 on node a: a",
+    "pods: pod default/p0 ending: a",
+    "node: one more node like a: a-copy-1",
+  ]);
+});
+
 test("two changes are tried together where none helps alone", async () => {
   const big = 'device.capacity["gpu.example.com"].memory.compareTo(quantity("100Gi")) >= 0';
   const tainted = node("b", { spec: { taints: [{ key: "team", effect: "NoSchedule" }] } });

@@ -164,8 +164,10 @@ function healthOfTaints(taints: readonly DeviceTaint[]): DeviceHealth | undefine
 function healthOf(world: World): Map<string, DeviceHealth> {
   const found = new Map<string, DeviceHealth>();
   for (const { object: pod } of world.all("Pod")) {
+    const statuses = statusesOf(pod);
+    if (statuses.length === 0) continue;
     const claims = new Map(claimNames(pod).map(({ entry, claim }) => [entry, claim]));
-    for (const { name, resources } of statusesOf(pod)) {
+    for (const { name, resources } of statuses) {
       const [, entry = "", request] = /^claim:([^/]+)(?:\/(.+))?$/.exec(name) ?? [];
       const claim = world.find("ResourceClaim", `${pod.metadata.namespace}/${claims.get(entry)}`);
       if (claim === undefined) continue;
