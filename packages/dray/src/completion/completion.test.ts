@@ -62,6 +62,10 @@ const typed: [words: string[], wanted: string[]][] = [
     ["one", "two"],
   ],
   [["dray", "completion", "b"], ["bash"]],
+  [
+    ["dray", "doctor", "--rule", "pool-i"],
+    ["pool-incomplete", "pool-invalid"],
+  ],
   [["dray", "up", "--data-dir", "fold"], ["folder"]],
   [["dray", "up", "--nodes", ""], []],
 ];

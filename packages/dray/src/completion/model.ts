@@ -1,5 +1,6 @@
 import { kubernetesVersions } from "@dray/api";
 import type { Argument, Command, Option } from "commander";
+import { ruleIds } from "../doctor/rules.ts";
 import { kindWords } from "../explain/kinds.ts";
 import { components } from "../logs/select.ts";
 
@@ -37,6 +38,8 @@ const values: Readonly<Record<string, Values>> = {
   "--name": { kind: "clusters" },
   "--add-nodes": { kind: "words", words: ["auto"] },
   "explain kind": { kind: "words", words: kindWords },
+  "--rule": { kind: "words", words: ruleIds },
+  "--skip": { kind: "words", words: ruleIds },
   "logs component": { kind: "words", words: [...components.keys()] },
 };
 
