@@ -57,6 +57,24 @@ test("numbers, words and quotes stay as they were written beside what changes", 
   assert.ok(text.includes(odd), text);
 });
 
+test("line ends, a byte order mark and comments at the ends stay", () => {
+  const lines = [
+    "\ufeff# first",
+    "",
+    "---  # head",
+    "apiVersion: resource.k8s.io/v1beta2",
+    "kind: DeviceClass",
+    "metadata:",
+    "  name: a",
+    "# last of the document",
+    "---",
+    "# alone",
+    "",
+  ];
+  const text = lines.join("\r\n");
+  assert.equal(migrated(text).text, text.replace("v1beta2", "v1"));
+});
+
 test("JSON stays JSON, and what comes to it makes a list of it", () => {
   const pod = {
     apiVersion: "v1",

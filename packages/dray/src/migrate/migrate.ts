@@ -93,7 +93,7 @@ class ReadFile {
   /** Throws TextError. */
   constructor(input: MigrationInput, notes: MigrationNote[]) {
     this.#input = input;
-    this.#parts = partsOf(input.text).map((part): ReadPart => {
+    this.#parts = partsOf(input.text.replaceAll("\r\n", "\n")).map((part): ReadPart => {
       if (typeof part === "string") return { part, manifests: [], lists: [] };
       const lists: YAMLMap[] = [];
       const manifestsOf = (node: unknown): Manifest[] => {
@@ -120,7 +120,9 @@ class ReadFile {
     const { manifests } = this;
     const changed = manifests.filter(({ changed, dropped }) => changed || dropped).length;
     const base = { file, objects: manifests.length, changed };
-    return { ...base, text: changed === 0 ? text : this.#text() };
+    if (changed === 0) return { ...base, text };
+    const made = this.#text();
+    return { ...base, text: text.includes("\r\n") ? made.replaceAll("\n", "\r\n") : made };
   }
 
   #text(): string {
@@ -145,7 +147,7 @@ class ReadFile {
       }
       useBlockStyle(document.contents);
       const print = { ...style, lineWidth: 0, minContentWidth: 0 };
-      made += withEnd(part.header) + withEnd(document.toString(print));
+      made += withEnd(part.header) + withEnd(document.toString(print)) + withEnd(part.footer);
       for (const object of beside) made += `---\n${withEnd(newDocument(object).toString(print))}`;
     }
     return made.replace(/^---[ \t]*\n(?=---(?:\s|$))/gm, "");

@@ -55,6 +55,8 @@ function migrateClaimSpec(spec: YAMLMap, path: string, manifest: Manifest): void
     request.items = request.items.filter((pair) => !flat.includes(pair));
     const exactly = mapOf(fieldOf(request, "exactly")) ?? new YAMLMap();
     exactly.items = [...exactly.items, ...flat];
+    const [first] = exactly.items;
+    if (isScalar(first?.key)) first.key.spaceBefore = false;
     put(request, "exactly", exactly);
     manifest.changed = true;
   }

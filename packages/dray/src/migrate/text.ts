@@ -22,6 +22,8 @@ export interface Part {
   /** The line `---` before it, with its comment. */
   readonly header: string;
   readonly document: Document.Parsed;
+  /** Comments and empty lines behind it. */
+  readonly footer: string;
   /** Line of a node in the whole text, from 1 on. */
   lineOf(node: unknown): number;
 }
@@ -54,7 +56,8 @@ export function partsOf(text: string): readonly (Part | string)[] {
     if (!/^(?!\s*(?:#|%|---[ \t]*(?:#.*)?$|$))/m.test(source)) return source;
     const header = /^---[ \t]*(?:#.*)?\n/.exec(source)?.[0] ?? "";
     const lines = new LineCounter();
-    const body = source.slice(header.length);
+    const footer = footerOf(source.slice(header.length));
+    const body = source.slice(header.length, source.length - footer.length);
     const document = parseDocument(body, { schema: "failsafe", lineCounter: lines, keepSourceTokens: false });
     const offset = before + (header === "" ? 0 : 1);
     const [error] = document.errors;
@@ -67,8 +70,18 @@ export function partsOf(text: string): readonly (Part | string)[] {
       const range = (node as { range?: readonly number[] | null } | null | undefined)?.range;
       return offset + (range ? lines.linePos(range[0]!).line : 1);
     };
-    return { source, header, document, lineOf };
+    return { source, header, document, footer, lineOf };
   });
+}
+
+/** The yaml package would set them apart by an empty line. A scalar that keeps its line ends owns what follows it. */
+function footerOf(body: string): string {
+  if (/[|>]\d?\+/.test(body)) return "";
+  const lines = body.split("\n");
+  let first = lines.length;
+  while (first > 0 && /^(?:#|[ \t]*$)/.test(lines[first - 1]!)) first--;
+  const footer = lines.slice(first).join("\n");
+  return footer.includes("#") ? footer : "";
 }
 
 /** Writes aliases and merged keys out, so that what is changed is changed in one place only. */
