@@ -202,7 +202,7 @@ function onlyGiven(
   return { ...slice, spec: { ...slice.spec, ...(devices !== undefined && { devices: given }) } };
 }
 
-/** Times are whole seconds: those of the same one do not tell. */
+/** Times are in whole seconds: within the same second the order is unknown. */
 function isBefore(taint: DeviceTaint | undefined, allocatedAt: string | undefined): boolean {
   const timeAdded = taint?.timeAdded;
   if (timeAdded === undefined || allocatedAt === undefined) return false;

@@ -61,7 +61,7 @@ export function checkGivenTwice({ world }: Snapshot): Finding[] {
   });
 }
 
-/** The commands that end the pods of a claim, of those that are there. */
+/** Returns the commands that delete the existing pods of a claim. */
 export function deletePods({ status, metadata }: ResourceClaim, world: World): string[] {
   return (status?.reservedFor ?? []).flatMap(({ resource, name, uid }) => {
     const pod = resource === "pods" ? world.find("Pod", `${metadata.namespace}/${name}`) : undefined;
@@ -140,7 +140,7 @@ export function checkCounters(devices: readonly KnownDevice[], slices: readonly 
   );
 }
 
-/** Devices of claims that nobody publishes. Pools that change at the moment are no evidence. */
+/** Devices of claims that no slice publishes. Skips pools that are incomplete or invalid. */
 export function checkPublished({ world, features }: Snapshot, devices: readonly KnownDevice[]): Finding[] {
   const known = new Set(devices.map(({ id }) => id));
   const broken = new Set(checkPools(world, features).map(({ slice }) => poolText(slice.object)));

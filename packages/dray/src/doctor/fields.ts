@@ -11,7 +11,7 @@ type Plain = Readonly<Record<string, unknown>>;
 const isPlain = (value: unknown): value is Plain =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** What was applied of the specs of DRA's objects, and is not stored. */
+/** Fields in the specs of DRA objects that were applied and are not stored. */
 export function checkFields({ world }: Snapshot): Finding[] {
   const objects: readonly Located[] = [
     ...world.all("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"),

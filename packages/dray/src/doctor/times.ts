@@ -1,8 +1,8 @@
-/** What takes longer than this does not go on by itself, in milliseconds. */
-const patience = 60_000;
-/** A kubelet that still fails says so again within this time, in milliseconds. */
-const recent = 10 * 60_000;
+/** After this time a deletion counts as stuck, in milliseconds. */
+const stuckTimeout = 60_000;
+/** Events older than this are ignored, in milliseconds: a kubelet that still fails repeats them. */
+const maxEventAge = 10 * 60_000;
 
-export const isLongAgo = (time: string, now: number): boolean => now - Date.parse(time) > patience;
+export const isLongAgo = (time: string, now: number): boolean => now - Date.parse(time) > stuckTimeout;
 
-export const isRecent = (time: string, now: number): boolean => now - Date.parse(time) <= recent;
+export const isRecent = (time: string, now: number): boolean => now - Date.parse(time) <= maxEventAge;

@@ -11,7 +11,7 @@ const kinds =
 export const isClassic = ({ group, kind, version }: Manifest): boolean =>
   group === "resource.k8s.io" && kinds.test(kind) && /^v1alpha[12]$/.test(version);
 
-/** What classic DRA's scheduling went by; Kubernetes 1.32 has removed it, in all versions. */
+/** Objects that scheduler and controllers of classic DRA exchanged. Kubernetes 1.32 removed them in all versions. */
 export const isNegotiation = ({ group, kind }: Manifest): boolean =>
   group === "resource.k8s.io" && /^(?:PodScheduling|PodSchedulingContext)$/.test(kind);
 

@@ -1,7 +1,7 @@
 import type { Manifest } from "./manifest.ts";
 import { fieldOf, textOf } from "./nodes.ts";
 
-/** What a device of an extended resource is called in DRA. */
+/** The devices that an extended resource stands for in DRA. */
 export interface DeviceKind {
   readonly deviceClass: string;
   /** A CEL expression that chooses among the devices of the class. */
@@ -19,7 +19,7 @@ const wholeDevices: ReadonlyMap<string, string> = new Map([
   ["gpu.intel.com/xe", "gpu.intel.com"],
 ]);
 
-/** Names under which time-slicing or MPS offers parts of one GPU: how it is shared no claim can say. */
+/** Names of GPUs shared by time-slicing or MPS, which no claim can express. */
 const shared = /\.shared$/;
 
 /** An extended resource: a name with a domain that is not Kubernetes' own (IsExtendedResourceName upstream). */

@@ -164,7 +164,7 @@ function sayKind(item: unknown, list: YAMLMap, listKind: string): void {
   map.items = [...(nodeOf(Object.fromEntries(missing)) as YAMLMap).items, ...map.items];
 }
 
-/** What is left of lists, and what comes to the first. */
+/** Removes dropped objects from their lists, and appends new ones to the first list. */
 function changeLists(
   lists: readonly YAMLMap[],
   manifests: readonly Manifest[],

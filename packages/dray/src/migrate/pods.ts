@@ -48,7 +48,7 @@ function migratePodSpec(spec: YAMLMap, path: string, manifest: Manifest, context
   new Limits(spec, path, manifest, context).migrate();
 }
 
-/** Kubernetes 1.31 has moved what was in `source` up. */
+/** Moves the fields of `source` one level up, as Kubernetes 1.31 did. */
 function withoutSource(spec: YAMLMap, manifest: Manifest): void {
   for (const entry of itemsOf(fieldOf(spec, "resourceClaims"))) {
     const at = mapOf(entry)?.items.findIndex((pair) => keyOf(pair) === "source") ?? -1;
@@ -60,7 +60,7 @@ function withoutSource(spec: YAMLMap, manifest: Manifest): void {
   }
 }
 
-/** A claim that had no requests had none that a container could have named. */
+/** Removes request names of claims that had no requests before. */
 function withoutUnknownRequests(spec: YAMLMap, path: string, manifest: Manifest, context: PodContext): void {
   const old = new Set<string>();
   for (const entry of itemsOf(fieldOf(spec, "resourceClaims"))) {
@@ -138,7 +138,7 @@ class Limits {
     for (const { placed, wanted } of asking) this.#claim(placed, wanted, asking.length > 1);
   }
 
-  /** Takes the limits and requests that a class is known for out of a container. */
+  /** Removes the limits and requests of known extended resources from a container, and returns them. */
   #take({ container, at }: PlacedContainer): Wanted[] {
     const resources = mapOf(fieldOf(container, "resources"));
     const limits = mapOf(fieldOf(resources, "limits"));
@@ -210,7 +210,7 @@ class Limits {
     });
   }
 
-  /** Another claim of the pod: it makes one of its own of the template. */
+  /** Adds a claim from a template to the pod. */
   #newClaim(container: string, key: string, requests: readonly Plain[], many: boolean): string {
     const manifest = this.#manifest;
     const entries = itemsOf(fieldOf(this.#spec, "resourceClaims"));

@@ -9,7 +9,7 @@ const kinds = /^(?:DeviceClass|DeviceTaintRule|ResourceClaim|ResourceClaimTempla
 export const isStructured = ({ group, kind, version }: Manifest): boolean =>
   group === "resource.k8s.io" && kinds.test(kind) && /^(?:v1|v1beta\d+|v1alpha3)$/.test(version);
 
-/** From v1alpha3, v1beta1 or v1beta2 to v1; flat requests of an object that says v1 are mended too. */
+/** Converts v1alpha3, v1beta1 and v1beta2 to v1. Flat requests in an object that says v1 are converted too. */
 export function migrateStructured(manifest: Manifest): void {
   const { map, kind } = manifest;
   toV1(manifest);
@@ -76,7 +76,7 @@ function migrateClass(spec: YAMLMap, manifest: Manifest): void {
 export const suitableNodes =
   "a class does not choose nodes any more: the driver's ResourceSlices say where devices are, and a pod's nodeSelector where it may run";
 
-/** Without its class name a selector would match more devices than before, so that it goes as a whole. */
+/** Removes a selector by class as a whole: without the class it would match more devices than before. */
 function migrateRule(spec: YAMLMap, manifest: Manifest): void {
   if (manifest.version !== "v1") manifest.note("apiVersion", "v1 of this kind needs Kubernetes 1.37");
   const selector = mapOf(fieldOf(spec, "deviceSelector"));
@@ -88,7 +88,7 @@ function migrateRule(spec: YAMLMap, manifest: Manifest): void {
   manifest.note("spec.deviceSelector", `is left out: ${why}`, pair?.key);
 }
 
-/** Devices hold themselves what `basic` held; the values of v1alpha3's capacities became objects. */
+/** Moves the fields of `basic` into the device, and wraps the capacities of v1alpha3 in objects. */
 function migrateSlice(spec: YAMLMap, manifest: Manifest): void {
   for (const device of itemsOf(fieldOf(spec, "devices"))) {
     if (!isMap(device)) continue;

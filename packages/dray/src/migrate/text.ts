@@ -15,7 +15,7 @@ import {
 } from "yaml";
 import { hasAlias, keyOf, mapOf, pairOf } from "./nodes.ts";
 
-/** One document of a text: what stands there, and what it says. */
+/** One document of a text: its source and its nodes. */
 export interface Part {
   /** As it was written, with its `---`. */
   readonly source: string;
@@ -40,7 +40,7 @@ export class TextError extends Error {
   }
 }
 
-/** Maximum number of nodes that the aliases of one document may expandAliases to: a few bytes must not become gigabytes. */
+/** Maximum number of nodes that the aliases of one document may expand to: a few bytes must not become gigabytes. */
 const maxExpanded = 100_000;
 
 /**
@@ -84,7 +84,7 @@ function footerOf(body: string): string {
   return footer.includes("#") ? footer : "";
 }
 
-/** Writes aliases and merged keys out, so that what is changed is changed in one place only. */
+/** Replaces aliases and merge keys by copies, so that a change applies to one place only. */
 function expandAliases(document: Document.Parsed): void {
   if (!hasAlias(document.contents)) return;
   let left = maxExpanded;
@@ -130,7 +130,7 @@ function merge(map: YAMLMap): void {
   map.items.splice(at, 1, ...more);
 }
 
-/** A collection in braces has no room for what is written in lines: those with something new in them become lines. */
+/** Switches flow collections with block collections inside to block style. Returns whether the node is in block style. */
 export function useBlockStyle(node: unknown): boolean {
   if (isPair(node)) return useBlockStyle(node.value);
   if (!isCollection(node)) return false;
@@ -179,7 +179,7 @@ export function jsonOf(document: Document, indent: string): string {
   return print(document.contents, "");
 }
 
-/** How a text is laid out, so that what is printed looks like what stands beside it. */
+/** Returns the indentation style of a text, so that new parts look like the rest. */
 export function styleOf(text: string): {
   readonly indent: number;
   readonly indentSeq: boolean;
