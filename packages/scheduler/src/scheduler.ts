@@ -265,6 +265,7 @@ function createProfile(options: SchedulerOptions, configured: ProfileConfigurati
   const recorder = createEventRecorder({ client, clock, log, random, component: name });
   const preemption = defaultPreemption({
     args: args.DefaultPreemption,
+    release: options.features.version,
     executor,
     trials: () => cycle,
     recorder,

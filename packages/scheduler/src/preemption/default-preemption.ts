@@ -1,3 +1,4 @@
+import type { KubernetesVersion } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import type { PodDisruptionBudget } from "@dray/api/policy/v1";
 import type { EventRecorder } from "@dray/client";
@@ -17,6 +18,8 @@ const name = "DefaultPreemption";
 
 export interface DefaultPreemptionOptions {
   readonly args: PluginArgs["DefaultPreemption"];
+  /** Whose words are used. */
+  readonly release: KubernetesVersion;
   readonly executor: Pick<PreemptionExecutor, "start" | "isPreempting">;
   /** Of the profile. */
   readonly trials: () => Trials;
@@ -69,7 +72,8 @@ export function defaultPreemption(options: DefaultPreemptionOptions): Plugin {
     const { node, victims, violations } = best;
     metrics.chosen(victims.length, violations);
     const message = `found a potential placement for pod on node ${node.name}, preempting ${victims.length} victims`;
-    return { message, nominatedNode: node.name, done: true };
+    // Releases before that say nothing of it.
+    return { ...(options.release >= "1.37" && { message }), nominatedNode: node.name, done: true };
   }
 
   /** Tries nodes until there are enough candidates, one at least that violates no budget. */
@@ -121,7 +125,7 @@ export function defaultPreemption(options: DefaultPreemptionOptions): Plugin {
       const since = metrics.now();
       const finish = ({ message, ...result }: PostFilterResult): PostFilterResult => {
         metrics.preempting(result.done ? "Success" : "Unschedulable", since);
-        return { ...result, message: `preemption: ${message}` };
+        return { ...result, ...(message !== undefined && { message: `preemption: ${message}` }) };
       };
       const result = preempt(state, pod, rejections);
       return result instanceof Promise ? result.then(finish) : finish(result);

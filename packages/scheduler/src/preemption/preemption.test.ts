@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { featuresOf } from "@dray/api";
 import { Pod } from "@dray/api/core/v1";
 import { PodDisruptionBudget } from "@dray/api/policy/v1";
 import { PriorityClass } from "@dray/api/scheduling/v1";
@@ -63,6 +64,17 @@ test("a pod of lower priority leaves gracefully, and the room is kept for the on
     await ends(cluster, "victim");
     assert.equal(await cluster.bound("preemptor"), "n1");
     assert.equal((await cluster.get(Pod, "latecomer")).spec.nodeName, undefined);
+  }));
+
+test("before 1.37 the room that preemption makes is not told", () =>
+  withClasses(async (cluster) => {
+    await cluster.node("n1");
+    await cluster.scheduler(undefined, { features: featuresOf("1.36") });
+    await cluster.pod("victim", asks("3"));
+    await cluster.bound("victim");
+    await cluster.pod("preemptor", asks("3", high));
+    assert.equal(await nominated(cluster, "preemptor"), "n1");
+    assert.equal(await cluster.refused("preemptor"), "0/1 nodes are available: 1 Insufficient cpu.");
   }));
 
 test("a pod that must not preempt waits, and says so", () =>
