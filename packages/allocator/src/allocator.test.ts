@@ -581,3 +581,22 @@ test("what a call has found out stays known when it is ended after an evaluation
   assert.equal(costs.length, 6);
   assert.ok(costs.every((cost) => cost > 0));
 });
+
+test("totals: the devices of a class on a node, and those that claims have", () => {
+  const other = { ...slice("others", [{ name: "o" }]), metadata: meta("others") };
+  const allocator = allocatorWith(slice("gpus", [{ name: "a" }, { name: "b" }, { name: "c" }]), {
+    ...other,
+    spec: { ...other.spec, driver: "nic.example.com" },
+  } as ResourceSlice);
+  assert.deepEqual(allocator.totals(node, "gpu"), { devices: 3, taken: 0 });
+  const wanted = claim("c", 2);
+  const result = allocator.allocate(node, [wanted]);
+  assert.equal(result.type, "allocated");
+  if (result.type === "allocated") allocator.reserve([wanted], result.allocations);
+  assert.deepEqual(allocator.totals(node, "gpu"), { devices: 3, taken: 2 });
+  assert.deepEqual(allocator.totals({ ...node, metadata: meta("elsewhere") }, "gpu"), {
+    devices: 0,
+    taken: 0,
+  });
+  assert.deepEqual(allocator.totals(node, "none"), { devices: 0, taken: 0 });
+});

@@ -236,6 +236,11 @@ export interface Allocator {
     node: Node,
     id: Pick<DeviceRequestAllocationResult, "driver" | "pool" | "device">,
   ): Device | undefined;
+  /**
+   * How many devices of complete pools the node can reach that are of the class, and how many of them claims have, wholly or
+   * in part; for scores. A device on which a selector of the class fails is not of the class.
+   */
+  totals(node: Node, className: string): { readonly devices: number; readonly taken: number };
   /** What it has done since it was made: how often a selector was evaluated on a shape of device. */
   statistics(): { readonly evaluations: number };
   /**

@@ -11,7 +11,7 @@ import { AllocationError } from "./reach.ts";
 import { type PreparedClaim, prepareClaim } from "./requests.ts";
 import { allocationResult, checkSolution } from "./result.ts";
 import { Search, type Solution } from "./search.ts";
-import { SelectorCache } from "./selectors.ts";
+import { firstUnmatched, SelectorCache, selectorList } from "./selectors.ts";
 import { untolerated } from "./taints.ts";
 import { Usage } from "./usage.ts";
 
@@ -139,6 +139,16 @@ export function createAllocator(options: AllocatorOptions): Allocator {
     reserve: (claims, allocations) => usage.reserve(claims, allocations),
 
     device: (node, { driver, pool, device }) => inventory.device(node, driver, pool, device),
+
+    totals(node, className) {
+      const own = classes.get(className);
+      if (own === undefined) return { devices: 0, taken: 0 };
+      const lists = [selectorList(`class ${className}`, own.spec.selectors ?? [], selectors)];
+      const devices = inventory
+        .view(node)
+        .devices.filter((record) => firstUnmatched(lists, record) === undefined);
+      return { devices: devices.length, taken: devices.filter(({ state }) => state.taken).length };
+    },
 
     statistics: () => ({ evaluations: selectors.evaluations }),
 

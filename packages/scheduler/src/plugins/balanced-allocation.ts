@@ -1,7 +1,7 @@
 import type { KubernetesVersion } from "@dray/api";
 import type { Plugin } from "../framework.ts";
 import type { PluginArgs } from "../plugin-args.ts";
-import { balanceScorer, requestList, resourceScorer } from "./resource-scoring.ts";
+import { balanceScorer, type DeviceTotals, requestList, resourceScorer } from "./resource-scoring.ts";
 
 const name = "NodeResourcesBalancedAllocation";
 
@@ -14,9 +14,10 @@ const name = "NodeResourcesBalancedAllocation";
 export function nodeResourcesBalancedAllocation(
   { resources }: PluginArgs["NodeResourcesBalancedAllocation"],
   version: KubernetesVersion,
+  deviceTotals?: DeviceTotals,
 ): Plugin {
   const assumed = { assumed: false };
-  const scoreOf = resourceScorer(resources, balanceScorer(version), assumed);
+  const scoreOf = resourceScorer(resources, balanceScorer(version), { ...assumed, deviceTotals });
   return {
     name,
     weight: 1,

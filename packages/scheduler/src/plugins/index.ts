@@ -15,6 +15,7 @@ import { nodeUnschedulable } from "./node-unschedulable.ts";
 import { nodeVolumeLimits } from "./node-volume-limits.ts";
 import type { NamespaceLabels } from "./pod-affinity-terms.ts";
 import { podTopologySpread } from "./pod-topology-spread.ts";
+import type { DeviceTotals } from "./resource-scoring.ts";
 import { schedulingGates } from "./scheduling-gates.ts";
 import { taintToleration } from "./taint-toleration.ts";
 import type { WorkloadLookup } from "./topology-constraints.ts";
@@ -41,6 +42,7 @@ export interface PluginOptions extends DynamicResourcesOptions {
  */
 export function defaultPlugins(options: PluginOptions): readonly Plugin[] {
   const { features, args = defaultPluginArgs } = options;
+  const totals = deviceTotals(options);
   return [
     schedulingGates,
     nodeName,
@@ -48,16 +50,24 @@ export function defaultPlugins(options: PluginOptions): readonly Plugin[] {
     taintToleration,
     nodeAffinity(args.NodeAffinity),
     nodePorts,
-    nodeResourcesFit(args.NodeResourcesFit, features.version, options.extendedClass),
+    nodeResourcesFit(args.NodeResourcesFit, features.version, options.extendedClass, totals),
     ...volumePlugins(options),
     podTopologySpread(args.PodTopologySpread, options.workloads),
     interPodAffinity(args.InterPodAffinity, options.namespaceLabels),
     new DynamicResources({ ...args.DynamicResources, ...options }),
-    nodeResourcesBalancedAllocation(args.NodeResourcesBalancedAllocation, features.version),
+    nodeResourcesBalancedAllocation(args.NodeResourcesBalancedAllocation, features.version, totals),
     imageLocality(),
     nodeDeclaredFeatures(features),
     ...(options.groups === undefined ? [] : [new GangScheduling(options.groups)]),
   ];
+}
+
+function deviceTotals({ allocator, extendedClass }: PluginOptions): DeviceTotals | undefined {
+  if (extendedClass === undefined) return undefined;
+  return ({ node }, resource) => {
+    const deviceClass = extendedClass(resource);
+    return deviceClass && allocator.totals(node, deviceClass.metadata.name);
+  };
 }
 
 function volumePlugins({ features, volumes, args = defaultPluginArgs }: PluginOptions): readonly Plugin[] {

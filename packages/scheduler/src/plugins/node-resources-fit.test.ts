@@ -148,6 +148,34 @@ test("an extended resource counts for pods that ask for it, on nodes that have i
   });
 });
 
+/** Upstream: calculateResourceAllocatableRequest: devices count where no device plugin offers the resource (KEP-5004). */
+test("devices that serve an extended resource count in scores", () => {
+  const scoringStrategy: ScoringStrategy = {
+    type: "MostAllocated",
+    resources: [{ name: "example.com/gpu", weight: 1 }],
+  };
+  const totals: Record<string, { devices: number; taken: number }> = {
+    busy: { devices: 4, taken: 2 },
+    idle: { devices: 4, taken: 0 },
+    plugin: { devices: 4, taken: 4 },
+  };
+  const plugin = nodeResourcesFit(
+    { ...args, scoringStrategy },
+    "1.37",
+    undefined,
+    (node) => totals[node.name],
+  );
+  const nodes = [
+    nodeInfo("busy"),
+    nodeInfo("idle"),
+    nodeInfo("plugin", { allocatable: { "example.com/gpu": "8" } }),
+    nodeInfo("none"),
+  ];
+  const pod = asking({ "example.com/gpu": "1" });
+  assert.deepEqual(scores(plugin, pod, nodes), { busy: 75, idle: 25, plugin: 12, none: 0 });
+  assert.deepEqual(scores(plugin, podOf(), nodes), { busy: 0, idle: 0, plugin: 0, none: 0 });
+});
+
 test("containers that ask for nothing count 100m and 200Mi in scores", () => {
   const nodes = [nodeInfo("a", { allocatable: { cpu: "1", memory: "2000Mi" }, pods: [podOf()] })];
   // 200m of 1000m, 400Mi of 2000Mi.

@@ -5,7 +5,7 @@ import type { ClusterEvent, Plugin } from "../framework.ts";
 import type { PluginArgs } from "../plugin-args.ts";
 import { amountsOf, requestsOf, takenBy } from "../resources.ts";
 import { type ExtendedClass, isServedByDevices, resourcesOf } from "./extended-resources.ts";
-import { requestList, resourceScorer, strategyScorer } from "./resource-scoring.ts";
+import { type DeviceTotals, requestList, resourceScorer, strategyScorer } from "./resource-scoring.ts";
 
 const name = "NodeResourcesFit";
 
@@ -32,10 +32,14 @@ export function nodeResourcesFit(
   args: PluginArgs["NodeResourcesFit"],
   version: KubernetesVersion,
   extendedClass?: ExtendedClass,
+  deviceTotals?: DeviceTotals,
 ): Plugin {
   const { resources } = args.scoringStrategy;
   const assumed = { assumed: true };
-  const scoreOf = resourceScorer(resources, strategyScorer(args.scoringStrategy), assumed);
+  const scoreOf = resourceScorer(resources, strategyScorer(args.scoringStrategy), {
+    ...assumed,
+    deviceTotals,
+  });
   const groups = new Set(args.ignoredResourceGroups);
   const ignored = new Set(args.ignoredResources);
 

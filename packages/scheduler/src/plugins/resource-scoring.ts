@@ -14,11 +14,23 @@ import { scoreByShape } from "./score-shape.ts";
 /** Of each resource: with the pod, without it, and what the node has. What has nothing to offer does not count. */
 type Scorer = (requested: Float64Array, allocated: Float64Array, allocatable: Float64Array) => number;
 
-/** `assumed`: containers that ask for no cpu or memory count with an assumption (NonZeroRequested). */
+/** Devices of the class that stands for an extended resource: those that the node can reach; undefined: there is no class. */
+export type DeviceTotals = (
+  node: NodeInfo,
+  resource: string,
+) => { readonly devices: number; readonly taken: number } | undefined;
+
+export interface ResourceScorerOptions {
+  /** Containers that ask for no cpu or memory count with an assumption (NonZeroRequested). */
+  readonly assumed: boolean;
+  /** Absent where devices serve no extended resources. */
+  readonly deviceTotals?: DeviceTotals | undefined;
+}
+
 export function resourceScorer(
   resources: readonly ResourceWeight[],
   scorer: Scorer,
-  { assumed }: { readonly assumed: boolean },
+  { assumed, deviceTotals }: ResourceScorerOptions,
 ): (requests: Float64Array, node: NodeInfo) => number {
   const requested = new Float64Array(resources.length);
   const allocated = new Float64Array(resources.length);
@@ -29,8 +41,15 @@ export function resourceScorer(
       const { name } = resources[i]!;
       const request = requests[i]!;
       // An extended resource that the pod does not ask for says nothing about the node.
-      const capacity = optional[i] && request === 0 ? 0 : (node.allocatable.get(name) ?? 0);
-      const taken = capacity === 0 ? 0 : takenOf(node, name, assumed);
+      const asked = !optional[i] || request !== 0;
+      let capacity = asked ? (node.allocatable.get(name) ?? 0) : 0;
+      let taken = capacity === 0 ? 0 : takenOf(node, name, assumed);
+      if (capacity === 0 && asked && optional[i]) {
+        // No device plugin offers it: devices may serve it (KEP-5004).
+        const totals = deviceTotals?.(node, name);
+        capacity = totals?.devices ?? 0;
+        taken = totals?.taken ?? 0;
+      }
       allocatable[i] = capacity;
       allocated[i] = taken;
       requested[i] = capacity === 0 ? 0 : taken + request;
