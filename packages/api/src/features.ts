@@ -86,6 +86,7 @@ const gates = {
   ResourceHealthStatus: "AABB",
   ResourceHealthStatusMessage: "--BB",
   NodeDeclaredFeatures: "-ABL",
+  TaintTolerationComparisonOperators: "-AAA",
   GenericWorkload: "-AAb",
   GangScheduling: "-AA-",
   WorkloadAwarePreemption: "--A-",

@@ -1,3 +1,4 @@
+import { int64Of } from "./decimal-integer.ts";
 import type { PodSpec, Taint, Toleration } from "./generated/core/v1.ts";
 import { matchLabels } from "./selectors/labels.ts";
 import { type NodeTest, readLazily, type SelectableNode } from "./selectors/node-selector.ts";
@@ -32,10 +33,26 @@ export function untolerated(
   );
 }
 
-/** Whether a pod's toleration tolerates a node's taint: an empty key every key, an empty effect every effect (core/v1 Toleration). */
+/**
+ * Whether a pod's toleration tolerates a node's taint: an empty key every key, an empty effect every effect (core/v1
+ * Toleration). The API server stores comparisons of numbers only with the gate TaintTolerationComparisonOperators
+ * (KEP-5471).
+ */
 export function tolerates(toleration: Toleration, taint: Taint): boolean {
   if (toleration.effect && toleration.effect !== taint.effect) return false;
   if (toleration.key && toleration.key !== taint.key) return false;
-  if (toleration.operator === "Exists") return true;
-  return (toleration.value ?? "") === (taint.value ?? "");
+  switch (toleration.operator || "Equal") {
+    case "Equal":
+      return (toleration.value ?? "") === (taint.value ?? "");
+    case "Exists":
+      return true;
+    case "Lt":
+    case "Gt": {
+      const [own, theirs] = [int64Of(toleration.value), int64Of(taint.value)];
+      if (own === undefined || theirs === undefined) return false;
+      return toleration.operator === "Lt" ? theirs < own : theirs > own;
+    }
+    default:
+      return false;
+  }
 }

@@ -33,7 +33,7 @@ const gates: Readonly<Record<string, string>> = {
     ConstrainedImpersonation InPlacePodLevelResourcesVerticalScaling MutablePVNodeAffinity
     MutablePodResourcesForSuspendedJobs MutableSchedulingDirectivesForSuspendedJobs
     OpportunisticBatching RestartAllContainersOnContainerExits StatefulSetSemanticRevisionComparison
-    StructuredAuthenticationConfigurationJWKSMetrics TaintTolerationComparisonOperators
+    StructuredAuthenticationConfigurationJWKSMetrics
     UserNamespacesHostNetworkSupport VolumeLimitScaling`,
   "-.TT": "CSIServiceAccountTokenSecrets",
   ".---": "UserNamespacesPodSecurityStandards",

@@ -63,6 +63,33 @@ test("a pod with limits of its own requests what its containers do (KEP-2837)", 
   assert.deepEqual(spec.resources.requests, { cpu: "1", memory: "1Gi" });
 });
 
+test("tolerations may compare numbers with the gate TaintTolerationComparisonOperators (KEP-5471)", () => {
+  const gate = new Map([["TaintTolerationComparisonOperators", true]]);
+  const gated = { ...context, features: featuresOf("1.37", gate) };
+  const tolerations = (operator: string, value: string) => [{ key: "k", operator, value }];
+  const of = (where: typeof context, operator: string, value: string): string[] =>
+    validateCreate(
+      podKind,
+      pod({ containers: [container], tolerations: tolerations(operator, value) }),
+      where,
+    ).map((error) => fieldErrorText(error));
+  const path = "spec.tolerations[0]";
+  assert.deepEqual(of(context, "Lt", "5"), [
+    `${path}.operator: Unsupported value: "Lt": supported values: "Equal", "Exists", "Lt", "Gt"`,
+  ]);
+  assert.deepEqual(of(gated, "Lt", "5"), []);
+  assert.deepEqual(of(gated, "Gt", "-9223372036854775808"), []);
+  const parsing = (value: string, problem: string): string =>
+    `${path}.value: Invalid value: "${value}": strconv.ParseInt: parsing "${value}": ${problem}`;
+  const form = (value: string, problem = "must be a valid decimal integer in canonical form"): string =>
+    `${path}.value: Invalid value: "${value}": ${problem}`;
+  assert.deepEqual(of(gated, "Gt", ""), [form("", "must be non-empty"), parsing("", "invalid syntax")]);
+  assert.deepEqual(of(gated, "Gt", "many"), [form("many"), parsing("many", "invalid syntax")]);
+  assert.deepEqual(of(gated, "Gt", "007"), [form("007")]);
+  const large = "9223372036854775808";
+  assert.deepEqual(of(gated, "Gt", large), [parsing(large, "value out of range")]);
+});
+
 test("an empty map is no change of a pod, an empty struct is", () => {
   const errors = (changed: object): number =>
     validateUpdate(podKind, pod(changed), pod({ containers: [container] }), context).length;

@@ -1,4 +1,5 @@
 import { forgetEmpty, keepEmpty } from "../../codec/empty.ts";
+import type { Features } from "../../features.ts";
 import type { Container, NodeAffinity, Pod, PodSpec, Toleration } from "../../generated/core/v1.ts";
 import { dnsSubdomain } from "../../names.ts";
 import type { ValidationContext } from "../context.ts";
@@ -12,7 +13,7 @@ import {
   checkPodAnnotationsUpdate,
   mirrorAnnotation,
 } from "./annotations.ts";
-import { checkTolerations } from "./scheduling.ts";
+import { allowsComparisons, checkTolerations } from "./scheduling.ts";
 import { checkPodSpec } from "./spec.ts";
 
 const emptySpec: PodSpec = { containers: [] };
@@ -74,7 +75,7 @@ function checkGatesUpdate(errors: FieldErrors, spec: PodSpec, old: PodSpec): voi
 }
 
 /** Tolerations may be added, and nothing else but the seconds of one changed. */
-function checkTolerationsUpdate(errors: FieldErrors, spec: PodSpec, old: PodSpec): void {
+function checkTolerationsUpdate(errors: FieldErrors, spec: PodSpec, old: PodSpec, features: Features): void {
   const fixed = ({ key, operator, value, effect }: Toleration): string =>
     JSON.stringify([key ?? null, operator ?? null, value ?? null, effect ?? null]);
   const now = new Set((spec.tolerations ?? []).map(fixed));
@@ -86,7 +87,7 @@ function checkTolerationsUpdate(errors: FieldErrors, spec: PodSpec, old: PodSpec
     );
     return;
   }
-  checkTolerations(errors, "spec.tolerations", spec);
+  checkTolerations(errors, "spec.tolerations", spec, allowsComparisons(features));
 }
 
 const changeable = [
@@ -226,7 +227,7 @@ export function checkPodUpdate(errors: FieldErrors, pod: Pod, old: Pod, context:
     });
   }
   if (!checkDeadline(errors, spec, before)) return;
-  checkTolerationsUpdate(errors, spec, before);
+  checkTolerationsUpdate(errors, spec, before, context.features);
   checkGatesUpdate(errors, spec, before);
   const munged = withOldChangeables(spec, before);
   const { version } = context.features;

@@ -1,4 +1,7 @@
 /** Where a pod may run: selectors, affinity, tolerations, spreading, gates. */
+
+import { int64Of, isDecimalInteger } from "../../decimal-integer.ts";
+import type { Features } from "../../features.ts";
 import type {
   PodAffinityTerm,
   PodSpec,
@@ -7,12 +10,18 @@ import type {
 } from "../../generated/core/v1.ts";
 import type { LabelSelector } from "../../generated/meta/v1.ts";
 import { dnsLabel, isLabelValue, qualifiedName } from "../../names.ts";
+import { quoted } from "../../quoted.ts";
 import { type FieldErrors, seenBefore } from "../field.ts";
 import { checkLabelSelector, checkNodeSelector, checkNodeSelectorTerm } from "../nodeselector.ts";
 
 const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-function checkToleration(errors: FieldErrors, path: string, toleration: Toleration): void {
+function checkToleration(
+  errors: FieldErrors,
+  path: string,
+  toleration: Toleration,
+  comparisons: boolean,
+): void {
   const { key, operator, value, effect, tolerationSeconds } = toleration;
   if (key) errors.check(qualifiedName, `${path}.key`, key);
   if (!key && operator !== "Exists") {
@@ -31,12 +40,27 @@ function checkToleration(errors: FieldErrors, path: string, toleration: Tolerati
   } else if (!operator || operator === "Equal") {
     const problems = isLabelValue(value ?? "");
     if (problems.length > 0) errors.invalid(`${path}.operator`, value ?? "", problems.join(";"));
+  } else if (comparisons && (operator === "Lt" || operator === "Gt")) {
+    checkInteger(errors, `${path}.value`, value ?? "");
   } else {
     // Two more are known, though not served.
     const more = operator === "Lt" || operator === "Gt" ? ["Lt", "Gt"] : [];
     errors.notSupported(`${path}.operator`, operator, ["Equal", "Exists", ...more]);
   }
   if (effect && !effects.includes(effect)) errors.notSupported(`${path}.effect`, effect, effects);
+}
+
+/** An int64; both ways to say that it is none, as upstream. */
+function checkInteger(errors: FieldErrors, path: string, value: string): void {
+  if (value === "") errors.invalid(path, value, "must be non-empty");
+  else if (!isDecimalInteger(value))
+    errors.invalid(path, value, "must be a valid decimal integer in canonical form");
+  if (int64Of(value) !== undefined) return;
+  const digits = /^[+-]?[0-9]+$/.test(value);
+  // Other forms of a number are read, too.
+  if (digits && int64Of(BigInt(value.replace(/^[+]/, "")).toString()) !== undefined) return;
+  const problem = digits ? "value out of range" : "invalid syntax";
+  errors.invalid(path, value, `strconv.ParseInt: parsing ${quoted(value)}: ${problem}`);
 }
 
 /** Keys of labels whose values are taken from the pod itself. */
@@ -147,10 +171,21 @@ export function checkSpreading(errors: FieldErrors, path: string, spec: PodSpec)
   });
 }
 
-export function checkTolerations(errors: FieldErrors, path: string, spec: PodSpec): void {
+/** `comparisons`: with the operators Lt and Gt (gate TaintTolerationComparisonOperators, KEP-5471). */
+export function checkTolerations(
+  errors: FieldErrors,
+  path: string,
+  spec: PodSpec,
+  comparisons = false,
+): void {
   (spec.tolerations ?? []).forEach((toleration, index) => {
-    checkToleration(errors, `${path}[${index}]`, toleration);
+    checkToleration(errors, `${path}[${index}]`, toleration, comparisons);
   });
+}
+
+/** Whether tolerations of pods may have the operators Lt and Gt. */
+export function allowsComparisons(features: Features): boolean {
+  return features.enabled("TaintTolerationComparisonOperators");
 }
 
 /** Names of scheduling gates (KEP-3521). */

@@ -7,7 +7,13 @@ import { checkLabels } from "../metadata.ts";
 import { checkContainers } from "./containers.ts";
 import { checkDns, checkHostAliases } from "./dns.ts";
 import { checkPodResources, checkResources, claimNames } from "./resources.ts";
-import { checkAffinity, checkGates, checkSpreading, checkTolerations } from "./scheduling.ts";
+import {
+  allowsComparisons,
+  checkAffinity,
+  checkGates,
+  checkSpreading,
+  checkTolerations,
+} from "./scheduling.ts";
 import { checkPodSecurity } from "./security.ts";
 import { checkSystem } from "./system.ts";
 import { checkVolumes } from "./volumes.ts";
@@ -139,7 +145,7 @@ export function checkPodSpec(
   checkDeadline(errors, `${path}.activeDeadlineSeconds`, spec);
   if (spec.hostname) errors.check(dnsLabel, `${path}.hostname`, spec.hostname);
   if (spec.subdomain) errors.check(dnsLabel, `${path}.subdomain`, spec.subdomain);
-  checkTolerations(errors, `${path}.tolerations`, spec);
+  checkTolerations(errors, `${path}.tolerations`, spec, allowsComparisons(context.features));
   checkHostAliases(errors, `${path}.hostAliases`, spec, context.features.version);
   if (spec.priorityClassName) {
     errors.check(dnsSubdomain, `${path}.priorityClassName`, spec.priorityClassName);
