@@ -499,6 +499,8 @@ Exit codes: 0 done (whatever the notes say); 1 a file cannot be read, and nothin
     .addOption(kubernetesVersion())
     .addOption(featureGates())
     .option("--leader-elect", "run only while holding the lease kube-system/kube-controller-manager")
+    .option("--port <port>", "port of /metrics, /healthz, /livez and /readyz over HTTP (default: none)")
+    .option("--bind-address <address>", "where that port listens", "127.0.0.1")
     .option(
       "--controllers <list>",
       "which run: * are those that are on by default, foo one more, -foo one less (default: *)",

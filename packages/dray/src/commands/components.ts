@@ -17,10 +17,12 @@ import {
   urlHost,
   writeKubeconfigs,
 } from "@dray/cluster";
+import type { Controllers } from "@dray/controllers";
 import { type UpstreamFlags, upstreamOptions } from "../apiserver/options.ts";
 import { connect } from "../connect.ts";
 import { type ControllerFlags, controllerOptions } from "../controllers/options.ts";
 import { endRequested } from "../end-requested.ts";
+import { serveHealth } from "../health-server.ts";
 import { keepHeapSmall } from "../heap.ts";
 import { createLog } from "../log/create.ts";
 import {
@@ -160,20 +162,44 @@ export async function component(
   client.close();
 }
 
-export async function controllerManager(options: ComponentOptions & ControllerFlags): Promise<void> {
+export interface ControllerManagerOptions extends ComponentOptions, ControllerFlags {
+  readonly port?: string;
+  readonly bindAddress: string;
+}
+
+export async function controllerManager(options: ControllerManagerOptions): Promise<void> {
   const features = featuresOption(options);
+  const host = bindAddressOption(options.bindAddress);
+  const port = options.port === undefined ? undefined : wholeNumber("--port", options.port, 0, 65535);
   const { rootCA, ...given } = await controllerOptions(options);
   const { startControllers } = await import("@dray/controllers");
-  await component("kube-controller-manager", options, ({ client, log, signal, ca }) =>
-    startControllers({
-      client,
-      log,
-      signal,
-      clock: systemClock,
-      random: Math.random,
-      features,
-      ...given,
-      rootCA: rootCA ?? ca ?? "",
-    }),
-  );
+  let running: Controllers | undefined;
+  // Upstream is ready while it waits for the lease.
+  const health =
+    port === undefined
+      ? undefined
+      : await serveHealth({
+          host,
+          port,
+          notReady: () => undefined,
+          metrics: () => running?.metrics() ?? "",
+        });
+  if (health !== undefined) say(`metrics and health are at ${health.url}\n`);
+  try {
+    await component("kube-controller-manager", options, async ({ client, log, signal, ca }) => {
+      running = await startControllers({
+        client,
+        log,
+        signal,
+        clock: systemClock,
+        random: Math.random,
+        features,
+        ...given,
+        rootCA: rootCA ?? ca ?? "",
+      });
+      return running;
+    });
+  } finally {
+    await health?.close();
+  }
 }
