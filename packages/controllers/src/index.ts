@@ -28,7 +28,9 @@ export { startTaintEvictionController } from "./nodes/taint-eviction.ts";
 export { startResourceQuotaController } from "./quota/resource-quota.ts";
 export { selectControllers } from "./select.ts";
 export { type Controllers, type ControllersOptions, controllerNames, startControllers } from "./start.ts";
+export { startAttachDetachController } from "./storage/attach-detach.ts";
 export { startEphemeralVolumeController } from "./storage/ephemeral-volume.ts";
+export { startVolumeExpander } from "./storage/expander.ts";
 export { localPathStorageClass } from "./storage/local-path.ts";
 export { startPersistentVolumeController } from "./storage/persistent-volume.ts";
 export {

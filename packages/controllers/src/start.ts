@@ -29,7 +29,9 @@ import { startPodGarbageCollector } from "./nodes/pod-gc.ts";
 import { startTaintEvictionController } from "./nodes/taint-eviction.ts";
 import { startResourceQuotaController } from "./quota/resource-quota.ts";
 import { selectControllers } from "./select.ts";
+import { startAttachDetachController } from "./storage/attach-detach.ts";
 import { startEphemeralVolumeController } from "./storage/ephemeral-volume.ts";
+import { startVolumeExpander } from "./storage/expander.ts";
 import { startPersistentVolumeController } from "./storage/persistent-volume.ts";
 import {
   startAttributesClassProtection,
@@ -106,7 +108,9 @@ const controllers: Readonly<Record<string, Start>> = {
   "node-ipam-controller": (context, { nodeIpam }) =>
     nodeIpam === undefined ? idle(context) : startNodeIpam(context, nodeIpam),
   "node-lifecycle-controller": startNodeLifecycleController,
+  "persistentvolume-attach-detach-controller": startAttachDetachController,
   "persistentvolume-binder-controller": startPersistentVolumeController,
+  "persistentvolume-expander-controller": startVolumeExpander,
   "persistentvolume-protection-controller": startVolumeProtection,
   "persistentvolumeclaim-protection-controller": startClaimProtection,
   "pod-garbage-collector-controller": startPodGarbageCollector,
