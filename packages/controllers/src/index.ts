@@ -1,6 +1,8 @@
 export { startCertificateApprover } from "./certificates/approver.ts";
 export { startCertificateRequestCleaner } from "./certificates/cleaner.ts";
+export { startPodCertificateRequestCleaner } from "./certificates/pod-request-cleaner.ts";
 export { type ClusterSigning, startCertificateSigner } from "./certificates/signer.ts";
+export { startTrustBundlePublisher } from "./certificates/trust-bundle.ts";
 export type { Controller, ControllerContext } from "./context.ts";
 export { startGarbageCollector } from "./deletion/garbage-collector.ts";
 export { startNamespaceController } from "./deletion/namespace.ts";

@@ -2,7 +2,9 @@ import type { Features } from "@dray/api";
 import type { Client, Clock, Log } from "@dray/client";
 import { startCertificateApprover } from "./certificates/approver.ts";
 import { startCertificateRequestCleaner } from "./certificates/cleaner.ts";
+import { startPodCertificateRequestCleaner } from "./certificates/pod-request-cleaner.ts";
 import { type ClusterSigning, startCertificateSigner } from "./certificates/signer.ts";
+import { startTrustBundlePublisher } from "./certificates/trust-bundle.ts";
 import { type Controller, type ControllerContext, controllerQueues } from "./context.ts";
 import { startGarbageCollector } from "./deletion/garbage-collector.ts";
 import { startNamespaceController } from "./deletion/namespace.ts";
@@ -103,6 +105,8 @@ const controllers: Readonly<Record<string, Start>> = {
   "garbage-collector-controller": async (context, { served }) => startGarbageCollector(context, await served),
   "horizontal-pod-autoscaler-controller": startHorizontalPodAutoscalerController,
   "job-controller": startJobController,
+  "kube-apiserver-serving-clustertrustbundle-publisher-controller": async (context, { served, rootCA }) =>
+    startTrustBundlePublisher(context, await served, rootCA),
   "legacy-serviceaccount-token-cleaner-controller": startLegacyTokenCleaner,
   "namespace-controller": async (context, { served }) => startNamespaceController(context, await served),
   "node-ipam-controller": (context, { nodeIpam }) =>
@@ -114,6 +118,8 @@ const controllers: Readonly<Record<string, Start>> = {
   "persistentvolume-protection-controller": startVolumeProtection,
   "persistentvolumeclaim-protection-controller": startClaimProtection,
   "pod-garbage-collector-controller": startPodGarbageCollector,
+  "podcertificaterequest-cleaner-controller": async (context, { served }) =>
+    startPodCertificateRequestCleaner(context, await served),
   "podgroup-protection-controller": async (context, { served }) =>
     startPodGroupProtectionController(context, await served),
   "replicaset-controller": startReplicaSetController,

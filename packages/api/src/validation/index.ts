@@ -41,6 +41,7 @@ import * as secret from "./secret.ts";
 import { persistentVolumeClaim } from "./storage/claim.ts";
 import * as storage from "./storage/classes.ts";
 import { persistentVolume } from "./storage/volume.ts";
+import { clusterTrustBundle } from "./trust-bundle.ts";
 import * as apps from "./workloads/apps.ts";
 import { podTemplate, replicationController } from "./workloads/controller.ts";
 import { cronJob } from "./workloads/cronjob.ts";
@@ -130,6 +131,7 @@ const rules = new Map<string, Rules>(
     PersistentVolumeClaim: persistentVolumeClaim,
     PodTemplate: podTemplate,
     ReplicationController: replicationController,
+    "ClusterTrustBundle.certificates.k8s.io": clusterTrustBundle,
     "Lease.coordination.k8s.io": core.lease,
     "LeaseCandidate.coordination.k8s.io": leaseCandidate,
     "ClusterRole.rbac.authorization.k8s.io": checkRole(false),
