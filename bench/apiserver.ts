@@ -3,7 +3,7 @@
  * peers that `interop/build` makes, and Go.
  */
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -11,8 +11,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Users } from "../interop/credentials.ts";
 import { buildClients } from "../interop/go-clients.ts";
 import { controlPlanePeers, missingPeers, peerVersion } from "../interop/peers.ts";
-import { type Server, type Side, startServer } from "../interop/server.ts";
+import { type Side, startServer } from "../interop/server.ts";
 import { machine, markdown, median } from "./allocator/clock.ts";
+import { cpuTime, resident } from "./processes.ts";
 
 /** What the load program does, one after the other. */
 interface Stage {
@@ -96,7 +97,10 @@ async function measure(side: Side, load: string, pods: string): Promise<Round> {
       const rates = new Map<string, Rate>();
       let [memory, memoryWithStore] = [0, 0];
       for (const stage of stages) {
-        rates.set(stage.name, await play(stage, Number(pods), load, kubeconfig, () => cpuTime(server)));
+        rates.set(
+          stage.name,
+          await play(stage, Number(pods), load, kubeconfig, () => cpuTime(server.programs)),
+        );
         if (stage.name !== "create") continue;
         memory = resident(api.pid);
         memoryWithStore = server.programs.reduce((sum, { pid }) => sum + resident(pid), 0);
@@ -134,19 +138,6 @@ async function play(
   const perSecond = Number(last);
   if (!(perSecond > 0)) throw new Error(`the load program has failed at ${name}`);
   return { perSecond, cpu: (cpu() - before) / (name === "watch" ? watchEvents : counted) };
-}
-
-/** Resident set size in MiB (VmRSS of proc(5)). */
-const resident = (pid: number): number =>
-  Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
-
-/** Milliseconds of CPU that the programs have used (utime and stime of proc(5), in hundredths of a second). */
-function cpuTime({ programs }: Server): number {
-  return programs.reduce((sum, { pid }) => {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return sum + (Number(fields[11]) + Number(fields[12])) * 10;
-  }, 0);
 }
 
 function table(measured: Record<Side, Round[]>, pods: string): string {

@@ -1,6 +1,6 @@
 /**
  * `npm run bench`: everything there is to measure. `npm run bench -- cluster [ROUNDS]`, `-- cel`,
- * `-- allocator [CASE...]`, `-- bodies [CASE...]`, `-- apiserver [PODS [ROUNDS]]`, `-- node [PODS [RUNTIME...]]`, or `-- watchers [WATCHERS [EVENTS [BYTES [KIND]]]]`: one of
+ * `-- allocator [CASE...]`, `-- bodies [CASE...]`, `-- apiserver [PODS [ROUNDS]]`, `-- node [PODS [RUNTIME...]]`, `-- scheduling [ROUNDS] [NAME...]`, or `-- watchers [WATCHERS [EVENTS [BYTES [KIND]]]]`: one of
  * them. Prints tables in Markdown.
  */
 import { allocatorBench } from "./allocator.ts";
@@ -9,6 +9,7 @@ import { bodiesBench } from "./bodies.ts";
 import { celBench } from "./cel.ts";
 import { clusterBench } from "./cluster.ts";
 import { nodeBench } from "./node.ts";
+import { schedulingBench } from "./scheduling.ts";
 import { watchersBench } from "./watchers.ts";
 
 type Bench = (args: readonly string[]) => string | Promise<string>;
@@ -20,6 +21,7 @@ const benches: Readonly<Record<string, Bench>> = {
   apiserver: apiserverBench,
   bodies: bodiesBench,
   node: nodeBench,
+  scheduling: schedulingBench,
   watchers: watchersBench,
 };
 

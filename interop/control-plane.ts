@@ -21,8 +21,12 @@ export interface ControlPlane {
   stop(): Promise<void>;
 }
 
-/** Starts all of it below `folder`, and waits until the API server is ready and the node roles are there. */
-export async function startControlPlane(side: Side, folder: string): Promise<ControlPlane> {
+/** Starts all of it below `folder`, with these gates of the scheduler on, and waits until the API server is ready and the node roles are there. */
+export async function startControlPlane(
+  side: Side,
+  folder: string,
+  schedulerGates: readonly string[] = [],
+): Promise<ControlPlane> {
   mkdirSync(folder, { recursive: true });
   const server = await startServer(side, folder);
   const users = new Users(folder, server.url, server.authority);
@@ -40,7 +44,7 @@ export async function startControlPlane(side: Side, folder: string): Promise<Con
           throw new Error(`${name} ${ended}:\n${readFileSync(log, "utf8").slice(-2000)}`);
       return admin.text("GET", "/readyz").catch(() => undefined); // Until then it answers with what it waits for.
     });
-    programs.push(...(await startComponents(folder, server, users)));
+    programs.push(...(await startComponents(folder, server, users, schedulerGates)));
     return { side, kubeconfig, admin, users, programs, stop };
   } catch (error) {
     await stop();
@@ -49,7 +53,12 @@ export async function startControlPlane(side: Side, folder: string): Promise<Con
 }
 
 /** kube-controller-manager and kube-scheduler, with the flags of kubeadm's manifests. */
-async function startComponents(folder: string, server: Server, users: Users): Promise<Program[]> {
+async function startComponents(
+  folder: string,
+  server: Server,
+  users: Users,
+  gates: readonly string[],
+): Promise<Program[]> {
   const [managerPort, schedulerPort] = await freePorts(2);
   const as = async (user: string): Promise<string[]> => {
     const kubeconfig = await users.kubeconfig(user);
@@ -87,7 +96,11 @@ async function startComponents(folder: string, server: Server, users: Users): Pr
     start(
       "kube-scheduler",
       peer("kube-scheduler"),
-      [...(await as("system:kube-scheduler")), `--secure-port=${schedulerPort}`],
+      [
+        ...(await as("system:kube-scheduler")),
+        `--secure-port=${schedulerPort}`,
+        ...(gates.length === 0 ? [] : [`--feature-gates=${gates.map((gate) => `${gate}=true`).join(",")}`]),
+      ],
       join(folder, "kube-scheduler.log"),
     ),
   ];

@@ -1,0 +1,129 @@
+/**
+ * How fast pods with claims get nodes: `dray up` on SQLite beside kube-scheduler with kube-apiserver, etcd and
+ * kube-controller-manager, the same load on both, in alternating rounds. Needs the peers that `interop/build` makes, and Go.
+ */
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { startControlPlane } from "../interop/control-plane.ts";
+import { eventually } from "../interop/eventually.ts";
+import { buildClients } from "../interop/go-clients.ts";
+import { controlPlanePeers, missingPeers, peerVersion } from "../interop/peers.ts";
+import { assertRuns, type Program, start } from "../interop/processes.ts";
+import { releaseFlag } from "../interop/release.ts";
+import type { Side } from "../interop/server.ts";
+import { program as drayProgram, environment } from "../scripts/clone.js";
+import { machine, markdown, median } from "./allocator/clock.ts";
+import { cpuTime, resident } from "./processes.ts";
+import { type Scenario, scenarios } from "./scheduling/workloads.ts";
+
+interface Round {
+  readonly perSecond: number;
+  /** Milliseconds of all processes of the control plane for each pod, from when it is created until all have nodes. */
+  readonly cpu: number;
+  /** Milliseconds from the creation of a pod until it has a node. */
+  readonly p50: number;
+  readonly p99: number;
+  /** Resident MiB of the control plane when all pods have nodes. */
+  readonly memory: number;
+}
+
+interface Plane {
+  readonly kubeconfig: string;
+  readonly programs: readonly Program[];
+  stop(): Promise<void>;
+}
+
+/** `NAME...`: the scenarios whose names hold one of these, all if absent; a number is how many rounds (1). */
+export async function schedulingBench(args: readonly string[]): Promise<string> {
+  const missing = missingPeers(controlPlanePeers);
+  if (missing.length > 0) return `not run: peers missing: ${missing.join(", ")} (interop/build builds them)`;
+  const clients = buildClients();
+  if (clients === undefined) return "not run: go missing";
+  const rounds = Number(args.find((arg) => /^\d+$/.test(arg)) ?? 1);
+  const names = args.filter((arg) => !/^\d+$/.test(arg));
+  const chosen = scenarios.filter(
+    ({ name }) => names.length === 0 || names.some((part) => name.includes(part)),
+  );
+  if (chosen.length === 0)
+    throw new Error(`no scenario; there are ${scenarios.map(({ name }) => name).join(", ")}`);
+  const rows: string[][] = [];
+  for (const scenario of chosen) {
+    const measured: Record<Side, Round[]> = { dray: [], peer: [] };
+    for (let round = 0; round < rounds; round++)
+      for (const side of round % 2 === 0 ? (["dray", "peer"] as const) : (["peer", "dray"] as const))
+        measured[side].push(await play(scenario, side, join(clients, "scheduling")));
+    rows.push(...table(scenario.name, measured));
+  }
+  return `Medians of ${rounds} rounds, measured on ${machine}.
+
+${markdown(["", "Dray, SQLite", `Kubernetes ${peerVersion("kube-scheduler")}, etcd`, "Dray is better by"], rows)}`;
+}
+
+async function play({ nodes, make }: Scenario, side: Side, player: string): Promise<Round> {
+  const folder = mkdtempSync(join(tmpdir(), "dray-bench-"));
+  try {
+    const file = join(folder, "workload.json");
+    writeFileSync(file, JSON.stringify(make(nodes)));
+    const plane = side === "dray" ? await startDrayUp(folder) : await startPeer(folder);
+    try {
+      const env = { ...process.env, KUBECONFIG: plane.kubeconfig };
+      const child = spawn(player, [`--workload=${file}`], { env, stdio: ["pipe", "pipe", "inherit"] });
+      let before = 0;
+      let last = "";
+      for await (const line of createInterface({ input: child.stdout })) {
+        if (line === "begin") {
+          before = cpuTime(plane.programs);
+          child.stdin.write("\n");
+        } else last = line;
+      }
+      const cpu = cpuTime(plane.programs) - before;
+      for (const program of plane.programs) assertRuns(program);
+      if (last === "") throw new Error("the load program has failed");
+      const { pods, seconds, p50, p99, twice } = JSON.parse(last) as Record<string, number>;
+      if (twice !== 0) throw new Error(`${twice} devices were given twice`);
+      const memory = plane.programs.reduce((sum, { pid }) => sum + resident(pid), 0);
+      return { perSecond: pods! / seconds!, cpu: cpu / pods!, p50: p50!, p99: p99!, memory };
+    } finally {
+      await plane.stop();
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Everything in one process, as a person starts it; nodes are the load's. */
+async function startDrayUp(folder: string): Promise<Plane> {
+  const kubeconfig = join(folder, "data", "kubeconfig");
+  const words = await drayProgram(["up", "--nodes=0", `--data-dir=${join(folder, "data")}`, releaseFlag]);
+  const log = join(folder, "up.log");
+  const env = { ...environment, ...process.env, KUBECONFIG: join(folder, "other") };
+  const program = start("dray up", process.execPath, [...process.execArgv, ...words], log, env);
+  await eventually("the cluster is ready", async () => {
+    assertRuns(program);
+    return readFileSync(log, "utf8").includes("is ready at");
+  });
+  return { kubeconfig, programs: [program], stop: () => program.stop() };
+}
+
+const startPeer = (folder: string): Promise<Plane> =>
+  startControlPlane("peer", folder, ["SchedulerPreQueueingHints"]);
+
+function table(name: string, measured: Record<Side, Round[]>): string[][] {
+  const of = (side: Side, value: (round: Round) => number): number => median(measured[side].map(value));
+  const shown = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toPrecision(3));
+  const row = (title: string, value: (round: Round) => number, more: "better" | "worse"): string[] => {
+    const [dray, peer] = [of("dray", value), of("peer", value)];
+    const ratio = more === "better" ? dray / peer : peer / dray;
+    return [`${name}: ${title}`, shown(dray), shown(peer), `${ratio.toPrecision(2)} ×`];
+  };
+  return [
+    row("pods per second", ({ perSecond }) => perSecond, "better"),
+    row("CPU ms a pod", ({ cpu }) => cpu, "worse"),
+    row("ms to a node, p50", ({ p50 }) => p50, "worse"),
+    row("ms to a node, p99", ({ p99 }) => p99, "worse"),
+    row("MiB resident", ({ memory }) => memory, "worse"),
+  ];
+}

@@ -1,0 +1,291 @@
+// Command scheduling plays one workload on the cluster that KUBECONFIG names, and prints how fast its pods were given
+// nodes. Everything there has to be is read from a file; there need not be a kubelet.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"sort"
+	"strconv"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+var (
+	file    = flag.String("workload", "", "file with the workload")
+	timeout = flag.Duration("timeout", 5*time.Minute, "give up after")
+)
+
+const (
+	namespace = "bench"
+	workers   = 8
+)
+
+// workload is what bench/scheduling/workloads.ts writes.
+type workload struct {
+	// Objects are made in this order, those of one stage at once.
+	Stages [][]object `json:"stages"`
+	// Nodes whose leases are renewed, as kubelets do.
+	Nodes []string `json:"nodes"`
+	// Pod is the text of a pod, in which `{i}`, `{i/N}` and `{i%N}` stand for numbers.
+	Pod json.RawMessage `json:"pod"`
+	// Warm pods are scheduled before the measured ones.
+	Warm int `json:"warm"`
+	// Pods that are measured: all at once, or so many again and again for some seconds.
+	Pods    int `json:"pods"`
+	Seconds int `json:"seconds"`
+}
+
+type object struct {
+	// Path of the collection.
+	Path   string          `json:"path"`
+	Object json.RawMessage `json:"object"`
+	// Status is patched into the object.
+	Status json.RawMessage `json:"status"`
+}
+
+func check(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "scheduling:", err)
+		os.Exit(1)
+	}
+}
+
+func parallel(n int, f func(i int) error) {
+	var group sync.WaitGroup
+	next := make(chan int)
+	for range workers {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			for i := range next {
+				check(f(i))
+			}
+		}()
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	group.Wait()
+}
+
+var number = regexp.MustCompile(`\{i([/%]\d+)?\}`)
+
+// numbered is the text for one pod.
+func numbered(text []byte, i int) []byte {
+	return number.ReplaceAllFunc(text, func(match []byte) []byte {
+		value := i
+		if len(match) > 3 {
+			by, _ := strconv.Atoi(string(match[3 : len(match)-1]))
+			if match[2] == '/' {
+				value = i / by
+			} else {
+				value = i % by
+			}
+		}
+		return []byte(strconv.Itoa(value))
+	})
+}
+
+type player struct {
+	ctx    context.Context
+	plain  rest.Interface
+	client kubernetes.Interface
+	work   workload
+	mu     sync.Mutex
+	// When each pod was created, and bound.
+	created, bound map[string]time.Time
+	changed        chan struct{}
+}
+
+func main() {
+	flag.Parse()
+	text, err := os.ReadFile(*file)
+	check(err)
+	p := &player{created: map[string]time.Time{}, bound: map[string]time.Time{}, changed: make(chan struct{}, 1)}
+	check(json.Unmarshal(text, &p.work))
+	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
+	check(err)
+	config.QPS = -1
+	plain, err := kubernetes.NewForConfig(config)
+	check(err)
+	p.plain = plain.CoreV1().RESTClient()
+	config.ContentType = "application/vnd.kubernetes.protobuf"
+	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf"
+	p.client, err = kubernetes.NewForConfig(config)
+	check(err)
+	var cancel context.CancelFunc
+	p.ctx, cancel = context.WithTimeout(context.Background(), *timeout)
+	defer cancel()
+
+	for _, stage := range p.work.Stages {
+		parallel(len(stage), func(i int) error { return p.make(stage[i]) })
+	}
+	go p.heartbeat()
+	go p.watch()
+	p.batch(0, p.work.Warm)
+	fmt.Println("begin") // The processor time of the control plane is read here, and again after the last line.
+	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+	begin, done := time.Now(), 0
+	if p.work.Seconds == 0 {
+		p.batch(p.work.Warm, p.work.Pods)
+		done = p.work.Pods
+	}
+	for first := p.work.Warm; p.work.Seconds > 0 && time.Since(begin) < time.Duration(p.work.Seconds)*time.Second; first += p.work.Pods {
+		p.batch(first, p.work.Pods)
+		done += p.work.Pods
+		p.remove(first, p.work.Pods)
+	}
+	seconds := time.Since(begin).Seconds()
+	latencies := []float64{}
+	for name, at := range p.bound {
+		if created, known := p.created[name]; known && !created.Before(begin) {
+			latencies = append(latencies, at.Sub(created).Seconds()*1000)
+		}
+	}
+	sort.Float64s(latencies)
+	part := func(share float64) float64 { return latencies[int(share*float64(len(latencies)-1))] }
+	out, _ := json.Marshal(map[string]any{"pods": done, "seconds": seconds, "p50": part(.5), "p99": part(.99), "twice": p.twice()})
+	fmt.Println(string(out))
+}
+
+func (p *player) make(o object) error {
+	var named metav1.PartialObjectMetadata
+	check(json.Unmarshal(o.Object, &named))
+	err := p.plain.Post().AbsPath(o.Path).SetHeader("Content-Type", "application/json").Body([]byte(o.Object)).Do(p.ctx).Error()
+	if err != nil && !errors.IsAlreadyExists(err) {
+		return fmt.Errorf("%s %s: %w", o.Path, named.Name, err)
+	}
+	if len(o.Status) == 0 {
+		return nil
+	}
+	return p.plain.Patch(types.MergePatchType).AbsPath(o.Path, named.Name, "status").Body([]byte(o.Status)).Do(p.ctx).Error()
+}
+
+// batch creates the pods of these numbers, and waits until all of them have nodes.
+func (p *player) batch(first, count int) {
+	names := make([]string, count)
+	parallel(count, func(i int) error {
+		pod := &corev1.Pod{}
+		check(json.Unmarshal(numbered(p.work.Pod, first+i), pod))
+		names[i] = pod.Name
+		p.mu.Lock()
+		p.created[pod.Name] = time.Now()
+		p.mu.Unlock()
+		_, err := p.client.CoreV1().Pods(namespace).Create(p.ctx, pod, metav1.CreateOptions{})
+		return err
+	})
+	for missing := count; missing > 0; {
+		missing = 0
+		p.mu.Lock()
+		for _, name := range names {
+			if _, bound := p.bound[name]; !bound {
+				missing++
+			}
+		}
+		p.mu.Unlock()
+		if missing == 0 {
+			return
+		}
+		select {
+		case <-p.changed:
+			time.Sleep(time.Millisecond)
+		case <-p.ctx.Done():
+			check(fmt.Errorf("%d of %d pods have no node after %v", missing, count, *timeout))
+		}
+	}
+}
+
+// remove deletes the pods of these numbers at once.
+func (p *player) remove(first, count int) {
+	now := int64(0)
+	parallel(count, func(i int) error {
+		pod := &corev1.Pod{}
+		check(json.Unmarshal(numbered(p.work.Pod, first+i), pod))
+		return p.client.CoreV1().Pods(namespace).Delete(p.ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &now})
+	})
+}
+
+// watch notes when pods get their nodes.
+func (p *player) watch() {
+	for p.ctx.Err() == nil {
+		watched, err := p.client.CoreV1().Pods(namespace).Watch(p.ctx, metav1.ListOptions{})
+		if err != nil {
+			time.Sleep(100 * time.Millisecond)
+			continue
+		}
+		for event := range watched.ResultChan() {
+			pod, ok := event.Object.(*corev1.Pod)
+			if !ok || event.Type == watch.Deleted || pod.Spec.NodeName == "" {
+				continue
+			}
+			p.mu.Lock()
+			if _, known := p.bound[pod.Name]; !known {
+				p.bound[pod.Name] = time.Now()
+			}
+			p.mu.Unlock()
+			select {
+			case p.changed <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+// heartbeat renews the nodes' leases every 20 seconds.
+func (p *player) heartbeat() {
+	leases := "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+	for p.ctx.Err() == nil {
+		for _, node := range p.work.Nodes {
+			now := time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")
+			lease := fmt.Sprintf(`{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":%q},"spec":{"holderIdentity":%q,"leaseDurationSeconds":40,"renewTime":%q}}`, node, node, now)
+			if p.plain.Patch(types.MergePatchType).AbsPath(leases, node).Body([]byte(lease)).Do(p.ctx).Error() != nil {
+				_ = p.plain.Post().AbsPath(leases).SetHeader("Content-Type", "application/json").Body([]byte(lease)).Do(p.ctx).Error()
+			}
+			time.Sleep(20 * time.Second / time.Duration(len(p.work.Nodes)))
+		}
+	}
+}
+
+// twice counts the devices that two claims have for themselves.
+func (p *player) twice() int {
+	claims, err := p.client.ResourceV1().ResourceClaims("").List(p.ctx, metav1.ListOptions{})
+	check(err)
+	count, held := 0, map[string]bool{}
+	for _, claim := range claims.Items {
+		if claim.Status.Allocation == nil {
+			continue
+		}
+		for _, result := range claim.Status.Allocation.Devices.Results {
+			if isShare(result) {
+				continue
+			}
+			if id := result.Driver + "/" + result.Pool + "/" + result.Device; held[id] {
+				count++
+			} else {
+				held[id] = true
+			}
+		}
+	}
+	return count
+}
+
+func isShare(result resourcev1.DeviceRequestAllocationResult) bool {
+	return result.ShareID != nil || (result.AdminAccess != nil && *result.AdminAccess)
+}
