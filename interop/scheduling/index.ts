@@ -25,7 +25,7 @@ import { eventually } from "../eventually.ts";
 import { missingPeers, peer } from "../peers.ts";
 import { freePorts, type Program, start } from "../processes.ts";
 import { release } from "../release.ts";
-import { startServer } from "../server.ts";
+import { startDray } from "../server.ts";
 import { configuration, randomArgs } from "./arguments.ts";
 import { Maker, nodeDraft, type PodChoices, podDraft, storageDrafts } from "./objects.ts";
 import { Judge, type Judgement } from "./our-scores.ts";
@@ -40,6 +40,9 @@ export interface SchedulingOptions {
 }
 
 const namespace = "scheduling";
+/** Alpha, and part of what tolerations can say. */
+const gate = "TaintTolerationComparisonOperators";
+const gatesFlag = `--feature-gates=${gate}=true`;
 
 export function schedulingObstacle(): string | undefined {
   return missingPeers(["kube-scheduler"]).length > 0
@@ -52,7 +55,7 @@ export async function compareScheduling(options: SchedulingOptions): Promise<num
   const folder = mkdtempSync(join(tmpdir(), "dray-scheduling-"));
   const programs: Program[] = [];
   try {
-    const server = await startServer("dray", folder);
+    const server = await startDray(folder, [], "127.0.0.1", [gatesFlag]);
     programs.push(...server.programs);
     const users = new Users(folder, server.url, server.authority);
     const admin = await connect(await users.kubeconfig("interop-admin", ["system:masters"]));
@@ -80,6 +83,7 @@ async function startScheduler(folder: string, kubeconfig: string, args: PluginAr
     `--config=${config}`,
     ...as.map((flag) => `${flag}=${kubeconfig}`),
     "--bind-address=127.0.0.1",
+    gatesFlag,
     `--secure-port=${port}`,
     // Scores of plugins are logged.
     "--v=10",
@@ -209,7 +213,7 @@ class Comparison {
       );
     }
     const csiNodes = new Map<string, CSINode>();
-    const judge = new Judge(featuresOf(parseKubernetesVersion(release)), {
+    const judge = new Judge(featuresOf(parseKubernetesVersion(release), new Map([[gate, true]])), {
       args: this.#args,
       namespaceLabels: (name) => spaces.find(({ metadata }) => metadata.name === name)?.metadata.labels,
       workloads: {

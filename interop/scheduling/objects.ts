@@ -53,6 +53,11 @@ export function nodeDraft(make: Maker, name: string): NodeDraft {
       { key: "dedicated", value: "x", effect: "NoSchedule" },
       { key: "slow", effect: "PreferNoSchedule" },
       { key: "old", value: "y", effect: "PreferNoSchedule" },
+      {
+        key: "load",
+        value: make.pick(["3", "12", "007", "many"]),
+        effect: make.pick(["NoSchedule", "PreferNoSchedule"]),
+      },
     ],
     0.2,
   );
@@ -259,6 +264,7 @@ export function podDraft(make: Maker, name: string, { claims, owners }: PodChoic
             { key: "dedicated", operator: "Exists" },
             { key: "slow", operator: "Exists", effect: "PreferNoSchedule" },
             { operator: "Exists" },
+            { key: "load", operator: make.pick(["Lt", "Gt"]), value: make.pick(["5", "-10", "12"]) },
           ],
           0.5,
         ),
