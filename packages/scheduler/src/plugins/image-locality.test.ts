@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { imageLocality } from "./image-locality.ts";
-import { nodeInfo, nodeOf, podOf, scores } from "./testing.ts";
+import { nodeInfo, nodeOf, podOf, preFilter, scores } from "./testing.ts";
 
 /** Upstream: imagelocality/image_locality.go: the formula. */
 test("ImageLocality: by size, and by the share of nodes that have the image", () => {
@@ -29,6 +29,9 @@ test("ImageLocality: by size, and by the share of nodes that have the image", ()
   });
   assert.deepEqual(scores(plugin, running("big:2"), nodes), { both: 0, small: 0, empty: 0, huge: 100 });
   assert.equal(scores(plugin, running("other"), nodes), undefined);
+  // What a node scores depends on others only where one of them has an image of the pod.
+  assert.equal(preFilter(plugin, running("other", "big:1"), nodes), "continue");
+  assert.equal(preFilter(plugin, running("other"), nodes), "skip");
   // The image goes to another node.
   nodes[2]!.node = nodeOf("empty", images(["big:1", 500]));
   assert.deepEqual(scores(plugin, running("big:1"), nodes), { both: 23, small: 0, empty: 23, huge: 0 });

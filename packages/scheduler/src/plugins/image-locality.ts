@@ -1,7 +1,6 @@
 import type { Pod } from "@dray/api/core/v1";
 import { maxScore, type Plugin } from "../framework.ts";
 import { imagesVersion, type NodeInfo } from "../node-info.ts";
-import { allNodes, keepNodes } from "./all-nodes.ts";
 
 const name = "ImageLocality";
 const megabyte = 1024 * 1024;
@@ -48,23 +47,20 @@ export function imageLocality(): Plugin {
 
   return {
     name,
+    looksAround: true,
     weight: 1,
-    preFilter(state, _pod, nodes) {
-      keepNodes(state, nodes);
-      return { type: "skip" };
-    },
-    preScore(state, pod) {
-      const nodes = allNodes(state);
+    preFilter(state, pod, nodes) {
       const images = imagesOf(pod);
       const spread = new Map<string, number>();
       for (const image of images) {
         const share = spreadOf(image, nodes);
         if (share > 0) spread.set(image, share);
       }
-      if (spread.size === 0) return "skip";
       state.set(name, { images, spread } satisfies State);
-      return undefined;
+      // It filters nothing: its scores depend on other nodes.
+      return { type: spread.size > 0 ? "continue" : "skip" };
     },
+    preScore: (state) => ((state.get(name) as State | undefined)?.spread.size ? undefined : "skip"),
     score(state, _pod, node) {
       const { images, spread } = state.get(name) as State;
       let sum = 0;
