@@ -21,6 +21,7 @@ import { type Outcome, play, startNodes } from "./play.ts";
 import { knownLines, type SideResult, verdict, writeReport, writeSuiteReport } from "./report.ts";
 import { scenarios } from "./scenarios/index.ts";
 import { compareScheduling, schedulingObstacle } from "./scheduling/index.ts";
+import { comparePreemption } from "./scheduling/preemption.ts";
 import type { Side } from "./server.ts";
 
 const options = (() => {
@@ -146,7 +147,7 @@ async function playSuite(kind: NodeKind | "dra-node", suite: Suite): Promise<boo
   return wrong.length === 0;
 }
 
-/** Compares scores of random pods, in clusters of other seeds until the time is over. */
+/** Compares preemption and the scores of random pods, in clusters of other seeds until the time is over. */
 async function playScheduling(): Promise<boolean> {
   const obstacle = schedulingObstacle();
   if (obstacle !== undefined) {
@@ -157,8 +158,10 @@ async function playScheduling(): Promise<boolean> {
   const { keep } = options;
   let seed = options.seed ?? Math.floor(Math.random() * 1e6);
   let different = 0;
-  do different += await compareScheduling({ seed: seed++, nodes: 12, pods: 100, keep, print });
-  while (performance.now() < end);
+  do {
+    different += await comparePreemption({ seed, cases: 30, keep, print });
+    different += await compareScheduling({ seed: seed++, nodes: 12, pods: 100, keep, print });
+  } while (performance.now() < end);
   return different === 0;
 }
 
