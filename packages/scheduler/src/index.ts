@@ -10,4 +10,5 @@ export {
   type OfflineScheduler,
   type Placement,
 } from "./offline.ts";
-export { type PluginHandle, type Scheduler, type SchedulerOptions, startScheduler } from "./scheduler.ts";
+export type { PluginHandle, SchedulerOptions } from "./options.ts";
+export { type Scheduler, startScheduler } from "./scheduler.ts";

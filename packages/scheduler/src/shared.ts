@@ -1,0 +1,106 @@
+import { type Allocator, allocatorFeatures, createAllocator } from "@dray/allocator";
+import type { Features } from "@dray/api";
+import { type UntilAnswered, untilAnswered } from "./answered.ts";
+import { SchedulerCache } from "./cache.ts";
+import type { SchedulerConfiguration } from "./config/types.ts";
+import { Extender } from "./extenders/extender.ts";
+import { Extenders } from "./extenders/extenders.ts";
+import { httpExtender } from "./extenders/http.ts";
+import { createInformers, type Informers, servedKinds } from "./informers.ts";
+import { claimMetrics } from "./metrics/claim-metrics.ts";
+import { SchedulerMetrics } from "./metrics/scheduler-metrics.ts";
+import { Nominator } from "./nominator.ts";
+import type { SchedulerOptions } from "./options.ts";
+import type { ClaimMetrics } from "./plugins/claim-binding.ts";
+import { ClaimWriter } from "./plugins/claim-writer.ts";
+import { type ExtendedClass, preferredClass } from "./plugins/extended-resources.ts";
+import { PendingAllocations } from "./plugins/pending-allocations.ts";
+import { PodGroups } from "./pod-groups.ts";
+import type { PreemptionExecutor } from "./preemption/executor.ts";
+import { Turn } from "./turn.ts";
+import { WaitingPods } from "./waiting-pods.ts";
+
+/** What all profiles share. */
+export interface Shared {
+  readonly configuration: SchedulerConfiguration;
+  readonly metrics: SchedulerMetrics;
+  readonly extenders: Extenders;
+  readonly claims: ClaimWriter;
+  readonly kinds: Awaited<ReturnType<typeof servedKinds>>;
+  readonly informers: Informers;
+  readonly groups: PodGroups;
+  readonly pending: PendingAllocations;
+  /** By profile. */
+  readonly claimMetricsOf: (profile: string) => ClaimMetrics;
+  readonly allocator: Allocator;
+  readonly answered: UntilAnswered;
+  readonly cache: SchedulerCache;
+  readonly nominator: Nominator;
+  readonly waiting: WaitingPods;
+  readonly turn: Turn;
+  readonly executor: Pick<PreemptionExecutor, "start" | "isPreempting">;
+}
+
+/** Asks the server which kinds it has. `executor` evicts the victims of preemption. */
+export async function createShared(
+  options: SchedulerOptions,
+  configuration: SchedulerConfiguration,
+  executor: Shared["executor"],
+): Promise<Shared> {
+  const { client, clock, log, features, signal } = options;
+  const answered = untilAnswered(clock, signal);
+  const kinds = await answered(() => servedKinds(client, features, log));
+  const informers = createInformers(client, kinds);
+  const turn = new Turn();
+  const allocator = createAllocator({
+    newId: options.newId,
+    evaluated: (cost) => turn.spend(cost),
+    features: allocatorFeatures(features),
+  });
+  const cache = new SchedulerCache(features.version);
+  const waiting = new WaitingPods(clock);
+  const nominator = new Nominator((node) => cache.node(node)?.changed());
+  const metrics = new SchedulerMetrics(options.elapsed);
+  const extenders = new Extenders(
+    configuration.extenders.map((each) => new Extender(each, httpExtender(each))),
+    log,
+  );
+  const groups = createGroups(informers, cache, features);
+  return {
+    configuration,
+    metrics,
+    extenders,
+    claims: new ClaimWriter({
+      client,
+      claims: informers.claims,
+      untilAnswered: answered,
+      clock,
+      learned: (object) => allocator.update({ kind: "claim", object, deleted: false }),
+    }),
+    kinds,
+    informers,
+    groups,
+    pending: new PendingAllocations(allocator),
+    claimMetricsOf: claimMetrics(metrics.registry, features),
+    allocator,
+    answered,
+    cache,
+    nominator,
+    waiting,
+    turn,
+    executor,
+  };
+}
+
+function createGroups(informers: Informers, cache: SchedulerCache, features: Features): PodGroups {
+  return new PodGroups(
+    (namespace, name) => informers.groups?.get({ namespace, name }),
+    (uid) => cache.isPlaced(uid),
+    features.version >= "1.37" || features.enabled("GangScheduling"),
+  );
+}
+
+export const extendedClasses =
+  ({ classes }: Informers): ExtendedClass =>
+  (resource) =>
+    preferredClass(classes.byIndex("resource", resource));
