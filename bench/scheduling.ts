@@ -109,7 +109,7 @@ async function startDrayUp(folder: string): Promise<Plane> {
 }
 
 const startPeer = (folder: string): Promise<Plane> =>
-  startControlPlane("peer", folder, ["SchedulerPreQueueingHints"]);
+  startControlPlane("peer", folder, ["SchedulerPreQueueingHints"], true);
 
 function table(name: string, measured: Record<Side, Round[]>): string[][] {
   const of = (side: Side, value: (round: Round) => number): number => median(measured[side].map(value));

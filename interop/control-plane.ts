@@ -26,6 +26,8 @@ export async function startControlPlane(
   side: Side,
   folder: string,
   schedulerGates: readonly string[] = [],
+  /** Lets components ask as much as they can: by default a controller makes ten claims a second. */
+  unlimited = false,
 ): Promise<ControlPlane> {
   mkdirSync(folder, { recursive: true });
   const server = await startServer(side, folder);
@@ -44,7 +46,7 @@ export async function startControlPlane(
           throw new Error(`${name} ${ended}:\n${readFileSync(log, "utf8").slice(-2000)}`);
       return admin.text("GET", "/readyz").catch(() => undefined); // Until then it answers with what it waits for.
     });
-    programs.push(...(await startComponents(folder, server, users, schedulerGates)));
+    programs.push(...(await startComponents(folder, server, users, schedulerGates, unlimited)));
     return { side, kubeconfig, admin, users, programs, stop };
   } catch (error) {
     await stop();
@@ -58,6 +60,7 @@ async function startComponents(
   server: Server,
   users: Users,
   gates: readonly string[],
+  unlimited: boolean,
 ): Promise<Program[]> {
   const [managerPort, schedulerPort] = await freePorts(2);
   const as = async (user: string): Promise<string[]> => {
@@ -68,6 +71,7 @@ async function startComponents(
       `--authorization-kubeconfig=${kubeconfig}`,
       "--bind-address=127.0.0.1",
       "--leader-elect=true",
+      ...(unlimited ? ["--kube-api-qps=5000", "--kube-api-burst=5000"] : []),
     ];
   };
   const { ca, caKey, serviceAccountKey } = server.files;
