@@ -1,8 +1,10 @@
 import { SubjectAccessReview } from "@dray/api/authorization/v1";
 import { CertificateSigningRequest } from "@dray/api/certificates/v1";
-import { Node } from "@dray/api/core/v1";
+import { Node, Service } from "@dray/api/core/v1";
+import { EndpointSlice } from "@dray/api/discovery/v1";
 import { addressText, parseSloppyAddress, unmapped } from "@dray/api/ip";
 import { type CertificateRequest, parseCertificateRequest } from "@dray/apiserver/pki";
+import { keyOf } from "@dray/client";
 import { type Controller, type ControllerContext, controllerQueues, synced } from "../context.ts";
 import { conditionOf, kubeletClientProblem, kubeletServingProblem, nodePrefix, signers } from "./requests.ts";
 
@@ -20,7 +22,7 @@ const isOwn = ({ spec }: CertificateSigningRequest, { commonName }: CertificateR
 
 /**
  * Approves the certificates of kubelets: those of clients as upstream does; those of servers, which upstream leaves to
- * people, if a node asks for nothing but the addresses that its Node has.
+ * people, if a node asks for nothing but the addresses that its Node has and nobody else does.
  *
  * Upstream: pkg/controller/certificates/approver/sarapprove.go.
  */
@@ -28,7 +30,24 @@ export async function startCertificateApprover(context: ControllerContext): Prom
   const { client, informers } = context;
   const requests = informers.of(CertificateSigningRequest);
   const nodes = informers.of(Node);
-  await synced(context, [requests, nodes]);
+  const services = informers.of(Service);
+  const slices = informers.of(EndpointSlice);
+  await synced(context, [requests, nodes, services, slices]);
+  /**
+   * A node writes its name and addresses itself, and all clients of the cluster believe the authority: none gets a
+   * certificate for what is another node's, a Service's or the API server's. On a loopback address there is but one machine.
+   */
+  const isForeign = (text: string, own: string): boolean => {
+    if (/^(localhost|kubernetes|.*\.svc|.*\.svc\..*|kubernetes\..*|.*\.cluster\.local)$/i.test(text))
+      return true;
+    if (/^(127\.|::1$)/.test(text)) return false;
+    const servers = slices.byIndex("service", keyOf({ namespace: "default", name: "kubernetes" }));
+    return (
+      nodes.list().some((node) => node.metadata.name !== own && addressesOf(node).includes(text)) ||
+      services.list().some(({ spec }) => [spec?.clusterIP, ...(spec?.clusterIPs ?? [])].includes(text)) ||
+      servers.some(({ endpoints }) => (endpoints ?? []).some(({ addresses }) => addresses.includes(text)))
+    );
+  };
   const recognizers: readonly Recognizer[] = [
     {
       subresource: "selfnodeclient",
@@ -47,7 +66,7 @@ export async function startCertificateApprover(context: ControllerContext): Prom
         isOwn(request, parsed) &&
         request.spec.signerName === signers.kubeletServing &&
         kubeletServingProblem(parsed, request.spec.usages ?? []) === undefined &&
-        hasNamesOf(nodes.get({ name: parsed.commonName.slice(nodePrefix.length) }), parsed),
+        hasNamesOf(nodes.get({ name: parsed.commonName.slice(nodePrefix.length) }), parsed, isForeign),
     },
   ];
   const queues = controllerQueues(context);
@@ -120,11 +139,18 @@ function addressesOf({ metadata, status }: Node): string[] {
 }
 
 /** Whether the certificate would be for nothing but names and addresses of the node. */
-function hasNamesOf(node: Node | undefined, { alternativeNames }: CertificateRequest): boolean {
+function hasNamesOf(
+  node: Node | undefined,
+  { alternativeNames }: CertificateRequest,
+  isForeign: (text: string, own: string) => boolean,
+): boolean {
   if (node === undefined) return false;
   const known = addressesOf(node);
   return alternativeNames.every(
-    ({ type, text }) => (type === "dns" || type === "ip") && known.includes(plain(text)),
+    ({ type, text }) =>
+      (type === "dns" || type === "ip") &&
+      known.includes(plain(text)) &&
+      !isForeign(plain(text), node.metadata.name),
   );
 }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { test } from "node:test";
 import { CertificateSigningRequest } from "@dray/api/certificates/v1";
-import { Node } from "@dray/api/core/v1";
+import { Node, Service } from "@dray/api/core/v1";
 import { ClusterRoleBinding } from "@dray/api/rbac/v1";
 import { createAuthority, createCertificateRequest } from "@dray/apiserver/pki";
 import {
@@ -139,23 +139,55 @@ test("a node gets its client certificate, and a serving one for the addresses of
     const message = "Auto approving self kubelet client certificate after SubjectAccessReview.";
     assert.deepEqual(await conditionsOf(cluster, "client"), [`Approved AutoApproved: ${message}`]);
 
-    const names = { ...nodeName, dnsNames: ["n1"], ipAddresses: ["10.0.0.1"] };
+    const names = { ...nodeName, dnsNames: ["n1"], ipAddresses: ["192.168.7.1"] };
     await ask(cluster, request("early", "kubelet-serving", server, names));
     await ask(
       cluster,
-      request("greedy", "kubelet-serving", server, { ...names, ipAddresses: ["10.0.0.1", "10.0.0.9"] }),
+      request("greedy", "kubelet-serving", server, { ...names, ipAddresses: ["192.168.7.1", "10.0.0.9"] }),
     );
     await cluster.settle();
     assert.deepEqual(await conditionsOf(cluster, "early"), [], "the Node is not there yet");
     await cluster.node("n1");
-    const addresses = [{ type: "InternalIP", address: "10.0.0.1" }];
+    const addresses = [{ type: "InternalIP", address: "192.168.7.1" }];
     await cluster.client
       .resource(Node)
       .patch({ name: "n1" }, "merge", { status: { addresses } }, { subresource: "status" });
     const issued = await certificateOf(cluster, "early");
-    assert.equal(issued.subjectAltName, "DNS:n1, IP Address:10.0.0.1");
+    assert.equal(issued.subjectAltName, "DNS:n1, IP Address:192.168.7.1");
     await cluster.settle();
     assert.deepEqual(await conditionsOf(cluster, "greedy"), []);
+  }));
+
+test("a node that says it has the name or address of the API server or of another node gets no certificate for it", () =>
+  withCluster(all, async (cluster) => {
+    await cluster.node("n1");
+    await cluster.node("n2");
+    const say = (name: string, ...texts: string[]) =>
+      cluster.client
+        .resource(Node)
+        .patch(
+          { name },
+          "merge",
+          { status: { addresses: texts.map((address) => ({ type: "InternalIP", address })) } },
+          { subresource: "status" },
+        );
+    const service = await cluster.get(Service, "kubernetes", "default");
+    const stolen = [service.spec!.clusterIP!, "192.168.7.2"];
+    await say("n2", "192.168.7.2");
+    await say("n1", "192.168.7.1", "kubernetes.default.svc", "localhost", ...stolen);
+    const wanted = [
+      ...stolen.map((address) => ({ ipAddresses: [address] })),
+      ...["kubernetes.default.svc", "localhost"].map((name) => ({ dnsNames: [name] })),
+    ];
+    for (const [i, names] of wanted.entries())
+      await ask(cluster, request(`theft-${i}`, "kubelet-serving", server, { ...nodeName, ...names }));
+    await ask(
+      cluster,
+      request("own", "kubelet-serving", server, { ...nodeName, ipAddresses: ["192.168.7.1"] }),
+    );
+    await certificateOf(cluster, "own");
+    await cluster.settle();
+    for (const i of wanted.keys()) assert.deepEqual(await conditionsOf(cluster, `theft-${i}`), []);
   }));
 
 test("who has no right to certificates of nodes gets none, until somebody gives it", () =>
