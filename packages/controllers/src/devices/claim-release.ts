@@ -93,14 +93,13 @@ export class ClaimRelease {
     if (isPod(consumer)) {
       if (this.#deleted.has(consumer.uid)) return false;
       const pod = pods.get(ref);
-      if (pod !== undefined) return pod.metadata.uid === consumer.uid && !isDone(pod);
-      // The cache may not have it yet, and the scheduler may be about to bind it.
+      if (pod?.metadata.uid === consumer.uid) return !isDone(pod);
+      // The cache may not have it yet, or one before it of the same name; the scheduler may be about to bind it.
       return isThere(consumer, () => client.resource(Pod).get(ref));
     }
     if (isPodGroup(consumer) && groupsHaveClaims && groups !== undefined && groupKind !== undefined) {
       if (this.#deleted.has(consumer.uid)) return false;
-      const group = groups.get(ref);
-      if (group !== undefined) return group.metadata.uid === consumer.uid;
+      if (groups.get(ref)?.metadata.uid === consumer.uid) return true;
       return isThere(consumer, () => client.resource(groupKind).get(ref));
     }
     // Nothing is known here of other consumers: their reservations stay.
