@@ -1,3 +1,4 @@
+import { StatusError } from "@dray/api";
 import { Node } from "@dray/api/core/v1";
 import { parseNetwork } from "@dray/api/ip";
 import { hasReached } from "@dray/client";
@@ -87,7 +88,8 @@ export async function startNodeIpam(
       });
       await nodes.until(() => hasReached(nodes, written));
     } catch (error) {
-      giveBack();
+      // Without an answer the node may have it: its next state tells.
+      if (error instanceof StatusError && error.code < 500) giveBack();
       throw error;
     }
   }

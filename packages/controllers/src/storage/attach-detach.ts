@@ -150,7 +150,7 @@ export async function startAttachDetachController(context: ControllerContext): P
 
   /** Says to the kubelet what it may mount. */
   async function report(node: Node, own: readonly VolumeAttachment[]): Promise<void> {
-    const { name } = node.metadata;
+    const { name, uid, resourceVersion } = node.metadata;
     const attached = own
       .filter(({ metadata, status }) => status?.attached === true && metadata.deletionTimestamp === undefined)
       .flatMap(({ spec }) => volumes.get({ name: spec.source.persistentVolumeName ?? "" }) ?? [])
@@ -158,7 +158,7 @@ export async function startAttachDetachController(context: ControllerContext): P
       .sort((a, b) => (a.name < b.name ? -1 : 1));
     const before = (node.status?.volumesAttached ?? []).map((one) => one.name).sort();
     if (before.join() === attached.map((one) => one.name).join()) return;
-    const patch = { status: { volumesAttached: attached } };
+    const patch = { metadata: { uid, resourceVersion }, status: { volumesAttached: attached } };
     const written = await client.resource(Node).patch({ name }, "merge", patch, { subresource: "status" });
     await nodes.until(() => hasReached(nodes, written));
     for (const { name: uniqueName } of attached.filter((one) => !before.includes(one.name)))
