@@ -4,12 +4,14 @@ import type { AllocationResult, ResourceClaim, ResourceSlice } from "@dray/api/r
 import { Answers, type NodeAnswers } from "./answers.ts";
 import type { SchedulerCache } from "./cache.ts";
 import type { Informers } from "./informers.ts";
-import { claimsOf } from "./plugins/pod-claims.ts";
+import { claimsOf, sameDevices } from "./plugins/pod-claims.ts";
 
 export interface AlikePodsOptions {
   readonly cache: SchedulerCache;
   /** The newest state of a claim. */
   readonly claim: (namespace: string, name: string) => ResourceClaim | undefined;
+  /** Whether the pod will run on a node once others have left it. */
+  readonly isNominated: (pod: Pod) => boolean;
   /** Whether devices may serve resources that the pod asks for by name: each pod has a claim of its own for them. */
   readonly hasServedResources: (pod: Pod) => boolean;
 }
@@ -60,10 +62,13 @@ export class AlikePods {
 
   claimChanged(claim: ResourceClaim | undefined, old: ResourceClaim | undefined): void {
     const [now, before] = [claim?.status?.allocation, old?.status?.allocation];
-    if ((now === undefined) === (before === undefined)) return;
-    const node = onlyNode((now ?? before)!);
-    if (!this.#local || node === undefined) this.clear();
-    else this.#options.cache.node(node)?.changed();
+    if (now === before || (now && before && sameDevices(now, before))) return;
+    for (const allocation of [before, now]) {
+      if (allocation === undefined) continue;
+      const node = onlyNode(allocation);
+      if (!this.#local || node === undefined) this.clear();
+      else this.#options.cache.node(node)?.changed();
+    }
   }
 
   /** Follows all that changes the answers of nodes besides the pods and the node itself. */
@@ -94,16 +99,23 @@ export class AlikePods {
     const found = claimsOf(pod, (name) => claim(pod.metadata.namespace, name));
     if ("problem" in found || hasServedResources(pod)) return undefined;
     if (found.claims.some((each) => each.claim.status?.allocation !== undefined)) return undefined;
-    if (pod.status?.nominatedNodeName) return undefined;
+    if (this.#options.isNominated(pod)) return undefined;
     const { resourceClaims: _c, volumes = [], containers, initContainers, hostname: _h, ...spec } = pod.spec;
     if (volumes.some(bindsToNodes)) return undefined;
+    const distinct = [...new Set(found.claims.map((each) => each.claim))];
     // Labels matter only where other nodes have a say.
     const { namespace, ownerReferences } = pod.metadata;
     return encodeJSON([
       [namespace, ownerReferences, spec],
       [containers.map(scheduled), initContainers?.map(scheduled)],
-      // What the claims are called makes no difference.
-      found.claims.map((each) => each.claim.spec),
+      // What the claims are called makes no difference, but which of them are one and who uses them does.
+      distinct.map((each) => each.spec),
+      found.claims.map(({ entry, claim: named }) => [
+        distinct.indexOf(named),
+        [...containers, ...(initContainers ?? [])].flatMap(({ resources }, i) =>
+          resources?.claims?.some((used) => used.name === entry.name) ? [i] : [],
+        ),
+      ]),
     ]);
   }
 }

@@ -1,5 +1,5 @@
 import type { Pod } from "@dray/api/core/v1";
-import type { Clock, Log } from "@dray/client";
+import { type Clock, type Log, sleep } from "@dray/client";
 import type { SchedulerCache } from "./cache.ts";
 import type { Decision } from "./cycle.ts";
 import type { Extenders } from "./extenders/extenders.ts";
@@ -26,7 +26,11 @@ export interface BindingCycleOptions {
   readonly extenders: Extenders;
   readonly clock: Clock;
   readonly log: Log;
+  readonly signal: AbortSignal;
 }
+
+/** Milliseconds until a pod is read again whose binding failed. */
+const readAgain = 1_000;
 
 type Placed = Decision & { type: "placed" };
 
@@ -152,12 +156,20 @@ export class BindingCycle {
     state: CycleState,
     error: Error,
   ): Promise<boolean> {
-    const { status, failures, log } = this.#options;
+    const { status, failures, log, clock, signal } = this.#options;
     const { pod } = entry;
-    const now = await status.newest(pod).catch((unknown: unknown) => {
-      log.warn({ err: unknown }, "cannot read a pod whose binding failed");
-      return pod;
-    });
+    let now: Pod | undefined;
+    for (;;) {
+      try {
+        now = await status.newest(pod);
+        break;
+      } catch (unknown) {
+        // What it holds may be in use: nothing is given back until that is known.
+        if (signal.aborted) return false;
+        log.warn({ err: unknown }, "cannot read a pod whose binding failed");
+        await sleep(clock, readAgain, signal);
+      }
+    }
     // Our own binding, whose answer was lost; or that of another scheduler.
     const bound = now?.spec.nodeName ?? "";
     if (bound === node.name) return true;

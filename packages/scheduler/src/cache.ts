@@ -116,6 +116,7 @@ export class SchedulerCache {
     if (place === undefined) return;
     this.#places.delete(uid);
     this.#nodes.get(place)?.remove(uid);
-    this.#homeless.get(place)?.delete(uid);
+    const homeless = this.#homeless.get(place);
+    if (homeless?.delete(uid) && homeless.size === 0) this.#homeless.delete(place);
   }
 }

@@ -239,7 +239,8 @@ export class SchedulingCycle {
     const known = answers.get(node);
     if (known?.version === node.version) return known.rejection;
     const rejection = this.firstRejection(state, pod, node);
-    answers.set(node, { version: node.version, rejection, search: this.#searches });
+    if (!rejection?.transient)
+      answers.set(node, { version: node.version, rejection, search: this.#searches });
     return rejection;
   }
 

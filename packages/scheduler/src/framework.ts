@@ -10,6 +10,8 @@ export interface Rejection {
   readonly reasons: readonly string[];
   /** False: removing other pods from the node would not help (UnschedulableAndUnresolvable). */
   readonly resolvable: boolean;
+  /** The next attempt may get further, though nothing has changed. */
+  readonly transient?: true;
 }
 
 /** What PreFilter found: nothing to do for this pod, a rejection of every node, or the only nodes that may do. */

@@ -28,7 +28,7 @@ export interface Informers {
   readonly claims: Informer<ResourceClaim>;
   readonly classes: Informer<DeviceClass>;
   readonly slices: Informer<ResourceSlice>;
-  /** Absent where the release does not have them, or not in a version that is served by default. */
+  /** Absent where the gate is off, or the server serves no version of them. */
   readonly rules?: Informer<DeviceTaintRule>;
   /** Absent where groups are off, or not served. */
   readonly groups?: Informer<PodGroup>;

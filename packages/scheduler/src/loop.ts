@@ -73,8 +73,11 @@ export class SchedulingLoop {
 
   #next(): void {
     const { queue } = this.#options;
-    if (this.#unfinished !== undefined && !queue.has(this.#unfinished.entry)) this.#unfinished = undefined;
-    const entry = this.#unfinished?.entry ?? queue.pop();
+    // Of a group some may be gone: the others are in flight, and nobody else would try them again.
+    const begun = this.#unfinished?.group?.entries ?? (this.#unfinished ? [this.#unfinished.entry] : []);
+    const left = begun.find((each) => queue.has(each));
+    if (left === undefined) this.#unfinished = undefined;
+    const entry = left ?? queue.pop();
     if (entry === undefined) return;
     this.#schedule(entry);
     this.wake();

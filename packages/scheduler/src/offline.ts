@@ -119,6 +119,7 @@ export function createOfflineScheduler({ features, newId, now }: OfflineOptions)
   const alike = new AlikePods({
     cache,
     claim: (namespace, name) => claims.get(namespace, name),
+    isNominated: (pod) => Boolean(pod.status?.nominatedNodeName),
     hasServedResources: (pod) =>
       features.enabled("DRAExtendedResource") && hasServedResources(pod, extendedClass),
   });

@@ -58,6 +58,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   const alike = new AlikePods({
     cache,
     claim: (namespace, claim) => shared.claims.get(namespace, claim),
+    isNominated: (pod) => shared.nominator.nodeOf(pod.metadata.uid) !== undefined,
     hasServedResources: (pod) =>
       features.enabled("DRAExtendedResource") && hasServedResources(pod, extendedClasses(informers)),
   });
@@ -68,6 +69,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   const status = new PodStatusWriter({ client, clock, answered, isOurs });
   const failures = new FailureHandler({ queue, nominator, status, metrics, clock, log, signal });
   const parts = {
+    signal,
     cache,
     queue,
     nominator,

@@ -8,7 +8,7 @@ import { type ResourceClaim as Claim, ResourceClaim } from "@dray/api/resource/v
 import { type Client, type Clock, hasReached, type Informer } from "@dray/client";
 import type { UntilAnswered } from "../answered.ts";
 import { type ClaimReservation, type ClaimStore, isStored, withReservation } from "./claim-store.ts";
-import { type Consumer, exclusiveDevices, sameDevices, unusedByOthers } from "./pod-claims.ts";
+import { type Consumer, exclusiveDevices, isReservedFor, sameDevices, unusedByOthers } from "./pod-claims.ts";
 
 /** Finalizer that keeps a claim with an allocation from vanishing (resource.k8s.io Finalizer). */
 const deleteProtection = "resource.kubernetes.io/delete-protection";
@@ -172,8 +172,13 @@ export class ClaimWriter implements ClaimStore {
     if (!hasReached(claims, stored))
       throw new Error(`the scheduler ended before claim ${name} was confirmed`);
     const current = claims.get({ namespace: namespace!, name });
-    if (current?.metadata.uid !== uid || current.status?.allocation === undefined)
+    const allocation = current?.metadata.uid === uid ? current.status?.allocation : undefined;
+    if (current === undefined || allocation === undefined)
       throw new Error(`claim ${namespace}/${name} got deallocated elsewhere in the meantime`);
+    const isOurs =
+      stored.status?.allocation !== undefined && sameDevices(allocation, stored.status.allocation);
+    if (!isOurs || !isReservedFor(current, consumer))
+      throw new Error(`claim ${namespace}/${name} was given to others in the meantime`);
     for (const device of exclusiveDevices(stored.status?.allocation)) {
       const other = claims.byIndex("device", device).find((claim) => claim.metadata.uid !== uid);
       if (other === undefined) continue;

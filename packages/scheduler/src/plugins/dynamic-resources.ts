@@ -252,7 +252,8 @@ export class DynamicResources implements Plugin {
       case "refused":
         return refuse(result.message);
       case "stopped":
-        if (features.version < "1.36") return reject("timed out trying to allocate devices");
+        if (features.version < "1.36")
+          return { ...reject("timed out trying to allocate devices"), transient: true };
         throw new Error(`node ${nodeName}: timed out trying to allocate devices`);
       case "error":
         throw new Error(result.message);
