@@ -119,6 +119,11 @@ function leftOut({ pod, path }: PlannedPod): FieldRemark[] {
   );
   const other = spec.schedulerName ?? "default-scheduler";
   const remarks: [condition: boolean, field: string, text: string][] = [
+    [
+      spec.schedulingGroup !== undefined,
+      "schedulingGroup",
+      "pods of a group are planned one by one, each with its own claims",
+    ],
     [volume !== undefined, "volumes", `where ${volume?.name} can be mounted is not looked at`],
     [
       other !== "default-scheduler",
