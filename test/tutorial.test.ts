@@ -175,6 +175,8 @@ test("the tutorial, word for word", { skip: withoutKubectl, timeout: 180_000 }, 
       },
       status: {
         allocation: {
+          // Written since 1.36; the page was made before that.
+          allocationTimestamp: claim.status.allocation.allocationTimestamp,
           devices: { results: [{ device, driver: "gpu.example.com", pool: node, request: "some-gpu" }] },
           nodeSelector: {
             nodeSelectorTerms: [{ matchFields: [{ key: "metadata.name", operator: "In", values: [node] }] }],
