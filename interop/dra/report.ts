@@ -124,8 +124,8 @@ export function suiteSection(
   const table =
     rows.length === 0 ? "" : `\n| spec | result | why |\n| --- | --- | --- |\n${rows.join("\n")}\n`;
   return `Written by \`npm run interop -- dra --write\`. Dray's API server, scheduler and controllers at commit ${setting.commit}, and
-${setting.nodes} nodes with the kubelet of Kubernetes ${setting.kubernetes} and containerd. Of the suite all specs that are about DRA
-and whose feature gates are on by default.
+${setting.nodes} nodes with the kubelet of Kubernetes ${setting.kubernetes} and containerd. Of the suite all specs that are about DRA,
+with all gates that they need (interop/release.ts).
 
 | passed | failed | of them listed | left out by the suite | duration |
 | ---: | ---: | ---: | ---: | ---: |

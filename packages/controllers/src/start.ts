@@ -84,7 +84,7 @@ type Start = (context: ControllerContext, given: Given) => Promise<Controller>;
 /** In place of a controller that lacks what it needs. */
 const idle = async (context: ControllerContext): Promise<Controller> => controllerQueues(context).controller;
 
-/** Every controller, by the name that kube-controller-manager has for it (cmd/kube-controller-manager/names). */
+/** The controllers, by kube-controller-manager's names. Upstream: cmd/kube-controller-manager/names. */
 const controllers: Readonly<Record<string, Start>> = {
   "bootstrap-signer-controller": startBootstrapSigner,
   "certificatesigningrequest-approving-controller": startCertificateApprover,
