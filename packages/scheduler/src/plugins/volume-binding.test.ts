@@ -4,8 +4,8 @@ import { featuresOf } from "@dray/api";
 import type { PersistentVolume, PersistentVolumeClaim } from "@dray/api/core/v1";
 import type { ClusterEvent, CycleState } from "../framework.ts";
 import { defaultPluginArgs } from "../plugin-args.ts";
+import { inZone, stored, TestStorage, using } from "./test-volumes.ts";
 import { filter, nodeInfo, podOf, preFilter, scores } from "./testing.ts";
-import { inZone, stored, TestStorage, using } from "./testing-volumes.ts";
 import { volumeBinding } from "./volume-binding.ts";
 import type { VolumeWriter } from "./volume-writer.ts";
 

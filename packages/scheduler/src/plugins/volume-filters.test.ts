@@ -4,8 +4,8 @@ import { featuresOf } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import { type ClusterEvent, type CycleState, cloneState } from "../framework.ts";
 import { nodeVolumeLimits } from "./node-volume-limits.ts";
+import { TestStorage, using } from "./test-volumes.ts";
 import { filter, nodeInfo, podOf, preFilter } from "./testing.ts";
-import { TestStorage, using } from "./testing-volumes.ts";
 import { volumeRestrictions } from "./volume-restrictions.ts";
 import { volumeZone } from "./volume-zone.ts";
 
