@@ -161,11 +161,11 @@ class Presence {
     await makeFolder(directory, 0o750);
     await this.#watch();
     if (this.#server !== undefined) {
-      if ((await identity(this.#socket)) === this.#served) return;
+      if (await this.#isServed()) return;
       // Whoever takes the path over removes it first: look once more.
       await sleep(clock, 100);
+      if (await this.#isServed()) return;
       const now = await identity(this.#socket);
-      if (now === this.#served) return;
       if (now !== undefined) throw new Error(`another process has taken over ${this.#socket}`);
       log.info({ socket: this.#socket }, "Serving the socket anew");
       // Closing removes the path, so it must come first.
@@ -195,6 +195,11 @@ class Presence {
     this.#served = await identity(this.#socket);
   }
 
+  /** Whether our socket is at its path. It may have been deleted before its identity was known. */
+  async #isServed(): Promise<boolean> {
+    return this.#served !== undefined && (await identity(this.#socket)) === this.#served;
+  }
+
   async #watch(): Promise<void> {
     const { directory, log } = this.#options;
     const folder = await identity(directory);
@@ -221,6 +226,11 @@ class Presence {
     const kubelet = await identity(this.#kubelet);
     if (kubelet === undefined) {
       this.#registered = undefined;
+      return;
+    }
+    // A kubelet deletes all sockets before it makes its own, and would dial a deleted one for 10 seconds.
+    if (!(await this.#isServed())) {
+      this.look();
       return;
     }
     if (kubelet !== this.#tried) {
