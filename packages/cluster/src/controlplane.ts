@@ -47,7 +47,7 @@ export interface ControlPlane {
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { clock, log, credentials, kubernetesVersion, featureGates } = options;
   // Loaded here, so that who only needs a layout or credentials does not pay for a control plane.
-  const [{ createServer }, { startScheduler }, { controllerNames, startControllers }] = await Promise.all([
+  const [{ createServer }, { startScheduler }, { startControllers }] = await Promise.all([
     import("@dray/apiserver"),
     import("@dray/scheduler"),
     import("@dray/controllers"),
@@ -65,7 +65,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     serving: { ...credentials.server, clientAuthority: credentials.authority.certificate },
     serviceAccounts: { key: credentials.serviceAccountKey },
     bootstrapTokens: true,
-    creationWarnings: lackWarnings(options.runtime, controllerNames),
+    creationWarnings: lackWarnings(options.runtime),
     kubelet: { ...credentials.kubeletClient, authority: credentials.authority.certificate, onLoopback: true },
     advertisedPort: port,
     advertisedAddress: addresses.advertised,

@@ -8,37 +8,31 @@ import { lackWarnings } from "./lacking.ts";
 
 const object = (spec: object): KubeObject => ({ spec }) as never;
 
-test("what a cluster has not is said, until it has it", () => {
-  const host = lackWarnings("host", []);
-  assert.deepEqual(host("batch", "cronjobs", object({})), [
-    "this cluster stores CronJobs, and nothing acts on them: it has no cronjob-controller",
-  ]);
-  assert.deepEqual(lackWarnings("host", ["cronjob-controller"])("batch", "cronjobs", object({})), []);
-  assert.deepEqual(host("", "pods", object({})), []);
-  const ttl = object({ ttlSecondsAfterFinished: 5 });
-  assert.deepEqual(lackWarnings("host", ["job-controller"])("batch", "jobs", object({})), []);
+test("creating a kind that nothing acts on returns a warning, creating another none", () => {
+  const host = lackWarnings("host");
   assert.match(
-    lackWarnings("host", ["job-controller"])("batch", "jobs", ttl).join(),
-    /^spec\.ttlSecondsAfterFinished: /,
+    host("certificates.k8s.io", "podcertificaterequests", object({})).join(),
+    /^the nodes .* give pods no/,
   );
+  assert.deepEqual(host("", "pods", object({})), []);
 });
 
 test("what a runtime has not is said for what needs it", () => {
   const of = (runtime: string, spec: object): string =>
-    lackWarnings(runtime, [])("", "services", object(spec)).join();
+    lackWarnings(runtime)("", "services", object(spec)).join();
   assert.match(of("host", { type: "ClusterIP" }), /with --runtime host .* lead nowhere/);
   assert.equal(of("host", { type: "ExternalName" }), "");
   assert.equal(of("oci", { type: "NodePort" }), "");
   assert.match(of("oci", { type: "LoadBalancer" }), /^spec\.type: this cluster has no load balancers/);
   const policy = (runtime: string): string =>
-    lackWarnings(runtime, [])("networking.k8s.io", "networkpolicies", object({})).join();
+    lackWarnings(runtime)("networking.k8s.io", "networkpolicies", object({})).join();
   assert.match(policy("oci"), /not enforced with --runtime oci/);
   assert.equal(policy("cri:/run/containerd.sock"), "", "it has a network of its own");
 });
 
 test("the API server answers a creation with the warning, and a change without", async () => {
   const store = memoryStore(systemClock);
-  const server = await createServer({ store, creationWarnings: lackWarnings("oci", []) });
+  const server = await createServer({ store, creationWarnings: lackWarnings("oci") });
   const transport = server.transport({ name: "admin", groups: ["system:masters"] });
   const send = async (method: string, path: string): Promise<readonly string[]> => {
     const { status, headers } = await transport.request({

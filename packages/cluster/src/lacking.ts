@@ -1,50 +1,16 @@
 import type { KubeObject } from "@dray/api";
-import type { Job } from "@dray/api/batch/v1";
 import type { Service } from "@dray/api/core/v1";
 
-/** What a cluster of this machine has not: an object that needs it is warned of when it is created. */
+/** A part that a cluster of this machine lacks. Creating an object that needs it returns a warning. */
 interface Lack {
   readonly group: string;
   readonly resource: string;
-  /** The controller that would act on the kind: nothing is lacking once it is there. */
-  readonly controller?: string;
   /** The warning; undefined for an object that needs nothing of what is lacking. */
   warning(object: KubeObject, runtime: string): string | undefined;
 }
 
-const stored = (plural: string, controller: string): Pick<Lack, "controller" | "warning"> => ({
-  controller,
-  warning: () => `this cluster stores ${plural}, and nothing acts on them: it has no ${controller}`,
-});
-
-/** Shrinks as the parts come. What no plain Kubernetes cluster has either (an ingress controller) is not here. */
+/** Parts that `dray up` lacks. Parts that plain Kubernetes lacks too (an ingress controller) are left out. */
 const lacking: readonly Lack[] = [
-  {
-    group: "autoscaling",
-    resource: "horizontalpodautoscalers",
-    ...stored("HorizontalPodAutoscalers", "horizontal-pod-autoscaler-controller"),
-  },
-  { group: "batch", resource: "cronjobs", ...stored("CronJobs", "cronjob-controller") },
-  { group: "batch", resource: "jobs", ...stored("Jobs", "job-controller") },
-  {
-    group: "batch",
-    resource: "jobs",
-    controller: "ttl-after-finished-controller",
-    warning: (object) =>
-      (object as Job).spec?.ttlSecondsAfterFinished === undefined
-        ? undefined
-        : "spec.ttlSecondsAfterFinished: this cluster has no ttl-after-finished-controller, and keeps the Job",
-  },
-  {
-    group: "policy",
-    resource: "poddisruptionbudgets",
-    ...stored("PodDisruptionBudgets", "disruption-controller"),
-  },
-  {
-    group: "resource.k8s.io",
-    resource: "resourcepoolstatusrequests",
-    ...stored("ResourcePoolStatusRequests", "resourcepoolstatusrequest-controller"),
-  },
   {
     group: "certificates.k8s.io",
     resource: "podcertificaterequests",
@@ -93,18 +59,11 @@ const lacking: readonly Lack[] = [
   },
 ];
 
-/**
- * Returns what an object is warned of when it is created, so that nobody waits in vain. `controllers` are the names of
- * those that run.
- */
+/** Returns the warnings for an object that is created, so that nobody waits in vain. */
 export function lackWarnings(
   runtime: string,
-  controllers: readonly string[],
 ): (group: string, resource: string, object: KubeObject) => readonly string[] {
-  const open = lacking.filter(
-    ({ controller }) => controller === undefined || !controllers.includes(controller),
-  );
-  const byResource = Map.groupBy(open, ({ group, resource }) => `${group}/${resource}`);
+  const byResource = Map.groupBy(lacking, ({ group, resource }) => `${group}/${resource}`);
   return (group, resource, object) =>
     (byResource.get(`${group}/${resource}`) ?? []).flatMap((lack) => lack.warning(object, runtime) ?? []);
 }
