@@ -24,10 +24,10 @@ export interface AlikePodsOptions {
 export class AlikePods {
   readonly #options: AlikePodsOptions;
   readonly #answers = new Answers();
-  /** By driver and pool, the only node that reaches its devices. */
-  readonly #nodeOfPool = new Map<string, string>();
-  /** Every device is reached by one node only. */
-  #local = true;
+  /** The slices of each pool by name, with the node that alone reaches their devices; undefined: several do. */
+  readonly #pools = new Map<string, Map<string, string | undefined>>();
+  /** Pools whose devices several nodes reach. */
+  readonly #sharedPools = new Set<string>();
 
   constructor(options: AlikePodsOptions) {
     this.#options = options;
@@ -46,18 +46,22 @@ export class AlikePods {
 
   /** A pod was given devices, or gives them back: `NodeInfo` has noticed, but others may reach them too. */
   devicesTaken(): void {
-    if (!this.#local) this.clear();
+    if (this.#sharedPools.size > 0) this.clear();
   }
 
-  sliceChanged({ spec: { driver, pool, nodeName } }: ResourceSlice): void {
+  sliceChanged({ metadata, spec: { driver, pool, nodeName } }: ResourceSlice, deleted = false): void {
     const key = `${driver}/${pool.name}`;
-    if (nodeName === undefined || (this.#nodeOfPool.get(key) ?? nodeName) !== nodeName) {
-      this.#local = false;
-      this.clear();
-      return;
-    }
-    this.#nodeOfPool.set(key, nodeName);
-    this.#options.cache.node(nodeName)?.changed();
+    const wasShared = this.#sharedPools.has(key);
+    const slices = this.#pools.get(key) ?? new Map<string, string | undefined>();
+    if (deleted) slices.delete(metadata.name);
+    else slices.set(metadata.name, nodeName);
+    const nodes = new Set(slices.values());
+    if (slices.size === 0) this.#pools.delete(key);
+    else this.#pools.set(key, slices);
+    if (nodes.size > 1 || nodes.has(undefined)) this.#sharedPools.add(key);
+    else this.#sharedPools.delete(key);
+    if (wasShared || this.#sharedPools.has(key) || nodeName === undefined) this.clear();
+    else this.#options.cache.node(nodeName)?.changed();
   }
 
   claimChanged(claim: ResourceClaim | undefined, old: ResourceClaim | undefined): void {
@@ -66,7 +70,7 @@ export class AlikePods {
     for (const allocation of [before, now]) {
       if (allocation === undefined) continue;
       const node = onlyNode(allocation);
-      if (!this.#local || node === undefined) this.clear();
+      if (this.#sharedPools.size > 0 || node === undefined) this.clear();
       else this.#options.cache.node(node)?.changed();
     }
   }
@@ -74,7 +78,7 @@ export class AlikePods {
   /** Follows all that changes the answers of nodes besides the pods and the node itself. */
   follow({ slices, claims, classes, rules, nodes, volumes, volumeClaims, storageClasses }: Informers): void {
     const slice = (object: ResourceSlice): void => this.sliceChanged(object);
-    slices.handle({ add: slice, update: slice, delete: slice });
+    slices.handle({ add: slice, update: slice, delete: (object) => this.sliceChanged(object, true) });
     claims.handle({
       add: (claim) => this.claimChanged(claim, undefined),
       update: (claim, old) => this.claimChanged(claim, old),
