@@ -30,7 +30,8 @@ export function servedPodGroups(
   context: ControllerContext,
   served: ServedResources,
 ): Kind<PodGroup> | undefined {
-  if (!context.features.enabled("GenericWorkload")) return undefined;
+  // 1.35 has Workloads in their place.
+  if (!context.features.enabled("GenericWorkload") || context.features.version < "1.36") return undefined;
   return servedKind(context, served, podGroups, "PodGroups are ignored");
 }
 

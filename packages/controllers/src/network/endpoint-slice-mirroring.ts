@@ -16,6 +16,7 @@ import {
   type SliceChanges,
   sameEndpoint,
   serviceNameLabel,
+  serviceOfSlice,
   slicePrefix,
   type WantedSlice,
 } from "./slice-parts.ts";
@@ -50,19 +51,7 @@ export async function startEndpointSliceMirroringController(context: ControllerC
     delete: changed,
   });
   all.handle({ add: changed, update: changed, delete: changed });
-  const sliceChanged = (slice: EndpointSlice): void => {
-    const { namespace, labels } = slice.metadata;
-    const name = labels?.[serviceNameLabel];
-    if (isMirror(slice) && name) queue.add(keyOf({ namespace, name }));
-  };
-  slices.handle({
-    add: sliceChanged,
-    update(slice, old) {
-      sliceChanged(slice);
-      sliceChanged(old);
-    },
-    delete: sliceChanged,
-  });
+  slices.handle(serviceOfSlice(isMirror, (key) => queue.add(key)));
 
   async function reconcile(key: string): Promise<void> {
     const endpoints = all.get(refOf(key));

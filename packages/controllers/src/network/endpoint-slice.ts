@@ -17,7 +17,7 @@ import {
   managedByLabel,
   portsKey,
   type SliceChanges,
-  serviceNameLabel,
+  serviceOfSlice,
 } from "./slice-parts.ts";
 import { type EndpointGroup, planSlices, sliceController } from "./slice-plan.ts";
 import { TriggerTimes } from "./trigger-times.ts";
@@ -60,19 +60,7 @@ export async function startEndpointSliceController(context: ControllerContext): 
       if (node.metadata.labels?.[zoneLabel] !== old.metadata.labels?.[zoneLabel]) nodeChanged(node);
     },
   });
-  const sliceChanged = (slice: EndpointSlice): void => {
-    const { namespace, labels } = slice.metadata;
-    const name = labels?.[serviceNameLabel];
-    if (isManaged(slice) && name) queue.add(keyOf({ namespace, name }));
-  };
-  slices.handle({
-    add: sliceChanged,
-    update(slice, old) {
-      sliceChanged(slice);
-      sliceChanged(old);
-    },
-    delete: sliceChanged,
-  });
+  slices.handle(serviceOfSlice(isManaged, (key) => queue.add(key)));
 
   async function reconcile(key: string): Promise<void> {
     const service = services.get(refOf(key));

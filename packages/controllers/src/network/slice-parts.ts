@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { KubeObject, NamespacedMeta } from "@dray/api";
 import type { Endpoint, EndpointPort, EndpointSlice } from "@dray/api/discovery/v1";
+import { type InformerHandler, keyOf } from "@dray/client";
 
 export const serviceNameLabel = "kubernetes.io/service-name";
 export const managedByLabel = "endpointslice.kubernetes.io/managed-by";
@@ -21,6 +22,26 @@ export interface SliceChanges {
   create: WantedSlice[];
   update: WantedSlice[];
   delete: EndpointSlice[];
+}
+
+/** Handler that calls `changed` with the key of the Service of each slice that `isMine` accepts, before and after a change. */
+export function serviceOfSlice(
+  isMine: (slice: EndpointSlice) => boolean,
+  changed: (key: string) => void,
+): InformerHandler<EndpointSlice> {
+  const notify = (slice: EndpointSlice): void => {
+    const { namespace, labels } = slice.metadata;
+    const name = labels?.[serviceNameLabel];
+    if (isMine(slice) && name) changed(keyOf({ namespace, name }));
+  };
+  return {
+    add: notify,
+    update(slice, old) {
+      notify(slice);
+      notify(old);
+    },
+    delete: notify,
+  };
 }
 
 /** Equal for lists of the same ports, whatever their order. Upstream: k8s.io/endpointslice/util, NewPortMapKey. */
