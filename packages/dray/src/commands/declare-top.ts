@@ -9,7 +9,7 @@ export function declareTop(program: Command): void {
       .command("top")
       .description("show devices, who has them, what is free, what is lost, and how many more claims fit")
       .addArgument(
-        new Argument("[what]", "what to list")
+        new Argument("[kind]", "what to list")
           .default("nodes")
           .choices(["devices", "nodes", "classes", "claims", "namespaces"]),
       ),

@@ -30,19 +30,16 @@ const worldKinds: ReadonlySet<string> = new Set([
   "PriorityClass",
 ]);
 /** The kinds that are listed, all with `list` alone; the last three only where they matter. */
-export const explainKinds: ReadonlySet<string> = new Set([
-  ...worldKinds,
-  "Event",
-  "ResourceQuota",
-  "PodGroup",
-]);
+const explainKinds: ReadonlySet<string> = new Set([...worldKinds, "Event", "ResourceQuota", "PodGroup"]);
 
 /** Says why an object is as it is. Its exit code is 0 whatever the answer is, as long as there is one. */
 export async function explain(first: string, second: string | undefined, flags: ExplainFlags): Promise<void> {
   if (flags.rights === true)
     return void process.stdout.write(grantText("explain", rightsOf(explainKinds, [])));
   if (first === undefined)
-    throw new UsageError(`what? Name it: ${kindWords.join(", ")}, as in dray explain pod NAME`);
+    throw new UsageError(
+      `name an object: KIND NAME, KIND one of ${kindWords.join(", ")}, as in dray explain pod NAME`,
+    );
   const { kind, name } = parseSubject(first, second);
   const now = systemClock.now();
   const { explained, notes } = await withProgress("Reading the objects", async (progress) => {

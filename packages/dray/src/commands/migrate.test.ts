@@ -58,7 +58,7 @@ test("--write changes the files that have to, with their permissions, and none i
 test("wrong usage", async () => {
   for (const [args, message] of [
     [[], "name the manifests"],
-    [["-", "--write"], "--write: standard input is no file"],
+    [["-", "--write"], "--write: standard input is not a file"],
     [["x.yaml", "--write", "-o", "json"], "--write writes the files themselves"],
     [["x.yaml", "--device-class", "gpu"], "--device-class gpu: must be RESOURCE=CLASS"],
   ] as const) {

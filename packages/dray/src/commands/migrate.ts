@@ -32,7 +32,7 @@ export async function migrate(files: readonly string[], flags: MigrateFlags): Pr
   if (flags.write && flags.output !== undefined)
     throw new UsageError("--write writes the files themselves: leave --output out");
   if (flags.write && filenames.includes("-"))
-    throw new UsageError("--write: standard input is no file; without --write the result is printed");
+    throw new UsageError("--write: standard input is not a file; without --write the result is printed");
   const deviceClasses = new Map(flags.deviceClass.map(deviceClassOption));
   const { sources, problems } = await readSources(filenames, flags.recursive);
   const migration = migrateTexts(sources, { deviceClasses });

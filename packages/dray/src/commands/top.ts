@@ -19,7 +19,7 @@ export interface TopFlags extends ObserveFlags {
 }
 
 /** What `top` lists; DeviceTaintRules only where the release has them. */
-export const topKinds: ReadonlySet<string> = new Set([
+const topKinds: ReadonlySet<string> = new Set([
   "Node",
   "Pod",
   "ResourceSlice",

@@ -184,7 +184,10 @@ test("mistakes: a kind, a name, an object that may not be read", async () => {
     explainAs("few", "node", "a"),
   ]);
   assert.equal(none.code, 2);
-  assert.match(none.stderr, /^error: what\? Name it: pod, claim, node, device, class, slice/);
+  assert.match(
+    none.stderr,
+    /^error: name an object: KIND NAME, KIND one of pod, claim, node, device, class, slice/,
+  );
   assert.equal(kind.code, 2);
   assert.match(kind.stderr, /^error: pdo: must be one of pod, claim, node, device, class, slice/);
   assert.equal(name.code, 1);
