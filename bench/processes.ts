@@ -1,4 +1,4 @@
-/** What programs of this machine use. */
+/** Memory and processor time of running programs, from proc(5). */
 import { readFileSync } from "node:fs";
 import type { Program } from "../interop/processes.ts";
 

@@ -12,7 +12,7 @@ export interface Workload {
   /** In it `{i}`, `{i/N}` and `{i%N}` stand for numbers. */
   readonly pod: object;
   readonly warm: number;
-  /** All at once, or so many again and again for `seconds`. */
+  /** Number of measured pods: created at once, or (steady state) in each round for `seconds`. */
   readonly pods: number;
   readonly seconds: number;
 }

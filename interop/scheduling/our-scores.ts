@@ -9,7 +9,7 @@ import { defaultPlugins, type PluginOptions } from "../../packages/scheduler/src
 import { MemoryClaims } from "../../packages/scheduler/src/plugins/memory-claims.ts";
 import type { Scores } from "./real-scores.ts";
 
-/** What our plugins make of a pod: scores where several nodes fit, the message where none does. */
+/** Result of our plugins for a pod: scores if several nodes fit, the message if no node does. */
 export interface Judgement {
   readonly feasible: readonly string[];
   readonly scores: Scores;

@@ -44,7 +44,7 @@ interface Case {
     /** Seconds. */
     readonly started: number;
   }[])[];
-  /** What the budget of each app allows. */
+  /** Allowed disruptions of each app. */
   readonly budgets: readonly number[];
   readonly preemptor: { readonly cpu: number; readonly priority: number };
 }
@@ -212,7 +212,7 @@ async function compare(
   return different;
 }
 
-/** `n1: p0 p3`, node and victims; "" if nobody has to leave. */
+/** Node and victims as `n1: p0 p3`; "" without preemption. */
 async function choiceOf(admin: Client, prefix: string): Promise<string> {
   const name = `${prefix}-preemptor`;
   const nominated = await eventually(`${name} is refused`, async () => {

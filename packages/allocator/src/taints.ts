@@ -1,7 +1,7 @@
 import type { DeviceTaint, DeviceTaintRule, DeviceToleration } from "@dray/api/resource/v1";
 import type { DeviceRecord } from "./devices.ts";
 
-/** What a rule chooses a device by. */
+/** Properties of a device that a rule can select by. */
 type NamedDevice = Pick<DeviceRecord, "driver" | "pool"> & { readonly device: { readonly name: string } };
 
 /** The first taint that keeps a request away from a device (KEP-5055); undefined: none does. */

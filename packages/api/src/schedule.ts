@@ -41,7 +41,7 @@ export interface ScheduleField {
   readonly any: boolean;
 }
 
-/** When a CronJob runs: at the minutes whose fields all match, or every so many milliseconds. */
+/** A parsed schedule: minutes whose fields all match, or a fixed interval in milliseconds. */
 export type Schedule = { readonly zone?: string } & (
   | { readonly every: number }
   | {

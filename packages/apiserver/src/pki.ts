@@ -93,7 +93,7 @@ export async function issueCertificate(
   );
 }
 
-/** What a certificate is requested for. */
+/** Subject and names of a certificate signing request. */
 export type RequestOptions = Pick<
   CertificateOptions,
   "commonName" | "organizations" | "dnsNames" | "ipAddresses"

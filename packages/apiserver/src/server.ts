@@ -93,7 +93,7 @@ export interface ServerOptions {
   readonly requestTimeout?: number;
   /** Port that the service `kubernetes` names. */
   readonly advertisedPort?: number;
-  /** What a new object is warned of beside what upstream warns of: parts that this cluster has not. */
+  /** Warnings for a new object beside upstream's, for parts that this cluster lacks. */
   readonly creationWarnings?: (group: string, resource: string, object: KubeObject) => readonly string[];
   /** Believes the bootstrap tokens in Secrets of kube-system; not if absent, as upstream. */
   readonly bootstrapTokens?: boolean;

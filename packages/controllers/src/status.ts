@@ -4,7 +4,7 @@ import type { Client, ObjectRef } from "@dray/client";
 
 /**
  * Writes the status if it differs from what the object has; fails with a conflict if the object has changed since.
- * Answers the object as it is then.
+ * Returns the object as it is then.
  */
 export async function writeStatus<T extends KubeObject & { status?: object }>(
   client: Client,

@@ -114,7 +114,7 @@ function withClaims(total: Amounts, { status }: PodResourceFields, side: Resourc
 const claimStatuses = (status: PodResourceFields["status"]): readonly NodeAllocatableResourceClaimStatus[] =>
   status?.nodeAllocatableResourceClaimStatuses ?? [];
 
-/** What the devices of claims take for one container. Upstream: GetContainerDRAAllocations. */
+/** Node resources that the devices of claims consume for one container. Upstream: GetContainerDRAAllocations. */
 export function claimsOfContainer({ status }: Pick<Pod, "status">, container: string): Amounts {
   const total: Amounts = new Map();
   const add = (name: string, text: string | undefined): void => {

@@ -10,8 +10,8 @@ import type {
 import policy from "./policy.json" with { type: "json" };
 
 /**
- * A rule in the data file: groups, resources, verbs (each separated by commas) and the feature gate without which there
- * is no such rule; or as the API has it.
+ * A rule in the data file: groups, resources, verbs (each separated by commas), and the feature gate that the rule needs;
+ * or a PolicyRule of the API.
  */
 type RuleRow = readonly [groups: string, resources: string, verbs: string, gate?: FeatureGate] | PolicyRule;
 

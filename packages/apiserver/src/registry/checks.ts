@@ -9,7 +9,7 @@ import { type ModelledKind, modelOf } from "./model.ts";
 /** Compiles device selectors; loaded when the first one comes. */
 type Compile = ValidationContext["compileSelector"];
 
-/** What a new object is warned of beside its own contents. */
+/** Warnings for a new object that do not come from its contents. */
 type CreationWarnings = (group: string, resource: string, object: KubeObject) => readonly string[];
 
 /** The rules of @dray/api, with what they must be told: gates, the CEL compiler, the labels of the namespace. */
@@ -62,7 +62,7 @@ export class Checks {
     return modelOf(kind).warnings(object, old, subresource);
   }
 
-  /** What a new object is warned of because of what the cluster has not. */
+  /** Warnings for a new object because the cluster lacks a part. */
   creationWarnings(
     { group, resource }: { readonly group: string; readonly resource: string },
     object: KubeObject,

@@ -64,7 +64,7 @@ export async function startNamespaceController(
     if (failures.length > 0) throw new Error(`cannot empty namespace ${name}: ${failures.join("; ")}`);
   }
 
-  /** Deletes everything of these kinds; answers what is there still, as the server says. */
+  /** Deletes everything of these kinds. Returns what the server still has. */
   async function empty(
     namespace: string,
     kinds: readonly ServedResource[],

@@ -20,7 +20,7 @@ export interface ServedResource {
   readonly deleteCollection: boolean;
 }
 
-/** Told of a resource and its complete cache; answers what is to be done when the server has the resource no more. */
+/** Called with a resource and its complete cache. Returns what to do when the server no longer has the resource. */
 export type ResourceFollower = (resource: ServedResource, informer: Informer<KubeObject>) => () => void;
 
 /** All kinds whose objects can be deleted, with caches, as they come and go: custom resources among them. */

@@ -1,7 +1,7 @@
 import type { Secret } from "@dray/api/core/v1";
 
-export const bootstrapTokenType = "bootstrap.kubernetes.io/token";
-export const bootstrapNamespace = "kube-system";
+const bootstrapTokenType = "bootstrap.kubernetes.io/token";
+const bootstrapNamespace = "kube-system";
 
 export function isBootstrapToken({ type, metadata }: Secret): boolean {
   return type === bootstrapTokenType && metadata.namespace === bootstrapNamespace;

@@ -115,7 +115,7 @@ export async function startTokenSecretController(
   return queues.controller;
 }
 
-export function isTokenSecret({ type, metadata }: Secret): boolean {
+function isTokenSecret({ type, metadata }: Secret): boolean {
   return type === tokenSecretType && Boolean(metadata.annotations?.[accountNameAnnotation]);
 }
 

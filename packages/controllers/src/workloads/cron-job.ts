@@ -150,7 +150,7 @@ export async function startCronJobController(context: ControllerContext): Promis
     }
   }
 
-  /** Starts the Job whose time has come, if it may; answers the milliseconds until the next time, too. */
+  /** Starts the Job whose time has come, if it may. Returns also the milliseconds until the next time. */
   async function startDue(
     cronJob: CronJob,
     status: CronJobStatus,

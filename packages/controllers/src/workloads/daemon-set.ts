@@ -115,7 +115,7 @@ export async function startDaemonSetController(context: ControllerContext): Prom
     if (next !== undefined) queue.addAfter(key, next);
   }
 
-  /** One pod on every node that should have one, none elsewhere. Answers whether anything had to be done. */
+  /** One pod on every node that should have one, none elsewhere. Returns whether anything had to be done. */
   async function place(key: string, plan: Plan): Promise<boolean> {
     const { set } = plan;
     const needed: string[] = [];

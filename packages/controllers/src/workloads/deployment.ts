@@ -229,7 +229,7 @@ export async function startDeploymentController(context: ControllerContext): Pro
     await deployments.until(() => hasReached(deployments, changed));
   }
 
-  /** Answers whether any size or its annotations had to change. */
+  /** Returns whether any size or its annotations had to change. */
   async function scaleAll(deployment: Deployment, steps: readonly Scaling[]): Promise<boolean> {
     let changed = false;
     for (const { set, replicas } of steps) {

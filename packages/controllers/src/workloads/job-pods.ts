@@ -40,7 +40,7 @@ function countOf(pod: Pod, annotation: string): number {
 }
 
 /** How often pods of this index have failed before this one. */
-export const countedFailures = (pod: Pod): number => countOf(pod, indexFailures);
+const countedFailures = (pod: Pod): number => countOf(pod, indexFailures);
 export const allFailures = (pod: Pod): number => countedFailures(pod) + countOf(pod, indexIgnoredFailures);
 
 /** Whether the index of a failed pod may not be tried again (KEP-3850). */

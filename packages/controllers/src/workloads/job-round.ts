@@ -243,7 +243,7 @@ export class JobRound {
   }
 
   /**
-   * Enters the pods that have ended into the status; answers those whose finalizer may go when that is written, and
+   * Enters the pods that have ended into the status; returns those whose finalizer may go when that is written, and
    * whether these are all.
    */
   track(verdict: JobCondition | undefined): { readonly released: Pod[]; readonly all: boolean } {

@@ -111,7 +111,7 @@ async function startReplication<O extends Replicated>(
       ).length;
   }
 
-  /** Answers whether anything had to be done. */
+  /** Returns whether anything had to be done. */
   async function scale(key: string, set: O, managed: readonly Pod[]): Promise<boolean> {
     const missing = (set.spec.replicas ?? 1) - managed.length;
     const { template } = set.spec;

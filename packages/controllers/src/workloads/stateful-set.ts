@@ -112,7 +112,7 @@ export async function startStatefulSetController(context: ControllerContext): Pr
     if (written !== set) await sets.until(() => hasReached(sets, written));
   }
 
-  /** Answers whether anything had to be done. */
+  /** Returns whether anything had to be done. */
   async function perform(set: StatefulSet, steps: StatefulSteps, revisions: Update): Promise<boolean> {
     let changed = false;
     for (const { ordinal, pod } of steps.pending) {

@@ -22,7 +22,7 @@ export function checkClaims({ world, now }: Snapshot): Finding[] {
 }
 
 /** The devices of a claim, for a person. */
-export function devicesText(claim: ResourceClaim): string {
+function devicesText(claim: ResourceClaim): string {
   const ids = resultsOf(claim).map(idOf);
   return ids.length === 0 ? "it has no devices" : `it has ${names(ids)}`;
 }

@@ -32,8 +32,8 @@ export function claimProblem(
   return `the devices of ResourceClaim ${name} are for other nodes than ${node.metadata.name}`;
 }
 
-/** What bound pods lack of their devices: what a cluster must never come to; the chaos test asks the same. */
-export function lacksDevices(pod: Pod, world: World): string[] {
+/** Returns the claims of a bound pod that give it no devices, with the reason. */
+function lacksDevices(pod: Pod, world: World): string[] {
   const { nodeName, resourceClaims = [] } = pod.spec;
   if (!nodeName || isDone(pod) || pod.metadata.deletionTimestamp !== undefined) return [];
   const node = world.find("Node", nodeName);

@@ -11,7 +11,7 @@ export function bodyOf(claim: ResourceClaim, name: string): RequestBody | undefi
 }
 
 /** The claim with another body of that request. */
-export function withBody(
+function withBody(
   claim: ResourceClaim,
   name: string,
   change: (body: RequestBody) => RequestBody,

@@ -87,7 +87,7 @@ export async function readSurroundings(connection: Connection, wanted: Wanted): 
 }
 
 /** When it was seen last, in milliseconds. */
-export function timeOf(event: Event): number {
+function timeOf(event: Event): number {
   const text = event.series?.lastObservedTime ?? event.lastTimestamp ?? event.eventTime;
   return Date.parse(String(text ?? event.metadata.creationTimestamp)) || 0;
 }

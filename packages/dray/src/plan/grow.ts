@@ -130,7 +130,7 @@ async function tryCopies(
   const hasDaemons = world.all("DaemonSet").length > 0;
   let count = 0;
 
-  /** Adds an empty copy, with its daemons, and answers its name. */
+  /** Adds an empty copy, with its daemons, and returns its name. */
   async function add(): Promise<string> {
     const added = copies.slice(count * parts, ++count * parts);
     for (const { object } of added) scheduler.add(object);
@@ -159,7 +159,7 @@ async function tryCopies(
   return { pods: all.length, helped: left.length - notHelped.length, perNode, notHelped };
 }
 
-/** Tries the pods, and answers those that have no node. */
+/** Tries the pods, and returns those without a node. */
 async function unplaced(scheduler: OfflineScheduler, pods: readonly OriginPod[]): Promise<OriginPod[]> {
   const left: OriginPod[] = [];
   for (const each of pods) {

@@ -120,7 +120,9 @@ export class Extender {
     for (const [name, chosen] of Object.entries(objectOf(answer, "NodeNameToMetaVictims"))) {
       const candidate = candidates.find(({ node }) => node.name === name);
       if (candidate === undefined)
-        throw new Error(`extender "${urlPrefix}" wants to preempt on node "${name}", which is no candidate`);
+        throw new Error(
+          `extender "${urlPrefix}" wants to preempt on node "${name}", which is not a candidate`,
+        );
       const pods = listOf(chosen as Answer, "Pods").map((each) => {
         const uid = textOf(each, "UID");
         const victim = candidate.node.pods.get(uid);

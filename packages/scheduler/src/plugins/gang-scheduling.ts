@@ -3,8 +3,8 @@ import type { ClusterEvent, Plugin } from "../framework.ts";
 import { groupNameOf, type PodGroups } from "../pod-groups.ts";
 
 /**
- * Holds pods of a group back until the group exists and has enough pods to be scheduled (KEP-4671). That they get their
- * nodes together sees the group's cycle to (`group-cycle.ts`).
+ * Holds pods of a group back until the group exists and has enough pods (KEP-4671). `group-cycle.ts` places them
+ * together.
  * Upstream: pkg/scheduler/framework/plugins/gangscheduling.
  */
 export class GangScheduling implements Plugin {

@@ -45,7 +45,7 @@ export function storageOf(list: Readonly<Record<string, string>> | undefined): Q
 }
 
 /** Whether the volume is reserved for the claim, by name or for good. */
-export function isBoundTo({ spec }: PersistentVolume, { metadata }: PersistentVolumeClaim): boolean {
+function isBoundTo({ spec }: PersistentVolume, { metadata }: PersistentVolumeClaim): boolean {
   const { name, namespace, uid } = spec?.claimRef ?? {};
   return name === metadata.name && namespace === metadata.namespace && (!uid || uid === metadata.uid);
 }

@@ -50,7 +50,7 @@ function checkToleration(
   if (effect && !effects.includes(effect)) errors.notSupported(`${path}.effect`, effect, effects);
 }
 
-/** An int64; both ways to say that it is none, as upstream. */
+/** Validates an int64, with both of upstream's texts for an invalid one. */
 function checkInteger(errors: FieldErrors, path: string, value: string): void {
   if (value === "") errors.invalid(path, value, "must be non-empty");
   else if (!isDecimalInteger(value))
