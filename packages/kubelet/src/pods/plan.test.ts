@@ -48,7 +48,7 @@ const memory: PodMemory = {
   replaced: new Set(),
   nextAttempts: new Map(),
   setUpWait: 0,
-  volumesDue: false,
+  volumesWait: undefined,
   startWait: () => 0,
   crashBackOff: () => ({ delay: 0, left: 0 }),
 };
@@ -265,8 +265,14 @@ const cases: Readonly<Record<string, Case>> = {
   },
   "volumes that are due are refreshed": {
     has: [container("a", "running")],
-    memory: { volumesDue: true },
+    memory: { volumesWait: 0 },
     actions: ["refreshVolumes", "watch a"],
+  },
+  "a pod that was woken before its volumes are due is looked at again": {
+    has: [container("a", "running")],
+    memory: { volumesWait: 7 },
+    actions: ["watch a"],
+    lookAgain: 7,
   },
 };
 

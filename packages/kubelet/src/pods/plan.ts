@@ -43,8 +43,8 @@ export interface PodMemory {
   readonly nextAttempts: ReadonlyMap<string, number>;
   /** Milliseconds until the pod may be set up again; 0 if now. */
   readonly setUpWait: number;
-  /** The volumes of the running pod are to be looked at. */
-  readonly volumesDue: boolean;
+  /** Milliseconds until the volumes of the running pod are due to be refreshed; 0 if now, undefined if never. */
+  readonly volumesWait: number | undefined;
   /** Milliseconds until a container whose start failed may be tried again; 0 if now. */
   startWait(name: string): number;
   /** How long to wait from `ended` on until a container that crashed is started again, and how much of that is left. */
@@ -150,7 +150,8 @@ class Plan {
       else this.actions.push({ type: "setUp" });
       return;
     }
-    if (memory.volumesDue) this.actions.push({ type: "refreshVolumes" });
+    if (memory.volumesWait === 0) this.actions.push({ type: "refreshVolumes" });
+    else if (memory.volumesWait !== undefined) this.#lookIn(memory.volumesWait);
     this.#runContainers(sandbox);
   }
 

@@ -95,6 +95,8 @@ const setUpBackOff = [1000, 60_000] as const;
 const crashBackOff = [10_000, 300_000] as const;
 /** Milliseconds until volumes that could not be brought up to date are tried again. */
 const volumeRetry = 10_000;
+/** Milliseconds between two refreshes of the volumes of a pod, at least. */
+const minVolumeInterval = 1_000;
 /** Milliseconds until a change of resources that found no room, or could not be done, is tried again. */
 const resizeRetry = 10_000;
 /** Milliseconds that a postStart hook may take. */
@@ -145,7 +147,7 @@ export class PodWorker {
   /** When a driver first could not unprepare the claims of a pod that is gone. */
   readonly #waitsForSince = new Map<string, number>();
   #places: ReadonlyMap<string, string> | undefined;
-  #volumesTriedAt = 0;
+  #volumesNotBefore = 0;
   /** Set while all containers are restarted; undefined until this agent has looked at the pod. */
   #restarting: boolean | undefined;
   readonly #nextAttempts = new Map<string, number>();
@@ -291,8 +293,10 @@ export class PodWorker {
       replaced: this.#replaced,
       nextAttempts: this.#nextAttempts,
       setUpWait: wait(""),
-      volumesDue:
-        (this.#places === undefined || dueIn === 0) && clock.now() - this.#volumesTriedAt >= volumeRetry,
+      volumesWait:
+        this.#places !== undefined && dueIn === undefined
+          ? undefined
+          : Math.max(dueIn ?? 0, this.#volumesNotBefore - clock.now(), 0),
       startWait: wait,
       crashBackOff: (name, ended) => ({
         delay: this.#crashes.delay(name),
@@ -482,25 +486,22 @@ export class PodWorker {
   /** Keeps what is mounted in running containers up to date. */
   async #refreshVolumes(pod: Pod): Promise<boolean> {
     const { volumes, clock } = this.#context;
-    this.#volumesTriedAt = clock.now();
     try {
       this.#takeVolumes(pod, await volumes.setUp(pod));
     } catch (error) {
       this.#event(pod, "Warning", "FailedMount", (error as Error).message);
+      this.#volumesNotBefore = clock.now() + volumeRetry;
       this.#context.requeueAfter(this.uid, volumeRetry);
       // Containers that run have what they had.
       return this.#places !== undefined;
     }
-    this.#volumesTriedAt = 0;
     return true;
   }
 
-  /** Has the pod looked at again when its volumes are due. */
   #takeVolumes(pod: Pod, { places, warnings }: SetUpVolumes): void {
     this.#places = places;
     for (const { reason, message } of warnings) this.#eventOnce(pod, "Warning", reason, message, message);
-    const next = this.#context.volumes.refreshIn(pod);
-    if (next !== undefined) this.#context.requeueAfter(this.uid, Math.max(next, 1000));
+    this.#volumesNotBefore = this.#context.clock.now() + minVolumeInterval;
   }
 
   async #reset(
