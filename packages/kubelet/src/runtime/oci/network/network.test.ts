@@ -203,6 +203,25 @@ test("a cluster whose folder is gone loses its bridge to the next that comes", a
   assert.ok(!alias.includes(gone), `${bridge} is still there`);
 });
 
+test("agents that come at once each get a network, and remove what is forsaken once", async (t) => {
+  if (missing !== undefined) return t.skip(missing);
+  for (let round = 0; round < 3; round++) {
+    const gone = mkdtempSync(join(tmpdir(), "dray-net-"));
+    const forsaken = await PodNetwork.open({ directory: gone, nodeName: "node" });
+    forsaken.close();
+    rmSync(gone, { recursive: true });
+    const networks = await Promise.all([1, 2, 3, 4].map(() => open(folder(t), "node")));
+    assert.equal(new Set(networks.map((network) => network.bridge)).size, networks.length);
+    const links = execFileSync("ip", ["-details", "link", "show"], { encoding: "utf8" });
+    assert.ok(!links.includes(gone), `the bridge of ${gone} is still there`);
+    for (const { bridge } of networks) {
+      assert.match(links, new RegExp(` ${bridge}:`));
+      const rules = execFileSync("iptables", ["--wait", "30", "-t", "nat", "-S"], { encoding: "utf8" });
+      assert.match(rules, new RegExp(`-j ${bridge}-`), `nothing leads to the rules of ${bridge}`);
+    }
+  }
+});
+
 test("addresses come round late, and no two have the same", (t) => {
   const addresses = new Addresses(join(folder(t), "a.db"));
   t.after(() => addresses.close());

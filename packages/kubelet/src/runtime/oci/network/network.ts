@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { find } from "../../host/isolation.ts";
 import type { LedServices, PortMapping, ServiceNetwork } from "../../service.ts";
+import { SharedDatabase } from "../database.ts";
 import { unmountAll } from "../images/snapshots.ts";
 import { runTool, ToolError, tool } from "../tools.ts";
 import { Addresses } from "./addresses.ts";
@@ -93,10 +94,11 @@ export class PodNetwork implements ServiceNetwork {
   }
 
   async #makeBridge(): Promise<void> {
-    await removeForsaken();
     const alias = aliasOf(this.#options.directory);
-    const there = (await bridges()).find((bridge) => bridge.alias === alias);
-    const octet = there?.octet ?? (await this.#claim(alias));
+    const octet = await alone(async () => {
+      await removeForsaken();
+      return (await bridges()).find((bridge) => bridge.alias === alias)?.octet ?? (await this.#claim(alias));
+    });
     if (this.#addresses.octet !== octet) this.#addresses.setOctet(octet);
     const name = bridgeName(octet);
     await runTool("ip", ["-batch", "-"], {
@@ -285,6 +287,22 @@ async function bridges(): Promise<readonly { readonly octet: number; readonly al
   });
 }
 
+/** The lock of all clusters on this machine; gone when the machine restarts, as the bridges are. */
+const machineLock = "/run/dray/networks.db";
+
+/**
+ * Runs `work` while no agent of any cluster on this machine does: a bridge that two agents remove may belong to a third
+ * one when the slower of them comes to it.
+ */
+async function alone<T>(work: () => Promise<T>): Promise<T> {
+  const database = new SharedDatabase(machineLock, "");
+  try {
+    return await database.exclusively("networks", work);
+  } finally {
+    database.close();
+  }
+}
+
 /** Bridges of clusters whose folder is gone: nobody will come back for them. */
 async function removeForsaken(): Promise<void> {
   for (const { octet, alias } of await bridges())
@@ -328,7 +346,7 @@ async function restore(table: string, text: string): Promise<void> {
 
 async function ensureJumps(bridge: string): Promise<void> {
   for (const { table, chain, rule, last } of jumpsOf(bridge)) {
-    const there = await hasRule(table, chain, rule);
+    const there = await findsRule("-C", table, chain, rule);
     const place = last ? ["-A", chain] : ["-I", chain, "1"];
     if (!there) await runTool("iptables", [...wait, "-t", table, ...place, ...rule]);
   }
@@ -336,14 +354,18 @@ async function ensureJumps(bridge: string): Promise<void> {
 
 async function dropJumps(bridge: string): Promise<void> {
   // Twice, should an agent that was killed have inserted it twice.
-  for (const { table, chain, rule } of jumpsOf(bridge))
-    while (await hasRule(table, chain, rule))
-      await runTool("iptables", [...wait, "-t", table, "-D", chain, ...rule]);
+  for (const { table, chain, rule } of jumpsOf(bridge)) while (await findsRule("-D", table, chain, rule));
 }
 
-async function hasRule(table: string, chain: string, rule: readonly string[]): Promise<boolean> {
+/** Checks for a rule (`-C`) or deletes it (`-D`): false if there is none, or none any more. */
+async function findsRule(
+  command: "-C" | "-D",
+  table: string,
+  chain: string,
+  rule: readonly string[],
+): Promise<boolean> {
   try {
-    await runTool("iptables", [...wait, "-t", table, "-C", chain, ...rule]);
+    await runTool("iptables", [...wait, "-t", table, command, chain, ...rule]);
     return true;
   } catch (error) {
     // What else keeps it from answering is no answer.
