@@ -25,6 +25,15 @@ export interface ClusterConfig {
   readonly images: readonly string[];
   /** The file that describes the nodes and their devices, if one does. */
   readonly fleet?: string;
+  /** The KubeSchedulerConfiguration, if a file gave one. */
+  readonly schedulerConfig?: KeptFile;
+}
+
+/** A file as it was when a flag named it: the cluster goes on with that. */
+export interface KeptFile {
+  /** Absolute. */
+  readonly path: string;
+  readonly text: string;
 }
 
 /** Counts up when an older Dray would misunderstand a data directory. */
@@ -85,6 +94,12 @@ const areTexts = (value: unknown): boolean => Array.isArray(value) && value.ever
 const isObject = (value: unknown): boolean =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+function isKeptFile(value: unknown): boolean {
+  return (
+    isObject(value) && ["path", "text"].every((name) => isText((value as Record<string, unknown>)[name]))
+  );
+}
+
 /** What the fields must be, where they are there. */
 const fields: Readonly<Record<keyof ClusterConfig, [is: (value: unknown) => boolean, must: string]>> = {
   name: [isText, "a text"],
@@ -99,6 +114,7 @@ const fields: Readonly<Record<keyof ClusterConfig, [is: (value: unknown) => bool
   runtime: [isText, "a text"],
   images: [areTexts, "a list of texts"],
   fleet: [isText, "a text"],
+  schedulerConfig: [isKeptFile, "an object with the texts path and text"],
 };
 
 function mistakeIn(config: unknown): string | undefined {

@@ -4,6 +4,7 @@ import type { ApiServer } from "@dray/apiserver";
 import { type Client, type Clock, createClient, type Log, withFields } from "@dray/client";
 import type { Store } from "@dray/store";
 import { type ServerAddresses, urlHost } from "./address.ts";
+import type { KeptFile } from "./config.ts";
 import type { Credentials } from "./credentials.ts";
 import { ensureDefaultStorageClass } from "./default-storage.ts";
 import { lackWarnings } from "./lacking.ts";
@@ -25,6 +26,8 @@ export interface ControlPlaneOptions {
   readonly port: number;
   /** API versions to serve or not, as `--runtime-config` has them. */
   readonly runtimeConfig?: Readonly<Record<string, boolean>>;
+  /** A KubeSchedulerConfiguration; its connection and leader election have no effect here. */
+  readonly schedulerConfig?: KeptFile | undefined;
   readonly clock: Clock;
   readonly log: Log;
   /** Aborted during the start: all that has started is stopped, and the start rejects. */
@@ -45,16 +48,15 @@ export interface ControlPlane {
 }
 
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
-  const { clock, log, credentials, kubernetesVersion, featureGates } = options;
+  const { clock, log, credentials, kubernetesVersion, featureGates, schedulerConfig } = options;
   // Loaded here, so that who only needs a layout or credentials does not pay for a control plane.
-  const [{ createServer }, { startScheduler }, { startControllers }] = await Promise.all([
-    import("@dray/apiserver"),
-    import("@dray/scheduler"),
-    import("@dray/controllers"),
-  ]);
+  const [{ createServer }, { parseSchedulerConfiguration, startScheduler }, { startControllers }] =
+    await Promise.all([import("@dray/apiserver"), import("@dray/scheduler"), import("@dray/controllers")]);
   const { bindAddress, addresses } = options;
   const port = await choosePort(bindAddress, options.port);
   const newId = (): string => randomUUID();
+  const features = featuresOf(parseKubernetesVersion(kubernetesVersion), parseFeatureGates(featureGates));
+  const configuration = schedulerConfig && parseSchedulerConfiguration(schedulerConfig.text, features);
   const server = await createServer({
     store: options.store,
     kubernetesVersion,
@@ -85,7 +87,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     clock,
     random: Math.random,
     signal: stop.signal,
-    features: featuresOf(parseKubernetesVersion(kubernetesVersion), parseFeatureGates(featureGates)),
+    features,
   };
   const schedulerLog = withFields(log, { component: "scheduler" });
   const controllersLog = withFields(log, { component: "controller-manager" });
@@ -97,6 +99,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
         log: schedulerLog,
         newId,
         client: client("system:kube-scheduler", schedulerLog),
+        ...(configuration && { configuration }),
       }),
     );
     const controllers = await unlessAborted(

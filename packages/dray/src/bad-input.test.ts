@@ -76,6 +76,14 @@ const cases: [line: string, message: RegExp][] = [
     "scheduler --config $/scheduler.yaml",
     /^error: \$\/scheduler\.yaml:\n {2}profiles\[0\]\.plugin: Forbidden: unknown field; fields are .*\n {2}parallelism: Invalid value: 0: should be/,
   ],
+  [
+    "up --detach --data-dir $/new-f --scheduler-config $/missing",
+    /^error: --scheduler-config \$\/missing: cannot be read: ENOENT/,
+  ],
+  [
+    "up --detach --data-dir $/new-g --scheduler-config $/scheduler.yaml",
+    /^error: \$\/scheduler\.yaml:\n {2}profiles\[0\]\.plugin: Forbidden: unknown field; fields are .*\n {2}parallelism: Invalid value: 0/,
+  ],
   ["scheduler --leader-elect maybe", /^error: --leader-elect maybe: must be true or false/],
   ["scheduler --port many", /^error: --port many: must be a whole number/],
   [

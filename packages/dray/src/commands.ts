@@ -79,6 +79,10 @@ export function commandLine(): DrayCommand {
       "--fleet <file>",
       "simulate the nodes and devices that a file describes, or that `kubectl get resourceslices -o yaml` printed; none: no longer",
     )
+    .option(
+      "--scheduler-config <file>",
+      "a KubeSchedulerConfiguration for the scheduler: profiles, plugins, extenders; none: the defaults again",
+    )
     .option("--detach", "return when the cluster is ready and leave it running")
     .addOption(new Option("-o, --output <format>", "output format").choices(["json", "yaml"]))
     .addOption(new Option("--detached").hideHelp())

@@ -1,5 +1,9 @@
 export { ProfileError } from "./choose-plugins.ts";
-export { ConfigurationError, readSchedulerConfiguration } from "./config/read.ts";
+export {
+  ConfigurationError,
+  parseSchedulerConfiguration,
+  readSchedulerConfiguration,
+} from "./config/read.ts";
 export type { SchedulerConfiguration } from "./config/types.ts";
 export type * from "./framework.ts";
 export type { NodeInfo } from "./node-info.ts";

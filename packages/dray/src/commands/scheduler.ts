@@ -1,12 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
-import type { Features } from "@dray/api";
-import { parseYAML, YAMLError } from "@dray/api/yaml";
 import { systemClock } from "@dray/client";
 import type { Scheduler, SchedulerConfiguration } from "@dray/scheduler";
 import { UsageError } from "../failure.ts";
 import { serveHealth } from "../health-server.ts";
 import { bindAddressOption, durationOption, featuresOption, truth, wholeNumber } from "../options.ts";
+import { readSchedulerConfig } from "../scheduler-config.ts";
 import { say } from "../verbosity.ts";
 import { type ComponentOptions, component, type Election } from "./components.ts";
 
@@ -30,7 +28,9 @@ export async function scheduler(flags: SchedulerFlags): Promise<void> {
   const port = flags.port === undefined ? undefined : wholeNumber("--port", flags.port, 0, 65535);
   const { startScheduler } = await import("@dray/scheduler");
   const configuration =
-    flags.config === undefined ? undefined : await readConfiguration(flags.config, features);
+    flags.config === undefined
+      ? undefined
+      : (await readSchedulerConfig("--config", flags.config, features)).configuration;
   if (flags.schedulerName === "") throw new UsageError("--scheduler-name: must not be empty");
   const election = electionOf(flags, configuration);
   const kubeconfig = flags.kubeconfig ?? configuration?.kubeconfig;
@@ -68,28 +68,6 @@ export async function scheduler(flags: SchedulerFlags): Promise<void> {
     );
   } finally {
     await health?.close();
-  }
-}
-
-/** Errors name the file. */
-async function readConfiguration(file: string, features: Features): Promise<SchedulerConfiguration> {
-  const { ConfigurationError, readSchedulerConfiguration } = await import("@dray/scheduler");
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (error) {
-    throw new Error(`--config ${file}: cannot be read: ${(error as Error).message}`, { cause: error });
-  }
-  try {
-    const { value, duplicates } = parseYAML(text);
-    if (duplicates.length > 0) throw new ConfigurationError(duplicates);
-    return readSchedulerConfiguration(value, features);
-  } catch (error) {
-    if (error instanceof YAMLError) throw new Error(`${file}: ${error.message}`, { cause: error });
-    if (!(error instanceof ConfigurationError)) throw error;
-    const [first = "", ...others] = error.problems;
-    const text = others.length === 0 ? ` ${first}` : error.problems.map((each) => `\n  ${each}`).join("");
-    throw new Error(`${file}:${text}`, { cause: error });
   }
 }
 

@@ -9,6 +9,7 @@ import {
   checkKubeconfigs,
   claimProcessFile,
   formatStore,
+  type KeptFile,
   keepFresh,
   kubeconfigFiles,
   type Layout,
@@ -49,6 +50,7 @@ import {
 import { agentsCommand } from "../ourselves.ts";
 import { startProgress, withProgress } from "../progress.ts";
 import { runtimeOption } from "../runtimes.ts";
+import { checkSchedulerConfig, readSchedulerConfig } from "../scheduler-config.ts";
 import { clusterSummary } from "../summary.ts";
 import { commandText, type Target, type TargetFlags, target } from "../target.ts";
 import { interrupted, type Started, startDetached, starter } from "../up/detached.ts";
@@ -71,6 +73,8 @@ export interface UpOptions extends TargetFlags {
   readonly driver: readonly string[];
   /** A file, or `none`. */
   readonly fleet?: string;
+  /** A file, or `none`. */
+  readonly schedulerConfig?: string;
   readonly detach?: boolean;
   readonly output?: "json" | "yaml";
   /** This process was started by `startDetached`. */
@@ -84,7 +88,7 @@ const outputCheckInterval = 10_000;
 const maxNodes = 20_000;
 
 /** What the flags ask for, on top of what the cluster already is. */
-function configure({ name, layout }: Target, options: UpOptions): Configured {
+async function configure({ name, layout }: Target, options: UpOptions): Promise<Configured> {
   const before = readConfig(layout);
   const featureGates = options.featureGates ?? before?.featureGates ?? "";
   const features = featuresOption({
@@ -110,6 +114,7 @@ function configure({ name, layout }: Target, options: UpOptions): Configured {
   checkNeededApis(runtimeConfig ?? {}, clusterApis, "a cluster");
   const port = options.port === undefined ? before?.port : wholeNumber("--port", options.port, 0, 65535);
   for (const image of options.image) parseImageMapping(image);
+  const schedulerConfig = await chooseSchedulerConfig(before, options.schedulerConfig, features);
   const config = {
     name,
     kubernetesVersion,
@@ -123,6 +128,7 @@ function configure({ name, layout }: Target, options: UpOptions): Configured {
     runtime: runtimeOption(options.runtime ?? before?.runtime ?? "host"),
     images: options.image.length > 0 ? options.image : (before?.images ?? []),
     ...(chosen && { fleet: chosen.path }),
+    ...(schedulerConfig && { schedulerConfig }),
   };
   return { config, ...(chosen && { fleet: chosen }) };
 }
@@ -146,6 +152,22 @@ function chooseFleet(
   return fleet && { path: before.fleet, text: keptText(layout), fleet };
 }
 
+/** What the flag names, or what the cluster has; undefined if there is none. Throws if it is no configuration of the release. */
+async function chooseSchedulerConfig(
+  before: ClusterConfig | undefined,
+  flag: string | undefined,
+  features: Features,
+): Promise<KeptFile | undefined> {
+  if (flag === "none") return undefined;
+  if (flag !== undefined) {
+    const { path, text } = await readSchedulerConfig("--scheduler-config", flag, features);
+    return { path, text };
+  }
+  const kept = before?.schedulerConfig;
+  if (kept !== undefined) await checkSchedulerConfig(kept.path, kept.text, features);
+  return kept;
+}
+
 /** The nodes that the fleet names; undefined if it only has patterns and devices on the network. */
 function fleetNodes({ path, fleet }: FleetFile, count: number | undefined): readonly string[] | undefined {
   const names = fleet.nodes.map(({ name }) => name);
@@ -162,7 +184,7 @@ export async function up(options: UpOptions): Promise<void> {
   const { layout } = chosen;
   if (options.detached) return runDetached(layout);
   const isNew = readConfig(layout) === undefined;
-  const { config, fleet } = configure(chosen, options);
+  const { config, fleet } = await configure(chosen, options);
   const drivers = driversOption(
     options.driver,
     featuresOf(parseKubernetesVersion(config.kubernetesVersion), parseFeatureGates(config.featureGates)),

@@ -30,6 +30,7 @@ const fixed = {
   "--runtime-config": "runtimeConfig",
   "--runtime": "runtime",
   "--image": "images",
+  "--scheduler-config": "schedulerConfig",
 } as const satisfies Readonly<Record<string, keyof ClusterConfig>>;
 
 /** Does what `up` asks of a cluster that runs already: other nodes, another kubeconfig. Refuses everything else. */
@@ -55,7 +56,7 @@ export async function changeRunning(
     if (name === "port" && config.port === 0) continue;
     if (before !== undefined && JSON.stringify(config[name]) !== JSON.stringify(before[name]))
       throw new UsageError(
-        `${flag}: the cluster in ${layout.dataDir} runs with ${JSON.stringify(before[name])} (process ${pid}): stop it with ${commandText(layout, "down")} first`,
+        `${flag}: the cluster in ${layout.dataDir} runs with ${valueText(before[name])} (process ${pid}): stop it with ${commandText(layout, "down")} first`,
       );
   }
   if (options.nodes === undefined && options.kubeconfig === undefined && drivers.length === 0) {
@@ -73,6 +74,12 @@ export async function changeRunning(
   await installDrivers(layout, config.name, drivers);
   if (options.output !== undefined) await printCluster(chosen, added, options.output);
   else if (drivers.length > 0) say(`${driverLines(drivers).join("\n")}\n`);
+}
+
+/** Of a file its path, as the cluster has it. */
+function valueText(value: ClusterConfig[keyof ClusterConfig]): string {
+  if (value === undefined) return "none";
+  return typeof value === "object" && "path" in value ? `${value.path} as it was` : JSON.stringify(value);
 }
 
 async function addContext(layout: Layout, name: string, flag: string): Promise<AddedContext | undefined> {

@@ -1,5 +1,6 @@
 import { type Features, fieldErrorText } from "@dray/api";
 import { FieldErrors } from "@dray/api/validation";
+import { parseYAML, YAMLError } from "@dray/api/yaml";
 import { readExtenders } from "./extenders.ts";
 import { asFields, Fields } from "./fields.ts";
 import { checkPercentage, readProfiles } from "./profiles.ts";
@@ -15,6 +16,20 @@ export class ConfigurationError extends Error {
     super(problems.join("\n"));
     this.problems = problems;
   }
+}
+
+/** Reads the text of a configuration file, YAML or JSON. Throws ConfigurationError with all problems. */
+export function parseSchedulerConfiguration(text: string, features: Features): SchedulerConfiguration {
+  let document: unknown;
+  try {
+    const { value, duplicates } = parseYAML(text);
+    if (duplicates.length > 0) throw new ConfigurationError(duplicates);
+    document = value;
+  } catch (error) {
+    if (error instanceof YAMLError) throw new ConfigurationError([error.message]);
+    throw error;
+  }
+  return readSchedulerConfiguration(document, features);
 }
 
 /**
