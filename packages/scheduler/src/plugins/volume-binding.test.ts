@@ -227,6 +227,27 @@ test("PreBind asks for the volume, and waits until it is bound", async () => {
   assert.deepEqual(filter(plugin, using("c"), nodes), { a: nodeConflict, b: "" });
 });
 
+test("what was assumed of a claim is forgotten once its volume is bound", async () => {
+  const { storage, plugin, nodes, writer } = setUp();
+  storage.addClass("any").addClaim("c", { storageClassName: "any" });
+  const before = storage.claims.get("c")!;
+  writer.meanwhile = () => {
+    storage.addVolume("made", inZone("b"));
+    const asked = storage.claims.get("c")!;
+    const annotations = { ...asked.metadata.annotations, "pv.kubernetes.io/bind-completed": "yes" };
+    const metadata = { ...asked.metadata, annotations };
+    storage.claims.set("c", { ...asked, metadata, spec: { ...asked.spec, volumeName: "made" } });
+  };
+  const state: CycleState = new Map();
+  filter(plugin, using("c"), nodes, state);
+  plugin.reserve!(state, using("c"), nodes[1]!);
+  storage.claims.set("c", before);
+  assert.deepEqual(filter(plugin, using("c"), nodes), { a: bindConflict, b: "" });
+  await plugin.preBind!(state, using("c"), nodes[1]!);
+  storage.claims.set("c", before);
+  assert.deepEqual(filter(plugin, using("c"), nodes), { a: "", b: "" });
+});
+
 /** StorageCapacityScoring (KEP-4049) is on from 1.37: the more is left the better. */
 test("scores by the storage that is left", () => {
   const { storage, plugin, nodes, writer, args } = setUp();

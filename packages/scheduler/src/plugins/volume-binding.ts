@@ -111,6 +111,8 @@ export function volumeBinding({ lookup, writer, args, features }: VolumeBindingO
         throw new Error(`binding volumes: pod does not exist any more: pod "${pod.metadata.name}" not found`);
       }, args.bindTimeout);
       if (!bound) throw new Error("binding volumes: context deadline exceeded");
+      // The cache has what was written: nothing has to stand for it any more.
+      binder.restore(own.writes);
     },
     mayHelp,
   };
