@@ -3,26 +3,21 @@
  * `-- allocator [CASE...]`, `-- bodies [CASE...]`, `-- apiserver [PODS [ROUNDS]]`, `-- node [PODS [RUNTIME...]]`, `-- scheduling [ROUNDS] [NAME...]`, or `-- watchers [WATCHERS [EVENTS [BYTES [KIND]]]]`: one of
  * them. Prints tables in Markdown.
  */
-import { allocatorBench } from "./allocator.ts";
-import { apiserverBench } from "./apiserver.ts";
-import { bodiesBench } from "./bodies.ts";
-import { celBench } from "./cel.ts";
-import { clusterBench } from "./cluster.ts";
-import { nodeBench } from "./node.ts";
-import { schedulingBench } from "./scheduling.ts";
-import { watchersBench } from "./watchers.ts";
-
 type Bench = (args: readonly string[]) => string | Promise<string>;
 
-const benches: Readonly<Record<string, Bench>> = {
-  cluster: ([rounds]) => clusterBench(rounds === undefined ? undefined : Number(rounds)),
-  cel: () => celBench(),
-  allocator: allocatorBench,
-  apiserver: apiserverBench,
-  bodies: bodiesBench,
-  node: nodeBench,
-  scheduling: schedulingBench,
-  watchers: watchersBench,
+/** Loaded one by one: some build Go programs when they are loaded, which takes minutes. */
+const benches: Readonly<Record<string, () => Promise<Bench>>> = {
+  cluster: async () => {
+    const { clusterBench } = await import("./cluster.ts");
+    return ([rounds]) => clusterBench(rounds === undefined ? undefined : Number(rounds));
+  },
+  cel: async () => (await import("./cel.ts")).celBench,
+  allocator: async () => (await import("./allocator.ts")).allocatorBench,
+  apiserver: async () => (await import("./apiserver.ts")).apiserverBench,
+  bodies: async () => (await import("./bodies.ts")).bodiesBench,
+  node: async () => (await import("./node.ts")).nodeBench,
+  scheduling: async () => (await import("./scheduling.ts")).schedulingBench,
+  watchers: async () => (await import("./watchers.ts")).watchersBench,
 };
 
 const [name, ...args] = process.argv.slice(2);
@@ -32,6 +27,7 @@ if (name !== undefined && !known.includes(name)) {
   process.exit(2);
 }
 for (const one of name === undefined ? known : [name]) {
-  process.stdout.write(`## ${one}\n\n${(await benches[one]!(args)).trimEnd()}\n\n`);
+  const bench = await benches[one]!();
+  process.stdout.write(`## ${one}\n\n${(await bench(args)).trimEnd()}\n\n`);
 }
 process.exit(0);

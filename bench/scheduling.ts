@@ -36,10 +36,16 @@ interface Plane {
   stop(): Promise<void>;
 }
 
-/** `NAME...`: the scenarios whose names hold one of these, all if absent; a number is how many rounds (1). */
-export async function schedulingBench(args: readonly string[]): Promise<string> {
-  const missing = missingPeers(controlPlanePeers);
-  if (missing.length > 0) return `not run: peers missing: ${missing.join(", ")} (interop/build builds them)`;
+/**
+ * `NAME...`: the scenarios whose names hold one of these, all if absent; a number is how many rounds (1). `--alone` leaves
+ * the peer out, whose programs need not be there then. `DRAY_PROFILE` names a folder for CPU profiles of Dray.
+ */
+export async function schedulingBench(words: readonly string[]): Promise<string> {
+  const alone = words.includes("--alone");
+  const args = words.filter((word) => word !== "--alone");
+  const missing = alone ? [] : missingPeers(controlPlanePeers);
+  if (missing.length > 0)
+    return `not run: peers missing: ${missing.join(", ")} (interop/build builds them; --alone runs without them)`;
   const clients = buildClients();
   if (clients === undefined) return "not run: go missing";
   const rounds = Number(args.find((arg) => /^\d+$/.test(arg)) ?? 1);
@@ -53,13 +59,19 @@ export async function schedulingBench(args: readonly string[]): Promise<string> 
   for (const scenario of chosen) {
     const measured: Record<Side, Round[]> = { dray: [], peer: [] };
     for (let round = 0; round < rounds; round++)
-      for (const side of round % 2 === 0 ? (["dray", "peer"] as const) : (["peer", "dray"] as const))
+      for (const side of sides(round, alone))
         measured[side].push(await play(scenario, side, join(clients, "scheduling")));
-    rows.push(...table(scenario.name, measured));
+    rows.push(...table(scenario.name, measured, alone));
   }
+  const peer = alone ? [] : [`Kubernetes ${peerVersion("kube-scheduler")}, etcd`, "Dray is better by"];
   return `Medians of ${rounds} rounds, measured on ${machine}.
 
-${markdown(["", "Dray, SQLite", `Kubernetes ${peerVersion("kube-scheduler")}, etcd`, "Dray is better by"], rows)}`;
+${markdown(["", "Dray, SQLite", ...peer], rows)}`;
+}
+
+function sides(round: number, alone: boolean): readonly Side[] {
+  if (alone) return ["dray"];
+  return round % 2 === 0 ? ["dray", "peer"] : ["peer", "dray"];
 }
 
 async function play({ nodes, make }: Scenario, side: Side, player: string): Promise<Round> {
@@ -100,7 +112,9 @@ async function startDrayUp(folder: string): Promise<Plane> {
   const words = await drayProgram(["up", "--nodes=0", `--data-dir=${join(folder, "data")}`, releaseFlag]);
   const log = join(folder, "up.log");
   const env = { ...environment, ...process.env, KUBECONFIG: join(folder, "other") };
-  const program = start("dray up", process.execPath, [...process.execArgv, ...words], log, env);
+  const profile = process.env["DRAY_PROFILE"];
+  const flags = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`];
+  const program = start("dray up", process.execPath, [...process.execArgv, ...flags, ...words], log, env);
   await eventually("the cluster is ready", async () => {
     assertRuns(program);
     return readFileSync(log, "utf8").includes("is ready at");
@@ -111,10 +125,11 @@ async function startDrayUp(folder: string): Promise<Plane> {
 const startPeer = (folder: string): Promise<Plane> =>
   startControlPlane("peer", folder, ["SchedulerPreQueueingHints"], true);
 
-function table(name: string, measured: Record<Side, Round[]>): string[][] {
+function table(name: string, measured: Record<Side, Round[]>, alone: boolean): string[][] {
   const of = (side: Side, value: (round: Round) => number): number => median(measured[side].map(value));
   const shown = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toPrecision(3));
   const row = (title: string, value: (round: Round) => number, more: "better" | "worse"): string[] => {
+    if (alone) return [`${name}: ${title}`, shown(of("dray", value))];
     const [dray, peer] = [of("dray", value), of("peer", value)];
     const ratio = more === "better" ? dray / peer : peer / dray;
     return [`${name}: ${title}`, shown(dray), shown(peer), `${ratio.toPrecision(2)} ×`];
