@@ -1,11 +1,16 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { PodSpec } from "@dray/api/core/v1";
 import { type Client, createClient, createRestMapper, httpsTransport, loadKubeconfig } from "@dray/client";
 import { layoutOf, runningProcess } from "@dray/cluster";
 import { parseAllDocuments } from "yaml";
 import { dray, drayArguments, eventually, manifests } from "../harness.ts";
+import { crowdFleet, driverLabel } from "./crowd.ts";
+
+/** Nodes with the example driver. */
+const realNodes = 3;
 
 /** A cluster as a person starts it, whose processes may be killed at any time. */
 export class ChaosCluster {
@@ -27,12 +32,26 @@ export class ChaosCluster {
   /** Starts the cluster, or what of it has been killed. */
   async up(): Promise<void> {
     if (this.#client !== undefined && this.pid("control plane") !== undefined) return;
-    const flags = ["--data-dir", this.layout.dataDir, "--nodes", `${this.nodes.length}`];
+    const flags = ["--data-dir", this.layout.dataDir, ...this.#nodeFlags()];
     const { code, stdout, stderr } = await dray(["up", "--detach", ...flags], this.#env);
     if (code !== 0) throw new Error(`dray up ended with ${code}: ${stderr}${stdout}`);
     if (this.#client !== undefined) return;
     const { connection } = await loadKubeconfig({ file: this.layout.kubeconfig });
     this.#client = createClient({ transport: httpsTransport(connection), userAgent: "chaos/1" });
+  }
+
+  /** Nodes of a crowd are those of a fleet, which `dray up` continues with by itself. */
+  #nodeFlags(): string[] {
+    if (this.nodes.length === realNodes) return ["--nodes", `${realNodes}`];
+    const flags = [
+      ...["--feature-gates", "GenericWorkload=true,DRAWorkloadResourceClaims=true"],
+      ...["--runtime-config", "scheduling.k8s.io/v1beta1=true"],
+    ];
+    if (this.#client !== undefined) return flags;
+    const file = join(this.folder, "fleet.yaml");
+    const fleet = crowdFleet(this.nodes.slice(0, realNodes), this.nodes.slice(realNodes));
+    writeFileSync(file, JSON.stringify(fleet));
+    return [...flags, "--fleet", file];
   }
 
   /** Installs the example driver from its manifests. */
@@ -52,6 +71,10 @@ export class ChaosCluster {
       const [group, version] = object.apiVersion.includes("/")
         ? object.apiVersion.split("/")
         : ["", object.apiVersion];
+      if (object.kind === "DaemonSet" && this.nodes.length > realNodes)
+        (object as { spec?: { template: { spec: PodSpec } } }).spec!.template.spec.nodeSelector = {
+          [driverLabel]: "true",
+        };
       const kind = await mapper.find({ group: group!, version: version!, kind: object.kind });
       await this.client.resource(kind).create(object as never);
     }

@@ -1,27 +1,33 @@
-/** `npm run chaos -- [--minutes N] [--seed N] [--keep]`: a bad day for a cluster. See `runChaos`. */
+/** `npm run chaos -- [--minutes N] [--seed N] [--nodes N] [--keep]`: a bad day for a cluster. See `runChaos`. */
 import { parseArgs } from "node:util";
 import { runChaos } from "./run.ts";
 
 const { values } = parseArgs({
   options: {
     minutes: { type: "string", default: "1" },
+    nodes: { type: "string", default: "3" },
     keep: { type: "boolean", default: false },
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
   },
 });
-const numberOf = (name: "minutes" | "seed"): number => {
+const numberOf = (name: "minutes" | "seed" | "nodes"): number => {
   const value = Number(values[name]);
   if (values[name] !== "" && Number.isFinite(value) && value >= 0) return value;
   process.stderr.write(`chaos: --${name} ${JSON.stringify(values[name])}: must be a number\n`);
   process.exit(2);
 };
-const [minutes, seed] = [numberOf("minutes"), numberOf("seed")];
+const [minutes, seed, nodes] = [numberOf("minutes"), numberOf("seed"), numberOf("nodes")];
+if (!Number.isInteger(nodes) || nodes < 3) {
+  process.stderr.write(`chaos: --nodes ${nodes}: must be a whole number, at least 3\n`);
+  process.exit(2);
+}
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
-print(`seed ${seed}, ${minutes} minutes`);
+print(`seed ${seed}, ${minutes} minutes, ${nodes} nodes`);
 const { wrong, counts, figures } = await runChaos({
   seconds: minutes * 60,
   seed,
+  nodes,
   keep: values.keep,
   progress: print,
 });

@@ -190,8 +190,8 @@ export const kinds: Readonly<Record<string, Make>> = {
 /** On the command lines of processes that left their pods, of this run. */
 export const escapeSeconds = `77777.${process.pid}`;
 
-/** A pod of any kind, on any node but `calmNode`. */
-export function makePod(random: Random, number: number, calmNode: string): Pod {
+/** A pod of any kind, on any node but the named ones. */
+export function makePod(random: Random, number: number, otherNodes: readonly string[]): Pod {
   const kind = random.pick(Object.keys(kinds));
   const name = `pod-${number}`;
   return {
@@ -205,7 +205,9 @@ export function makePod(random: Random, number: number, calmNode: string): Pod {
           requiredDuringSchedulingIgnoredDuringExecution: {
             nodeSelectorTerms: [
               {
-                matchExpressions: [{ key: "kubernetes.io/hostname", operator: "NotIn", values: [calmNode] }],
+                matchExpressions: [
+                  { key: "kubernetes.io/hostname", operator: "NotIn", values: [...otherNodes] },
+                ],
               },
             ],
           },

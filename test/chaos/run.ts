@@ -5,16 +5,19 @@ import { StatusError } from "@dray/api";
 import { ConfigMap, Node, Pod } from "@dray/api/core/v1";
 import { DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice } from "@dray/api/resource/v1";
 import { Random } from "../fuzz/random.ts";
-import { dray, processesOf } from "../harness.ts";
+import { processesOf } from "../harness.ts";
 import { broken, Ledger } from "./checks.ts";
 import { ChaosCluster } from "./cluster.ts";
+import { Crowd } from "./crowd-acts.ts";
 import { calm, disturb } from "./disturb.ts";
-import { escapedProcesses, leftOnNodes } from "./leftovers.ts";
 import { fixtures, hostileClass, makeCanary, makePod, namespace } from "./pods.ts";
+import { comesToRest, diagnosed, unreadableEnds } from "./rest.ts";
 
 export interface ChaosOptions {
   readonly seconds: number;
   readonly seed: number;
+  /** Those beyond the third have simulated devices and a crowd of pods. */
+  readonly nodes: number;
   /** Leaves the cluster running if something did not hold, to look at. */
   readonly keep: boolean;
   progress(line: string): void;
@@ -40,10 +43,10 @@ const endTimeout = 180;
  * every process is killed, folders are disturbed, a driver means harm. Looks all the while whether what must always
  * hold does, and at the end whether everything comes to rest and leaves nothing.
  */
-export async function runChaos({ seconds, seed, keep, progress }: ChaosOptions): Promise<ChaosResult> {
+export async function runChaos({ seconds, seed, nodes, keep, progress }: ChaosOptions): Promise<ChaosResult> {
   const random = new Random(seed);
-  const cluster = new ChaosCluster(3);
-  const [disturbed = "", hostileNode = "", calmNode = ""] = cluster.nodes;
+  const cluster = new ChaosCluster(nodes);
+  const [disturbed = "", hostileNode = "", calmNode = "", ...crowdNodes] = cluster.nodes;
   const counts: Record<string, number> = {};
   const figures: [string, string][] = [];
   const wrong = new Set<string>();
@@ -120,11 +123,11 @@ export async function runChaos({ seconds, seed, keep, progress }: ChaosOptions):
       .map((line) => Number.parseInt(line, 10));
 
   type Action = readonly [weight: number, act: () => Promise<void>];
-  const actions: readonly Action[] = [
+  const actions: Action[] = [
     [
       50,
       async () => {
-        if (mortal().length < maxPods) await create(makePod(random, ++number, calmNode));
+        if (mortal().length < maxPods) await create(makePod(random, ++number, [calmNode, ...crowdNodes]));
         else await remove(random.pick(mortal()));
       },
     ],
@@ -197,6 +200,9 @@ export async function runChaos({ seconds, seed, keep, progress }: ChaosOptions):
       },
     ],
   ];
+  const crowd =
+    crowdNodes.length === 0 ? undefined : new Crowd({ cluster, random, nodes: crowdNodes, count, attempt });
+  if (crowd !== undefined) actions.push(...crowd.acts);
   const totalWeight = actions.reduce((sum, [weight]) => sum + weight, 0);
   const act = async (): Promise<void> => {
     let place = random.below(totalWeight);
@@ -269,6 +275,7 @@ export async function runChaos({ seconds, seed, keep, progress }: ChaosOptions):
     for (const one of fixtures.templates)
       await cluster.client.resource(ResourceClaimTemplate).create(one as never);
     await cluster.client.resource(ConfigMap).create(fixtures.configMap as never);
+    await crowd?.start();
     startHostile("hostile");
     const atStart = memoryText(cluster);
 
@@ -308,6 +315,7 @@ export async function runChaos({ seconds, seed, keep, progress }: ChaosOptions):
     await cluster.answers();
     await Promise.all([busy, canaries]);
     await look();
+    await crowd?.end();
     await cluster.client.resource(Pod).deleteCollection({ namespace });
     for (const name of ledger.names) ledger.deleting(name);
     const began = performance.now();
@@ -331,6 +339,7 @@ export async function runChaos({ seconds, seed, keep, progress }: ChaosOptions):
       ["memory at the end", memoryText(cluster)],
     );
     hostileDriver?.kill("SIGKILL");
+    crowd?.kill();
     if (wrong.size === 0) await cluster.down();
     else await cluster.stop();
     isDown = true;
@@ -340,6 +349,7 @@ export async function runChaos({ seconds, seed, keep, progress }: ChaosOptions):
       complain([`${cluster.layout.runDir} is not empty after dray down`]);
   } finally {
     hostileDriver?.kill("SIGKILL");
+    crowd?.kill();
     if (!isDown) await cluster.stop();
     if (isDown && wrong.size === 0) cluster.remove();
     else progress(`the logs are kept in ${cluster.layout.logs}`);
@@ -349,51 +359,4 @@ export async function runChaos({ seconds, seed, keep, progress }: ChaosOptions):
 
 function memoryText(cluster: ChaosCluster): string {
   return `control plane ${cluster.memory("control plane")} MiB, agents ${cluster.memory("agents")} MiB`;
-}
-
-/** Waits until no pod of the run is left, and nothing of one; returns what is left in the end. */
-async function comesToRest(cluster: ChaosCluster, seconds: number): Promise<string[]> {
-  const deadline = performance.now() + seconds * 1000;
-  for (;;) {
-    const left: string[] = [];
-    try {
-      const pods = await cluster.client.resource(Pod).list();
-      const kept = pods.items.filter(({ metadata }) => metadata.namespace !== namespace);
-      left.push(
-        ...pods.items
-          .filter(({ metadata }) => metadata.namespace === namespace)
-          .map(({ metadata, status }) => `pod ${metadata.name} is still ${status?.phase}`),
-        ...leftOnNodes(cluster, new Set(kept.map(({ metadata }) => metadata.uid))),
-        ...escapedProcesses().map((line) => `a process that left its pod still runs: ${line}`),
-      );
-      const claims = await cluster.client.resource(ResourceClaim).list({ namespace });
-      for (const { metadata, status } of claims.items)
-        if (status?.allocation !== undefined || metadata.ownerReferences !== undefined)
-          left.push(`claim ${metadata.name} is still there or allocated`);
-      const nodes = await cluster.client.resource(Node).list();
-      for (const { metadata, status } of nodes.items)
-        if (!status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True"))
-          left.push(`node ${metadata.name} is not ready`);
-    } catch (error) {
-      left.push(`the server does not answer: ${(error as Error).message}`);
-    }
-    if (left.length === 0) return [];
-    if (performance.now() > deadline) return left.map((one) => `after ${seconds} s: ${one}`);
-    await sleep(1000);
-  }
-}
-
-/** Lines of the logs that no run may have: a process ended by itself, or an error that nobody expected. */
-function unreadableEnds(cluster: ChaosCluster): string[] {
-  const telling =
-    /unhandled|uncaught|FATAL ERROR|heap out of memory|Maximum call stack|is not a function|Cannot read prop/i;
-  return [...new Set(cluster.logLines().filter((line) => telling.test(line)))]
-    .slice(0, 10)
-    .map((line) => `the log says: ${line.slice(0, 300)}`);
-}
-
-/** What `dray doctor` finds once everything is at rest. */
-async function diagnosed({ layout }: ChaosCluster): Promise<string[]> {
-  const { stdout, stderr, code } = await dray(["doctor", "--kubeconfig", layout.kubeconfig]);
-  return code === 0 ? [] : [`dray doctor ends with ${code}:\n${stderr}${stdout}`];
 }
