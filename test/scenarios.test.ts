@@ -21,10 +21,13 @@ interface Scenario {
   readonly driver: string;
 }
 
-/** The scenarios of the page, in its order. */
-const scenarios: readonly Scenario[] = [
-  ...readFileSync(join(folder, "README.md"), "utf8").matchAll(/^\| `([^`]+)` \| `(example[^`]*)` \|/gm),
-].map(([, path, driver]) => ({ path: path!, driver: driver! }));
+/** The scenarios of a page, in its order. */
+function scenariosOf(page: string): Scenario[] {
+  const rows = readFileSync(join(folder, page), "utf8").matchAll(/^\| `([^`]+)` \| `(example[^`]*)` \|/gm);
+  return [...rows].map(([, path, driver]) => ({ path: path!, driver: driver! }));
+}
+
+const scenarios: readonly Scenario[] = scenariosOf("README.md");
 
 test("the page names every scenario, and no other", () => {
   const folders = new Set(
@@ -38,6 +41,10 @@ test("the page names every scenario, and no other", () => {
     [],
     "scenarios without a test",
   );
+});
+
+test("both pages name the same scenarios and drivers", () => {
+  assert.deepEqual(scenariosOf("README.zh-CN.md"), scenarios);
 });
 
 type Variables = Readonly<Record<string, string>>;
