@@ -3,6 +3,7 @@ import type {
   DeviceClaim,
   DeviceConfiguration,
   DeviceConstraint,
+  DeviceDerivedAttribute,
   DeviceRequest,
   DeviceSubRequest,
   ExactDeviceRequest,
@@ -10,7 +11,7 @@ import type {
   ResourceClaimSpec,
   ResourceClaimTemplate,
 } from "../../generated/resource/v1.ts";
-import { dnsLabel, dnsSubdomain } from "../../names.ts";
+import { byteLength, dnsLabel, dnsSubdomain } from "../../names.ts";
 import type { ValidationContext } from "../context.ts";
 import { checkImmutable, type FieldErrors } from "../field.ts";
 import { internalForm } from "../internal.ts";
@@ -87,10 +88,43 @@ function checkAllocationMode(
   } else errors.notSupported(`${path}.allocationMode`, mode, ["All", "ExactCount"]);
 }
 
+/**
+ * Attributes that the claim computes: only a constraint that covers the request can use one. Expressions are not
+ * compiled here; the scheduler reports what is wrong with them.
+ */
+function checkDerivedAttributes(
+  errors: FieldErrors,
+  path: string,
+  attributes: readonly DeviceDerivedAttribute[] | undefined,
+  usable: ReadonlySet<string>,
+): void {
+  const check = ({ name = "", expression = "" }: DeviceDerivedAttribute, at: string): void => {
+    checkFullyQualifiedName(errors, `${at}.name`, name);
+    if (!usable.has(name)) {
+      errors.invalid(`${at}.name`, name, "must be used by a constraint that covers the request");
+    }
+    if (byteLength(expression) > limits.expression) {
+      errors.tooLong(`${at}.expression`, limits.expression);
+    }
+  };
+  errors.set(path, attributes, limits.derivedAttributes, check, ({ name = "" }) => name);
+}
+
+/** The attributes of the constraints that cover a request, by one of its references. */
+function constrainedAttributes(claim: DeviceClaim | undefined, references: readonly string[]): Set<string> {
+  const names = new Set<string>();
+  for (const { requests = [], matchAttribute, distinctAttribute } of claim?.constraints ?? []) {
+    if (requests.length > 0 && !references.some((reference) => requests.includes(reference))) continue;
+    for (const name of [matchAttribute, distinctAttribute]) if (name !== undefined) names.add(name);
+  }
+  return names;
+}
+
 function checkExact(
   errors: FieldErrors,
   path: string,
   request: ExactDeviceRequest | DeviceSubRequest,
+  usable: ReadonlySet<string>,
   context: ValidationContext,
 ): void {
   errors.checkRequired(dnsSubdomain, `${path}.deviceClassName`, request.deviceClassName);
@@ -99,12 +133,14 @@ function checkExact(
   (request.tolerations ?? []).forEach((toleration, index) => {
     checkToleration(errors, `${path}.tolerations[${index}]`, toleration);
   });
+  checkDerivedAttributes(errors, `${path}.derivedAttributes`, request.derivedAttributes, usable);
 }
 
 function checkRequest(
   errors: FieldErrors,
   path: string,
   request: DeviceRequest,
+  claim: DeviceClaim | undefined,
   context: ValidationContext,
 ): void {
   errors.check(dnsLabel, `${path}.name`, request.name ?? "");
@@ -115,12 +151,15 @@ function checkRequest(
   } else if (alternatives.length > 0) {
     const check = (alternative: DeviceSubRequest, at: string): void => {
       errors.check(dnsLabel, `${at}.name`, alternative.name ?? "");
-      checkExact(errors, at, alternative, context);
+      const references = [request.name ?? "", `${request.name}/${alternative.name}`];
+      checkExact(errors, at, alternative, constrainedAttributes(claim, references), context);
     };
     const name = (alternative: DeviceSubRequest): string => alternative.name ?? "";
     errors.set(`${path}.firstAvailable`, alternatives, limits.alternatives, check, name);
-  } else if (request.exactly) checkExact(errors, `${path}.exactly`, request.exactly, context);
-  else errors.required(path, wanted);
+  } else if (request.exactly) {
+    const usable = constrainedAttributes(claim, [request.name ?? ""]);
+    checkExact(errors, `${path}.exactly`, request.exactly, usable, context);
+  } else errors.required(path, wanted);
 }
 
 function checkConstraint(
@@ -171,7 +210,7 @@ function checkSpec(
     `${at}.requests`,
     devices?.requests,
     limits.requests,
-    (request, place) => checkRequest(errors, place, request, context),
+    (request, place) => checkRequest(errors, place, request, devices, context),
     (request) => request.name ?? "",
   );
   errors.items(`${at}.constraints`, devices?.constraints, limits.constraints, (constraint, place) =>

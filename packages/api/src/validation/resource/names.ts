@@ -26,6 +26,8 @@ export const limits = {
   counterSets: 8,
   countersPerSet: 32,
   consumedSets: 2,
+  compatibilityGroups: 2,
+  derivedAttributes: 32,
   bindingConditions: 4,
   validValues: 10,
   conditions: 8,

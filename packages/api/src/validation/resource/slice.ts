@@ -92,6 +92,8 @@ function checkCounters(
 function checkConsumption(errors: FieldErrors, path: string, consumption: DeviceCounterConsumption): void {
   errors.checkRequired(dnsLabel, `${path}.counterSet`, consumption.counterSet);
   checkCounters(errors, `${path}.counters`, consumption.counters);
+  const groups = consumption.compatibilityGroups;
+  errors.items(`${path}.compatibilityGroups`, groups, limits.compatibilityGroups, () => {});
 }
 
 interface NodeChoice {
