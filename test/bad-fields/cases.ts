@@ -62,6 +62,11 @@ const toleration = {
   tolerationSeconds: 1,
 };
 const matched = [{ matchAttribute: "example.com/x" }];
+/** Allowed by itself; two of them cost more than all attributes of a claim may. */
+const costly = Array.from(
+  { length: 3 },
+  () => "device.attributes.all(k, device.attributes.all(j, device.attributes.all(m, m.size() > 1)))",
+).join(" && ");
 const derived = [{ name: "example.com/x", expression: "device.driver" }];
 
 /** Specs that are valid: the first word is the kind. */
@@ -203,6 +208,17 @@ function requestRows(at: string, base?: string): readonly Row[] {
     [`${at}.derivedAttributes[0].name`, "x", "Invalid", undefined, of({ alone: false })],
     [`${at}.derivedAttributes[0].name`, "example.com/unused", "Invalid", undefined, of()],
     [`${at}.derivedAttributes`, [derived[0], derived[0]], "Duplicate", `${at}.derivedAttributes[1]`, of()],
+    [
+      `${at}.derivedAttributes`,
+      ["x", "y"].map((name) => ({ name: `example.com/${name}`, expression: costly })),
+      "Forbidden",
+      "devices",
+      of({ alone: false }),
+    ],
+    [`${at}.derivedAttributes[0].name`, undefined, "Required", undefined, of()],
+    [`${at}.derivedAttributes[0].expression`, undefined, "Required", undefined, of()],
+    [`${at}.derivedAttributes[0].expression`, "device.frob", "Invalid", undefined, of()],
+    [`${at}.derivedAttributes[0].expression`, "device.attributes", "Invalid", undefined, of()],
     [`${at}.derivedAttributes[0].expression`, `"${long(10240)}"`, "TooLong", undefined, of()],
   ];
 }
@@ -239,6 +255,7 @@ function fieldRows(at: string, base: string): readonly Row[] {
 const exact = "devices.requests[0].exactly";
 const alternative = "devices.requests[0].firstAvailable[0]";
 const d = "devices[0]";
+const groups = `${d}.consumesCounters[0].compatibilityGroups`;
 const policy = `${d}.capacity[m].requestPolicy`;
 const resources = `${d}.nodeAllocatableResources`;
 const allocatable = { base: "ResourceSlice allocatable" };
@@ -375,7 +392,9 @@ export const badValues: Readonly<Record<Kind, readonly BadValue[]>> = {
     [`${d}.consumesCounters[0].counterSet`, undefined, "Required"],
     [`${d}.consumesCounters[0].counters`, undefined, "Required"],
     [`${d}.consumesCounters[0].counters[c].value`, "x", "BadRequest"],
-    [`${d}.consumesCounters[0].compatibilityGroups`, ["a", "b", "c"], "TooMany"],
+    [groups, ["a", "b", "c"], "TooMany"],
+    [groups, ["A"], "Invalid", `${groups}[0]`],
+    [groups, ["a", "a"], "Duplicate", `${groups}[1]`],
     [`${d}.nodeName`, "n", "Invalid", d],
     [`${d}.allNodes`, true, "Invalid", d],
     [`${d}.nodeSelector`, term(exists), "Invalid", d],

@@ -78,7 +78,7 @@ export class Checks {
     return {
       features: this.#features,
       requestGroup,
-      compileSelector: (expression) => step(() => this.#compile(expression)),
+      compileSelector: (expression, derived) => step(() => this.#compile(expression, derived)),
       admissionExpressions: (options) => {
         const expressions = step(() => new Expressions(options));
         return {

@@ -2,10 +2,12 @@ import type { Features } from "@dray/api";
 import type { CompiledSelector } from "@dray/api/validation";
 import { type DeviceEnvironment, deviceEnvironment } from "@dray/cel";
 
-/** Compiles CEL device selectors as new expressions: what only newer gates know is refused. */
-export function deviceSelectors(features: Features): (expression: string) => CompiledSelector {
+/** Compiles CEL device selectors and derived attributes as new expressions: what only newer gates know is refused. */
+export function deviceSelectors(
+  features: Features,
+): (expression: string, derivedAttribute?: boolean) => CompiledSelector {
   let environment: DeviceEnvironment | undefined;
-  return (expression) => {
+  return (expression, derivedAttribute = false) => {
     environment ??= deviceEnvironment({
       stored: false,
       features: {
@@ -13,6 +15,6 @@ export function deviceSelectors(features: Features): (expression: string) => Com
         listTypeAttributes: features.enabled("DRAListTypeAttributes"),
       },
     });
-    return environment.compile(expression);
+    return derivedAttribute ? environment.compileAttribute(expression) : environment.compile(expression);
   };
 }

@@ -7,7 +7,7 @@ import { type Place, placeText } from "./place.ts";
 /** What the compiler of selectors may say beside its answer. */
 type Remarks = { readonly warnings?: readonly string[]; readonly hints?: readonly string[] };
 
-export type CompileSelector = (expression: string) => CompiledSelector & Remarks;
+export type CompileSelector = (expression: string, derivedAttribute?: boolean) => CompiledSelector & Remarks;
 
 /** Compiles the selectors of objects, and notes what is odd about those that compile. */
 export class Selectors {
@@ -20,13 +20,14 @@ export class Selectors {
   constructor(features: Features) {
     this.#fresh = deviceSelectors(features);
     const stored = deviceEnvironment({ stored: true });
-    this.#stored = (expression) => stored.compile(expression);
+    this.#stored = (expression, derivedAttribute = false) =>
+      derivedAttribute ? stored.compileAttribute(expression) : stored.compile(expression);
   }
 
   /** For the expressions of one object; those that a server has stored may use everything. */
   compiler(stored: boolean, place: Place): CompileSelector {
-    return (expression) => {
-      const result = stored ? this.#stored(expression) : this.#fresh(expression);
+    return (expression, derivedAttribute) => {
+      const result = (stored ? this.#stored : this.#fresh)(expression, derivedAttribute);
       if (result.hints !== undefined) this.#hints.set(expression, result.hints);
       for (const warning of result.warnings ?? [])
         this.warnings.add(`${placeText(place)}: selector ${JSON.stringify(expression)}: ${warning}`);

@@ -11,7 +11,7 @@ import type {
   ResourceClaimSpec,
   ResourceClaimTemplate,
 } from "../../generated/resource/v1.ts";
-import { byteLength, dnsLabel, dnsSubdomain } from "../../names.ts";
+import { dnsLabel, dnsSubdomain } from "../../names.ts";
 import type { ValidationContext } from "../context.ts";
 import { checkImmutable, type FieldErrors } from "../field.ts";
 import { internalForm } from "../internal.ts";
@@ -22,7 +22,7 @@ import {
   checkTemplateMetadata,
 } from "../metadata.ts";
 import { checkDriverName, checkFullyQualifiedName, checkRawData, limits } from "./names.ts";
-import { checkSelectors } from "./selectors.ts";
+import { checkExpression, checkSelectors } from "./selectors.ts";
 import { checkToleration } from "./taints.ts";
 
 /** The one label that lets a namespace ask for admin access. */
@@ -88,34 +88,49 @@ function checkAllocationMode(
   } else errors.notSupported(`${path}.allocationMode`, mode, ["All", "ExactCount"]);
 }
 
+/** What the attributes that a claim computes need to know of it, and what they cost. */
+interface DerivedAttributes {
+  readonly claim: DeviceClaim;
+  /** The estimated cost of all expressions together. */
+  cost: bigint;
+}
+
 /**
- * Attributes that the claim computes: only a constraint that covers the request can use one. Expressions are not
- * compiled here; the scheduler reports what is wrong with them.
+ * Attributes that the claim computes (KEP-5491): only a constraint that covers the request can use one.
+ * Upstream: validateDeviceDerivedAttribute
  */
 function checkDerivedAttributes(
   errors: FieldErrors,
   path: string,
   attributes: readonly DeviceDerivedAttribute[] | undefined,
-  usable: ReadonlySet<string>,
+  references: readonly string[],
+  derived: DerivedAttributes,
+  context: ValidationContext,
 ): void {
+  if (attributes === undefined || attributes.length === 0) return;
+  const usable = constrainedAttributes(derived.claim, references);
   const check = ({ name = "", expression = "" }: DeviceDerivedAttribute, at: string): void => {
-    checkFullyQualifiedName(errors, `${at}.name`, name);
-    if (!usable.has(name)) {
-      errors.invalid(`${at}.name`, name, "must be used by a constraint that covers the request");
+    if (name === "") errors.required(`${at}.name`);
+    else {
+      checkFullyQualifiedName(errors, `${at}.name`, name);
+      if (!usable.has(name)) errors.invalid(`${at}.name`, name, unusedAttribute);
     }
-    if (byteLength(expression) > limits.expression) {
-      errors.tooLong(`${at}.expression`, limits.expression);
-    }
+    if (expression === "") errors.required(`${at}.expression`);
+    else derived.cost += checkExpression(errors, `${at}.expression`, expression, context, true);
   };
   errors.set(path, attributes, limits.derivedAttributes, check, ({ name = "" }) => name);
 }
 
+const unusedAttribute =
+  "must be referenced by at least one matchAttribute or distinctAttribute constraint targeting this request";
+
 /** The attributes of the constraints that cover a request, by one of its references. */
-function constrainedAttributes(claim: DeviceClaim | undefined, references: readonly string[]): Set<string> {
+function constrainedAttributes({ constraints }: DeviceClaim, references: readonly string[]): Set<string> {
   const names = new Set<string>();
-  for (const { requests = [], matchAttribute, distinctAttribute } of claim?.constraints ?? []) {
+  for (const { requests = [], matchAttribute, distinctAttribute } of constraints ?? []) {
     if (requests.length > 0 && !references.some((reference) => requests.includes(reference))) continue;
-    for (const name of [matchAttribute, distinctAttribute]) if (name !== undefined) names.add(name);
+    const name = matchAttribute ?? distinctAttribute;
+    if (name !== undefined) names.add(name);
   }
   return names;
 }
@@ -124,7 +139,8 @@ function checkExact(
   errors: FieldErrors,
   path: string,
   request: ExactDeviceRequest | DeviceSubRequest,
-  usable: ReadonlySet<string>,
+  references: readonly string[],
+  derived: DerivedAttributes,
   context: ValidationContext,
 ): void {
   errors.checkRequired(dnsSubdomain, `${path}.deviceClassName`, request.deviceClassName);
@@ -133,14 +149,15 @@ function checkExact(
   (request.tolerations ?? []).forEach((toleration, index) => {
     checkToleration(errors, `${path}.tolerations[${index}]`, toleration);
   });
-  checkDerivedAttributes(errors, `${path}.derivedAttributes`, request.derivedAttributes, usable);
+  const attributes = request.derivedAttributes;
+  checkDerivedAttributes(errors, `${path}.derivedAttributes`, attributes, references, derived, context);
 }
 
 function checkRequest(
   errors: FieldErrors,
   path: string,
   request: DeviceRequest,
-  claim: DeviceClaim | undefined,
+  derived: DerivedAttributes,
   context: ValidationContext,
 ): void {
   errors.check(dnsLabel, `${path}.name`, request.name ?? "");
@@ -152,13 +169,12 @@ function checkRequest(
     const check = (alternative: DeviceSubRequest, at: string): void => {
       errors.check(dnsLabel, `${at}.name`, alternative.name ?? "");
       const references = [request.name ?? "", `${request.name}/${alternative.name}`];
-      checkExact(errors, at, alternative, constrainedAttributes(claim, references), context);
+      checkExact(errors, at, alternative, references, derived, context);
     };
     const name = (alternative: DeviceSubRequest): string => alternative.name ?? "";
     errors.set(`${path}.firstAvailable`, alternatives, limits.alternatives, check, name);
   } else if (request.exactly) {
-    const usable = constrainedAttributes(claim, [request.name ?? ""]);
-    checkExact(errors, `${path}.exactly`, request.exactly, usable, context);
+    checkExact(errors, `${path}.exactly`, request.exactly, [request.name ?? ""], derived, context);
   } else errors.required(path, wanted);
 }
 
@@ -206,11 +222,12 @@ function checkSpec(
   const devices = spec?.devices;
   const known = requestReferences(devices);
   const at = `${path}.devices`;
+  const derived: DerivedAttributes = { claim: devices ?? {}, cost: 0n };
   errors.set(
     `${at}.requests`,
     devices?.requests,
     limits.requests,
-    (request, place) => checkRequest(errors, place, request, devices, context),
+    (request, place) => checkRequest(errors, place, request, derived, context),
     (request) => request.name ?? "",
   );
   errors.items(`${at}.constraints`, devices?.constraints, limits.constraints, (constraint, place) =>
@@ -220,7 +237,11 @@ function checkSpec(
     checkReferences(errors, `${place}.requests`, config.requests, known);
     checkConfiguration(errors, place, config);
   });
+  if (derived.cost > limits.expressionCost) errors.forbidden(at, costlyAttributes);
 }
+
+const costlyAttributes =
+  "too complex, total cost of derived attribute CEL expressions in the claim exceeds cost limit";
 
 /** Admin access is for namespaces that an administrator has labelled; only the first such request is named. */
 function checkAdminAccess(

@@ -4,22 +4,27 @@ import type { ValidationContext } from "../context.ts";
 import type { FieldErrors } from "../field.ts";
 import { limits } from "./names.ts";
 
-function checkExpression(
+/** Returns the estimated cost of an expression that compiles, 0 of another. */
+export function checkExpression(
   errors: FieldErrors,
   path: string,
   expression: string,
   context: ValidationContext,
-): void {
+  derivedAttribute = false,
+): bigint {
   if (byteLength(expression) > limits.expression) {
     // Not compiled: what is too long to be stored is too long to be read.
     errors.tooLong(path, limits.expression);
-    return;
+    return 0n;
   }
-  const compiled = context.compileSelector(expression);
+  const compiled = context.compileSelector(expression, derivedAttribute);
   if (compiled.ok) {
     if (compiled.maxCost > limits.expressionCost) errors.forbidden(path, "too complex, exceeds cost limit");
-  } else if (compiled.type === "InternalError") errors.internal(path, compiled.error);
+    return BigInt(compiled.maxCost);
+  }
+  if (compiled.type === "InternalError") errors.internal(path, compiled.error);
   else errors.invalid(path, expression, compiled.error);
+  return 0n;
 }
 
 /** Selectors of a request or a class; expressions that are stored already are not compiled again. */

@@ -93,7 +93,8 @@ function checkConsumption(errors: FieldErrors, path: string, consumption: Device
   errors.checkRequired(dnsLabel, `${path}.counterSet`, consumption.counterSet);
   checkCounters(errors, `${path}.counters`, consumption.counters);
   const groups = consumption.compatibilityGroups;
-  errors.items(`${path}.compatibilityGroups`, groups, limits.compatibilityGroups, () => {});
+  const check = (group: string, at: string): void => errors.check(dnsLabel, at, group);
+  errors.set(`${path}.compatibilityGroups`, groups, limits.compatibilityGroups, check, (group) => group);
 }
 
 interface NodeChoice {
