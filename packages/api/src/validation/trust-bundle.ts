@@ -17,7 +17,7 @@ function nameRule(signerName: string): NameRule {
   };
 }
 
-/** ClusterTrustBundles: names, and that the signer stays; the certificates are not read here. */
+/** ClusterTrustBundles: names, and that the signer stays; the API server reads the certificates, which takes X.509. */
 export const clusterTrustBundle = {
   create(errors: FieldErrors, { metadata, spec }: ClusterTrustBundle): void {
     checkMetadata(errors, "metadata", metadata, nameRule(spec.signerName ?? ""), false);

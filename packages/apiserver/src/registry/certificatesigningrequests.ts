@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { dnsLabel, dnsSubdomain, type FieldError, quoted } from "@dray/api";
+import { type FieldError, quoted } from "@dray/api";
 import type {
   CertificateSigningRequest,
   CertificateSigningRequestCondition,
@@ -7,6 +7,7 @@ import type {
 import { signatureProblem } from "../authentication/certificate-request.ts";
 import { deepEqual } from "../storage/json.ts";
 import { pemBlocks } from "./pem.ts";
+import { signerNameProblems } from "./signer-name.ts";
 import type { Strategy } from "./strategy.ts";
 
 type Condition = CertificateSigningRequestCondition;
@@ -142,7 +143,11 @@ function problems({ spec, status }: CertificateSigningRequest): FieldError[] {
       errors.push({ type: "Duplicate", path: `spec.usages[${index}]`, value: quoted(usage), detail: "" });
     seen.add(usage);
   });
-  for (const each of signerProblems(spec.signerName ?? "")) errors.push(each);
+  const signer = spec.signerName ?? "";
+  if (signer === "kubernetes.io/legacy-unknown") {
+    const detail = "the legacy signerName is not allowed via this API version";
+    errors.push({ type: "Invalid", path: "spec.signerName", value: quoted(signer), detail });
+  } else for (const each of signerNameProblems("spec.signerName", signer)) errors.push(each);
   if (spec.expirationSeconds !== undefined && spec.expirationSeconds < 600) {
     const detail = "may not specify a duration less than 600 seconds (10 minutes)";
     const value = String(spec.expirationSeconds);
@@ -159,39 +164,6 @@ function problems({ spec, status }: CertificateSigningRequest): FieldError[] {
 
 /** Go prints bytes in an error as it prints them in JSON. */
 const bytesText = (base64: string): string => quoted(base64);
-
-function signerProblems(name: string): FieldError[] {
-  const path = "spec.signerName";
-  const invalid = (value: string, detail: string): FieldError => ({
-    type: "Invalid",
-    path,
-    value: quoted(value),
-    detail,
-  });
-  if (name === "") return [{ type: "Required", path, detail: "" }];
-  if (name === "kubernetes.io/legacy-unknown")
-    return [invalid(name, "the legacy signerName is not allowed via this API version")];
-  const [domain = "", signer, ...rest] = name.split("/");
-  if (signer === undefined || rest.length > 0) {
-    const detail = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
-    return [invalid(name, detail)];
-  }
-  const errors: FieldError[] = [];
-  const labels = domain.split(".");
-  const badLabel = labels.find((label) => dnsLabel(label).length > 0);
-  if (badLabel !== undefined) {
-    for (const problem of dnsLabel(badLabel))
-      errors.push(invalid(domain, `validating label ${quoted(badLabel)}: ${problem}`));
-  }
-  if (labels.length < 2)
-    errors.push(invalid(domain, "should be a domain with at least two segments separated by dots"));
-  const badPart = signer.split(".").find((part) => dnsSubdomain(part).length > 0);
-  if (badPart !== undefined) {
-    for (const problem of dnsSubdomain(badPart))
-      errors.push(invalid(signer, `validating label ${quoted(badPart)}: ${problem}`));
-  }
-  return errors;
-}
 
 function conditionProblems(conditions: readonly Condition[]): FieldError[] {
   const errors: FieldError[] = [];

@@ -1,4 +1,5 @@
 import { certificatesigningrequests } from "./certificatesigningrequests.ts";
+import { clustertrustbundles } from "./clustertrustbundles.ts";
 import { customresourcedefinitions } from "./customresourcedefinitions.ts";
 import { daemonsets } from "./daemonsets.ts";
 import { devicetaintrules } from "./devicetaintrules.ts";
@@ -26,6 +27,7 @@ import { persistentvolumeclaims, persistentvolumes } from "./volumes.ts";
 /** The strategies by resource; what is not here follows the general rules alone. */
 export const strategies: Readonly<Record<string, Strategy | undefined>> = {
   certificatesigningrequests,
+  clustertrustbundles,
   customresourcedefinitions,
   daemonsets,
   devicetaintrules,
