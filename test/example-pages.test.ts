@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { blocksOf } from "./docs/markdown.ts";
+import { runPage } from "./docs/run-page.ts";
+import { getJSON, repository, startCluster, withoutKubectl } from "./harness.ts";
+
+/** Examples with a page whose output says which devices reach the containers; `up` as the page has it. */
+const examples: Readonly<Record<string, readonly string[]>> = {
+  claims: [
+    "--fleet examples/claims/fleet.yaml",
+    "--runtime-config resource.k8s.io/v1beta1=true,resource.k8s.io/v1beta2=true",
+  ],
+  "extended-resource": ["--fleet examples/extended-resource/mixed/fleet.yaml"],
+};
+
+for (const [folder, flags] of Object.entries(examples)) {
+  const page = (name: string): string => join(repository, "examples", folder, name);
+
+  test(`${folder}: both pages have the same commands and output`, () => {
+    const blocks = (name: string) => blocksOf(page(name)).map(({ language, text }) => ({ language, text }));
+    assert.deepEqual(blocks("README.zh-CN.md"), blocks("README.md"));
+  });
+
+  test(`${folder}: the page`, { skip: withoutKubectl, timeout: 300_000 }, async () => {
+    const text = readFileSync(page("README.md"), "utf8");
+    for (const flag of flags) assert.ok(text.includes(flag), flag);
+    const cluster = await startCluster(...flags.flatMap((flag) => flag.split(" ")));
+    try {
+      await runPage(page("README.md"), repository, cluster.env);
+      const pods = (): Promise<{ items: unknown[] }> => getJSON(cluster, "pods,resourceclaims");
+      // Pods of a Deployment go after it.
+      for (const end = Date.now() + 60_000; (await pods()).items.length > 0; )
+        assert.ok(Date.now() < end, JSON.stringify((await pods()).items));
+    } finally {
+      await cluster.down();
+    }
+  });
+}
