@@ -12,6 +12,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
     "--fleet examples/claims/fleet.yaml",
     "--runtime-config resource.k8s.io/v1beta1=true,resource.k8s.io/v1beta2=true",
   ],
+  health: ["--fleet examples/health/fleet.yaml"],
   "extended-resource": ["--fleet examples/extended-resource/mixed/fleet.yaml"],
 };
 
@@ -28,7 +29,12 @@ for (const [folder, flags] of Object.entries(examples)) {
     for (const flag of flags) assert.ok(text.includes(flag), flag);
     const cluster = await startCluster(...flags.flatMap((flag) => flag.split(" ")));
     try {
-      await runPage(page("README.md"), repository, cluster.env);
+      const env = {
+        ...cluster.env,
+        PATH: `${join(repository, "node_modules", ".bin")}:${process.env["PATH"]}`,
+        DRAY_DATA_DIR: cluster.dataDir,
+      };
+      await runPage(page("README.md"), repository, env);
       const pods = (): Promise<{ items: unknown[] }> => getJSON(cluster, "pods,resourceclaims");
       // Pods of a Deployment go after it.
       for (const end = Date.now() + 60_000; (await pods()).items.length > 0; )
