@@ -59,7 +59,7 @@ describe("static pods", () => {
     assert.equal(mirror.metadata.annotations?.["kubernetes.io/config.source"], "file");
     assert.equal(mirror.metadata.ownerReferences?.[0]?.kind, "Node");
     assert.equal(mirror.spec.nodeName, "n1");
-    assert.equal(await logs(), "one\n");
+    await eventually(async () => assert.equal(await logs(), "one\n"));
     const id = mirror.status?.containerStatuses?.[0]?.containerID;
     await cluster.admin.resource(Pod).delete(ref, { gracePeriodSeconds: 0 });
     const again = await becomes((pod) => pod.metadata.uid !== mirror.metadata.uid && running(pod));
@@ -74,7 +74,7 @@ describe("static pods", () => {
     await becomes(
       (pod) => pod.metadata.annotations?.[hash] !== before.metadata.annotations?.[hash] && running(pod),
     );
-    assert.equal(await logs(), "two\n");
+    await eventually(async () => assert.equal(await logs(), "two\n"));
   });
 
   test("a manifest that is wrong, or wants what static pods may not have, is named", async () => {

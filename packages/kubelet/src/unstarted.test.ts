@@ -16,12 +16,14 @@ test("a container that a killed agent created and did not start goes with its po
     mkdirSync(root);
     const start = () => cluster.node("n1", { stateDir: `${root}/runtime`, isolation: "plain" });
     let node = await start();
-    for (const name of ["deleted", "late"]) {
+    // One is past its deadline before the agent stops, one after.
+    for (const name of ["deleted", "past", "late"]) {
       const containers = [{ name: "main", command: ["sleep", "1000"] }];
-      const deadline = name === "late" ? { activeDeadlineSeconds: 1 } : {};
+      const deadline = name === "deleted" ? {} : { activeDeadlineSeconds: 1 };
       await admin.resource(Pod).create(podOn("n1", name, { containers, ...deadline }));
       const ref = { namespace: "default", name };
-      await podBecomes(admin, ref, ({ status }) => status?.phase === "Running");
+      const [phase, reason] = name === "past" ? ["Failed", "DeadlineExceeded"] : ["Running"];
+      await podBecomes(admin, ref, ({ status }) => status?.phase === phase && status?.reason === reason);
     }
     await node.stop({ leavePods: true });
     const runtime = testRuntime(root, "plain");
@@ -32,7 +34,7 @@ test("a container that a killed agent created and did not start goes with its po
     }
     assert.deepEqual(
       (await runtime.listContainers()).map(({ state }) => state),
-      ["created", "created"],
+      ["created", "created", "created"],
     );
     await runtime.close();
     await admin.resource(Pod).delete({ namespace: "default", name: "deleted" });
@@ -42,7 +44,10 @@ test("a container that a killed agent created and did not start goes with its po
       const { items } = await admin.resource(Pod).list({ namespace: "default" });
       assert.deepEqual(
         items.map(({ metadata, status }) => [metadata.name, status?.phase, status?.reason]),
-        [["late", "Failed", "DeadlineExceeded"]],
+        [
+          ["late", "Failed", "DeadlineExceeded"],
+          ["past", "Failed", "DeadlineExceeded"],
+        ],
       );
     });
   } finally {

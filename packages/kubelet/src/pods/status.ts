@@ -53,7 +53,7 @@ export interface StatusInput {
 
 /** The status of a pod as the agent reports it. Fields that others own (claims, nominated node) are not in it. */
 export function podStatus(input: StatusInput): PodStatus {
-  const { pod, failure, podIP, nodeAddress } = input;
+  const { pod, podIP, nodeAddress } = input;
   const before = pod.status;
   const initContainers = pod.spec.initContainers ?? [];
   const initialized = initContainers.every((spec) => {
@@ -80,10 +80,7 @@ export function podStatus(input: StatusInput): PodStatus {
     ...(pod.metadata.generation === undefined ? {} : { observedGeneration: pod.metadata.generation }),
     phase,
     conditions,
-    // Not before the phase is terminal. Upstream: pkg/kubelet/status/status_manager.go, mergePodStatus.
-    ...(failure === undefined || !input.ended
-      ? {}
-      : { reason: failure.reason, message: shortened(failure.message) }),
+    ...reasonOf(input),
     hostIP: nodeAddress,
     hostIPs: [{ ip: nodeAddress }],
     ...(podIP === undefined ? {} : { podIP, podIPs: [{ ip: podIP }] }),
@@ -101,6 +98,18 @@ export function podStatus(input: StatusInput): PodStatus {
           }),
         }),
   };
+}
+
+/**
+ * Why the pod has failed; not before the phase is terminal (upstream: pkg/kubelet/status/status_manager.go,
+ * mergePodStatus). What an earlier agent has reported of it stays.
+ */
+function reasonOf({ pod, failure, ended }: StatusInput): Pick<PodStatus, "reason" | "message"> {
+  if (!ended) return {};
+  if (failure !== undefined) return { reason: failure.reason, message: shortened(failure.message) };
+  if (!isPodTerminal(pod)) return {};
+  const { reason, message } = pod.status ?? {};
+  return { ...(reason !== undefined && { reason }), ...(message !== undefined && { message }) };
 }
 
 /**
