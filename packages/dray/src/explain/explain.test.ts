@@ -89,7 +89,7 @@ test("a running pod: which devices, from which request, and how the driver says 
   assert.deepEqual(answer.waits, []);
   assert.match(
     explainText(answer, now),
-    /Claim default\/h \(gpu of the pod\): reserved\n {2}gpu\.example\.com\/a\/gpu-0: request gpu, class gpu; unhealthy; Ready=True; network eth1 10\.0\.0\.1\/24\n {2}container main has vendor\.com\/gpu=0: unhealthy, hot\n/,
+    /Claim default\/h \(gpu of the pod\): reserved\n {2}gpu\.example\.com\/a\/gpu-0: request gpu, class gpu; health Unhealthy; Ready=True; network eth1 10\.0\.0\.1\/24\n {2}container main has vendor\.com\/gpu=0, health Unhealthy: hot\n/,
   );
 });
 
@@ -115,7 +115,7 @@ test("alternatives and configuration are told", async () => {
     await explained("claim/h", [...objects.filter((each) => each !== withStatus), chosen]),
     now,
   );
-  assert.match(text, /gpu-0: request gpu\/small \(alternative 2 of 2\), class gpu; unhealthy\n/);
+  assert.match(text, /gpu-0: request gpu\/small \(alternative 2 of 2\), class gpu; health Unhealthy\n/);
   assert.match(text, /configuration of the class for gpu\.example\.com: \{"mode":"fast"\}\n/);
 });
 

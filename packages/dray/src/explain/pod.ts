@@ -110,11 +110,18 @@ function claimsData(pod: Pod, world: World, inventory: Inventory): ClaimData[] {
   return claim === undefined ? named : [...named, claimData(claim, inventory)];
 }
 
+/** Warnings from which the waits are made. */
+const saidByWaits: ReadonlySet<string | undefined> = new Set([
+  "FailedScheduling",
+  "FailedResourceClaimCreation",
+  "FailedPrepareDynamicResources",
+  "FailedUnprepareDynamicResources",
+]);
+
 function factsOf(pod: Pod, { surroundings }: Scene): Fact[] {
   const owner = controllerOf(pod);
   const [event] = surroundings.events.filter(
-    // What the scheduler says is what it waits for.
-    ({ type, reason }) => type === "Warning" && reason !== "FailedScheduling",
+    ({ type, reason }) => type === "Warning" && !saidByWaits.has(reason),
   );
   return [
     ...(pod.spec.nodeName ? [{ name: "node", value: pod.spec.nodeName }] : []),

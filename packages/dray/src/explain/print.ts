@@ -117,7 +117,7 @@ function claimLines(data: ClaimData): string[] {
     ),
     ...prepared.map(
       ({ container, resource, health, message }) =>
-        `  container ${container} has ${resource}: ${health.toLowerCase()}${message === null ? "" : `, ${message}`}`,
+        `  container ${container} has ${resource}, health ${health}${message === null ? "" : `: ${message}`}`,
     ),
   ];
 }
@@ -136,7 +136,7 @@ function allocatedText(device: AllocatedDevice): string {
     ...(device.isPublished ? [] : ["no slice publishes it any more"]),
     ...(adminAccess ? ["admin access"] : []),
     ...amounts,
-    ...(health === null ? [] : [health.toLowerCase()]),
+    ...(health === null ? [] : [`health ${health}`]),
     ...device.taints.map((taint) => `tainted ${taint}`),
     ...conditions,
     ...(device.network === null ? [] : [`network ${device.network}`]),

@@ -96,7 +96,8 @@ test("a group that is too small, a node that is kept, and devices that are not r
     isLive: true,
     podGroups: [group as never],
   });
-  assert.deepEqual(kinds(small), ["pod-group", "scheduler"]);
+  // No scheduler reports anything of a pod whose group holds it back.
+  assert.deepEqual(kinds(small), ["pod-group"]);
   assert.match(small.waits[0]!.message, /group g: 1 of the 3 pods/);
   const preparing = heldClaim(
     "wanted",
@@ -109,6 +110,23 @@ test("a group that is too small, a node that is kept, and devices that are not r
   const kept = await explained("pod/waits", [...cluster, preparing, nominated]);
   assert.deepEqual(kinds(kept).slice(0, 2), ["binding-conditions", "preemption"]);
   assert.match(kept.waits[0]!.message, /its driver has not reported attached/);
+});
+
+test("a pod can use the claim of its group, and of no other", async () => {
+  const inGroup = (podGroupName: string): Manifest =>
+    pod(
+      "waits",
+      usesTemplate("t", { schedulingGroup: { podGroupName } }),
+      {},
+      { status: { resourceClaimStatuses: [{ name: "gpu", resourceClaimName: "shared" }] } },
+    );
+  const owner = { apiVersion: "scheduling.k8s.io/v1beta1", kind: "PodGroup", name: "g", uid: "uid-of-g" };
+  const metadata = { name: "shared", ownerReferences: [{ ...owner, controller: true }] };
+  const shared = claim("shared", {}, { metadata });
+  const own = await explained("pod/waits", [...cluster, template("t"), inGroup("g"), shared]);
+  assert.ok(!kinds(own).includes("claim-unusable"), String(kinds(own)));
+  const other = await explained("pod/waits", [...cluster, template("t"), inGroup("h"), shared]);
+  assert.equal(kinds(other)[0], "claim-unusable");
 });
 
 test("devices that others have: who has them, and the single changes that help, in order", async () => {
@@ -234,6 +252,6 @@ test("a pod that no scheduler has looked at says whose it is", async () => {
   const odd = pod("waits", usesClaim("wanted", { schedulerName: "odd" }));
   const answer = await explained("pod/waits", [...cluster, claim("wanted"), odd], { isLive: true });
   assert.deepEqual(kinds(answer), ["scheduler"]);
-  assert.match(answer.summary, /it is for "odd"/);
+  assert.match(answer.summary, /scheduler "odd" has not reported anything/);
   assert.equal(answer.placement?.fits, "a");
 });

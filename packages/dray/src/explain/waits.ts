@@ -34,7 +34,7 @@ const found = (events: readonly Event[], reason: string): Event | undefined =>
 
 /** What keeps a pod without a node from being tried, and what a scheduler said when it tried; the first thing first. */
 export function waitsBeforeScheduling(pod: Pod, scene: Scene): Wait[] {
-  return [
+  const known = [
     ...claimWaits(pod, scene),
     ...(pod.spec.schedulingGates ?? []).map(({ name }) =>
       wait("scheduling-gate", `scheduling gate ${name}: whoever set it has to remove it`),
@@ -42,8 +42,9 @@ export function waitsBeforeScheduling(pod: Pod, scene: Scene): Wait[] {
     ...groupWaits(pod, scene),
     ...bindingWaits(pod, scene),
     ...preemptionWaits(pod, scene),
-    ...schedulerWaits(pod, scene),
   ];
+  // A scheduler reports nothing of a pod that PreEnqueue holds back.
+  return known.length > 0 ? known : schedulerWaits(pod, scene);
 }
 
 /** The claims of a pod that it names, with what the API has of them. */
@@ -124,15 +125,29 @@ function quotaTexts({ metadata, status }: Surroundings["quotas"][number]): strin
 /** Maximum number of consumers of a claim (resource/v1 ResourceClaimStatus.reservedFor). */
 const maxConsumers = 256;
 
+/** Reports whether the claim is reserved for the pod or its group (KEP-5729). */
+function isReservedFor({ metadata, spec }: Pod, claim: ResourceClaim): boolean {
+  const group = spec.schedulingGroup?.podGroupName;
+  return (claim.status?.reservedFor ?? []).some(
+    ({ uid, resource, name }) => uid === metadata.uid || (resource === "podgroups" && name === group),
+  );
+}
+
+/** Reports whether a claim from a template was created for the pod or its group (KEP-5729). */
+function isCreatedFor({ metadata, spec }: Pod, claim: ResourceClaim): boolean {
+  const owner = controllerOf(claim);
+  const group = spec.schedulingGroup?.podGroupName;
+  return owner?.uid === metadata.uid || (owner?.kind === "PodGroup" && owner.name === group);
+}
+
 function whyUnusable(pod: Pod, entry: PodResourceClaim, claim: ResourceClaim): string | undefined {
   const name = nameOf(claim);
   const consumers = claim.status?.reservedFor ?? [];
   if (claim.metadata.deletionTimestamp !== undefined)
     return `claim ${name} is being deleted${consumers.length === 0 ? "" : `: ${names(consumers.map((each) => each.name))} still use it`}`;
-  if (entry.resourceClaimTemplateName !== undefined && controllerOf(claim)?.uid !== pod.metadata.uid)
-    return `claim ${name} was not created for this pod: another object has the name that it needs`;
-  const isReserved = consumers.some(({ uid }) => uid === pod.metadata.uid);
-  if (!isReserved && consumers.length >= maxConsumers)
+  if (entry.resourceClaimTemplateName !== undefined && !isCreatedFor(pod, claim))
+    return `claim ${name} was not created for this pod or its group: another object has the name that it needs`;
+  if (!isReservedFor(pod, claim) && consumers.length >= maxConsumers)
     return `claim ${name} has ${consumers.length} consumers: no more than ${maxConsumers} can use it`;
   return undefined;
 }
@@ -255,7 +270,7 @@ function schedulerWaits(pod: Pod, { surroundings }: Scene): Wait[] {
   const looked = surroundings.events.some(({ reason }) => reason === "FailedScheduling");
   if (looked || condition !== undefined) return [];
   const scheduler = pod.spec.schedulerName ?? "default-scheduler";
-  return [wait("scheduler", `no scheduler has said anything of it: it is for "${scheduler}"`)];
+  return [wait("scheduler", `scheduler "${scheduler}" has not reported anything about it: is it running?`)];
 }
 
 /** What keeps a pod that has a node from running there. */
@@ -301,7 +316,7 @@ function claimOnNode(pod: Pod, claim: ResourceClaim): Wait[] {
         },
       ),
     ];
-  if (claim.status.reservedFor?.some(({ uid }) => uid === pod.metadata.uid) === true) return [];
+  if (isReservedFor(pod, claim)) return [];
   return [wait("claim-unusable", `claim ${nameOf(claim)} is not reserved for the pod`, { object })];
 }
 

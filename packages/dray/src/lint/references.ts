@@ -40,7 +40,7 @@ function checkNamespace({ cluster, world, subjects }: LintContext, subject: Subj
   if (known.length === 0 || world.find("Namespace", namespace) !== undefined) return [];
   if (subjects.some(({ draft, label }) => draft.kind === "Namespace" && label === `Namespace ${namespace}`))
     return [];
-  const hint = didYouMean(namespace, known) ?? `given are ${names(known)}`;
+  const hint = didYouMean(namespace, known) ?? `known: ${names(known)}`;
   return [
     finding("missing-namespace", subject, "metadata.namespace", `there is no Namespace "${namespace}"`, {
       hints: [hint],
@@ -191,7 +191,7 @@ function checkNames(
   ];
   if (priority && world.isReadable("PriorityClass") && !classes.includes(priority)) {
     const message = `there is no PriorityClass "${priority}": its pods would be refused`;
-    const hint = didYouMean(priority, classes) ?? `given are ${names(classes)}`;
+    const hint = didYouMean(priority, classes) ?? `known: ${names(classes)}`;
     found.push(
       finding("missing-priority-class", subject, `${path}.priorityClassName`, message, { hints: [hint] }),
     );
@@ -199,7 +199,7 @@ function checkNames(
   const known = accounts.get(subject.namespace ?? "default");
   if (account && account !== "default" && known !== undefined && !known.includes(account)) {
     const message = `there is no ServiceAccount "${account}" among those of namespace ${subject.namespace}`;
-    const hint = didYouMean(account, known) ?? `given are ${names(known)}`;
+    const hint = didYouMean(account, known) ?? `known: ${names(known)}`;
     found.push(
       finding("missing-service-account", subject, `${path}.serviceAccountName`, message, { hints: [hint] }),
     );

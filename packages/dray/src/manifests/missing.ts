@@ -5,7 +5,7 @@ import type { World } from "./world.ts";
 /** Maximum number of names that a missing one is compared with. */
 const maxCompared = 1000;
 
-/** Says that an object is missing, and which there are. */
+/** Reports that an object is missing, with the names that exist. */
 export function missingText(
   world: World,
   kind: "ResourceClaim" | "ResourceClaimTemplate" | "DeviceClass",
@@ -14,7 +14,7 @@ export function missingText(
 ): string {
   const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
   if (!world.isReadable(kind)) return `${kind} "${name}"${where} may be there: it cannot be read`;
-  // Claims that were made for a pod are nobody else's to name.
+  // Generated claims belong to their pod: no other object can name them.
   const all = world
     .all(kind)
     .map(({ object }) => object.metadata)
@@ -25,6 +25,6 @@ export function missingText(
     elsewhere.length > 0
       ? `; there is one in namespace ${names(elsewhere.map(String))}`
       : (didYouMean(name, there.slice(0, maxCompared))?.replace(/^/, "; ") ?? "");
-  const given = there.length === 0 ? "none is given" : `given are ${names(there)}`;
-  return `there is no ${kind} "${name}"${where}: ${given}${hint}`;
+  const known = there.length === 0 ? "" : ` (known: ${names(there)})`;
+  return `there is no ${kind} "${name}"${where}${known}${hint}`;
 }
