@@ -52,7 +52,7 @@ interface Result {
 
 /** `bench node [PODS [RUNTIME...]]` */
 export async function nodeBench([count = "200", ...chosen]: readonly string[]): Promise<string> {
-  const obstacle = suiteObstacle();
+  const obstacle = suiteObstacle("dra");
   if (obstacle !== undefined) return `not run: ${obstacle}`;
   const known = Object.keys(rows) as NodeAgent[];
   const wrong = chosen.find((one) => !known.includes(one as NodeAgent));

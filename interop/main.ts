@@ -168,7 +168,9 @@ async function playScheduling(): Promise<boolean> {
 const passed: boolean[] = [];
 if (options.scenarios) passed.push(await playScenarios());
 for (const kind of options.suites)
-  passed.push(await playSuite(kind, { obstacle: suiteObstacle, run: (given) => runSuite(kind, given) }));
+  passed.push(
+    await playSuite(kind, { obstacle: () => suiteObstacle(kind), run: (given) => runSuite(kind, given) }),
+  );
 if (options.node)
   passed.push(await playSuite("dra-node", { obstacle: nodeSuiteObstacle, run: runNodeSuite }));
 if (options.drivers) {

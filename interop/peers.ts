@@ -12,17 +12,10 @@ export const controlPlanePeers = [
 ] as const;
 
 /** What upstream's DRA suite needs. */
-export const suitePeers = [
-  "kubelet",
-  "containerd",
-  "containerd-shim-runc-v2",
-  "ctr",
-  "e2e.test",
-  "ginkgo",
-  "agnhost",
-  "sample-device-plugin",
-  "driver-proxy",
-] as const;
+export const suitePeers = ["e2e.test", "ginkgo", "agnhost", "sample-device-plugin", "driver-proxy"] as const;
+
+/** What nodes with the real kubelet or containerd need beside that. */
+export const nodePeers = ["kubelet", "containerd", "containerd-shim-runc-v2", "ctr"] as const;
 
 /** What upstream's specs of one node need beside that. */
 export const nodeSuitePeers = ["e2e_node.test"] as const;
@@ -45,6 +38,7 @@ export const driverPeers = [
 export type Peer =
   | (typeof controlPlanePeers)[number]
   | (typeof suitePeers)[number]
+  | (typeof nodePeers)[number]
   | (typeof nodeSuitePeers)[number]
   | (typeof driverPeers)[number];
 

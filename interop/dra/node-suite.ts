@@ -31,7 +31,7 @@ export function nodeSuiteObstacle(): string | undefined {
   const peers = missingPeers(nodeSuitePeers);
   return peers.length > 0
     ? `peers missing: ${peers.join(", ")} (interop/build builds them)`
-    : suiteObstacle();
+    : suiteObstacle("dra-oci");
 }
 
 const name = "node-0";

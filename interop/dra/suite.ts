@@ -2,7 +2,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { missingPeers, peer, suitePeers } from "../peers.ts";
+import { missingPeers, nodePeers, peer, suitePeers } from "../peers.ts";
 import { start } from "../processes.ts";
 import { type NodeKind, type SuiteCluster, suiteClusters } from "./clusters.ts";
 import { missingPrograms } from "./commands.ts";
@@ -25,14 +25,15 @@ export interface SuiteOptions {
   readonly print: (text: string) => void;
 }
 
-/** Why the suite cannot run here; undefined if it can. */
-export function suiteObstacle(): string | undefined {
-  const peers = missingPeers(suitePeers);
+/** Reports why the suite cannot run here with nodes of this kind; undefined if it can. */
+export function suiteObstacle(kind: NodeKind): string | undefined {
+  const isOwn = kind === "dra-oci";
+  const peers = missingPeers([...suitePeers, ...(isOwn ? [] : nodePeers)]);
   if (peers.length > 0) return `peers missing: ${peers.join(", ")} (interop/build builds them)`;
   if (process.platform !== "linux" || process.getuid?.() !== 0) return "real nodes need Linux and root";
   const programs = missingPrograms([...nodePrograms, ...imagePrograms]);
   if (programs.length > 0) return `programs missing: ${programs.join(", ")}`;
-  if (!networkPlugins.some((folder) => existsSync(join(folder, "bridge"))))
+  if (!isOwn && !networkPlugins.some((folder) => existsSync(join(folder, "bridge"))))
     return `network plugins missing: none in ${networkPlugins.join(" or ")} (Debian: containernetworking-plugins)`;
   return undefined;
 }

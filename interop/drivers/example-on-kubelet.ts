@@ -11,7 +11,7 @@ import { missingPrograms, output } from "../dra/commands.ts";
 import { imageNames, imagePrograms, packImages } from "../dra/images.ts";
 import { networkPlugins, nodePrograms, type RealNode } from "../dra/nodes.ts";
 import { eventually } from "../eventually.ts";
-import { peer, suitePeers } from "../peers.ts";
+import { nodePeers, peer, suitePeers } from "../peers.ts";
 import { assertRuns, type Program, start } from "../processes.ts";
 import type { IndependentTrial } from "./index.ts";
 import { deletePod, logOf, namespace } from "./pods.ts";
@@ -22,7 +22,7 @@ const driver = "gpu.example.com";
 /** The other way round: our example driver, and so our SDK, with the real kubelet and containerd. */
 export const exampleOnKubelet: IndependentTrial = {
   name: "example-on-kubelet",
-  programs: suitePeers,
+  programs: [...suitePeers, ...nodePeers],
   obstacle() {
     const programs = missingPrograms([...nodePrograms, ...imagePrograms]);
     if (programs.length > 0) return `programs missing: ${programs.join(", ")}`;
