@@ -7,10 +7,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startAgent } from "./agent.ts";
 import { startControlPlane } from "./control-plane.ts";
-import type { NodeKind } from "./dra/clusters.ts";
 import { nodeSuiteObstacle, runNodeSuite } from "./dra/node-suite.ts";
 import { complaints, readKnownFailures, type SuiteResult, summary } from "./dra/report.ts";
-import { nodeCount, runSuite, type SuiteOptions, suiteObstacle } from "./dra/suite.ts";
+import { runSuite, type SuiteOptions, suiteObstacle } from "./dra/suite.ts";
+import type { SuiteKind } from "./dra/suite-section.ts";
 import { runDrivers, stopDrivers } from "./drivers/index.ts";
 import { runExamples } from "./examples.ts";
 import { buildClients, runClients } from "./go-clients.ts";
@@ -129,7 +129,7 @@ interface Suite {
 }
 
 /** Runs a suite of upstream's; reports whether just those specs failed that are known to. */
-async function playSuite(kind: NodeKind | "dra-node", suite: Suite): Promise<boolean> {
+async function playSuite(kind: SuiteKind, suite: Suite): Promise<boolean> {
   const obstacle = suite.obstacle();
   if (obstacle !== undefined) {
     print(`${kind}: not run: ${obstacle}`);
@@ -143,7 +143,7 @@ async function playSuite(kind: NodeKind | "dra-node", suite: Suite): Promise<boo
   const wrong = complaints(result, known, only !== undefined);
   for (const text of wrong) print(`${kind}: ${text}`);
   print(`${kind}: ${summary(result, known)}`);
-  if (options.write && only === undefined && kind === "dra") writeSuiteReport(result, known, nodeCount);
+  if (options.write && only === undefined) writeSuiteReport(kind, result, known);
   return wrong.length === 0;
 }
 

@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type KnownFailure, type SuiteResult, suiteSection } from "./dra/report.ts";
+import type { KnownFailure, SuiteResult } from "./dra/report.ts";
+import { type SuiteKind, suiteHeading, suiteSection } from "./dra/suite-section.ts";
 import { type LineCounts, onlyIn } from "./log-lines.ts";
 import { peerVersion } from "./peers.ts";
 import type { Outcome } from "./play.ts";
@@ -79,14 +80,13 @@ export function writeReport(results: readonly SideResult[]): void {
   writeSections({ scenarios: markdown(results, merged) });
 }
 
-/** Writes the section of upstream's DRA suite in docs/interop.md. */
-export function writeSuiteReport(result: SuiteResult, known: readonly KnownFailure[], nodes: number): void {
-  const version = /^\tk8s\.io\/kubernetes v(\S+)/m.exec(readFileSync(pins, "utf8"))?.[1] ?? "unknown";
-  const setting = { commit: commitText(), kubernetes: version, nodes };
-  writeSections({ suite: `${suiteHeading}\n\n${suiteSection(result, known, setting)}` });
+/** Writes the row of one run of upstream's DRA suite in docs/interop.md. */
+export function writeSuiteReport(kind: SuiteKind, result: SuiteResult, known: readonly KnownFailure[]): void {
+  const kubernetes = /^\tk8s\.io\/kubernetes v(\S+)/m.exec(readFileSync(pins, "utf8"))?.[1] ?? "unknown";
+  const run = { kind, commit: commitText(), kubernetes, result, known };
+  const earlier = existsSync(report) ? (readFileSync(report, "utf8").split(suiteHeading)[1] ?? "") : "";
+  writeSections({ suite: suiteSection(earlier, run) });
 }
-
-const suiteHeading = "## Upstream's end-to-end suite for DRA";
 
 /** Replaces one part of docs/interop.md and keeps the other: each has a run of its own. */
 function writeSections(parts: { readonly scenarios?: string; readonly suite?: string }): void {

@@ -104,31 +104,3 @@ export function summary({ specs, skipped, seconds }: SuiteResult, known: readonl
   const left = skipped.length === 0 ? "" : `, ${skipped.length} left out by the suite`;
   return `${specs.length - failed} of ${specs.length} specs passed, ${failed} failed, ${known.length} are listed to fail${left}, ${seconds.toFixed(0)} s`;
 }
-
-/** The section of docs/interop.md. */
-export function suiteSection(
-  result: SuiteResult,
-  known: readonly KnownFailure[],
-  setting: { readonly commit: string; readonly kubernetes: string; readonly nodes: number },
-): string {
-  const { specs, skipped, seconds } = result;
-  const reasons = new Map(known.map((failure) => [failure.spec, failure]));
-  const failed = specs.filter(({ failure }) => failure !== undefined);
-  const rows = [
-    ...failed.map(({ name, failure }) => {
-      const { cause, reason } = reasons.get(name) ?? { cause: "dray", reason: failure };
-      return `| ${name} | ${cause === "dray" ? "fails: Dray" : "fails: environment"} | ${reason} |`;
-    }),
-    ...skipped.map(({ name, reason }) => `| ${name} | left out by the suite | ${reason} |`),
-  ].map((row) => row.replaceAll("\n", " "));
-  const table =
-    rows.length === 0 ? "" : `\n| spec | result | why |\n| --- | --- | --- |\n${rows.join("\n")}\n`;
-  return `Written by \`npm run interop -- dra --write\`. Dray's API server, scheduler and controllers at commit ${setting.commit}, and
-${setting.nodes} nodes with the kubelet of Kubernetes ${setting.kubernetes} and containerd. Of the suite all specs that are about DRA,
-with all gates that they need (interop/release.ts).
-
-| passed | failed | of them listed | left out by the suite | duration |
-| ---: | ---: | ---: | ---: | ---: |
-| ${specs.length - failed.length} of ${specs.length} | ${failed.length} | ${failed.filter(({ name }) => reasons.has(name)).length} | ${skipped.length} | ${seconds.toFixed(0)} s |
-${table}`;
-}

@@ -11,7 +11,7 @@ import { networkPlugins, nodePrograms } from "./nodes.ts";
 import { readReport, type SuiteResult } from "./report.ts";
 
 /** Two specs take two nodes, and one three. */
-export const nodeCount = 3;
+const nodeCount = 3;
 
 /** All specs of DRA, those of gates that are off by default too. */
 const labels = "DRA";
