@@ -101,6 +101,14 @@ export class DeviceInUseError extends Error {
   }
 }
 
+/** A device of which claims have more than there is. */
+export interface Overdrawn {
+  /** `driver/pool/device` */
+  readonly device: string;
+  /** What is missing, in words. */
+  readonly reason: string;
+}
+
 /** Why a node refuses claims, or how it serves them. Plain data: its JSON form is documented in this package's README. */
 export interface Explanation {
   readonly node: string;
@@ -231,6 +239,11 @@ export interface Allocator {
    * claim has taken one since `allocate` chose it; then nothing is taken. Admin access takes no device.
    */
   reserve(claims: readonly ResourceClaim[], allocations: readonly AllocationResult[]): Reservation;
+  /**
+   * The first device of a claim, as `update` has seen it last, whose counters or capacity are less than what all claims
+   * and reservations take of them; undefined: all suffice, or nobody publishes the device.
+   */
+  overdrawn(claim: ResourceClaim): Overdrawn | undefined;
   /** A device that the node can reach, as it is published now. */
   device(
     node: Node,

@@ -138,6 +138,8 @@ export function createAllocator(options: AllocatorOptions): Allocator {
 
     reserve: (claims, allocations) => usage.reserve(claims, allocations),
 
+    overdrawn: (claim) => usage.overdrawn(claim),
+
     device: (node, { driver, pool, device }) => inventory.device(node, driver, pool, device),
 
     totals(node, className) {

@@ -1,6 +1,6 @@
 import { Quantity } from "@dray/api";
 import type { AllocationResult, DeviceRequestAllocationResult, ResourceClaim } from "@dray/api/resource/v1";
-import { DeviceInUseError, type Reservation } from "./allocator.ts";
+import { DeviceInUseError, type Overdrawn, type Reservation } from "./allocator.ts";
 import { deviceId } from "./devices.ts";
 
 /** Amounts of capacities by their keys, in billionths. */
@@ -172,6 +172,15 @@ export class Usage {
     for (const take of this.#stored.get(owner)?.takes ?? []) this.#giveBack(take, owner);
     this.#stored.delete(owner);
     for (const hold of this.#holds.get(owner) ?? []) this.#end(hold);
+  }
+
+  /** The first device of a claim, as it was last seen, that does not bear all that have it. */
+  overdrawn(claim: ResourceClaim): Overdrawn | undefined {
+    for (const { state, share } of this.#stored.get(ownerOf(claim))?.takes ?? []) {
+      const reason = this.#options.overdrawn(state, share !== undefined);
+      if (reason !== undefined) return { device: state.id, reason };
+    }
+    return undefined;
   }
 
   /** Throws DeviceInUseError, and then has taken nothing. */

@@ -76,6 +76,7 @@ export async function createShared(
       untilAnswered: answered,
       clock,
       learned: (object) => allocator.update({ kind: "claim", object, deleted: false }),
+      overdrawn: (claim) => allocator.overdrawn(claim),
     }),
     kinds,
     informers,

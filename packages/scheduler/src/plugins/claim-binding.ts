@@ -51,12 +51,16 @@ export class ClaimBinding {
 
   async bind(own: ClaimState, pod: Pod, node: NodeInfo): Promise<void> {
     const { claims, pending } = this.#options;
+    const isNew = new Set<PodClaim>();
     for (const entry of own.claims) {
       entry.claim = await this.#store(entry);
-      if (entry.allocation !== undefined) pending.stored(entry.claim.metadata.uid);
+      if (entry.allocation !== undefined) {
+        pending.stored(entry.claim.metadata.uid);
+        isNew.add(entry);
+      }
       delete entry.allocation;
     }
-    for (const { claim, consumer } of own.claims) await claims.confirm(claim, consumer);
+    for (const entry of own.claims) await claims.confirm(entry.claim, entry.consumer, isNew.has(entry));
     const stored = own.claims.map(({ claim }) => claim);
     if (own.taken !== undefined) stored.push(await this.#storeExtended(own, own.taken, pod));
     const taken = own.answers.get(node.name)?.taken;
@@ -102,9 +106,10 @@ export class ClaimBinding {
     }
     metrics?.created("success");
     const claim = await claims.store(own.created, this.#reservation(consumer, taken.allocation));
-    await claims.confirm(claim, consumer);
+    await claims.cached(claim);
     pending.release(taken.claim.metadata.uid);
     delete own.taken;
+    await claims.confirm(claim, consumer, true);
     await claims.map(pod, claim, taken.mappings);
     return claim;
   }

@@ -52,8 +52,13 @@ export interface ClaimStore {
   map(pod: Pod, claim: ResourceClaim, mappings: readonly ContainerExtendedResourceRequest[]): Promise<void>;
   /** Writes on the pod what its claims take of its node beside devices (KEP-5517). */
   setTaken(pod: Pod, taken: readonly NodeAllocatableResourceClaimStatus[]): Promise<void>;
-  /** Fails, and gives the devices up, if another claim turns out to have one of them. */
-  confirm(stored: ResourceClaim, consumer: Consumer): Promise<void>;
+  /** Waits until the cache has the claim as it was stored, or newer. */
+  cached(stored: ResourceClaim): Promise<void>;
+  /**
+   * Fails, and gives the devices up, if another claim turns out to have one of them, or, of an allocation that is new, the
+   * counters or the capacity that it takes.
+   */
+  confirm(stored: ResourceClaim, consumer: Consumer, isNew: boolean): Promise<void>;
   /**
    * Waits until a later state of the claim is decided, or until the deadline (milliseconds since the epoch). Returns the
    * newest state; undefined: the claim is gone. Absent where nobody prepares devices: they count as ready.

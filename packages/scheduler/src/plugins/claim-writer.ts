@@ -1,3 +1,4 @@
+import type { Overdrawn } from "@dray/allocator";
 import { StatusError } from "@dray/api";
 import {
   type ContainerExtendedResourceRequest,
@@ -23,6 +24,8 @@ export interface ClaimWriterOptions {
   readonly clock: Clock;
   /** Told of each state of a claim that the server answered before the watch brings it. */
   readonly learned: (claim: Claim) => void;
+  /** What the cache's claims take too much of, of the devices of this one. */
+  readonly overdrawn: (claim: Claim) => Overdrawn | undefined;
 }
 
 /** Index of an informer of claims: by each device that a claim has for itself. */
@@ -159,18 +162,24 @@ export class ClaimWriter implements ClaimStore {
     await untilAnswered(() => client.resource(Pod).patch({ namespace, name }, "merge", patch, write));
   }
 
+  async cached(stored: Claim): Promise<void> {
+    const { claims } = this.#options;
+    await claims.until(() => hasReached(claims, stored));
+    if (!hasReached(claims, stored))
+      throw new Error(`the scheduler ended before claim ${stored.metadata.name} was confirmed`);
+  }
+
   /**
    * A second scheduler (one that has lost its lease and does not know it yet) may give a device away in the same
    * moment, and the API server does not compare claims. So an allocation counts only after the cache has reached it
-   * and no other claim there has one of its devices: of two that were written, the later one sees the other.
-   * Otherwise the devices are given up, and the error says to whom.
+   * and no other claim there has one of its devices: of two that were written, the later one sees the other. The same
+   * holds for the counters and the capacity that an allocation takes. Otherwise the devices are given up, and the error
+   * says why.
    */
-  async confirm(stored: Claim, consumer: Consumer): Promise<void> {
+  async confirm(stored: Claim, consumer: Consumer, isNew: boolean): Promise<void> {
+    await this.cached(stored);
     const { claims } = this.#options;
     const { namespace, name, uid } = stored.metadata;
-    await claims.until(() => hasReached(claims, stored));
-    if (!hasReached(claims, stored))
-      throw new Error(`the scheduler ended before claim ${name} was confirmed`);
     const current = claims.get({ namespace: namespace!, name });
     const allocation = current?.metadata.uid === uid ? current.status?.allocation : undefined;
     if (current === undefined || allocation === undefined)
@@ -179,13 +188,27 @@ export class ClaimWriter implements ClaimStore {
       stored.status?.allocation !== undefined && sameDevices(allocation, stored.status.allocation);
     if (!isOurs || !isReservedFor(current, consumer))
       throw new Error(`claim ${namespace}/${name} was given to others in the meantime`);
-    for (const device of exclusiveDevices(stored.status?.allocation)) {
-      const other = claims.byIndex("device", device).find((claim) => claim.metadata.uid !== uid);
+    const conflict = this.#conflict(current, isNew);
+    if (conflict === undefined) return;
+    if (unusedByOthers(current, consumer)) await this.deallocate(current);
+    throw new Error(conflict);
+  }
+
+  /** Why others have what the claim has. Counters and capacity may be overdrawn later, too, by what a driver publishes. */
+  #conflict(claim: Claim, isNew: boolean): string | undefined {
+    const { claims, overdrawn } = this.#options;
+    const { namespace, name, uid } = claim.metadata;
+    for (const device of exclusiveDevices(claim.status?.allocation)) {
+      const other = claims.byIndex("device", device).find(({ metadata }) => metadata.uid !== uid);
       if (other === undefined) continue;
-      if (unusedByOthers(current, consumer)) await this.deallocate(current);
       const whose = `${other.metadata.namespace}/${other.metadata.name}`;
-      throw new Error(`device ${device} of claim ${namespace}/${name} was allocated to claim ${whose}, too`);
+      return `device ${device} of claim ${namespace}/${name} was allocated to claim ${whose}, too`;
     }
+    const lack = isNew ? overdrawn(claim) : undefined;
+    return (
+      lack &&
+      `device ${lack.device} of claim ${namespace}/${name} was allocated to others, too: ${lack.reason}`
+    );
   }
 
   async settled(

@@ -74,6 +74,8 @@ export class MemoryClaims implements ClaimStore {
   async setTaken(): Promise<void> {}
 
   /** Nobody else gives devices away. */
+  async cached(): Promise<void> {}
+
   async confirm(): Promise<void> {}
 
   async deallocate(claim: ResourceClaim): Promise<void> {
