@@ -322,6 +322,18 @@ describe("claims and pods", () => {
     );
   });
 
+  test("a claim that is reserved for the pod's group is the pod's", () => {
+    const consumer = { apiGroup: "scheduling.k8s.io", resource: "podgroups", name: "g", uid: "group-g" };
+    const shared = held("c", allocation("a", "gpu-0"), []);
+    const reserved = { ...shared, status: { ...(shared["status"] as object), reservedFor: [consumer] } };
+    const member = (group: string): readonly Manifest[] => {
+      const spec = usesClaim("c", { nodeName: "a", schedulingGroup: { podGroupName: group } });
+      return cluster([pod("p", spec, {}, { status: { phase: "Running" } }), reserved]);
+    };
+    finds(member("g"), []);
+    finds(member("h"), ["pod-without-devices: Pod default/p runs on node a without its devices"]);
+  });
+
   rule("leaked-reservation", () => {
     const leaked = held("c", allocation("a", "gpu-0"), ["gone", "p", "ended", "again"]);
     const objects = cluster([
