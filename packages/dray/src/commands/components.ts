@@ -119,6 +119,9 @@ export async function apiserver(options: ApiServerOptions): Promise<void> {
   await store.close();
 }
 
+/** Milliseconds that a component which has failed takes to end by itself. */
+const endTimeout = 5000;
+
 /** The lease that a component holds while it works. */
 export type Election = Pick<LeaderElectionOptions, "name" | "namespace"> &
   Partial<Pick<LeaderElectionOptions, "leaseDuration" | "renewDeadline" | "retryPeriod">>;
@@ -138,28 +141,58 @@ export async function component(
   const log = createLog(name.replace(/^kube-/, ""));
   const { client, ca } = await connect(options, `${name}/dray`, log);
   const stop = new AbortController();
-  const ended = endRequested().then(() => stop.abort());
+  const failed = new AbortController();
+  const ended = endRequested(failed.signal).then(() => stop.abort());
   const run = async (signal: AbortSignal): Promise<void> => {
     const running = await start({ client, log, signal, ca });
     log.info({}, `${name} is running`);
     await running.stopped;
   };
-  if (options.leaderElect) {
-    await leadWithLease({
-      client,
-      clock: systemClock,
-      log,
-      random: Math.random,
-      ...election,
-      identity: `${hostname()}_${randomUUID()}`,
-      signal: stop.signal,
-      lead: run,
-    });
-  } else {
-    await run(stop.signal);
+  try {
+    if (options.leaderElect) await underLease(run, { client, log, signal: stop.signal, ...election });
+    else await run(stop.signal);
+  } catch (error) {
+    failed.abort();
+    client.close();
+    setTimeout(() => process.exit(1), endTimeout).unref();
+    throw error;
   }
   await ended;
   client.close();
+}
+
+/**
+ * Runs while this process holds the lease. Throws at once when the lease is lost, though what is being done may hang:
+ * another process leads by then, and whoever runs this one starts it again.
+ * Upstream: cmd/kube-scheduler/app/server.go, Run (OnStoppedLeading)
+ */
+async function underLease(
+  run: (signal: AbortSignal) => Promise<void>,
+  options: Election & Pick<LeaderElectionOptions, "client" | "log" | "signal">,
+): Promise<void> {
+  const { namespace, name, signal: stop } = options;
+  const loss = Promise.withResolvers<never>();
+  const lead = async (signal: AbortSignal): Promise<void> => {
+    let isOver = false;
+    const lose = (): void => {
+      if (!isOver && !stop.aborted)
+        loss.reject(new Error(`the lease ${namespace}/${name} is lost: start this process again`));
+    };
+    signal.addEventListener("abort", lose, { once: true });
+    try {
+      await run(signal);
+    } finally {
+      isOver = true;
+    }
+  };
+  const leading = leadWithLease({
+    ...options,
+    clock: systemClock,
+    random: Math.random,
+    identity: `${hostname()}_${randomUUID()}`,
+    lead,
+  });
+  await Promise.race([leading, loss.promise]);
 }
 
 export interface ControllerManagerOptions extends ComponentOptions, ControllerFlags {
