@@ -99,3 +99,32 @@ test("the claim of an extended resource takes its share once", () =>
     const [result] = claim?.status?.allocation?.devices?.results ?? [];
     assert.deepEqual(result?.consumedCapacity, { bandwidth: "10" });
   }));
+
+test("a claim that others have allocated is not used while its counters are taken by another", () =>
+  withNode(async (cluster) => {
+    await cluster.scheduler();
+    // Its scheduler has not looked yet whether it may keep it, and another pod has it already.
+    for (const [name, device] of [
+      ["theirs", "half"],
+      ["ours", "whole"],
+    ] as const) {
+      await cluster.claim(name);
+      const status = {
+        allocation: {
+          allocationTimestamp: "2026-01-01T00:00:00Z",
+          devices: { results: [{ request: "gpu", driver, pool: "n1", device }] },
+        },
+        reservedFor: [{ resource: "pods", name: "x", uid: "x" }],
+      };
+      await cluster.client
+        .resource(ResourceClaim)
+        .patch({ namespace: "d", name }, "merge", { status }, { subresource: "status" });
+    }
+    await cluster.pod("p", uses("ours"));
+    assert.equal(
+      await cluster.refused("p", "SchedulerError"),
+      "device gpu.example.com/n1/whole of claim d/ours was allocated to others, too: counter memory of set gpu is used up",
+    );
+    await cluster.deallocate("theirs");
+    assert.equal(await cluster.bound("p"), "n1");
+  }));

@@ -51,16 +51,12 @@ export class ClaimBinding {
 
   async bind(own: ClaimState, pod: Pod, node: NodeInfo): Promise<void> {
     const { claims, pending } = this.#options;
-    const isNew = new Set<PodClaim>();
     for (const entry of own.claims) {
       entry.claim = await this.#store(entry);
-      if (entry.allocation !== undefined) {
-        pending.stored(entry.claim.metadata.uid);
-        isNew.add(entry);
-      }
+      if (entry.allocation !== undefined) pending.stored(entry.claim.metadata.uid);
       delete entry.allocation;
     }
-    for (const entry of own.claims) await claims.confirm(entry.claim, entry.consumer, isNew.has(entry));
+    for (const { claim, consumer } of own.claims) await claims.confirm(claim, consumer);
     const stored = own.claims.map(({ claim }) => claim);
     if (own.taken !== undefined) stored.push(await this.#storeExtended(own, own.taken, pod));
     const taken = own.answers.get(node.name)?.taken;
@@ -109,7 +105,7 @@ export class ClaimBinding {
     await claims.cached(claim);
     pending.release(taken.claim.metadata.uid);
     delete own.taken;
-    await claims.confirm(claim, consumer, true);
+    await claims.confirm(claim, consumer);
     await claims.map(pod, claim, taken.mappings);
     return claim;
   }

@@ -54,11 +54,8 @@ export interface ClaimStore {
   setTaken(pod: Pod, taken: readonly NodeAllocatableResourceClaimStatus[]): Promise<void>;
   /** Waits until the cache has the claim as it was stored, or newer. */
   cached(stored: ResourceClaim): Promise<void>;
-  /**
-   * Fails, and gives the devices up, if another claim turns out to have one of them, or, of an allocation that is new, the
-   * counters or the capacity that it takes.
-   */
-  confirm(stored: ResourceClaim, consumer: Consumer, isNew: boolean): Promise<void>;
+  /** Fails, and gives the devices up, if other claims turn out to have them, or the counters or capacity that they take. */
+  confirm(stored: ResourceClaim, consumer: Consumer): Promise<void>;
   /**
    * Waits until a later state of the claim is decided, or until the deadline (milliseconds since the epoch). Returns the
    * newest state; undefined: the claim is gone. Absent where nobody prepares devices: they count as ready.

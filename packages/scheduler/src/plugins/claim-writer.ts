@@ -176,7 +176,7 @@ export class ClaimWriter implements ClaimStore {
    * holds for the counters and the capacity that an allocation takes. Otherwise the devices are given up, and the error
    * says why.
    */
-  async confirm(stored: Claim, consumer: Consumer, isNew: boolean): Promise<void> {
+  async confirm(stored: Claim, consumer: Consumer): Promise<void> {
     await this.cached(stored);
     const { claims } = this.#options;
     const { namespace, name, uid } = stored.metadata;
@@ -188,14 +188,14 @@ export class ClaimWriter implements ClaimStore {
       stored.status?.allocation !== undefined && sameDevices(allocation, stored.status.allocation);
     if (!isOurs || !isReservedFor(current, consumer))
       throw new Error(`claim ${namespace}/${name} was given to others in the meantime`);
-    const conflict = this.#conflict(current, isNew);
+    const conflict = this.#conflict(current);
     if (conflict === undefined) return;
     if (unusedByOthers(current, consumer)) await this.deallocate(current);
     throw new Error(conflict);
   }
 
-  /** Why others have what the claim has. Counters and capacity may be overdrawn later, too, by what a driver publishes. */
-  #conflict(claim: Claim, isNew: boolean): string | undefined {
+  /** Why the claim cannot have what it has. Whoever allocated it may not have confirmed that. */
+  #conflict(claim: Claim): string | undefined {
     const { claims, overdrawn } = this.#options;
     const { namespace, name, uid } = claim.metadata;
     for (const device of exclusiveDevices(claim.status?.allocation)) {
@@ -204,7 +204,7 @@ export class ClaimWriter implements ClaimStore {
       const whose = `${other.metadata.namespace}/${other.metadata.name}`;
       return `device ${device} of claim ${namespace}/${name} was allocated to claim ${whose}, too`;
     }
-    const lack = isNew ? overdrawn(claim) : undefined;
+    const lack = overdrawn(claim);
     return (
       lack &&
       `device ${lack.device} of claim ${namespace}/${name} was allocated to others, too: ${lack.reason}`
