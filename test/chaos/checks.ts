@@ -1,21 +1,52 @@
-import type { Pod } from "@dray/api/core/v1";
-import type { ResourceClaim } from "@dray/api/resource/v1";
-import { devicesGivenTwice } from "../../packages/dray/src/doctor/devices.ts";
-import { claimProblem } from "../../packages/dray/src/doctor/pods.ts";
+import { featuresOf } from "@dray/api";
+import type { Pod, ResourceQuota } from "@dray/api/core/v1";
+import type { ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
+import { checkCapacity, checkCounters, devicesGivenTwice } from "../../packages/dray/src/doctor/devices.ts";
+import { claimProblem, isFor } from "../../packages/dray/src/doctor/pods.ts";
+import { currentSlices, devicesOf } from "../../packages/dray/src/inventory/devices.ts";
+import { World } from "../../packages/dray/src/manifests/world.ts";
 import { claimNames } from "../../packages/dray/src/plan/claims.ts";
 import { startedUnprepared } from "./pods.ts";
 
-/** What must hold at every moment, of pods and claims as one look at the server shows them; returns what does not. */
-export function broken(pods: readonly Pod[], claims: readonly ResourceClaim[]): string[] {
-  return [...sharedDevices(claims), ...unpreparedStarts(pods), ...lostClaims(pods, claims)];
+/** What one look at the server shows. */
+export interface Look {
+  /** Those that were the same before and after the claims were read. */
+  readonly pods: readonly Pod[];
+  readonly claims: readonly ResourceClaim[];
+  readonly slices: readonly ResourceSlice[];
 }
 
-/** A device is never allocated twice. */
-function sharedDevices(claims: readonly ResourceClaim[]): string[] {
-  return devicesGivenTwice(claims).map(
-    ({ id, holders }) =>
-      `device ${id} is allocated to ${holders.map(({ claim }) => claim.metadata.name).join(" and to ")}`,
+/** What must hold at every moment; returns what does not. */
+export function broken({ pods, claims, slices }: Look): string[] {
+  return [...sharedDevices({ pods, claims, slices }), ...unpreparedStarts(pods), ...lostClaims(pods, claims)];
+}
+
+/**
+ * A device, a share of its capacity and a counter are never given twice. Two schedulers may write the same device into
+ * two claims; the one that sees it gives up before it binds its pod. So claims of pods with a node count.
+ */
+export function sharedDevices({ pods, claims, slices }: Look): string[] {
+  const placed = Map.groupBy(
+    pods.filter(({ spec }) => spec.nodeName),
+    ({ metadata }) => metadata.namespace,
   );
+  const used = claims.filter(({ metadata, status }) =>
+    status?.reservedFor?.some((consumer) =>
+      placed.get(metadata.namespace!)?.some((pod) => isFor(consumer, pod)),
+    ),
+  );
+  const place = { source: { file: "the cluster" } };
+  const world = new World([...used, ...slices].map((object) => ({ object, place })) as never);
+  const devices = devicesOf(world, featuresOf());
+  return [
+    ...devicesGivenTwice(used).map(
+      ({ id, holders }) =>
+        `device ${id} is allocated to ${holders.map(({ claim }) => claim.metadata.name).join(" and to ")}`,
+    ),
+    ...[...checkCapacity(devices), ...checkCounters(devices, currentSlices(world))].map(
+      ({ message, evidence }) => `${message}: ${evidence.join("; ")}`,
+    ),
+  ];
 }
 
 /** A container never starts before its claims are prepared: the programs of the pods look for their devices. */
@@ -31,15 +62,27 @@ function unpreparedStarts(pods: readonly Pod[]): string[] {
 
 /** A claim of a running pod is allocated, and reserved for it. */
 function lostClaims(pods: readonly Pod[], claims: readonly ResourceClaim[]): string[] {
-  const byName = new Map(claims.map((claim) => [claim.metadata.name, claim]));
+  const key = (namespace: string | undefined, name: string): string => `${namespace}/${name}`;
+  const byName = new Map(claims.map((claim) => [key(claim.metadata.namespace, claim.metadata.name), claim]));
   return pods
     .filter(({ metadata, status }) => status?.phase === "Running" && metadata.deletionTimestamp === undefined)
     .flatMap((pod) =>
       claimNames(pod).flatMap(({ claim }) => {
-        const why = claimProblem(pod, claim, byName.get(claim), undefined);
+        const why = claimProblem(pod, claim, byName.get(key(pod.metadata.namespace, claim)), undefined);
         return why === undefined ? [] : [`${pod.metadata.name} runs and ${why}`];
       }),
     );
+}
+
+/** Namespaces with more claims than their quota allows. */
+export function beyondQuota(quotas: readonly ResourceQuota[], claims: readonly ResourceClaim[]): string[] {
+  return quotas.flatMap(({ metadata, spec }) => {
+    const limit = spec?.hard?.["count/resourceclaims.resource.k8s.io"];
+    const own = claims.filter((claim) => claim.metadata.namespace === metadata.namespace);
+    return limit === undefined || own.length <= Number(limit)
+      ? []
+      : [`namespace ${metadata.namespace} has ${own.length} claims, and a quota of ${limit}`];
+  });
 }
 
 /** What was written and acknowledged, and what was asked to go. */

@@ -2,26 +2,63 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { PodSpec } from "@dray/api/core/v1";
+import type { Kind } from "@dray/api";
+import { Event, Node, Pod, type PodSpec } from "@dray/api/core/v1";
+import { DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { type Client, createClient, createRestMapper, httpsTransport, loadKubeconfig } from "@dray/client";
 import { layoutOf, runningProcess } from "@dray/cluster";
 import { parseAllDocuments } from "yaml";
-import { dray, drayArguments, eventually, manifests } from "../harness.ts";
-import { crowdFleet, driverLabel } from "./crowd.ts";
+import type { Random } from "../fuzz/random.ts";
+import { dray, drayArguments, eventually, manifests, processesOf } from "../harness.ts";
+import { crowdFleet, driverLabel } from "./crowd-fleet.ts";
+import { killQuietly } from "./part.ts";
 
 /** Nodes with the example driver. */
-const realNodes = 3;
+export const realNodes = 3;
+
+/** A part of a cluster that is started again by itself when it is killed. */
+export interface ChaosPart {
+  readonly name: string;
+  /** Kills it, or stops it for a while; returns which. */
+  disturb(random: Random): "kills" | "freezes";
+}
 
 /** A cluster as a person starts it, whose processes may be killed at any time. */
 export class ChaosCluster {
   readonly folder = mkdtempSync(join(tmpdir(), "dray-chaos-"));
   readonly layout = layoutOf(join(this.folder, "data"));
   readonly nodes: readonly string[];
+  /** Of the cluster and all that runs beside it. */
+  readonly gates: string;
+  /** What it has to serve beside the default. */
+  readonly apis: string;
   readonly #env = { ...process.env, HOME: this.folder, KUBECONFIG: join(this.folder, "kubeconfig") };
   #client: Client | undefined;
 
   constructor(nodes: number) {
     this.nodes = Array.from({ length: nodes }, (_, i) => `worker-${i + 1}`);
+    const hasCrowd = nodes > realNodes;
+    this.gates = hasCrowd
+      ? "GenericWorkload=true,DRAWorkloadResourceClaims=true,DRAResourcePoolStatus=true"
+      : "";
+    this.apis = hasCrowd ? "scheduling.k8s.io/v1beta1=true,resource.k8s.io/v1alpha3=true" : "";
+  }
+
+  /** Parts beside the control plane and the agents. */
+  get parts(): readonly ChaosPart[] {
+    const drivers = processesOf(join(this.layout.logs, "drivers.log"));
+    return drivers.map((line) => ({
+      name: "the simulated drivers",
+      disturb: () => {
+        killQuietly(Number.parseInt(line, 10), "SIGKILL");
+        return "kills";
+      },
+    }));
+  }
+
+  /** Until then (`performance.now()`) no pod need start: a part waits for the lease of the one that was killed. */
+  get excusedUntil(): number {
+    return 0;
   }
 
   get client(): Client {
@@ -32,26 +69,32 @@ export class ChaosCluster {
   /** Starts the cluster, or what of it has been killed. */
   async up(): Promise<void> {
     if (this.#client !== undefined && this.pid("control plane") !== undefined) return;
-    const flags = ["--data-dir", this.layout.dataDir, ...this.#nodeFlags()];
-    const { code, stdout, stderr } = await dray(["up", "--detach", ...flags], this.#env);
-    if (code !== 0) throw new Error(`dray up ended with ${code}: ${stderr}${stdout}`);
+    await this.start();
     if (this.#client !== undefined) return;
     const { connection } = await loadKubeconfig({ file: this.layout.kubeconfig });
     this.#client = createClient({ transport: httpsTransport(connection), userAgent: "chaos/1" });
   }
 
+  /** Starts what does not run. */
+  protected async start(): Promise<void> {
+    const flags = ["--data-dir", this.layout.dataDir, ...this.#nodeFlags()];
+    const { code, stdout, stderr } = await dray(["up", "--detach", ...flags], this.#env);
+    if (code !== 0) throw new Error(`dray up ended with ${code}: ${stderr}${stdout}`);
+  }
+
   /** Nodes of a crowd are those of a fleet, which `dray up` continues with by itself. */
   #nodeFlags(): string[] {
     if (this.nodes.length === realNodes) return ["--nodes", `${realNodes}`];
-    const flags = [
-      ...["--feature-gates", "GenericWorkload=true,DRAWorkloadResourceClaims=true"],
-      ...["--runtime-config", "scheduling.k8s.io/v1beta1=true"],
-    ];
-    if (this.#client !== undefined) return flags;
+    const flags = ["--feature-gates", this.gates, "--runtime-config", this.apis];
+    return this.#client === undefined ? [...flags, "--fleet", this.writeFleet()] : flags;
+  }
+
+  /** Returns the file. */
+  protected writeFleet(): string {
     const file = join(this.folder, "fleet.yaml");
     const fleet = crowdFleet(this.nodes.slice(0, realNodes), this.nodes.slice(realNodes));
     writeFileSync(file, JSON.stringify(fleet));
-    return [...flags, "--fleet", file];
+    return file;
   }
 
   /** Installs the example driver from its manifests. */
@@ -106,6 +149,14 @@ export class ChaosCluster {
     return readdirSync(this.layout.logs).flatMap((name) =>
       readFileSync(join(this.layout.logs, name), "utf8").split("\n").filter(Boolean),
     );
+  }
+
+  /** Writes what there is beside the logs, for a person. */
+  async writeObjects(): Promise<void> {
+    const kinds = [Pod, ResourceClaim, ResourceSlice, Node, Event, DeviceTaintRule] as unknown as Kind[];
+    const lists = await Promise.all(kinds.map((kind) => this.client.resource(kind).list()));
+    const items = lists.flatMap((list) => list.items);
+    writeFileSync(join(this.layout.logs, "objects.json"), JSON.stringify({ items }, undefined, 1));
   }
 
   async answers(): Promise<void> {

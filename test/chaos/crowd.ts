@@ -1,95 +1,27 @@
 import type { Kind } from "@dray/api";
 import { Deployment, StatefulSet } from "@dray/api/apps/v1";
 import { Job } from "@dray/api/batch/v1";
-import type { Pod, PodSpec } from "@dray/api/core/v1";
-import type { DeviceTaintRule, ResourceClaimTemplate } from "@dray/api/resource/v1";
+import type { Pod, PodResourceClaim, PodSpec } from "@dray/api/core/v1";
+import type { DeviceTaintRule, ResourceClaim, ResourceClaimTemplate } from "@dray/api/resource/v1";
 import type { PodGroup } from "@dray/api/scheduling/v1beta1";
 import type { Random } from "../fuzz/random.ts";
+import { networkDriver, nodeDriver, randomDevice } from "./crowd-fleet.ts";
 import { namespace, startedUnprepared } from "./pods.ts";
 
-/** Driver of the simulated devices of the crowd's nodes. */
-const driver = "sim.example.com";
 /** The second scheduler, which pods of the crowd may choose. */
 export const secondScheduler = "second-scheduler";
-/** On the nodes of a crowd that run the example driver. */
-export const driverLabel = "chaos.example.com/driver";
 
-/** Name of a device that may break or get a taint. */
-export const randomDevice = (random: Random): string =>
-  random.pick([`gpu-${random.below(2)}`, `link-${random.below(2)}`, "slow-0"]);
-
-/**
- * A fleet whose first nodes have no devices, as the example driver brings its own, and whose others have devices of
- * each kind: whole or in partitions (KEP-4815), shared by capacity (KEP-5075), with binding conditions (KEP-5007).
- */
-export function crowdFleet(plain: readonly string[], simulated: readonly string[]): object {
-  const bound = {
-    bindsToNode: true,
-    bindingConditions: ["sim.example.com/attached"],
-    bindingFailureConditions: ["sim.example.com/failed"],
-    binds: { after: "300ms" },
-  };
-  return {
-    apiVersion: "dray.dev/v1alpha1",
-    kind: "Fleet",
-    nodes: [
-      { names: plain, labels: { [driverLabel]: "true" } },
-      {
-        names: simulated,
-        labels: { crowd: "true" },
-        capacity: { cpu: 4 },
-        drivers: [
-          {
-            driver,
-            profile: "partitions",
-            pools: [
-              {
-                devices: [
-                  {
-                    name: "gpu-{index}",
-                    count: 2,
-                    attributes: { type: "gpu" },
-                    counters: { memory: "80Gi" },
-                    partitions: [
-                      {
-                        name: "{device}-part-{index}",
-                        count: 3,
-                        attributes: { type: "part" },
-                        counters: { memory: "30Gi" },
-                      },
-                    ],
-                  },
-                  {
-                    name: "link-{index}",
-                    count: 2,
-                    attributes: { type: "link" },
-                    capacity: { bandwidth: "10" },
-                    allowMultipleAllocations: true,
-                  },
-                  { name: "slow-{index}", count: 2, attributes: { type: "slow" }, ...bound },
-                ],
-              },
-            ],
-          },
-        ],
-      },
-    ],
-    deviceClasses: ["gpu", "part", "link", "slow"].map((type) => ({
-      name: `${type}.${driver}`,
-      selectors: [`device.driver == "${driver}" && device.attributes["${driver}"].type == "${type}"`],
-      ...(type === "gpu" ? { extendedResourceName: "sim.example.com/gpu" } : {}),
-    })),
-  };
-}
+/** Names of the claims that several pods of the crowd share: deleted and made again. */
+export const sharedClaims: readonly string[] = Array.from({ length: 8 }, (_, i) => `crowd-shared-${i}`);
 
 type Request = NonNullable<ResourceClaimTemplate["spec"]["spec"]["devices"]>["requests"];
 
-const exactly = (type: string, more: object = {}): object => ({
+export const exactly = (type: string, more: object = {}, driver = nodeDriver): object => ({
   name: "it",
   exactly: { deviceClassName: `${type}.${driver}`, ...more },
 });
 
-/** Requests of the claims of a crowd, by the name of their template. */
+/** What claims of a crowd ask for, by the name of their template. */
 const requests: Readonly<Record<string, object>> = {
   "crowd-gpu": exactly("gpu"),
   "crowd-part": exactly("part"),
@@ -98,24 +30,41 @@ const requests: Readonly<Record<string, object>> = {
   "crowd-all": exactly("part", { allocationMode: "All" }),
   "crowd-admin": exactly("gpu", { adminAccess: true }),
   "crowd-tolerant": exactly("gpu", { tolerations: [{ operator: "Exists" }] }),
+  "crowd-patient": exactly("gpu", { tolerations: [{ operator: "Exists", tolerationSeconds: 3 }] }),
+  "crowd-flaky": exactly("flaky"),
+  "crowd-port": exactly("port", { count: 2 }, networkDriver),
+  "crowd-uplink": exactly("uplink", { capacity: { requests: { bandwidth: "7" } } }, networkDriver),
   "crowd-either": {
     name: "it",
     firstAvailable: [
-      { name: "whole", deviceClassName: `gpu.${driver}`, count: 2 },
-      { name: "part", deviceClassName: `part.${driver}`, count: 2 },
-      { name: "slow", deviceClassName: `slow.${driver}` },
+      { name: "whole", deviceClassName: `gpu.${nodeDriver}`, count: 2 },
+      { name: "part", deviceClassName: `part.${nodeDriver}`, count: 2 },
+      { name: "slow", deviceClassName: `slow.${nodeDriver}` },
+      { name: "sick", deviceClassName: `sick.${nodeDriver}` },
     ],
   },
 };
+const templateNames = Object.keys(requests);
 
-export const crowdTemplates: readonly ResourceClaimTemplate[] = Object.entries(requests).map(
-  ([name, request]) => ({
+/** The templates of claims, in a namespace. */
+export const crowdTemplates = (space: string): readonly ResourceClaimTemplate[] =>
+  Object.entries(requests).map(([name, request]) => ({
     apiVersion: "resource.k8s.io/v1",
     kind: "ResourceClaimTemplate",
-    metadata: { name, namespace },
+    metadata: { name, namespace: space },
     spec: { spec: { devices: { requests: [request] as Request } } },
-  }),
-) as unknown as ResourceClaimTemplate[];
+  })) as unknown as ResourceClaimTemplate[];
+
+/** A claim that several pods may share. */
+export function sharedClaim(random: Random): ResourceClaim {
+  const name = random.pick(sharedClaims);
+  return {
+    apiVersion: "resource.k8s.io/v1",
+    kind: "ResourceClaim",
+    metadata: { name, namespace },
+    spec: { devices: { requests: [requests[random.pick(templateNames)]] } },
+  } as unknown as ResourceClaim;
+}
 
 export const priorityClass = {
   apiVersion: "scheduling.k8s.io/v1",
@@ -124,44 +73,64 @@ export const priorityClass = {
   value: 1000,
 };
 
-/** The spec of a pod of the crowd; on the nodes with simulated devices only. */
+const untilTerm = "trap 'exit 0' TERM; sleep 99999 & wait";
+/** Ends the program at once, with a code that nothing else has, if its container started without its devices. */
+const needsDevices = `env | grep -q '^DRA_DEVICE_' || exit ${startedUnprepared}; `;
+
+/** Spec of a pod of the crowd, without what makes containers restart; on the nodes with simulated devices only. */
 export function crowdSpec(random: Random): PodSpec {
-  const script = `env | grep -q '^DRA_DEVICE_' || exit ${startedUnprepared}; trap 'exit 0' TERM; sleep 99999 & wait`;
+  const script = needsDevices + (random.chance(0.2) ? `sleep ${random.below(3)}` : untilTerm);
   const spec = {
     nodeSelector: { crowd: "true" },
     terminationGracePeriodSeconds: 2,
     ...(random.chance(0.4) ? { schedulerName: secondScheduler } : {}),
     ...(random.chance(0.2) ? { priorityClassName: priorityClass.metadata.name } : {}),
+    // Nodes whose agents are away lose it soon.
+    tolerations: ["not-ready", "unreachable"].map((key) => ({
+      key: `node.kubernetes.io/${key}`,
+      operator: "Exists",
+      effect: "NoExecute",
+      tolerationSeconds: 5,
+    })),
   };
   const main = { name: "main", image: "host", command: ["/bin/sh", "-c", script] };
   const cpu = random.pick(["10m", "100m", "1500m"]);
-  if (random.chance(0.1))
-    return {
-      ...spec,
-      containers: [{ ...main, resources: { requests: { cpu }, limits: { "sim.example.com/gpu": "1" } } }],
-    } as unknown as PodSpec;
-  const name = random.pick(Object.keys(requests));
+  if (random.chance(0.1)) {
+    const first = { ...main, resources: { requests: { cpu }, limits: { [`${nodeDriver}/gpu`]: "1" } } };
+    const containers = random.chance(0.3) ? [first, { ...first, name: "other" }] : [first];
+    return { ...spec, containers } as unknown as PodSpec;
+  }
+  const entries: PodResourceClaim[] = random.chance(0.2)
+    ? [{ name: "it", resourceClaimName: random.pick(sharedClaims) }]
+    : [{ name: "it", resourceClaimTemplateName: random.pick(templateNames) }];
+  if (random.chance(0.2))
+    entries.push({ name: "more", resourceClaimTemplateName: random.pick(templateNames) });
+  const claims = entries.map(({ name }) => ({ name }));
   return {
     ...spec,
-    resourceClaims: [{ name: "it", resourceClaimTemplateName: name }],
-    containers: [{ ...main, resources: { requests: { cpu }, claims: [{ name: "it" }] } }],
+    resourceClaims: entries,
+    containers: [{ ...main, resources: { requests: { cpu }, claims } }],
   } as unknown as PodSpec;
 }
 
-export function crowdPod(random: Random, number: number): Pod {
+export function crowdPod(random: Random, number: number, space: string = namespace): Pod {
   return {
     apiVersion: "v1",
     kind: "Pod",
-    metadata: { name: `crowd-${number}`, namespace },
-    spec: crowdSpec(random),
+    metadata: { name: `crowd-${number}`, namespace: space },
+    spec: { ...crowdSpec(random), restartPolicy: random.pick(["Always", "OnFailure", "Never"]) },
   } as unknown as Pod;
 }
 
-/** A gang (KEP-4671) of pods of one scheduler; some of its pods never come. */
+/**
+ * A gang (KEP-4671) of pods of one scheduler; some of its pods never come. Pods of some gangs share the claim of their
+ * group (KEP-5729).
+ */
 export function gang(random: Random, number: number): { group: PodGroup; pods: Pod[] } {
   const name = `gang-${number}`;
   const size = 2 + random.below(3);
   const spec = { ...crowdSpec(random), schedulingGroup: { podGroupName: name } };
+  const own = spec.resourceClaims?.filter((entry) => entry.resourceClaimTemplateName !== undefined) ?? [];
   const group = {
     apiVersion: "scheduling.k8s.io/v1beta1",
     kind: "PodGroup",
@@ -169,6 +138,7 @@ export function gang(random: Random, number: number): { group: PodGroup; pods: P
     spec: {
       schedulingPolicy: { gang: { minCount: size } },
       ...(spec.priorityClassName === undefined ? {} : { priorityClassName: spec.priorityClassName }),
+      ...(own.length > 0 && random.chance(0.4) ? { resourceClaims: own } : {}),
     },
   } as unknown as PodGroup;
   const pods = Array.from({ length: random.chance(0.1) ? size - 1 : size }, (_, i) => ({
@@ -202,6 +172,8 @@ export function workload(random: Random, number: number, kind: Kind): object {
   };
 }
 
+export const taintEffects: readonly string[] = ["NoSchedule", "NoExecute", "None"];
+
 /** A taint for devices of one name on one node, or on all. */
 export function taintRule(random: Random, number: number, nodes: readonly string[]): DeviceTaintRule {
   return {
@@ -210,11 +182,11 @@ export function taintRule(random: Random, number: number, nodes: readonly string
     metadata: { name: `rule-${number}` },
     spec: {
       deviceSelector: {
-        driver,
+        driver: nodeDriver,
         device: randomDevice(random),
         ...(random.chance(0.7) ? { pool: random.pick(nodes) } : {}),
       },
-      taint: { key: "chaos", effect: random.pick(["NoSchedule", "NoExecute"]) },
+      taint: { key: "chaos", effect: random.pick(taintEffects) },
     },
   } as unknown as DeviceTaintRule;
 }

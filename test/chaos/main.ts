@@ -1,4 +1,4 @@
-/** `npm run chaos -- [--minutes N] [--seed N] [--nodes N] [--keep]`: a bad day for a cluster. See `runChaos`. */
+/** `npm run chaos -- [--minutes N] [--seed N] [--nodes N] [--split] [--keep]`: a bad day for a cluster. See `runChaos`. */
 import { parseArgs } from "node:util";
 import { runChaos } from "./run.ts";
 
@@ -6,6 +6,7 @@ const { values } = parseArgs({
   options: {
     minutes: { type: "string", default: "1" },
     nodes: { type: "string", default: "3" },
+    split: { type: "boolean", default: false },
     keep: { type: "boolean", default: false },
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
   },
@@ -21,13 +22,18 @@ if (!Number.isInteger(nodes) || nodes < 3) {
   process.stderr.write(`chaos: --nodes ${nodes}: must be a whole number, at least 3\n`);
   process.exit(2);
 }
+if (values.split && (nodes === 3 || values.keep)) {
+  process.stderr.write("chaos: --split: needs --nodes 4 or more, and has nothing to keep running\n");
+  process.exit(2);
+}
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
-print(`seed ${seed}, ${minutes} minutes, ${nodes} nodes`);
+print(`seed ${seed}, ${minutes} minutes, ${nodes} nodes${values.split ? ", parts apart" : ""}`);
 const { wrong, counts, figures } = await runChaos({
   seconds: minutes * 60,
   seed,
   nodes,
+  split: values.split,
   keep: values.keep,
   progress: print,
 });

@@ -2,22 +2,26 @@ import type { ChildProcess } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StatusError } from "@dray/api";
-import { ConfigMap, Node, Pod } from "@dray/api/core/v1";
+import { ConfigMap, Node, Pod, ResourceQuota } from "@dray/api/core/v1";
 import { DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice } from "@dray/api/resource/v1";
 import { Random } from "../fuzz/random.ts";
 import { processesOf } from "../harness.ts";
-import { broken, Ledger } from "./checks.ts";
-import { ChaosCluster } from "./cluster.ts";
+import { beyondQuota, broken, Ledger } from "./checks.ts";
+import { ChaosCluster, realNodes } from "./cluster.ts";
 import { Crowd } from "./crowd-acts.ts";
 import { calm, disturb } from "./disturb.ts";
 import { fixtures, hostileClass, makeCanary, makePod, namespace } from "./pods.ts";
-import { comesToRest, diagnosed, unreadableEnds } from "./rest.ts";
+import { giveAllBack, takeAllDevices } from "./proof.ts";
+import { comesToRest, diagnosed, namespaceGoes, slicesAreWhole, unreadableEnds } from "./rest.ts";
+import { SplitCluster } from "./split-cluster.ts";
 
 export interface ChaosOptions {
   readonly seconds: number;
   readonly seed: number;
   /** Those beyond the third have simulated devices and a crowd of pods. */
   readonly nodes: number;
+  /** The parts of the control plane are processes of their own, which are killed alone. */
+  readonly split: boolean;
   /** Leaves the cluster running if something did not hold, to look at. */
   readonly keep: boolean;
   progress(line: string): void;
@@ -37,15 +41,18 @@ const maxPods = 60;
 const canaryTimeout = 60;
 /** Seconds within which everything must be gone at the end. */
 const endTimeout = 180;
+/** Seconds within which a pod on each node gets all its devices in the end. */
+const proofTimeout = 120;
 
 /**
  * Runs a cluster and does to it what its worst day would, for some time: pods with claims of all kinds come and go,
  * every process is killed, folders are disturbed, a driver means harm. Looks all the while whether what must always
  * hold does, and at the end whether everything comes to rest and leaves nothing.
  */
-export async function runChaos({ seconds, seed, nodes, keep, progress }: ChaosOptions): Promise<ChaosResult> {
+export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
+  const { seconds, seed, nodes, split, keep, progress } = options;
   const random = new Random(seed);
-  const cluster = new ChaosCluster(nodes);
+  const cluster = split ? new SplitCluster(nodes, seed % 2 === 1) : new ChaosCluster(nodes);
   const [disturbed = "", hostileNode = "", calmNode = "", ...crowdNodes] = cluster.nodes;
   const counts: Record<string, number> = {};
   const figures: [string, string][] = [];
@@ -214,20 +221,23 @@ export async function runChaos({ seconds, seed, nodes, keep, progress }: ChaosOp
 
   const look = async (): Promise<void> => {
     measure();
+    const slices = await attempt(() => cluster.client.resource(ResourceSlice).list());
     // Claims first: one that a pod of the second list runs with was there before.
-    const pods = await attempt(() => cluster.client.resource(Pod).list({ namespace }));
-    const claims = await attempt(() => cluster.client.resource(ResourceClaim).list({ namespace }));
+    const pods = await attempt(() => cluster.client.resource(Pod).list());
+    const claims = await attempt(() => cluster.client.resource(ResourceClaim).list());
     const acknowledged = ledger.acknowledged();
-    const again = await attempt(() => cluster.client.resource(Pod).list({ namespace }));
-    if (pods === undefined || claims === undefined || again === undefined) return;
+    const again = await attempt(() => cluster.client.resource(Pod).list());
+    const quotas = await attempt(() => cluster.client.resource(ResourceQuota).list());
+    if (slices === undefined || pods === undefined || claims === undefined || again === undefined) return;
     count("looks at pods and claims");
     // A pod that is the same before and after was so in between, when the claims were read.
     const versions = new Map(again.items.map(({ metadata }) => [metadata.uid, metadata.resourceVersion]));
     const steady = pods.items.filter(
       ({ metadata }) => versions.get(metadata.uid) === metadata.resourceVersion,
     );
-    complain(broken(steady, claims.items));
+    complain(broken({ pods: steady, claims: claims.items, slices: slices.items }));
     complain(ledger.lost(acknowledged, again.items));
+    complain(beyondQuota(quotas?.items ?? [], claims.items));
   };
 
   /** A pod on the node that nobody disturbs gets its device and runs, whatever the others go through. */
@@ -240,7 +250,7 @@ export async function runChaos({ seconds, seed, nodes, keep, progress }: ChaosOp
       const found = await attempt(() => cluster.client.resource(Pod).get({ namespace, name }));
       if (found?.status?.phase === "Running") break;
       // Nobody can be expected to start a pod while there is no server to hear of it from.
-      if (found === undefined) began = performance.now();
+      if (found === undefined || performance.now() < cluster.excusedUntil) began = performance.now();
       if (performance.now() - began > canaryTimeout * 1000) {
         const why = JSON.stringify(found?.status).slice(0, 1500);
         complain([`${name} on the undisturbed node does not run after ${canaryTimeout} s: ${why}`]);
@@ -305,7 +315,7 @@ export async function runChaos({ seconds, seed, nodes, keep, progress }: ChaosOp
           `${left} s left: ${ledger.names.length} pods, ${Object.values(counts).reduce((a, b) => a + b, 0)} acts`,
         );
       }
-      await sleep(random.below(300));
+      await sleep(random.below(crowd === undefined ? 300 : 60));
     }
 
     progress("the disturbances end: everything must come to rest");
@@ -318,15 +328,23 @@ export async function runChaos({ seconds, seed, nodes, keep, progress }: ChaosOp
     await crowd?.end();
     await cluster.client.resource(Pod).deleteCollection({ namespace });
     for (const name of ledger.names) ledger.deleting(name);
-    const began = performance.now();
-    const rest = await comesToRest(cluster, endTimeout);
-    complain(rest);
-    figures.push([
-      "all pods gone, and nothing left on the nodes, after",
-      `${Math.round((performance.now() - began) / 1000)} s`,
-    ]);
+    let began = performance.now();
+    const since = (): string => `${Math.round((performance.now() - began) / 1000)} s`;
+    complain(await comesToRest(cluster, endTimeout));
+    figures.push(["all pods gone, and nothing left on the nodes, after", since()]);
+    began = performance.now();
+    await crowd?.tidyUp();
+    for (const scheduler of ["default", ...(crowd === undefined ? [] : ["second" as const])] as const) {
+      complain(await takeAllDevices(cluster, realNodes, scheduler, proofTimeout));
+      await giveAllBack(cluster);
+      complain(await comesToRest(cluster, endTimeout));
+    }
+    figures.push(["every device taken once more, and given back, after", since()]);
+    complain(await slicesAreWhole(cluster, endTimeout));
     complain(unreadableEnds(cluster));
     complain(await diagnosed(cluster));
+    if (wrong.size === 0) complain(await namespaceGoes(cluster, endTimeout));
+    if (wrong.size > 0) await cluster.writeObjects();
     if (keep && wrong.size > 0) {
       isDown = true;
       return { wrong: [...wrong], counts, figures };
@@ -339,7 +357,7 @@ export async function runChaos({ seconds, seed, nodes, keep, progress }: ChaosOp
       ["memory at the end", memoryText(cluster)],
     );
     hostileDriver?.kill("SIGKILL");
-    crowd?.kill();
+    await crowd?.kill();
     if (wrong.size === 0) await cluster.down();
     else await cluster.stop();
     isDown = true;
@@ -349,7 +367,7 @@ export async function runChaos({ seconds, seed, nodes, keep, progress }: ChaosOp
       complain([`${cluster.layout.runDir} is not empty after dray down`]);
   } finally {
     hostileDriver?.kill("SIGKILL");
-    crowd?.kill();
+    await crowd?.kill();
     if (!isDown) await cluster.stop();
     if (isDown && wrong.size === 0) cluster.remove();
     else progress(`the logs are kept in ${cluster.layout.logs}`);
