@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ConfigMap, PersistentVolumeClaim, Pod, ResourceQuota } from "@dray/api/core/v1";
 import { DeviceClass, ResourceClaim } from "@dray/api/resource/v1";
+import type { Client, ResourceClient } from "@dray/client";
 import { servedResources, startClaimProtection, startResourceQuotaController } from "@dray/controllers";
 import { afterEachDeath } from "../test-deaths.ts";
 import { type TestCluster, withCluster } from "../testing.ts";
@@ -87,6 +88,42 @@ test("devices count by class and by extended resource, and no device twice", () 
       await used("3", "3", "3", "2");
       await cluster.client.resource(ResourceClaim).delete({ namespace: "d", name: "extended" });
       await used("2", "2", "2", "1");
+    },
+  ));
+
+test("a count that conflicts with a charge of admission is repeated", () =>
+  withCluster(
+    async (context) => {
+      const { client } = context;
+      let charged = false;
+      const update: ResourceClient<ResourceQuota>["update"] = async (quota, options) => {
+        if (!charged && quota.status?.used?.["count/configmaps"] === "1") {
+          charged = true;
+          const status = { used: { "count/configmaps": "3" } };
+          await client
+            .resource(ResourceQuota)
+            .patch({ namespace: "d", name: "q" }, "merge", { status }, options);
+        }
+        return client.resource(ResourceQuota).update(quota, options);
+      };
+      const resource = ((kind, options) => {
+        const given = client.resource(kind, options);
+        return kind.kind === "ResourceQuota" ? { ...given, update } : given;
+      }) as Client["resource"];
+      const charging = { ...context, client: { ...client, resource } };
+      return startResourceQuotaController(charging, await servedResources(charging));
+    },
+    async (cluster) => {
+      await cluster.create(ResourceQuota, {
+        metadata: { name: "q" },
+        spec: { hard: { "count/configmaps": "5" } },
+      });
+      await counts(cluster, { "count/configmaps": "0" });
+      await cluster.create(ConfigMap, { metadata: { name: "a" } });
+      await cluster.create(ConfigMap, { metadata: { name: "b" } });
+      await cluster.client.resource(ConfigMap).delete({ namespace: "d", name: "b" });
+      await counts(cluster, { "count/configmaps": "3" });
+      await counts(cluster, { "count/configmaps": "1" });
     },
   ));
 

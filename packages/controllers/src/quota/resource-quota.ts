@@ -92,8 +92,10 @@ export async function startResourceQuotaController(
       try {
         await client.resource(ResourceQuota).update({ ...quota, status }, { subresource: "status" });
       } catch (error) {
-        // Admission has charged something in between: the change comes by the watch.
-        if (!StatusError.is(error, "Conflict") && !StatusError.is(error, "NotFound")) throw error;
+        if (StatusError.is(error, "NotFound")) continue;
+        if (!StatusError.is(error, "Conflict")) throw error;
+        // Admission has charged something in between. Its change of the status adds no key: count again.
+        queue.addRateLimited(namespace);
       }
     }
   }
