@@ -38,7 +38,7 @@ export class ClaimGenerator {
     this.#recorder = recorder;
   }
 
-  /** Resolves to the names of the claims by entry; rejects, with an event, if one cannot be made. */
+  /** Resolves to the names of generated claims that the owner may use, by entry; rejects, with an event, if one cannot be made. */
   async generate(
     owner: ClaimOwner,
     usable: (claim: ResourceClaim, entry: PodResourceClaim) => boolean,
@@ -166,7 +166,11 @@ export class ClaimGenerator {
 
   async #record({ kind, object }: ClaimOwner, names: ReadonlyMap<string, string>): Promise<void> {
     // All entries, because those that this manager once applied and now leaves out would vanish.
-    const resourceClaimStatuses = [...names].map(([name, resourceClaimName]) => ({
+    const all = new Map<string, string>();
+    for (const { name, resourceClaimName } of object.status?.resourceClaimStatuses ?? [])
+      if (resourceClaimName !== undefined) all.set(name, resourceClaimName);
+    for (const [name, resourceClaimName] of names) all.set(name, resourceClaimName);
+    const resourceClaimStatuses = [...all].map(([name, resourceClaimName]) => ({
       name,
       resourceClaimName,
     }));

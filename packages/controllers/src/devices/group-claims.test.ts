@@ -136,6 +136,36 @@ test("a claim of the group that vanishes is made again, and the group keeps its 
     });
   }));
 
+test("of a group that is being deleted a pod keeps the name of a claim that is gone, and reserves no other's", () =>
+  onCluster(async (cluster) => {
+    await template(cluster);
+    await cluster.create(ResourceClaimTemplate, { metadata: { name: "other" }, spec: { spec: { devices } } });
+    await cluster.create(PodGroup, groupOf("g"));
+    const own = { name: "nic", resourceClaimTemplateName: "other" };
+    await cluster.create(Pod, memberOf("g", "p", [shared, own], { nodeName: "n" }));
+    const before = await recorded(cluster, Pod, "p", 2);
+    const { gpu = "", nic = "" } = before;
+    const groups = cluster.client.resource(PodGroup);
+    await groups.patch({ namespace: "d", name: "g" }, "merge", {
+      metadata: { finalizers: ["example.com/hold"] },
+    });
+    await groups.delete({ namespace: "d", name: "g" });
+    await cluster.settle();
+    const claims = cluster.client.resource(ResourceClaim);
+    await claims.delete({ namespace: "d", name: gpu });
+    // Somebody makes another claim of that name.
+    await cluster.create(ResourceClaim, { metadata: { name: gpu }, spec: { devices } });
+    await allocate(cluster, gpu, []);
+    await claims.delete({ namespace: "d", name: nic });
+    const after = await cluster.until("another claim of its own", async () => {
+      const names = await recorded(cluster, Pod, "p");
+      return names["nic"] !== nic && names;
+    });
+    assert.deepEqual(after, { gpu, nic: after["nic"] });
+    await cluster.settle();
+    assert.equal((await cluster.get(ResourceClaim, gpu)).status?.reservedFor, undefined);
+  }));
+
 test("the devices of a group are given back when the group is gone, not when a pod is", () =>
   onCluster(async (cluster) => {
     await template(cluster);

@@ -169,7 +169,7 @@ class ClaimSync {
   ): Promise<void> {
     const { claims, groupsHaveClaims } = this.#caches;
     for (const entry of pod.spec.resourceClaims ?? []) {
-      const name = generated.get(entry.name) ?? podClaimName(pod, entry);
+      const name = entry.resourceClaimName ?? generated.get(entry.name);
       const claim = name ? claims.get({ namespace: pod.metadata.namespace, name }) : undefined;
       if (claim?.status?.allocation === undefined || claim.metadata.deletionTimestamp !== undefined) continue;
       const reservedFor = claim.status.reservedFor ?? [];
