@@ -27,7 +27,7 @@ import { startEndpointsController } from "./network/endpoints.ts";
 import { startServiceCIDRController } from "./network/service-cidr.ts";
 import { type NodeIpamOptions, startNodeIpam } from "./nodes/ipam.ts";
 import { startNodeLifecycleController } from "./nodes/node-lifecycle.ts";
-import { startPodGarbageCollector } from "./nodes/pod-gc.ts";
+import { type PodGarbageOptions, startPodGarbageCollector } from "./nodes/pod-gc.ts";
 import { startTaintEvictionController } from "./nodes/taint-eviction.ts";
 import { startResourceQuotaController } from "./quota/resource-quota.ts";
 import { selectControllers } from "./select.ts";
@@ -66,6 +66,8 @@ export interface ControllersOptions {
   readonly serviceAccountKey?: string | undefined;
   /** Networks for the pods of each node; without it nodes get none from here. */
   readonly nodeIpam?: NodeIpamOptions | undefined;
+  /** How many pods that have ended are kept. */
+  readonly podGarbage?: PodGarbageOptions | undefined;
   /** Which controllers run, as `--controllers` has it; `*` if absent. */
   readonly controllers?: readonly string[] | undefined;
 }
@@ -75,7 +77,8 @@ export interface Controllers extends Controller {
   metrics(): string;
 }
 
-interface Given extends Pick<ControllersOptions, "nodeIpam" | "rootCA" | "serviceAccountKey" | "signing"> {
+interface Given
+  extends Pick<ControllersOptions, "nodeIpam" | "podGarbage" | "rootCA" | "serviceAccountKey" | "signing"> {
   readonly served: Promise<ServedResources>;
 }
 
@@ -117,7 +120,8 @@ const controllers: Readonly<Record<string, Start>> = {
   "persistentvolume-expander-controller": startVolumeExpander,
   "persistentvolume-protection-controller": startVolumeProtection,
   "persistentvolumeclaim-protection-controller": startClaimProtection,
-  "pod-garbage-collector-controller": startPodGarbageCollector,
+  "pod-garbage-collector-controller": (context, { podGarbage }) =>
+    startPodGarbageCollector(context, podGarbage),
   "podcertificaterequest-cleaner-controller": async (context, { served }) =>
     startPodCertificateRequestCleaner(context, await served),
   "podgroup-protection-controller": async (context, { served }) =>

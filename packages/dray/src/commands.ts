@@ -535,6 +535,10 @@ Exit codes: 0 done (whatever the notes say); 1 a file cannot be read, and nothin
     .option("--node-cidr-mask-size-ipv4 <bits>", "the same for IPv4, with two networks")
     .option("--node-cidr-mask-size-ipv6 <bits>", "the same for IPv6, with two networks")
     .option("--service-cluster-ip-range <cidrs>", "networks of Services, which no node gets (default: none)")
+    .option(
+      "--terminated-pod-gc-threshold <count>",
+      "number of pods that have ended and are kept; 0 keeps all (default: 12500)",
+    )
     .addHelpText(
       "after",
       `${example("dray controller-manager --kubeconfig ./state/kubeconfig --cluster-signing-cert-file ./state/pki/ca.crt \\\n  --cluster-signing-key-file ./state/pki/ca.key --service-account-private-key-file ./state/pki/service-account.key")}

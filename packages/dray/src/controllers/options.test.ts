@@ -21,6 +21,7 @@ const mistakes: readonly [flags: ControllerFlags, message: RegExp][] = [
     /^--service-account-private-key-file package.json: must hold a private key in PEM form: /,
   ],
   [{ allocateNodeCidrs: true }, /^--allocate-node-cidrs needs --cluster-cidr, such as 10.244.0.0\/16$/],
+  [{ terminatedPodGcThreshold: "-1" }, /^--terminated-pod-gc-threshold -1: /],
   [{ allocateNodeCidrs: "maybe" }, /^--allocate-node-cidrs maybe: must be true or false$/],
   [{ allocateNodeCidrs: true, clusterCidr: "10.0.0.0" }, /^--cluster-cidr 10.0.0.0: .* is not a network/],
   [
@@ -55,6 +56,7 @@ test("controller-manager reads the files of its flags", () =>
       serviceAccountPrivateKeyFile: file("sa.key", accountKey),
       allocateNodeCidrs: "true",
       clusterCidr: "10.244.0.0/16",
+      terminatedPodGcThreshold: "500",
     });
     assert.deepEqual(options, {
       controllers: ["*", "-nodeipam", "bootstrapsigner"],
@@ -62,5 +64,6 @@ test("controller-manager reads the files of its flags", () =>
       rootCA: certificate,
       serviceAccountKey: accountKey,
       nodeIpam: { clusterCIDRs: ["10.244.0.0/16"], maskSizes: {} },
+      podGarbage: { maxTerminatedPods: 500 },
     });
   }));

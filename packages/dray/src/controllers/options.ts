@@ -19,9 +19,13 @@ export interface ControllerFlags {
   readonly nodeCidrMaskSizeIpv4?: string;
   readonly nodeCidrMaskSizeIpv6?: string;
   readonly serviceClusterIpRange?: string;
+  readonly terminatedPodGcThreshold?: string;
 }
 
-type FromFlags = Pick<ControllersOptions, "controllers" | "nodeIpam" | "serviceAccountKey" | "signing"> & {
+type FromFlags = Pick<
+  ControllersOptions,
+  "controllers" | "nodeIpam" | "podGarbage" | "serviceAccountKey" | "signing"
+> & {
   readonly rootCA?: string;
 };
 
@@ -40,6 +44,7 @@ export async function controllerOptions(flags: ControllerFlags): Promise<FromFla
   const keyFile = flags.serviceAccountPrivateKeyFile;
   const key = contents("--service-account-private-key-file", keyFile);
   if (key !== undefined) check("--service-account-private-key-file", keyFile, () => createPrivateKey(key));
+  const { terminatedPodGcThreshold: threshold } = flags;
   const nodeIpam = nodeIpamOf(flags);
   if (nodeIpam !== undefined) asUsage("--cluster-cidr", flags.clusterCidr ?? "", () => nodePools(nodeIpam));
   return {
@@ -53,6 +58,11 @@ export async function controllerOptions(flags: ControllerFlags): Promise<FromFla
     ...(rootCA !== undefined && { rootCA }),
     ...(key !== undefined && { serviceAccountKey: key }),
     ...(nodeIpam && { nodeIpam }),
+    ...(threshold !== undefined && {
+      podGarbage: {
+        maxTerminatedPods: wholeNumber("--terminated-pod-gc-threshold", threshold, 0, 2 ** 31 - 1),
+      },
+    }),
   };
 }
 
