@@ -199,26 +199,27 @@ test("a node whose lease is not renewed becomes Unknown and tainted, its pods no
   withCluster(startNodeLifecycleController, async (cluster) => {
     const { clock, client } = cluster;
     await cluster.create(Namespace, { metadata: { name: "kube-node-lease" }, spec: {} }).catch(() => {});
-    await cluster.node("a");
-    const ref = { namespace: "kube-node-lease", name: "a" };
-    const renew = async (create = false): Promise<void> => {
-      const spec = {
-        holderIdentity: "a",
-        renewTime: microTimeText(clock.now()),
-      };
+    const renew = async (name: string, create = false): Promise<void> => {
+      const ref = { namespace: "kube-node-lease", name };
+      const spec = { holderIdentity: name, renewTime: microTimeText(clock.now()) };
       if (create) await cluster.create(Lease, { metadata: ref, spec });
       else await client.resource(Lease).patch(ref, "merge", { spec });
       await cluster.settle();
     };
-    await renew(true);
+    for (const name of ["a", "b"]) {
+      await cluster.node(name);
+      await renew(name, true);
+    }
     const running = await cluster.create(Pod, pod("p"));
     await cluster.run(running, "a");
     for (let i = 0; i < 4; i++) {
       clock.pass(40_000);
-      await renew();
+      for (const name of ["a", "b"]) await renew(name);
     }
     assert.equal(readyOf(await cluster.get(Node, "a")), "True", "renewed in time");
-    clock.pass(50_000);
+    clock.pass(40_000);
+    await renew("b");
+    clock.pass(10_000);
     const lost = await cluster.until("unknown", async () => {
       const node = await cluster.get(Node, "a");
       return readyOf(node) === "Unknown" && taintsOf(node).length > 0 && node;
@@ -232,7 +233,7 @@ test("a node whose lease is not renewed becomes Unknown and tainted, its pods no
       const { status } = await cluster.get(Pod, "p");
       return status?.conditions?.some(({ type, status: state }) => type === "Ready" && state === "False");
     });
-    await renew();
+    await renew("a");
     const ready = {
       type: "Ready",
       status: "True",

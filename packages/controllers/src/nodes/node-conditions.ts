@@ -50,11 +50,20 @@ export function unknownConditions({ metadata, status }: Node, now: string): Node
   return conditions;
 }
 
-/** The taints that the node should have, those of others included; undefined if it has them. */
-export function changedTaints(node: Node, now: string): Taint[] | undefined {
+/** Whether the pods of a node that is not ready are being evicted. */
+export function isEvicted({ spec }: Node): boolean {
+  return (spec.taints ?? []).some(({ key, effect }) => effect === "NoExecute" && ownKeys.has(key));
+}
+
+/**
+ * The taints that the node should have, those of others included; undefined if it has them. The pods of a node that is
+ * not ready are evicted only if `evicts`.
+ */
+export function changedTaints(node: Node, now: string, evicts: boolean): Taint[] | undefined {
   const old = node.spec.taints ?? [];
   const wanted: Taint[] = [];
   const want = (key: string, effect: string): void => {
+    if (effect === "NoExecute" && !evicts) return;
     const there = old.find((taint) => taint.key === key && taint.effect === effect);
     wanted.push(there ?? { key, effect, timeAdded: now });
   };

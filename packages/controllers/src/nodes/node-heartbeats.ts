@@ -47,6 +47,12 @@ export class NodeHeartbeats {
     return now;
   }
 
+  /** Gives all nodes another chance: as if they had just been heard of. */
+  restart(): void {
+    const at = this.#clock.now();
+    for (const [name, last] of this.#last) this.#last.set(name, { ...last, at });
+  }
+
   forget({ metadata }: Node): void {
     this.#last.delete(metadata.name);
   }

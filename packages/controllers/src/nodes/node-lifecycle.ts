@@ -1,17 +1,18 @@
-import { isDeepStrictEqual } from "node:util";
 import { Lease } from "@dray/api/coordination/v1";
 import { Node, Pod } from "@dray/api/core/v1";
-import { isPodTerminal } from "@dray/api/pod";
-import { type EventRecorder, type Informer, timeText } from "@dray/client";
-import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "../context.ts";
-import { refTo, writeStatus } from "../status.ts";
-import { changedTaints, readyCondition, unknownConditions } from "./node-conditions.ts";
+import type { Informer, WorkQueue } from "@dray/client";
+import { type Controller, type ControllerContext, controllerQueues, synced } from "../context.ts";
+import { isEvicted, readyCondition } from "./node-conditions.ts";
 import { NodeHeartbeats, nodeOfLease } from "./node-heartbeats.ts";
+import { NodeWrites } from "./node-writes.ts";
+import { Zones } from "./zones.ts";
 
 /** Milliseconds without a sign of life after which a node counts as lost: upstream's since 1.32. */
 const gracePeriod = 50_000;
 /** For a node that has never given one. */
 const startupGracePeriod = 60_000;
+/** Milliseconds between two counts of all nodes. */
+const countInterval = 1_000;
 
 /**
  * Marks nodes whose kubelet has fallen silent as Unknown, taints nodes by their conditions, and takes Ready from the
@@ -29,21 +30,18 @@ export async function startNodeLifecycleController(context: ControllerContext): 
   const heartbeats = new NodeHeartbeats(clock, leases);
   const writes = new NodeWrites(context, pods);
   const queues = controllerQueues(context);
-  const queue = queues.queue("node-lifecycle", async (name) => {
-    let node = nodes.get({ name });
-    if (node === undefined) return;
-    const grace = readyCondition(node) === undefined ? startupGracePeriod : gracePeriod;
-    const silence = heartbeats.silence(node);
-    if (silence >= grace) node = await writes.markUnknown(node);
-    else queue.addAfter(name, grace - silence);
-    await writes.setTaints(node);
-    const ready = readyCondition(node)?.status;
-    if (ready === "False" || ready === "Unknown") await writes.markPodsNotReady(node);
-  });
+  const queue = queues.queue("node-lifecycle", (name) => lifecycle.reconcile(name));
+  const lifecycle = new NodeLifecycle(context, { nodes, heartbeats, writes, queue });
   nodes.handle({
-    add: (node) => queue.add(node.metadata.name),
-    update: (node) => queue.add(node.metadata.name),
-    delete: (node) => heartbeats.forget(node),
+    add(node) {
+      writes.report(node, "RegisteredNode", `Registered Node ${node.metadata.name} in Controller`);
+      lifecycle.changed(node);
+    },
+    update: (node) => lifecycle.changed(node),
+    delete(node) {
+      writes.report(node, "RemovingNode", `Removing Node ${node.metadata.name} from Controller`);
+      lifecycle.gone(node);
+    },
   });
   // A renewal only moves the time of the next look: a node that was given up posts its status, too.
   const renewed = (lease: Lease): void => {
@@ -55,52 +53,91 @@ export async function startNodeLifecycleController(context: ControllerContext): 
   return queues.controller;
 }
 
-/** Writes what follows from the silence and the conditions of nodes. */
-class NodeWrites {
+interface Parts {
+  readonly nodes: Informer<Node>;
+  readonly heartbeats: NodeHeartbeats;
+  readonly writes: NodeWrites;
+  readonly queue: WorkQueue;
+}
+
+class NodeLifecycle {
   readonly #context: ControllerContext;
-  readonly #pods: Informer<Pod>;
-  readonly #recorder: EventRecorder;
+  readonly #parts: Parts;
+  readonly #zones = new Zones();
+  /** Whether no node at all is ready, as far as this controller has acted on it. */
+  #allDown = false;
+  /** Milliseconds since the epoch at which all nodes were last counted. */
+  #counted = 0;
 
-  constructor(context: ControllerContext, pods: Informer<Pod>) {
+  constructor(context: ControllerContext, parts: Parts) {
     this.#context = context;
-    this.#pods = pods;
-    this.#recorder = recorderOf(context, "node-controller");
+    this.#parts = parts;
   }
 
-  get #now(): string {
-    return timeText(this.#context.clock.now());
+  changed(node: Node): void {
+    this.#zones.set(node, this.#isReady(node));
+    this.#parts.queue.add(node.metadata.name);
+    this.#followDisruption();
   }
 
-  async markUnknown(node: Node): Promise<Node> {
-    const { name, uid } = node.metadata;
-    const conditions = unknownConditions(node, this.#now);
-    if (isDeepStrictEqual(conditions, node.status?.conditions ?? [])) return node;
-    const about = { ...node, metadata: { name, uid } };
-    this.#recorder.event(about, "Normal", "NodeNotReady", `Node ${name} status is now: NodeNotReady`);
-    return writeStatus(this.#context.client, Node, node, { ...node.status, conditions });
+  gone(node: Node): void {
+    this.#zones.delete(node);
+    this.#parts.heartbeats.forget(node);
+    this.#followDisruption();
   }
 
-  async setTaints(node: Node): Promise<void> {
-    const taints = changedTaints(node, this.#now);
-    if (taints === undefined) return;
-    const { uid, resourceVersion } = node.metadata;
-    await this.#context.client
-      .resource(Node)
-      .patch(refTo(node), "merge", { metadata: { uid, resourceVersion }, spec: { taints } });
-  }
-
-  /** Nobody on the node can say any more whether they serve. */
-  async markPodsNotReady({ metadata: { name } }: Node): Promise<void> {
-    for (const pod of this.#pods.byIndex("node", name)) {
-      const ready = pod.status?.conditions?.find(({ type }) => type === "Ready");
-      if (ready?.status !== "True" || isPodTerminal(pod)) continue;
-      this.#recorder.event(pod, "Warning", "NodeNotReady", "Node is not ready");
-      const { uid, resourceVersion } = pod.metadata;
-      const condition = { type: "Ready", status: "False", lastTransitionTime: this.#now };
-      const patch = { metadata: { uid, resourceVersion }, status: { conditions: [condition] } };
-      await this.#context.client
-        .resource(Pod)
-        .patch(refTo(pod), "strategic", patch, { subresource: "status" });
+  async reconcile(name: string): Promise<void> {
+    const { nodes, writes, queue } = this.#parts;
+    let node = nodes.get({ name });
+    if (node === undefined) return;
+    const left = this.#timeLeft(node);
+    if (left > 0) queue.addAfter(name, left);
+    else {
+      this.#countAll();
+      node = await writes.markUnknown(node);
     }
+    const ready = readyCondition(node)?.status;
+    const isLost = ready === "False" || ready === "Unknown";
+    const wait = isLost ? this.#untilEviction(node) : 0;
+    await writes.setTaints(node, wait === 0);
+    if (isLost) await writes.markPodsNotReady(node);
+    if (Number.isFinite(wait) && wait > 0) queue.addAfter(name, wait);
+  }
+
+  /** Milliseconds until the node counts as lost. */
+  #timeLeft(node: Node): number {
+    const grace = readyCondition(node) === undefined ? startupGracePeriod : gracePeriod;
+    return grace - this.#parts.heartbeats.silence(node);
+  }
+
+  #isReady(node: Node): boolean {
+    return readyCondition(node)?.status === "True" && this.#timeLeft(node) > 0;
+  }
+
+  /** Nodes that were lost together are seen together, before the first of them is given up. */
+  #countAll(): void {
+    const now = this.#context.clock.now();
+    if (now < this.#counted + countInterval) return;
+    this.#counted = now;
+    for (const node of this.#parts.nodes.list()) this.#zones.set(node, this.#isReady(node));
+    this.#followDisruption();
+  }
+
+  /** 0 if the pods of the node are evicted; else the milliseconds after which to ask again, infinite if that is told. */
+  #untilEviction(node: Node): number {
+    if (this.#zones.allDown) return Number.POSITIVE_INFINITY;
+    if (isEvicted(node)) return 0;
+    return this.#zones.reserveEviction(node, this.#context.clock.now());
+  }
+
+  /** Takes evictions back when no node is ready any more, and goes on with them when one is ready again. */
+  #followDisruption(): void {
+    const { nodes, heartbeats, queue } = this.#parts;
+    const { allDown } = this.#zones;
+    if (allDown === this.#allDown) return;
+    this.#allDown = allDown;
+    if (!allDown) heartbeats.restart();
+    for (const node of nodes.list())
+      if (readyCondition(node)?.status !== "True") queue.add(node.metadata.name);
   }
 }
