@@ -80,12 +80,81 @@ test("a claim for which there is nothing waits, and says for what", () =>
       ),
     );
     assert.equal((await cluster.get(PersistentVolumeClaim, "none")).status?.phase, "Pending");
-    // A volume that is meant for it by name.
+    // Volumes that are meant for it by name: one that is too small is left alone.
     await cluster.create(
       PersistentVolume,
-      volume("meant", "1Gi", { claimRef: { namespace: "d", name: "none" } }),
+      volume("small", "1Gi", { claimRef: { namespace: "d", name: "none" } }),
+    );
+    await phase(cluster, "small", "Available");
+    await cluster.settle();
+    await cluster.create(
+      PersistentVolume,
+      volume("meant", "2Gi", { claimRef: { namespace: "d", name: "none" } }),
     );
     assert.equal((await bound(cluster, "none")).spec?.volumeName, "meant");
+  }));
+
+test("a claim that names its volume gets it if the volume holds what it asks for", () =>
+  withCluster(start, async (cluster) => {
+    const told = (event: string) =>
+      cluster.until(event, async () => (await cluster.events()).includes(event));
+    await cluster.create(PersistentVolume, volume("v", "2Gi"));
+    const misfits: readonly [string, string, object, string][] = [
+      ["large", "3Gi", {}, "requested PV is too small"],
+      ["classy", "1Gi", { storageClassName: "c" }, "storageClassName does not match"],
+      ["raw", "1Gi", { volumeMode: "Block" }, "incompatible volumeMode"],
+      ["shared", "1Gi", { accessModes: ["ReadWriteMany"] }, "incompatible accessMode"],
+    ];
+    for (const [name, storage, more, why] of misfits) {
+      await cluster.create(PersistentVolumeClaim, claim(name, storage, { ...more, volumeName: "v" }));
+      await told(`Warning VolumeMismatch Cannot bind to requested volume "v": ${why}`);
+    }
+    for (const name of ["first", "second"]) {
+      await cluster.create(PersistentVolumeClaim, claim(name, "1Gi", { volumeName: "v" }));
+      if (name === "first") await bound(cluster, name);
+    }
+    await told(`Warning FailedBinding volume "v" already bound to a different claim.`);
+    assert.equal((await cluster.get(PersistentVolumeClaim, "second")).status?.phase, "Pending");
+  }));
+
+test("a claim without a class gets the default one as soon as there is one; provisioners outside are asked", () =>
+  withCluster(start, async (cluster) => {
+    const told = (event: string) =>
+      cluster.until(event, async () => (await cluster.events()).includes(event));
+    const spec = { accessModes: ["ReadWriteOnce"], resources: size("1Gi") };
+    await cluster.create(PersistentVolumeClaim, { metadata: { name: "early" }, spec });
+    await cluster.create(PersistentVolumeClaim, claim("lost", "1Gi", { storageClassName: "missing" }));
+    await cluster.create(StorageClass, {
+      metadata: { name: "manual" },
+      provisioner: "kubernetes.io/no-provisioner",
+    });
+    await cluster.create(PersistentVolumeClaim, claim("manual", "1Gi", { storageClassName: "manual" }));
+    await told('Warning ProvisioningFailed storageclass.storage.k8s.io "missing" not found');
+    await told("Warning ProvisioningFailed no volume plugin matched name: kubernetes.io/no-provisioner");
+    const annotations = { "storageclass.kubernetes.io/is-default-class": "true" };
+    await cluster.create(StorageClass, {
+      metadata: { name: "nfs", annotations },
+      provisioner: "example.com/nfs",
+    });
+    const provided = await cluster.until("the provisioner is asked", async () => {
+      const found = await cluster.get(PersistentVolumeClaim, "early");
+      return found.metadata.annotations !== undefined && found;
+    });
+    assert.equal(provided.spec?.storageClassName, "nfs");
+    assert.deepEqual(provided.metadata.annotations, {
+      "volume.beta.kubernetes.io/storage-provisioner": "example.com/nfs",
+      "volume.kubernetes.io/storage-provisioner": "example.com/nfs",
+    });
+  }));
+
+test("a claim that waits for a pod says for which", () =>
+  withCluster(start, async (cluster) => {
+    await cluster.create(StorageClass, localPathStorageClass);
+    const volumes = [{ name: "v", persistentVolumeClaim: { claimName: "data" } }];
+    await cluster.create(Pod, pod("p", volumes));
+    await cluster.create(PersistentVolumeClaim, claim("data", "1Gi", { storageClassName: "local-path" }));
+    const event = "Normal WaitForPodScheduled waiting for pod p to be scheduled";
+    await cluster.until("told", async () => (await cluster.events()).includes(event));
   }));
 
 test("local-path: a volume on the node of the first pod, whose data goes with the claim", () =>

@@ -5,6 +5,8 @@ import type { Client, EventRecorder } from "@dray/client";
 import { localPathVolume } from "./local-path.ts";
 
 const boundByController = "pv.kubernetes.io/bound-by-controller";
+const storageProvisioner = "volume.kubernetes.io/storage-provisioner";
+const betaStorageProvisioner = "volume.beta.kubernetes.io/storage-provisioner";
 const bindCompleted = "pv.kubernetes.io/bind-completed";
 
 /** Whether the claim has had a volume. */
@@ -90,6 +92,25 @@ export class VolumeWrites {
     await this.setClaimPhase(claim, "Lost");
     const message = "Bound claim has lost its PersistentVolume. Data on the volume is lost!";
     this.#recorder.event(claim, "Warning", "ClaimLost", message);
+  }
+
+  async setClass(claim: PersistentVolumeClaim, storageClassName: string): Promise<void> {
+    await this.#client
+      .resource(PersistentVolumeClaim)
+      .update({ ...claim, spec: { ...claim.spec, storageClassName } });
+  }
+
+  /** Provisioners outside wait for these annotations. */
+  async setProvisioner(claim: PersistentVolumeClaim, provisioner: string): Promise<void> {
+    if (claim.metadata.annotations?.[storageProvisioner] === provisioner) return;
+    const annotations = {
+      ...claim.metadata.annotations,
+      [betaStorageProvisioner]: provisioner,
+      [storageProvisioner]: provisioner,
+    };
+    await this.#client
+      .resource(PersistentVolumeClaim)
+      .update({ ...claim, metadata: { ...claim.metadata, annotations } });
   }
 
   /** Makes a volume on the node. */
