@@ -6,6 +6,11 @@ import type {
 import { timeText } from "@dray/client";
 import { withCondition } from "../status.ts";
 
+/** The autoscaler can do nothing; its conditions say why already. */
+export class Unscalable extends Error {
+  override readonly name = "Unscalable";
+}
+
 /** One look at an autoscaler, and the status that comes of it. */
 export class AutoscalerRound {
   readonly autoscaler: HorizontalPodAutoscaler;
