@@ -127,16 +127,47 @@ export async function withCluster(
   });
   const context = contextOf(stop.signal);
 
-  // What the test's own requests are warned of is not the controllers'.
-  const of = <T extends KubeObject>(kind: Kind<T>): ResourceClient<T> =>
-    client.resource(kind, { ignoreWarnings: true });
-  const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 2));
+  const objects = objectAccess(client);
   const cluster: TestCluster = {
     client,
     clock,
     context,
     problems,
     connect,
+    ...objects,
+    ...kubeletActs(client, clock, objects),
+    ...passing(clock, problems),
+    async events() {
+      return (await cluster.list(Event)).map(({ type, reason, message }) => `${type} ${reason} ${message}`);
+    },
+    async restart(meanwhile, begin) {
+      stop.abort();
+      await cluster.settle();
+      await meanwhile();
+      stop = new AbortController();
+      await begin(contextOf(stop.signal));
+    },
+  };
+  try {
+    await client.resource(Namespace).create({ metadata: { name: "d" }, spec: {} });
+    await client.resource(ServiceAccount).create({ metadata: { namespace: "d", name: "default" } });
+    await start(context);
+    await test(cluster);
+    if (problems.length > 0) throw new Error(`logged:\n${problems.join("\n")}`);
+  } finally {
+    stop.abort();
+    await server.close();
+    await store.close();
+  }
+}
+
+type Objects = Pick<TestCluster, "create" | "get" | "find" | "list">;
+
+function objectAccess(client: Client): Objects {
+  // What the test's own requests are warned of is not the controllers'.
+  const of = <T extends KubeObject>(kind: Kind<T>): ResourceClient<T> =>
+    client.resource(kind, { ignoreWarnings: true });
+  const objects: Objects = {
     create(kind, object) {
       const { metadata, ...rest } = object as { metadata: { namespace?: string } };
       const placed = kind.namespaced ? { namespace: "d", ...metadata } : metadata;
@@ -145,7 +176,7 @@ export async function withCluster(
     get: (kind, name, namespace = "d") => of(kind).get(kind.namespaced ? { namespace, name } : { name }),
     async find(kind, name, namespace) {
       try {
-        return await cluster.get(kind, name, namespace);
+        return await objects.get(kind, name, namespace);
       } catch (error) {
         if (StatusError.is(error, "NotFound")) return undefined;
         throw error;
@@ -154,8 +185,24 @@ export async function withCluster(
     async list(kind, namespace = "d") {
       return (await of(kind).list(kind.namespaced ? { namespace } : {})).items;
     },
+  };
+  return objects;
+}
+
+/** What kubelets do. */
+function kubeletActs(
+  client: Client,
+  clock: HandClock,
+  objects: Objects,
+): Pick<TestCluster, "node" | "run" | "finishDeletions" | "setStatus"> {
+  const setStatus: TestCluster["setStatus"] = async (pod, status) => {
+    const { namespace, name } = pod.metadata;
+    await client.resource(Pod).patch({ namespace, name }, "strategic", { status }, { subresource: "status" });
+  };
+  return {
+    setStatus,
     async node(name, { labels = {}, spec = {} } = {}) {
-      await cluster.create(Node, {
+      await objects.create(Node, {
         metadata: { name, labels: { "kubernetes.io/hostname": name, ...labels } },
         spec,
       });
@@ -177,7 +224,7 @@ export async function withCluster(
     },
     async run(pod, node) {
       const ref = { namespace: pod.metadata.namespace, name: pod.metadata.name };
-      const now = await cluster.get(Pod, ref.name, ref.namespace);
+      const now = await objects.get(Pod, ref.name, ref.namespace);
       if (!now.spec.nodeName) {
         await client.resource(Pod).post(ref, "binding", {
           apiVersion: "v1",
@@ -187,10 +234,10 @@ export async function withCluster(
         });
       }
       const condition = { type: "Ready", status: "True", lastTransitionTime: timeText(clock.now()) };
-      await cluster.setStatus(pod, { phase: "Running", conditions: [condition] });
+      await setStatus(pod, { phase: "Running", conditions: [condition] });
     },
     async finishDeletions() {
-      for (const { metadata } of await cluster.list(Pod)) {
+      for (const { metadata } of await objects.list(Pod)) {
         if (metadata.deletionTimestamp === undefined) continue;
         await client
           .resource(Pod)
@@ -200,15 +247,13 @@ export async function withCluster(
           });
       }
     },
-    async setStatus(pod, status) {
-      const { namespace, name } = pod.metadata;
-      await client
-        .resource(Pod)
-        .patch({ namespace, name }, "strategic", { status }, { subresource: "status" });
-    },
-    async events() {
-      return (await cluster.list(Event)).map(({ type, reason, message }) => `${type} ${reason} ${message}`);
-    },
+  };
+}
+
+/** Lets time pass. */
+function passing(clock: HandClock, problems: readonly string[]): Pick<TestCluster, "until" | "settle"> {
+  const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 2));
+  return {
     async until(what, check) {
       for (let tries = 0; tries < 400; tries++) {
         const value = await check();
@@ -222,25 +267,7 @@ export async function withCluster(
     async settle() {
       for (let tries = 0; tries < 10; tries++) await turn();
     },
-    async restart(meanwhile, begin) {
-      stop.abort();
-      await cluster.settle();
-      await meanwhile();
-      stop = new AbortController();
-      await begin(contextOf(stop.signal));
-    },
   };
-  try {
-    await client.resource(Namespace).create({ metadata: { name: "d" }, spec: {} });
-    await client.resource(ServiceAccount).create({ metadata: { namespace: "d", name: "default" } });
-    await start(context);
-    await test(cluster);
-    if (problems.length > 0) throw new Error(`logged:\n${problems.join("\n")}`);
-  } finally {
-    stop.abort();
-    await server.close();
-    await store.close();
-  }
 }
 
 /**
