@@ -28,6 +28,10 @@ test("what a runtime has not is said for what needs it", () => {
     lackWarnings(runtime)("networking.k8s.io", "networkpolicies", object({})).join();
   assert.match(policy("oci"), /not enforced with --runtime oci/);
   assert.equal(policy("cri:/run/containerd.sock"), "", "it has a network of its own");
+  const runtimeClass = (handler: string): string =>
+    lackWarnings("oci")("node.k8s.io", "runtimeclasses", { handler } as never).join();
+  assert.match(runtimeClass("kata"), /with the runtime of --runtime oci: handler "kata" changes nothing/);
+  assert.equal(runtimeClass("runc"), "");
 });
 
 test("the API server answers a creation with the warning, and a change without", async () => {

@@ -1,5 +1,6 @@
 import type { KubeObject } from "@dray/api";
 import type { Service } from "@dray/api/core/v1";
+import type { RuntimeClass } from "@dray/api/node/v1";
 
 /** A part that a cluster of this machine lacks. Creating an object that needs it returns a warning. */
 interface Lack {
@@ -35,6 +36,15 @@ const lacking: readonly Lack[] = [
       runtime.startsWith("cri")
         ? undefined
         : `NetworkPolicies are not enforced with --runtime ${runtime}: pods reach each other`,
+  },
+  {
+    group: "node.k8s.io",
+    resource: "runtimeclasses",
+    warning: (object, runtime) => {
+      const { handler } = object as RuntimeClass;
+      if (runtime === "oci" && handler === "runc") return undefined;
+      return `the nodes of this cluster run all pods with the runtime of --runtime ${runtime}: handler ${JSON.stringify(handler)} changes nothing`;
+    },
   },
   {
     group: "storage.k8s.io",
