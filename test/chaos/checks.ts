@@ -2,7 +2,8 @@ import { featuresOf } from "@dray/api";
 import type { Pod, ResourceQuota } from "@dray/api/core/v1";
 import type { ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { checkCapacity, checkCounters, devicesGivenTwice } from "../../packages/dray/src/doctor/devices.ts";
-import { claimProblem, isFor } from "../../packages/dray/src/doctor/pods.ts";
+import { claimProblem } from "../../packages/dray/src/doctor/pods.ts";
+import { isConsumer } from "../../packages/dray/src/inventory/consumers.ts";
 import { currentSlices, devicesOf } from "../../packages/dray/src/inventory/devices.ts";
 import { World } from "../../packages/dray/src/manifests/world.ts";
 import { claimNames } from "../../packages/dray/src/plan/claims.ts";
@@ -32,7 +33,7 @@ export function sharedDevices({ pods, claims, slices }: Look): string[] {
   );
   const used = claims.filter(({ metadata, status }) =>
     status?.reservedFor?.some((consumer) =>
-      placed.get(metadata.namespace!)?.some((pod) => isFor(consumer, pod)),
+      placed.get(metadata.namespace!)?.some((pod) => isConsumer(consumer, pod)),
     ),
   );
   const place = { source: { file: "the cluster" } };

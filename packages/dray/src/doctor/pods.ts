@@ -1,7 +1,8 @@
 import { matchesNodeSelector } from "@dray/api";
 import type { Node, Pod } from "@dray/api/core/v1";
-import type { ResourceClaim, ResourceClaimConsumerReference } from "@dray/api/resource/v1";
+import type { ResourceClaim } from "@dray/api/resource/v1";
 import { isDone } from "@dray/controllers/objects";
+import { isReservedFor } from "../inventory/consumers.ts";
 import { resultsOf } from "../inventory/devices.ts";
 import type { World } from "../manifests/world.ts";
 import { claimNames } from "../plan/claims.ts";
@@ -23,20 +24,12 @@ export function claimProblem(
   node: Node | undefined,
 ): string | undefined {
   if (claim === undefined) return `there is no ResourceClaim ${name}`;
-  const { allocation, reservedFor = [] } = claim.status ?? {};
+  const { allocation } = claim.status ?? {};
   if (allocation === undefined) return `ResourceClaim ${name} has no devices`;
-  if (!reservedFor.some((consumer) => isFor(consumer, pod)))
-    return `ResourceClaim ${name} is not reserved for the pod`;
+  if (!isReservedFor(pod, claim)) return `ResourceClaim ${name} is not reserved for the pod`;
   if (node === undefined || allocation.nodeSelector === undefined) return undefined;
   if (matchesNodeSelector(allocation.nodeSelector, node)) return undefined;
   return `the devices of ResourceClaim ${name} are for other nodes than ${node.metadata.name}`;
-}
-
-/** Whether a consumer of a claim is the pod, or the group of pods that it belongs to (KEP-5729). */
-export function isFor({ apiGroup, resource, name, uid }: ResourceClaimConsumerReference, pod: Pod): boolean {
-  if (apiGroup === "scheduling.k8s.io" && resource === "podgroups")
-    return name === pod.spec.schedulingGroup?.podGroupName;
-  return uid === pod.metadata.uid;
 }
 
 /** Returns the claims of a bound pod that give it no devices, with the reason. */

@@ -3,6 +3,7 @@ import type { Event, Pod, PodResourceClaim } from "@dray/api/core/v1";
 import { isPodActive, podClaimName } from "@dray/api/pod";
 import type { ResourceClaim } from "@dray/api/resource/v1";
 import { controllerOf } from "@dray/controllers/objects";
+import { isReservedFor } from "../inventory/consumers.ts";
 import { idOf, resultsOf } from "../inventory/devices.ts";
 import { missingText } from "../manifests/missing.ts";
 import { nameOf } from "../manifests/place.ts";
@@ -124,14 +125,6 @@ function quotaTexts({ metadata, status }: Surroundings["quotas"][number]): strin
 
 /** Maximum number of consumers of a claim (resource/v1 ResourceClaimStatus.reservedFor). */
 const maxConsumers = 256;
-
-/** Reports whether the claim is reserved for the pod or its group (KEP-5729). */
-function isReservedFor({ metadata, spec }: Pod, claim: ResourceClaim): boolean {
-  const group = spec.schedulingGroup?.podGroupName;
-  return (claim.status?.reservedFor ?? []).some(
-    ({ uid, resource, name }) => uid === metadata.uid || (resource === "podgroups" && name === group),
-  );
-}
 
 /** Reports whether a claim from a template was created for the pod or its group (KEP-5729). */
 function isCreatedFor({ metadata, spec }: Pod, claim: ResourceClaim): boolean {
