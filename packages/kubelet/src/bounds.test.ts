@@ -1,17 +1,23 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { boundsOf, type Controller, detectBounds, settingsOf, unboundedOf } from "./runtime/host/bounds.ts";
-import { isolations } from "./testing/agent.ts";
+import { type Controller, detectBounds, settingsOf, unboundedOf } from "./runtime/host/bounds.ts";
+import { container, isolations, sandbox } from "./testing/agent.ts";
 import { eventually } from "./testing/eventually.ts";
 import { type Machine, withRuntime } from "./testing/runtime.ts";
 
 const bounds = detectBounds();
 
+/** The folders of the cgroups of a container, which lie below those of its pod. */
+const foldersOf = (id: string): string[] =>
+  [...new Set(bounds.parents.values())].flatMap((parent) => globSync(join(parent, `dray-*/dray-${id}`)));
+
 /** What a cgroup of a container has in a file, by the name of either version. */
-function read(id: string, ...names: readonly string[]): string | undefined {
-  for (const folder of boundsOf(bounds, id))
+const read = (id: string, ...names: readonly string[]): string | undefined => readIn(foldersOf(id), names);
+
+function readIn(folders: readonly string[], names: readonly string[]): string | undefined {
+  for (const folder of folders)
     for (const name of names)
       if (existsSync(join(folder, name))) return readFileSync(join(folder, name), "utf8").trim();
   return undefined;
@@ -90,9 +96,37 @@ for (const isolation of isolations.filter((one) => one !== "pids"))
     test("its cgroups go with it", (context) =>
       bounded(context, ["memory"], async ({ start, runtime }) => {
         const id = await start({ command: ["/bin/sleep", "1000"] });
-        assert.ok(boundsOf(bounds, id).every(existsSync));
+        const folders = foldersOf(id);
+        assert.equal(folders.length, new Set(bounds.parents.values()).size);
         await runtime.removeContainer(id);
-        assert.ok(!boundsOf(bounds, id).some(existsSync));
+        assert.ok(!folders.some(existsSync));
+      }));
+
+    test("a pod is bound as a whole, whatever its containers may use alone", (context) =>
+      bounded(context, ["cpu", "memory", "pids"], async ({ root, runtime }) => {
+        const resources = { cpuQuota: 50_000, cpuPeriod: 100_000, memoryLimitBytes: 48 << 20, pidsLimit: 77 };
+        const made = await runtime.runPodSandbox({ ...sandbox, resources, hasOwnLimits: true });
+        assert.deepEqual(
+          made.unsupported.filter((text) => text.startsWith("limit")),
+          [],
+        );
+        const config = container(root, ["/usr/bin/tail", "/dev/zero"]);
+        const { id } = await runtime.createContainer(made.id, config);
+        await runtime.startContainer(id);
+        const folders = foldersOf(id).map((folder) => dirname(folder));
+        assert.ok(folders.every((folder) => basename(folder) === `dray-${made.id}`));
+        const found = (...names: string[]) => readIn(folders, names);
+        assert.equal(found("cpu.max", "cpu.cfs_quota_us")?.split(" ")[0], "50000");
+        assert.equal(found("memory.max", "memory.limit_in_bytes"), `${48 << 20}`);
+        assert.equal(found("pids.max"), "77");
+        await eventually(async () => {
+          const [eater] = await runtime.listContainers();
+          assert.deepEqual([eater?.reason, eater?.exitCode], ["OOMKilled", 137]);
+        });
+        await runtime.updatePodSandboxResources(made.id, { memoryLimitBytes: 64 << 20 });
+        assert.equal(found("memory.max", "memory.limit_in_bytes"), `${64 << 20}`);
+        await runtime.stopPodSandbox(made.id);
+        assert.ok(!folders.some(existsSync));
       }));
   });
 

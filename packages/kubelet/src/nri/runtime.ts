@@ -235,6 +235,10 @@ class NriRuntime implements RuntimeService {
     await this.#tell("PostUpdateContainer", this.#nri.postUpdateContainer(pod, container));
   }
 
+  updatePodSandboxResources(id: string, resources: ResourceConfig): Promise<void> {
+    return this.#inner.updatePodSandboxResources(id, resources);
+  }
+
   listContainerStats(): Promise<readonly ContainerStats[]> {
     return this.#inner.listContainerStats();
   }

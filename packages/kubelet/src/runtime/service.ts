@@ -37,6 +37,8 @@ export interface SandboxConfig extends SandboxIdentity {
   readonly security: SecurityConfig;
   /** All that the pod may use together; undefined where it has no bounds. */
   readonly resources: ResourceConfig | undefined;
+  /** `resources` limit the pod more than its containers are limited by themselves. */
+  readonly hasOwnLimits?: boolean;
   /** Of the pod's RuntimeClass; "" for the runtime's own. */
   readonly runtimeHandler: string;
 }
@@ -318,6 +320,8 @@ export interface RuntimeService {
   listContainers(podUid?: string): Promise<readonly Container[]>;
   /** Changes the bounds of a container that runs; what is absent stays. */
   updateContainerResources(id: string, resources: ResourceConfig): Promise<void>;
+  /** Changes the bounds of a sandbox; what is absent stays. Does nothing where the runtime does not hold them. */
+  updatePodSandboxResources(id: string, resources: ResourceConfig): Promise<void>;
   /** Of the containers that run, as far as the runtime can tell. */
   listContainerStats(): Promise<readonly ContainerStats[]>;
   /** Runs a command beside the container's program: same file system, environment and address. */

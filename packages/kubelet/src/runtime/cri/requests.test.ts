@@ -45,13 +45,16 @@ test("labels of a pod cannot pretend to be another pod", () => {
 test("the configuration of a sandbox comes back whole from its annotations", () => {
   const security = { ...sandbox.security, runAsUser: 2 ** 31, supplementalGroups: [1, 2] };
   const resources = { memoryLimitBytes: 2 ** 40 };
-  const pod = { ...sandbox, security, resources, annotations: { a: "b" }, sysctls: { x: "1" } };
+  const more = { annotations: { a: "b" }, sysctls: { x: "1" }, hasOwnLimits: true };
+  const pod = { ...sandbox, security, resources, ...more };
   const { config, unsupported } = sandboxRequest(pod, context);
   const sent = PodSandboxConfig.decode(PodSandboxConfig.encode(config).finish());
   assert.deepEqual(keptSandboxConfig(sent.annotations), sent);
   assert.equal(sent.linux?.resources?.memoryLimitInBytes, 2n ** 40n);
   assert.equal(keptSandboxConfig({}), undefined);
   assert.deepEqual(unsupported, ["limit of memory of a whole pod"]);
+  // The limits of its containers imply it.
+  assert.deepEqual(sandboxRequest({ ...pod, hasOwnLimits: false }, context).unsupported, []);
 });
 
 test("name spaces, seccomp and what is hidden of the machine", () => {

@@ -58,7 +58,8 @@ export function sandboxRequest(
     },
   });
   const { memoryLimitBytes, cpuQuota, pidsLimit } = resources ?? {};
-  const bounds = Object.entries({ memory: memoryLimitBytes, cpu: cpuQuota, processes: pidsLimit });
+  const own = config.hasOwnLimits ? { memory: memoryLimitBytes, cpu: cpuQuota } : {};
+  const bounds = Object.entries({ ...own, processes: pidsLimit });
   const unsupported = bounds
     .filter(([, bound]) => bound !== undefined)
     .map(([what]) => `limit of ${what} of a whole pod`);

@@ -256,6 +256,19 @@ export class CriRuntime implements RuntimeService {
     );
   }
 
+  /** Best effort, as upstream: runtimes before CRI of Kubernetes 1.32 do not have the method. */
+  async updatePodSandboxResources(id: string, resources: ResourceConfig): Promise<void> {
+    const linux = criResources(resources, this.#started.cgroup2);
+    const sent = { podSandboxId: id, resources: linux, overhead: undefined };
+    try {
+      await this.#try("UpdatePodSandboxError", ({ runtime }) =>
+        runtime.updatePodSandboxResources(sent, { timeout: requestTimeout }),
+      );
+    } catch (error) {
+      this.#options.log.debug({ sandbox: id, err: error }, "the runtime does not take bounds of a pod");
+    }
+  }
+
   async listContainerStats(): Promise<readonly ContainerStats[]> {
     return this.#try("RuntimeUnavailable", async ({ runtime }) => {
       const labelSelector = selectorOf(this.#started.node, undefined);

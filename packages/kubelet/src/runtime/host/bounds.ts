@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { makeFolderSync } from "@dray/files";
 import { type ContainerStats, type ResourceConfig, RuntimeError } from "../service.ts";
 import { cgroupMount, cgroupPrefix, ownCgroup, removeCgroup } from "./cgroups.ts";
+import type { ContainerRecord } from "./records.ts";
 
 /** Controllers that bind what a container may use. */
 const controllers = ["cpu", "cpuacct", "memory", "pids", "cpuset"] as const;
@@ -77,9 +78,22 @@ function canMake(base: string, check: (probe: string) => boolean): boolean {
   }
 }
 
-/** The folders of the cgroups that bound a container, each once. */
-export function boundsOf({ parents }: Bounds, containerId: string): string[] {
-  return [...new Set(parents.values())].map((parent) => join(parent, `${cgroupPrefix}${containerId}`));
+/** The cgroup that bounds all containers of a pod together, below the parents. */
+export const podCgroup = (sandboxId: string): string => `${cgroupPrefix}${sandboxId}`;
+
+/** The cgroup that bounds a container, below the parents. */
+export const containerCgroup = (sandboxId: string, containerId: string): string =>
+  join(podCgroup(sandboxId), `${cgroupPrefix}${containerId}`);
+
+/** The cgroup of a container that was started, below the parents: older agents made it beside its pod's. */
+export function cgroupOf({ id, sandboxId, bounds = [] }: ContainerRecord): string {
+  const cgroup = containerCgroup(sandboxId, id);
+  return bounds.some((folder) => folder.endsWith(`/${cgroup}`)) ? cgroup : `${cgroupPrefix}${id}`;
+}
+
+/** The folders of a cgroup, each once. */
+export function boundsOf({ parents }: Bounds, cgroup: string): string[] {
+  return [...new Set(parents.values())].map((parent) => join(parent, cgroup));
 }
 
 /**
@@ -144,33 +158,45 @@ export function unboundedOf({ parents }: Bounds, resources: ResourceConfig): str
   ];
 }
 
-/** Makes the cgroups of a container that is to start. */
-export function makeBounds(bounds: Bounds, containerId: string, resources: ResourceConfig): string[] {
-  const folders = boundsOf(bounds, containerId);
+/** Makes the cgroups of a pod; those that are there are left as they are. */
+export function makePodBounds(bounds: Bounds, sandboxId: string): void {
+  const { version, parents } = bounds;
+  makeFolders(bounds, podCgroup(sandboxId));
+  if (version === 2)
+    for (const [controller, parent] of parents) enable(join(parent, podCgroup(sandboxId)), controller);
+}
+
+/** Makes the cgroups of a container that is to start, in those of its pod. */
+export function makeBounds(bounds: Bounds, cgroup: string, resources: ResourceConfig): string[] {
+  const folders = makeFolders(bounds, cgroup);
+  applyBounds(bounds, cgroup, { pidsLimit: defaultPids, ...resources });
+  return folders;
+}
+
+function makeFolders(bounds: Bounds, cgroup: string): string[] {
+  const folders = boundsOf(bounds, cgroup);
   for (const folder of folders) makeFolderSync(folder);
   const { version, parents } = bounds;
   const cpuset = parents.get("cpuset");
-  if (version === 1 && cpuset !== undefined)
+  if (version === 1 && cpuset !== undefined) {
+    const folder = join(cpuset, cgroup);
     // Empty in a new cgroup, which no process can enter then.
     for (const file of ["cpuset.cpus", "cpuset.mems"])
-      writeFileSync(join(cpuset, `${cgroupPrefix}${containerId}`, file), readFileSync(join(cpuset, file)));
-  applyBounds(bounds, containerId, { pidsLimit: defaultPids, ...resources });
+      if (readFileSync(join(folder, file), "utf8").trim() === "")
+        writeFileSync(join(folder, file), readFileSync(join(dirname(folder), file)));
+  }
   return folders;
 }
 
 /** Throws RuntimeError with the file and the value that the kernel refuses. */
-export function applyBounds(
-  { version, parents }: Bounds,
-  containerId: string,
-  resources: ResourceConfig,
-): void {
+export function applyBounds({ version, parents }: Bounds, cgroup: string, resources: ResourceConfig): void {
   let waiting = settingsOf(resources, version).filter(([controller]) => parents.has(controller));
   // The limit of memory and that with swap must never cross, and the period of cpu never its parent's share.
   for (let round = 0; waiting.length > 0; round++) {
     const refused: { readonly setting: Setting; readonly path: string; readonly error: Error }[] = [];
     for (const setting of waiting) {
       const [controller, file, value] = setting;
-      const path = join(parents.get(controller)!, `${cgroupPrefix}${containerId}`, file);
+      const path = join(parents.get(controller)!, cgroup, file);
       if (!existsSync(path)) continue;
       try {
         writeFileSync(path, value);

@@ -26,9 +26,13 @@ import { attachTo, makeInput } from "./attach.ts";
 import {
   applyBounds,
   boundsOf,
+  cgroupOf,
+  containerCgroup,
   detectBounds,
   makeBounds,
+  makePodBounds,
   noBounds,
+  podCgroup,
   removeBounds,
   statsOf,
   unboundedOf,
@@ -186,7 +190,6 @@ export class HostRuntime implements RuntimeService {
       if (record === undefined) {
         removeRoot(join(directory, "containers", id));
         if (this.#cgroups !== undefined) removeCgroup(this.#cgroups.path(id));
-        removeBounds(boundsOf(this.#bounds, id));
         continue;
       }
       const container = this.#hold(record);
@@ -230,12 +233,21 @@ export class HostRuntime implements RuntimeService {
   }
 
   async runPodSandbox(config: SandboxConfig): Promise<Made> {
-    return { id: this.#sandboxes.run(config), unsupported: unsupportedOfSandbox(config, this.#isolation) };
+    const id = this.#sandboxes.run(config);
+    try {
+      makePodBounds(this.#bounds, id);
+      applyBounds(this.#bounds, podCgroup(id), config.resources ?? {});
+    } catch (error) {
+      await this.removePodSandbox(id);
+      throw error;
+    }
+    return { id, unsupported: unsupportedOfSandbox(config, this.#isolation, this.#bounds) };
   }
 
   async stopPodSandbox(id: string): Promise<void> {
     if (this.#sandboxes.get(id)?.stopped !== undefined) return;
     await Promise.all(this.#of(id).map((container) => container.end()));
+    removeBounds(boundsOf(this.#bounds, podCgroup(id)));
     this.#sandboxes.stop(id);
   }
 
@@ -362,8 +374,9 @@ export class HostRuntime implements RuntimeService {
     const run = [workingDirectory, command[0] ?? "", ...prefix, ...command];
     if (config.tty) this.#writeTerminal(container, run);
     if (config.stdin || config.tty) await makeInput(directory, user);
-    const cgroup = this.#cgroups?.path(id);
-    const bounds = boundsOf(this.#bounds, id);
+    const bounds = boundsOf(this.#bounds, containerCgroup(sandboxId, id));
+    // A process is in one cgroup only of the unified hierarchy: that of its bounds holds it, too.
+    const cgroup = (this.#bounds.version === 2 ? bounds[0] : undefined) ?? this.#cgroups?.path(id);
     container.record = {
       ...record,
       bootId: bootId(),
@@ -382,7 +395,8 @@ export class HostRuntime implements RuntimeService {
     };
     this.#save(container);
     if (bounds.length > 0) {
-      makeBounds(this.#bounds, id, config.resources);
+      makePodBounds(this.#bounds, sandboxId);
+      makeBounds(this.#bounds, containerCgroup(sandboxId, id), config.resources);
       writeFileSync(join(directory, boundsName), bounds.map((folder) => `${folder}\n`).join(""));
     }
     const { oomScoreAdj } = config.resources;
@@ -484,11 +498,15 @@ export class HostRuntime implements RuntimeService {
       );
     if (container.process === undefined)
       throw new RuntimeError("ContainerNotRunning", `container ${id} does not run`);
-    applyBounds(this.#bounds, id, resources);
+    applyBounds(this.#bounds, cgroupOf(container.record), resources);
     const { config } = container.record;
     const merged = { ...config.resources, ...resources };
     container.record = { ...container.record, config: { ...config, resources: merged } };
     this.#save(container);
+  }
+
+  async updatePodSandboxResources(id: string, resources: ResourceConfig): Promise<void> {
+    applyBounds(this.#bounds, podCgroup(id), resources);
   }
 
   async listContainerStats(): Promise<readonly ContainerStats[]> {

@@ -1,13 +1,16 @@
 import type { ContainerEdits } from "@dray/cdi";
 import type { ContainerConfig, SandboxConfig } from "../service.ts";
 import type { ContainerDevice } from "./access.ts";
+import { type Bounds, unboundedOf } from "./bounds.ts";
 import type { Isolation } from "./isolation.ts";
 
 /** What of a sandbox this runtime cannot do: its containers are processes of the machine, in the machine's network. */
-export function unsupportedOfSandbox(config: SandboxConfig, isolation: Isolation): string[] {
+export function unsupportedOfSandbox(config: SandboxConfig, isolation: Isolation, bounds: Bounds): string[] {
+  const { pidsLimit, ...own } = config.resources ?? {};
+  const resources = { ...(config.hasOwnLimits ? own : {}), ...(pidsLimit !== undefined && { pidsLimit }) };
   return [
     ...(config.shareProcessNamespace ? ["shareProcessNamespace"] : []),
-    ...(config.resources?.pidsLimit === undefined ? [] : ["limit of processes of a whole pod"]),
+    ...unboundedOf(bounds, resources).map((what) => `${what} of a whole pod`),
     ...(config.dns === undefined || isolation.type === "mounts" ? [] : ["dnsConfig"]),
     ...(config.ports.length > 0 ? ["hostPort"] : []),
     ...Object.keys(config.sysctls).map((name) => `sysctl ${name}`),

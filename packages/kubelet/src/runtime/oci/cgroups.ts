@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolderSync } from "@dray/files";
-import type { ResourceConfig } from "../service.ts";
+import { type ResourceConfig, RuntimeError } from "../service.ts";
 
 /** What a cgroup has used. */
 export interface CgroupUse {
@@ -76,8 +76,18 @@ export class CgroupTree {
         // Another agent has removed a parent that was empty.
         if ((error as NodeJS.ErrnoException).code !== "ENOENT" || tries > 10) throw error;
       }
-    if (resources !== undefined)
-      for (const [file, value] of this.#bounds(path, resources)) writeFileSync(file, value);
+    if (resources !== undefined) this.bound(path, resources);
+  }
+
+  /** Sets bounds of a cgroup. Throws RuntimeError with the file and the value that the kernel refuses. */
+  bound(path: string, resources: ResourceConfig): void {
+    for (const [file, value] of this.#bounds(path, resources))
+      try {
+        writeFileSync(file, value);
+      } catch (error) {
+        const message = `${file} does not take ${value}: ${(error as Error).message}`;
+        throw new RuntimeError("UpdatePodSandboxError", message, { cause: error });
+      }
   }
 
   /** Controllers are handed down from folder to folder. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { Duplex, PassThrough, type Readable } from "node:stream";
@@ -368,8 +368,19 @@ test("bounds are kept, changed and told", options, async () => {
   await runtime.updateContainerResources(busy.id, { memoryLimitBytes: 64 << 20, cpuShares: 512 });
   const read = "cat /sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/memory.max 2>/dev/null";
   assert.equal((await runtime.execSync(busy.id, ["sh", "-c", read], 10_000)).output.trim(), String(64 << 20));
+  const [bound = ""] = globSync(
+    `/sys/fs/cgroup/{memory/,}dray/*/${sandbox}/{memory.max,memory.limit_in_bytes}`,
+  );
+  assert.equal(readFileSync(bound, "utf8").trim(), String(256 << 20));
+  await runtime.updatePodSandboxResources(sandbox, { memoryLimitBytes: 128 << 20 });
+  assert.equal(readFileSync(bound, "utf8").trim(), String(128 << 20));
+  await assert.rejects(runtime.updatePodSandboxResources(sandbox, { pidsLimit: -7 }), {
+    reason: "UpdatePodSandboxError",
+    message: /pids\.max does not take -7: /,
+  });
   await runtime.removePodSandbox(sandbox);
   await assert.rejects(runtime.updateContainerResources(busy.id, {}), { reason: "ContainerNotFound" });
+  await assert.rejects(runtime.updatePodSandboxResources(sandbox, {}), { reason: "UpdatePodSandboxError" });
 });
 
 test("stopping asks first, and waits as long as it may", options, async () => {

@@ -542,6 +542,10 @@ export class OciRuntime implements RuntimeService {
     writeRecord(join(container.directory, "container.json"), JSON.stringify(container.record));
   }
 
+  async updatePodSandboxResources(id: string, resources: ResourceConfig): Promise<void> {
+    this.#now.sandboxes.update(id, resources);
+  }
+
   async listContainerStats(): Promise<readonly ContainerStats[]> {
     const at = this.#options.clock.now();
     return [...this.#containers.values()].flatMap(({ record, running }) => {

@@ -7,7 +7,13 @@ import { makeFolderSync } from "@dray/files";
 import { bootId, isAlive, type ProcessIdentity, parseStat, signal } from "../host/processes.ts";
 import { readRecord, writeRecord } from "../host/records.ts";
 import { resolvConf } from "../resolv-conf.ts";
-import { type MountConfig, RuntimeError, type Sandbox, type SandboxConfig } from "../service.ts";
+import {
+  type MountConfig,
+  type ResourceConfig,
+  RuntimeError,
+  type Sandbox,
+  type SandboxConfig,
+} from "../service.ts";
 import type { CgroupTree } from "./cgroups.ts";
 import { unmountAll } from "./images/snapshots.ts";
 import type { PodNetwork } from "./network/network.ts";
@@ -137,6 +143,16 @@ export class OciSandboxes {
         },
       );
     }
+  }
+
+  /** Changes the bounds of a sandbox. Throws RuntimeError with the file and the value that the kernel refuses. */
+  update(id: string, resources: ResourceConfig): void {
+    const record = this.#records.get(id);
+    if (record === undefined || record.stopped)
+      throw new RuntimeError("UpdatePodSandboxError", `sandbox ${id} does not run`);
+    this.#options.cgroups.bound(record.cgroup, resources);
+    const { config } = record;
+    this.#save({ ...record, config: { ...config, resources: { ...config.resources, ...resources } } });
   }
 
   #path(id: string, name: string): string {

@@ -565,6 +565,18 @@ export interface UpdateContainerResourcesRequest_AnnotationsEntry {
 export interface UpdateContainerResourcesResponse {
 }
 
+export interface UpdatePodSandboxResourcesRequest {
+  podSandboxId: string;
+  overhead:
+    | LinuxContainerResources
+    | undefined;
+  /** Of all containers of the pod together. */
+  resources: LinuxContainerResources | undefined;
+}
+
+export interface UpdatePodSandboxResourcesResponse {
+}
+
 export interface ReopenContainerLogRequest {
   containerId: string;
 }
@@ -6856,6 +6868,132 @@ export const UpdateContainerResourcesResponse: MessageFns<UpdateContainerResourc
   },
 };
 
+function createBaseUpdatePodSandboxResourcesRequest(): UpdatePodSandboxResourcesRequest {
+  return { podSandboxId: "", overhead: undefined, resources: undefined };
+}
+
+export const UpdatePodSandboxResourcesRequest: MessageFns<UpdatePodSandboxResourcesRequest> = {
+  encode(message: UpdatePodSandboxResourcesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.podSandboxId !== "") {
+      writer.uint32(10).string(message.podSandboxId);
+    }
+    if (message.overhead !== undefined) {
+      LinuxContainerResources.encode(message.overhead, writer.uint32(18).fork()).join();
+    }
+    if (message.resources !== undefined) {
+      LinuxContainerResources.encode(message.resources, writer.uint32(26).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UpdatePodSandboxResourcesRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUpdatePodSandboxResourcesRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.podSandboxId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.overhead = LinuxContainerResources.decode(reader, reader.uint32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.resources = LinuxContainerResources.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<UpdatePodSandboxResourcesRequest>): UpdatePodSandboxResourcesRequest {
+    return UpdatePodSandboxResourcesRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<UpdatePodSandboxResourcesRequest>): UpdatePodSandboxResourcesRequest {
+    const message = createBaseUpdatePodSandboxResourcesRequest();
+    message.podSandboxId = object.podSandboxId ?? "";
+    message.overhead = (object.overhead !== undefined && object.overhead !== null)
+      ? LinuxContainerResources.fromPartial(object.overhead)
+      : undefined;
+    message.resources = (object.resources !== undefined && object.resources !== null)
+      ? LinuxContainerResources.fromPartial(object.resources)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseUpdatePodSandboxResourcesResponse(): UpdatePodSandboxResourcesResponse {
+  return {};
+}
+
+export const UpdatePodSandboxResourcesResponse: MessageFns<UpdatePodSandboxResourcesResponse> = {
+  encode(_: UpdatePodSandboxResourcesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UpdatePodSandboxResourcesResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUpdatePodSandboxResourcesResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<UpdatePodSandboxResourcesResponse>): UpdatePodSandboxResourcesResponse {
+    return UpdatePodSandboxResourcesResponse.fromPartial(base ?? {});
+  },
+  fromPartial(_: DeepPartial<UpdatePodSandboxResourcesResponse>): UpdatePodSandboxResourcesResponse {
+    const message = createBaseUpdatePodSandboxResourcesResponse();
+    return message;
+  },
+};
+
 function createBaseReopenContainerLogRequest(): ReopenContainerLogRequest {
   return { containerId: "" };
 }
@@ -10197,6 +10335,15 @@ export const RuntimeServiceDefinition = {
       requestType: ListContainerStatsRequest as typeof ListContainerStatsRequest,
       requestStream: false,
       responseType: ListContainerStatsResponse as typeof ListContainerStatsResponse,
+      responseStream: false,
+      options: {},
+    },
+    /** What a pod may use as a whole has changed. Best effort. */
+    updatePodSandboxResources: {
+      name: "UpdatePodSandboxResources",
+      requestType: UpdatePodSandboxResourcesRequest as typeof UpdatePodSandboxResourcesRequest,
+      requestStream: false,
+      responseType: UpdatePodSandboxResourcesResponse as typeof UpdatePodSandboxResourcesResponse,
       responseStream: false,
       options: {},
     },
