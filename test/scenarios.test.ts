@@ -326,13 +326,12 @@ const checks: Readonly<Record<string, (play: Play) => Promise<void>>> = {
     assert.equal(new Set(shares.map(({ shareID }) => shareID)).size, 2);
   },
 
-  // That the shares count as CPU of the node, in status.nodeAllocatableResourceClaimStatuses, is for a later scheduler.
-  async "native-resource-request"({ apply, running, variables, claims }) {
+  async "native-resource-request"({ cluster, apply, running, variables, claims }) {
     await apply();
     await running("pod0");
     const env = await variables("pod0");
     assert.equal(env["CPU_DEVICE_0"], "numa-0");
-    assert.equal(env["CPU_DEVICE_0_CONSUMED_CPU"], "1");
+    assert.equal(env["CPU_DEVICE_0_CONSUMED_CPU"], "750m");
     const shares = results((await claims()).get("pod0"));
     assert.deepEqual(
       shares.map(({ request, device }) => [request, device]),
@@ -342,6 +341,12 @@ const checks: Readonly<Record<string, (play: Play) => Promise<void>>> = {
       ],
     );
     assert.equal(new Set(shares.map(({ shareID }) => shareID)).size, 2);
+    // They count as CPU of the node: the scheduler says so, and the kubelet bounds the pod by the sum.
+    const { status } = await getJSON(cluster, "pod", "pod0", "-n=native-resource-request");
+    const [counted] = status.nodeAllocatableResourceClaimStatuses;
+    assert.deepEqual(counted.mapping, [{ name: "cpu", quantity: "1500m" }]);
+    assert.equal(status.allocatedResources.cpu, "1700m");
+    assert.equal(status.resources.limits.cpu, "1700m");
   },
 };
 
@@ -437,7 +442,10 @@ test("the scenarios of the public example driver", { skip: withoutKubectl, timeo
   let cluster: TestCluster;
   before(async () => {
     const groups = [
-      ...["--feature-gates", "GenericWorkload=true,DRAWorkloadResourceClaims=true"],
+      ...[
+        "--feature-gates",
+        "GenericWorkload=true,DRAWorkloadResourceClaims=true,DRANodeAllocatableResources=true",
+      ],
       ...["--runtime-config", "scheduling.k8s.io/v1beta1=true"],
     ];
     cluster = await startCluster("--nodes", "1", "--driver", "example", ...groups);

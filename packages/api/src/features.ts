@@ -86,6 +86,7 @@ const gates = {
   ResourceHealthStatus: "AABB",
   ResourceHealthStatusMessage: "--BB",
   NodeDeclaredFeatures: "-ABL",
+  InPlacePodLevelResourcesVerticalScaling: "-ABB",
   TaintTolerationComparisonOperators: "-AAA",
   GenericWorkload: "-AAb",
   GangScheduling: "-AA-",

@@ -30,7 +30,7 @@ const gates: Readonly<Record<string, string>> = {
   "-...": `
     AuthorizePodWebsocketUpgradeCreatePermission CRDObservedGenerationTracking
     ChangeContainerStatusOnKubeletRestart CloudControllerManagerWatchBasedRoutesReconciliation
-    ConstrainedImpersonation InPlacePodLevelResourcesVerticalScaling MutablePVNodeAffinity
+    ConstrainedImpersonation MutablePVNodeAffinity
     MutablePodResourcesForSuspendedJobs MutableSchedulingDirectivesForSuspendedJobs
     OpportunisticBatching RestartAllContainersOnContainerExits StatefulSetSemanticRevisionComparison
     StructuredAuthenticationConfigurationJWKSMetrics

@@ -252,6 +252,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     return { servers, domain: "cluster.local", resolvConf: machineResolvConf, ...options.dns };
   };
   const activePods = (): Pod[] => runningPods().map(({ pod }) => pod);
+  const bounds = { useClaims: countsClaims(features) };
   const context: WorkerContext = {
     client,
     clock,
@@ -272,6 +273,8 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
         : [],
     nodeAddress,
     podMaxPids,
+    bounds,
+    reportsWholePods: features.enabled("InPlacePodLevelResourcesVerticalScaling"),
     apiServer: ({ spec }) =>
       apiServerAddress({
         direct: options.apiServer,
@@ -295,6 +298,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
         pod,
         withAllocatable(node.current, (amounts) => devicePlugins.allocatableFor(pod.metadata.uid, amounts)),
         activePods().filter(({ metadata }) => metadata.uid !== pod.metadata.uid),
+        bounds,
       ),
     at,
     requeue: (uid) => queue.add(uid),
@@ -589,10 +593,16 @@ function withAllocatable(
   return { ...node, status: { ...node.status, allocatable: change(node.status?.allocatable ?? {}) } };
 }
 
+/** Whether devices count that are, or need, resources of the node (KEP-5517): the scheduler writes none before 1.37. */
+function countsClaims(features: Features): boolean {
+  return features.version >= "1.37" && features.enabled("DRANodeAllocatableResources");
+}
+
 /** What the node says that it has, where the release lets it. Upstream: k8s.io/component-helpers/nodedeclaredfeatures. */
 function declaredFeatures(features: Features): readonly string[] {
   if (!features.enabled("NodeDeclaredFeatures")) return [];
   return [
+    ...(countsClaims(features) ? ["DRANodeAllocatableResources"] : []),
     ...(features.enabled("DRAOptionalNodeOperations") ? ["DRAOptionalNodeOperations"] : []),
     // Beta and on since 1.36; the scheduler keeps pods with such rules off nodes that do not declare it.
     ...(features.version >= "1.36" ? ["RestartAllContainersOnContainerExits"] : []),

@@ -17,17 +17,25 @@ describe("resources of pods that run", () => {
   let node: Kubelet;
   /** What the runtime was told, and what it says. */
   const updates: ResourceConfig[] = [];
+  /** Those of pods and containers, in order: the quota of cpu. */
+  const order: (readonly [what: "pod" | "container", quota: number | undefined])[] = [];
   let refusal: string | undefined;
   const start = () =>
     cluster.node("n1", {
       clock: fastClock(20),
       capacity: { cpu: "4" },
       runtime: (surroundings): NodeRuntime => {
-        const made = hostRuntime({ images: [] })(surroundings);
+        const made = hostRuntime({ images: [], cgroups: "none" })(surroundings);
         // As runtimes with bounds do it.
         made.service.updateContainerResources = async (_, resources) => {
           if (refusal !== undefined) throw new RuntimeError("UpdateError", refusal);
           updates.push(resources);
+          order.push(["container", resources.cpuQuota]);
+        };
+        const updatePod = made.service.updatePodSandboxResources.bind(made.service);
+        made.service.updatePodSandboxResources = async (id, resources) => {
+          order.push(["pod", resources.cpuQuota]);
+          await updatePod(id, resources);
         };
         return made;
       },
@@ -93,6 +101,29 @@ describe("resources of pods that run", () => {
       const told = await reasons("inplace");
       assert.ok(told.includes("ResizeStarted") && told.includes("ResizeCompleted"), told.join());
     });
+  });
+
+  test("the pod as a whole grows before its containers, and shrinks after them", async () => {
+    await run("whole", "1");
+    order.length = 0;
+    await resize("whole", "1200m");
+    await becomes("whole", has("1200m"));
+    await eventually(() =>
+      assert.deepEqual(order, [
+        ["pod", 120_000],
+        ["container", 120_000],
+      ]),
+    );
+    order.length = 0;
+    await resize("whole", "700m");
+    await becomes("whole", has("700m"));
+    await eventually(() =>
+      assert.deepEqual(order, [
+        ["container", 70_000],
+        ["pod", 70_000],
+      ]),
+    );
+    await cluster.admin.resource(Pod).delete(ref("whole"));
   });
 
   test("a policy of restarts starts the container anew with the new bounds", async () => {

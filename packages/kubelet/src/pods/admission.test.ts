@@ -12,7 +12,7 @@ const podOf = (spec: Partial<PodSpec>): Pod =>
   ({ metadata: { name: "p" }, spec: { containers: [{ name: "main" }], ...spec } }) as unknown as Pod;
 
 const reason = (spec: Partial<PodSpec>, others: readonly Partial<PodSpec>[] = []): string | undefined =>
-  admit(podOf(spec), node, others.map(podOf))?.reason;
+  admit(podOf(spec), node, others.map(podOf), { useClaims: false })?.reason;
 
 test("what a pod requests as a whole takes the place of what its containers do", () => {
   const whole = (cpu: string): Partial<PodSpec> => ({
@@ -32,7 +32,8 @@ test("overhead and sidecars count, and the message says by how much it does not 
     initContainers: [{ name: "side", restartPolicy: "Always", resources: { requests: { memory: "4Gi" } } }],
   };
   assert.equal(reason(spec), undefined);
-  assert.deepEqual(admit(podOf({ ...spec, overhead: { memory: "1Mi" } }), node, []), {
+  const over = admit(podOf({ ...spec, overhead: { memory: "1Mi" } }), node, [], { useClaims: false });
+  assert.deepEqual(over, {
     reason: "OutOfmemory",
     message: "Node didn't have enough resource: memory, requested: 8590983168, used: 0, capacity: 8589934592",
   });

@@ -1,6 +1,7 @@
 import { matchesNode, Quantity } from "@dray/api";
 import type { Node, Pod } from "@dray/api/core/v1";
 import { podRequests } from "@dray/api/pod";
+import type { BoundsOptions } from "./resources.ts";
 
 export interface Refusal {
   readonly reason: string;
@@ -10,8 +11,15 @@ export interface Refusal {
 /**
  * The node's own look at a pod that was bound to it: undefined if it may run here, else why not. The scheduler has
  * looked before; this catches pods that were bound by hand, or on old knowledge.
+ *
+ * Upstream: pkg/kubelet/lifecycle/predicate.go; pkg/scheduler/eventhandlers.go, AdmissionCheck.
  */
-export function admit(pod: Pod, node: Node, others: readonly Pod[]): Refusal | undefined {
+export function admit(
+  pod: Pod,
+  node: Node,
+  others: readonly Pod[],
+  options: BoundsOptions,
+): Refusal | undefined {
   if (!matchesNode(pod.spec, node))
     return {
       reason: "NodeAffinity",
@@ -23,12 +31,12 @@ export function admit(pod: Pod, node: Node, others: readonly Pod[]): Refusal | u
     return outOf("pods", Quantity.of(1), Quantity.of(others.length), pods);
   const used = new Map<string, Quantity>();
   for (const other of others)
-    for (const [name, quantity] of podRequests(other))
+    for (const [name, quantity] of podRequests(other, options))
       used.set(name, used.get(name)?.add(quantity) ?? quantity);
   const claimed = new Set(
     (pod.status?.extendedResourceClaimStatus?.requestMappings ?? []).map(({ resourceName }) => resourceName),
   );
-  for (const [name, quantity] of podRequests(pod)) {
+  for (const [name, quantity] of podRequests(pod, options)) {
     // Devices of a claim stand behind it: they were counted when they were allocated (KEP-5004).
     if (quantity.sign <= 0 || claimed.has(name)) continue;
     const capacity = Quantity.parse(allocatable[name] ?? "0");

@@ -13,7 +13,7 @@ import { kernelHostname } from "./hostname.ts";
 import { hostsMount } from "./hosts-file.ts";
 import { containerMounts, type VolumeImage } from "./mounts.ts";
 import type { StartableContainer } from "./plan.ts";
-import { containerResources } from "./resources.ts";
+import { type BoundsOptions, containerResources } from "./resources.ts";
 import { checkNonRoot, containerSecurity } from "./security.ts";
 import { type ApiServerAddress, serviceEnvironment } from "./service-environment.ts";
 
@@ -27,6 +27,7 @@ export interface ConfigContext {
   readonly dns: ClusterDns;
   /** Of all containers of a pod together, where the runtime can bound that; else of each. */
   readonly podMaxPids: number | undefined;
+  readonly bounds: BoundsOptions;
   /** The runtime can make mounts read-only with all that is below them. */
   readonly recursiveReadOnly: boolean;
   node(): Node;
@@ -114,7 +115,7 @@ export async function containerConfig(
     annotations: devices.annotations,
     security: containerSecurity(pod, container),
     resources: {
-      ...containerResources(pod, container, node),
+      ...containerResources(pod, container, node, context.bounds),
       ...(context.podMaxPids === undefined ? {} : { pidsLimit: context.podMaxPids }),
     },
     stdin: container.stdin ?? false,

@@ -57,15 +57,7 @@ export class PodResize {
       const resources = allocated.get(spec.name);
       return resources === undefined ? spec : { ...spec, resources };
     };
-    const { initContainers, containers } = pod.spec;
-    return {
-      ...pod,
-      spec: {
-        ...pod.spec,
-        containers: containers.map(given),
-        ...(initContainers === undefined ? {} : { initContainers: initContainers.map(given) }),
-      },
-    };
+    return withContainers(pod, given);
   }
 
   /** True while a change waits for room on the node. */
@@ -124,6 +116,15 @@ export class PodResize {
     return this.#actuated.get(id) ?? resources;
   }
 
+  /** The pod with what its containers run with. */
+  running(pod: Pod, containers: ReadonlyMap<string, readonly Container[]>): Pod {
+    const actual = (spec: ContainerSpec): ContainerSpec => {
+      const [container] = containers.get(spec.name) ?? [];
+      return container?.state === "running" ? { ...spec, resources: this.actual(container, spec) } : spec;
+    };
+    return withContainers(pod, actual);
+  }
+
   /** A container could not be given its bounds. Answers what is to be told of it. */
   failed(pod: Pod, error: string): ResizeEvent | undefined {
     const before = this.#inProgress;
@@ -155,6 +156,18 @@ export class PodResize {
     }
     return list;
   }
+}
+
+function withContainers(pod: Pod, change: (spec: ContainerSpec) => ContainerSpec): Pod {
+  const { initContainers, containers } = pod.spec;
+  return {
+    ...pod,
+    spec: {
+      ...pod.spec,
+      containers: containers.map(change),
+      ...(initContainers === undefined ? {} : { initContainers: initContainers.map(change) }),
+    },
+  };
 }
 
 function requirementsOf({ spec }: Pod): Map<string, ResourceRequirements> {

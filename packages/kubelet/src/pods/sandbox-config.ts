@@ -4,6 +4,7 @@ import type { PortMapping, SandboxConfig } from "../runtime/service.ts";
 import { podLogDirectory } from "./container-config.ts";
 import { type ClusterDns, type PodDns, podDns } from "./dns.ts";
 import { kernelHostname } from "./hostname.ts";
+import { type BoundsOptions, hasOwnLimits, podResources } from "./resources.ts";
 import { sandboxSecurity } from "./security.ts";
 
 /**
@@ -15,7 +16,11 @@ export function sandboxConfig(
   pod: Pod,
   attempt: number,
   paths: NodePaths,
-  node: { readonly dns: ClusterDns; readonly podMaxPids: number | undefined },
+  node: {
+    readonly dns: ClusterDns;
+    readonly podMaxPids: number | undefined;
+    readonly bounds: BoundsOptions;
+  },
 ): { readonly config: SandboxConfig; readonly warnings: PodDns["warnings"] } {
   const { metadata, spec } = pod;
   const { namespace, name, uid, labels = {}, annotations = {} } = metadata;
@@ -37,7 +42,11 @@ export function sandboxConfig(
     shareProcessNamespace: spec.shareProcessNamespace ?? false,
     sysctls: Object.fromEntries((spec.securityContext?.sysctls ?? []).map((one) => [one.name, one.value])),
     security: sandboxSecurity(pod),
-    resources: node.podMaxPids === undefined ? undefined : { pidsLimit: node.podMaxPids },
+    resources: {
+      ...podResources(pod, node.bounds),
+      ...(node.podMaxPids === undefined ? {} : { pidsLimit: node.podMaxPids }),
+    },
+    hasOwnLimits: hasOwnLimits(pod, node.bounds),
     runtimeHandler: "",
   };
   return { config, warnings: dns.warnings };

@@ -136,6 +136,14 @@ function comparable(value: unknown): unknown {
   );
 }
 
+/** Amounts that are not there any more would stay; where nothing is, the server drops what replaces it. */
+function wholePod(old: PodStatus, status: PodStatus): object {
+  const fields = (["resources", "allocatedResources"] as const).filter(
+    (name) => old[name] !== undefined && status[name] !== undefined,
+  );
+  return Object.fromEntries(fields.map((name) => [name, { $patch: "replace", ...status[name] }]));
+}
+
 /** What a strategic merge would otherwise leave of the old status is taken away by name. */
 function patchOf(pod: Pod, status: PodStatus): object {
   const old = pod.status ?? {};
@@ -145,6 +153,7 @@ function patchOf(pod: Pod, status: PodStatus): object {
     ...status,
     ...(old.reason !== undefined && status.reason === undefined ? { reason: null } : {}),
     ...(old.message !== undefined && status.message === undefined ? { message: null } : {}),
+    ...wholePod(old, status),
     ...(ipChanged ? { podIPs: [{ $patch: "replace" }, ...(status.podIPs ?? [])] } : {}),
     conditions: [
       ...conditions.map((condition) => ({

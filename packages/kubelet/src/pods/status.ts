@@ -14,6 +14,7 @@ import { shortened } from "../text.ts";
 import { isRecursivelyReadOnly } from "./mounts.ts";
 import type { StartableContainer } from "./plan.ts";
 import type { PodEnd } from "./pod-end.ts";
+import { podLevelStatus, type WholePod } from "./pod-level-status.ts";
 import type { PodResize } from "./resize.ts";
 
 /** What a status is made from: the pod, what the runtime has of it, and what the agent knows beside. */
@@ -39,6 +40,8 @@ export interface StatusInput {
   readonly allocatedResources: (container: ContainerSpec) => readonly ResourceStatus[];
   /** With which resources containers run, and what is said of a change; without it they run with those of the pod. */
   readonly resize?: Pick<PodResize, "actual" | "conditions">;
+  /** What the pod as a whole has; absent where that is not reported. */
+  readonly whole?: WholePod;
   /** All containers are stopped and removed, to be started anew. */
   readonly restarting: boolean;
   /** By name, of containers that were removed to be restarted: which attempt the next one is. */
@@ -85,6 +88,7 @@ export function podStatus(input: StatusInput): PodStatus {
     hostIPs: [{ ip: nodeAddress }],
     ...(podIP === undefined ? {} : { podIP, podIPs: [{ ip: podIP }] }),
     startTime: before?.startTime ?? timeText(input.now),
+    ...(input.whole === undefined ? {} : podLevelStatus(pod, input.whole)),
     ...(initContainers.length === 0 ? {} : { initContainerStatuses: initStatuses }),
     containerStatuses: statuses,
     ...((pod.spec.ephemeralContainers ?? []).length === 0

@@ -34,10 +34,12 @@ import {
   podText,
   type StartableContainer,
 } from "./plan.ts";
+import { PodBounds } from "./pod-bounds.ts";
 import type { PodEnd } from "./pod-end.ts";
+import type { WholePod } from "./pod-level-status.ts";
 import type { Probes } from "./probes.ts";
 import { PodResize, type ResizeEvent } from "./resize.ts";
-import { containerResources } from "./resources.ts";
+import { type BoundsOptions, containerResources } from "./resources.ts";
 import { isRestarting } from "./restarts.ts";
 import { sandboxConfig } from "./sandbox-config.ts";
 import type { ApiServerAddress } from "./service-environment.ts";
@@ -64,6 +66,9 @@ export interface WorkerContext {
   readonly nodeAddress: string;
   /** How many processes a pod may have; undefined: any number. */
   readonly podMaxPids: number | undefined;
+  readonly bounds: BoundsOptions;
+  /** The status of pods says what they have as a whole (KEP-5419). */
+  readonly reportsWholePods: boolean;
   /** Where a pod finds the API server. */
   apiServer(pod: Pod): ApiServerAddress;
   readonly dns: ClusterDns;
@@ -132,6 +137,7 @@ export class PodWorker {
   readonly #crashes: ItemBackOff;
   readonly #setUps: ItemBackOff;
   readonly #resize = new PodResize();
+  readonly #bounds: PodBounds;
   /** When the start of a container last failed, by its name; that of the pod's set-up as "". */
   readonly #failedAt = new Map<string, number>();
   /** The pod as last seen; undefined for one that was gone before this agent came. */
@@ -163,6 +169,7 @@ export class PodWorker {
     this.#crashes = new ItemBackOff(clock, ...crashBackOff);
     this.#setUps = new ItemBackOff(clock, ...setUpBackOff);
     this.#statuses = new StatusReporter(client, log);
+    this.#bounds = new PodBounds(context.runtime.service, context.bounds);
     const event = this.#event.bind(this);
     this.#images = new ImageManager({ client, images: context.runtime.images, clock, signal, event });
     this.#stops = new Stops({
@@ -349,15 +356,31 @@ export class PodWorker {
   /** Gives containers that run the bounds that the pod has now (KEP-1287); answers the pod as it was admitted. */
   async #resizeWhatRuns(known: Pod, observed: Observed): Promise<Pod> {
     if (!this.#mayRun(known)) return this.#resize.effective(known);
-    const { runtime, node, admit, log } = this.#context;
+    const { runtime, node, admit, log, bounds } = this.#context;
     const tell = (event: ResizeEvent | undefined): void => {
       if (event !== undefined) this.#event(known, event.type, event.reason, event.message);
     };
     tell(this.#resize.consider(known, node(), admit));
     if (this.#resize.isDeferred) this.#context.requeueAfter(this.uid, resizeRetry);
     const pod = this.#resize.effective(known);
+    const failed = (error: unknown, container?: string): void => {
+      const message = shortened((error as Error).message);
+      tell(this.#resize.failed(known, message));
+      log.info({ pod: known.metadata.name, container, message }, "not resized");
+      this.#context.requeueAfter(this.uid, resizeRetry);
+    };
+    const { containers, sandboxes } = observed;
+    const sandbox = sandboxes[0]?.ready === true ? sandboxes[0].id : undefined;
+    const outdated = this.#resize.outdated(pod, containers);
     let complete = true;
-    for (const { spec, container, restart } of this.#resize.outdated(pod, observed.containers)) {
+    try {
+      if (sandbox !== undefined && outdated.length > 0)
+        await this.#bounds.widen(sandbox, this.#resize.running(pod, containers), pod);
+    } catch (error) {
+      failed(error);
+      return pod;
+    }
+    for (const { spec, container, restart } of outdated) {
       if (this.#stops.running.has(container.id)) {
         complete = false;
         continue;
@@ -371,17 +394,21 @@ export class PodWorker {
         continue;
       }
       try {
-        await runtime.service.updateContainerResources(container.id, containerResources(pod, spec, node()));
+        const resources = containerResources(pod, spec, node(), bounds);
+        await runtime.service.updateContainerResources(container.id, resources);
         this.#resize.started(container.id, spec);
       } catch (error) {
         complete = false;
-        const message = shortened((error as Error).message);
-        tell(this.#resize.failed(known, message));
-        log.info({ pod: known.metadata.name, container: spec.name, message }, "container not resized");
-        this.#context.requeueAfter(this.uid, resizeRetry);
+        failed(error, spec.name);
       }
     }
-    if (complete) tell(this.#resize.completed(known));
+    if (!complete) return pod;
+    try {
+      if (sandbox !== undefined) await this.#bounds.settle(sandbox, pod);
+      tell(this.#resize.completed(known));
+    } catch (error) {
+      failed(error);
+    }
     return pod;
   }
 
@@ -459,6 +486,7 @@ export class PodWorker {
       const { config, warnings } = sandboxConfig(pod, attempt, paths, this.#context);
       for (const { reason, message } of warnings) this.#eventOnce(pod, "Warning", reason, message, message);
       const { unsupported } = await runtime.service.runPodSandbox(config);
+      this.#bounds.made(pod);
       this.#tellUnsupported(pod, "The pod", unsupported);
     } catch (error) {
       if (!(error instanceof RuntimeError)) throw error;
@@ -749,6 +777,7 @@ export class PodWorker {
             ready: ({ id }) => probes.ready(id) && !this.#stops.running.has(id),
             restarting: this.#restarting ?? false,
             resize: this.#resize,
+            ...this.#wholePod(pod),
             nextAttempts: this.#nextAttempts,
             failure: this.#failure,
             ending:
@@ -757,6 +786,11 @@ export class PodWorker {
           });
     const shown = this.#context.apiPod(pod);
     if (shown !== undefined) await this.#statuses.report(shown, status);
+  }
+
+  #wholePod(pod: Pod): { readonly whole?: WholePod } {
+    const { bounds: options, reportsWholePods } = this.#context;
+    return reportsWholePods ? { whole: { bounds: this.#bounds.of(pod), options } } : {};
   }
 
   /** Says of each container that waits after a crash, once, that it does. */

@@ -2,7 +2,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Draft } from "@dray/api";
 import { type Container, Pod, type PodSpec } from "@dray/api/core/v1";
-import { type Certificate, createAuthority, createServer, issueCertificate } from "@dray/apiserver";
+import {
+  type Certificate,
+  createAuthority,
+  createServer,
+  issueCertificate,
+  type ServerOptions,
+} from "@dray/apiserver";
 import { type Client, createClient, type Log, silentLog, systemClock } from "@dray/client";
 import { memoryStore } from "@dray/store";
 import {
@@ -44,7 +50,7 @@ const stderrLog: Log = {
 };
 const errors = (_: string, value: unknown): unknown => (value instanceof Error ? value.stack : value);
 
-export async function testCluster(): Promise<TestCluster> {
+export async function testCluster(settings: Pick<ServerOptions, "featureGates"> = {}): Promise<TestCluster> {
   const log = process.env["DRAY_TEST_LOG"] ? stderrLog : silentLog;
   const store = memoryStore(systemClock);
   const folder = mkdtempSync(process.env["DRAY_TEST_ROOT"] ?? "/tmp/dk-");
@@ -55,6 +61,7 @@ export async function testCluster(): Promise<TestCluster> {
     store,
     log,
     serving: { ...serving, clientAuthority: authority.certificate },
+    ...settings,
   });
   const adminCertificate = await issueCertificate(
     authority,
