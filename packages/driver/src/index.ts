@@ -20,6 +20,7 @@ export type {
 } from "./driver.ts";
 export type { Election } from "./election.ts";
 export { DroppedFieldsError, type ErrorContext, type ErrorDecision, PoolError } from "./errors.ts";
+export { type FinalizeClaimsOptions, finalizeClaims, type ReleasedClaim } from "./finalizer.ts";
 export type { HealthcheckOptions } from "./healthcheck.ts";
 export {
   type DescribedDevice,
