@@ -12,6 +12,11 @@ const examples: Readonly<Record<string, readonly string[]>> = {
     "--fleet examples/claims/fleet.yaml",
     "--runtime-config resource.k8s.io/v1beta1=true,resource.k8s.io/v1beta2=true",
   ],
+  "clean-up": ["--fleet examples/clean-up/fleet.yaml"],
+  "device-status": [
+    "--fleet examples/device-status/fleet.yaml",
+    "--driver example:devices=2,device-status=true",
+  ],
   health: ["--fleet examples/health/fleet.yaml"],
   "extended-resource": ["--fleet examples/extended-resource/mixed/fleet.yaml"],
 };

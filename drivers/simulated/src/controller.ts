@@ -1,6 +1,12 @@
 import type { DeviceRequestAllocationResult, ResourceClaim } from "@dray/api/resource/v1";
-import type { Client, Clock, Log } from "@dray/client";
-import { type BindingDecision, type Election, publishPools, setBindingConditions } from "@dray/driver";
+import { type Client, type Clock, type Log, sleep } from "@dray/client";
+import {
+  type BindingDecision,
+  type Election,
+  finalizeClaims,
+  publishPools,
+  setBindingConditions,
+} from "@dray/driver";
 import { publishedPools } from "./driver.ts";
 import type { FleetDevice, FleetDriver } from "./fleet/fleet.ts";
 import type { DeviceHealths } from "./health.ts";
@@ -14,22 +20,25 @@ export interface ControllerOptions {
 }
 
 /**
- * What a driver does beside the nodes: it publishes pools that belong to none, and sets the binding conditions of its
- * devices. Undefined if there is nothing to do.
+ * What a driver does beside the nodes: it publishes pools that belong to none, sets the binding conditions of its devices,
+ * and keeps claims until it has cleaned up after them. Undefined if there is nothing to do.
  */
 export function runController(
   { name, pools }: FleetDriver,
   { client, clock, log, signal, election }: ControllerOptions,
 ): ((healths: DeviceHealths) => Promise<void>) | undefined {
   const network = pools.filter(({ reach }) => reach !== undefined);
-  const binding = new Map(
-    pools.flatMap((pool) =>
-      pool.devices
-        .filter(({ device }) => (device.bindingConditions?.length ?? 0) > 0)
-        .map((device) => [JSON.stringify([pool.name, device.device.name]), device] as const),
-    ),
-  );
-  if (network.length === 0 && binding.size === 0) return undefined;
+  const devicesThat = (choose: (device: FleetDevice) => boolean): ReadonlyMap<string, FleetDevice> =>
+    new Map(
+      pools.flatMap((pool) =>
+        pool.devices
+          .filter(choose)
+          .map((device) => [keyOf({ pool: pool.name, device: device.device.name }), device] as const),
+      ),
+    );
+  const binding = devicesThat(({ device }) => (device.bindingConditions?.length ?? 0) > 0);
+  const cleaned = devicesThat(({ behaviour }) => behaviour.cleanUp !== undefined);
+  if (network.length === 0 && binding.size === 0 && cleaned.size === 0) return undefined;
   const common = { name, client, clock, log };
   return async (healths) => {
     // When one of them fails both are started again.
@@ -55,6 +64,16 @@ export function runController(
               decide: async (claim, result) => decide(claim, result, binding, clock.now()),
             }),
           ]),
+      ...(cleaned.size === 0
+        ? []
+        : [
+            finalizeClaims({
+              ...common,
+              signal: either,
+              owns: (result) => cleaned.has(keyOf(result)),
+              cleanUp: ({ devices }, inner) => cleanUp(devices, cleaned, healths, clock, inner),
+            }),
+          ]),
     ];
     try {
       await Promise.all(parts);
@@ -65,13 +84,30 @@ export function runController(
   };
 }
 
+type DevicePlace = Pick<DeviceRequestAllocationResult, "pool" | "device">;
+const keyOf = ({ pool, device }: DevicePlace): string => JSON.stringify([pool, device]);
+
+/** Takes as long as the slowest of the devices, and waits for those that are unhealthy. */
+async function cleanUp(
+  results: readonly DevicePlace[],
+  known: ReadonlyMap<string, FleetDevice>,
+  healths: DeviceHealths,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  const devices = results.map((result) => ({ ...result, device: known.get(keyOf(result))! }));
+  await sleep(clock, Math.max(0, ...devices.map(({ device }) => device.behaviour.cleanUp ?? 0)), signal);
+  for await (const _ of healths.changes(signal))
+    if (devices.every(({ pool, device }) => healths.of(pool, device).health !== "Unhealthy")) return;
+}
+
 function decide(
   { metadata, status }: ResourceClaim,
   { pool, device }: DeviceRequestAllocationResult,
   known: ReadonlyMap<string, FleetDevice>,
   now: number,
 ): BindingDecision {
-  const behaviour = known.get(JSON.stringify([pool, device]))?.behaviour;
+  const behaviour = known.get(keyOf({ pool, device }))?.behaviour;
   // Another process simulates it.
   if (behaviour === undefined) return { state: "Pending", retryAfter: 60_000 };
   const { after, fails } = behaviour.binds;

@@ -301,6 +301,35 @@ test("pools of the network are published without a node, prepared on every node,
   }, "the taint");
 });
 
+test("a claim stays until it is cleaned up after, which a broken device holds up", async () => {
+  await simulation.start(withDevices("[{name: erased, cleanUp: 10ms}, {name: plain}]"), [driver]);
+  const { client } = simulation;
+  const claims = client.resource(ResourceClaim);
+  const ref = ({ metadata: { namespace, name } }: ResourceClaim) => ({ namespace, name });
+  const isThere = (claim: ResourceClaim) =>
+    claims.get(ref(claim)).then(
+      () => true,
+      () => false,
+    );
+  const erased = await simulation.claim([{ driver, device: "erased" }]);
+  const finalizer = `${driver}/clean-up`;
+  await until(
+    async () => (await claims.get(ref(erased))).metadata.finalizers?.includes(finalizer),
+    "the finalizer",
+  );
+  const record = { driver, pool: nodeName, device: "erased", since: Date.now() } as const;
+  await setHealth(client, { ...record, health: "Unhealthy" });
+  await claims.delete(ref(erased));
+  const { status: _, ...released } = await claims.get(ref(erased));
+  await claims.update({ ...released, status: {} } as ResourceClaim, { subresource: "status" });
+  // Other claims are not held up, and one of a device without a clean-up is not held at all.
+  const plain = await simulation.claim([{ driver, device: "plain" }]);
+  await claims.delete(ref(plain));
+  assert.deepEqual([await isThere(plain), await isThere(erased)], [false, true]);
+  await setHealth(client, { ...record, health: "Healthy", since: Date.now() + 1 });
+  await until(async () => !(await isThere(erased)), "the claim goes");
+});
+
 test("binding conditions become true after a while, or fail", async () => {
   await simulation.start(
     withDevices(

@@ -40,6 +40,7 @@ const sharedFields = [
   "binds",
   "capacity",
   "cdi",
+  "cleanUp",
   "count",
   "counters",
   "env",
@@ -227,12 +228,14 @@ export function plainBehaviour(driver: string): Behaviour {
 function readBehaviour(value: Value, driver: string, parent?: Behaviour): Behaviour {
   const otherwise = parent ?? plainBehaviour(driver);
   const fails = value.at("prepareFails");
+  const cleanUp = value.at("cleanUp").optional((one) => one.duration()) ?? otherwise.cleanUp;
   return {
     prepareDelay: value.at("prepareDelay").optional((one) => one.duration()) ?? otherwise.prepareDelay,
     ...(fails.isSet
       ? { prepareFails: readFailure(fails) }
       : otherwise.prepareFails && { prepareFails: otherwise.prepareFails }),
     binds: value.at("binds").optional(readBinds) ?? otherwise.binds,
+    ...(cleanUp !== undefined && { cleanUp }),
     health: value.at("health").isSet ? readHealth(value.at("health")) : otherwise.health,
     unhealthyTaint:
       value.at("unhealthyTaint").optional((one) => readTaint(one, driver)) ?? otherwise.unhealthyTaint,

@@ -74,6 +74,8 @@ export interface Behaviour {
     /** It fails then, with this message. */
     readonly fails?: string;
   };
+  /** Milliseconds that the driver cleans up after a claim, which stays so long; absent: nothing is to be cleaned up. */
+  readonly cleanUp?: number;
   /** In the order of time. */
   readonly health: readonly HealthChange[];
   /** The taint in its slice while it is unhealthy (KEP-5055). */

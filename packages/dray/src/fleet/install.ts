@@ -93,7 +93,7 @@ const clusterRules = [
     resources: ["resourceslices"],
     verbs: [...reads, "create", "update", "patch", "delete"],
   },
-  { apiGroups: ["resource.k8s.io"], resources: ["resourceclaims"], verbs: reads },
+  { apiGroups: ["resource.k8s.io"], resources: ["resourceclaims"], verbs: [...reads, "update"] },
   { apiGroups: ["resource.k8s.io"], resources: ["resourceclaims/status"], verbs: ["update", "patch"] },
   // Granular authorization of the status (KEP-4817, 1.36).
   {
