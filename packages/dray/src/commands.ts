@@ -753,7 +753,7 @@ The names of controllers are kube-controller-manager's.
 
   const device = program
     .command("device")
-    .description("list devices, and break and heal simulated ones")
+    .description("list devices and who has them, and break and heal simulated ones")
     .addHelpText("after", example("dray device break worker-1/gpu-0"));
   const ofCluster = (command: Command): Command =>
     command
@@ -767,6 +767,16 @@ The names of controllers are kube-controller-manager's.
     .addOption(new Option("-o, --output <format>", "output format").choices(["json", "yaml"]))
     .addHelpText("after", example("dray device list"))
     .action(async (options) => (await import("./commands/device.ts")).deviceList(options));
+  device
+    .command("holders")
+    .description("print which containers have which devices, as the kubelets' pod resources API says it")
+    .addOption(clusterName())
+    .addOption(dataDir())
+    .option("--node <node>", "of one node of the cluster")
+    .option("--socket <path>", "of another kubelet: /var/lib/kubelet/pod-resources/kubelet.sock")
+    .addOption(new Option("-o, --output <format>", "output format").choices(["json", "yaml"]))
+    .addHelpText("after", example("dray device holders"))
+    .action(async (options) => (await import("./commands/device-holders.ts")).deviceHolders(options));
   ofCluster(device.command("break"))
     .description("make a simulated device unhealthy: its slice gets a taint, its pods are told")
     .argument("<device>", deviceArgument)
