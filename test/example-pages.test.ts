@@ -17,7 +17,15 @@ const examples: Readonly<Record<string, readonly string[]>> = {
     "--fleet examples/device-status/fleet.yaml",
     "--driver example:devices=2,device-status=true",
   ],
+  "device-metadata": ["--fleet examples/device-metadata/fleet.yaml"],
+  network: ["--fleet examples/fleet/network.yaml"],
+  "pod-resources": ["--nodes 1", "--driver example:devices=2", "--driver device-plugin-example"],
   health: ["--fleet examples/health/fleet.yaml"],
+  "pool-status": [
+    "--driver example:devices=2",
+    "--feature-gates DRAResourcePoolStatus=true",
+    "--runtime-config resource.k8s.io/v1alpha3=true",
+  ],
   "extended-resource": ["--fleet examples/extended-resource/mixed/fleet.yaml"],
 };
 

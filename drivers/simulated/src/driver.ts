@@ -2,10 +2,18 @@ import { encodeJSON } from "@dray/api";
 import type { Device } from "@dray/api/resource/v1";
 import type { ContainerEdits } from "@dray/cdi";
 import { sleep } from "@dray/client";
-import type { AllocatedClaim, AllocatedDevice, DeviceEdits, Driver, Pool, PreparedClaim } from "@dray/driver";
+import type {
+  AllocatedClaim,
+  AllocatedDevice,
+  DeviceEdits,
+  DeviceMetadata,
+  Driver,
+  Pool,
+  PreparedClaim,
+} from "@dray/driver";
 import type { FleetDevice, FleetDriver, FleetPool } from "./fleet/fleet.ts";
 import type { DeviceHealths } from "./health.ts";
-import { createProfile, type ProfileContext, type ProfileDevice } from "./profiles/run.ts";
+import { createProfile, type Profile, type ProfileContext, type ProfileDevice } from "./profiles/run.ts";
 
 export interface SimulatedDriverOptions extends Omit<ProfileContext, "driver"> {
   readonly driver: FleetDriver;
@@ -69,6 +77,7 @@ export function simulatedDriver(options: SimulatedDriverOptions): SimulatedDrive
 
   return {
     name: fleet.name,
+    ...(fleet.metadata !== undefined && { metadata: { versions: fleet.metadata } }),
     start: async () => profile.start?.(),
     discover: (signal) =>
       publishedPools(
@@ -88,7 +97,9 @@ export function simulatedDriver(options: SimulatedDriverOptions): SimulatedDrive
       const prepared: DeviceEdits[] = [];
       for (const device of devices) {
         const own = await profile.prepare(claim, device, signal);
-        prepared.push({ device: device.allocated, edits: editsOf(claim, device, own) });
+        const metadata = fleet.metadata && metadataOf(device, profile);
+        const edits = editsOf(claim, device, own);
+        prepared.push({ device: device.allocated, edits, ...(metadata && { metadata }) });
       }
       await profile.prepared?.(claim, devices);
       return prepared;
@@ -150,6 +161,13 @@ function publishedDevice({ device, behaviour }: FleetDevice, state: ReturnType<D
   const taint = { ...unhealthyTaint, effect: state.effect ?? unhealthyTaint.effect };
   const others = (device.taints ?? []).filter((one) => one.key !== taint.key || one.effect !== taint.effect);
   return { ...device, taints: [...others, taint] };
+}
+
+/** What the files of the claim say of a device. */
+function metadataOf(device: ProfileDevice, profile: Profile): DeviceMetadata {
+  const attributes = device.device?.device.attributes;
+  const networkData = profile.networkData?.(device);
+  return { ...(attributes && { attributes }), ...(networkData && { networkData }) };
 }
 
 /** `DRA_DEVICE_GPU_EXAMPLE_COM_GPU_0` */

@@ -301,6 +301,28 @@ test("pools of the network are published without a node, prepared on every node,
   }, "the taint");
 });
 
+test("files describe devices to their containers, where the fleet says so", async () => {
+  const devices = "[{name: gpu-0, attributes: {model: A100}}]";
+  await simulation.start(withDevices(devices, ", metadata: [v1beta1]"), [driver]);
+  const claim = await simulation.claim([{ driver, device: "gpu-0" }]);
+  const { mounts = [] } = await simulation.edits(await simulation.prepare(driver, claim));
+  const [file, ...others] = mounts;
+  assert.deepEqual(others, []);
+  const path = `resourceclaims/${claim.metadata.name}/r/${driver}-metadata.json`;
+  assert.equal(file?.containerPath, `/var/run/kubernetes.io/dra-device-attributes/${path}`);
+  const { apiVersion, requests } = JSON.parse(readFileSync(file.hostPath, "utf8"));
+  const attributes = { model: { string: "A100" } };
+  assert.deepEqual(
+    [apiVersion, requests],
+    [
+      "metadata.resource.k8s.io/v1beta1",
+      [{ name: "r", devices: [{ driver, pool: nodeName, name: "gpu-0", attributes }] }],
+    ],
+  );
+  assert.equal(await simulation.unprepare(driver, claim), "");
+  assert.equal(existsSync(file.hostPath), false);
+});
+
 test("a claim stays until it is cleaned up after, which a broken device holds up", async () => {
   await simulation.start(withDevices("[{name: erased, cleanUp: 10ms}, {name: plain}]"), [driver]);
   const { client } = simulation;

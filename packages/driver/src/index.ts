@@ -28,6 +28,7 @@ export {
   type DeviceMetadataUpdater,
   deviceMetadataUpdater,
   type MetadataVersion,
+  metadataVersions,
 } from "./metadata.ts";
 export type { ClaimOperation, MetricsOptions } from "./metrics.ts";
 export { ParametersError, type SchemaIssue, type SchemaResult, type StandardSchema } from "./parameters.ts";

@@ -2,6 +2,7 @@ import type { Draft } from "@dray/api";
 import type { NodeSelector } from "@dray/api/core/v1";
 import type { CounterSet, Device, DeviceClass, DeviceTaint } from "@dray/api/resource/v1";
 import type { ContainerEdits } from "@dray/cdi";
+import type { MetadataVersion } from "@dray/driver";
 import type { ProfileChoice } from "../profiles/profile.ts";
 
 /** Hardware as files describe it: nodes with their devices, devices on the network, and classes of them. */
@@ -30,6 +31,8 @@ export interface FleetDriver {
   /** What its ResourceSlices name. */
   readonly name: string;
   readonly profile: ProfileChoice;
+  /** Versions of the files that tell containers of their devices (KEP-5304); absent: there are none. */
+  readonly metadata?: readonly MetadataVersion[];
   readonly pools: readonly FleetPool[];
 }
 

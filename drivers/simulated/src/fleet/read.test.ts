@@ -93,7 +93,7 @@ test("what a device does by itself", () => {
   const [device] = devicesOf(
     withDevices(`
     [{name: gpu-0, prepareDelay: 1m30s, prepareFails: {times: 2, message: no firmware}, binds: {after: 5s},
-      bindingConditions: [a], bindingFailureConditions: [b], bindsToNode: true,
+      cleanUp: 2s, bindingConditions: [a], bindingFailureConditions: [b], bindsToNode: true,
       health: [{after: 30s, health: Unhealthy, message: hot}, {after: 1h, health: Healthy}],
       unhealthyTaint: {key: example.com/hot, effect: NoExecute},
       env: {COLOUR: red}, cdi: {env: [SHAPE=round], mounts: [{hostPath: /a, containerPath: /b}]}}]`),
@@ -102,6 +102,7 @@ test("what a device does by itself", () => {
     prepareDelay: 90_000,
     prepareFails: { times: 2, message: "no firmware" },
     binds: { after: 5000 },
+    cleanUp: 2000,
     health: [
       { after: 30_000, health: "Unhealthy", message: "hot" },
       { after: 3_600_000, health: "Healthy" },
@@ -218,6 +219,14 @@ const bad: readonly (readonly [text: string, ...messages: RegExp[]])[] = [
   [
     "nodes: [{name: n1, drivers: [{driver: d.example.com, profile: sriov, options: {interfaces: all}}]}]",
     /options\.interfaces: "all" is not supported, supported are "create", "existing", "none"$/,
+  ],
+  [
+    "nodes: [{name: n1, drivers: [{driver: d.example.com, metadata: [v2]}]}]",
+    /drivers\[0\]\.metadata\[0\]: "v2" is not supported, supported are "v1alpha1", "v1beta1"$/,
+  ],
+  [
+    "nodes: [{name: n1, drivers: [{driver: d.example.com, metadata: [v1beta1]}, {driver: d.example.com}]}]",
+    /driver d\.example\.com has metadata \["v1beta1"\] in one place and \[\] in another$/,
   ],
   [
     "nodes: [{name: n1, drivers: [{driver: d.example.com, pools: [{}, {}]}]}]",

@@ -2,6 +2,7 @@ import { type Draft, dnsSubdomain, type Features, featuresOf, parseKubernetesVer
 import { JSONError, parseJSON } from "@dray/api/codec";
 import type { DeviceClass } from "@dray/api/resource/v1";
 import { lineFinder, parseYAMLDocuments, YAMLError } from "@dray/api/yaml";
+import { metadataVersions } from "@dray/driver";
 import { readProfile } from "../profiles/profile.ts";
 import { driverName } from "./check.ts";
 import { type DumpedPool, readDump } from "./dump.ts";
@@ -283,10 +284,18 @@ function readDriver(
   features: Features,
   readPool: (pool: Value, variables: Variables, features: Features) => FleetPool,
 ): FleetDriver {
-  const { driver, profile, options, pools } = value.fields(["driver", "profile", "options", "pools"]);
+  const { driver, profile, options, metadata, pools } = value.fields([
+    "driver",
+    "profile",
+    "options",
+    "metadata",
+    "pools",
+  ]);
   const name = driverName(driver);
+  const versions = metadata.list((one) => one.oneOf(metadataVersions));
   return {
     name,
+    ...(versions.length > 0 && { metadata: versions }),
     profile: readProfile(profile, substitute(options, variables), Number(variables["nodeIndex"] ?? 0)),
     pools: pools.list((pool) => readPool(pool, { ...variables, driver: name }, features)),
   };
@@ -394,6 +403,10 @@ function mergeDrivers(drivers: readonly FleetDriver[]): FleetDriver[] {
     if (JSON.stringify(known.profile) !== JSON.stringify(driver.profile))
       throw new MergeError(
         `driver ${driver.name} has profile ${shown(known.profile)} in one place and ${shown(driver.profile)} in another`,
+      );
+    if (JSON.stringify(known.metadata) !== JSON.stringify(driver.metadata))
+      throw new MergeError(
+        `driver ${driver.name} has metadata ${shown(known.metadata ?? [])} in one place and ${shown(driver.metadata ?? [])} in another`,
       );
     const both = { ...known, pools: [...known.pools, ...driver.pools] };
     checkPools(both);

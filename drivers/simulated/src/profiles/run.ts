@@ -1,3 +1,4 @@
+import type { NetworkDeviceData } from "@dray/api/resource/v1";
 import type { ContainerEdits } from "@dray/cdi";
 import type { Client, Clock, Log } from "@dray/client";
 import type { AllocatedClaim, AllocatedDevice, PreparedClaim } from "@dray/driver";
@@ -33,6 +34,8 @@ export interface Profile {
   start?(): Promise<void>;
   /** What containers get beside the variables that name the device. */
   prepare(claim: AllocatedClaim, device: ProfileDevice, signal: AbortSignal): Promise<ContainerEdits>;
+  /** What the device is in the network of its pod. */
+  networkData?(device: ProfileDevice): NetworkDeviceData;
   /** When all devices of a claim are prepared. */
   prepared?(claim: AllocatedClaim, devices: readonly ProfileDevice[]): Promise<void>;
   unprepare(claim: PreparedClaim, device: ProfileDevice): Promise<void>;

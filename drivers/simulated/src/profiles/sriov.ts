@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
+import type { NetworkDeviceData } from "@dray/api/resource/v1";
 import { claimStatusWriter, type DeviceStatus } from "@dray/driver";
 import type { ProfileChoice, Subnet } from "./profile.ts";
 import type { Profile, ProfileContext, ProfileDevice } from "./run.ts";
@@ -43,7 +44,12 @@ export function sriov(
     };
   };
   const writer = claimStatusWriter({ client, driver, clock });
+  const networkData = (device: ProfileDevice): NetworkDeviceData => {
+    const { name, mac, address } = functionOf(device);
+    return { interfaceName: name, ips: [address], hardwareAddress: mac };
+  };
   return {
+    networkData,
     async prepare(_, device) {
       const { hostInterface, name, mac, address } = functionOf(device);
       if (interfaces === "create") {
@@ -56,11 +62,9 @@ export function sriov(
       };
     },
     async prepared(claim, devices) {
-      const statuses = devices.map((one): DeviceStatus => {
-        const { name, mac, address } = functionOf(one);
-        const networkData = { interfaceName: name, ips: [address], hardwareAddress: mac };
-        return { device: one.allocated.result, networkData };
-      });
+      const statuses = devices.map(
+        (one): DeviceStatus => ({ device: one.allocated.result, networkData: networkData(one) }),
+      );
       await writer.write(claim, statuses);
     },
     async unprepare(_, device) {
