@@ -20,6 +20,8 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   "device-metadata": ["--fleet examples/device-metadata/fleet.yaml"],
   network: ["--fleet examples/fleet/network.yaml"],
   "pod-resources": ["--nodes 1", "--driver example:devices=2", "--driver device-plugin-example"],
+  "shared-claim": ["--nodes 2", "--driver example:devices=2"],
+  workloads: ["--nodes 1", "--driver example:devices=4"],
   health: ["--fleet examples/health/fleet.yaml"],
   "pool-status": [
     "--driver example:devices=2",
