@@ -22,6 +22,8 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   "pod-resources": ["--nodes 1", "--driver example:devices=2", "--driver device-plugin-example"],
   "shared-claim": ["--nodes 2", "--driver example:devices=2"],
   workloads: ["--nodes 1", "--driver example:devices=4"],
+  parts: ["--fleet examples/parts/fleet.yaml"],
+  taints: ["--nodes 1", "--driver example:devices=2"],
   health: ["--fleet examples/health/fleet.yaml"],
   "pool-status": [
     "--driver example:devices=2",
