@@ -26,7 +26,7 @@ import {
 } from "@dray/cluster";
 import { writeFileAtomicallySync } from "@dray/files";
 import type { NodeState } from "@dray/kubelet";
-import { driversOption } from "../drivers/drivers.ts";
+import { type ChosenDriver, driversOption } from "../drivers/drivers.ts";
 import { hasDeviceClasses, installDrivers } from "../drivers/install-all.ts";
 import { UsageError } from "../failure.ts";
 import { type FleetFile, fleetOf, keptText, readFleetFile } from "../fleet/file.ts";
@@ -179,6 +179,19 @@ function fleetNodes({ path, fleet }: FleetFile, count: number | undefined): read
   return names;
 }
 
+/** Two drivers of one name would take each other's sockets and slices. Throws a UsageError. */
+function checkDriverNames(drivers: readonly ChosenDriver[], { path, fleet }: FleetFile): void {
+  const simulated = new Set(
+    [...fleet.nodes.flatMap((node) => node.drivers), ...fleet.network].map(({ name }) => name),
+  );
+  for (const { name, installation } of drivers)
+    if (simulated.has(installation.id))
+      throw new UsageError(
+        `--driver ${name}: the fleet of the cluster, ${path}, has a driver ${installation.id} already; ` +
+          "leave --driver out, or start a cluster without the fleet: another --name, or --fleet none when it is stopped",
+      );
+}
+
 export async function up(options: UpOptions): Promise<void> {
   const chosen = target(options);
   const { layout } = chosen;
@@ -189,6 +202,7 @@ export async function up(options: UpOptions): Promise<void> {
     options.driver,
     featuresOf(parseKubernetesVersion(config.kubernetesVersion), parseFeatureGates(config.featureGates)),
   );
+  if (fleet !== undefined) checkDriverNames(drivers, fleet);
   const kubeconfigs = kubeconfigFiles(options.kubeconfig, layout);
   const running = runningProcess(layout.processFile);
   if (running !== undefined) return changeRunning(chosen, config, options, drivers, running.pid, fleet);

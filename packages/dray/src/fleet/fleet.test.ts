@@ -106,6 +106,15 @@ test("up --fleet: mistakes are named before anything starts", () =>
       await failure("up", "--fleet", file, "--nodes", "3", ...data),
       /^error: --nodes 3: .*fleet\.yaml names 2 nodes \(a, b\): leave --nodes out, or change the file\n/,
     );
+    const pools = "[{devices: [{name: a}]}]";
+    writeFileSync(
+      file,
+      `apiVersion: dray.dev/v1alpha1\nkind: Fleet\nnodes: [{names: [a, b], drivers: [{driver: gpu.example.com, pools: ${pools}}]}]\n`,
+    );
+    assert.match(
+      await failure("up", "--fleet", file, "--driver", "example", ...data),
+      /^error: --driver example: the fleet of the cluster, .*fleet\.yaml, has a driver gpu\.example\.com already; leave --driver out, /,
+    );
     assert.match(
       await failure("driver", "simulate", "--fleet", file, "--node-name", "c"),
       /^error: --node-name c: .*fleet\.yaml has no drivers for it; it names a, b\n/,
