@@ -1,4 +1,4 @@
-import { type KubeObject, type KubernetesVersion, minorOf } from "@dray/api";
+import { cameEmpty, type KubeObject, type KubernetesVersion, minorOf } from "@dray/api";
 import type { Container, Pod } from "@dray/api/core/v1";
 import { podQosClass } from "@dray/api/defaults";
 import { defaultPodLevelResources, isPodTerminal } from "@dray/api/pod";
@@ -47,6 +47,7 @@ export const pods: Strategy = {
       if (pod.status && !pod.status.qosClass && before.status?.qosClass)
         pod.status.qosClass = before.status.qosClass;
       keepObservedGenerations(pod, before);
+      if (minorOf(context.features.version) >= 37) keepClaimStatuses(pod, before);
     }
   },
 
@@ -59,6 +60,20 @@ export const pods: Strategy = {
     return seconds < 0 ? 1 : seconds;
   },
 };
+
+/**
+ * A writer that does not know the fields of claims does not take them away, or a pod could not be ended; an empty list
+ * does. Upstream: pkg/registry/core/pod/strategy.go, podStatusStrategy.PrepareForUpdate (since 1.37).
+ */
+function keepClaimStatuses({ status }: Pod, { status: old }: Pod): void {
+  if (!status || !old) return;
+  if (old.resourceClaimStatuses && !cameEmpty(status, "resourceClaimStatuses"))
+    status.resourceClaimStatuses ??= thaw(old.resourceClaimStatuses);
+  if (old.extendedResourceClaimStatus)
+    status.extendedResourceClaimStatus ??= thaw(old.extendedResourceClaimStatus);
+  if (old.nodeAllocatableResourceClaimStatuses && !cameEmpty(status, "nodeAllocatableResourceClaimStatuses"))
+    status.nodeAllocatableResourceClaimStatuses ??= thaw(old.nodeAllocatableResourceClaimStatuses);
+}
 
 /** A writer that does not know `observedGeneration` (KEP-5067) loses neither the status' own nor its conditions'. */
 function keepObservedGenerations({ status }: Pod, { status: old }: Pod): void {
