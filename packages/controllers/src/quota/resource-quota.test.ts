@@ -1,9 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { KubeObject } from "@dray/api";
 import { ConfigMap, PersistentVolumeClaim, Pod, ResourceQuota } from "@dray/api/core/v1";
 import { DeviceClass, ResourceClaim } from "@dray/api/resource/v1";
-import type { Client, ResourceClient } from "@dray/client";
-import { servedResources, startClaimProtection, startResourceQuotaController } from "@dray/controllers";
+import type { Client, Informer, ResourceClient } from "@dray/client";
+import {
+  type ControllerContext,
+  servedResources,
+  startClaimProtection,
+  startResourceQuotaController,
+} from "@dray/controllers";
 import { afterEachDeath } from "../test-deaths.ts";
 import { type TestCluster, withCluster } from "../testing.ts";
 
@@ -126,6 +132,58 @@ test("a count that conflicts with a charge of admission is repeated", () =>
       await counts(cluster, { "count/configmaps": "1" });
     },
   ));
+
+test("an object that the cache has later than a count is counted after all", () => {
+  let arrive = (): void => {};
+  const late = (object: KubeObject): boolean => object.metadata.name === "late";
+  /** Hides the object until it arrives. */
+  const delayed = (informer: Informer<KubeObject>): Informer<KubeObject> => {
+    let hidden = true;
+    return new Proxy(informer, {
+      get(target, name) {
+        if (name === "list") return () => target.list().filter((object) => !hidden || !late(object));
+        if (name === "handle")
+          return ({ add, ...others }: Parameters<typeof target.handle>[0]) =>
+            target.handle({
+              ...others,
+              add(object) {
+                if (!late(object)) return add?.(object);
+                arrive = () => {
+                  hidden = false;
+                  add?.(object);
+                };
+              },
+            });
+        const value: unknown = Reflect.get(target, name);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+  };
+  return withCluster(
+    async (context) => {
+      const of = ((kind) => {
+        const informer = context.informers.of(kind);
+        return kind.resource === "configmaps" ? delayed(informer as never) : informer;
+      }) as ControllerContext["informers"]["of"];
+      const lagging = { ...context, informers: { ...context.informers, of } };
+      return startResourceQuotaController(lagging, await servedResources(lagging));
+    },
+    async (cluster) => {
+      await cluster.create(ResourceQuota, {
+        metadata: { name: "q" },
+        spec: { hard: { "count/configmaps": "5" } },
+      });
+      await counts(cluster, { "count/configmaps": "0" });
+      await cluster.create(ConfigMap, { metadata: { name: "early" } });
+      await cluster.create(ConfigMap, { metadata: { name: "late" } });
+      await counts(cluster, { "count/configmaps": "2" });
+      await cluster.client.resource(ConfigMap).delete({ namespace: "d", name: "early" });
+      await counts(cluster, { "count/configmaps": "0" });
+      arrive();
+      await counts(cluster, { "count/configmaps": "1" });
+    },
+  );
+});
 
 test("killed before its write the counting goes on", () =>
   afterEachDeath(async (context) => startResourceQuotaController(context, await servedResources(context)), {
