@@ -1,7 +1,7 @@
 import type { Job } from "@dray/api/batch/v1";
 import type { Container, Pod, PodTemplateSpec } from "@dray/api/core/v1";
 import { judgeFailure } from "./job-policies.ts";
-import { leastNeeded } from "./replica-set.ts";
+import { leastNeeded } from "./pod-ranking.ts";
 
 /** Holds a pod of a Job until its end has been counted. */
 export const trackingFinalizer = "batch.kubernetes.io/job-tracking";

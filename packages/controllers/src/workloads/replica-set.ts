@@ -5,11 +5,12 @@ import { isPodActive, isPodReady, isPodTerminal } from "@dray/api/pod";
 import { hasReached, keyOf, refOf, timeText } from "@dray/client";
 import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "../context.ts";
 import { controllerOf } from "../owners.ts";
-import { isAvailable, readySince, untilAvailable } from "../pods.ts";
+import { isAvailable, untilAvailable } from "../pods.ts";
 import { withCondition, writeStatus } from "../status.ts";
 import { manage } from "./adopt.ts";
 import { followPods } from "./follow-pods.ts";
 import { podControl } from "./pod-control.ts";
+import { leastNeeded } from "./pod-ranking.ts";
 import { isRejected, Rejections } from "./rejections.ts";
 
 /** Pods made or deleted in one go. */
@@ -124,10 +125,20 @@ async function startReplication<O extends Replicated>(
       return pods.byIndex("controller", set.metadata.uid).filter(isPodActive).length > managed.length;
     }
     if (missing < 0) {
-      await control.delete(set, leastNeeded(managed).slice(0, Math.min(-missing, burst)));
+      const spare = leastNeeded(managed, { related: relatedPods(set, managed), now: clock.now() });
+      await control.delete(set, spare.slice(0, Math.min(-missing, burst)));
       return true;
     }
     return false;
+  }
+
+  /** The pods of all sets with the same owner: a Deployment spreads them together. */
+  function relatedPods(set: O, managed: readonly Pod[]): readonly Pod[] {
+    const owner = controllerOf(set);
+    if (owner === undefined || kind.kind !== ReplicaSet.kind) return managed;
+    return sets
+      .byIndex("controller", owner.uid)
+      .flatMap(({ metadata }) => pods.byIndex("controller", metadata.uid));
   }
 
   return queues.controller;
@@ -176,41 +187,4 @@ function statusOf(
 /** Counts of zero are left out, as the server's own form does. */
 export function positive<T extends Record<string, number>>(counts: T): Partial<T> {
   return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0)) as Partial<T>;
-}
-
-const deletionCost = "controller.kubernetes.io/pod-deletion-cost";
-
-/** The pods in the order in which they can be spared (KEP-2255 and the ReplicaSet documentation). */
-export function leastNeeded(pods: readonly Pod[]): Pod[] {
-  const onNode = new Map<string, number>();
-  for (const pod of pods) {
-    const node = pod.spec.nodeName ?? "";
-    onNode.set(node, (onNode.get(node) ?? 0) + 1);
-  }
-  const phases = ["Pending", "Unknown", "Running"];
-  const rank = (pod: Pod): readonly number[] => [
-    pod.spec.nodeName ? 1 : 0,
-    phases.indexOf(pod.status?.phase ?? "Pending"),
-    isPodReady(pod) ? 1 : 0,
-    Number(pod.metadata.annotations?.[deletionCost] ?? 0) || 0,
-    // More neighbours of the same set: rather this one.
-    -(onNode.get(pod.spec.nodeName ?? "") ?? 0),
-    // Ready for a shorter time, more restarts, younger: rather this one.
-    -(readySince(pod) ?? 0),
-    -(pod.status?.containerStatuses ?? []).reduce(
-      (most, { restartCount }) => Math.max(most, restartCount),
-      0,
-    ),
-    -Date.parse(pod.metadata.creationTimestamp),
-  ];
-  return [...pods]
-    .map((pod) => ({ pod, rank: rank(pod) }))
-    .sort((a, b) => {
-      for (const [index, value] of a.rank.entries()) {
-        const difference = value - (b.rank[index] ?? 0);
-        if (difference !== 0) return difference;
-      }
-      return a.pod.metadata.name < b.pod.metadata.name ? -1 : 1;
-    })
-    .map(({ pod }) => pod);
 }
