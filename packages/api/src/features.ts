@@ -91,6 +91,7 @@ const gates = {
   GenericWorkload: "-AAb",
   GangScheduling: "-AA-",
   WorkloadAwarePreemption: "--A-",
+  WorkloadWithJob: "--AA",
   DeploymentReplicaSetTerminatingReplicas: "ABBB",
   HPAScaleToZero: "AAAB",
 } as const satisfies Readonly<Record<string, string>>;
@@ -106,6 +107,7 @@ const needs: Partial<Record<FeatureGate, readonly FeatureGate[]>> = {
   DRAWorkloadResourceClaims: ["GenericWorkload"],
   GangScheduling: ["GenericWorkload"],
   ResourceHealthStatusMessage: ["ResourceHealthStatus"],
+  WorkloadWithJob: ["GenericWorkload"],
 };
 
 /** The feature gates of one cluster. */

@@ -25,7 +25,7 @@ const gates: Readonly<Record<string, string>> = {
     RuntimeClassInImageCriApi ServiceCIDRStatusFieldWiping ShardedListAndWatch
     StaleControllerConsistencyDaemonSet StaleControllerConsistencyJob
     StaleControllerConsistencyReplicaSet StaleControllerConsistencyStatefulSet
-    TopologyAwareWorkloadScheduling WorkloadWithJob`,
+    TopologyAwareWorkloadScheduling`,
   "--.T": "InPlacePodVerticalScalingInitContainers PLEGOnDemandRelist",
   "-...": `
     AuthorizePodWebsocketUpgradeCreatePermission CRDObservedGenerationTracking

@@ -16,7 +16,7 @@ import { EndpointSlice } from "@dray/api/discovery/v1";
 import { podClaimName } from "@dray/api/pod";
 import { PodDisruptionBudget } from "@dray/api/policy/v1";
 import { ResourceClaim, ResourceClaimTemplate } from "@dray/api/resource/v1";
-import { PodGroup } from "@dray/api/scheduling/v1beta1";
+import { PodGroup, Workload } from "@dray/api/scheduling/v1beta1";
 import { type Client, type Informer, type InformerOptions, keyOf } from "@dray/client";
 import { podGroupName } from "./devices/consumers.ts";
 import { poolKey } from "./devices/taints/pools.ts";
@@ -110,8 +110,10 @@ const options: Readonly<Record<string, InformerOptions<never>>> = {
   [key(Service)]: {
     indexes: { namespace: (service: Service) => [service.metadata.namespace] },
   } satisfies InformerOptions<Service>,
+  [key(Workload)]: { indexes: byController } satisfies InformerOptions<Workload>,
   [key(PodGroup)]: {
     indexes: {
+      ...byController,
       claim: (group: PodGroup) =>
         (group.spec.resourceClaims ?? []).flatMap((entry) => {
           const name = podClaimName(group, entry);

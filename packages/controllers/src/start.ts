@@ -107,7 +107,7 @@ const controllers: Readonly<Record<string, Start>> = {
   "ephemeral-volume-controller": startEphemeralVolumeController,
   "garbage-collector-controller": async (context, { served }) => startGarbageCollector(context, await served),
   "horizontal-pod-autoscaler-controller": startHorizontalPodAutoscalerController,
-  "job-controller": startJobController,
+  "job-controller": async (context, { served }) => startJobController(context, await served),
   "kube-apiserver-serving-clustertrustbundle-publisher-controller": async (context, { served, rootCA }) =>
     startTrustBundlePublisher(context, await served, rootCA),
   "legacy-serviceaccount-token-cleaner-controller": startLegacyTokenCleaner,

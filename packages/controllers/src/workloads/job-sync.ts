@@ -1,11 +1,13 @@
 import { labelSelectorOf } from "@dray/api";
 import { Job, type JobCondition } from "@dray/api/batch/v1";
-import { Pod } from "@dray/api/core/v1";
+import { Pod, type PodTemplateSpec } from "@dray/api/core/v1";
 import { isPodActive } from "@dray/api/pod";
+import type { PodGroup } from "@dray/api/scheduling/v1beta1";
 import { type EventRecorder, type Informer, refOf, type WorkQueue } from "@dray/client";
 import type { ControllerContext } from "../context.ts";
 import { manage } from "./adopt.ts";
 import { delayAfter, type JobFailures } from "./job-back-off.ts";
+import type { JobGroups } from "./job-groups.ts";
 import { isForeign } from "./job-orphans.ts";
 import {
   indexedTemplate,
@@ -18,6 +20,7 @@ import {
   trackingFinalizer,
 } from "./job-pods.ts";
 import { isFinished, JobRound } from "./job-round.ts";
+import { groupedTemplate } from "./job-workload.ts";
 import type { JobWrites } from "./job-writes.ts";
 import { type PodControl, podControl } from "./pod-control.ts";
 
@@ -30,6 +33,8 @@ interface Parts {
   readonly writes: JobWrites;
   readonly recorder: EventRecorder;
   readonly queue: () => WorkQueue;
+  /** Absent where the pods of Jobs are scheduled one by one. */
+  readonly groups: JobGroups | undefined;
   /** Called with a Job that has finished. */
   readonly finished: (job: Job) => void;
 }
@@ -76,8 +81,10 @@ export class JobSync {
     const candidates = pods.byIndex("namespace", job.metadata.namespace);
     const selector = labelSelectorOf(job.spec.selector);
     const managed = await manage(client, Job, job, selector, Pod, candidates, trackingFinalizer);
+    const isGoing = job.metadata.deletionTimestamp !== undefined;
+    const group = isGoing ? undefined : await this.#parts.groups?.groupOf(job, managed.length);
     const round = new JobRound(job, managed, this.#failures.get(job.metadata.uid), clock.now());
-    const { verdict, failure } = await this.#act(key, round);
+    const { verdict, failure } = await this.#act(key, round, group);
     await this.#track(round, verdict);
     if (failure !== undefined) throw failure;
     const left = round.untilDeadline();
@@ -85,9 +92,9 @@ export class JobSync {
   }
 
   /** Makes or deletes pods. */
-  async #act(key: string, round: JobRound): Promise<Step> {
+  async #act(key: string, round: JobRound, group: PodGroup | undefined): Promise<Step> {
     const verdict = round.verdict();
-    return verdict === undefined ? this.#goOn(key, round) : this.#end(round, verdict);
+    return verdict === undefined ? this.#goOn(key, round, group) : this.#end(round, verdict);
   }
 
   async #end(round: JobRound, verdict: JobCondition): Promise<Step> {
@@ -102,13 +109,13 @@ export class JobSync {
     return { verdict };
   }
 
-  async #goOn(key: string, round: JobRound): Promise<Step> {
+  async #goOn(key: string, round: JobRound, group: PodGroup | undefined): Promise<Step> {
     const isGoing = round.job.metadata.deletionTimestamp !== undefined;
     let failure: unknown;
     round.count(0, []);
     if (!isGoing) {
       try {
-        await this.#scale(key, round);
+        await this.#scale(key, round, group);
       } catch (error) {
         failure = error;
       }
@@ -123,7 +130,7 @@ export class JobSync {
   }
 
   /** Makes or deletes pods until as many are active as should be. */
-  async #scale(key: string, round: JobRound): Promise<void> {
+  async #scale(key: string, round: JobRound, group: PodGroup | undefined): Promise<void> {
     const { job, active } = round;
     const wanted = job.spec.suspend === true ? 0 : round.wanted();
     const surplus =
@@ -139,7 +146,8 @@ export class JobSync {
     const terminating = onlyFailed ? round.pods.filter(isTerminating).length : 0;
     const missing = Math.min(wanted - active.length - terminating, burst);
     if (missing <= 0 || job.spec.suspend === true) return;
-    const templates = this.#templatesFor(key, round, missing);
+    const single = this.#templatesFor(key, round, missing);
+    const templates = group === undefined ? single : single.map((each) => groupedTemplate(each, group));
     const before = this.#activePods(job);
     try {
       await this.#control.create(job, templates, (template) => podPrefix(job, template));
@@ -150,7 +158,7 @@ export class JobSync {
   }
 
   /** Those that may be made now; for the others the key comes again. */
-  #templatesFor(key: string, round: JobRound, count: number) {
+  #templatesFor(key: string, round: JobRound, count: number): PodTemplateSpec[] {
     const { job, replaced } = round;
     const now = this.#context.clock.now();
     const wait = (delay: number): boolean => {

@@ -1,9 +1,13 @@
 import { type LabelSelection, labelSelectorOf } from "@dray/api";
 import { Job } from "@dray/api/batch/v1";
 import { Pod } from "@dray/api/core/v1";
-import { keyOf, refOf } from "@dray/client";
+import type { PodGroup, Workload } from "@dray/api/scheduling/v1beta1";
+import { type Informer, keyOf, refOf, type WorkQueue } from "@dray/client";
 import { type Controller, type ControllerContext, controllerQueues, recorderOf, synced } from "../context.ts";
+import type { ServedResources } from "../deletion/resources.ts";
+import { controllerOf, refersTo } from "../owners.ts";
 import { followPods } from "./follow-pods.ts";
+import { type GroupCaches, groupCaches, JobGroups } from "./job-groups.ts";
 import { OrphanedPods } from "./job-orphans.ts";
 import { isTracked } from "./job-pods.ts";
 import { JobSync } from "./job-sync.ts";
@@ -11,12 +15,19 @@ import { JobWrites } from "./job-writes.ts";
 
 const selectorOf = ({ spec }: Job): LabelSelection => labelSelectorOf(spec.selector);
 
-/** Runs the pods of Jobs until enough of them have succeeded, or too many have failed (batch/v1). */
-export async function startJobController(context: ControllerContext): Promise<Controller> {
+/**
+ * Runs the pods of Jobs until enough of them have succeeded, or too many have failed (batch/v1). Without `served` they
+ * are never scheduled as groups.
+ */
+export async function startJobController(
+  context: ControllerContext,
+  served?: Pick<ServedResources, "find">,
+): Promise<Controller> {
   const { client, informers } = context;
   const jobs = informers.of(Job);
   const pods = informers.of(Pod);
-  await synced(context, [jobs, pods]);
+  const caches = groupCaches(context, served);
+  await synced(context, [jobs, pods, ...(caches === undefined ? [] : [caches.workloads, caches.groups])]);
 
   const recorder = recorderOf(context, "job-controller");
   const writes = new JobWrites(client, jobs, pods, recorder);
@@ -27,8 +38,11 @@ export async function startJobController(context: ControllerContext): Promise<Co
     for (const pod of pods.byIndex("controller", metadata.uid))
       if (isTracked(pod)) orphanQueue.add(keyOf(pod.metadata));
   };
-  const sync = new JobSync(context, { jobs, pods, writes, recorder, queue: () => queue, finished: orphan });
+  const groups = caches && new JobGroups(client, caches, recorder);
+  const parts = { jobs, pods, writes, recorder, groups, queue: () => queue, finished: orphan };
+  const sync = new JobSync(context, parts);
   const queue = queues.queue("job", (key) => sync.reconcile(key));
+  if (caches !== undefined) followGroups(caches, jobs, queue);
 
   jobs.handle({
     add: (job) => queue.add(keyOf(job.metadata)),
@@ -44,4 +58,16 @@ export async function startJobController(context: ControllerContext): Promise<Co
   };
   pods.handle({ add: heldPod, update: heldPod });
   return queues.controller;
+}
+
+/** Adds the Jobs whose scheduling objects have changed: their own, or the Workload of their owner. */
+function followGroups({ workloads, groups }: GroupCaches, jobs: Informer<Job>, queue: WorkQueue): void {
+  const changed = ({ metadata }: Workload | PodGroup): void => {
+    const owner = controllerOf({ metadata });
+    if (owner === undefined) return;
+    if (refersTo(Job, owner)) queue.add(keyOf({ namespace: metadata.namespace, name: owner.name }));
+    for (const job of jobs.byIndex("controller", owner.uid)) queue.add(keyOf(job.metadata));
+  };
+  workloads.handle({ add: changed, update: changed, delete: changed });
+  groups.handle({ add: changed, update: changed, delete: changed });
 }
