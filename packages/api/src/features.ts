@@ -92,6 +92,9 @@ const gates = {
   GangScheduling: "-AA-",
   WorkloadAwarePreemption: "--A-",
   WorkloadWithJob: "--AA",
+  TopologyAwareWorkloadScheduling: "--AA",
+  CompositePodGroup: "---A",
+  PodGroupPreemptionPolicy: "---A",
   DeploymentReplicaSetTerminatingReplicas: "ABBB",
   HPAScaleToZero: "AAAB",
 } as const satisfies Readonly<Record<string, string>>;
@@ -106,6 +109,9 @@ const needs: Partial<Record<FeatureGate, readonly FeatureGate[]>> = {
   DRADeviceBindingConditions: ["DRAResourceClaimDeviceStatus"],
   DRAWorkloadResourceClaims: ["GenericWorkload"],
   GangScheduling: ["GenericWorkload"],
+  TopologyAwareWorkloadScheduling: ["GenericWorkload"],
+  CompositePodGroup: ["GenericWorkload", "TopologyAwareWorkloadScheduling"],
+  PodGroupPreemptionPolicy: ["GenericWorkload"],
   ResourceHealthStatusMessage: ["ResourceHealthStatus"],
   WorkloadWithJob: ["GenericWorkload"],
 };

@@ -6,14 +6,14 @@
 /** One character a release, oldest first: `.` can be set, `T` locked to true, `F` locked to false, `-` unknown. */
 const gates: Readonly<Record<string, string>> = {
   "---.": `
-    APIServerWebhookAuthenticationToken AtomicWriteVolumeUserFields CompositePodGroup
+    APIServerWebhookAuthenticationToken AtomicWriteVolumeUserFields
     ConsistentListFromCacheSkipTimeoutFallback DefaultPodSysctls EmptyDirVolumeMode EtcdRangeStream
     EvictionRequestAPI ExcludeAdmissionWebhookVirtualResources GRPCContainerProbeTLS H2CContainerProbe
     HPAGeneration HPAOptimizedSelectorStore HugepageAwareEviction
     InPlacePodVerticalScalingMemoryBackedVolumes InPlacePodVerticalScalingSchedulerPreemption
     InterPodAffinityHostnameFastPath KubeProxyIPVS KubeProxyNFTablesLocalhostNodePorts
     KubeletAllocatedPodsEndpoint NFTablesNetlink NodeControllerLeaseCircuitBreaker
-    NodeLifecycleConditions PodGroupPreemptionPolicy PodLevelResourcesFixDefaulting
+    NodeLifecycleConditions PodLevelResourcesFixDefaulting
     PodLevelResourcesFixKubeletQOSClass SchedulerPreQueueingHints StaleControllerConsistencyHPA
     StatefulSetRecreateStrategy VolumeBindMountOptions WatchListCompression
     WebhookRoundTripLoadBalancing`,
@@ -24,8 +24,7 @@ const gates: Readonly<Record<string, string>> = {
     PodLevelResourceManagers PodsAPI ReloadKubeletClientCAFile
     RuntimeClassInImageCriApi ServiceCIDRStatusFieldWiping ShardedListAndWatch
     StaleControllerConsistencyDaemonSet StaleControllerConsistencyJob
-    StaleControllerConsistencyReplicaSet StaleControllerConsistencyStatefulSet
-    TopologyAwareWorkloadScheduling`,
+    StaleControllerConsistencyReplicaSet StaleControllerConsistencyStatefulSet`,
   "--.T": "InPlacePodVerticalScalingInitContainers PLEGOnDemandRelist",
   "-...": `
     AuthorizePodWebsocketUpgradeCreatePermission CRDObservedGenerationTracking

@@ -1,5 +1,6 @@
 import type { Pod, PodSpec } from "@dray/api/core/v1";
 import type { PriorityClass } from "@dray/api/scheduling/v1";
+import type { PodGroup } from "@dray/api/scheduling/v1beta1";
 import { forbidden } from "../response.ts";
 import type { AdmissionPlugin } from "./admission.ts";
 import type { AdmissionContext } from "./plugins.ts";
@@ -18,17 +19,22 @@ export const systemPriorityClasses = [
   },
 ];
 
+type Classes = Iterable<PriorityClass>;
+
+/** The class of that name, or the default one; a text: there is no such class. */
+function chosenClass(name: string | undefined, classes: Classes): PriorityClass | undefined | string {
+  if (!name) return defaultClass(classes);
+  const chosen = [...classes].find(({ metadata }) => metadata.name === name);
+  return chosen ?? `no PriorityClass with name ${name} was found`;
+}
+
 /**
  * Gives a new pod the number that its priority class means, and its policy of preemption. Answers why it is
  * forbidden, if it is: then the pod is unchanged.
  */
 export function choosePriority(spec: PodSpec, classes: Iterable<PriorityClass>): string | undefined {
-  const className = spec.priorityClassName ?? "";
-  const chosen =
-    className === ""
-      ? defaultClass(classes)
-      : [...classes].find(({ metadata }) => metadata.name === className);
-  if (className !== "" && chosen === undefined) return `no PriorityClass with name ${className} was found`;
+  const chosen = chosenClass(spec.priorityClassName, classes);
+  if (typeof chosen === "string") return chosen;
   const value = chosen?.value ?? 0;
   const policy = chosen?.preemptionPolicy ?? "PreemptLowerPriority";
   if (spec.priority !== undefined && spec.priority !== value) {
@@ -43,6 +49,34 @@ export function choosePriority(spec: PodSpec, classes: Iterable<PriorityClass>):
   return undefined;
 }
 
+/** A group of pods, or a group of such groups. */
+type GroupSpec = Pick<PodGroup["spec"], "priorityClassName" | "priority" | "preemptionPolicy">;
+
+/**
+ * Gives a new group the number that its priority class means, and its policy of preemption where groups have one
+ * (`hasPolicies`). Returns why it is forbidden, if it is: then the group is unchanged.
+ * Upstream: plugin/pkg/admission/priority/admission.go, admitPodGroup, admitCompositePodGroup.
+ */
+export function chooseGroupPriority(
+  spec: GroupSpec,
+  classes: Classes,
+  kind: "pod group" | "composite pod group",
+  hasPolicies: boolean,
+): string | undefined {
+  const chosen = chosenClass(spec.priorityClassName, classes);
+  if (typeof chosen === "string") return chosen;
+  const value = chosen?.value ?? 0;
+  const policy = chosen?.preemptionPolicy ?? "PreemptLowerPriority";
+  if (spec.priority !== undefined && spec.priority !== value)
+    return `priority set in the ${kind} (${spec.priority}) must match the priority computed (${value}) based on the priority class set in the spec`;
+  if (hasPolicies && spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== policy)
+    return `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in ${kind} spec; priority admission controller computed ${policy} from the given PriorityClass name`;
+  if (chosen) spec.priorityClassName = chosen.metadata.name;
+  spec.priority = value;
+  if (hasPolicies) spec.preemptionPolicy = policy;
+  return undefined;
+}
+
 /** Of several default classes the lowest counts. */
 function defaultClass(classes: Iterable<PriorityClass>): PriorityClass | undefined {
   let chosen: PriorityClass | undefined;
@@ -52,14 +86,27 @@ function defaultClass(classes: Iterable<PriorityClass>): PriorityClass | undefin
   return chosen;
 }
 
-export function priority({ storage }: AdmissionContext): AdmissionPlugin {
+const groupKinds: ReadonlyMap<string, "pod group" | "composite pod group"> = new Map([
+  ["podgroups", "pod group"],
+  ["compositepodgroups", "composite pod group"],
+]);
+
+export function priority({ storage, features }: AdmissionContext): AdmissionPlugin {
   const cache = storage.cache("priorityclasses");
   function* classes(): Generator<PriorityClass> {
     for (const { object } of cache.range(cache.prefix)) yield object as PriorityClass;
   }
+  const hasPolicies = features.enabled("PodGroupPreemptionPolicy");
   return {
     name: "Priority",
     mutate({ served, subresource, object, old, operation, name }) {
+      const group = served.group === "scheduling.k8s.io" ? groupKinds.get(served.resource) : undefined;
+      if (group !== undefined && features.version >= "1.37") {
+        if (operation !== "CREATE" || subresource !== "" || !object) return;
+        const why = chooseGroupPriority((object as PodGroup).spec, classes(), group, hasPolicies);
+        if (why !== undefined) throw forbidden(served, name, why);
+        return;
+      }
       if (served.resource !== "pods" || subresource !== "" || !object) return;
       const { spec } = object as Pod;
       if (!spec) return;
