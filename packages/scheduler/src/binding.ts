@@ -5,7 +5,7 @@ import type { Decision } from "./cycle.ts";
 import type { Extenders } from "./extenders/extenders.ts";
 import type { ExtensionPoints } from "./extension-points.ts";
 import type { FailureHandler } from "./failure.ts";
-import type { ClusterEvent, CycleState, Rejection } from "./framework.ts";
+import type { ClusterEvent, CycleState, Plugin, Rejection } from "./framework.ts";
 import type { ExtensionPoint, SchedulerMetrics, Status } from "./metrics/scheduler-metrics.ts";
 import type { NodeInfo } from "./node-info.ts";
 import type { Nominator } from "./nominator.ts";
@@ -47,8 +47,13 @@ export class BindingCycle {
     this.#options = options;
   }
 
-  /** Counts the pod on its node; a rejection by a plugin, or the plugins that hold the pod back, with milliseconds. */
-  reserve(profile: Profile, { pod }: QueuedPod, { node, state }: Placed): Rejection | Map<string, number> {
+  /** `take`, then `permit`. */
+  reserve(profile: Profile, entry: QueuedPod, placed: Placed): Rejection | Map<string, number> {
+    return this.take(profile, entry, placed) ?? this.permit(profile, entry, placed);
+  }
+
+  /** Counts the pod on its node, with what plugins reserve for it; a rejection by one of them. */
+  take(profile: Profile, { pod }: QueuedPod, { node, state }: Placed): Rejection | undefined {
     const { cache, nominator, metrics } = this.#options;
     const { name, points } = profile;
     cache.assume(assumed(points, state, pod, node), node.name);
@@ -60,38 +65,64 @@ export class BindingCycle {
       metrics.point("Reserve", name, "Unschedulable", since);
       return rejection;
     }
-    const reserved = metrics.now();
     metrics.point("Reserve", name, "Success", since);
+    return undefined;
+  }
+
+  /** A rejection by a plugin, or the plugins that hold the pod back, with milliseconds. */
+  permit(
+    { name, points }: Profile,
+    { pod }: QueuedPod,
+    { node, state }: Placed,
+  ): Rejection | Map<string, number> {
+    const { metrics } = this.#options;
+    const since = metrics.now();
     const waits = new Map<string, number>();
     for (const plugin of points.permit) {
       const result = plugin.permit(state, pod, node);
       if (result.type === "wait") waits.set(plugin.name, result.timeout);
       if (result.type !== "reject") continue;
-      metrics.point("Permit", name, "Unschedulable", reserved);
+      metrics.point("Permit", name, "Unschedulable", since);
       return result.rejection;
     }
-    metrics.point("Permit", name, waits.size > 0 ? "Wait" : "Success", reserved);
+    metrics.point("Permit", name, waits.size > 0 ? "Wait" : "Success", since);
     return waits;
   }
 
-  /** Takes back what `reserve` did, and wakes who may wait for it. */
+  /** Takes back what `reserve` did, and wakes the pods that may wait for it. */
   async giveBack(profile: Profile, pod: Pod, node: NodeInfo, state: CycleState): Promise<void> {
     await this.takeBack(profile, pod, node, state);
     // What was held may be what another pod waits for.
     this.#options.notify({ kind: "released", pod });
   }
 
-  /** Takes back what `reserve` did, as if it had not been. */
-  async takeBack({ points }: Profile, pod: Pod, node: NodeInfo, state: CycleState): Promise<void> {
-    const { cache, log } = this.#options;
-    cache.unassume(pod.metadata.uid);
-    for (const plugin of points.reserve.toReversed()) {
-      await plugin
-        .unreserve?.(state, pod, node)
-        .catch((error: unknown) =>
-          log.error({ plugin: plugin.name, err: error }, "cannot take back what was reserved"),
-        );
-    }
+  /** Takes back what `reserve` did, and what was written for the pod. */
+  async takeBack(profile: Profile, pod: Pod, node: NodeInfo, state: CycleState): Promise<void> {
+    this.#forget(profile, pod, node, state);
+    await this.#unreserve(profile.points.reserve, pod, node, state);
+  }
+
+  /** Takes back at once what `take` did: the same can be taken again. Nothing is written. */
+  undo(profile: Profile, pod: Pod, node: NodeInfo, state: CycleState): void {
+    this.#forget(profile, pod, node, state);
+    const others = profile.points.reserve.filter(({ undo }) => undo === undefined);
+    if (others.length > 0) void this.#unreserve(others, pod, node, state);
+  }
+
+  #forget({ points }: Profile, pod: Pod, node: NodeInfo, state: CycleState): void {
+    this.#options.cache.unassume(pod.metadata.uid);
+    for (const plugin of points.reserve.toReversed()) plugin.undo?.(state, pod, node);
+  }
+
+  async #unreserve(plugins: readonly Plugin[], pod: Pod, node: NodeInfo, state: CycleState): Promise<void> {
+    const work = plugins.toReversed().map(async (plugin) => {
+      try {
+        await plugin.unreserve?.(state, pod, node);
+      } catch (error) {
+        this.#options.log.error({ plugin: plugin.name, err: error }, "cannot take back what was reserved");
+      }
+    });
+    await Promise.all(work);
   }
 
   async bind(

@@ -43,6 +43,12 @@ export class SchedulerCache {
     return this.#nodes.get(name);
   }
 
+  /** The node that the pod is on, or is assumed to be. */
+  nodeOf(uid: string): NodeInfo | undefined {
+    const name = this.#places.get(uid);
+    return name === undefined ? undefined : this.#nodes.get(name);
+  }
+
   /** Whether the pod is on a node, or assumed to be. */
   isPlaced(uid: string): boolean {
     return this.#places.has(uid);

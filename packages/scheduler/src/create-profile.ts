@@ -39,6 +39,7 @@ export function createProfile(
     informers,
     metrics,
     extenders,
+    groups,
   } = shared;
   const args = withoutManagedResources(configured.args, configuration);
   const nomination = (pod: Pod): string | undefined => nominator.nodeOf(pod.metadata.uid);
@@ -49,7 +50,10 @@ export function createProfile(
     executor,
     trials: () => cycle,
     recorder,
-    node: (node) => cache.node(node),
+    cache,
+    hasGroupPolicies: options.features.enabled("PodGroupPreemptionPolicy"),
+    // In 1.36 pods of groups leave one by one.
+    groups: informers.groups && options.features.version >= "1.37" ? groups : undefined,
     nomination,
     budgets: () => informers.budgets.list(),
     turn,

@@ -272,14 +272,24 @@ export class SchedulingCycle {
   /** Puts another pod on the node, for a trial. */
   addPod(state: CycleState, pod: Pod, added: Pod, node: NodeInfo): void {
     node.add(added);
-    const skipped = skippedFilters(state);
-    for (const plugin of this.#points.preFilter)
-      if (!skipped.has(plugin.name)) plugin.addPod?.(state, pod, added, node);
+    this.countPod(state, pod, added, node);
   }
 
   /** Takes a pod from the node, for a trial. */
   removePod(state: CycleState, pod: Pod, removed: Pod, node: NodeInfo): void {
     node.remove(removed.metadata.uid);
+    this.discountPod(state, pod, removed, node);
+  }
+
+  /** As if the other pod were on the node, for what plugins have counted in PreFilter. */
+  countPod(state: CycleState, pod: Pod, added: Pod, node: NodeInfo): void {
+    const skipped = skippedFilters(state);
+    for (const plugin of this.#points.preFilter)
+      if (!skipped.has(plugin.name)) plugin.addPod?.(state, pod, added, node);
+  }
+
+  /** As if the pod were not on the node. */
+  discountPod(state: CycleState, pod: Pod, removed: Pod, node: NodeInfo): void {
     const skipped = skippedFilters(state);
     for (const plugin of this.#points.preFilter)
       if (!skipped.has(plugin.name)) plugin.removePod?.(state, pod, removed, node);

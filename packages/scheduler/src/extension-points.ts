@@ -7,6 +7,11 @@ export interface Scorer {
   readonly weight: number;
 }
 
+export interface PlacementScorer {
+  readonly plugin: With<"scorePlacement">;
+  readonly weight: number;
+}
+
 /** The plugins of one profile by extension point, each list in the order in which they are called. */
 export interface ExtensionPoints {
   readonly all: readonly Plugin[];
@@ -16,6 +21,9 @@ export interface ExtensionPoints {
   readonly preFilter: readonly With<"preFilter">[];
   readonly filter: readonly With<"filter">[];
   readonly postFilter: readonly With<"postFilter">[];
+  readonly podGroupPostFilter: readonly With<"postFilterGroup">[];
+  readonly placementGenerate: readonly With<"placements">[];
+  readonly placementScore: readonly PlacementScorer[];
   readonly preScore: readonly With<"preScore">[];
   readonly score: readonly Scorer[];
   readonly reserve: readonly Plugin[];
@@ -59,10 +67,13 @@ export function extensionPoints(
     preFilter: only("preFilter", "preFilter"),
     filter: only("filter", "filter"),
     postFilter: only("postFilter", "postFilter"),
+    podGroupPostFilter: only("podGroupPostFilter", "postFilterGroup"),
+    placementGenerate: only("placementGenerate", "placements"),
+    placementScore: at("placementScore", "scorePlacement"),
     preScore: only("preScore", "preScore"),
     score: at("score", "score"),
     reserve: only("reserve", "name").filter(
-      (plugin) => plugin.reserve !== undefined || plugin.unreserve !== undefined,
+      (plugin) => (plugin.reserve ?? plugin.undo ?? plugin.unreserve) !== undefined,
     ),
     permit: only("permit", "permit"),
     preBind: only("preBind", "preBind"),

@@ -84,9 +84,13 @@ export class FailureHandler {
     profile: Profile,
     entry: QueuedPod,
     rejectedBy: readonly string[],
-    message: string,
+    { message, nominatedNode }: { readonly message: string; readonly nominatedNode: string | undefined },
   ): Promise<void> {
-    await this.#wait(profile, entry, rejectedBy, { reason: "Unschedulable", message, nominatedNode: "" });
+    await this.#wait(profile, entry, rejectedBy, {
+      reason: "Unschedulable",
+      message,
+      ...(nominatedNode !== undefined && { nominatedNode }),
+    });
   }
 
   /** The attempt failed, whatever the nodes have: it is repeated after a while. */

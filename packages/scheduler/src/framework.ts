@@ -2,6 +2,7 @@ import type { KubeObject } from "@dray/api";
 import type { Node, Pod } from "@dray/api/core/v1";
 import type { DeviceClass, ResourceClaim } from "@dray/api/resource/v1";
 import type { PodGroup } from "@dray/api/scheduling/v1beta1";
+import type { GroupNode } from "./group-tree.ts";
 import type { NodeInfo } from "./node-info.ts";
 
 /** Why a plugin turns a pod or a node down; a refusal is data, rendered at the edge. */
@@ -116,6 +117,49 @@ export interface PostFilterResult {
   readonly nominatedNode?: string;
 }
 
+/** Nodes that may take a whole group. */
+export interface GroupPlacement {
+  readonly name: string;
+  readonly nodes: readonly NodeInfo[];
+}
+
+/** A group of which too few pods can be placed. */
+export interface RefusedGroup {
+  readonly group: GroupNode;
+  /** Its pods that wait. */
+  readonly pods: readonly Pod[];
+  /** What plugins share between the pods. */
+  readonly state: CycleState;
+  /** Tries the whole group again, against the nodes as they are now. Nothing is reserved afterwards. */
+  readonly tryAgain: () => GroupTrial;
+}
+
+/** What a trial of a group has found. */
+export type GroupTrial =
+  | { readonly type: "placed"; readonly assignments: readonly Assignment[] }
+  | { readonly type: "refused"; readonly message: string }
+  /** The attempt failed, whatever the nodes have. */
+  | { readonly type: "failed"; readonly message: string };
+
+/** The node that a trial has found for a pod of a group. */
+export interface Assignment {
+  readonly pod: Pod;
+  readonly node: NodeInfo;
+  readonly state: CycleState;
+  /** Counts the pod on the node, with what plugins reserve for it. */
+  take(): void;
+  undo(): void;
+}
+
+export interface GroupPostFilterResult {
+  /** What was done or found, for the condition of the group. */
+  readonly message?: string;
+  /** `done`: the group will fit; `hopeless`: nothing helps. What other plugins found is not told then. */
+  readonly verdict?: "done" | "hopeless";
+  /** By the uid of a pod, the node on which it will run once others have left. */
+  readonly nominatedNodes?: ReadonlyMap<string, string>;
+}
+
 export type PermitResult =
   | { readonly type: "allow" }
   /** The binding waits until each plugin that asked for it allows it, or one rejects it; milliseconds. */
@@ -153,13 +197,17 @@ export interface Plugin {
   ): PostFilterResult | Promise<PostFilterResult>;
   /**
    * In the place of `postFilter` for pods that were scheduled as a group, of which too few can be placed. Nothing of what
-   * was reserved for them is held any more.
+   * was reserved for them is held any more. What runs before the first `await` sees the nodes as the filters saw them.
    */
-  postFilterGroup?(
-    state: CycleState,
-    group: PodGroup,
-    pods: readonly Pod[],
-  ): PostFilterResult | Promise<PostFilterResult>;
+  postFilterGroup?(refused: RefusedGroup): GroupPostFilterResult | Promise<GroupPostFilterResult>;
+  /**
+   * PlacementGenerate: the placements among which one is chosen for the group, within that of the group around it. One
+   * plugin of a profile has it. What it throws fails the attempt of the group.
+   */
+  placements?(group: GroupNode, parent: GroupPlacement): readonly GroupPlacement[];
+  /** PlacementScore: higher is better; from 0 to 100 unless `normalizePlacements` makes it so. `pods` would run there. */
+  scorePlacement?(group: GroupNode, placement: GroupPlacement, pods: readonly Pod[]): number;
+  normalizePlacements?(scores: Map<GroupPlacement, number>): void;
   /** Before the nodes that passed the filters are scored. "skip": all of them are the same to the plugin. */
   preScore?(state: CycleState, pod: Pod, nodes: readonly NodeInfo[]): "skip" | undefined;
   /** Higher is better; made comparable by `normalize`, else from 0 to 100. */
@@ -170,8 +218,13 @@ export interface Plugin {
   /** Takes in memory what the pod needs on the node. */
   reserve?(state: CycleState, pod: Pod, node: NodeInfo): Rejection | undefined;
   /**
-   * Gives back what `reserve` took, and what `preBind` wrote. Called for every plugin, in reverse order, also when
-   * `reserve` or `preBind` was not reached or has thrown. The pod has a node if another scheduler has bound it.
+   * Takes back in memory what `reserve` took, so that the same can be reserved again. Called for every plugin, in reverse
+   * order, also when `reserve` was not reached or has thrown. A plugin without it does so in `unreserve`.
+   */
+  undo?(state: CycleState, pod: Pod, node: NodeInfo): void;
+  /**
+   * After `undo`: takes back what `preBind` wrote. Called for every plugin, in reverse order, also when `preBind` was not
+   * reached or has thrown. The pod has a node if another scheduler has bound it.
    */
   unreserve?(state: CycleState, pod: Pod, node: NodeInfo): Promise<void>;
   /** Lets the pod go to its node, holds it back or rejects it. */

@@ -1,57 +1,62 @@
-import type { Pod } from "@dray/api/core/v1";
-import type { PodGroup } from "@dray/api/scheduling/v1beta1";
 import type { AlikePods } from "./alike.ts";
 import type { BindingCycle } from "./binding.ts";
 import type { SchedulerCache } from "./cache.ts";
-import { type Decision, priorityOf } from "./cycle.ts";
 import type { FailureHandler } from "./failure.ts";
-import { type CycleState, type Rejection, stateInGroup } from "./framework.ts";
-import type { GroupOutcome, GroupStatusWriter } from "./group-status.ts";
-import { diagnosisText } from "./message.ts";
+import type { CycleState, GroupPostFilterResult, GroupTrial } from "./framework.ts";
+import {
+  type Afterwards,
+  allFailed,
+  type LeafOutcome,
+  outcomesOf,
+  refusalOf,
+  rejectedBy,
+} from "./group-outcomes.ts";
+import type { GroupPlacer, GroupResult, PlacedMember } from "./group-placing.ts";
+import type { GroupStatusWriter } from "./group-status.ts";
+import { type GroupNode, leavesOf, podsOf } from "./group-tree.ts";
+import { groupProblem } from "./group-validity.ts";
+import type { SchedulerMetrics } from "./metrics/scheduler-metrics.ts";
+import type { Nominator } from "./nominator.ts";
 import type { PodGroups } from "./pod-groups.ts";
 import type { Profile } from "./profile.ts";
 import type { QueuedPod, SchedulingQueue } from "./queue.ts";
-import { TurnIsOver } from "./turn.ts";
 
 export interface GroupCycleOptions {
   readonly groups: PodGroups;
   readonly queue: SchedulingQueue;
   readonly cache: SchedulerCache;
   readonly bindings: BindingCycle;
+  readonly placer: GroupPlacer;
+  readonly nominator: Nominator;
   /** Absent where nodes are asked anew for each pod. */
   readonly alike: AlikePods | undefined;
   readonly failures: FailureHandler;
   readonly status: GroupStatusWriter;
+  readonly metrics: SchedulerMetrics;
+  /** Whether groups have a preemption policy of their own (gate PodGroupPreemptionPolicy). */
+  readonly hasPolicies: boolean;
 }
 
 export interface TakenGroup {
-  readonly group: PodGroup;
+  readonly root: GroupNode;
   readonly entries: readonly QueuedPod[];
 }
-
-type Placed = Decision & { type: "placed" };
-
-/** What became of one pod in the group's cycle. */
-type MemberResult =
-  | { readonly type: "placed"; readonly decision: Placed; readonly waits: ReadonlyMap<string, number> }
-  | { readonly type: "refused"; readonly message: string; readonly plugins: readonly string[] };
 
 interface Attempt {
-  readonly group: PodGroup;
+  readonly root: GroupNode;
   readonly profile: Profile;
-  readonly entries: readonly QueuedPod[];
+  /** By uid. */
+  readonly entries: ReadonlyMap<string, QueuedPod>;
   /** What plugins share between the pods. */
   readonly state: CycleState;
-  /** Of the first pods; those after them were not looked at. */
-  readonly results: MemberResult[];
-  /** What is being given back. */
-  readonly returns: Promise<void>[];
+  readonly since: number;
 }
+
+const nothingDone: Afterwards = { reasons: [], nominated: undefined };
 
 /**
  * Schedules the waiting pods of a group together, against the same nodes: where fewer than its minimum can be placed,
- * none is.
- * Upstream: pkg/scheduler/schedule_one_podgroup.go; without composite groups, placements and preemption for groups.
+ * none is. Upstream: pkg/scheduler/schedule_one_podgroup.go
  */
 export class GroupCycle {
   readonly #options: GroupCycleOptions;
@@ -61,197 +66,175 @@ export class GroupCycle {
   }
 
   /**
-   * The group of the pod, and its pods that wait, the given one first; none: they wait for one that is turned away.
-   * Undefined: the pod is on its own.
+   * The group of the pod with the group around it, and all pods of it that wait, the given one first; none: they wait for
+   * one that is turned away. Undefined: the pod is on its own.
    */
   take(entry: QueuedPod): TakenGroup | undefined {
     const { groups, queue } = this.#options;
-    const group = groups.of(entry.pod);
-    if (group === undefined) return undefined;
-    const { namespace, name } = group.metadata;
-    const members = groups.members(namespace, name).map(({ metadata }) => metadata.uid);
-    const others = queue.takeWith(entry, members);
-    return { group, entries: others === undefined ? [] : [entry, ...others] };
+    const root = groups.rootOf(entry.pod);
+    if (root === undefined) return undefined;
+    const members = leavesOf(root).flatMap(({ object }) => groups.membersOf(object));
+    const others = queue.takeWith(
+      entry,
+      members.map(({ metadata }) => metadata.uid),
+    );
+    return { root, entries: others === undefined ? [] : [entry, ...others] };
   }
 
   /**
    * Places what can be placed, at once; resolves when the pods are bound or told why not. Throws TurnIsOver when the turn
    * is over, and everything is as it was.
    */
-  schedule(profile: Profile, group: PodGroup, entries: readonly QueuedPod[]): Promise<void> {
-    const attempt: Attempt = { group, profile, entries, state: new Map(), results: [], returns: [] };
-    const problem = this.#problem(attempt);
+  schedule(profile: Profile, taken: GroupNode, waiting: readonly QueuedPod[]): Promise<void> {
+    const { groups, placer, cache, alike, metrics, hasPolicies } = this.#options;
+    const since = waiting[0]!.attemptSince;
+    const root = groups.withPods(
+      taken,
+      waiting.map(({ pod }) => pod),
+    );
+    const entries = new Map(waiting.map((entry) => [entry.pod.metadata.uid, entry]));
+    const attempt: Attempt = { root, profile, entries, state: new Map(), since };
+    const problem = groupProblem(root, groups, hasPolicies);
     if (problem !== undefined) return this.#fail(attempt, problem);
-    let feasibility: Feasibility;
+    const result = placer.place(attempt, root, cache.nodes);
+    metrics.groupDecided(since);
+    if (result.verdict.type === "refused") return this.#refuse(attempt, result);
+    const isMet = result.verdict.type === "met";
+    if (isMet) alike?.devicesTaken();
+    metrics.groupAttempted(profile.name, isMet ? "scheduled" : "error", since);
+    return this.#submit(attempt, outcomesOf(root, result), nothingDone);
+  }
+
+  /** What runs before the first `await` sees the nodes as they refused the group. */
+  async #refuse(attempt: Attempt, result: GroupResult): Promise<void> {
+    const { metrics } = this.#options;
+    const { root, profile, state, since } = attempt;
+    const refused = { group: root, pods: podsOf(root), state, tryAgain: () => this.#try(attempt) };
+    const pending: (GroupPostFilterResult | Promise<GroupPostFilterResult>)[] = [];
+    const outcomes = outcomesOf(root, result);
+    const begun = metrics.now();
+    let results: GroupPostFilterResult[];
     try {
-      feasibility = this.#place(attempt);
-      this.#options.alike?.devicesTaken();
+      for (const plugin of profile.points.podGroupPostFilter) pending.push(plugin.postFilterGroup(refused));
+      // Pods that are scheduled while the others are awaited must know of it.
+      for (const each of pending) if (!(each instanceof Promise)) this.#nominate(attempt, each);
+      await this.#takeBack(attempt, outcomes);
+      results = await Promise.all(pending);
     } catch (error) {
-      this.#giveBack(attempt);
-      if (error instanceof TurnIsOver) throw error;
-      const failed = entries[attempt.results.length];
-      return this.#fail(attempt, (error as Error).message, failed);
-    }
-    return feasibility.type === "met" ? this.#bind(attempt) : this.#refuse(attempt, feasibility.message);
-  }
-
-  /** Upstream: validatePodGroup. */
-  #problem({ group, entries }: Attempt): string | undefined {
-    const all = [...entries.map(({ pod }) => pod), ...this.#options.groups.placed(group)];
-    const first = all[0]!;
-    const priority = group.spec.priority ?? 0;
-    for (const pod of all) {
-      const [own, wanted] = [pod.spec.schedulerName, first.spec.schedulerName].map((text) =>
-        JSON.stringify(text),
-      );
-      if (own !== wanted)
-        return `all pods in a single pod group should have the same .spec.schedulerName set, got: ${own} and ${wanted}`;
-      if (priorityOf(pod) !== priority)
-        return `all pods in a single pod group should have the same priority as the pod group's priority, got ${priorityOf(pod)} and ${priority}`;
-    }
-    return undefined;
-  }
-
-  #place(attempt: Attempt): Feasibility {
-    const { group, entries, results } = attempt;
-    const minCount = this.#options.groups.minCount(group);
-    let scheduled = this.#options.groups.placed(group).length;
-    let remaining = entries.length;
-    let feasibility = feasible(minCount, scheduled, remaining);
-    for (const entry of entries) {
-      if (feasibility.type === "impossible") break;
-      const result = this.#placeOne(attempt, entry);
-      results.push(result);
-      remaining--;
-      if (result.type === "placed") scheduled++;
-      feasibility = feasible(minCount, scheduled, remaining);
-    }
-    const isAnyPlaced = results.some(({ type }) => type === "placed");
-    if (feasibility.type === "met" && !isAnyPlaced)
-      return { type: "impossible", message: "pod group is unschedulable" };
-    return feasibility;
-  }
-
-  #placeOne({ profile, state, returns }: Attempt, entry: QueuedPod): MemberResult {
-    const { cache, bindings } = this.#options;
-    const { pod } = entry;
-    const decision = profile.cycle.decide(pod, cache.nodes, undefined, stateInGroup(state));
-    if (decision.type === "refused") {
-      const { diagnosis, plugins } = decision;
-      return { type: "refused", message: diagnosisText(diagnosis, []), plugins };
-    }
-    let reserved: Rejection | ReadonlyMap<string, number>;
-    try {
-      reserved = bindings.reserve(profile, entry, decision);
-    } catch (error) {
-      returns.push(bindings.takeBack(profile, pod, decision.node, decision.state));
-      throw error;
-    }
-    if (reserved instanceof Map) return { type: "placed", decision, waits: reserved };
-    returns.push(bindings.takeBack(profile, pod, decision.node, decision.state));
-    const rejection = reserved as Rejection;
-    const rejections = new Map([[decision.node.name, rejection]]);
-    return {
-      type: "refused",
-      message: diagnosisText({ nodes: 1, rejections }, []),
-      plugins: [rejection.plugin],
-    };
-  }
-
-  /** In reverse order: what came later may count on what came before. */
-  #giveBack({ profile, entries, results, returns }: Attempt): void {
-    for (const [i, result] of [...results.entries()].reverse()) {
-      if (result.type !== "placed") continue;
-      const { node, state } = result.decision;
-      returns.push(this.#options.bindings.takeBack(profile, entries[i]!.pod, node, state));
-    }
-  }
-
-  async #bind({ group, profile, entries, results }: Attempt): Promise<void> {
-    const { bindings, failures } = this.#options;
-    await Promise.all([
-      this.#tell(group, { status: "True", reason: "Scheduled", message: "" }),
-      ...entries.map((entry, i) => {
-        const result = results[i]!;
-        return result.type === "placed"
-          ? bindings.bind(profile, entry, result.decision, result.waits)
-          : failures.refuseInGroup(profile, entry, result.plugins, result.message);
-      }),
-    ]);
-  }
-
-  async #refuse(attempt: Attempt, reason: string): Promise<void> {
-    const { group, profile, entries, results, state } = attempt;
-    const { failures } = this.#options;
-    this.#giveBack(attempt);
-    // What helps one of them helps the group.
-    const found = results.flatMap((result) => (result.type === "refused" ? result.plugins : []));
-    const plugins = found.length > 0 ? [...new Set(found)] : ["GangScheduling"];
-    const pods = entries.map(({ pod }) => pod);
-    let message: string;
-    try {
-      await Promise.all(attempt.returns);
-      message = [reason, ...(await this.#postFilter(profile, state, group, pods))].join(", ");
-    } catch (error) {
+      await Promise.allSettled(pending);
       return this.#fail(attempt, (error as Error).message);
     }
-    await Promise.all([
-      this.#tell(group, { status: "False", reason: "Unschedulable", message }),
-      ...entries.map((entry, i) => {
-        const result = results[i];
-        const own = result?.type === "refused" ? result.message : message;
-        return failures.refuseInGroup(profile, entry, plugins, own);
-      }),
-    ]);
+    const decisive = results.find(({ verdict }) => verdict !== undefined);
+    const told = decisive === undefined ? results : [decisive];
+    const reasons = told.flatMap(({ message }) => (message ? [message] : []));
+    const isWaiting = decisive?.verdict === "done";
+    const nominated = isWaiting ? (decisive.nominatedNodes ?? new Map<string, string>()) : undefined;
+    metrics.point("PodGroupPostFilter", profile.name, isWaiting ? "Success" : "Unschedulable", begun);
+    metrics.groupAttempted(profile.name, isWaiting ? "waiting_on_preemption" : "unschedulable", since);
+    await this.#submit(attempt, outcomes, { reasons, nominated });
   }
 
-  async #postFilter(
-    { points }: Profile,
-    state: CycleState,
-    group: PodGroup,
-    pods: readonly Pod[],
-  ): Promise<string[]> {
-    const messages: string[] = [];
-    for (const plugin of points.all) {
-      const result = await plugin.postFilterGroup?.(state, group, pods);
-      if (result?.message) messages.push(result.message);
+  /** Places the whole group on the nodes as they are now, and leaves nothing reserved. */
+  #try({ root, profile, entries }: Attempt): GroupTrial {
+    const { placer, cache } = this.#options;
+    const result = placer.place({ profile, entries, state: new Map() }, root, cache.nodes);
+    const assignments = [...result.held];
+    placer.undo(result);
+    return result.verdict.type === "met" ? { type: "placed", assignments } : result.verdict;
+  }
+
+  #nominate({ entries }: Attempt, { nominatedNodes }: GroupPostFilterResult): void {
+    const { queue, nominator } = this.#options;
+    for (const [uid, node] of nominatedNodes ?? []) {
+      const entry = entries.get(uid);
+      if (entry !== undefined && queue.has(entry)) nominator.set(entry.pod, node);
     }
-    return messages;
   }
 
-  /** `failed`: the pod whose attempt has failed, with this message; the others for that reason. */
-  async #fail(
-    { group, profile, entries, returns }: Attempt,
-    message: string,
-    failed?: QueuedPod,
+  /** What earlier attempts have written for pods that had a node in this one. */
+  async #takeBack({ profile }: Attempt, outcomes: readonly LeafOutcome[]): Promise<void> {
+    const members = outcomes.flatMap((outcome) => [...outcome.members.values()]);
+    await Promise.all(
+      members.map(async (member) => {
+        if (member.type !== "placed") return;
+        await this.#options.bindings.takeBack(profile, member.pod, member.node, member.state);
+      }),
+    );
+  }
+
+  async #fail({ root, ...attempt }: Attempt, message: string): Promise<void> {
+    const { metrics } = this.#options;
+    metrics.groupAttempted(attempt.profile.name, "error", attempt.since);
+    await this.#submit({ root, ...attempt }, allFailed(root, message), nothingDone);
+  }
+
+  /**
+   * Of groups that have their minimum what has a node is bound; the others wait. Upstream: submitPodGroupAlgorithmResult.
+   */
+  async #submit(attempt: Attempt, outcomes: readonly LeafOutcome[], afterwards: Afterwards): Promise<void> {
+    const plugins = rejectedBy(attempt.root, outcomes);
+    await Promise.all(
+      outcomes.flatMap((outcome) => [
+        this.#tell(outcome, afterwards),
+        ...outcome.leaf.pods.map((pod) => {
+          const entry = attempt.entries.get(pod.metadata.uid)!;
+          return this.#submitPod(attempt.profile, entry, outcome, afterwards, plugins);
+        }),
+      ]),
+    );
+  }
+
+  #submitPod(
+    profile: Profile,
+    entry: QueuedPod,
+    { verdict, members, failed }: LeafOutcome,
+    afterwards: Afterwards,
+    plugins: readonly string[],
   ): Promise<void> {
     const { failures } = this.#options;
-    await Promise.all(returns);
-    const forAll =
-      failed === undefined ? message : `failed to schedule other pod from a pod group: ${message}`;
-    await Promise.all([
-      this.#tell(group, { status: "False", reason: "SchedulerError", message: forAll }),
-      ...entries.map((entry) =>
-        failures.fail(profile, entry, { message: entry === failed ? message : forAll }),
-      ),
-    ]);
+    const { uid } = entry.pod.metadata;
+    const member = members.get(uid);
+    switch (verdict.type) {
+      case "met":
+        if (member?.type === "placed") return this.#bind(profile, member);
+        return failures.refuseInGroup(profile, entry, member?.plugins ?? plugins, {
+          message: member?.message ?? "",
+          nominatedNode: member?.nominatedNode,
+        });
+      case "refused":
+        return failures.refuseInGroup(
+          profile,
+          entry,
+          plugins,
+          refusalOf(uid, member, verdict.message, afterwards),
+        );
+      case "failed": {
+        const message = failed?.pod.metadata.uid === uid ? failed.message : verdict.message;
+        return failures.fail(profile, entry, { message });
+      }
+    }
   }
 
-  async #tell(group: PodGroup, outcome: GroupOutcome): Promise<void> {
-    await this.#options.status.write(group, outcome);
+  async #bind(profile: Profile, { entry, decision }: PlacedMember): Promise<void> {
+    const { bindings, failures } = this.#options;
+    const { node, state } = decision;
+    const permitted = bindings.permit(profile, entry, decision);
+    if (permitted instanceof Map) return bindings.bind(profile, entry, decision, permitted);
+    await bindings.giveBack(profile, entry.pod, node, state);
+    await failures.reject(profile, entry, node.name, permitted);
   }
-}
 
-/** Whether a group has its minimum, may get it, or cannot. Upstream: GangScheduling.PlacementFeasible. */
-type Feasibility =
-  | { readonly type: "met" }
-  | { readonly type: "open" | "impossible"; readonly message: string };
-
-function feasible(minCount: number, scheduled: number, remaining: number): Feasibility {
-  const counts = `${scheduled} scheduled, ${remaining} remaining`;
-  if (remaining + scheduled < minCount)
-    return { type: "impossible", message: `minCount (${minCount}) cannot be satisfied: ${counts}` };
-  if (scheduled < minCount)
-    return { type: "open", message: `minCount (${minCount}) is not yet satisfied: ${counts}` };
-  return { type: "met" };
+  #tell({ leaf: { object }, verdict }: LeafOutcome, { reasons }: Afterwards): Promise<void> {
+    const { status } = this.#options;
+    switch (verdict.type) {
+      case "met":
+        return status.write(object, { status: "True", reason: "Scheduled", message: "" });
+      case "refused": {
+        const message = [verdict.message, ...reasons].join(", ");
+        return status.write(object, { status: "False", reason: "Unschedulable", message });
+      }
+      case "failed":
+        return status.write(object, { status: "False", reason: "SchedulerError", message: verdict.message });
+    }
+  }
 }

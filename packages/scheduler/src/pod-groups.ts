@@ -1,6 +1,8 @@
 import type { Pod } from "@dray/api/core/v1";
 import { isPodTerminal } from "@dray/api/pod";
 import type { PodGroup } from "@dray/api/scheduling/v1beta1";
+import { priorityOf } from "./cycle.ts";
+import type { GroupNode } from "./group-tree.ts";
 
 /** The name of the group that the pod belongs to. */
 export const groupNameOf = (pod: Pod): string | undefined => pod.spec.schedulingGroup?.podGroupName;
@@ -31,9 +33,33 @@ export class PodGroups {
     return name === undefined ? undefined : this.#find(pod.metadata.namespace, name);
   }
 
+  /** The group of the pod, and the group around that; without the pods. Undefined as for `of`. */
+  rootOf(pod: Pod): GroupNode | undefined {
+    const object = this.of(pod);
+    return object === undefined ? undefined : { type: "podgroup", object, pods: [] };
+  }
+
+  /** The same groups, with those of the pods that belong to them. */
+  withPods(node: GroupNode, pods: readonly Pod[]): GroupNode {
+    if (node.type === "compositepodgroup")
+      return { ...node, children: node.children.map((child) => this.withPods(child, pods)) };
+    const { namespace, name } = node.object.metadata;
+    const own = pods.filter((pod) => pod.metadata.namespace === namespace && groupNameOf(pod) === name);
+    return { ...node, pods: own };
+  }
+
   /** How many pods of a group have to be scheduled together; a group without a gang is satisfied with one. */
   minCount({ spec }: PodGroup): number {
     return (this.#hasGangs ? spec.schedulingPolicy.gang?.minCount : undefined) ?? 1;
+  }
+
+  /**
+   * The priority that counts in preemption: that of the pod's group.
+   * Upstream: framework/preemption/util.go, GetPodPriority.
+   */
+  priorityOf(pod: Pod): number {
+    const group = this.of(pod);
+    return group === undefined ? priorityOf(pod) : (group.spec.priority ?? 0);
   }
 
   /** The pod, new or changed. */
@@ -62,10 +88,13 @@ export class PodGroups {
     return [...(this.#members.get(keyOf(namespace, name))?.values() ?? [])];
   }
 
+  /** Its pods that have not ended. */
+  membersOf({ metadata }: PodGroup): readonly Pod[] {
+    return this.members(metadata.namespace, metadata.name);
+  }
+
   /** Those of its pods that are on a node, or will be. */
-  placed({ metadata }: PodGroup): readonly Pod[] {
-    return this.members(metadata.namespace, metadata.name).filter(({ metadata: { uid } }) =>
-      this.#isPlaced(uid),
-    );
+  placed(group: PodGroup): readonly Pod[] {
+    return this.membersOf(group).filter(({ metadata: { uid } }) => this.#isPlaced(uid));
   }
 }

@@ -22,6 +22,9 @@ export type Place =
   /** Being scheduled or bound. */
   | "in-flight";
 
+/** In the place of a plugin that has rejected a pod: every event counts. */
+export const anyEvent = "";
+
 export interface QueuedPod extends WaitingPodInfo {
   pod: Pod;
   place: Place;
@@ -113,6 +116,7 @@ export class SchedulingQueue {
     for (const { pod, place, rejectedBy } of this.#pods.values()) {
       if (place === "in-flight") continue;
       for (const plugin of rejectedBy) {
+        if (plugin === anyEvent) continue;
         const profile = pod.spec.schedulerName ?? "";
         const known = counts.get(`${plugin}/${profile}`);
         if (known === undefined) counts.set(`${plugin}/${profile}`, [[plugin, profile], 1]);

@@ -9,6 +9,7 @@ import { handleEvents } from "./event-handlers.ts";
 import { FailureHandler } from "./failure.ts";
 import type { ClusterEvent } from "./framework.ts";
 import { GroupCycle } from "./group-cycle.ts";
+import { GroupPlacer } from "./group-placing.ts";
 import { GroupStatusWriter } from "./group-status.ts";
 import { startInformers } from "./informers.ts";
 import { SchedulingLoop } from "./loop.ts";
@@ -86,8 +87,24 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   // What other people's plugins and extenders look at is not known here.
   const known = options.plugins === undefined && configuration.extenders.length === 0 ? alike : undefined;
   const groupStatus = kinds.groups && new GroupStatusWriter({ kind: kinds.groups, client, clock, answered });
+  const placer = new GroupPlacer({
+    ...parts,
+    groups,
+    bindings,
+    hasTopology: features.enabled("TopologyAwareWorkloadScheduling"),
+    random: options.random,
+  });
   const groupCycle =
-    groupStatus && new GroupCycle({ ...parts, alike: known, groups, bindings, status: groupStatus });
+    groupStatus &&
+    new GroupCycle({
+      ...parts,
+      alike: known,
+      groups,
+      bindings,
+      placer,
+      status: groupStatus,
+      hasPolicies: features.enabled("PodGroupPreemptionPolicy"),
+    });
   const together = groupCycle && { groups: groupCycle };
   const loop = new SchedulingLoop({ ...parts, ...together, alike: known, bindings, profileOf, turn, signal });
   const track = (work: Promise<void>): void => loop.track(work);

@@ -15,8 +15,6 @@ import {
 } from "./types.ts";
 
 const defaultSchedulerName = "default-scheduler";
-/** Extension points of pod groups, which this scheduler does not have. */
-const groupPoints = ["placementGenerate", "placementScore", "podGroupPostFilter"];
 
 export function checkPercentage(errors: FieldErrors, path: string, percentage: number): void {
   if (percentage < 0 || percentage > 100) errors.invalid(path, percentage, "not in valid range [0-100]");
@@ -71,11 +69,6 @@ function readPlugins(fields: Fields | undefined): ProfilePlugins {
   const plugins = Object.fromEntries(
     (["multiPoint", ...extensionPointNames] as const).map((point) => [point, read(point)]),
   ) as ProfilePlugins;
-  for (const point of groupPoints) {
-    const set = readSet(fields?.object(point));
-    if (fields !== undefined && set.enabled.length > 0)
-      fields.errors.forbidden(fields.pathOf(point), "this scheduler has no such extension point");
-  }
   fields?.end();
   return plugins;
 }

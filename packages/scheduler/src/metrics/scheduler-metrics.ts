@@ -6,6 +6,7 @@ export type ExtensionPoint =
   | "PreFilter"
   | "Filter"
   | "PostFilter"
+  | "PodGroupPostFilter"
   | "PreScore"
   | "Score"
   | "Reserve"
@@ -19,6 +20,11 @@ export type ExtensionPoint =
 export type Status = "Success" | "Error" | "Unschedulable" | "UnschedulableAndUnresolvable" | "Wait" | "Skip";
 
 export type AttemptResult = "scheduled" | "unschedulable" | "error";
+
+export type GroupAttemptResult = AttemptResult | "waiting_on_preemption";
+
+/** What preempts. */
+export type PreemptorType = "pod" | "podgroup" | "compositepodgroup";
 
 /** More attempts count together. */
 const maxAttemptsLabel = 15;
@@ -100,6 +106,38 @@ export class SchedulerMetrics {
     "scheduler_preemption_victims",
     "Number of selected preemption victims for preemption initiated by a single pod",
     exponentialBounds(1, 2, 7),
+  );
+  readonly #groupPreemptionAttempts = this.registry.counter(
+    "scheduler_workload_preemption_attempts_total",
+    "Total preemption attempts initiated by workload (including pod groups) in the cluster till now.",
+    ["result"],
+  );
+  readonly #groupVictims = this.registry.histogram(
+    "scheduler_workload_preemption_victims",
+    "Number of pod preemption victims caused by workload preemption.",
+    exponentialBounds(1, 2, 11),
+  );
+  readonly #disruptedGroups = this.registry.histogram(
+    "scheduler_preemption_workload_disruptions",
+    "Number of workload preemption units being preempted. A single preemption unit can be all pods in a pod group (in case of DisruptionMode=all), or a single pod (in case of DisruptionMode=single).",
+    exponentialBounds(1, 2, 11),
+    ["preemptor"],
+  );
+  readonly #groupAttempts = this.registry.counter(
+    "scheduler_podgroup_schedule_attempts_total",
+    "Number of attempts to schedule pod group, by the result. 'unschedulable' means a pod group could not be scheduled, while 'error' means an internal scheduler problem.",
+    ["result", "profile"],
+  );
+  readonly #groupAttemptDuration = this.registry.histogram(
+    "scheduler_podgroup_scheduling_attempt_duration_seconds",
+    "Pod group scheduling attempt latency in seconds",
+    exponentialBounds(0.001, 2, 15),
+    ["result", "profile"],
+  );
+  readonly #groupAlgorithm = this.registry.histogram(
+    "scheduler_podgroup_scheduling_algorithm_duration_seconds",
+    "Pod group scheduling algorithm latency in seconds",
+    exponentialBounds(0.001, 2, 15),
   );
   readonly #violations = this.registry.counter(
     "scheduler_preemption_pdb_violations_total",
@@ -188,18 +226,30 @@ export class SchedulerMetrics {
     this.#incoming.add([event, queue]);
   }
 
-  preempting(status: Status, since: number): void {
-    this.#preemptionAttempts.add();
-    this.#evaluation.observe(this.#seconds(since), ["pod", status]);
+  preempting(preemptor: PreemptorType, status: Status, since: number): void {
+    if (preemptor === "pod") this.#preemptionAttempts.add();
+    else this.#groupPreemptionAttempts.add([status]);
+    this.#evaluation.observe(this.#seconds(since), [preemptor === "pod" ? "pod" : "podgroup", status]);
   }
 
-  chosen(victims: number, violations: number): void {
-    this.#victims.observe(victims);
-    if (violations > 0) this.#violations.add(["pod"], violations);
+  chosen(preemptor: PreemptorType, victims: number, violations: number, disruptedGroups: number): void {
+    (preemptor === "pod" ? this.#victims : this.#groupVictims).observe(victims);
+    if (disruptedGroups > 0) this.#disruptedGroups.observe(disruptedGroups, [preemptor]);
+    if (violations > 0) this.#violations.add([preemptor], violations);
   }
 
-  preempted(result: "success" | "error", since: number): void {
-    this.#execution.observe(this.#seconds(since), ["pod", result]);
+  preempted(preemptor: PreemptorType, result: "success" | "error", since: number): void {
+    this.#execution.observe(this.#seconds(since), [preemptor, result]);
+  }
+
+  /** An attempt to schedule a group that began at `since` is over. */
+  groupAttempted(profile: string, result: GroupAttemptResult, since: number): void {
+    this.#groupAttempts.add([result, profile]);
+    this.#groupAttemptDuration.observe(this.#seconds(since), [result, profile]);
+  }
+
+  groupDecided(since: number): void {
+    this.#groupAlgorithm.observe(this.#seconds(since));
   }
 
   #seconds(since: number): number {

@@ -2,17 +2,19 @@ import type { Allocator } from "@dray/allocator";
 import { type Features, matchesNodeSelector } from "@dray/api";
 import type { Node, Pod } from "@dray/api/core/v1";
 import type { ResourceClaim as Claim, DeviceClass } from "@dray/api/resource/v1";
-import type { PodGroup } from "@dray/api/scheduling/v1beta1";
 import {
   type ClusterEvent,
   type CycleState,
+  type GroupPostFilterResult,
   groupStateOf,
   normalizeByHighest,
   type Plugin,
   type PostFilterResult,
   type PreFilterResult,
+  type RefusedGroup,
   type Rejection,
 } from "../framework.ts";
+import { topologyKeyOf } from "../group-tree.ts";
 import type { NodeInfo } from "../node-info.ts";
 import type { PodGroups } from "../pod-groups.ts";
 import { defaultBindingTimeout, isLost } from "./binding-conditions.ts";
@@ -328,22 +330,22 @@ export class DynamicResources implements Plugin {
    * claims are reserved for it, so that a later attempt can free them.
    * Upstream: PodGroupPostFilter.
    */
-  async postFilterGroup(state: CycleState, group: PodGroup, pods: readonly Pod[]): Promise<PostFilterResult> {
+  async postFilterGroup({ group, state, pods }: RefusedGroup): Promise<GroupPostFilterResult> {
     const shared = state.get(name) as GroupClaimState | undefined;
-    const messages = new Set<string>();
+    // Which devices a group has in one placement says nothing about those of another.
+    if (shared === undefined || group.type !== "podgroup" || topologyKeyOf(group) !== undefined) return {};
     let isStuck = false;
+    let message: string | undefined;
     for (const pod of pods) {
-      const own = shared?.pods.get(pod.metadata.uid);
+      const own = shared.pods.get(pod.metadata.uid);
       if (own === undefined) continue;
-      const { message } = await freeIdleClaim(own, pod.metadata, this.#options);
-      if (message === undefined) isStuck = true;
-      else messages.add(message);
+      const done = await freeIdleClaim(own, pod.metadata, this.#options);
+      if (done.message === undefined) isStuck = true;
+      else message = "deallocation and deletion of ResourceClaims completed";
     }
-    if (isStuck && this.#groups?.placed(group).length === 0) {
-      const message = await freeGroupClaim([...shared!.pods.values()], group, this.#options);
-      if (message !== undefined) messages.add(message);
-    }
-    return messages.size === 0 ? {} : { message: [...messages].join(", ") };
+    if (isStuck && this.#groups?.placed(group.object).length === 0)
+      message = (await freeGroupClaim([...shared.pods.values()], group.object, this.#options)) ?? message;
+    return { ...(message !== undefined && { message }) };
   }
 
   score(state: CycleState, _pod: Pod, node: NodeInfo): number {
@@ -388,7 +390,7 @@ export class DynamicResources implements Plugin {
     return taken === undefined ? pod : withStatuses(pod, taken);
   }
 
-  async unreserve(state: CycleState, pod: Pod): Promise<void> {
+  undo(state: CycleState, pod: Pod): void {
     const own = stateOf(state);
     if (own === undefined) return;
     const sharers = groupClaims(state)?.sharers;
@@ -402,6 +404,11 @@ export class DynamicResources implements Plugin {
     }
     if (own.taken !== undefined) this.#pending.release(own.taken.claim.metadata.uid);
     delete own.taken;
+  }
+
+  async unreserve(state: CycleState, pod: Pod): Promise<void> {
+    const own = stateOf(state);
+    if (own === undefined) return;
     // Another scheduler has bound the pod: what is reserved for it is in use.
     if ((pod.spec.nodeName ?? "") !== "") return;
     const { claims } = this.#options;

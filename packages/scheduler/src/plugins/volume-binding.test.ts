@@ -125,7 +125,7 @@ test("claims that wait: the smallest volume that does, each for one claim", asyn
   assert.equal(filter(plugin, using("c2"), nodes)["a"], "");
   storage.addClaim("late", wants("2Gi"));
   assert.deepEqual(filter(plugin, using("late"), nodes), { a: bindConflict, b: bindConflict });
-  await plugin.unreserve!(state, pod, nodes[0]!);
+  plugin.undo!(state, pod, nodes[0]!);
   assert.deepEqual(filter(plugin, using("late"), nodes), { a: "", b: bindConflict });
   plugin.reserve!(state, pod, nodes[0]!);
   writer.meanwhile = () => {
@@ -192,7 +192,7 @@ test("PreBind asks for the volume, and waits until it is bound", async () => {
     try {
       await plugin.preBind!(state, using("c"), nodes[1]!);
     } finally {
-      await plugin.unreserve!(state, using("c"), nodes[1]!);
+      plugin.undo!(state, using("c"), nodes[1]!);
     }
   };
   writer.inTime = false;

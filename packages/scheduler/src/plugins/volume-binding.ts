@@ -98,9 +98,10 @@ export function volumeBinding({ lookup, writer, args, features }: VolumeBindingO
       own.writes = binder.assume(found, node.name);
       return undefined;
     },
-    async unreserve(state) {
-      const { writes } = (state.get(name) as State | undefined) ?? {};
-      if (writes !== undefined) binder.restore(writes);
+    undo(state) {
+      const own = state.get(name) as State | undefined;
+      if (own?.writes !== undefined) binder.restore(own.writes);
+      if (own !== undefined) delete own.writes;
     },
     async preBind(state, pod, { node }) {
       const own = state.get(name) as State | undefined;

@@ -1,6 +1,7 @@
 import type { Pod } from "@dray/api/core/v1";
 import { priorityOf } from "../cycle.ts";
-import { type Candidate, startTime } from "./victims.ts";
+import { startTime } from "./units.ts";
+import type { Candidate } from "./victims.ts";
 
 /** Added to priorities before they are summed: many pods of a negative priority must not count less than few. */
 const priorityOffset = 2 ** 31;

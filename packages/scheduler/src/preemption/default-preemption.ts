@@ -2,16 +2,20 @@ import type { KubernetesVersion } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import type { PodDisruptionBudget } from "@dray/api/policy/v1";
 import type { EventRecorder } from "@dray/client";
+import type { SchedulerCache } from "../cache.ts";
 import { priorityOf } from "../cycle.ts";
 import type { Extenders } from "../extenders/extenders.ts";
-import type { CycleState, Plugin, PostFilterResult, Rejection } from "../framework.ts";
+import type { CycleState, Plugin, PostFilterResult, RefusedGroup, Rejection } from "../framework.ts";
 import { counted } from "../message.ts";
 import type { SchedulerMetrics } from "../metrics/scheduler-metrics.ts";
 import type { NodeInfo } from "../node-info.ts";
 import type { PluginArgs } from "../plugin-args.ts";
+import type { PodGroups } from "../pod-groups.ts";
 import { type Turn, TurnIsOver } from "../turn.ts";
 import { leastDisruptive } from "./choose.ts";
-import type { PreemptionExecutor } from "./executor.ts";
+import { type PreemptionExecutor, podPreemptor } from "./executor.ts";
+import { preemptForGroup } from "./group-preemption.ts";
+import { groupUnits, singleUnits, terminatesByPreemption, type UnitsOf } from "./units.ts";
 import { type Candidate, selectVictims, type Trials } from "./victims.ts";
 
 const name = "DefaultPreemption";
@@ -24,7 +28,11 @@ export interface DefaultPreemptionOptions {
   /** Of the profile. */
   readonly trials: () => Trials;
   readonly recorder: EventRecorder;
-  readonly node: (name: string) => NodeInfo | undefined;
+  readonly cache: Pick<SchedulerCache, "node" | "nodes" | "nodeOf">;
+  /** Absent where pods are not scheduled in groups, or do not leave in groups. */
+  readonly groups?: PodGroups | undefined;
+  /** Whether groups have a preemption policy of their own (gate PodGroupPreemptionPolicy). */
+  readonly hasGroupPolicies: boolean;
   /** The node that the pod is nominated to, also before its status says so. */
   readonly nomination: (pod: Pod) => string | undefined;
   readonly budgets: () => readonly PodDisruptionBudget[];
@@ -41,7 +49,9 @@ export interface DefaultPreemptionOptions {
  * rejects nodes as unresolvable. Upstream: plugins/defaultpreemption/default_preemption.go.
  */
 export function defaultPreemption(options: DefaultPreemptionOptions): Plugin {
-  const { args, executor, turn, metrics, now } = options;
+  const { args, executor, turn, metrics, now, cache, groups } = options;
+  const unitsOf: UnitsOf =
+    groups === undefined ? singleUnits : groupUnits(groups, (uid) => cache.nodeOf(uid));
 
   function preempt(
     state: CycleState,
@@ -51,7 +61,7 @@ export function defaultPreemption(options: DefaultPreemptionOptions): Plugin {
     const obstacle = ineligible(pod, rejections, options);
     if (obstacle !== undefined) return { message: obstacle };
     const potential = [...rejections].flatMap(([node, { resolvable }]) => {
-      const info = resolvable ? options.node(node) : undefined;
+      const info = resolvable ? cache.node(node) : undefined;
       return info === undefined ? [] : [info];
     });
     const { candidates, reasons } = dryRun(state, pod, potential);
@@ -68,9 +78,9 @@ export function defaultPreemption(options: DefaultPreemptionOptions): Plugin {
   function actuate(pod: Pod, candidates: readonly Candidate[]): PostFilterResult {
     const best = leastDisruptive(candidates, now());
     if (best === undefined) return { message: "no candidate node for preemption" };
-    executor.start(pod, best, options.recorder);
     const { node, victims, violations } = best;
-    metrics.chosen(victims.length, violations);
+    executor.start(podPreemptor(pod), { place: node.name, victims }, options.recorder);
+    metrics.chosen("pod", victims.length, violations, 0);
     const message = `found a potential placement for pod on node ${node.name}, preempting ${victims.length} victims`;
     // Releases before that say nothing of it.
     return { ...(options.release >= "1.37" && { message }), nominatedNode: node.name, done: true };
@@ -108,7 +118,7 @@ export function defaultPreemption(options: DefaultPreemptionOptions): Plugin {
     for (;;) {
       turn.begin();
       try {
-        return selectVictims(options.trials(), state, pod, node, budgets, now());
+        return selectVictims(options.trials(), state, pod, node, unitsOf([node]), budgets, now());
       } catch (error) {
         if (!(error instanceof TurnIsOver)) throw error;
       }
@@ -117,19 +127,24 @@ export function defaultPreemption(options: DefaultPreemptionOptions): Plugin {
 
   return {
     name,
-    preEnqueue: (pod) =>
-      executor.isPreempting(pod.metadata.uid)
-        ? "waiting for the preemption for this pod to be finished"
-        : undefined,
+    preEnqueue(pod) {
+      const group = groups?.of(pod);
+      const { uid } = (group ?? pod).metadata;
+      if (!executor.isPreempting(uid)) return undefined;
+      return `waiting for the preemption for this pod${group ? " group" : ""} to be finished`;
+    },
     postFilter(state, pod, rejections) {
       const since = metrics.now();
       const finish = ({ message, ...result }: PostFilterResult): PostFilterResult => {
-        metrics.preempting(result.done ? "Success" : "Unschedulable", since);
+        metrics.preempting("pod", result.done ? "Success" : "Unschedulable", since);
         return { ...result, ...(message !== undefined && { message: `preemption: ${message}` }) };
       };
       const result = preempt(state, pod, rejections);
       return result instanceof Promise ? result.then(finish) : finish(result);
     },
+    ...(groups && {
+      postFilterGroup: (refused: RefusedGroup) => preemptForGroup(refused, { ...options, groups, unitsOf }),
+    }),
     // What the other plugins wait for is what preemption brings about.
     mayHelp: () => false,
   };
@@ -139,20 +154,15 @@ export function defaultPreemption(options: DefaultPreemptionOptions): Plugin {
 function ineligible(
   pod: Pod,
   rejections: ReadonlyMap<string, Rejection>,
-  { node, nomination }: Pick<DefaultPreemptionOptions, "node" | "nomination">,
+  { cache, nomination, groups }: Pick<DefaultPreemptionOptions, "cache" | "nomination" | "groups">,
 ): string | undefined {
   if (pod.spec.preemptionPolicy === "Never") return "not eligible due to preemptionPolicy=Never.";
   const nominated = nomination(pod);
   if (!nominated || rejections.get(nominated)?.resolvable !== true) return undefined;
-  for (const other of node(nominated)?.pods.values() ?? []) {
-    if (priorityOf(other) < priorityOf(pod) && terminatesByPreemption(other))
+  for (const other of cache.node(nominated)?.pods.values() ?? []) {
+    const priority = groups?.priorityOf(other) ?? priorityOf(other);
+    if (priority < priorityOf(pod) && terminatesByPreemption(other))
       return "not eligible due to a terminating pod on the nominated node.";
   }
   return undefined;
-}
-
-function terminatesByPreemption({ metadata, status }: Pod): boolean {
-  if (metadata.deletionTimestamp === undefined) return false;
-  const condition = status?.conditions?.find(({ type }) => type === "DisruptionTarget");
-  return condition?.status === "True" && condition.reason === "PreemptionByScheduler";
 }

@@ -3,12 +3,11 @@ import { Pod } from "@dray/api/core/v1";
 import { type Client, type Clock, type EventRecorder, type Log, timeText } from "@dray/client";
 import type { UntilAnswered } from "../answered.ts";
 import { priorityOf } from "../cycle.ts";
-import type { SchedulerMetrics } from "../metrics/scheduler-metrics.ts";
+import type { PreemptorType, SchedulerMetrics } from "../metrics/scheduler-metrics.ts";
 import type { Nominator } from "../nominator.ts";
 import type { PodStatusWriter } from "../pod-status.ts";
 import type { SchedulingQueue } from "../queue.ts";
 import type { WaitingPods } from "../waiting-pods.ts";
-import type { Candidate } from "./victims.ts";
 
 export interface PreemptionExecutorOptions {
   readonly client: Client;
@@ -24,13 +23,37 @@ export interface PreemptionExecutorOptions {
   readonly track: (work: Promise<void>) => void;
 }
 
+/** What others make room for. */
+export interface Preemptor {
+  readonly type: PreemptorType;
+  readonly uid: string;
+  readonly schedulerName: string;
+  readonly priority: number;
+  /** The pods that wait. */
+  readonly pods: readonly Pod[];
+}
+
+export const podPreemptor = (pod: Pod): Preemptor => ({
+  type: "pod",
+  uid: pod.metadata.uid,
+  schedulerName: pod.spec.schedulerName ?? "",
+  priority: priorityOf(pod),
+  pods: [pod],
+});
+
+/** The pods that leave, and the node that they leave; `cluster`: nodes that a group needs. */
+export interface Eviction {
+  readonly place: string;
+  readonly victims: readonly Pod[];
+}
+
 /**
  * Evicts victims behind the scheduling loop's back; the pod that they make room for is gated until that is done.
  * Upstream: framework/preemption/executor.go (KEP-4832).
  */
 export class PreemptionExecutor {
   readonly #options: PreemptionExecutorOptions;
-  /** UIDs of the pods for which others are being evicted. */
+  /** UIDs of the pods and groups for which others are being evicted. */
   readonly #preempting = new Set<string>();
 
   constructor(options: PreemptionExecutorOptions) {
@@ -41,22 +64,19 @@ export class PreemptionExecutor {
     return this.#preempting.has(uid);
   }
 
-  start(pod: Pod, candidate: Candidate, recorder: EventRecorder): void {
+  start(preemptor: Preemptor, { place, victims: chosen }: Eviction, recorder: EventRecorder): void {
     const { nominator, track } = this.#options;
     // The others may not fit any more beside the pod.
-    const displaced = nominator
-      .on(candidate.node.name)
-      .filter((other) => priorityOf(other) < priorityOf(pod));
+    const displaced = nominator.on(place).filter((other) => priorityOf(other) < preemptor.priority);
     for (const other of displaced) nominator.delete(other.metadata.uid);
-    const victims = candidate.victims.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
-    if (victims.length > 0) this.#preempting.add(pod.metadata.uid);
-    track(this.#run(pod, candidate, victims, displaced, recorder));
+    const victims = chosen.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    if (victims.length > 0) this.#preempting.add(preemptor.uid);
+    track(this.#run(preemptor, { place, victims }, displaced, recorder));
   }
 
   async #run(
-    pod: Pod,
-    candidate: Candidate,
-    victims: readonly Pod[],
+    preemptor: Preemptor,
+    { place, victims }: Eviction,
     displaced: readonly Pod[],
     recorder: EventRecorder,
   ): Promise<void> {
@@ -69,35 +89,37 @@ export class PreemptionExecutor {
         .catch((error: unknown) => log.warn({ err: error }, "cannot clear the nominated node of a pod"));
     }
     const results = await Promise.allSettled(
-      victims.map((victim) => this.#evict(pod, victim, candidate, recorder)),
+      victims.map((victim) => this.#evict(preemptor, victim, place, recorder)),
     );
-    this.#preempting.delete(pod.metadata.uid);
+    this.#preempting.delete(preemptor.uid);
     const failed = results.find((result) => result.status === "rejected");
-    if (victims.length > 0) metrics.preempted(failed === undefined ? "success" : "error", since);
+    if (victims.length > 0) {
+      metrics.preempted(preemptor.type, failed === undefined ? "success" : "error", since);
+    }
     if (failed !== undefined) {
       log.error({ err: failed.reason }, "a pod could not be preempted");
-      queue.activate(pod.metadata.uid);
-    } else queue.regate(pod.metadata.uid);
+      for (const pod of preemptor.pods) queue.activate(pod.metadata.uid);
+    } else for (const pod of preemptor.pods) queue.regate(pod.metadata.uid);
   }
 
-  async #evict(pod: Pod, victim: Pod, { node }: Candidate, recorder: EventRecorder): Promise<void> {
+  async #evict(preemptor: Preemptor, victim: Pod, place: string, recorder: EventRecorder): Promise<void> {
     const { waiting } = this.#options;
     const { uid } = victim.metadata;
-    const message = `Preempted by pod ${pod.metadata.uid} on node ${node.name}`;
+    const message = `Preempted by ${preemptor.type} ${preemptor.uid} on node ${place}`;
     if (waiting.has(uid)) {
       // It is not bound yet: it goes back to the queue.
       waiting.reject(uid, { plugin: "DefaultPreemption", reasons: ["preempted"], resolvable: true });
       recorder.event(victim, "Normal", "Preempted", `${message} (in kube-scheduler memory).`);
-    } else if (await this.#delete(pod, victim)) recorder.event(victim, "Normal", "Preempted", message);
+    } else if (await this.#delete(preemptor, victim)) recorder.event(victim, "Normal", "Preempted", message);
   }
 
   /** Marks the victim and deletes it with its grace period; false: it was gone. */
-  async #delete(pod: Pod, { metadata, status }: Pod): Promise<boolean> {
+  async #delete({ schedulerName, type }: Preemptor, { metadata, status }: Pod): Promise<boolean> {
     const { client, clock, answered } = this.#options;
     const { uid, generation } = metadata;
     const pods = client.resource(Pod);
     const reason = "PreemptionByScheduler";
-    const message = `${pod.spec.schedulerName}: preempting to accommodate a higher priority pod`;
+    const message = `${schedulerName}: preempting to accommodate a higher priority ${type}`;
     const known = status?.conditions?.find(({ type }) => type === "DisruptionTarget");
     try {
       if (known?.status !== "True" || known.reason !== reason || known.message !== message) {

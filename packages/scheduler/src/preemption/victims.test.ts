@@ -7,6 +7,7 @@ import { extensionPoints } from "../extension-points.ts";
 import type { Plugin } from "../framework.ts";
 import { NodeInfo } from "../node-info.ts";
 import { leastDisruptive } from "./choose.ts";
+import { singleUnits } from "./units.ts";
 import { type Candidate, selectVictims } from "./victims.ts";
 
 interface PodTraits {
@@ -58,7 +59,7 @@ function victimsOf(
 ): { readonly names: readonly string[]; readonly violations: number } | readonly string[] {
   const before = [...node.pods.keys()].sort();
   const requested = node.requested.get("cpu");
-  const found = selectVictims(trials, new Map(), pod, node, budgets, 0);
+  const found = selectVictims(trials, new Map(), pod, node, singleUnits([node]), budgets, 0);
   assert.deepEqual([...node.pods.keys()].sort(), before, "the node is as it was");
   assert.equal(node.requested.get("cpu"), requested);
   if ("reasons" in found) return found.reasons;
@@ -138,7 +139,15 @@ test("what plugins have counted in PreFilter follows the trial, and is not chang
   }
   const cycle = new SchedulingCycle(extensionPoints([counts]), { random: () => 0 });
   const node = nodeOf(4, [podOf("a", { started: 1 }), podOf("b", { started: 2 })]);
-  const found = selectVictims(cycle, state, podOf("high", { priority: 1 }), node, [], 0) as Candidate;
+  const found = selectVictims(
+    cycle,
+    state,
+    podOf("high", { priority: 1 }),
+    node,
+    singleUnits([node]),
+    [],
+    0,
+  ) as Candidate;
   assert.deepEqual(
     found.victims.map(({ metadata }) => metadata.name),
     ["b"],

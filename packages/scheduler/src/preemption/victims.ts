@@ -1,56 +1,74 @@
-import { labelSelectorOf, SelectorError } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import type { PodDisruptionBudget } from "@dray/api/policy/v1";
 import { priorityOf, type SchedulingCycle } from "../cycle.ts";
 import { type CycleState, cloneState, type Rejection } from "../framework.ts";
 import type { NodeInfo } from "../node-info.ts";
+import { byBudgets } from "./budgets.ts";
+import { byImportance, type VictimUnit } from "./units.ts";
 
 /** What must leave a node so that a pod can come. */
 export interface Candidate {
   readonly node: NodeInfo;
-  /** The most important one first. */
+  /** The most important one first, with those of its group on other nodes. */
   readonly victims: readonly Pod[];
   /** How many of them a PodDisruptionBudget protects. */
   readonly violations: number;
 }
 
-export type Trials = Pick<SchedulingCycle, "addPod" | "removePod" | "firstRejection">;
+export type Trials = Pick<
+  SchedulingCycle,
+  "addPod" | "removePod" | "countPod" | "discountPod" | "firstRejection"
+>;
 
 /**
  * The fewest and least important pods of lower priority without which the pod fits on the node. The node is left as it
- * was found. Upstream: plugins/defaultpreemption/default_preemption.go, SelectVictimsOnNode.
+ * was found. `units`: what pods of the node belong to. A pod of a unit on another node leaves only what plugins have
+ * counted: that node is not asked.
+ * Upstream: plugins/defaultpreemption/default_preemption.go, SelectVictimsOnNode.
  */
 export function selectVictims(
   trials: Trials,
   cycleState: CycleState,
   pod: Pod,
   node: NodeInfo,
+  units: readonly VictimUnit[],
   budgets: readonly PodDisruptionBudget[],
   now: number,
 ): Candidate | Rejection {
   const state = cloneState(cycleState);
   const before = [...node.pods.values()];
-  const potential = before.filter((other) => priorityOf(other) < priorityOf(pod));
+  const potential = units.filter(({ priority }) => priority < priorityOf(pod));
   if (potential.length === 0) return rejection("No preemption victims found for incoming pod");
   potential.sort((a, b) => byImportance(a, b, now));
+  const remove = ({ pods }: VictimUnit): void => {
+    for (const victim of pods)
+      if (victim.node === node) trials.removePod(state, pod, victim.pod, node);
+      else trials.discountPod(state, pod, victim.pod, victim.node);
+  };
+  const add = ({ pods }: VictimUnit): void => {
+    for (const victim of pods)
+      if (victim.node === node) trials.addPod(state, pod, victim.pod, node);
+      else trials.countPod(state, pod, victim.pod, victim.node);
+  };
   try {
-    for (const victim of potential) trials.removePod(state, pod, victim, node);
+    for (const unit of potential) remove(unit);
     const rejected = trials.firstRejection(state, pod, node);
     if (rejected !== undefined) return rejected;
     const { violating, others } = byBudgets(potential, budgets);
-    const victims: Pod[] = [];
-    /** Whether the pod fits beside the victim, which then stays. */
-    const reprieve = (victim: Pod): boolean => {
-      trials.addPod(state, pod, victim, node);
+    const leaving: VictimUnit[] = [];
+    /** Whether the pod fits beside the unit, which then stays. */
+    const reprieve = (unit: VictimUnit): boolean => {
+      add(unit);
       if (trials.firstRejection(state, pod, node) === undefined) return true;
-      trials.removePod(state, pod, victim, node);
-      victims.push(victim);
+      remove(unit);
+      leaving.push(unit);
       return false;
     };
     let violations = 0;
-    for (const victim of violating) if (!reprieve(victim)) violations++;
-    for (const victim of others) reprieve(victim);
-    victims.sort((a, b) => byImportance(a, b, now));
+    for (const each of violating) if (!reprieve(each.unit)) violations += each.violations;
+    for (const unit of others) reprieve(unit);
+    leaving.sort((a, b) => byImportance(a, b, now));
+    const victims = leaving.flatMap((unit) => unit.pods.map((victim) => victim.pod));
     if (victims.length === 0) throw new Error(`expected at least one victim pod on node "${node.name}"`);
     return { node, victims, violations };
   } finally {
@@ -60,60 +78,4 @@ export function selectVictims(
 
 function rejection(reason: string): Rejection {
   return { plugin: "DefaultPreemption", reasons: [reason], resolvable: false };
-}
-
-/** Milliseconds since the epoch; a pod that has not started counts as starting now. */
-export function startTime(pod: Pod, now: number): number {
-  const started = pod.status?.startTime;
-  return started === undefined ? now : Date.parse(started);
-}
-
-/** The higher priority first, then the older pod. Upstream: framework/preemption/util.go, MoreImportantVictim. */
-function byImportance(a: Pod, b: Pod, now: number): number {
-  return priorityOf(b) - priorityOf(a) || startTime(a, now) - startTime(b, now);
-}
-
-/**
- * The pods of which a budget would be overdrawn if they and those before them were evicted, and the others.
- * Upstream: framework/preemption/util.go, FilterVictimsWithPDBViolation.
- */
-function byBudgets(
-  pods: readonly Pod[],
-  budgets: readonly PodDisruptionBudget[],
-): { readonly violating: readonly Pod[]; readonly others: readonly Pod[] } {
-  const limits = budgets.flatMap((budget) => {
-    const matches = matcherOf(budget);
-    return matches === undefined ? [] : [{ budget, matches, left: budget.status?.disruptionsAllowed ?? 0 }];
-  });
-  const violating: Pod[] = [];
-  const others: Pod[] = [];
-  for (const pod of pods) {
-    const exceeded = limits.find((limit) => {
-      // One that the API server has let go already has been counted.
-      const disrupted = Object.hasOwn(limit.budget.status?.disruptedPods ?? {}, pod.metadata.name);
-      if (disrupted || !limit.matches(pod)) return false;
-      limit.left--;
-      return limit.left < 0;
-    });
-    (exceeded === undefined ? others : violating).push(pod);
-  }
-  return { violating, others };
-}
-
-/** A budget with an empty or a malformed selector protects nothing here. */
-function matcherOf({ metadata, spec }: PodDisruptionBudget): ((pod: Pod) => boolean) | undefined {
-  const selector = spec?.selector;
-  const requirements =
-    Object.keys(selector?.matchLabels ?? {}).length + (selector?.matchExpressions ?? []).length;
-  if (requirements === 0) return undefined;
-  try {
-    const selection = labelSelectorOf(selector);
-    return (pod) =>
-      pod.metadata.namespace === metadata.namespace &&
-      Object.keys(pod.metadata.labels ?? {}).length > 0 &&
-      selection.matches(pod.metadata.labels);
-  } catch (error) {
-    if (error instanceof SelectorError) return undefined;
-    throw error;
-  }
 }

@@ -1,0 +1,94 @@
+import type { Pod } from "@dray/api/core/v1";
+import { priorityOf } from "../cycle.ts";
+import type { NodeInfo } from "../node-info.ts";
+import { groupNameOf, type PodGroups } from "../pod-groups.ts";
+
+export interface PlacedPod {
+  readonly pod: Pod;
+  readonly node: NodeInfo;
+}
+
+/**
+ * Pods that stay or leave together: one, or all of a group whose disruption mode is `all`.
+ * Upstream: framework/preemption/types.go, Victim.
+ */
+export interface VictimUnit {
+  readonly pods: readonly PlacedPod[];
+  /** That of the group. */
+  readonly priority: number;
+  readonly isGroup: boolean;
+}
+
+/** The units to which the pods of some nodes belong, with their pods on other nodes. */
+export type UnitsOf = (nodes: Iterable<NodeInfo>) => VictimUnit[];
+
+/** Every pod is a unit of its own. */
+export const singleUnits: UnitsOf = (nodes) =>
+  [...podsOn(nodes)].map((placed) => ({
+    pods: [placed],
+    priority: priorityOf(placed.pod),
+    isGroup: false,
+  }));
+
+/**
+ * Units by the groups of the pods. `nodeOf`: where a pod is.
+ * Upstream: framework/preemption/types.go, getCrossNodesVictims.
+ */
+export function groupUnits(groups: PodGroups, nodeOf: (uid: string) => NodeInfo | undefined): UnitsOf {
+  return (nodes) => {
+    const units: VictimUnit[] = [];
+    const seen = new Set<string>();
+    for (const placed of podsOn(nodes)) {
+      const { pod } = placed;
+      const group = groups.of(pod);
+      const priority = groups.priorityOf(pod);
+      const isGroup = groupNameOf(pod) !== undefined;
+      if (group?.spec.disruptionMode?.all === undefined) {
+        units.push({ pods: [placed], priority, isGroup });
+        continue;
+      }
+      if (seen.has(group.metadata.uid)) continue;
+      seen.add(group.metadata.uid);
+      const pods = groups.placed(group).flatMap((member) => {
+        const node = nodeOf(member.metadata.uid);
+        return node === undefined ? [] : [{ pod: member, node }];
+      });
+      units.push({ pods, priority, isGroup });
+    }
+    return units;
+  };
+}
+
+function* podsOn(nodes: Iterable<NodeInfo>): Generator<PlacedPod> {
+  for (const node of nodes) for (const pod of node.pods.values()) yield { pod, node };
+}
+
+/** Milliseconds since the epoch; a pod that has not started counts as starting now. */
+export function startTime(pod: Pod, now: number): number {
+  const started = pod.status?.startTime;
+  return started === undefined ? now : Date.parse(started);
+}
+
+/**
+ * The higher priority first; then a group before a pod, the larger one, the one that started first.
+ * Upstream: framework/preemption/util.go, MoreImportantVictim.
+ */
+export function byImportance(a: VictimUnit, b: VictimUnit, now: number): number {
+  return (
+    b.priority - a.priority ||
+    Number(b.isGroup) - Number(a.isGroup) ||
+    b.pods.length - a.pods.length ||
+    earliestStart(a, now) - earliestStart(b, now)
+  );
+}
+
+function earliestStart({ pods }: VictimUnit, now: number): number {
+  return pods.reduce((first, { pod }) => Math.min(first, startTime(pod, now)), Number.POSITIVE_INFINITY);
+}
+
+/** Upstream: framework/preemption/util.go, PodTerminatingByPreemption. */
+export function terminatesByPreemption({ metadata, status }: Pod): boolean {
+  if (metadata.deletionTimestamp === undefined) return false;
+  const condition = status?.conditions?.find(({ type }) => type === "DisruptionTarget");
+  return condition?.status === "True" && condition.reason === "PreemptionByScheduler";
+}
