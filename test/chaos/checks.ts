@@ -1,9 +1,9 @@
 import { featuresOf } from "@dray/api";
 import type { Pod, ResourceQuota } from "@dray/api/core/v1";
 import type { ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
+import { isReservedForPod } from "@dray/controllers/objects";
 import { checkCapacity, checkCounters, devicesGivenTwice } from "../../packages/dray/src/doctor/devices.ts";
 import { claimProblem } from "../../packages/dray/src/doctor/pods.ts";
-import { isConsumer } from "../../packages/dray/src/inventory/consumers.ts";
 import { currentSlices, devicesOf } from "../../packages/dray/src/inventory/devices.ts";
 import { World } from "../../packages/dray/src/manifests/world.ts";
 import { claimNames } from "../../packages/dray/src/plan/claims.ts";
@@ -31,10 +31,8 @@ export function sharedDevices({ pods, claims, slices }: Look): string[] {
     pods.filter(({ spec }) => spec.nodeName),
     ({ metadata }) => metadata.namespace,
   );
-  const used = claims.filter(({ metadata, status }) =>
-    status?.reservedFor?.some((consumer) =>
-      placed.get(metadata.namespace!)?.some((pod) => isConsumer(consumer, pod)),
-    ),
+  const used = claims.filter((claim) =>
+    placed.get(claim.metadata.namespace!)?.some((pod) => isReservedForPod(pod, claim, true)),
   );
   const place = { source: { file: "the cluster" } };
   const world = new World([...used, ...slices].map((object) => ({ object, place })) as never);

@@ -1,5 +1,5 @@
 /** What the server does to objects that come in, for those who have objects and no server. */
-export { choosePriority, systemPriorityClasses } from "./admission/priority.ts";
+export { chooseGroupPriority, choosePriority, systemPriorityClasses } from "./admission/priority.ts";
 export { tolerateOutages } from "./admission/tolerations.ts";
 export { podReferences } from "./authorization/pod-references.ts";
 export { convert } from "./registry/conversion/index.ts";

@@ -53,9 +53,12 @@ export class BindingCycle {
   }
 
   /** Counts the pod on its node, with what plugins reserve for it; a rejection by one of them. */
-  take(profile: Profile, { pod }: QueuedPod, { node, state }: Placed): Rejection | undefined {
+  take(
+    { name, points }: Pick<Profile, "name" | "points">,
+    { pod }: Pick<QueuedPod, "pod">,
+    { node, state }: Placed,
+  ): Rejection | undefined {
     const { cache, nominator, metrics } = this.#options;
-    const { name, points } = profile;
     cache.assume(assumed(points, state, pod, node), node.name);
     nominator.delete(pod.metadata.uid);
     const since = metrics.now();
@@ -103,13 +106,13 @@ export class BindingCycle {
   }
 
   /** Takes back at once what `take` did: the same can be taken again. Nothing is written. */
-  undo(profile: Profile, pod: Pod, node: NodeInfo, state: CycleState): void {
+  undo(profile: Pick<Profile, "points">, pod: Pod, node: NodeInfo, state: CycleState): void {
     this.#forget(profile, pod, node, state);
     const others = profile.points.reserve.filter(({ undo }) => undo === undefined);
     if (others.length > 0) void this.#unreserve(others, pod, node, state);
   }
 
-  #forget({ points }: Profile, pod: Pod, node: NodeInfo, state: CycleState): void {
+  #forget({ points }: Pick<Profile, "points">, pod: Pod, node: NodeInfo, state: CycleState): void {
     this.#options.cache.unassume(pod.metadata.uid);
     for (const plugin of points.reserve.toReversed()) plugin.undo?.(state, pod, node);
   }

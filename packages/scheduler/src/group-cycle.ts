@@ -7,11 +7,17 @@ import {
   type Afterwards,
   allFailed,
   type LeafOutcome,
+  nothingDone,
   outcomesOf,
   refusalOf,
   rejectedBy,
 } from "./group-outcomes.ts";
-import type { GroupPlacer, GroupResult, PlacedMember } from "./group-placing.ts";
+import {
+  type GroupPlacer,
+  type GroupResult,
+  groupIsUnschedulable,
+  type PlacedMember,
+} from "./group-placing.ts";
 import type { GroupStatusWriter } from "./group-status.ts";
 import { type GroupNode, leavesOf, podsOf } from "./group-tree.ts";
 import { groupProblem } from "./group-validity.ts";
@@ -51,8 +57,6 @@ interface Attempt {
   readonly state: CycleState;
   readonly since: number;
 }
-
-const nothingDone: Afterwards = { reasons: [], nominated: undefined };
 
 /**
  * Schedules the waiting pods of a group together, against the same nodes: where fewer than its minimum can be placed,
@@ -109,7 +113,9 @@ export class GroupCycle {
   async #refuse(attempt: Attempt, result: GroupResult): Promise<void> {
     const { metrics } = this.#options;
     const { root, profile, state, since } = attempt;
-    const refused = { group: root, pods: podsOf(root), state, tryAgain: () => this.#try(attempt) };
+    const { placer, cache } = this.#options;
+    const tryAgain = (): GroupTrial => placer.try({ profile, state: new Map() }, root, cache.nodes);
+    const refused = { group: root, pods: podsOf(root), state, tryAgain };
     const pending: (GroupPostFilterResult | Promise<GroupPostFilterResult>)[] = [];
     const outcomes = outcomesOf(root, result);
     const begun = metrics.now();
@@ -132,15 +138,6 @@ export class GroupCycle {
     metrics.point("PodGroupPostFilter", profile.name, isWaiting ? "Success" : "Unschedulable", begun);
     metrics.groupAttempted(profile.name, isWaiting ? "waiting_on_preemption" : "unschedulable", since);
     await this.#submit(attempt, outcomes, { reasons, nominated });
-  }
-
-  /** Places the whole group on the nodes as they are now, and leaves nothing reserved. */
-  #try({ root, profile, entries }: Attempt): GroupTrial {
-    const { placer, cache } = this.#options;
-    const result = placer.place({ profile, entries, state: new Map() }, root, cache.nodes);
-    const assignments = [...result.held];
-    placer.undo(result);
-    return result.verdict.type === "met" ? { type: "placed", assignments } : result.verdict;
   }
 
   #nominate({ entries }: Attempt, { nominatedNodes }: GroupPostFilterResult): void {
@@ -196,11 +193,13 @@ export class GroupCycle {
     const member = members.get(uid);
     switch (verdict.type) {
       case "met":
-        if (member?.type === "placed") return this.#bind(profile, member);
-        return failures.refuseInGroup(profile, entry, member?.plugins ?? plugins, {
-          message: member?.message ?? "",
-          nominatedNode: member?.nominatedNode,
-        });
+        if (member?.type === "placed") return this.#bind(profile, entry, member);
+        return failures.refuseInGroup(
+          profile,
+          entry,
+          member?.plugins ?? plugins,
+          refusalOf(uid, member, groupIsUnschedulable, afterwards),
+        );
       case "refused":
         return failures.refuseInGroup(
           profile,
@@ -215,7 +214,7 @@ export class GroupCycle {
     }
   }
 
-  async #bind(profile: Profile, { entry, decision }: PlacedMember): Promise<void> {
+  async #bind(profile: Profile, entry: QueuedPod, { decision }: PlacedMember): Promise<void> {
     const { bindings, failures } = this.#options;
     const { node, state } = decision;
     const permitted = bindings.permit(profile, entry, decision);

@@ -5,6 +5,7 @@ import {
   type MemberResult,
 } from "./group-placing.ts";
 import { type GroupNode, type LeafGroup, leavesOf } from "./group-tree.ts";
+import { diagnosisText } from "./message.ts";
 import { anyEvent } from "./queue.ts";
 
 /** What becomes of a group of pods. */
@@ -55,6 +56,8 @@ export interface Afterwards {
   readonly nominated: ReadonlyMap<string, string> | undefined;
 }
 
+export const nothingDone: Afterwards = { reasons: [], nominated: undefined };
+
 /** Why a pod has no node, for its condition. */
 export interface PodRefusal {
   readonly message: string;
@@ -71,7 +74,7 @@ export function refusalOf(
 ): PodRefusal {
   const node = nominated?.get(uid);
   if (member?.type === "refused")
-    return { message: member.message, nominatedNode: node ?? member.nominatedNode };
+    return { message: diagnosisText(member.diagnosis, []), nominatedNode: node ?? member.nominatedNode };
   if (member === undefined) return { message: reason, nominatedNode: node };
   const told = [reason, ...reasons].join(", ");
   return nominated === undefined

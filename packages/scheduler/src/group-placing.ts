@@ -1,15 +1,15 @@
 import type { Pod } from "@dray/api/core/v1";
-import type { BindingCycle } from "./binding.ts";
 import type { Decision } from "./cycle.ts";
 import {
   type Assignment,
   type CycleState,
   type GroupPlacement,
+  type GroupTrial,
   type Rejection,
   stateInGroup,
 } from "./framework.ts";
 import type { GroupNode, LeafGroup } from "./group-tree.ts";
-import { diagnosisText } from "./message.ts";
+import type { Diagnosis } from "./message.ts";
 import type { NodeInfo } from "./node-info.ts";
 import type { Nominator } from "./nominator.ts";
 import type { PodGroups } from "./pod-groups.ts";
@@ -22,27 +22,35 @@ export const groupIsUnschedulable = "pod group is unschedulable";
 
 export interface GroupPlacerOptions {
   readonly groups: PodGroups;
-  readonly bindings: Pick<BindingCycle, "take" | "undo">;
-  readonly nominator: Nominator;
+  readonly bindings: Reserving;
+  readonly nominator: Pick<Nominator, "nodeOf" | "set">;
   /** Whether groups have constraints of topology (gate TopologyAwareWorkloadScheduling). */
   readonly hasTopology: boolean;
   /** Between 0 and 1: breaks ties between equally good placements. */
   readonly random: () => number;
 }
 
+/** Reserves and takes back at once. */
+export interface Reserving {
+  /** Counts the pod on its node, with what plugins reserve for it; a rejection by one of them. */
+  take(profile: RunProfile, entry: WaitingPod, placed: Placed): Rejection | undefined;
+  undo(profile: RunProfile, pod: Pod, node: NodeInfo, state: CycleState): void;
+}
+
+type RunProfile = Pick<Profile, "points" | "cycle" | "name">;
+type WaitingPod = Pick<QueuedPod, "pod">;
+type Placed = Decision & { type: "placed" };
+
 /** One try to place a whole group. */
 export interface GroupRun {
-  readonly profile: Profile;
-  /** By uid. */
-  readonly entries: ReadonlyMap<string, QueuedPod>;
+  readonly profile: RunProfile;
   /** What plugins share between the pods. */
   readonly state: CycleState;
 }
 
 export type PlacedMember = Assignment & {
   readonly type: "placed";
-  readonly entry: QueuedPod;
-  readonly decision: Decision & { type: "placed" };
+  readonly decision: Placed;
 };
 
 /** What became of one pod. */
@@ -51,7 +59,7 @@ export type MemberResult =
   | {
       readonly type: "refused";
       readonly pod: Pod;
-      readonly message: string;
+      readonly diagnosis: Diagnosis;
       readonly plugins: readonly string[];
       /** "" clears an earlier nomination. */
       readonly nominatedNode?: "";
@@ -93,6 +101,14 @@ export class GroupPlacer {
     if (result.verdict.type === "met" && result.held.length === 0)
       return { ...result, verdict: { type: "refused", message: groupIsUnschedulable } };
     return result;
+  }
+
+  /** The same, and leaves nothing reserved. */
+  try(run: GroupRun, root: GroupNode, nodes: readonly NodeInfo[]): GroupTrial {
+    const { verdict, held } = this.place(run, root, nodes);
+    const assignments = [...held];
+    this.undo({ held });
+    return verdict.type === "met" ? { type: "placed", assignments } : verdict;
   }
 
   /** Takes back what is reserved: what came later may count on what came before. */
@@ -249,14 +265,13 @@ export class GroupPlacer {
   }
 
   /** Upstream: podGroupPodSchedulingAlgorithm. */
-  #placePod({ profile, entries, state }: GroupRun, pod: Pod, nodes: readonly NodeInfo[]): MemberResult {
+  #placePod({ profile, state }: GroupRun, pod: Pod, nodes: readonly NodeInfo[]): MemberResult {
     const { bindings, nominator } = this.#options;
     const { uid } = pod.metadata;
-    const entry = entries.get(uid)!;
     const decision = profile.cycle.decide(pod, nodes, undefined, stateInGroup(state));
     if (decision.type === "refused") {
       const { diagnosis, plugins } = decision;
-      return { type: "refused", pod, message: diagnosisText(diagnosis, []), plugins };
+      return { type: "refused", pod, diagnosis, plugins };
     }
     const nominated = nominator.nodeOf(uid);
     const { node } = decision;
@@ -264,12 +279,11 @@ export class GroupPlacer {
     const member: PlacedMember = {
       type: "placed",
       pod,
-      entry,
       node,
       state: decision.state,
       decision,
       take() {
-        rejection = bindings.take(profile, entry, decision);
+        rejection = bindings.take(profile, { pod }, decision);
       },
       undo() {
         bindings.undo(profile, pod, node, decision.state);
@@ -288,7 +302,7 @@ export class GroupPlacer {
     return {
       type: "refused",
       pod,
-      message: diagnosisText({ nodes: 1, rejections }, []),
+      diagnosis: { nodes: 1, rejections },
       plugins: [rejection.plugin],
       nominatedNode: "",
     };

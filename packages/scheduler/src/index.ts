@@ -15,4 +15,5 @@ export {
   type Placement,
 } from "./offline.ts";
 export type { PluginHandle, SchedulerOptions } from "./options.ts";
+export { hasPodGroups } from "./pod-groups.ts";
 export { type Scheduler, startScheduler } from "./scheduler.ts";

@@ -22,6 +22,7 @@ import { type Client, type Informer, keyOf, type Log } from "@dray/client";
 import { claimsByDevice } from "./plugins/claim-writer.ts";
 import { extendedClaimOwner, resourcesOf } from "./plugins/extended-resources.ts";
 import { classOfVolume, type VolumeLookup } from "./plugins/volume-lookup.ts";
+import { hasPodGroups } from "./pod-groups.ts";
 
 /** The caches of what the scheduler looks at. */
 export interface Informers {
@@ -69,9 +70,7 @@ export async function servedKinds(client: Client, features: Features, log: Log):
   const rules = features.enabled("DRADeviceTaintRules")
     ? await newestServed(client, ruleKinds, "taint rules have no effect", log)
     : undefined;
-  // 1.35 has Workloads in their place.
-  const hasGroups = features.enabled("GenericWorkload") && features.version >= "1.36";
-  const groups = hasGroups
+  const groups = hasPodGroups(features)
     ? await newestServed(client, groupKinds, "pods of groups are scheduled one by one", log)
     : undefined;
   return { ...(rules && { rules }), ...(groups && { groups }) };

@@ -2,13 +2,15 @@ import { allocatorFeatures, createAllocator, type Explanation } from "@dray/allo
 import type { Features } from "@dray/api";
 import type { Namespace, Node, Pod } from "@dray/api/core/v1";
 import type { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
+import type { PodGroup } from "@dray/api/scheduling/v1beta1";
 import { AlikePods } from "./alike.ts";
 import { assumed } from "./binding.ts";
 import { SchedulerCache, takesRoom } from "./cache.ts";
 import { type Decision, SchedulingCycle } from "./cycle.ts";
 import { extensionPoints } from "./extension-points.ts";
 import type { Rejection } from "./framework.ts";
-import { diagnosisText } from "./message.ts";
+import type { Reserving } from "./group-placing.ts";
+import { offlineGroups, refusedPlacement } from "./offline-groups.ts";
 import {
   type ExtendedClass,
   extendedClaim,
@@ -20,7 +22,9 @@ import {
 } from "./plugins/extended-resources.ts";
 import { defaultPlugins } from "./plugins/index.ts";
 import { MemoryClaims } from "./plugins/memory-claims.ts";
+import { PendingAllocations } from "./plugins/pending-allocations.ts";
 import { claimsOf } from "./plugins/pod-claims.ts";
+import { hasPodGroups, PodGroups } from "./pod-groups.ts";
 
 export interface OfflineOptions {
   readonly features: Features;
@@ -43,13 +47,16 @@ export type Placement =
     }
   /** The attempt failed, whatever the nodes have (a selector in error): kube-scheduler would try again and again. */
   | { readonly type: "error"; readonly message: string }
+  /** Too few pods of its group can be placed, whether or not a node takes this one. */
+  | { readonly type: "held"; readonly message: string }
   /** Held back before it is tried: scheduling gates. */
   | { readonly type: "gated"; readonly message: string };
 
-/** What can be added; `apiVersion` is v1 of its group. */
+/** What can be added; `apiVersion` is v1 of its group, v1beta1 of groups of pods. */
 export type OfflineObject =
   | Node
   | Pod
+  | PodGroup
   | Namespace
   | DeviceClass
   | DeviceTaintRule
@@ -65,6 +72,14 @@ export interface OfflineScheduler {
   add(object: OfflineObject): void;
   /** Decides about a pod; where it fits, it and the devices of its claims count from then on. */
   schedule(pod: Pod): Promise<Placement>;
+  /**
+   * Decides about the pods of one group together, in their order: where fewer than its minimum can be placed, none is.
+   * `refused` is called for each pod that no node takes, while those before it hold their nodes and devices.
+   */
+  scheduleGroup(
+    pods: readonly Pod[],
+    refused?: (pod: Pod, placement: Placement & { readonly type: "refused" }) => void,
+  ): Promise<readonly Placement[]>;
   /** Decides about a pod as `schedule` does, and takes nothing. */
   preview(pod: Pod): Promise<Placement>;
   /** The newest state of a claim. */
@@ -95,14 +110,23 @@ export function createOfflineScheduler({ features, newId, now }: OfflineOptions)
   const classes = new Map<string, DeviceClass>();
   const namespaces = new Map<string, Namespace>();
   const claims = new MemoryClaims(allocator);
+  const pending = new PendingAllocations(allocator);
+  const podGroups = new Map<string, PodGroup>();
   const cache = new SchedulerCache(features.version);
   const first = (): number => 0;
   const extendedClass: ExtendedClass = (resource) =>
     preferredClass([...classes.values()].filter((one) => resourcesOf(one).includes(resource)));
+  const groups = new PodGroups(
+    (namespace, name) => podGroups.get(`${namespace}/${name}`),
+    (uid) => cache.isPlaced(uid),
+    features.version >= "1.37" || features.enabled("GangScheduling"),
+  );
   const plugins = defaultPlugins({
     features,
     allocator,
     claims,
+    pending,
+    ...(hasPodGroups(features) && { groups }),
     deviceClass: (name) => classes.get(name),
     ...(features.enabled("DRAExtendedResource") && { extendedClass }),
     newId,
@@ -142,11 +166,18 @@ export function createOfflineScheduler({ features, newId, now }: OfflineOptions)
 
   type Attempt = Extract<Decision, { type: "placed" }> | Exclude<Placement, { type: "placed" }>;
 
-  async function attempt(pod: Pod): Promise<Attempt> {
+  /** Pods of a group that are asked about one by one do not wait for the others. */
+  function gateOf(pod: Pod, inGroup: boolean): string | undefined {
     for (const plugin of plugins) {
-      const message = plugin.preEnqueue?.(pod);
-      if (message !== undefined) return { type: "gated", message };
+      const message = inGroup || plugin.name !== "GangScheduling" ? plugin.preEnqueue?.(pod) : undefined;
+      if (message !== undefined) return message;
     }
+    return undefined;
+  }
+
+  async function attempt(pod: Pod): Promise<Attempt> {
+    const gate = gateOf(pod, false);
+    if (gate !== undefined) return { type: "gated", message: gate };
     let decision: Decision;
     try {
       decision = await decide(pod);
@@ -154,14 +185,50 @@ export function createOfflineScheduler({ features, newId, now }: OfflineOptions)
       return { type: "error", message: (error as Error).message };
     }
     if (decision.type === "placed") return decision;
-    const { diagnosis } = decision;
-    return {
-      type: "refused",
-      message: diagnosisText(diagnosis, []),
-      rejections: diagnosis.rejections,
-      ...(diagnosis.upfront && { upfront: diagnosis.upfront }),
-    };
+    return refusedPlacement(decision.diagnosis);
   }
+
+  const reserving: Reserving = {
+    take(_profile, { pod }, { node, state }) {
+      cache.assume(assumed(points, state, pod, node), node.name);
+      for (const plugin of plugins) {
+        const rejection = plugin.reserve?.(state, pod, node);
+        if (rejection !== undefined) return rejection;
+      }
+      return undefined;
+    },
+    undo(_profile, pod, node, state) {
+      cache.unassume(pod.metadata.uid);
+      for (const plugin of plugins.toReversed()) plugin.undo?.(state, pod, node);
+    },
+  };
+
+  /** Writes what is reserved, and puts the pod on its node for good. */
+  async function settle(pod: Pod, { node, state }: Decision & { type: "placed" }): Promise<Placement> {
+    alike.devicesTaken();
+    for (const plugin of plugins) await plugin.preBind?.(state, pod, node);
+    const known = assumed(points, state, pod, node);
+    cache.setPod({ ...known, spec: { ...pod.spec, nodeName: node.name } });
+    return { type: "placed", node: node.name };
+  }
+
+  const placeGroup = offlineGroups({
+    groups,
+    reserving,
+    profile: { name: "", points, cycle },
+    features,
+    nodes: () => (sorted ??= byName()),
+    gateOf: (pod) => gateOf(pod, true),
+    settle,
+    freed: () => {
+      const before = claims.deallocated;
+      return () => {
+        const isFreed = claims.deallocated !== before;
+        if (isFreed) alike.clear();
+        return isFreed;
+      };
+    },
+  });
 
   return {
     add(object) {
@@ -172,7 +239,11 @@ export function createOfflineScheduler({ features, newId, now }: OfflineOptions)
           sorted = undefined;
           break;
         case "Pod":
+          groups.set(object as Pod);
           if (takesRoom(object as Pod)) cache.setPod(object as Pod);
+          break;
+        case "PodGroup":
+          podGroups.set(`${object.metadata.namespace}/${object.metadata.name}`, object as PodGroup);
           break;
         case "Namespace":
           namespaces.set(object.metadata.name, object as Namespace);
@@ -196,14 +267,10 @@ export function createOfflineScheduler({ features, newId, now }: OfflineOptions)
     async schedule(pod) {
       const decision = await attempt(pod);
       if (decision.type !== "placed") return decision;
-      const { node, state } = decision;
-      for (const plugin of plugins) plugin.reserve?.(state, pod, node);
-      alike.devicesTaken();
-      for (const plugin of plugins) await plugin.preBind?.(state, pod, node);
-      const known = assumed(points, state, pod, node);
-      cache.setPod({ ...known, spec: { ...pod.spec, nodeName: node.name } });
-      return { type: "placed", node: node.name };
+      reserving.take({ name: "", points, cycle }, { pod }, decision);
+      return settle(pod, decision);
     },
+    scheduleGroup: placeGroup,
     async preview(pod) {
       const decision = await attempt(pod);
       return decision.type === "placed" ? { type: "placed", node: decision.node.name } : decision;
@@ -211,9 +278,12 @@ export function createOfflineScheduler({ features, newId, now }: OfflineOptions)
     claim: (namespace, name) => claims.get(namespace, name),
     explain(pod, name) {
       const node = cache.node(name);
-      const found = claimsOf(pod, (claim) => claims.get(pod.metadata.namespace, claim));
+      const find = (claim: string) => claims.get(pod.metadata.namespace, claim);
+      const found = claimsOf(pod, find, features.enabled("DRAWorkloadResourceClaims"));
       if (node === undefined || "problem" in found) return undefined;
-      const open = found.claims.flatMap(({ claim }) => (claim.status?.allocation ? [] : [claim]));
+      const open = found.claims.flatMap(({ claim }) =>
+        claim.status?.allocation || pending.get(claim.metadata.uid) ? [] : [claim],
+      );
       const served = servedResources(
         pod,
         node.allocatable,

@@ -1,8 +1,13 @@
+import type { Features } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import { isPodTerminal } from "@dray/api/pod";
 import type { PodGroup } from "@dray/api/scheduling/v1beta1";
 import { priorityOf } from "./cycle.ts";
 import type { GroupNode } from "./group-tree.ts";
+
+/** Whether pods are scheduled in groups. 1.35 has Workloads in their place. */
+export const hasPodGroups = (features: Features): boolean =>
+  features.enabled("GenericWorkload") && features.version >= "1.36";
 
 /** The name of the group that the pod belongs to. */
 export const groupNameOf = (pod: Pod): string | undefined => pod.spec.schedulingGroup?.podGroupName;

@@ -1,8 +1,7 @@
 import { matchesNodeSelector } from "@dray/api";
 import type { Node, Pod } from "@dray/api/core/v1";
 import type { ResourceClaim } from "@dray/api/resource/v1";
-import { isDone } from "@dray/controllers/objects";
-import { isReservedFor } from "../inventory/consumers.ts";
+import { isDone, isReservedForPod } from "@dray/controllers/objects";
 import { resultsOf } from "../inventory/devices.ts";
 import type { World } from "../manifests/world.ts";
 import { claimNames } from "../plan/claims.ts";
@@ -26,7 +25,7 @@ export function claimProblem(
   if (claim === undefined) return `there is no ResourceClaim ${name}`;
   const { allocation } = claim.status ?? {};
   if (allocation === undefined) return `ResourceClaim ${name} has no devices`;
-  if (!isReservedFor(pod, claim)) return `ResourceClaim ${name} is not reserved for the pod`;
+  if (!isReservedForPod(pod, claim, true)) return `ResourceClaim ${name} is not reserved for the pod`;
   if (node === undefined || allocation.nodeSelector === undefined) return undefined;
   if (matchesNodeSelector(allocation.nodeSelector, node)) return undefined;
   return `the devices of ResourceClaim ${name} are for other nodes than ${node.metadata.name}`;

@@ -2,8 +2,7 @@ import type { Features } from "@dray/api";
 import type { Event, Pod, PodResourceClaim } from "@dray/api/core/v1";
 import { isPodActive, podClaimName } from "@dray/api/pod";
 import type { ResourceClaim } from "@dray/api/resource/v1";
-import { controllerOf } from "@dray/controllers/objects";
-import { isReservedFor } from "../inventory/consumers.ts";
+import { isForPod, isReservedForPod } from "@dray/controllers/objects";
 import { idOf, resultsOf } from "../inventory/devices.ts";
 import { missingText } from "../manifests/missing.ts";
 import { nameOf } from "../manifests/place.ts";
@@ -126,21 +125,14 @@ function quotaTexts({ metadata, status }: Surroundings["quotas"][number]): strin
 /** Maximum number of consumers of a claim (resource/v1 ResourceClaimStatus.reservedFor). */
 const maxConsumers = 256;
 
-/** Reports whether a claim from a template was created for the pod or its group (KEP-5729). */
-function isCreatedFor({ metadata, spec }: Pod, claim: ResourceClaim): boolean {
-  const owner = controllerOf(claim);
-  const group = spec.schedulingGroup?.podGroupName;
-  return owner?.uid === metadata.uid || (owner?.kind === "PodGroup" && owner.name === group);
-}
-
 function whyUnusable(pod: Pod, entry: PodResourceClaim, claim: ResourceClaim): string | undefined {
   const name = nameOf(claim);
   const consumers = claim.status?.reservedFor ?? [];
   if (claim.metadata.deletionTimestamp !== undefined)
     return `claim ${name} is being deleted${consumers.length === 0 ? "" : `: ${names(consumers.map((each) => each.name))} still use it`}`;
-  if (entry.resourceClaimTemplateName !== undefined && !isCreatedFor(pod, claim))
+  if (entry.resourceClaimTemplateName !== undefined && !isForPod(pod, claim, true))
     return `claim ${name} was not created for this pod or its group: another object has the name that it needs`;
-  if (!isReservedFor(pod, claim) && consumers.length >= maxConsumers)
+  if (!isReservedForPod(pod, claim, true) && consumers.length >= maxConsumers)
     return `claim ${name} has ${consumers.length} consumers: no more than ${maxConsumers} can use it`;
   return undefined;
 }
@@ -309,7 +301,7 @@ function claimOnNode(pod: Pod, claim: ResourceClaim): Wait[] {
         },
       ),
     ];
-  if (isReservedFor(pod, claim)) return [];
+  if (isReservedForPod(pod, claim, true)) return [];
   return [wait("claim-unusable", `claim ${nameOf(claim)} is not reserved for the pod`, { object })];
 }
 

@@ -11,9 +11,11 @@ import { kindOf } from "@dray/api/codec";
 import type { KindRow } from "@dray/api/schema";
 import { convert } from "@dray/apiserver/objects";
 import { listAll } from "@dray/client";
+import { hasPodGroups } from "@dray/scheduler";
 import type { Connection } from "../connect.ts";
 import type { Located, Place } from "./place.ts";
 import type { Existing } from "./read.ts";
+import { worldKind } from "./world.ts";
 
 /** A right that the user lacks, as `kubectl create clusterrole` takes it. */
 export interface MissingRight {
@@ -32,6 +34,7 @@ export interface Live extends Existing {
 
 /** Versions in which a kind is looked for, the first that is served counts: clusters before 1.34 have DRA in beta. */
 const draVersions = ["v1", "v1beta2", "v1beta1"];
+const groupVersions = ["v1beta1", "v1alpha3", "v1alpha2"];
 const taintVersions = ["v1", "v1beta2", "v1alpha3"];
 
 interface LiveKind {
@@ -45,6 +48,7 @@ const liveKinds: readonly LiveKind[] = [
   { group: "", kind: "Pod", versions: ["v1"] },
   { group: "", kind: "Namespace", versions: ["v1"] },
   { group: "scheduling.k8s.io", kind: "PriorityClass", versions: ["v1"] },
+  { group: "scheduling.k8s.io", kind: "PodGroup", versions: groupVersions },
   { group: "apps", kind: "Deployment", versions: ["v1"] },
   { group: "apps", kind: "ReplicaSet", versions: ["v1"] },
   { group: "apps", kind: "StatefulSet", versions: ["v1"] },
@@ -59,7 +63,10 @@ const liveKinds: readonly LiveKind[] = [
 
 /** A server refuses to list what it does not serve, so kinds behind a gate that is off are not asked for. */
 const kindsOf = (features: Features): readonly LiveKind[] =>
-  liveKinds.filter(({ kind }) => kind !== "DeviceTaintRule" || features.enabled("DRADeviceTaintRules"));
+  liveKinds.filter(({ kind }) => {
+    if (kind === "PodGroup") return hasPodGroups(features);
+    return kind !== "DeviceTaintRule" || features.enabled("DRADeviceTaintRules");
+  });
 
 function resourceName({ group, resource }: KindRow): string {
   return group === "" ? resource : `${resource}.${group}`;
@@ -85,7 +92,7 @@ export async function readLive(
   const kinds = kindsOf(features).filter(({ kind }) => only?.has(kind) ?? true);
   const parts = await Promise.all(
     kinds.map(async (wanted): Promise<LivePart> => {
-      const target = kindOf(wanted.group, "v1", wanted.kind)!;
+      const target = worldKind({ apiVersion: `${wanted.group}/v1`, kind: wanted.kind })!;
       const all = await listKind(connection, wanted, target, undefined);
       if (all !== "forbidden") return { objects: all };
       const right = { verb: "list", resource: resourceName(target), kind: wanted.kind } as const;

@@ -8,7 +8,7 @@ const maxCompared = 1000;
 /** Reports that an object is missing, with the names that exist. */
 export function missingText(
   world: World,
-  kind: "ResourceClaim" | "ResourceClaimTemplate" | "DeviceClass",
+  kind: "ResourceClaim" | "ResourceClaimTemplate" | "DeviceClass" | "PodGroup",
   namespace: string | undefined,
   name: string,
 ): string {

@@ -11,6 +11,7 @@ import type {
   ResourceSlice,
 } from "@dray/api/resource/v1";
 import type { PriorityClass } from "@dray/api/scheduling/v1";
+import type { PodGroup } from "@dray/api/scheduling/v1beta1";
 import type { KindRow } from "@dray/api/schema";
 import { groupOf } from "./decode.ts";
 import type { Draft } from "./documents.ts";
@@ -25,6 +26,7 @@ interface Kinds {
   Namespace: Namespace;
   Node: Node;
   Pod: Pod;
+  PodGroup: PodGroup;
   PriorityClass: PriorityClass;
   ReplicaSet: ReplicaSet;
   ResourceClaim: ResourceClaim;
@@ -33,7 +35,7 @@ interface Kinds {
   StatefulSet: StatefulSet;
 }
 
-/** The kinds that a world is made of, by `group/kind`, all in version v1 of their group. */
+/** The kinds that a world is made of, by `group/kind`, in version v1 of their group where no other is named. */
 const worldKinds: ReadonlyMap<string, KindRow> = new Map(
   [
     ["", "Node"],
@@ -49,8 +51,9 @@ const worldKinds: ReadonlyMap<string, KindRow> = new Map(
     ["resource.k8s.io", "ResourceClaim"],
     ["resource.k8s.io", "ResourceClaimTemplate"],
     ["resource.k8s.io", "ResourceSlice"],
+    ["scheduling.k8s.io", "PodGroup", "v1beta1"],
     ["scheduling.k8s.io", "PriorityClass"],
-  ].map(([group = "", kind = ""]) => [`${group}/${kind}`, kindOf(group, "v1", kind)!]),
+  ].map(([group = "", kind = "", version = "v1"]) => [`${group}/${kind}`, kindOf(group, version, kind)!]),
 );
 
 /** The form in which a world has objects of the kind; undefined for kinds that it does not have. */

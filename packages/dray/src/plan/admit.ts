@@ -2,7 +2,12 @@ import type { KubernetesVersion } from "@dray/api";
 import { setDefaults } from "@dray/api/defaults";
 import { defaultPodLevelResources } from "@dray/api/pod";
 import type { PriorityClass } from "@dray/api/scheduling/v1";
-import { choosePriority, systemPriorityClasses, tolerateOutages } from "@dray/apiserver/objects";
+import {
+  chooseGroupPriority,
+  choosePriority,
+  systemPriorityClasses,
+  tolerateOutages,
+} from "@dray/apiserver/objects";
 import type { World } from "../manifests/world.ts";
 import { names } from "../words.ts";
 import type { OriginPod } from "./workloads.ts";
@@ -49,4 +54,13 @@ export function admitPods(
     const refusal = `pods "${pod.metadata.name}" is forbidden: ${why}`;
     return { ...each, refusal, hints: [`${at}: there are ${known}`] };
   });
+}
+
+/** Gives new groups of pods the priority of their class, in place. A class that is missing counts as 0, as for pods. */
+export function admitGroups(world: World): void {
+  const classes = priorityClasses(world);
+  for (const { object } of world.all("PodGroup")) {
+    if (object.spec.priority !== undefined) continue;
+    if (chooseGroupPriority(object.spec, classes, "pod group", false) !== undefined) object.spec.priority = 0;
+  }
 }

@@ -1,13 +1,18 @@
-import type { Pod, PodResourceClaim } from "@dray/api/core/v1";
-import { Pod as PodKind } from "@dray/api/core/v1";
+import type { Features } from "@dray/api";
+import { Pod } from "@dray/api/core/v1";
 import type { ResourceClaim, ResourceClaimTemplate } from "@dray/api/resource/v1";
+import { PodGroup } from "@dray/api/scheduling/v1beta1";
 import {
   claimNameBase,
+  consumerOf,
   controllerOf,
   controllerReference,
   isDone,
+  isGroupClaim,
+  isReservedForPod,
   podClaimAnnotation,
 } from "@dray/controllers/objects";
+import { hasPodGroups } from "@dray/scheduler";
 import { uidOf } from "../manifests/decode.ts";
 import { missingText } from "../manifests/missing.ts";
 import { nameOf } from "../manifests/place.ts";
@@ -21,40 +26,46 @@ export interface PodClaims {
   readonly claims: readonly ResourceClaim[];
 }
 
+/** For whom a claim is made. */
+type ClaimOwner = Pod | PodGroup;
+
 /**
- * Does what the claim controller does: makes the claims of pods that name templates, and reserves claims with an
- * allocation for the pods that are on a node. Pods that have ended are left out. A pod that names what is missing waits
+ * Does what the claim controller does: makes the claims of pods and of their groups that name templates, and reserves
+ * claims with an allocation for the pods that are on a node. Pods that have ended are left out. A pod that names what is missing waits
  * for it, as in a cluster; its hints say what there is.
  */
-export function claimsOfPods(world: World, pods: readonly OriginPod[]): PodClaims {
+export function claimsOfPods(world: World, pods: readonly OriginPod[], features: Features): PodClaims {
   const claims = new Map(world.all("ResourceClaim").map(({ object }) => [nameOf(object), object]));
   const owned = Map.groupBy(claims.values(), (claim) => controllerOf(claim)?.uid);
+  const groupsHaveClaims = features.enabled("DRAWorkloadResourceClaims");
   /** Pods of one workload lack the same. */
   const missingTexts = new Map<string, string>();
 
-  function generate(pod: Pod, entry: PodResourceClaim, template: ResourceClaimTemplate): string {
-    const { namespace } = pod.metadata;
-    const base = claimNameBase(pod.metadata.name, entry.name).replace(/-+$/, "");
+  /** The claim that was or is made for an entry of the owner; undefined: the template is missing. */
+  function madeFor(
+    owner: ClaimOwner,
+    entry: string,
+    template: ResourceClaimTemplate | undefined,
+  ): string | undefined {
+    const { uid, namespace } = owner.metadata;
+    const isMade = ({ metadata }: ResourceClaim): boolean =>
+      metadata.annotations?.[podClaimAnnotation] === entry;
+    const made = owned.get(uid)?.find(isMade);
+    if (made !== undefined || template === undefined) return made?.metadata.name;
+    const base = claimNameBase(owner.metadata.name, entry).replace(/-+$/, "");
     let name = base;
     for (let i = 1; claims.has(`${namespace}/${name}`); i++) name = `${base}-${i}`;
-    const { labels, annotations } = template.spec.metadata ?? {};
-    claims.set(`${namespace}/${name}`, {
-      apiVersion: "resource.k8s.io/v1",
-      kind: "ResourceClaim",
-      metadata: {
-        namespace,
-        name,
-        uid: uidOf("ResourceClaim", namespace, name),
-        resourceVersion: "1",
-        creationTimestamp: pod.metadata.creationTimestamp,
-        ...(labels && { labels }),
-        annotations: { ...annotations, [podClaimAnnotation]: entry.name },
-        ownerReferences: [controllerReference(PodKind, pod)],
-      },
-      spec: template.spec.spec,
-    });
+    const claim = generated(owner, entry, template, name);
+    claims.set(`${namespace}/${name}`, claim);
+    owned.set(uid, [...(owned.get(uid) ?? []), claim]);
     return name;
   }
+
+  /** The group that has claims with the pod. */
+  const groupOf = ({ metadata, spec }: Pod): PodGroup | undefined =>
+    groupsHaveClaims && spec.schedulingGroup?.podGroupName
+      ? world.find("PodGroup", `${metadata.namespace}/${spec.schedulingGroup.podGroupName}`)
+      : undefined;
 
   const prepared = pods
     .filter(({ object }) => !isDone(object))
@@ -62,19 +73,22 @@ export function claimsOfPods(world: World, pods: readonly OriginPod[]): PodClaim
       if (each.refusal !== undefined) return each;
       const { object: pod, path } = each;
       const { namespace } = pod.metadata;
+      const groupName = hasPodGroups(features) ? pod.spec.schedulingGroup?.podGroupName : undefined;
+      const group = groupName && world.find("PodGroup", `${namespace}/${groupName}`);
       const statuses = [...(pod.status?.resourceClaimStatuses ?? [])];
       const hints = [...(each.hints ?? [])];
+      const missing = (
+        field: string,
+        kind: "ResourceClaim" | "ResourceClaimTemplate" | "PodGroup",
+        name: string,
+      ): void => {
+        const key = `${kind} ${namespace}/${name}`;
+        const text = missingTexts.get(key) ?? missingText(world, kind, namespace, name);
+        missingTexts.set(key, text);
+        hints.push(`${field}: ${text}`);
+      };
+      if (groupName && !group) missing(`${path}.schedulingGroup.podGroupName`, "PodGroup", groupName);
       (pod.spec.resourceClaims ?? []).forEach((entry, index) => {
-        const missing = (
-          field: string,
-          kind: "ResourceClaim" | "ResourceClaimTemplate",
-          name: string,
-        ): void => {
-          const key = `${kind} ${namespace}/${name}`;
-          const text = missingTexts.get(key) ?? missingText(world, kind, namespace, name);
-          missingTexts.set(key, text);
-          hints.push(`${field}: ${text}`);
-        };
         const at = `${path}.resourceClaims[${index}]`;
         if (entry.resourceClaimName !== undefined) {
           if (!claims.has(`${namespace}/${entry.resourceClaimName}`))
@@ -90,15 +104,21 @@ export function claimsOfPods(world: World, pods: readonly OriginPod[]): PodClaim
             missing(`status.resourceClaimStatuses, ${entry.name}`, "ResourceClaim", name);
           return;
         }
-        const made = owned
-          .get(pod.metadata.uid)
-          ?.find(({ metadata }) => metadata.annotations?.[podClaimAnnotation] === entry.name);
+        // Without the group nobody knows whose claim it is.
+        if (groupName && !group) return;
+        const isOfGroup = group ? isGroupClaim(group, entry) : false;
+        if (isOfGroup && !groupsHaveClaims) {
+          hints.push(
+            `${at}: it is a claim of the pod's group, and feature gate DRAWorkloadResourceClaims is off`,
+          );
+          return;
+        }
         const template = world.find("ResourceClaimTemplate", `${namespace}/${templateName}`);
-        if (made === undefined && template === undefined) {
+        const resourceClaimName = madeFor(isOfGroup && group ? group : pod, entry.name, template);
+        if (resourceClaimName === undefined) {
           missing(`${at}.resourceClaimTemplateName`, "ResourceClaimTemplate", templateName);
           return;
         }
-        const resourceClaimName = made?.metadata.name ?? generate(pod, entry, template!);
         statuses.push({ name: entry.name, resourceClaimName });
       });
       const object =
@@ -110,7 +130,7 @@ export function claimsOfPods(world: World, pods: readonly OriginPod[]): PodClaim
     if ((pod.spec.nodeName ?? "") === "") continue;
     for (const { claim: name } of claimNames(pod)) {
       const claim = claims.get(`${pod.metadata.namespace}/${name}`);
-      if (claim !== undefined) claims.set(nameOf(claim), reserved(claim, pod));
+      if (claim !== undefined) claims.set(nameOf(claim), reserved(claim, pod, groupOf(pod)));
     }
   }
   return { pods: prepared, claims: [...claims.values()] };
@@ -125,10 +145,36 @@ export function claimNames(pod: Pod): { readonly entry: string; readonly claim: 
   });
 }
 
-function reserved(claim: ResourceClaim, pod: Pod): ResourceClaim {
-  const reservedFor = claim.status?.reservedFor ?? [];
-  const there = reservedFor.some(({ uid }) => uid === pod.metadata.uid);
-  if (claim.status?.allocation === undefined || there) return claim;
-  const consumer = { resource: "pods", name: pod.metadata.name, uid: pod.metadata.uid };
-  return { ...claim, status: { ...claim.status, reservedFor: [...reservedFor, consumer] } };
+function reserved(claim: ResourceClaim, pod: Pod, group: PodGroup | undefined): ResourceClaim {
+  if (claim.status?.allocation === undefined || isReservedForPod(pod, claim, group !== undefined))
+    return claim;
+  const entry = claimNames(pod).find(({ claim: name }) => name === claim.metadata.name)!.entry;
+  const named = (pod.spec.resourceClaims ?? []).find(({ name }) => name === entry)!;
+  const reservedFor = [...(claim.status.reservedFor ?? []), consumerOf(pod, group, named)];
+  return { ...claim, status: { ...claim.status, reservedFor } };
+}
+
+function generated(
+  owner: ClaimOwner,
+  entry: string,
+  template: ResourceClaimTemplate,
+  name: string,
+): ResourceClaim {
+  const { namespace, creationTimestamp } = owner.metadata;
+  const { labels, annotations } = template.spec.metadata ?? {};
+  return {
+    apiVersion: "resource.k8s.io/v1",
+    kind: "ResourceClaim",
+    metadata: {
+      namespace,
+      name,
+      uid: uidOf("ResourceClaim", namespace, name),
+      resourceVersion: "1",
+      creationTimestamp,
+      ...(labels && { labels }),
+      annotations: { ...annotations, [podClaimAnnotation]: entry },
+      ownerReferences: [controllerReference(owner.kind === "PodGroup" ? PodGroup : Pod, owner)],
+    },
+    spec: template.spec.spec,
+  };
 }

@@ -6,7 +6,8 @@ import { nameOf } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
 import { copiesOf } from "./copies.ts";
 import { explainRefusal, type PodExplanation } from "./explain.ts";
-import { clusterOf, isBound, makePlan, type PlanOptions, preparePods, waiting } from "./plan.ts";
+import { clusterOf, makePlan, type PlanOptions, preparePods } from "./plan.ts";
+import { isBound, type PodUnit, scheduleUnit, waitingUnits } from "./units.ts";
 import type { OriginPod } from "./workloads.ts";
 
 /** Whether and how far more nodes help. */
@@ -113,8 +114,8 @@ function kindText(world: World, like: string): string {
 }
 
 /**
- * How many pods wait, which of those without a node an empty copy takes, and how many of them at first. As long as pods take them, new copies
- * come, so that each pod finds an empty one.
+ * How many pods wait, which of those without a node an empty copy takes, and how many of them at first. As long as pods
+ * take them, new copies come, so that each pod finds an empty one.
  */
 async function tryCopies(
   world: World,
@@ -122,7 +123,8 @@ async function tryCopies(
   options: PlanOptions,
 ): Promise<{ pods: number; helped: number; perNode: number; notHelped: readonly NotHelped[] }> {
   const { scheduler, pods } = clusterOf(world, options);
-  const all = waiting(pods);
+  const { features } = options;
+  const all = waitingUnits(pods, features);
   const left = await unplaced(scheduler, all);
   const copies = copiesOf(world, like, left.length);
   const parts = copies.length / left.length;
@@ -140,31 +142,39 @@ async function tryCopies(
       const uids = new Set(own.map(({ object }) => object.metadata.uid));
       for (const uid of uids) known.add(uid);
       for (const claim of grown.claims) if (uids.has(controllerOf(claim)?.uid ?? "")) scheduler.add(claim);
-      await unplaced(scheduler, own);
+      await unplaced(scheduler, waitingUnits(own, features));
     }
     return added[0]!.object.metadata.name;
   }
 
-  if (left.length === 0) return { pods: all.length, helped: 0, perNode: 1, notHelped: [] };
-  let empty = await add();
-  const rest = await unplaced(scheduler, left);
+  const total = sizeOf(all);
+  if (left.length === 0) return { pods: total, helped: 0, perNode: 1, notHelped: [] };
+  const empty = new Set([await add()]);
+  const rest = await unplaced(scheduler, waitingUnits(left, features));
+  if (rest.length < left.length) empty.clear();
   const perNode = Math.max(1, left.length - rest.length);
-  if (rest.length < left.length && count < left.length) empty = await add();
   const notHelped: NotHelped[] = [];
-  for (const { object } of rest) {
-    const placement = await scheduler.schedule(object);
-    if (placement.type !== "placed") notHelped.push(whyNotHelped(scheduler, object, placement, empty));
-    else if (placement.node === empty && count < left.length) empty = await add();
+  for (const unit of waitingUnits(rest, features)) {
+    // A group may need a node for each of its pods.
+    while (empty.size < unit.pods.length && count < left.length) empty.add(await add());
+    const placements = await scheduleUnit(scheduler, unit);
+    for (const [i, { object }] of unit.pods.entries()) {
+      const placement = placements[i]!;
+      if (placement.type === "placed") empty.delete(placement.node);
+      else notHelped.push(whyNotHelped(scheduler, object, placement, [...empty][0] ?? ""));
+    }
   }
-  return { pods: all.length, helped: left.length - notHelped.length, perNode, notHelped };
+  return { pods: total, helped: left.length - notHelped.length, perNode, notHelped };
 }
 
+const sizeOf = (units: readonly PodUnit[]): number => units.reduce((sum, { pods }) => sum + pods.length, 0);
+
 /** Tries the pods, and returns those without a node. */
-async function unplaced(scheduler: OfflineScheduler, pods: readonly OriginPod[]): Promise<OriginPod[]> {
+async function unplaced(scheduler: OfflineScheduler, units: readonly PodUnit[]): Promise<OriginPod[]> {
   const left: OriginPod[] = [];
-  for (const each of pods) {
-    const { type } = await scheduler.schedule(each.object);
-    if (type !== "placed") left.push(each);
+  for (const unit of units) {
+    const placements = await scheduleUnit(scheduler, unit);
+    for (const [i, each] of unit.pods.entries()) if (placements[i]!.type !== "placed") left.push(each);
   }
   return left;
 }

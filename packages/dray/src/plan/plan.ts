@@ -8,9 +8,10 @@ import { jsonText } from "../manifests/json-text.ts";
 import { missingText } from "../manifests/missing.ts";
 import type { Place } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
-import { admitPods } from "./admit.ts";
+import { admitGroups, admitPods } from "./admit.ts";
 import { claimNames, claimsOfPods, type PodClaims } from "./claims.ts";
 import { explainError, explainRefusal, type PodExplanation, renameClaims } from "./explain.ts";
+import { scheduleUnit, waitingUnits } from "./units.ts";
 import { type OriginPod, podsOf } from "./workloads.ts";
 
 export interface PlanOptions {
@@ -64,7 +65,9 @@ export interface Cluster extends PodClaims {
 /** The pods of a world with their claims. */
 export function preparePods(world: World, { now, features }: PlanOptions): PodClaims {
   const nodes = world.all("Node").map(({ object }) => object);
-  return claimsOfPods(world, admitPods(world, podsOf(world, nodes), timeText(now()), features.version));
+  admitGroups(world);
+  const pods = admitPods(world, podsOf(world, nodes), timeText(now()), features.version);
+  return claimsOfPods(world, pods, features);
 }
 
 /** Makes the cluster of a world. */
@@ -74,21 +77,19 @@ export function clusterOf(world: World, options: PlanOptions): Cluster {
   // The same input gives the same answer, share ids included.
   const newId = (): string => uidOf("share", undefined, String(shares++));
   const scheduler = createOfflineScheduler({ ...options, newId });
-  const objects = world.all("Namespace", "DeviceClass", "DeviceTaintRule", "ResourceSlice", "Node");
+  const objects = world.all(
+    "Namespace",
+    "DeviceClass",
+    "DeviceTaintRule",
+    "ResourceSlice",
+    "Node",
+    "PodGroup",
+  );
   for (const { object } of objects) scheduler.add(object);
   for (const claim of claims) scheduler.add(claim);
   for (const { object } of pods) scheduler.add(object);
   const nodes = world.all("Node").map(({ object }) => object.metadata.name);
   return { scheduler, nodes: nodes.toSorted(), pods, claims };
-}
-
-export const isBound = ({ spec }: Pod): boolean => (spec.nodeName ?? "") !== "";
-
-/** The pods that wait, in the order in which a scheduler takes them: by priority, then as they were given. */
-export function waiting(pods: readonly OriginPod[]): OriginPod[] {
-  return pods
-    .filter(({ object, refusal }) => !isBound(object) && refusal === undefined)
-    .toSorted((a, b) => (b.object.spec.priority ?? 0) - (a.object.spec.priority ?? 0));
 }
 
 export interface Plan {
@@ -103,24 +104,30 @@ export async function makePlan(world: World, options: PlanOptions): Promise<Plan
   const { scheduler, pods } = cluster;
   const explanations = new Explanations(cluster);
   const outcomes = new Map<OriginPod, Outcome>();
-  const queue = waiting(pods);
-  for (const [i, each] of queue.entries()) {
-    options.onProgress?.(i, queue.length);
-    const placement = await scheduler.schedule(each.object);
-    const none = { node: null, reason: null, hints: [], explanation: null };
-    if (placement.type === "placed") {
-      explanations.forget();
-      outcomes.set(each, { ...none, status: "fits", node: placement.node });
-    } else {
+  const units = waitingUnits(pods, options.features);
+  let placed = 0;
+  for (const unit of units) {
+    options.onProgress?.(placed, pods.length);
+    placed += unit.pods.length;
+    const explained = new Map<Pod, PodExplanation | null>();
+    const placements = await scheduleUnit(scheduler, unit, (each, placement) => {
+      explained.set(each.object, explanations.of(each, placement));
+    });
+    if (placements.some(({ type }) => type === "placed")) explanations.forget();
+    for (const [i, each] of unit.pods.entries()) {
+      const placement = placements[i]!;
+      const none = { node: null, reason: null, hints: [], explanation: null };
+      if (placement.type === "placed") {
+        outcomes.set(each, { ...none, status: "fits", node: placement.node });
+        continue;
+      }
       const { type, message: reason } = placement;
-      const status = type === "gated" ? "pending" : "does not fit";
-      const hints = missingClasses(world, scheduler, each.object, reason);
       outcomes.set(each, {
-        status,
+        status: type === "gated" ? "pending" : "does not fit",
         node: null,
         reason,
-        hints,
-        explanation: explanations.of(each, placement),
+        hints: missingClasses(world, scheduler, each.object, reason),
+        explanation: explained.get(each.object) ?? explanations.of(each, placement),
       });
     }
   }
@@ -173,7 +180,7 @@ class Explanations {
   }
 
   of({ object: pod }: OriginPod, placement: Unplaced): PodExplanation | null {
-    if (placement.type === "gated") return null;
+    if (placement.type === "gated" || placement.type === "held") return null;
     const { scheduler, nodes } = this.#cluster;
     const { namespace, labels } = pod.metadata;
     const { resourceClaims: _, ...spec } = pod.spec;

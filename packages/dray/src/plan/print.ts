@@ -5,9 +5,10 @@ import { nameOf } from "../manifests/place.ts";
 import type { LeftOut } from "../manifests/read.ts";
 import { counted, names } from "../words.ts";
 import type { NotHelped } from "./grow.ts";
-import { isBound, type PlannedClaim, type PlannedPod } from "./plan.ts";
+import type { PlannedClaim, PlannedPod } from "./plan.ts";
 import { reasonLines } from "./reason.ts";
 import type { Summary } from "./summary.ts";
+import { isBound } from "./units.ts";
 
 /** More pods than that are not all listed. */
 const mostPods = 100;

@@ -9,6 +9,7 @@ const without: Readonly<Record<string, string>> = {
   Namespace: "no namespace has labels in this plan",
   PriorityClass: "pods that name one have priority 0 in this plan",
   ResourceClaimTemplate: "pods that name one wait in this plan, unless it is among the manifests",
+  PodGroup: "pods of a group that is not among the manifests wait for it in this plan",
   DeviceTaintRule: "taints that they set are not known to this plan",
   Deployment: lacking,
   ReplicaSet: lacking,

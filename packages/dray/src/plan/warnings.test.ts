@@ -110,15 +110,6 @@ test("what this plan does not look at is said once for all pods of a workload", 
   );
 });
 
-test("pods of a group", async () => {
-  const member = pod("member", { ...plain({}), schedulingGroup: { podGroupName: "g" } });
-  const { data } = await planned([...cluster, member], "--feature-gates", "GenericWorkload=true");
-  assert.match(
-    data.summary.warnings.join(),
-    /spec\.schedulingGroup: pods of a group are planned one by one, each with its own claims/,
-  );
-});
-
 test("a device that two claims have", async () => {
   const has = (device: string, more: object = {}): object => {
     const made = allocation("n", device) as { devices: { results: object[] } };

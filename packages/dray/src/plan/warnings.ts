@@ -3,7 +3,8 @@ import type { ResourceClaim } from "@dray/api/resource/v1";
 import { placeText } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
 import { claimNames } from "./claims.ts";
-import { isBound, type PlannedPod } from "./plan.ts";
+import type { PlannedPod } from "./plan.ts";
+import { isBound } from "./units.ts";
 
 type FindClaim = (namespace: string, name: string) => ResourceClaim | undefined;
 
@@ -119,11 +120,6 @@ function leftOut({ pod, path }: PlannedPod): FieldRemark[] {
   );
   const other = spec.schedulerName ?? "default-scheduler";
   const remarks: [condition: boolean, field: string, text: string][] = [
-    [
-      spec.schedulingGroup !== undefined,
-      "schedulingGroup",
-      "pods of a group are planned one by one, each with its own claims",
-    ],
     [volume !== undefined, "volumes", `where ${volume?.name} can be mounted is not looked at`],
     [
       other !== "default-scheduler",
