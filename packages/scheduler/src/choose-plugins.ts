@@ -60,6 +60,10 @@ export function choosePlugins(
   if (points.queueSort.length !== 1)
     fail(`one queue sort plugin is needed, and ${points.queueSort.length} are enabled`);
   if (points.bind.length === 0) fail("at least one bind plugin is needed");
+  if (points.placementGenerate.length > 1)
+    fail(
+      `at most one placement generate plugin is allowed, and ${points.placementGenerate.length} are enabled`,
+    );
   return points;
 }
 

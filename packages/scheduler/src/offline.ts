@@ -118,7 +118,7 @@ export function createOfflineScheduler({ features, newId, now }: OfflineOptions)
     preferredClass([...classes.values()].filter((one) => resourcesOf(one).includes(resource)));
   const groups = new PodGroups(
     (namespace, name) => podGroups.get(`${namespace}/${name}`),
-    (uid) => cache.isPlaced(uid),
+    cache,
     features.version >= "1.37" || features.enabled("GangScheduling"),
   );
   const plugins = defaultPlugins({

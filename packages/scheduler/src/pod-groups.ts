@@ -2,8 +2,10 @@ import type { Features } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import { isPodTerminal } from "@dray/api/pod";
 import type { PodGroup } from "@dray/api/scheduling/v1beta1";
+import type { SchedulerCache } from "./cache.ts";
 import { priorityOf } from "./cycle.ts";
 import type { GroupNode } from "./group-tree.ts";
+import type { NodeInfo } from "./node-info.ts";
 
 /** Whether pods are scheduled in groups. 1.35 has Workloads in their place. */
 export const hasPodGroups = (features: Features): boolean =>
@@ -14,21 +16,24 @@ export const groupNameOf = (pod: Pod): string | undefined => pod.spec.scheduling
 
 const keyOf = (namespace: string, name: string): string => `${namespace}/${name}`;
 
+/** Where pods are, or will be. */
+type Places = Pick<SchedulerCache, "isPlaced" | "nodeOf">;
+
 /** Groups of pods that are scheduled together (KEP-4671), and the pods that have not ended, by group. */
 export class PodGroups {
   readonly #find: (namespace: string, name: string) => PodGroup | undefined;
-  readonly #isPlaced: (uid: string) => boolean;
+  readonly #places: Places;
   readonly #hasGangs: boolean;
   readonly #members = new Map<string, Map<string, Pod>>();
 
-  /** `isPlaced`: whether the pod is on a node, or will be. `hasGangs`: whether groups can have a minimum. */
+  /** `hasGangs`: whether groups can have a minimum. */
   constructor(
     find: (namespace: string, name: string) => PodGroup | undefined,
-    isPlaced: (uid: string) => boolean,
+    places: Places,
     hasGangs = true,
   ) {
     this.#find = find;
-    this.#isPlaced = isPlaced;
+    this.#places = places;
     this.#hasGangs = hasGangs;
   }
 
@@ -93,6 +98,11 @@ export class PodGroups {
     return [...(this.#members.get(keyOf(namespace, name))?.values() ?? [])];
   }
 
+  /** The node of a pod that is on one, or will be; undefined: the node does not exist. */
+  nodeOf(uid: string): NodeInfo | undefined {
+    return this.#places.nodeOf(uid);
+  }
+
   /** Its pods that have not ended. */
   membersOf({ metadata }: PodGroup): readonly Pod[] {
     return this.members(metadata.namespace, metadata.name);
@@ -100,6 +110,6 @@ export class PodGroups {
 
   /** Those of its pods that are on a node, or will be. */
   placed(group: PodGroup): readonly Pod[] {
-    return this.membersOf(group).filter(({ metadata: { uid } }) => this.#isPlaced(uid));
+    return this.membersOf(group).filter(({ metadata: { uid } }) => this.#places.isPlaced(uid));
   }
 }

@@ -96,7 +96,7 @@ export async function createShared(
 function createGroups(informers: Informers, cache: SchedulerCache, features: Features): PodGroups {
   return new PodGroups(
     (namespace, name) => informers.groups?.get({ namespace, name }),
-    (uid) => cache.isPlaced(uid),
+    cache,
     features.version >= "1.37" || features.enabled("GangScheduling"),
   );
 }

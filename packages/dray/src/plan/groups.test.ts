@@ -159,3 +159,16 @@ test("as many nodes are added as a gang needs", async () => {
   assert.deepEqual([...new Set(fates(done).map((fate) => fate.split(" ")[1]))], ["fits"]);
   assert.deepEqual(done.data.summary.addedNodes, { like: "n1", count: 2, notHelped: [] });
 });
+
+test("a gang lands in one domain of its topology", async () => {
+  const labelled = (name: string, rack: string): Manifest[] => [
+    node(name, { labels: { rack } }),
+    slice(name, 1),
+  ];
+  const racks = [labelled("n1", "r1"), labelled("n2", "r2"), labelled("n3", "r2")].flat();
+  const schedulingConstraints = { topology: [{ key: "rack" }] };
+  const members = ["a", "b"].map((name) => pod(name, usesTemplate("t", ofGroup("g"))));
+  const objects = [...racks, gpuClass, template("t"), group("g", 2, { schedulingConstraints }), ...members];
+  const done = await planned(objects, gates[0]!, `${gates[1]!},TopologyAwareWorkloadScheduling=true`);
+  assert.deepEqual(fates(done), ["a: fits n2", "b: fits n3"]);
+});

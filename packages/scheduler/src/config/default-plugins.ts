@@ -26,6 +26,8 @@ const defaultPlugins: readonly EnabledPlugin[] = [
   { name: "DefaultBinder" },
   { name: "NodeDeclaredFeatures" },
   { name: "GangScheduling" },
+  { name: "TopologyPlacementGenerator" },
+  { name: "PodGroupPodsCount", weight: 1 },
 ];
 
 export const defaultMultiPoint: PluginSet = { enabled: defaultPlugins, disabled: [] };

@@ -1,6 +1,7 @@
 import type { Features } from "@dray/api";
 import type { Plugin } from "../framework.ts";
 import { defaultPluginArgs, type PluginArgs } from "../plugin-args.ts";
+import type { PodGroups } from "../pod-groups.ts";
 import { nodeResourcesBalancedAllocation } from "./balanced-allocation.ts";
 import { DynamicResources, type DynamicResourcesOptions } from "./dynamic-resources.ts";
 import { GangScheduling } from "./gang-scheduling.ts";
@@ -14,11 +15,13 @@ import { nodeResourcesFit } from "./node-resources-fit.ts";
 import { nodeUnschedulable } from "./node-unschedulable.ts";
 import { nodeVolumeLimits } from "./node-volume-limits.ts";
 import type { NamespaceLabels } from "./pod-affinity-terms.ts";
+import { podGroupPodsCount } from "./pod-group-pods-count.ts";
 import { podTopologySpread } from "./pod-topology-spread.ts";
 import type { DeviceTotals } from "./resource-scoring.ts";
 import { schedulingGates } from "./scheduling-gates.ts";
 import { taintToleration } from "./taint-toleration.ts";
 import type { WorkloadLookup } from "./topology-constraints.ts";
+import { topologyPlacement } from "./topology-placement.ts";
 import { volumeBinding } from "./volume-binding.ts";
 import type { VolumeLookup } from "./volume-lookup.ts";
 import { volumeRestrictions } from "./volume-restrictions.ts";
@@ -58,8 +61,15 @@ export function defaultPlugins(options: PluginOptions): readonly Plugin[] {
     nodeResourcesBalancedAllocation(args.NodeResourcesBalancedAllocation, features.version, totals),
     imageLocality(),
     nodeDeclaredFeatures(features),
-    ...(options.groups === undefined ? [] : [new GangScheduling(options.groups)]),
+    ...(options.groups === undefined ? [] : groupPlugins(options.groups, features)),
   ];
+}
+
+function groupPlugins(groups: PodGroups, features: Features): readonly Plugin[] {
+  const topology = features.enabled("TopologyAwareWorkloadScheduling")
+    ? [topologyPlacement(groups), podGroupPodsCount(groups)]
+    : [];
+  return [new GangScheduling(groups), ...topology];
 }
 
 function deviceTotals({ allocator, extendedClass }: PluginOptions): DeviceTotals | undefined {

@@ -5,7 +5,13 @@ import type { ClusterEvent, Plugin } from "../framework.ts";
 import type { PluginArgs } from "../plugin-args.ts";
 import { amountsOf, requestsOf, takenBy } from "../resources.ts";
 import { type ExtendedClass, isServedByDevices, resourcesOf } from "./extended-resources.ts";
-import { type DeviceTotals, requestList, resourceScorer, strategyScorer } from "./resource-scoring.ts";
+import {
+  type DeviceTotals,
+  placementScore,
+  requestList,
+  resourceScorer,
+  strategyScorer,
+} from "./resource-scoring.ts";
 
 const name = "NodeResourcesFit";
 
@@ -86,6 +92,7 @@ export function nodeResourcesFit(
       return undefined;
     },
     score: (state, _pod, node) => scoreOf(state.get(scoreKey) as Float64Array, node),
+    scorePlacement: (_group, { nodes }, pods) => placementScore(resources, nodes, pods),
     mayHelp: (pod, event) => mayHelp(pod, event, version, extendedClass),
   };
 }

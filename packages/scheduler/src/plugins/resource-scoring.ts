@@ -58,6 +58,32 @@ export function resourceScorer(
   };
 }
 
+/**
+ * How much of all nodes of a placement is used with pods that would run there (MostAllocated), whatever the strategy for
+ * nodes is. Upstream: resource_allocation.go, scorePlacement.
+ */
+export function placementScore(
+  resources: readonly ResourceWeight[],
+  nodes: readonly NodeInfo[],
+  pods: readonly Pod[],
+): number {
+  const requested = new Float64Array(resources.length);
+  const allocatable = new Float64Array(resources.length);
+  for (const pod of pods)
+    requestList(pod, resources, { assumed: true }).forEach((amount, i) => {
+      requested[i]! += amount;
+    });
+  const isAsked = resources.map(({ name }, i) => !isScalarResource(name) || requested[i] !== 0);
+  for (const node of nodes)
+    resources.forEach(({ name }, i) => {
+      const capacity = isAsked[i] ? (node.allocatable.get(name) ?? 0) : 0;
+      if (capacity === 0) return;
+      allocatable[i]! += capacity;
+      requested[i]! += takenOf(node, name, true);
+    });
+  return strategyScorer({ type: "MostAllocated", resources })(requested, requested, allocatable);
+}
+
 function takenOf(node: NodeInfo, resource: string, assumed: boolean): number {
   if (assumed && (resource === "cpu" || resource === "memory")) return node.scored[resource];
   return node.requested.get(resource) ?? 0;

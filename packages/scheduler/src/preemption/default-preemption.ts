@@ -28,7 +28,7 @@ export interface DefaultPreemptionOptions {
   /** Of the profile. */
   readonly trials: () => Trials;
   readonly recorder: EventRecorder;
-  readonly cache: Pick<SchedulerCache, "node" | "nodes" | "nodeOf">;
+  readonly cache: Pick<SchedulerCache, "node" | "nodes">;
   /** Absent where pods are not scheduled in groups, or do not leave in groups. */
   readonly groups?: PodGroups | undefined;
   /** Whether groups have a preemption policy of their own (gate PodGroupPreemptionPolicy). */
@@ -50,8 +50,7 @@ export interface DefaultPreemptionOptions {
  */
 export function defaultPreemption(options: DefaultPreemptionOptions): Plugin {
   const { args, executor, turn, metrics, now, cache, groups } = options;
-  const unitsOf: UnitsOf =
-    groups === undefined ? singleUnits : groupUnits(groups, (uid) => cache.nodeOf(uid));
+  const unitsOf: UnitsOf = groups === undefined ? singleUnits : groupUnits(groups);
 
   function preempt(
     state: CycleState,

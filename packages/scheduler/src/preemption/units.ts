@@ -31,10 +31,10 @@ export const singleUnits: UnitsOf = (nodes) =>
   }));
 
 /**
- * Units by the groups of the pods. `nodeOf`: where a pod is.
+ * Units by the groups of the pods.
  * Upstream: framework/preemption/types.go, getCrossNodesVictims.
  */
-export function groupUnits(groups: PodGroups, nodeOf: (uid: string) => NodeInfo | undefined): UnitsOf {
+export function groupUnits(groups: PodGroups): UnitsOf {
   return (nodes) => {
     const units: VictimUnit[] = [];
     const seen = new Set<string>();
@@ -50,7 +50,7 @@ export function groupUnits(groups: PodGroups, nodeOf: (uid: string) => NodeInfo 
       if (seen.has(group.metadata.uid)) continue;
       seen.add(group.metadata.uid);
       const pods = groups.placed(group).flatMap((member) => {
-        const node = nodeOf(member.metadata.uid);
+        const node = groups.nodeOf(member.metadata.uid);
         return node === undefined ? [] : [{ pod: member, node }];
       });
       units.push({ pods, priority, isGroup });
