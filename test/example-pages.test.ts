@@ -24,6 +24,11 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   workloads: ["--nodes 1", "--driver example:devices=4"],
   parts: ["--fleet examples/parts/fleet.yaml"],
   taints: ["--nodes 1", "--driver example:devices=2"],
+  gang: [
+    "--fleet examples/gang/fleet.yaml",
+    "--feature-gates GenericWorkload=true,DRAWorkloadResourceClaims=true",
+    "--runtime-config scheduling.k8s.io/v1beta1=true",
+  ],
   health: ["--fleet examples/health/fleet.yaml"],
   "pool-status": [
     "--driver example:devices=2",

@@ -7,6 +7,7 @@ import * as admission from "./admission.ts";
 import { autoscalers } from "./autoscaling.ts";
 import type { Cell, Column, Printer } from "./column.ts";
 import * as core from "./core.ts";
+import * as groups from "./groups.ts";
 import { nodeMetrics, podMetrics } from "./metrics.ts";
 import * as networking from "./networking.ts";
 import * as other from "./other.ts";
@@ -81,6 +82,8 @@ const printers = new Map<string, Printer<never>>(
     "ResourceClaim.resource.k8s.io": resource.claims,
     "ResourcePoolStatusRequest.resource.k8s.io": resource.poolRequests,
     "ResourceSlice.resource.k8s.io": resource.slices,
+    "CompositePodGroup.scheduling.k8s.io": groups.compositePodGroups,
+    "PodGroup.scheduling.k8s.io": groups.podGroups,
     "PriorityClass.scheduling.k8s.io": other.priorityClasses,
     "CSIDriver.storage.k8s.io": storage.csiDrivers,
     "CSINode.storage.k8s.io": other.csiNodes,

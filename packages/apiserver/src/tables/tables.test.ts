@@ -306,3 +306,31 @@ describe("a Table", () => {
     assert.deepEqual(rowCells({ group: "example.com", kind: "Gadget" }, one, now), ["x", "90s"]);
   });
 });
+
+// Upstream: pkg/printers/internalversion/printers.go, printPodGroup, printCompositePodGroup.
+test("a group tells its policy, its workload, and whether its pods have nodes", () => {
+  const cells = (spec: object, ...conditions: object[]): unknown[] =>
+    rowCells(
+      { group: "scheduling.k8s.io", kind: "PodGroup" },
+      object("PodGroup", { spec, status: { conditions } }),
+      now,
+    );
+  const scheduled = (status: string) => ({ type: "PodGroupInitiallyScheduled", status, reason: "R" });
+  const gang = { schedulingPolicy: { gang: { minCount: 2 } } };
+  assert.deepEqual(cells(gang), ["x", "Gang", "<none>", "Pending", "90s"]);
+  const made = { schedulingPolicy: { basic: {} }, workloadRef: { workloadName: "w", templateName: "t" } };
+  assert.deepEqual(cells(made, scheduled("True")), ["x", "Basic", "w", "Scheduled", "90s"]);
+  assert.equal(cells(gang, scheduled("False"))[3], "Unschedulable");
+  assert.equal(
+    cells(gang, scheduled("True"), { type: "DisruptionTarget", status: "True", reason: "Gone" })[3],
+    "Gone",
+  );
+  assert.deepEqual(
+    rowCells(
+      { group: "scheduling.k8s.io", kind: "CompositePodGroup" },
+      object("CompositePodGroup", { spec: { schedulingPolicy: { gang: { minGroupCount: 1 } } } }),
+      now,
+    ),
+    ["x", "Gang", "<none>", "90s"],
+  );
+});
