@@ -58,6 +58,12 @@ export function handleEvents(options: EventHandlersOptions): void {
   informers.slices.handle(feed("slice", sliceChanged));
   const rules = feed<DeviceTaintRule>("rule", sliceChanged);
   informers.groups?.handle(groupHandler(options));
+  informers.composites?.handle({
+    add: (composite) => {
+      const { namespace, name } = composite.metadata;
+      notify({ kind: "pod-group", namespace, name, composite });
+    },
+  });
   informers.rules?.handle({ ...rules, add: whole(rules.add), update: whole(rules.add) });
 
   /** Rules of 1.34 could choose devices by class and selectors, too; those that do have no effect. */

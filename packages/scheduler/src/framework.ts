@@ -1,6 +1,7 @@
 import type { KubeObject } from "@dray/api";
 import type { Node, Pod } from "@dray/api/core/v1";
 import type { DeviceClass, ResourceClaim } from "@dray/api/resource/v1";
+import type { CompositePodGroup } from "@dray/api/scheduling/v1alpha3";
 import type { PodGroup } from "@dray/api/scheduling/v1beta1";
 import type { GroupNode } from "./group-tree.ts";
 import type { NodeInfo } from "./node-info.ts";
@@ -63,6 +64,8 @@ export type ClusterEvent =
       readonly name: string;
       readonly group?: PodGroup;
       readonly old?: PodGroup;
+      /** A group of groups, and not one of pods, came. */
+      readonly composite?: CompositePodGroup;
     }
   /** What the scheduler itself held for a pod is free again; without a pod, the scheduler has just begun. */
   | { readonly kind: "released"; readonly pod?: Pod };

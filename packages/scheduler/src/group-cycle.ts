@@ -23,7 +23,7 @@ import { type GroupNode, leavesOf, podsOf } from "./group-tree.ts";
 import { groupProblem } from "./group-validity.ts";
 import type { SchedulerMetrics } from "./metrics/scheduler-metrics.ts";
 import type { Nominator } from "./nominator.ts";
-import type { PodGroups } from "./pod-groups.ts";
+import { groupNameOf, type PodGroups } from "./pod-groups.ts";
 import type { Profile } from "./profile.ts";
 import type { QueuedPod, SchedulingQueue } from "./queue.ts";
 
@@ -44,7 +44,8 @@ export interface GroupCycleOptions {
 }
 
 export interface TakenGroup {
-  readonly root: GroupNode;
+  /** Undefined where there are no entries. */
+  readonly root: GroupNode | undefined;
   readonly entries: readonly QueuedPod[];
 }
 
@@ -75,14 +76,16 @@ export class GroupCycle {
    */
   take(entry: QueuedPod): TakenGroup | undefined {
     const { groups, queue } = this.#options;
-    const root = groups.rootOf(entry.pod);
-    if (root === undefined) return undefined;
-    const members = leavesOf(root).flatMap(({ object }) => groups.membersOf(object));
+    if (groupNameOf(entry.pod) === undefined) return undefined;
+    const root = groups.knownRootOf(entry.pod);
+    const members =
+      root === undefined ? [] : leavesOf(root).flatMap(({ object }) => groups.membersOf(object));
     const others = queue.takeWith(
       entry,
       members.map(({ metadata }) => metadata.uid),
     );
-    return { root, entries: others === undefined ? [] : [entry, ...others] };
+    if (others === undefined) return { root, entries: [] };
+    return root && { root, entries: [entry, ...others] };
   }
 
   /**

@@ -15,7 +15,7 @@ import { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dra
 import { DeviceTaintRule as DeviceTaintRuleV1alpha3 } from "@dray/api/resource/v1alpha3";
 import { DeviceTaintRule as DeviceTaintRuleV1beta2 } from "@dray/api/resource/v1beta2";
 import { PodGroup as PodGroupV1alpha2 } from "@dray/api/scheduling/v1alpha2";
-import { PodGroup as PodGroupV1alpha3 } from "@dray/api/scheduling/v1alpha3";
+import { CompositePodGroup, PodGroup as PodGroupV1alpha3 } from "@dray/api/scheduling/v1alpha3";
 import { PodGroup } from "@dray/api/scheduling/v1beta1";
 import { CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment } from "@dray/api/storage/v1";
 import { type Client, type Informer, keyOf, type Log } from "@dray/client";
@@ -33,6 +33,8 @@ export interface Informers {
   readonly rules?: Informer<DeviceTaintRule>;
   /** Absent where groups are off, or not served. */
   readonly groups?: Informer<PodGroup>;
+  /** Absent where groups of groups are off, or not served. */
+  readonly composites?: Informer<CompositePodGroup>;
   readonly nodes: Informer<Node>;
   readonly pods: Informer<Pod>;
   readonly namespaces: Informer<Namespace>;
@@ -55,6 +57,7 @@ export interface Informers {
 export interface ServedKinds {
   readonly rules?: Kind<DeviceTaintRule>;
   readonly groups?: Kind<PodGroup>;
+  readonly composites?: Kind<CompositePodGroup>;
 }
 
 /** The versions of a kind that differ in nothing that is looked at here, newest first: they are read as the newest. */
@@ -73,7 +76,11 @@ export async function servedKinds(client: Client, features: Features, log: Log):
   const groups = hasPodGroups(features)
     ? await newestServed(client, groupKinds, "pods of groups are scheduled one by one", log)
     : undefined;
-  return { ...(rules && { rules }), ...(groups && { groups }) };
+  const composites =
+    groups && features.enabled("CompositePodGroup")
+      ? await newestServed(client, [CompositePodGroup], "groups in groups are scheduled on their own", log)
+      : undefined;
+  return { ...(rules && { rules }), ...(groups && { groups }), ...(composites && { composites }) };
 }
 
 async function newestServed<T extends KubeObject>(
@@ -101,7 +108,7 @@ async function isServed({ text }: Client, { group, version, resource }: Kind<Kub
   }
 }
 
-export function createInformers(client: Client, { rules, groups }: ServedKinds): Informers {
+export function createInformers(client: Client, { rules, groups, composites }: ServedKinds): Informers {
   return {
     claims: client.informer(ResourceClaim, {
       indexes: { device: claimsByDevice, extended: extendedClaimOwner },
@@ -109,7 +116,8 @@ export function createInformers(client: Client, { rules, groups }: ServedKinds):
     classes: client.informer(DeviceClass, { indexes: { resource: resourcesOf } }),
     slices: client.informer(ResourceSlice),
     ...(rules && { rules: client.informer(rules) }),
-    ...(groups && { groups: client.informer(groups) }),
+    ...(groups && { groups: client.informer(groups, { indexes: { parent: parentOf } }) }),
+    ...(composites && { composites: client.informer(composites, { indexes: { parent: parentOf } }) }),
     nodes: client.informer(Node),
     pods: client.informer(Pod, { indexes: { claim: claimsOfPod } }),
     namespaces: client.informer(Namespace),
@@ -130,6 +138,12 @@ export function createInformers(client: Client, { rules, groups }: ServedKinds):
     replicaSets: client.informer(ReplicaSet),
     statefulSets: client.informer(StatefulSet),
   };
+}
+
+/** Index of groups: by the key of the group around them. */
+function parentOf({ metadata: { namespace }, spec }: PodGroup | CompositePodGroup): readonly string[] {
+  const name = spec.parentCompositePodGroupName;
+  return name === undefined ? [] : [keyOf({ namespace, name })];
 }
 
 /** Index of pods: by the keys of the claims that they use. */

@@ -99,7 +99,7 @@ export class SchedulingLoop {
     try {
       if (group === undefined) this.#scheduleOne(profile, entry, begun);
       else {
-        this.track(groups!.schedule(profile, group.root, entries));
+        this.track(groups!.schedule(profile, group.root!, entries));
         metrics.decided(begun);
       }
     } catch (error) {

@@ -1,10 +1,12 @@
 import type { Features } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import { isPodTerminal } from "@dray/api/pod";
+import type { CompositePodGroup } from "@dray/api/scheduling/v1alpha3";
 import type { PodGroup } from "@dray/api/scheduling/v1beta1";
 import type { SchedulerCache } from "./cache.ts";
 import { priorityOf } from "./cycle.ts";
-import type { GroupNode } from "./group-tree.ts";
+import { type Ancestry, ancestryOf, type CompositeLookup, treeOf } from "./group-hierarchy.ts";
+import { type GroupNode, leavesOf } from "./group-tree.ts";
 import type { NodeInfo } from "./node-info.ts";
 
 /** Whether pods are scheduled in groups. 1.35 has Workloads in their place. */
@@ -24,17 +26,20 @@ export class PodGroups {
   readonly #find: (namespace: string, name: string) => PodGroup | undefined;
   readonly #places: Places;
   readonly #hasGangs: boolean;
+  readonly #composites: CompositeLookup | undefined;
   readonly #members = new Map<string, Map<string, Pod>>();
 
-  /** `hasGangs`: whether groups can have a minimum. */
+  /** `hasGangs`: whether groups can have a minimum. `composites`: absent where there are no groups of groups. */
   constructor(
     find: (namespace: string, name: string) => PodGroup | undefined,
     places: Places,
     hasGangs = true,
+    composites?: CompositeLookup,
   ) {
     this.#find = find;
     this.#places = places;
     this.#hasGangs = hasGangs;
+    this.#composites = composites;
   }
 
   /** The group of the pod; undefined: it belongs to none, or the group does not exist. */
@@ -43,10 +48,48 @@ export class PodGroups {
     return name === undefined ? undefined : this.#find(pod.metadata.namespace, name);
   }
 
-  /** The group of the pod, and the group around that; without the pods. Undefined as for `of`. */
+  /** Whether there are groups of groups. */
+  get hasComposites(): boolean {
+    return this.#composites !== undefined;
+  }
+
+  /** The group of the pod with those around it; undefined as for `of`. */
+  ancestryOf(pod: Pod): Ancestry | undefined {
+    const group = this.of(pod);
+    return group && ancestryOf(group, this.#composites);
+  }
+
+  /**
+   * The outermost group around the pod, with all that is in it; without the pods. Undefined: the pod belongs to no group,
+   * or one of them does not exist.
+   */
   rootOf(pod: Pod): GroupNode | undefined {
-    const object = this.of(pod);
-    return object === undefined ? undefined : { type: "podgroup", object, pods: [] };
+    const ancestry = this.ancestryOf(pod);
+    if (ancestry === undefined || ancestry.missing !== undefined) return undefined;
+    return treeOf(ancestry.groups.at(-1)!, this.#composites);
+  }
+
+  /** The same; undefined also where a group is in itself. */
+  knownRootOf(pod: Pod): GroupNode | undefined {
+    try {
+      return this.rootOf(pod);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** The uid of the outermost group around a group of pods or of groups; undefined: one of them does not exist. */
+  rootUid(type: GroupNode["type"], namespace: string, name: string): string | undefined {
+    const find = type === "podgroup" ? this.#find : this.#composites?.composite;
+    const group = find?.(namespace, name);
+    if (group === undefined) return undefined;
+    const { groups, missing } = ancestryOf(group, this.#composites);
+    return missing === undefined ? groups.at(-1)!.metadata.uid : undefined;
+  }
+
+  /** All pods of a group and of those in it that are on a node, or will be. */
+  placedIn(group: PodGroup | CompositePodGroup): readonly Pod[] {
+    return leavesOf(treeOf(group, this.#composites)).flatMap(({ object }) => this.placed(object));
   }
 
   /** The same groups, with those of the pods that belong to them. */
@@ -64,11 +107,11 @@ export class PodGroups {
   }
 
   /**
-   * The priority that counts in preemption: that of the pod's group.
+   * The priority that counts in preemption: that of the outermost group around the pod.
    * Upstream: framework/preemption/util.go, GetPodPriority.
    */
   priorityOf(pod: Pod): number {
-    const group = this.of(pod);
+    const group = this.ancestryOf(pod)?.groups.at(-1);
     return group === undefined ? priorityOf(pod) : (group.spec.priority ?? 0);
   }
 

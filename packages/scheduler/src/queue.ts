@@ -178,17 +178,18 @@ export class SchedulingQueue {
   }
 
   /**
-   * Takes the other waiting pods of a group, whose back-offs count as over. Undefined: PreEnqueue turns one of them away;
-   * then all of them, and the one that was taken before, wait for that.
+   * Takes the other waiting pods of a group, whose back-offs count as over. Undefined: PreEnqueue turns one of them away,
+   * or the one that was taken before; then all of them wait for that.
    * Upstream: scheduling_queue.go, runPreEnqueuePlugins.
    */
   takeWith(entry: QueuedPod, uids: readonly string[]): readonly QueuedPod[] | undefined {
     const others = uids
       .flatMap((uid) => this.#pods.get(uid) ?? [])
       .filter(({ place }) => place !== "in-flight");
-    const gates = others.flatMap((other) => (this.#gate(other, "PodGroup") ? (other.gatedBy ?? []) : []));
+    const all = [entry, ...others];
+    const gates = all.flatMap((each) => (this.#gate(each, "PodGroup") ? (each.gatedBy ?? []) : []));
     if (gates[0] !== undefined) {
-      for (const waiting of [entry, ...others]) {
+      for (const waiting of all) {
         waiting.gatedBy ??= gates[0];
         this.#park(waiting, "gated", "PodGroup");
       }
@@ -394,6 +395,7 @@ function eventLabel(event: ClusterEvent): string {
     case "own-pod":
       return "TargetPodUpdate";
     case "pod-group":
+      if (event.composite !== undefined) return "CompositePodGroupAdd";
       if (event.group === undefined) return "UnscheduledPodAdd";
       return event.old === undefined ? "PodGroupAdd" : "PodGroupUpdate";
     case "released":

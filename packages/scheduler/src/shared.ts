@@ -1,11 +1,13 @@
 import { type Allocator, allocatorFeatures, createAllocator } from "@dray/allocator";
 import type { Features } from "@dray/api";
+import { keyOf } from "@dray/client";
 import { type UntilAnswered, untilAnswered } from "./answered.ts";
 import { SchedulerCache } from "./cache.ts";
 import type { SchedulerConfiguration } from "./config/types.ts";
 import { Extender } from "./extenders/extender.ts";
 import { Extenders } from "./extenders/extenders.ts";
 import { httpExtender } from "./extenders/http.ts";
+import type { CompositeLookup } from "./group-hierarchy.ts";
 import { createInformers, type Informers, servedKinds } from "./informers.ts";
 import { claimMetrics } from "./metrics/claim-metrics.ts";
 import { SchedulerMetrics } from "./metrics/scheduler-metrics.ts";
@@ -98,7 +100,17 @@ function createGroups(informers: Informers, cache: SchedulerCache, features: Fea
     (namespace, name) => informers.groups?.get({ namespace, name }),
     cache,
     features.version >= "1.37" || features.enabled("GangScheduling"),
+    compositeLookup(informers),
   );
+}
+
+function compositeLookup({ groups, composites }: Informers): CompositeLookup | undefined {
+  if (groups === undefined || composites === undefined) return undefined;
+  return {
+    composite: (namespace, name) => composites.get({ namespace, name }),
+    groupsIn: (namespace, name) => groups.byIndex("parent", keyOf({ namespace, name })),
+    compositesIn: (namespace, name) => composites.byIndex("parent", keyOf({ namespace, name })),
+  };
 }
 
 export const extendedClasses =

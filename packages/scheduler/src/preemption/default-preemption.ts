@@ -127,7 +127,7 @@ export function defaultPreemption(options: DefaultPreemptionOptions): Plugin {
   return {
     name,
     preEnqueue(pod) {
-      const group = groups?.of(pod);
+      const group = groups?.ancestryOf(pod)?.groups.at(-1);
       const { uid } = (group ?? pod).metadata;
       if (!executor.isPreempting(uid)) return undefined;
       return `waiting for the preemption for this pod${group ? " group" : ""} to be finished`;

@@ -6,7 +6,7 @@ import type { PodGroups } from "../pod-groups.ts";
 import { TurnIsOver } from "../turn.ts";
 import { byBudgets } from "./budgets.ts";
 import type { DefaultPreemptionOptions } from "./default-preemption.ts";
-import { byImportance, terminatesByPreemption, type UnitsOf, type VictimUnit } from "./units.ts";
+import { byImportance, ranks, terminatesByPreemption, type UnitsOf, type VictimUnit } from "./units.ts";
 import type { Trials } from "./victims.ts";
 
 export interface GroupPreemptionOptions extends DefaultPreemptionOptions {
@@ -68,7 +68,7 @@ export function preemptForGroup(
     pods,
   };
   executor.start(preemptor, { place: "cluster", victims }, recorder);
-  metrics.chosen(group.type, victims.length, violations, units.filter(({ isGroup }) => isGroup).length);
+  metrics.chosen(group.type, victims.length, violations, units.filter(({ rank }) => rank > ranks.pod).length);
   return finish("Success", `found a placement for podgroup, preempting ${victims.length} victims`, nodes);
 }
 

@@ -1,5 +1,6 @@
 import type { Pod } from "@dray/api/core/v1";
 import { priorityOf } from "../cycle.ts";
+import { isLeaf } from "../group-hierarchy.ts";
 import type { NodeInfo } from "../node-info.ts";
 import { groupNameOf, type PodGroups } from "../pod-groups.ts";
 
@@ -9,15 +10,19 @@ export interface PlacedPod {
 }
 
 /**
- * Pods that stay or leave together: one, or all of a group whose disruption mode is `all`.
+ * Pods that stay or leave together: one, or all of the outermost group whose disruption mode is `all`.
  * Upstream: framework/preemption/types.go, Victim.
  */
 export interface VictimUnit {
   readonly pods: readonly PlacedPod[];
-  /** That of the group. */
+  /** That of the outermost group. */
   readonly priority: number;
-  readonly isGroup: boolean;
+  /** Which kind it is: of equal priority, what is of a higher rank is more important. */
+  readonly rank: number;
 }
+
+/** Upstream: framework/preemption/util.go, victimRank. */
+export const ranks = { pod: 1, podgroup: 2, compositepodgroup: 3 } as const;
 
 /** The units to which the pods of some nodes belong, with their pods on other nodes. */
 export type UnitsOf = (nodes: Iterable<NodeInfo>) => VictimUnit[];
@@ -27,7 +32,7 @@ export const singleUnits: UnitsOf = (nodes) =>
   [...podsOn(nodes)].map((placed) => ({
     pods: [placed],
     priority: priorityOf(placed.pod),
-    isGroup: false,
+    rank: ranks.pod,
   }));
 
 /**
@@ -40,20 +45,22 @@ export function groupUnits(groups: PodGroups): UnitsOf {
     const seen = new Set<string>();
     for (const placed of podsOn(nodes)) {
       const { pod } = placed;
-      const group = groups.of(pod);
+      const whole = groups
+        .ancestryOf(pod)
+        ?.groups.findLast(({ spec }) => spec.disruptionMode?.all !== undefined);
       const priority = groups.priorityOf(pod);
-      const isGroup = groupNameOf(pod) !== undefined;
-      if (group?.spec.disruptionMode?.all === undefined) {
-        units.push({ pods: [placed], priority, isGroup });
+      if (whole === undefined) {
+        const isGroup = groupNameOf(pod) !== undefined;
+        units.push({ pods: [placed], priority, rank: isGroup ? ranks.podgroup : ranks.pod });
         continue;
       }
-      if (seen.has(group.metadata.uid)) continue;
-      seen.add(group.metadata.uid);
-      const pods = groups.placed(group).flatMap((member) => {
+      if (seen.has(whole.metadata.uid)) continue;
+      seen.add(whole.metadata.uid);
+      const pods = groups.placedIn(whole).flatMap((member) => {
         const node = groups.nodeOf(member.metadata.uid);
         return node === undefined ? [] : [{ pod: member, node }];
       });
-      units.push({ pods, priority, isGroup });
+      units.push({ pods, priority, rank: isLeaf(whole) ? ranks.podgroup : ranks.compositepodgroup });
     }
     return units;
   };
@@ -70,13 +77,14 @@ export function startTime(pod: Pod, now: number): number {
 }
 
 /**
- * The higher priority first; then a group before a pod, the larger one, the one that started first.
+ * The higher priority first; then a group before a pod, a group of groups before both, the larger one, the one that
+ * started first.
  * Upstream: framework/preemption/util.go, MoreImportantVictim.
  */
 export function byImportance(a: VictimUnit, b: VictimUnit, now: number): number {
   return (
     b.priority - a.priority ||
-    Number(b.isGroup) - Number(a.isGroup) ||
+    b.rank - a.rank ||
     b.pods.length - a.pods.length ||
     earliestStart(a, now) - earliestStart(b, now)
   );
