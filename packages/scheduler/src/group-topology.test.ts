@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Node, Pod } from "@dray/api/core/v1";
 import { ResourceClaim } from "@dray/api/resource/v1";
+import { PriorityClass } from "@dray/api/scheduling/v1";
 import { PodGroup } from "@dray/api/scheduling/v1beta1";
 import { devicesOf, type TestCluster, uses, withCluster } from "./testing.ts";
 
@@ -165,7 +166,8 @@ test("a gang makes room in one rack by preemption", () =>
       await cluster.pod(name, asks("3", { priorityClassName: "" }));
       await cluster.bound(name);
     }
-    const priorityClassName = "system-node-critical";
+    const priorityClassName = "high";
+    await cluster.create(PriorityClass, { metadata: { name: priorityClassName }, value: 100 });
     await cluster.create(PodGroup, {
       metadata: { name: "g" },
       spec: {

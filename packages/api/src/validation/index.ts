@@ -16,6 +16,7 @@ import type { ValidationContext } from "./context.ts";
 import * as core from "./core.ts";
 import { event } from "./event.ts";
 import { FieldErrors } from "./field.ts";
+import * as groups from "./groups.ts";
 import { leaseCandidate } from "./lease-candidate.ts";
 import { checkCommonUpdate, checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "./metadata.ts";
 import { ipAddress, serviceCIDR } from "./networking/addresses.ts";
@@ -138,7 +139,10 @@ const rules = new Map<string, Rules>(
     "ClusterRoleBinding.rbac.authorization.k8s.io": checkBinding(false),
     "Role.rbac.authorization.k8s.io": checkRole(true),
     "RoleBinding.rbac.authorization.k8s.io": checkBinding(true),
+    "CompositePodGroup.scheduling.k8s.io": groups.compositePodGroup,
+    "PodGroup.scheduling.k8s.io": groups.podGroup,
     "PriorityClass.scheduling.k8s.io": core.priorityClass,
+    "Workload.scheduling.k8s.io": groups.workload,
     "ResourcePoolStatusRequest.resource.k8s.io": {
       create: poolRequest.checkPoolRequest,
       update: poolRequest.checkPoolRequestUpdate,

@@ -93,7 +93,8 @@ test("a group of groups gets the priority of its class", () =>
     "scheduling.k8s.io/v1alpha3",
     async (tested, path) => {
       await tested.call("POST", classes, { body: highClass });
-      const body = group({ priorityClassName: "high" });
+      const workloadRef = { workloadName: "w", templateName: "t" };
+      const body = group({ priorityClassName: "high", workloadRef });
       const made = await tested.call("POST", `${path}/compositepodgroups`, { body });
       assert.equal(made.body.spec.priority, 100);
     },
