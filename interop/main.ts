@@ -20,6 +20,7 @@ import { controlPlanePeers, missingPeers } from "./peers.ts";
 import { type Outcome, play, startNodes } from "./play.ts";
 import { knownLines, type SideResult, verdict, writeReport, writeSuiteReport } from "./report.ts";
 import { scenarios } from "./scenarios/index.ts";
+import { compareGangs } from "./scheduling/gangs.ts";
 import { compareScheduling, schedulingObstacle } from "./scheduling/index.ts";
 import { comparePreemption } from "./scheduling/preemption.ts";
 import type { Side } from "./server.ts";
@@ -147,7 +148,7 @@ async function playSuite(kind: SuiteKind, suite: Suite): Promise<boolean> {
   return wrong.length === 0;
 }
 
-/** Compares preemption and the scores of random pods, in clusters of other seeds until the time is over. */
+/** Compares preemption, gangs and the scores of random pods, in clusters of other seeds until the time is over. */
 async function playScheduling(): Promise<boolean> {
   const obstacle = schedulingObstacle();
   if (obstacle !== undefined) {
@@ -160,6 +161,7 @@ async function playScheduling(): Promise<boolean> {
   let different = 0;
   do {
     different += await comparePreemption({ seed, cases: 30, keep, print });
+    different += await compareGangs({ seed, cases: 30, keep, print });
     different += await compareScheduling({ seed: seed++, nodes: 12, pods: 100, keep, print });
   } while (performance.now() < end);
   return different === 0;

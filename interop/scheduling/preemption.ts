@@ -2,35 +2,30 @@
  * Nodes that are full of pods of random priorities, and a pod that needs room: kube-scheduler and ours, each on nodes of
  * its own that are made alike, must choose the same node and the same victims.
  */
-import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { featuresOf, type Kind, type KubeObject } from "@dray/api";
-import { Namespace, Node, Pod, ServiceAccount } from "@dray/api/core/v1";
+import { Pod } from "@dray/api/core/v1";
 import { PodDisruptionBudget } from "@dray/api/policy/v1";
 import { PriorityClass } from "@dray/api/scheduling/v1";
-import { type Client, systemClock } from "@dray/client";
-import { startScheduler } from "@dray/scheduler";
+import type { Client } from "@dray/client";
 import { randomFrom } from "../../packages/store/src/model.ts";
-import { connect, Users } from "../credentials.ts";
 import { eventually } from "../eventually.ts";
-import { peer } from "../peers.ts";
-import { freePorts, type Program, start } from "../processes.ts";
-import { startServer } from "../server.ts";
+import {
+  type BothOptions,
+  create,
+  createNode,
+  namespace,
+  podSpec,
+  type Side,
+  sides,
+  status,
+  withBoth,
+} from "./both.ts";
 import { Maker } from "./objects.ts";
 
-export interface PreemptionOptions {
+export interface PreemptionOptions extends Pick<BothOptions, "keep" | "print"> {
   readonly seed: number;
   readonly cases: number;
-  readonly keep: boolean;
-  readonly print: (text: string) => void;
 }
 
-const namespace = "preemption";
-/** Whose pods they are, and `spec.schedulerName`. */
-const sides = { theirs: "default-scheduler", ours: "ours" } as const;
-type Side = keyof typeof sides;
 const priorities = [0, 10, 20, 30];
 const cpus = 8;
 
@@ -51,59 +46,11 @@ interface Case {
 
 /** Resolves to the number of cases in which the two chose differently. */
 export async function comparePreemption(options: PreemptionOptions): Promise<number> {
-  const folder = mkdtempSync(join(tmpdir(), "dray-preemption-"));
-  const programs: Program[] = [];
-  const stop = new AbortController();
-  try {
-    const server = await startServer("dray", folder);
-    programs.push(...server.programs);
-    const users = new Users(folder, server.url, server.authority);
-    const admin = await connect(await users.kubeconfig("interop-admin", ["system:masters"]));
-    await eventually("the API server is ready", () => admin.text("GET", "/readyz").catch(() => undefined));
-    const make = new Maker(randomFrom(options.seed));
-    const cases = Array.from({ length: options.cases }, () => caseOf(make));
-    await prepare(admin, cases);
-    const kubeconfig = await users.kubeconfig("system:kube-scheduler");
-    programs.push(await startTheirs(folder, kubeconfig));
-    const client = await connect(kubeconfig);
-    const ours = await startScheduler({
-      client,
-      clock: systemClock,
-      log: {
-        debug() {},
-        info() {},
-        warn() {},
-        error: (_fields, text) => options.print(`preemption: ${text}`),
-      },
-      newId: () => randomUUID(),
-      random: Math.random,
-      features: featuresOf("1.36"),
-      name: sides.ours,
-      signal: stop.signal,
-    });
-    const different = await compare(admin, cases, options);
-    stop.abort();
-    await ours.stopped;
-    client.close();
-    admin.close();
-    return different;
-  } finally {
-    stop.abort();
-    for (const program of programs.toReversed()) await program.stop();
-    if (!options.keep) rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-async function startTheirs(folder: string, kubeconfig: string): Promise<Program> {
-  const [port] = await freePorts(1);
-  const kubeconfigs = ["--kubeconfig", "--authentication-kubeconfig", "--authorization-kubeconfig"];
-  const flags = [
-    ...kubeconfigs.map((flag) => `${flag}=${kubeconfig}`),
-    "--leader-elect=false",
-    "--bind-address=127.0.0.1",
-    `--secure-port=${port}`,
-  ];
-  return start("kube-scheduler", peer("kube-scheduler"), flags, join(folder, "kube-scheduler.log"));
+  const make = new Maker(randomFrom(options.seed));
+  const cases = Array.from({ length: options.cases }, () => caseOf(make));
+  return withBoth({ ...options, name: "preemption", prepare: (admin) => prepare(admin, cases) }, (admin) =>
+    compare(admin, cases, options),
+  );
 }
 
 function caseOf(make: Maker): Case {
@@ -124,8 +71,6 @@ function caseOf(make: Maker): Case {
 }
 
 async function prepare(admin: Client, cases: readonly Case[]): Promise<void> {
-  await admin.resource(Namespace).create({ metadata: { name: namespace } } as Namespace);
-  await create(admin, ServiceAccount, { metadata: { name: "default" } });
   for (const value of [...priorities, 100])
     await create(admin, PriorityClass, { metadata: { name: `p${value}` }, value });
   for (const [i, each] of cases.entries())
@@ -140,11 +85,7 @@ async function prepareCase(
 ): Promise<void> {
   for (const [n, pods] of nodes.entries()) {
     const name = `${prefix}-n${n}`;
-    await create(admin, Node, { metadata: { name, labels: { case: prefix } }, spec: {} });
-    // Admission has tainted it as not ready.
-    await admin.resource(Node).patch({ name }, "merge", { spec: { taints: null } });
-    const allocatable = { cpu: `${cpus}`, memory: "16Gi", pods: "20" };
-    await status(admin, Node, { name }, { capacity: allocatable, allocatable });
+    await createNode(admin, name, { case: prefix }, cpus);
     for (const [p, { cpu, priority, app, started }] of pods.entries()) {
       const metadata = { name: `${name}-p${p}`, labels: { app: `${prefix}-${app}` } };
       await create(admin, Pod, { metadata, spec: { ...podSpec(cpu, priority), nodeName: name } });
@@ -167,30 +108,6 @@ async function prepareCase(
       nodeSelector: { case: prefix },
     },
   });
-}
-
-const podSpec = (cpu: number, priority: number): object => ({
-  priorityClassName: `p${priority}`,
-  containers: [{ name: "c", image: "i", resources: { requests: { cpu: `${cpu}` } } }],
-});
-
-interface Draft {
-  readonly metadata: object;
-  readonly [field: string]: unknown;
-}
-
-async function create<T extends KubeObject>(admin: Client, kind: Kind<T>, object: Draft): Promise<void> {
-  const metadata = kind.namespaced ? { namespace, ...object.metadata } : object.metadata;
-  await admin.resource(kind).create({ ...object, metadata } as never);
-}
-
-async function status<T extends KubeObject>(
-  admin: Client,
-  kind: Kind<T>,
-  ref: { readonly namespace?: string; readonly name: string },
-  fields: object,
-): Promise<void> {
-  await admin.resource(kind).patch(ref, "merge", { status: fields }, { subresource: "status" });
 }
 
 async function compare(
