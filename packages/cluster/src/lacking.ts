@@ -42,8 +42,9 @@ const lacking: readonly Lack[] = [
     resource: "runtimeclasses",
     warning: (object, runtime) => {
       const { handler } = object as RuntimeClass;
-      if (runtime === "oci" && handler === "runc") return undefined;
-      return `the nodes of this cluster run all pods with the runtime of --runtime ${runtime}: handler ${JSON.stringify(handler)} changes nothing`;
+      // A CRI runtime knows its handlers itself.
+      if (runtime.startsWith("cri") || (runtime === "oci" && handler === "runc")) return undefined;
+      return `the nodes of this cluster have no runtime beside that of --runtime ${runtime}: pods with handler ${JSON.stringify(handler)} do not start`;
     },
   },
   {

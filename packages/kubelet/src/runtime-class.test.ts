@@ -14,14 +14,16 @@ test("a pod whose RuntimeClass the runtime lacks does not start, and the event s
     await cluster.node("n1");
     const containers = [{ name: "main", command: ["sleep", "1000"] }];
     await admin.resource(Pod).create(podOn("n1", "isolated", { runtimeClassName: "sandboxed", containers }));
-    const said = await eventually("the event", async () => {
+    const said = await eventually(async () => {
       const { items } = await admin.resource(Event).list({ namespace: "default" });
-      return items.find(({ reason }) => reason === "FailedCreatePodSandBox")?.message;
+      const event = items.find(({ reason }) => reason === "FailedCreatePodSandBox");
+      assert.ok(event, "no event yet");
+      return event.message;
     });
     assert.equal(said, 'Failed to create pod sandbox: no runtime for "kata" is configured; expected ""');
     const pod = await admin.resource(Pod).get({ namespace: "default", name: "isolated" });
     assert.equal(pod.status?.containerStatuses?.[0]?.state?.running, undefined);
   } finally {
-    await cluster.stop();
+    await cluster.close();
   }
 });

@@ -21,6 +21,7 @@ export function sandboxConfig(
     readonly podMaxPids: number | undefined;
     readonly bounds: BoundsOptions;
   },
+  runtimeHandler: string,
 ): { readonly config: SandboxConfig; readonly warnings: PodDns["warnings"] } {
   const { metadata, spec } = pod;
   const { namespace, name, uid, labels = {}, annotations = {} } = metadata;
@@ -47,7 +48,7 @@ export function sandboxConfig(
       ...(node.podMaxPids === undefined ? {} : { pidsLimit: node.podMaxPids }),
     },
     hasOwnLimits: hasOwnLimits(pod, node.bounds),
-    runtimeHandler: "",
+    runtimeHandler,
   };
   return { config, warnings: dns.warnings };
 }

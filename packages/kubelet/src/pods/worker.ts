@@ -41,6 +41,7 @@ import type { Probes } from "./probes.ts";
 import { PodResize, type ResizeEvent } from "./resize.ts";
 import { type BoundsOptions, containerResources } from "./resources.ts";
 import { isRestarting } from "./restarts.ts";
+import { runtimeHandlerOf } from "./runtime-class.ts";
 import { sandboxConfig } from "./sandbox-config.ts";
 import type { ApiServerAddress } from "./service-environment.ts";
 import { isStaticPod } from "./static-pods.ts";
@@ -483,7 +484,8 @@ export class PodWorker {
     this.#takeVolumes(pod, volume.value);
     const attempt = (observed.sandboxes[0]?.config.attempt ?? -1) + 1;
     try {
-      const { config, warnings } = sandboxConfig(pod, attempt, paths, this.#context);
+      const handler = await runtimeHandlerOf(pod, this.#context.client);
+      const { config, warnings } = sandboxConfig(pod, attempt, paths, this.#context, handler);
       for (const { reason, message } of warnings) this.#eventOnce(pod, "Warning", reason, message, message);
       const { unsupported } = await runtime.service.runPodSandbox(config);
       this.#bounds.made(pod);

@@ -256,6 +256,16 @@ export class RuntimeError extends Error {
   }
 }
 
+/** Throws RuntimeError if the handler of a RuntimeClass is none of those that the runtime has. */
+export function checkRuntimeHandler(handler: string, known: readonly string[]): void {
+  if (known.includes(handler)) return;
+  const expected = known.map((name) => JSON.stringify(name)).join(" or ");
+  throw new RuntimeError(
+    "CreatePodSandboxError",
+    `no runtime for ${JSON.stringify(handler)} is configured; expected ${expected}`,
+  );
+}
+
 /** The network that a runtime itself makes for pods. */
 export interface PodNetworkService {
   /** The node's addresses for pods, as `spec.podCIDR` of a Node has them. */

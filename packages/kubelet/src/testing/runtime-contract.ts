@@ -503,6 +503,10 @@ function rules(rule: Rule, cannot: NonNullable<ContractOptions["cannot"]>): void
     assert.equal(size(), first);
   });
 
+  rule("a sandbox for a handler that the runtime lacks is refused", async (pod) => {
+    await assert.rejects(pod.run({ runtimeHandler: "no-such" }), /no runtime for "no-such" is configured/);
+  });
+
   rule("a program that is not there is a RunContainerError", async (pod) => {
     await pod.run();
     const { id } = await pod.create("", { command: ["/no/such/program"] });

@@ -12,6 +12,7 @@ import {
   type Container,
   type ContainerConfig,
   type ContainerStats,
+  checkRuntimeHandler,
   type ExecResult,
   type LogLine,
   type Made,
@@ -233,6 +234,7 @@ export class HostRuntime implements RuntimeService {
   }
 
   async runPodSandbox(config: SandboxConfig): Promise<Made> {
+    checkRuntimeHandler(config.runtimeHandler, [""]);
     const id = this.#sandboxes.run(config);
     try {
       makePodBounds(this.#bounds, id);

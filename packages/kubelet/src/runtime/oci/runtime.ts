@@ -31,6 +31,7 @@ import {
   type Container,
   type ContainerConfig,
   type ContainerStats,
+  checkRuntimeHandler,
   type DeviceConfig,
   type ExecResult,
   type LogLine,
@@ -244,11 +245,7 @@ export class OciRuntime implements RuntimeService {
   userOfPod(): undefined {}
 
   async runPodSandbox(config: SandboxConfig): Promise<Made> {
-    if (config.runtimeHandler !== "" && config.runtimeHandler !== "runc")
-      throw new RuntimeError(
-        "CreatePodSandboxError",
-        `no runtime for ${JSON.stringify(config.runtimeHandler)} is configured; expected "" or "runc"`,
-      );
+    checkRuntimeHandler(config.runtimeHandler, ["", "runc"]);
     const id = randomUUID();
     return { id, unsupported: await this.#now.sandboxes.run(id, config) };
   }
