@@ -37,11 +37,11 @@ export function cameEmpty(object: object | undefined, field: string): boolean {
  */
 export function withEmpty<T>(value: T): T {
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
-  const fields = emptied.get(value);
   let copy: Record<string, unknown> | undefined;
   for (const key of Object.keys(value)) {
     const item = (value as Record<string, unknown>)[key];
-    const restored: unknown = item === null ? (fields?.get(key) ?? null) : withEmpty(item);
+    // Looked up for null only, which few objects have: this runs over the whole of each object that is written.
+    const restored: unknown = item === null ? (emptied.get(value)?.get(key) ?? null) : withEmpty(item);
     if (restored === item) continue;
     copy ??= (Array.isArray(value) ? [...value] : { ...value }) as Record<string, unknown>;
     copy[key] = restored;
