@@ -125,12 +125,13 @@ function pick(status: PodStatus, like: PodStatus): PodStatus {
   return Object.fromEntries(Object.entries(status).filter(([key]) => Object.hasOwn(like, key))) as PodStatus;
 }
 
-/** In one order, whatever order the server keeps. */
+/** In one order, whatever order the server keeps, and without the null that it writes for times that are not set. */
 function comparable(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(comparable);
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value)
+      .filter(([, one]) => one !== null)
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([key, one]) => [key, comparable(one)]),
   );
