@@ -21,6 +21,7 @@ import { EvictionManager, type EvictionSettings } from "./eviction/manager.ts";
 import type { SignalSource } from "./eviction/signals.ts";
 import { ImageCollector } from "./images/collector.ts";
 import { defaultImageGCPolicy, type ImageGCPolicy } from "./images/policy.ts";
+import { countsClaims, declaredFeatures } from "./node/declared-features.ts";
 import { OwnNode } from "./node/own-node.ts";
 import { Registration } from "./node/registration.ts";
 import { RuntimeProblems } from "./node/runtime-problems.ts";
@@ -591,22 +592,6 @@ function withAllocatable(
   change: (amounts: Readonly<Record<string, string>>) => Record<string, string>,
 ): Node {
   return { ...node, status: { ...node.status, allocatable: change(node.status?.allocatable ?? {}) } };
-}
-
-/** Whether devices count that are, or need, resources of the node (KEP-5517): the scheduler writes none before 1.37. */
-function countsClaims(features: Features): boolean {
-  return features.version >= "1.37" && features.enabled("DRANodeAllocatableResources");
-}
-
-/** What the node says that it has, where the release lets it. Upstream: k8s.io/component-helpers/nodedeclaredfeatures. */
-function declaredFeatures(features: Features): readonly string[] {
-  if (!features.enabled("NodeDeclaredFeatures")) return [];
-  return [
-    ...(countsClaims(features) ? ["DRANodeAllocatableResources"] : []),
-    ...(features.enabled("DRAOptionalNodeOperations") ? ["DRAOptionalNodeOperations"] : []),
-    // Beta and on since 1.36; the scheduler keeps pods with such rules off nodes that do not declare it.
-    ...(features.version >= "1.36" ? ["RestartAllContainersOnContainerExits"] : []),
-  ];
 }
 
 /** The metrics of the node, in the text format of Prometheus. */

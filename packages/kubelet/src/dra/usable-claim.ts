@@ -25,9 +25,10 @@ export async function usableClaim(
   client: Client,
   features: Features,
   pod: Pod,
-  { name, owned }: ClaimName,
+  claimName: ClaimName,
 ): Promise<UsableClaim> {
-  const { namespace, uid } = pod.metadata;
+  const { namespace } = pod.metadata;
+  const { name } = claimName;
   let claim: ResourceClaim;
   try {
     claim = await client.resource(ResourceClaim).get({ namespace, name });
@@ -37,6 +38,17 @@ export async function usableClaim(
       { cause: error },
     );
   }
+  return checkUsable(claim, features, pod, claimName);
+}
+
+/** Checks that the pod may use its claim. Throws an error with what goes into the pod's event. */
+export function checkUsable(
+  claim: ResourceClaim,
+  features: Features,
+  pod: Pod,
+  { name, owned }: ClaimName,
+): UsableClaim {
+  const { namespace, uid } = pod.metadata;
   if (owned) checkOwner(claim, pod);
   if (!isReservedFor(claim, pod))
     throw new Error(

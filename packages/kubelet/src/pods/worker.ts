@@ -18,6 +18,7 @@ import type { NodePaths } from "../paths.ts";
 import { type Container, type NodeRuntime, RuntimeError, type Sandbox } from "../runtime/service.ts";
 import { shortened } from "../text.ts";
 import type { Refusal } from "./admission.ts";
+import { crashBackOff } from "./back-off.ts";
 import { containerConfig } from "./container-config.ts";
 import type { ClusterDns } from "./dns.ts";
 import type { ProbeTarget } from "./handlers.ts";
@@ -97,8 +98,6 @@ export interface WorkerContext {
 
 /** Times between attempts to set up a pod or what a container needs: upstream waits a minute or more, which nobody likes. */
 const setUpBackOff = [1000, 60_000] as const;
-/** Times between restarts of a container that ends (CrashLoopBackOff). */
-const crashBackOff = [10_000, 300_000] as const;
 /** Milliseconds until volumes that could not be brought up to date are tried again. */
 const volumeRetry = 10_000;
 /** Milliseconds between two refreshes of the volumes of a pod, at least. */
