@@ -31,6 +31,7 @@ export {
   metadataVersions,
 } from "./metadata.ts";
 export type { ClaimOperation, MetricsOptions } from "./metrics.ts";
+export { NodePools, type NodePoolsOptions } from "./node-pools.ts";
 export { ParametersError, type SchemaIssue, type SchemaResult, type StandardSchema } from "./parameters.ts";
 export type { NodeAPI } from "./plugin.ts";
 export { type PublishPoolsOptions, publishPools } from "./publish-pools.ts";

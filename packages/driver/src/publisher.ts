@@ -6,16 +6,8 @@ import { aborted } from "./aborted.ts";
 import type { Pool } from "./driver.ts";
 import { DroppedFieldsError, type ErrorContext, type ErrorDecision, PoolError } from "./errors.ts";
 import { checkPools } from "./shapes.ts";
-import {
-  contentKey,
-  divide,
-  droppedBy,
-  keepTimes,
-  type PlanInput,
-  planPool,
-  type SliceContent,
-  type SliceScope,
-} from "./slices.ts";
+import { divide, planPool, type SliceContent, type SliceScope } from "./slices.ts";
+import { StoredSlices } from "./stored-slices.ts";
 
 export interface PublisherOptions {
   readonly client: Client;
@@ -52,8 +44,6 @@ interface WantedPool {
 
 /** Milliseconds to wait after others changed our slices: they may be at it still. */
 const repairDelay = 1000;
-/** Forgetting one costs an update that changes nothing. */
-const adoptedLimit = 1000;
 const retryDelays = { first: 500, last: 30_000 };
 
 export function createPublisher(options: PublisherOptions): Publisher {
@@ -66,27 +56,15 @@ export function createPublisher(options: PublisherOptions): Publisher {
   /** By pool; undefined until the driver has said something. */
   let wanted: ReadonlyMap<string, WantedPool> | undefined;
   const statistics = { creates: 0, updates: 0, deletes: 0 };
-  /** What the server made of slices that it did not store as they were sent: dropped fields, other spellings. */
-  const adopted = new Map<string, string>();
+  const storedSlices = new StoredSlices();
   const own = createOwnWrites();
   /** What the driver is to be told after the sync. */
   const dropped: DroppedFieldsError[] = [];
   const alarm = createAlarm(clock);
 
-  const same: PlanInput["same"] = (content, actual) => {
-    const key = contentKey(keepTimes(content, actual));
-    const found = contentKey(actual);
-    return found === key || found === adopted.get(key);
-  };
-
   const adopt = (sent: SliceContent, stored: ResourceSlice): void => {
     own.wrote(stored);
-    const key = contentKey(keepTimes(sent, stored.spec));
-    const found = contentKey(stored.spec);
-    if (found === key || adopted.get(key) === found) return;
-    if (adopted.size >= adoptedLimit) adopted.clear();
-    adopted.set(key, found);
-    const gates = droppedBy(sent, stored.spec);
+    const gates = storedSlices.adopt(sent, stored);
     if (gates.length === 0) return;
     const { name } = stored.metadata;
     log.error(
@@ -97,6 +75,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
   };
 
   const syncPool = async (pool: string, { contents, generation }: WantedPool, existing: ResourceSlice[]) => {
+    const same = storedSlices.same.bind(storedSlices);
     const plan = planPool({ driver, scope, pool, generation, existing, wanted: contents, same });
     for (const slice of plan.deletes) await remove(slice);
     for (const { slice, spec } of plan.updates) {
