@@ -143,7 +143,7 @@ export async function* publishedPools(
 }
 
 /** The pool as its slices have it: devices that are unhealthy have a taint more (KEP-5055). */
-function publishedPool(pool: FleetPool, healths: DeviceHealths): Pool {
+export function publishedPool(pool: FleetPool, healths: DeviceHealths): Pool {
   const { name, sharedCounters, devices, partitionTypeAttribute, skipNodeOperations, reach } = pool;
   return {
     name,

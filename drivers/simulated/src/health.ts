@@ -83,7 +83,7 @@ export function readHealthConfigMap({ data = {} }: Pick<ConfigMap, "data">): Hea
 /** The records of a cluster, followed for all drivers of a process. */
 export class HealthRecords {
   readonly #informer: Informer<ConfigMap>;
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Set<(ref: DeviceRef | undefined) => void>();
 
   constructor(client: Client) {
     this.#informer = client.informer(ConfigMap, {
@@ -96,8 +96,9 @@ export class HealthRecords {
         },
       },
     });
-    const changed = (): void => {
-      for (const listener of this.#listeners) listener();
+    const changed = (map: ConfigMap): void => {
+      const ref = readHealthConfigMap(map);
+      for (const listener of this.#listeners) listener(ref);
     };
     this.#informer.handle({ add: changed, update: changed, delete: changed });
   }
@@ -112,8 +113,8 @@ export class HealthRecords {
     return map && readHealthConfigMap(map);
   }
 
-  /** Calls `changed` after each change until the function that it returns is called. */
-  onChange(changed: () => void): () => void {
+  /** Calls `changed` with the device after each change until the function that it returns is called. */
+  onChange(changed: (ref: DeviceRef | undefined) => void): () => void {
     this.#listeners.add(changed);
     return () => void this.#listeners.delete(changed);
   }

@@ -6,6 +6,7 @@ import { runController } from "./controller.ts";
 import { simulatedDriver } from "./driver.ts";
 import type { Fleet, FleetDriver, FleetPool } from "./fleet/fleet.ts";
 import { DeviceHealths, HealthRecords } from "./health.ts";
+import { publishNodes } from "./publish-nodes.ts";
 
 /** A node that drivers run for, and where its kubelet looks for them. */
 export interface SimulatedNode {
@@ -21,6 +22,8 @@ export interface SimulatedNode {
 export interface SimulationOptions {
   readonly fleet: Fleet;
   readonly nodes: readonly SimulatedNode[];
+  /** Nodes without a kubelet that prepares claims, by name: only their devices are published. */
+  readonly publishedNodes?: readonly string[];
   readonly client: Client;
   readonly clock: Clock;
   readonly log: Log;
@@ -47,7 +50,7 @@ const restartDelays = { first: 500, last: 30_000 };
  * is started again, and disturbs no other.
  */
 export async function runSimulation(options: SimulationOptions): Promise<void> {
-  const { fleet, nodes, client, clock, log, signal } = options;
+  const { fleet, nodes, publishedNodes = [], client, clock, log, signal } = options;
   const records = new HealthRecords(client);
   const ended = new AbortController();
   // Health that nobody may read must not keep devices from being published.
@@ -58,7 +61,8 @@ export async function runSimulation(options: SimulationOptions): Promise<void> {
   // Slices are owned by their Node: before it is there they cannot be published.
   const [only] = nodes;
   const informer = client.informer(Node, {
-    ...(nodes.length === 1 && { fieldSelector: `metadata.name=${only?.name}` }),
+    ...(nodes.length === 1 &&
+      publishedNodes.length === 0 && { fieldSelector: `metadata.name=${only?.name}` }),
   });
   const following = informer.start(ended.signal).catch((error: Error) => {
     log.error({ error: error.message }, "The Nodes cannot be read");
@@ -70,14 +74,23 @@ export async function runSimulation(options: SimulationOptions): Promise<void> {
       nodePart(driver, node, options, exists),
     ),
   );
+  const published =
+    publishedNodes.length === 0
+      ? undefined
+      : publishNodes({
+          ...{ fleet, records, client, clock, log, signal, nodes: publishedNodes },
+          nodeUid: (name) => informer.get({ name })?.metadata.uid,
+          onNode: (appeared) => void informer.handle({ add: ({ metadata }) => appeared(metadata.name) }),
+        });
   try {
-    await Promise.all(
-      [...onNodes, ...controllerParts(options)].map(async (part) => {
+    await Promise.all([
+      published,
+      ...[...onNodes, ...controllerParts(options)].map(async (part) => {
         const { driver } = part;
         const healths = new DeviceHealths({ driver: driver.name, pools: driver.pools, records, clock });
         await keepRunning(part, healths, options);
       }),
-    );
+    ]);
   } finally {
     ended.abort();
     await following;
@@ -122,9 +135,10 @@ function nodePart(
 
 /** For each driver, of these nodes and of the network, what is done beside the nodes. */
 function controllerParts(options: SimulationOptions): Part[] {
-  const { fleet, nodes } = options;
+  const { fleet, nodes, publishedNodes = [] } = options;
+  const names = [...nodes.map(({ name }) => name), ...publishedNodes];
   const pools = new Map<string, Set<FleetPool>>();
-  const drivers = [...nodes.flatMap(({ name }) => fleet.node(name)?.drivers ?? []), ...fleet.network];
+  const drivers = [...names.flatMap((name) => fleet.node(name)?.drivers ?? []), ...fleet.network];
   for (const driver of drivers) {
     const known = pools.get(driver.name) ?? new Set();
     for (const pool of driver.pools) known.add(pool);

@@ -23,6 +23,8 @@ export interface FleetNode {
   readonly labels: Readonly<Record<string, string>>;
   /** Replaces the machine's own capacity, by resource. */
   readonly capacity: Readonly<Record<string, string>>;
+  /** Nothing runs on it: its pods only say that they run. */
+  readonly simulated: boolean;
   /** All that serve on it, those of the network too. */
   readonly drivers: readonly FleetDriver[];
 }

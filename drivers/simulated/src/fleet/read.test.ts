@@ -394,3 +394,22 @@ for (const [what, text, message] of [
     };
     assert.throws(() => readFleet([{ file: "f", text }]), mistake);
   });
+
+test("nodes are simulated where an entry about them says so, or all", () => {
+  const text = `${header}nodes:
+  - { names: [a, b] }
+  - { pattern: "b*", simulated: true }
+  - { name: c, simulated: true }
+`;
+  const simulated = (options: object): string[] =>
+    readFleet([{ file: "f.yaml", text }], options)
+      .nodes.filter((node) => node.simulated)
+      .map(({ name }) => name);
+  assert.deepEqual(simulated({}), ["b", "c"]);
+  assert.deepEqual(simulated({ simulatedNodes: ["bb", "d"] }), ["b", "c", "bb", "d"]);
+  assert.deepEqual(simulated({ simulateAll: true }), ["a", "b", "c"]);
+  assert.throws(
+    () => read('nodes: [{ name: a, simulated: "yes" }]'),
+    /nodes\[0\]\.simulated: "yes" must be true or false/,
+  );
+});

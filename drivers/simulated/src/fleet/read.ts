@@ -7,6 +7,7 @@ import { readProfile } from "../profiles/profile.ts";
 import { driverName } from "./check.ts";
 import { type DumpedPool, readDump } from "./dump.ts";
 import type { Fleet, FleetDriver, FleetNode, FleetPool } from "./fleet.ts";
+import { checkPoolNames, merged } from "./merge.ts";
 import { namePattern } from "./pattern.ts";
 import { readNetworkPool, readNodePool } from "./pool.ts";
 import { substitute, type Variables } from "./template.ts";
@@ -25,6 +26,10 @@ export interface ReadFleetOptions {
   readonly features?: Features;
   /** Most devices of all nodes together, each of which takes some kilobytes; 100,000 if absent. */
   readonly maxDevices?: number;
+  /** Simulated nodes beside those that the files name, which patterns may be about. */
+  readonly simulatedNodes?: readonly string[];
+  /** All nodes are simulated, whatever the files say. */
+  readonly simulateAll?: boolean;
 }
 
 export const fleetVersion = "dray.dev/v1alpha1";
@@ -51,6 +56,7 @@ export function readFleet(sources: readonly FleetSource[], options: ReadFleetOpt
     ...fleets.flatMap(({ nodes }) => nodes),
     ...collect(kinds.nodes, nodeOfObject),
     ...nodesOfDump(dumped.pools),
+    ...plainNodes(options.simulatedNodes ?? [], objects[0]!),
   ];
   const network = merged(objects[0]!, "network", [
     ...collect(
@@ -64,18 +70,15 @@ export function readFleet(sources: readonly FleetSource[], options: ReadFleetOpt
     throw new FleetError([
       objects[0]!.problem("there are no devices in it: nodes, network or ResourceSlices are needed"),
     ]);
+  const places = new Map(named.map((name, index) => [name, index]));
   const cache = new Map<string, FleetNode>();
   const node = (name: string): FleetNode | undefined => {
     const known = cache.get(name);
     if (known !== undefined) return known;
     const own = entries.filter((entry) => entry.matches(name));
     if (own.length === 0) return undefined;
-    const made = makeNode(
-      { node: name, nodeIndex: Math.max(0, named.indexOf(name)) },
-      own,
-      network,
-      features,
-    );
+    const read = makeNode({ node: name, nodeIndex: places.get(name) ?? 0 }, own, network, features);
+    const made = options.simulateAll === true ? { ...read, simulated: true } : read;
     cache.set(name, made);
     return made;
   };
@@ -173,6 +176,7 @@ interface NodeEntry {
   matches(name: string): boolean;
   labels(variables: Variables): Record<string, string>;
   readonly capacity: Readonly<Record<string, string>>;
+  readonly simulated: boolean;
   drivers(variables: Variables, features: Features): FleetDriver[];
   readonly value: Value;
 }
@@ -201,7 +205,10 @@ function readFleetObject(value: Value): {
 }
 
 function readNodeEntry(value: Value): NodeEntry {
-  const fields = value.fields(["name", "names", "pattern", "count", "labels", "capacity", "drivers"]);
+  const fields = value.fields([
+    ...["name", "names", "pattern", "count"],
+    ...["labels", "capacity", "simulated", "drivers"],
+  ] as const);
   const { name, names, pattern, count } = fields;
   if ([name, names, pattern].filter(({ isSet }) => isSet).length !== 1)
     value.fail("must have exactly one of name, names and pattern, which say what nodes it is about");
@@ -218,6 +225,7 @@ function readNodeEntry(value: Value): NodeEntry {
     matches,
     labels: (variables) => substitute(fields.labels, variables).map((one) => one.anyText()),
     capacity: fields.capacity.map((one) => one.quantity()),
+    simulated: fields.simulated.optional((one) => one.boolean()) ?? false,
     drivers: (variables, features) =>
       fields.drivers.list((one) => readDriver(one, variables, features, readNodePool)),
     value,
@@ -252,9 +260,27 @@ function nodeOfObject(value: Value): NodeEntry {
     capacity: Object.fromEntries(
       Object.entries(capacity.map((one) => one.quantity())).filter(([resource]) => !resource.includes("/")),
     ),
+    simulated: false,
     drivers: () => [],
     value,
   };
+}
+
+/** Simulated nodes of which the files say nothing but by patterns. */
+function plainNodes(names: readonly string[], value: Value): NodeEntry[] {
+  if (names.length === 0) return [];
+  const known = new Set(names);
+  return [
+    {
+      names,
+      matches: (name) => known.has(name),
+      labels: () => ({}),
+      capacity: {},
+      simulated: true,
+      drivers: () => [],
+      value,
+    },
+  ];
 }
 
 function nodesOfDump(pools: readonly DumpedPool[]): NodeEntry[] {
@@ -266,6 +292,7 @@ function nodesOfDump(pools: readonly DumpedPool[]): NodeEntry[] {
       matches: (name: string) => name === node,
       labels: () => ({}),
       capacity: {},
+      simulated: false,
       drivers: () => [driverOfDump(dumped)],
       value,
     };
@@ -353,72 +380,8 @@ function makeNode(
     return { entry, drivers: entry.drivers(variables, features) };
   });
   const all = [...drivers.flatMap((one) => one.drivers), ...network];
-  return { name, labels, capacity, drivers: merged(entries.at(-1)!.value, `node ${name}`, all) };
-}
-
-/** Drivers of one name become one. Throws a FleetError that says of what if they do not go together. */
-function merged(value: Value, what: string, drivers: readonly FleetDriver[]): FleetDriver[] {
-  try {
-    return mergeDrivers(drivers);
-  } catch (error) {
-    if (!(error instanceof MergeError)) throw error;
-    return value.fail(`${what}: ${error.message}`);
-  }
-}
-
-/** A pool is known by its driver and its name in the whole cluster. */
-function checkPoolNames(nodes: readonly FleetNode[], value: Value): void {
-  const owners = new Map<string, string>();
-  const problems: FleetProblem[] = [];
-  for (const node of nodes)
-    for (const driver of node.drivers)
-      for (const { name, reach } of driver.pools) {
-        if (reach !== undefined) continue;
-        const key = JSON.stringify([driver.name, name]);
-        const other = owners.get(key);
-        owners.set(key, other ?? node.name);
-        if (other !== undefined && problems.length === 0)
-          problems.push(
-            value.problem(
-              `pool ${shown(name)} of ${driver.name} is on ${other} and on ${node.name}: use {node} in its name`,
-            ),
-          );
-      }
-  if (problems.length > 0) throw new FleetError(problems);
-}
-
-class MergeError extends Error {
-  override readonly name = "MergeError";
-}
-
-function mergeDrivers(drivers: readonly FleetDriver[]): FleetDriver[] {
-  const merged = new Map<string, FleetDriver>();
-  for (const driver of drivers) {
-    const known = merged.get(driver.name);
-    if (known === undefined) {
-      checkPools(driver);
-      merged.set(driver.name, driver);
-      continue;
-    }
-    if (JSON.stringify(known.profile) !== JSON.stringify(driver.profile))
-      throw new MergeError(
-        `driver ${driver.name} has profile ${shown(known.profile)} in one place and ${shown(driver.profile)} in another`,
-      );
-    if (JSON.stringify(known.metadata) !== JSON.stringify(driver.metadata))
-      throw new MergeError(
-        `driver ${driver.name} has metadata ${shown(known.metadata ?? [])} in one place and ${shown(driver.metadata ?? [])} in another`,
-      );
-    const both = { ...known, pools: [...known.pools, ...driver.pools] };
-    checkPools(both);
-    merged.set(driver.name, both);
-  }
-  return [...merged.values()];
-}
-
-function checkPools({ name, pools }: FleetDriver): void {
-  const twice = pools.find((pool, i) => pools.findIndex((other) => other.name === pool.name) < i);
-  if (twice !== undefined)
-    throw new MergeError(`driver ${name} has pool ${shown(twice.name)} twice: give one of them another name`);
+  const simulated = entries.some((entry) => entry.simulated);
+  return { name, labels, capacity, simulated, drivers: merged(entries.at(-1)!.value, `node ${name}`, all) };
 }
 
 /** `{name, selectors: [CEL]}`, with further fields of DeviceClass.spec. */
