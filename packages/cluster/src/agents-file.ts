@@ -1,7 +1,10 @@
 import type { AgentsLife } from "./agents.ts";
 import { type AgentsRecord, type ProcessEnd, processRecord, writeProcessFile } from "./process.ts";
 
-/** Keeps the file that names the process of the node agents, with how often it was started again and why. */
+/**
+ * Keeps the file that names the process of the node agents, or of the simulation, with how often it was started again
+ * and why.
+ */
 export class AgentsFile implements AgentsLife {
   readonly #path: string;
   #record: AgentsRecord | undefined;

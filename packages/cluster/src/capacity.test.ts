@@ -58,3 +58,16 @@ function errorOf(work: () => void): string {
   }
   return "";
 }
+
+test("simulated nodes take less, and are refused when there are too many", () => {
+  const has = { memory: 2 * 2 ** 30, heap: 2 ** 30, files: 1024 };
+  checkCapacity({ nodes: 0, simulated: 5000 }, has);
+  assert.throws(
+    () => checkCapacity({ nodes: 0, simulated: 20_000 }, has),
+    /^Error: 20000 simulated nodes need about .* of memory and a heap of .* would fit$/,
+  );
+  assert.throws(
+    () => checkCapacity({ nodes: 800, simulated: 5000 }, has),
+    /^Error: --nodes 800: they need about/,
+  );
+});

@@ -25,6 +25,8 @@ export interface ClusterConfig {
   readonly images: readonly string[];
   /** The file that describes the nodes and their devices, if one does. */
   readonly fleet?: string;
+  /** Number of simulated nodes beside those of the fleet, or `all`: all nodes of the fleet are simulated. */
+  readonly simulatedNodes?: number | "all";
   /** The KubeSchedulerConfiguration, if a file gave one. */
   readonly schedulerConfig?: KeptFile;
 }
@@ -114,6 +116,7 @@ const fields: Readonly<Record<keyof ClusterConfig, [is: (value: unknown) => bool
   runtime: [isText, "a text"],
   images: [areTexts, "a list of texts"],
   fleet: [isText, "a text"],
+  simulatedNodes: [(value) => Number.isSafeInteger(value) || value === "all", 'a whole number or "all"'],
   schedulerConfig: [isKeptFile, "an object with the texts path and text"],
 };
 

@@ -25,6 +25,8 @@ export interface Credentials {
   readonly kubeletClient: Certificate;
   /** The simulated drivers, as a user of that name. */
   readonly drivers: Certificate;
+  /** What simulates whole nodes: as a client, and as the server that says that no container runs there. */
+  readonly simulatedNodes: { readonly client: Certificate; readonly server: Certificate };
   /** What leads Services to their endpoints, as upstream's kube-proxy. */
   readonly proxy: Certificate;
   /** Private key that signs the tokens of service accounts, PEM. */
@@ -35,6 +37,9 @@ export interface Credentials {
 
 /** The user that the simulated drivers of a fleet are. */
 export const driversUser = "dray:simulated-drivers";
+
+/** The user that simulates whole nodes. */
+export const simulatedNodesUser = "dray:simulated-nodes";
 
 const dayMilliseconds = 24 * 60 * 60 * 1000;
 /** A certificate that ends sooner is issued anew: a cluster may run for long after its start. */
@@ -103,6 +108,15 @@ export async function ensureCredentials(
     usages: ["client"],
   });
   const drivers = await issue("simulated-drivers", { commonName: driversUser, usages: ["client"] });
+  const simulatedNodes = {
+    client: await issue("simulated-nodes", { commonName: simulatedNodesUser, usages: ["client"] }),
+    server: await issue("simulated-nodes-server", {
+      commonName: simulatedNodesUser,
+      dnsNames: ["localhost"],
+      ipAddresses: ["127.0.0.1"],
+      usages: ["server"],
+    }),
+  };
   const proxy = await issue("kube-proxy", { commonName: "system:kube-proxy", usages: ["client"] });
   const keyFile = file("service-account.key");
   const known = existsSync(keyFile);
@@ -127,7 +141,10 @@ export async function ensureCredentials(
     });
   }
   writeFilesAtomicallySync(made);
-  return { authority, server, admin, kubeletClient, drivers, proxy, serviceAccountKey, nodes: nodePairs };
+  return {
+    ...{ authority, server, admin, kubeletClient, drivers, simulatedNodes, proxy, serviceAccountKey },
+    nodes: nodePairs,
+  };
 }
 
 /** Throws if the file has no key: a new one would end all tokens that the old one signed, so that is left to the user. */
@@ -172,7 +189,7 @@ function isFor(
   return found.length === wanted.length && wanted.every((one) => found.includes(one));
 }
 
-/** Writes the cluster's own kubeconfig, of the administrator, those of the drivers, of the proxy and of the nodes, for a server at `url`. */
+/** Writes the cluster's own kubeconfig, of the administrator, those of what simulates drivers and nodes, of the proxy and of the nodes, for a server at `url`. */
 export async function writeKubeconfigs(
   layout: Layout,
   name: string,
@@ -184,6 +201,7 @@ export async function writeKubeconfigs(
   await writeOwnKubeconfig(layout, { ...common, cert, key });
   for (const [path, { certificate, key }] of [
     [layout.driversKubeconfig, credentials.drivers],
+    [layout.simulatedNodesKubeconfig, credentials.simulatedNodes.client],
     [layout.proxyKubeconfig, credentials.proxy],
   ] as const)
     await writeKubeconfig(path, { ...common, cert: certificate, key });

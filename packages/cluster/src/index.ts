@@ -1,5 +1,6 @@
 export { isLoopback, plainAddress, type ServerAddresses, serverAddresses, urlHost } from "./address.ts";
 export type { AgentsOrder, AgentsOutcome, AgentsReport, FailedAgent, NodeFiles } from "./agents.ts";
+export { AgentsFile } from "./agents-file.ts";
 export { checkCapacity } from "./capacity.ts";
 export * from "./config.ts";
 export { askControl } from "./control.ts";
@@ -22,6 +23,7 @@ export * from "./layout.ts";
 export * from "./local.ts";
 export { namesText, nodeNames } from "./node-names.ts";
 export { type NodeStates, readNodeStates } from "./node-states.ts";
+export { nodesReady } from "./nodes.ts";
 export { choosePort } from "./port.ts";
 export * from "./process.ts";
 export { processMemory } from "./process-memory.ts";

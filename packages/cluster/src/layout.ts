@@ -12,6 +12,8 @@ export interface Layout {
   readonly processFile: string;
   /** The process of its agents, likewise. */
   readonly agentsFile: string;
+  /** The process of all that is simulated, likewise. */
+  readonly simulationFile: string;
   /** How the agents fare; written by their process, while it lives. */
   readonly nodesFile: string;
   /** Which images run which commands, as `dray image map` has said. */
@@ -23,6 +25,8 @@ export interface Layout {
   readonly kubeconfig: string;
   /** Of the simulated drivers. */
   readonly driversKubeconfig: string;
+  /** Of what simulates whole nodes. */
+  readonly simulatedNodesKubeconfig: string;
   /** Of what leads Services to their endpoints. */
   readonly proxyKubeconfig: string;
   /** A copy of the fleet file: the cluster continues with what it was made of. */
@@ -102,6 +106,7 @@ export function layoutOf(dataDirectory: string): Layout {
     configFile: join(dataDir, "cluster.json"),
     processFile: join(dataDir, "process.json"),
     agentsFile: join(dataDir, "agents.json"),
+    simulationFile: join(dataDir, "simulation.json"),
     nodesFile: join(dataDir, "nodes.json"),
     imagesFile: join(dataDir, "images.json"),
     ociDir: join(dataDir, "oci"),
@@ -109,6 +114,7 @@ export function layoutOf(dataDirectory: string): Layout {
     pki,
     kubeconfig: join(dataDir, "kubeconfig"),
     driversKubeconfig: join(pki, "simulated-drivers.kubeconfig"),
+    simulatedNodesKubeconfig: join(pki, "simulated-nodes.kubeconfig"),
     proxyKubeconfig: join(pki, "kube-proxy.kubeconfig"),
     fleetFile: join(dataDir, "fleet.yaml"),
     kubeconfigsFile: join(dataDir, "kubeconfigs.json"),

@@ -50,6 +50,8 @@ export interface NodeHardware {
 }
 
 export interface RunningHardware {
+  /** Resolves when the nodes that it simulates are ready. Rejects if that takes too long. */
+  ready(onProgress: (text: string) => void): Promise<void>;
   /** Called when the pods have ended: their claims are unprepared by then. */
   stop(): Promise<void>;
 }
@@ -142,6 +144,8 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
       throw new Error(
         `no node could be started: ${failed[0]?.node}: ${failed[0]?.reason}; see ${layout.logs}`,
       );
+    await Promise.race([hardware?.ready(onProgress), storeFailed]);
+    signal?.throwIfAborted();
     const change = async (count: number, say: (line: string) => void, gone: AbortSignal): Promise<string> => {
       gone.throwIfAborted();
       const before = (readConfig(layout) ?? config).nodes;

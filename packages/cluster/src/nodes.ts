@@ -83,7 +83,7 @@ export async function startNodes(options: StartNodesOptions): Promise<readonly F
       onProgress(`Starting ${all}: ${++registered} are registered`);
     });
     for (const { node } of lost) waiting.delete(node);
-    await allReady(client, waiting, () => {
+    await nodesReady(client, waiting, () => {
       progress = performance.now();
       onProgress(`Waiting for the nodes: ${nodes.length - waiting.size} of ${nodes.length} are ready`);
     });
@@ -97,7 +97,7 @@ export async function startNodes(options: StartNodesOptions): Promise<readonly F
 }
 
 /** Resolves when every one of the nodes says that it is ready. Those that do not are in `waiting`. */
-async function allReady(client: Client, waiting: Set<string>, advance: () => void): Promise<void> {
+export async function nodesReady(client: Client, waiting: Set<string>, advance: () => void): Promise<void> {
   if (waiting.size === 0) return;
   const stop = new AbortController();
   const { promise, resolve, reject } = Promise.withResolvers<void>();

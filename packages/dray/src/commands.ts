@@ -48,7 +48,14 @@ export function commandLine(): DrayCommand {
     .description("start a cluster, or continue the one in the data directory")
     .addOption(clusterName())
     .addOption(dataDir())
-    .option("--nodes <count>", "number of worker nodes (default: 2, or what the cluster has)")
+    .option(
+      "--nodes <count>",
+      "number of worker nodes (default: what the cluster has; for a new one 2, or 0 with --simulated-nodes)",
+    )
+    .option(
+      "--simulated-nodes <count>",
+      "number of nodes beside them that run no containers, and only say so of their pods; all: those of --fleet (default: what the cluster has)",
+    )
     .option("--port <port>", "port of the API server (default: a free one, then the same again)")
     .option(
       "--bind-address <address>",
@@ -745,11 +752,11 @@ The names of controllers are kube-controller-manager's.
     .action(async (flags) => (await import("@dray/device-plugin-example")).runProgram(flags));
 
   program
-    .command("simulated-drivers", { hidden: true })
+    .command("simulation", { hidden: true })
     .description("run the simulated drivers of the nodes that `dray up` names")
     .requiredOption("--log-file <file>", "where to log")
-    .addHelpText("after", example("dray simulated-drivers --log-file drivers.log"))
-    .action(async (options) => (await import("./commands/simulate.ts")).simulatedDrivers(options));
+    .addHelpText("after", example("dray simulation --log-file drivers.log"))
+    .action(async (options) => (await import("./commands/simulate.ts")).simulation(options));
 
   const device = program
     .command("device")

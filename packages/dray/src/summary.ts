@@ -12,6 +12,7 @@ import {
 import type { ChosenDriver } from "./drivers/drivers.ts";
 import { examplesFolder } from "./examples.ts";
 import { type FleetFile, fleetText } from "./fleet/file.ts";
+import { simulatedNodes } from "./fleet/simulated-nodes.ts";
 import { shellWord } from "./shell.ts";
 import { commandText } from "./target.ts";
 
@@ -28,13 +29,18 @@ export function clusterSummary(
   hasDeviceClasses = false,
   fleet?: FleetFile,
 ): string {
+  const simulated = simulatedNodes(config, fleet?.fleet).map(({ name }) => name);
+  const hasOnlySimulated = config.nodes.length === 0 && simulated.length > 0;
   const nodes = config.nodes.length === 0 ? "none" : namesText(config.nodes);
   const file = added?.file ?? layout.kubeconfig;
   const others = urlForOthers(config);
   return [
     `Kubernetes ${config.kubernetesVersion} is ready at ${url}`,
     ...(others === undefined || others === url ? [] : [`  for others  ${others}`]),
-    `  nodes       ${nodes}`,
+    ...(hasOnlySimulated ? [] : [`  nodes       ${nodes}`]),
+    ...(simulated.length === 0
+      ? []
+      : [`  simulated   ${namesText(simulated)}: their pods run no containers`]),
     ...(fleet === undefined ? [] : [`  fleet       ${shellWord(fleet.path)}: ${fleetText(fleet.fleet)}`]),
     `  data        ${shellWord(layout.dataDir)}`,
     `  kubeconfig  ${shellWord(file)}${added === undefined ? "" : `, current context ${added.context}`}`,
@@ -45,7 +51,7 @@ export function clusterSummary(
     ...(fleet === undefined ? [] : ["  kubectl get resourceslices,deviceclasses", ...deviceCommands(layout)]),
     "",
     ...(drivers.length > 0 ? [...driverLines(drivers), ""] : []),
-    ...(drivers.length > 0 || hasDeviceClasses || fleet !== undefined
+    ...(drivers.length > 0 || hasDeviceClasses || fleet !== undefined || hasOnlySimulated
       ? []
       : [
           `${commandText(layout, "up", "--driver example")} adds simulated GPUs, to a cluster that runs, too.`,

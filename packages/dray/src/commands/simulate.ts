@@ -1,14 +1,22 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { featuresOf, parseFeatureGates, parseKubernetesVersion } from "@dray/api";
+import { type Features, featuresOf, parseFeatureGates, parseKubernetesVersion } from "@dray/api";
 import { type Log, systemClock } from "@dray/client";
-import { healthNamespace, readFleet, runSimulation, type SimulatedNode } from "@dray/driver-simulated";
+import {
+  type Fleet,
+  healthNamespace,
+  type SimulatedNode as NodeWithDrivers,
+  readFleet,
+  runSimulation,
+} from "@dray/driver-simulated";
+import { runSimulatedNodes, type SimulatedNode } from "@dray/kubelet/simulated";
 import { connect } from "../connect.ts";
 import { endRequested } from "../end-requested.ts";
 import { UsageError } from "../failure.ts";
 import { readFleetFile } from "../fleet/file.ts";
 import type { SimulationOrder } from "../fleet/process.ts";
+import { simulatedNodes, simulationOf } from "../fleet/simulated-nodes.ts";
 import { keepYoungHeapSmall } from "../heap.ts";
 import { createLog } from "../log/create.ts";
 import { remark } from "../verbosity.ts";
@@ -40,7 +48,7 @@ export async function simulate(
     );
   }
   for (const note of fleet.notes) remark(`note: ${note}\n`);
-  const node: SimulatedNode = {
+  const node: NodeWithDrivers = {
     name,
     registrarDirectory:
       options.registrarDir ??
@@ -64,8 +72,8 @@ export async function simulate(
   process.exit(0);
 }
 
-/** Runs the drivers of all nodes of a cluster for `dray up`, until it says so or has died. */
-export async function simulatedDrivers({ logFile }: { readonly logFile: string }): Promise<void> {
+/** Runs what is simulated of a cluster for `dray up`, until it says so or has died. */
+export async function simulation({ logFile }: { readonly logFile: string }): Promise<void> {
   const log = createLog("drivers", logFile);
   const stop = new AbortController();
   const first = Promise.withResolvers<SimulationOrder & { readonly order: "run" }>();
@@ -80,22 +88,33 @@ export async function simulatedDrivers({ logFile }: { readonly logFile: string }
   process.exit(0);
 }
 
-async function run(
-  {
-    file,
-    path,
-    kubernetesVersion,
-    featureGates,
-    kubeconfig,
-    nodes,
-  }: SimulationOrder & { readonly order: "run" },
+type RunOrder = SimulationOrder & { readonly order: "run" };
+
+async function run(order: RunOrder, log: Log, signal: AbortSignal): Promise<void> {
+  const { drivers, kubelets, kubernetesVersion, featureGates } = order;
+  const features = featuresOf(parseKubernetesVersion(kubernetesVersion), parseFeatureGates(featureGates));
+  const fleet =
+    drivers &&
+    readFleet([{ file: drivers.file, text: readFileSync(drivers.path, "utf8") }], {
+      features,
+      ...simulationOf(order),
+    });
+  setTimeout(keepYoungHeapSmall, settleTime).unref();
+  const nodes = simulatedNodes(order, fleet);
+  await Promise.all([
+    drivers && fleet && runDrivers(drivers, fleet, nodes, log, signal),
+    kubelets && runKubelets(kubelets, nodes, features, log, signal),
+  ]);
+}
+
+async function runDrivers(
+  { kubeconfig, nodes }: NonNullable<RunOrder["drivers"]>,
+  fleet: Fleet,
+  simulated: readonly SimulatedNode[],
   log: Log,
   signal: AbortSignal,
 ): Promise<void> {
-  const features = featuresOf(parseKubernetesVersion(kubernetesVersion), parseFeatureGates(featureGates));
-  const fleet = readFleet([{ file, text: readFileSync(path, "utf8") }], { features });
   const { client } = await connect({ kubeconfig }, "dray-simulated-drivers", log);
-  setTimeout(keepYoungHeapSmall, settleTime).unref();
   await runSimulation({
     fleet,
     nodes: nodes.map(({ name, rootDir }) => ({
@@ -104,10 +123,31 @@ async function run(
       pluginsDirectory: join(rootDir, "var/lib/kubelet/plugins"),
       cdiDirectory: join(rootDir, "var/run/cdi"),
     })),
+    publishedNodes: simulated.map(({ name }) => name),
     client,
     clock: systemClock,
     log,
     signal,
+  });
+}
+
+async function runKubelets(
+  { kubeconfig, certFile, keyFile, clientCAFile }: NonNullable<RunOrder["kubelets"]>,
+  nodes: readonly SimulatedNode[],
+  features: Features,
+  log: Log,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client } = await connect({ kubeconfig }, "dray-simulated-nodes", log);
+  const [cert, key, clientCA] = [certFile, keyFile, clientCAFile].map((path) =>
+    readFileSync(path, "utf8"),
+  ) as [string, string, string];
+  await runSimulatedNodes({
+    ...{ client, log, nodes, features, signal },
+    clock: systemClock,
+    random: Math.random,
+    address: "127.0.0.1",
+    serving: { cert, key, clientCA },
   });
 }
 

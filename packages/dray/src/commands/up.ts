@@ -32,6 +32,7 @@ import { UsageError } from "../failure.ts";
 import { type FleetFile, fleetOf, keptText, readFleetFile } from "../fleet/file.ts";
 import { simulatedHardware } from "../fleet/hardware.ts";
 import { fleetPublished } from "../fleet/published.ts";
+import { simulatedNodes, simulationOf } from "../fleet/simulated-nodes.ts";
 import { outliveReader } from "../guard-output.ts";
 import { collectWhenIdle } from "../heap.ts";
 import { parseImageMapping } from "../images/mapping.ts";
@@ -60,6 +61,8 @@ import { remark, say } from "../verbosity.ts";
 
 export interface UpOptions extends TargetFlags {
   readonly nodes?: string;
+  /** A number, or `all`. */
+  readonly simulatedNodes?: string;
   readonly port?: string;
   readonly bindAddress?: string;
   readonly advertiseAddress?: string;
@@ -96,9 +99,15 @@ async function configure({ name, layout }: Target, options: UpOptions): Promise<
     featureGates,
   });
   const { version: kubernetesVersion } = features;
-  const chosen = chooseFleet(layout, before, options.fleet, features);
+  const simulated = simulatedNodesOption(options.simulatedNodes, before);
+  const chosen = chooseFleet(layout, before, options.fleet, features, simulated);
+  if (simulated.simulatedNodes === "all" && (chosen === undefined || chosen.fleet.nodes.length === 0))
+    throw new UsageError(
+      "--simulated-nodes all: there are no nodes of a fleet: name a file that has some with --fleet, or give a number",
+    );
   const count = options.nodes === undefined ? undefined : wholeNumber("--nodes", options.nodes, 0, maxNodes);
   const nodes = chosen === undefined ? undefined : fleetNodes(chosen, count);
+  const defaultCount = simulated.simulatedNodes === undefined && !hasSimulatedNodes(chosen) ? 2 : 0;
   // Names of a fleet that is no longer are not kept.
   const kept = chosen === undefined && before?.fleet !== undefined ? undefined : before?.nodes;
   const bindAddress =
@@ -122,12 +131,13 @@ async function configure({ name, layout }: Target, options: UpOptions): Promise<
     runtimeConfig: runtimeConfig ?? {},
     bindAddress,
     advertiseAddress: advertiseAddress ?? "",
-    nodes: nodes ?? (count === undefined ? (kept ?? nodeNames(2)) : nodeNames(count)),
+    nodes: nodes ?? (count === undefined ? (kept ?? nodeNames(defaultCount)) : nodeNames(count)),
     port: port ?? 0,
     store: formatStore(storeOption(options.store ?? before?.store ?? `sqlite:${layout.database}`)),
     runtime: runtimeOption(options.runtime ?? before?.runtime ?? "host"),
     images: options.image.length > 0 ? options.image : (before?.images ?? []),
     ...(chosen && { fleet: chosen.path }),
+    ...simulated,
     ...(schedulerConfig && { schedulerConfig }),
   };
   return { config, ...(chosen && { fleet: chosen }) };
@@ -144,11 +154,12 @@ function chooseFleet(
   before: ClusterConfig | undefined,
   flag: string | undefined,
   features: Features,
+  simulated: Pick<ClusterConfig, "simulatedNodes">,
 ): FleetFile | undefined {
   if (flag === "none") return undefined;
-  if (flag !== undefined) return readFleetFile(flag, features);
+  if (flag !== undefined) return readFleetFile(flag, { features, ...simulationOf(simulated) });
   if (before?.fleet === undefined) return undefined;
-  const fleet = fleetOf(layout, { ...before, kubernetesVersion: features.version });
+  const fleet = fleetOf(layout, { ...before, ...simulated, kubernetesVersion: features.version });
   return fleet && { path: before.fleet, text: keptText(layout), fleet };
 }
 
@@ -168,9 +179,9 @@ async function chooseSchedulerConfig(
   return kept;
 }
 
-/** The nodes that the fleet names; undefined if it only has patterns and devices on the network. */
+/** The nodes of the fleet that run containers; undefined if it names none. */
 function fleetNodes({ path, fleet }: FleetFile, count: number | undefined): readonly string[] | undefined {
-  const names = fleet.nodes.map(({ name }) => name);
+  const names = fleet.nodes.filter(({ simulated }) => !simulated).map(({ name }) => name);
   if (names.length === 0) return undefined;
   if (count !== undefined && count !== names.length)
     throw new UsageError(
@@ -192,6 +203,24 @@ function checkDriverNames(drivers: readonly ChosenDriver[], { path, fleet }: Fle
       );
 }
 
+function hasSimulatedNodes(chosen: FleetFile | undefined): boolean {
+  return chosen?.fleet.nodes.some(({ simulated }) => simulated) === true;
+}
+
+/** What the flag says, or the cluster has. */
+function simulatedNodesOption(
+  flag: string | undefined,
+  before: ClusterConfig | undefined,
+): Pick<ClusterConfig, "simulatedNodes"> {
+  const found = flag === undefined ? before?.simulatedNodes : flag === "all" ? flag : numberOf(flag);
+  return found === undefined || found === 0 ? {} : { simulatedNodes: found };
+
+  function numberOf(text: string): number {
+    if (/^\d+$/.test(text) && Number(text) <= maxNodes) return Number(text);
+    throw new UsageError(`--simulated-nodes ${text}: must be a whole number from 0 to ${maxNodes}, or all`);
+  }
+}
+
 export async function up(options: UpOptions): Promise<void> {
   const chosen = target(options);
   const { layout } = chosen;
@@ -203,10 +232,15 @@ export async function up(options: UpOptions): Promise<void> {
     featuresOf(parseKubernetesVersion(config.kubernetesVersion), parseFeatureGates(config.featureGates)),
   );
   if (fleet !== undefined) checkDriverNames(drivers, fleet);
+  if (drivers.length > 0 && config.nodes.length === 0 && simulatedNodes(config, fleet?.fleet).length > 0)
+    throw new UsageError(
+      "--driver: all nodes are simulated, and run no drivers: add nodes with --nodes, or describe devices in a file for --fleet",
+    );
   const kubeconfigs = kubeconfigFiles(options.kubeconfig, layout);
   const running = runningProcess(layout.processFile);
   if (running !== undefined) return changeRunning(chosen, config, options, drivers, running.pid, fleet);
-  checkCapacity({ nodes: config.nodes.length, drivers: drivers.length });
+  const simulated = simulatedNodes(config, fleet?.fleet).length;
+  checkCapacity({ nodes: config.nodes.length, simulated, drivers: drivers.length });
   prepareDataDir(layout);
   await checkKubeconfigs(layout, config.name, kubeconfigs);
   if (fleet !== undefined) {
@@ -306,13 +340,12 @@ async function run(
     process.on(signal, () => stop.abort(interrupted));
   if (outputFile !== undefined) boundOutput(outputFile, log);
   try {
-    const hardware = simulatedHardware(layout, config, log);
     const cluster = await startLocalCluster({
       layout,
       config,
       log,
       startAgents: () => agentsCommand(layout, config),
-      ...(hardware && { hardware }),
+      hardware: simulatedHardware(layout, config, log),
       signal: stop.signal,
       onProgress: (text) => listener.progress(text),
     });

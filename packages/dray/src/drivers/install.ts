@@ -7,6 +7,7 @@ import { Node } from "@dray/api/core/v1";
 import { type Device, ResourceSlice } from "@dray/api/resource/v1";
 import type { Client } from "@dray/client";
 import { namesText } from "@dray/cluster";
+import { simulatedLabel } from "@dray/kubelet/simulated";
 import { parseAllDocuments } from "yaml";
 import { examplesFolder } from "../examples.ts";
 import { kindByApiVersion } from "../kubectl/kinds.ts";
@@ -62,9 +63,22 @@ function manifests({ manifests, adapt }: Installation): { file: string; object: 
     .flatMap((path) =>
       parseAllDocuments(readFileSync(path, "utf8")).map((document) => ({
         file: basename(path),
-        object: adapt(document.toJS() as KubeObject),
+        object: offSimulatedNodes(adapt(document.toJS() as KubeObject)),
       })),
     );
+}
+
+/** A DaemonSet without pods on simulated nodes, which would only say that they run. */
+function offSimulatedNodes(object: KubeObject): KubeObject {
+  const { spec } = object as KubeObject & Partial<DaemonSet>;
+  if (object.kind !== "DaemonSet" || spec?.template.spec === undefined) return object;
+  const terms = [{ matchExpressions: [{ key: simulatedLabel, operator: "DoesNotExist" }] }];
+  const affinity = {
+    ...spec.template.spec.affinity,
+    nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms } },
+  };
+  const podSpec = { ...spec.template.spec, affinity };
+  return { ...object, spec: { ...spec, template: { ...spec.template, spec: podSpec } } } as KubeObject;
 }
 
 /** The file, or those of the folder, in the order of their names. */
@@ -93,6 +107,7 @@ async function published(
   const waiting = (): string[] =>
     nodes
       .list()
+      .filter(({ metadata }) => metadata.labels?.[simulatedLabel] === undefined)
       .filter(isReady)
       .filter((node) => !isOn(node, currentDevices(slices.byIndex("node", node.metadata.name))))
       .map(({ metadata }) => metadata.name);

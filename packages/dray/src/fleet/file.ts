@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { type Features, featuresOf, parseFeatureGates, parseKubernetesVersion } from "@dray/api";
+import { featuresOf, parseFeatureGates, parseKubernetesVersion } from "@dray/api";
 import type { ClusterConfig, Layout } from "@dray/cluster";
-import { type Fleet, readFleet } from "@dray/driver-simulated";
+import { type Fleet, type ReadFleetOptions, readFleet } from "@dray/driver-simulated";
 import { UsageError } from "../failure.ts";
+import { simulationOf } from "./simulated-nodes.ts";
 
 /** A fleet file as `--fleet` names it. */
 export interface FleetFile {
@@ -14,7 +15,7 @@ export interface FleetFile {
 }
 
 /** Reads the file of `--fleet`. Throws a UsageError if it cannot be read, and a FleetError for mistakes in it. */
-export function readFleetFile(file: string, features?: Features): FleetFile {
+export function readFleetFile(file: string, options: ReadFleetOptions = {}): FleetFile {
   let text: string;
   try {
     text = readFileSync(file, "utf8");
@@ -23,29 +24,26 @@ export function readFleetFile(file: string, features?: Features): FleetFile {
     const why = code === "ENOENT" ? "there is no such file" : `cannot be read: ${message}`;
     throw new UsageError(`--fleet ${file}: ${why}`);
   }
-  return { path: resolve(file), text, fleet: parse(file, text, features) };
+  return { path: resolve(file), text, fleet: readFleet([{ file, text }], options) };
 }
 
 /** The fleet that a cluster was made of: of the copy that it keeps. Undefined if it has none. */
 export function fleetOf(
   layout: Layout,
-  config: Pick<ClusterConfig, "fleet" | "kubernetesVersion" | "featureGates">,
+  config: Pick<ClusterConfig, "fleet" | "kubernetesVersion" | "featureGates" | "simulatedNodes">,
 ): Fleet | undefined {
   if (config.fleet === undefined) return undefined;
   const features = featuresOf(
     parseKubernetesVersion(config.kubernetesVersion),
     parseFeatureGates(config.featureGates),
   );
-  return parse(config.fleet, keptText(layout), features);
+  const options = { features, ...simulationOf(config) };
+  return readFleet([{ file: config.fleet, text: keptText(layout) }], options);
 }
 
 /** What the cluster keeps of its fleet file. */
 export function keptText(layout: Layout): string {
   return readFileSync(layout.fleetFile, "utf8");
-}
-
-function parse(file: string, text: string, features: Features | undefined): Fleet {
-  return readFleet([{ file, text }], features && { features });
 }
 
 /** `2 nodes, 1 driver, 16 devices` */

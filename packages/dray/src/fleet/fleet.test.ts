@@ -99,7 +99,7 @@ test("up --fleet: mistakes are named before anything starts", () =>
     writeFileSync(file, "apiVersion: dray.dev/v1alpha1\nkind: Fleet\nnodes: [{nme: a}]\n");
     assert.match(
       await failure("up", "--fleet", file, ...data),
-      /^error: .*fleet\.yaml:3: nodes\[0\]\.nme: unknown field; known are capacity, count, drivers, labels, name, names, pattern\n$/,
+      /^error: .*fleet\.yaml:3: nodes\[0\]\.nme: unknown field; known are capacity, count, drivers, labels, name, names, pattern, simulated\n$/,
     );
     writeFileSync(file, "apiVersion: dray.dev/v1alpha1\nkind: Fleet\nnodes: [{names: [a, b]}]\n");
     assert.match(

@@ -1,51 +1,132 @@
 import { existsSync, rmSync } from "node:fs";
-import type { Log } from "@dray/client";
-import type { ClusterConfig, Layout, NodeHardware } from "@dray/cluster";
+import { join } from "node:path";
+import type { Client, Log } from "@dray/client";
+import {
+  type ClusterConfig,
+  type Layout,
+  type NodeFiles,
+  type NodeHardware,
+  nodesReady,
+  type RunningHardware,
+} from "@dray/cluster";
+import type { Fleet } from "@dray/driver-simulated";
 import { fleetOf } from "./file.ts";
 import { installFleet, labelNodes, uninstallFleet } from "./install.ts";
 import { SimulationProcess } from "./process.ts";
+import { allowSimulatedNodes, removeFormerNodes, simulatedNodes } from "./simulated-nodes.ts";
 
-/** The hardware of a cluster that was made of a fleet file; for one that was once, what removes the rest; else undefined. */
-export function simulatedHardware(layout: Layout, config: ClusterConfig, log: Log): NodeHardware | undefined {
+/**
+ * What is simulated of a cluster: the devices of a fleet file, and whole nodes. Of what was simulated once, and is not any
+ * more, it removes the rest.
+ */
+export function simulatedHardware(layout: Layout, config: ClusterConfig, log: Log): NodeHardware {
   const fleet = fleetOf(layout, config);
-  const { fleet: file, kubernetesVersion, featureGates } = config;
-  if (fleet === undefined || file === undefined)
-    return existsSync(layout.fleetFile) ? formerFleet(layout) : undefined;
+  const nodes = simulatedNodes(config, fleet).map(({ name }) => name);
   return {
-    capacity: (node) => fleet.node(node)?.capacity,
-    async start(admin, nodes) {
+    capacity: (node) => fleet?.node(node)?.capacity,
+    async start(admin, real) {
       const stop = new AbortController();
-      await installFleet(admin, fleet);
-      labelNodes(admin, fleet, log, stop.signal);
-      const { fleetFile: path, driversKubeconfig: kubeconfig } = layout;
-      const own = nodes.map(({ name, rootDir }) => ({ name, rootDir }));
-      const run = {
-        order: "run",
-        file,
-        path,
-        kubernetesVersion,
-        featureGates,
-        kubeconfig,
-        nodes: own,
-      } as const;
-      const simulation = new SimulationProcess(layout, run, log);
+      await removeFormerNodes(admin, new Set(nodes));
+      await prepareFleet(layout, admin, fleet, log, stop.signal);
+      if (nodes.length > 0) await allowSimulatedNodes(admin);
+      const simulation =
+        fleet === undefined && nodes.length === 0
+          ? undefined
+          : new SimulationProcess(layout, orderOf(layout, config, fleet, real, nodes), log);
       return {
+        ready: (onProgress) => ready(layout, admin, nodes, onProgress, stop.signal),
         async stop() {
           stop.abort();
-          await simulation.stop();
+          await simulation?.stop();
         },
       };
     },
   };
 }
 
-function formerFleet(layout: Layout): NodeHardware {
+async function prepareFleet(
+  layout: Layout,
+  admin: Client,
+  fleet: Fleet | undefined,
+  log: Log,
+  signal: AbortSignal,
+): Promise<void> {
+  if (fleet !== undefined) {
+    await installFleet(admin, fleet);
+    labelNodes(admin, fleet, log, signal);
+  } else if (existsSync(layout.fleetFile)) {
+    await uninstallFleet(admin);
+    rmSync(layout.fleetFile, { force: true });
+  }
+}
+
+function orderOf(
+  layout: Layout,
+  { fleet: file, kubernetesVersion, featureGates, simulatedNodes }: ClusterConfig,
+  fleet: Fleet | undefined,
+  nodes: readonly NodeFiles[],
+  simulated: readonly string[],
+): ConstructorParameters<typeof SimulationProcess>[1] {
   return {
-    capacity: () => undefined,
-    async start(admin) {
-      await uninstallFleet(admin);
-      rmSync(layout.fleetFile, { force: true });
-      return { stop: async () => {} };
-    },
+    order: "run",
+    ...{ kubernetesVersion, featureGates },
+    ...(simulatedNodes !== undefined && { simulatedNodes }),
+    ...(fleet !== undefined &&
+      file !== undefined && {
+        drivers: {
+          ...{ file, path: layout.fleetFile, kubeconfig: layout.driversKubeconfig },
+          nodes: nodes.map(({ name, rootDir }) => ({ name, rootDir })),
+        },
+      }),
+    ...(simulated.length > 0 && {
+      kubelets: {
+        kubeconfig: layout.simulatedNodesKubeconfig,
+        certFile: join(layout.pki, "simulated-nodes-server.crt"),
+        keyFile: join(layout.pki, "simulated-nodes-server.key"),
+        clientCAFile: join(layout.pki, "ca.crt"),
+      },
+    }),
   };
+}
+
+/** Milliseconds that the next of the nodes may take to become ready. */
+const readyTimeout = 60_000;
+/** Milliseconds between two words to the person who waits. */
+const progressInterval = 100;
+
+async function ready(
+  layout: Layout,
+  client: Client,
+  nodes: readonly string[],
+  onProgress: (text: string) => void,
+  signal: AbortSignal,
+): ReturnType<RunningHardware["ready"]> {
+  if (nodes.length === 0) return;
+  const waiting = new Set(nodes);
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const giveUp = (): void =>
+    reject(
+      new Error(
+        `${waiting.size} of ${nodes.length} simulated nodes did not become ready within ${readyTimeout / 1000} s: see ${layout.logs}`,
+      ),
+    );
+  let timer = setTimeout(giveUp, readyTimeout);
+  const stopped = (): void => reject(signal.reason);
+  signal.addEventListener("abort", stopped, { once: true });
+  try {
+    let told = Number.NEGATIVE_INFINITY;
+    const advance = (): void => {
+      // Of thousands of nodes one after the other becomes ready.
+      const now = performance.now();
+      if (now - told < progressInterval) return;
+      told = now;
+      clearTimeout(timer);
+      timer = setTimeout(giveUp, readyTimeout);
+      onProgress(`Waiting for simulated nodes: ${nodes.length - waiting.size} of ${nodes.length} are ready`);
+    };
+    await Promise.race([nodesReady(client, waiting, advance), late]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", stopped);
+  }
 }

@@ -1,21 +1,34 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import type { Log } from "@dray/client";
-import type { Layout, NodeFiles } from "@dray/cluster";
+import { AgentsFile, type Layout, type NodeFiles, removeProcessFile } from "@dray/cluster";
 import { ourselves } from "../ourselves.ts";
 
-/** What the process of the simulated drivers is told, over IPC. */
+/** What the process of all that is simulated is told, over IPC. */
 export type SimulationOrder =
   | {
       readonly order: "run";
-      /** As the person named the fleet file. */
-      readonly file: string;
-      /** Where its text is. */
-      readonly path: string;
       readonly kubernetesVersion: string;
       readonly featureGates: string;
-      readonly kubeconfig: string;
-      readonly nodes: readonly Pick<NodeFiles, "name" | "rootDir">[];
+      /** See `ClusterConfig`. */
+      readonly simulatedNodes?: number | "all";
+      /** The devices of a fleet. */
+      readonly drivers?: {
+        /** As the person named the fleet file. */
+        readonly file: string;
+        /** Where its text is. */
+        readonly path: string;
+        readonly kubeconfig: string;
+        /** Nodes that run containers. */
+        readonly nodes: readonly Pick<NodeFiles, "name" | "rootDir">[];
+      };
+      /** In place of the kubelets of simulated nodes. */
+      readonly kubelets?: {
+        readonly kubeconfig: string;
+        readonly certFile: string;
+        readonly keyFile: string;
+        readonly clientCAFile: string;
+      };
     }
   /** End yourself once no claim is prepared. */
   | { readonly order: "stop" };
@@ -24,11 +37,12 @@ export type SimulationOrder =
 const restartDelay = 1000;
 const stopTimeout = 25_000;
 
-/** The process of all simulated drivers: started again when it fails, until it is told to stop. */
+/** The process of all that is simulated, drivers and nodes: started again when it fails, until it is told to stop. */
 export class SimulationProcess {
   readonly #layout: Layout;
   readonly #run: SimulationOrder & { readonly order: "run" };
   readonly #log: Log;
+  readonly #record: AgentsFile;
   #process: ChildProcess | undefined;
   #stopping = false;
 
@@ -36,12 +50,14 @@ export class SimulationProcess {
     this.#layout = layout;
     this.#run = run;
     this.#log = log;
+    this.#record = new AgentsFile(layout.simulationFile);
     this.#spawn();
   }
 
   /** Resolves when the process has ended. */
   async stop(): Promise<void> {
     this.#stopping = true;
+    removeProcessFile(this.#layout.simulationFile);
     const child = this.#process;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const exited = new Promise((resolve) => child.once("exit", resolve));
@@ -53,20 +69,36 @@ export class SimulationProcess {
 
   #spawn(): void {
     const [command, args] = ourselves([
-      "simulated-drivers",
+      "simulation",
       ...["--log-file", join(this.#layout.logs, "drivers.log")],
     ]);
     // A session of its own: Ctrl-C in a terminal is for the cluster.
     const child = spawn(command, args, { detached: true, stdio: ["ignore", "inherit", "inherit", "ipc"] });
     this.#process = child;
-    child.on("error", (error) => this.#log.error({ err: error }, "the simulated drivers cannot be started"));
+    const { pid } = child;
+    if (pid !== undefined)
+      this.#keep(() => {
+        this.#record.started(pid);
+        this.#record.ready();
+      });
+    child.on("error", (error) => this.#log.error({ err: error }, "the simulation cannot be started"));
     child.once("exit", (code, signal) => {
       if (this.#stopping) return;
-      this.#log.error({ code, signal }, "the process of the simulated drivers ended: starting it again");
+      this.#keep(() => this.#record.ended(code, signal));
+      this.#log.error({ code, signal }, "the process of the simulation ended: starting it again");
       setTimeout(() => {
         if (!this.#stopping) this.#spawn();
       }, restartDelay);
     });
     child.send(this.#run);
+  }
+
+  /** The disk may be full: the simulation goes on, and ends with this process. */
+  #keep(change: () => void): void {
+    try {
+      change();
+    } catch (error) {
+      this.#log.warn({ error }, "the state of the simulation could not be recorded");
+    }
   }
 }

@@ -13,7 +13,7 @@ import {
   nodeStatuses,
   nodesWithoutServer,
 } from "./objects.ts";
-import { agentsStatus, controlPlaneStatus, type ProcessStatus } from "./processes.ts";
+import { agentsStatus, controlPlaneStatus, type ProcessStatus, simulationStatus } from "./processes.ts";
 
 /**
  * none: there is no cluster. stopped: `dray down` or Ctrl-C stopped it. dead: its control plane ended in another way.
@@ -64,7 +64,8 @@ export async function clusterStatus({ name, layout }: Target): Promise<ClusterSt
   if (config === undefined) return { ...none, ...nothing };
   const controlPlane = controlPlaneStatus(layout);
   const agents = agentsStatus(layout, config, controlPlane);
-  const processes = [controlPlane, ...(agents ? [agents] : [])];
+  const simulation = simulationStatus(layout, config, controlPlane);
+  const processes = [controlPlane, agents, simulation].filter((process) => process !== undefined);
   const nodes = (): NodeStatus[] =>
     agents === undefined ? [] : nodesWithoutServer(config.nodes, readNodeStates(layout), agents.state);
   const known = {
@@ -108,11 +109,10 @@ async function access(layout: Layout, name: string): Promise<Partial<ClusterStat
 
 function processProblems(processes: readonly ProcessStatus[]): string[] {
   return processes.flatMap(({ name, state, reason, log }) => {
-    const agents = name === "agents";
-    if (agents && state === "starting") return ["the node agents are starting"];
+    const who = { "control-plane": "control plane", agents: "node agents", simulation: "simulation" }[name];
+    if (name === "agents" && state === "starting") return ["the node agents are starting"];
     if (state !== "dead") return [];
-    const who = agents ? "node agents" : "control plane";
-    const next = agents ? ", and is started again" : "";
+    const next = name === "control-plane" ? "" : ", and is started again";
     return [
       `the process of the ${who} is dead: ${reason}${next}; see ${log}, and up.log beside it for what it printed`,
     ];

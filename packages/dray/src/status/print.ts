@@ -90,11 +90,12 @@ function driversText({ drivers }: ClusterStatus): string {
 
 function restartsText(processes: readonly ProcessStatus[], now: number): string {
   return processes
-    .flatMap(({ state, restarts = 0, lastEnd, log }) => {
+    .flatMap(({ name, state, restarts = 0, lastEnd, log }) => {
       if (state === "dead" || restarts === 0 || lastEnd === undefined) return [];
       const times = restarts === 1 ? "once" : `${restarts} times`;
+      const [what, it] = name === "agents" ? ["node agents were", "they"] : ["simulation was", "it"];
       return [
-        `The node agents were started again ${times}; they last ended ${ago(lastEnd.at, now)} ago with ${endText(lastEnd)}: see ${log}\n`,
+        `The ${what} started again ${times}; ${it} last ended ${ago(lastEnd.at, now)} ago with ${endText(lastEnd)}: see ${log}\n`,
       ];
     })
     .join("");

@@ -12,7 +12,7 @@ import {
 
 /** What a process of a cluster is, as far as the system and its file tell. */
 export interface ProcessStatus {
-  readonly name: "control-plane" | "agents";
+  readonly name: "control-plane" | "agents" | "simulation";
   readonly components: readonly string[];
   readonly state: "starting" | "running" | "stopping" | "stopped" | "dead";
   /** Of a process that lives. */
@@ -63,7 +63,31 @@ export function agentsStatus(
     components: config.nodes.map((node) => `kubelet/${node}`),
     log: join(layout.logs, "agents.log"),
   };
-  const file = readProcessFile<AgentsRecord>(layout.agentsFile);
+  return childStatus(base, layout.agentsFile, controlPlane);
+}
+
+/** Process of all that is simulated; undefined if nothing is. */
+export function simulationStatus(
+  layout: Layout,
+  config: ClusterConfig,
+  controlPlane: ProcessStatus,
+): ProcessStatus | undefined {
+  if (config.fleet === undefined && config.simulatedNodes === undefined) return undefined;
+  const components = [
+    ...(config.fleet === undefined ? [] : ["drivers of the fleet"]),
+    ...(config.simulatedNodes === undefined ? [] : ["kubelets of simulated nodes"]),
+  ];
+  const base = { name: "simulation" as const, components, log: join(layout.logs, "drivers.log") };
+  return childStatus(base, layout.simulationFile, controlPlane);
+}
+
+/** A process that the control plane starts, and starts again when it ends. */
+function childStatus(
+  base: Pick<ProcessStatus, "name" | "components" | "log">,
+  path: string,
+  controlPlane: ProcessStatus,
+): ProcessStatus {
+  const file = readProcessFile<AgentsRecord>(path);
   if (file === undefined) {
     return { ...base, state: controlPlane.state === "starting" ? "starting" : "stopped" };
   }

@@ -30,6 +30,7 @@ const fixed = {
   "--runtime-config": "runtimeConfig",
   "--runtime": "runtime",
   "--image": "images",
+  "--simulated-nodes": "simulatedNodes",
   "--scheduler-config": "schedulerConfig",
 } as const satisfies Readonly<Record<string, keyof ClusterConfig>>;
 

@@ -1,0 +1,85 @@
+import type { Kind, KubeObject } from "@dray/api";
+import { StatusError } from "@dray/api";
+import { Node, Pod } from "@dray/api/core/v1";
+import { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from "@dray/api/rbac/v1";
+import type { Client } from "@dray/client";
+import { type ClusterConfig, simulatedNodesUser } from "@dray/cluster";
+import type { Fleet } from "@dray/driver-simulated";
+import { type SimulatedNode, simulatedLabel } from "@dray/kubelet/simulated";
+
+/** What names of nodes and the size of a cluster allow at the very most; the memory allows less. */
+export const maxSimulatedNodes = 20_000;
+
+type Chosen = Pick<ClusterConfig, "simulatedNodes">;
+
+/** `simulated-1` and so on: the nodes that a number of `--simulated-nodes` stands for. */
+export function countedNodes({ simulatedNodes }: Chosen): string[] {
+  const count = typeof simulatedNodes === "number" ? simulatedNodes : 0;
+  return Array.from({ length: count }, (_, i) => `simulated-${i + 1}`);
+}
+
+/** What `readFleet` is to know of them. */
+export function simulationOf(config: Chosen): { simulatedNodes: readonly string[]; simulateAll: boolean } {
+  return { simulatedNodes: countedNodes(config), simulateAll: config.simulatedNodes === "all" };
+}
+
+/** All nodes of a cluster that are simulated. */
+export function simulatedNodes(config: Chosen, fleet: Fleet | undefined): readonly SimulatedNode[] {
+  if (fleet === undefined) return countedNodes(config).map((name) => ({ name }));
+  return fleet.nodes.filter(({ simulated }) => simulated);
+}
+
+const rbac = "rbac.authorization.k8s.io";
+const leaseNamespace = "kube-node-lease";
+
+/**
+ * What simulates nodes may do: what the kubelets of all of them together do through the API server, and no more. It is one
+ * user, since thousands of certificates and watches would cost more than the nodes; to impersonate each `system:node:NAME`
+ * it would need a right over all users.
+ */
+const clusterRules = [
+  { apiGroups: [""], resources: ["nodes"], verbs: ["get", "list", "watch", "create"] },
+  { apiGroups: [""], resources: ["nodes/status", "pods/status"], verbs: ["patch"] },
+  { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch", "delete"] },
+  { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
+  { apiGroups: ["resource.k8s.io"], resources: ["resourceclaims"], verbs: ["list", "watch"] },
+];
+const leaseRules = [
+  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create", "patch"] },
+];
+
+/** Lets the user that simulates nodes do so. */
+export async function allowSimulatedNodes(client: Client): Promise<void> {
+  const apply = <T extends KubeObject>(kind: Kind<T>, object: object): Promise<T> =>
+    client.resource(kind).apply(object as never, { fieldManager: "dray-simulated-nodes", force: true });
+  const name = simulatedNodesUser;
+  const subjects = [{ kind: "User", apiGroup: rbac, name }];
+  const roleRef = (kind: string) => ({ apiGroup: rbac, kind, name });
+  const metadata = { namespace: leaseNamespace, name };
+  await apply(ClusterRole, { metadata: { name }, rules: clusterRules });
+  await apply(ClusterRoleBinding, { metadata: { name }, subjects, roleRef: roleRef("ClusterRole") });
+  await apply(Role, { metadata, rules: leaseRules });
+  await apply(RoleBinding, { metadata, subjects, roleRef: roleRef("Role") });
+}
+
+/** Deletes simulated nodes of an earlier start that are not wanted any more, and their pods, which nobody would end. */
+export async function removeFormerNodes(client: Client, wanted: ReadonlySet<string>): Promise<void> {
+  const { items } = await client.resource(Node).list({ labelSelector: simulatedLabel });
+  const gone = new Set(items.map(({ metadata }) => metadata.name).filter((name) => !wanted.has(name)));
+  if (gone.size === 0) return;
+  for (const name of gone) await client.resource(Node).delete({ name }).catch(ifMissing);
+  // After the nodes, so that no DaemonSet creates new ones there.
+  const pods = await client.resource(Pod).list({ fieldSelector: "spec.nodeName!=" });
+  for (const { metadata, spec } of pods.items) {
+    if (!gone.has(spec.nodeName ?? "")) continue;
+    const { namespace = "", name, uid } = metadata;
+    await client
+      .resource(Pod)
+      .delete({ namespace, name }, { gracePeriodSeconds: 0, preconditions: { uid } })
+      .catch(ifMissing);
+  }
+}
+
+function ifMissing(error: unknown): void {
+  if (!StatusError.is(error, "NotFound") && !StatusError.is(error, "Conflict")) throw error;
+}
