@@ -1,6 +1,6 @@
 /**
  * `npm run bench`: everything there is to measure. `npm run bench -- cluster [ROUNDS]`, `-- cel`,
- * `-- allocator [CASE...]`, `-- bodies [CASE...]`, `-- apiserver [PODS [ROUNDS]]`, `-- node [PODS [RUNTIME...]]`, `-- scheduling [ROUNDS] [NAME...]`, or `-- watchers [WATCHERS [EVENTS [BYTES [KIND]]]]`: one of
+ * `-- allocator [CASE...]`, `-- bodies [CASE...]`, `-- apiserver [PODS [ROUNDS]]`, `-- node [PODS [RUNTIME...]]`, `-- nodes [COUNT [LOADED [RATE [SECONDS]]]]`, `-- scheduling [ROUNDS] [NAME...]`, or `-- watchers [WATCHERS [EVENTS [BYTES [KIND]]]]`: one of
  * them. Prints tables in Markdown.
  */
 type Bench = (args: readonly string[]) => string | Promise<string>;
@@ -16,6 +16,7 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   apiserver: async () => (await import("./apiserver.ts")).apiserverBench,
   bodies: async () => (await import("./bodies.ts")).bodiesBench,
   node: async () => (await import("./node.ts")).nodeBench,
+  nodes: async () => (await import("./nodes.ts")).nodesBench,
   scheduling: async () => (await import("./scheduling.ts")).schedulingBench,
   watchers: async () => (await import("./watchers.ts")).watchersBench,
 };
