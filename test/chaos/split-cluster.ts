@@ -150,7 +150,9 @@ export class SplitCluster extends ChaosCluster {
     const { layout, nodes, gates } = this;
     const file = this.writeFleet();
     copyFileSync(file, layout.fleetFile);
-    const { fleet } = readFleetFile(file, featuresOf(newestKubernetesVersion, parseFeatureGates(gates)));
+    const { fleet } = readFleetFile(file, {
+      features: featuresOf(newestKubernetesVersion, parseFeatureGates(gates)),
+    });
     await installFleet(client, fleet);
     labelNodes(client, fleet, silentLog, this.#ended.signal);
     const files = nodes.map(

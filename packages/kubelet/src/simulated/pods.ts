@@ -13,6 +13,7 @@ import {
 } from "@dray/client";
 import { claimNames } from "../dra/claim-names.ts";
 import { checkUsable } from "../dra/usable-claim.ts";
+import { countsClaims } from "../node/declared-features.ts";
 import { admit } from "../pods/admission.ts";
 import { PodAddresses } from "./addresses.ts";
 import { SimulatedPod, type SimulatedPodContext } from "./pod.ts";
@@ -166,6 +167,7 @@ export class SimulatedPods {
       pod,
       node,
       others.map((other) => other.pod),
+      { useClaims: countsClaims(this.#options.features) },
     );
   }
 }
