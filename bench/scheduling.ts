@@ -7,7 +7,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { startControlPlane } from "../interop/control-plane.ts";
+import { featureFlags, startControlPlane } from "../interop/control-plane.ts";
 import { eventually } from "../interop/eventually.ts";
 import { buildClients } from "../interop/go-clients.ts";
 import { controlPlanePeers, missingPeers, peerVersion } from "../interop/peers.ts";
@@ -61,7 +61,7 @@ export async function schedulingBench(words: readonly string[]): Promise<string>
     for (let round = 0; round < rounds; round++)
       for (const side of sides(round, alone))
         measured[side].push(await play(scenario, side, join(clients, "scheduling")));
-    rows.push(...table(scenario.name, measured, alone));
+    rows.push(...table(scenario, measured, alone));
   }
   const peer = alone ? [] : [`Kubernetes ${peerVersion("kube-scheduler")}, etcd`, "Dray is better by"];
   return `Medians of ${rounds} rounds, measured on ${machine}.
@@ -74,26 +74,26 @@ function sides(round: number, alone: boolean): readonly Side[] {
   return round % 2 === 0 ? ["dray", "peer"] : ["peer", "dray"];
 }
 
-async function play({ nodes, make }: Scenario, side: Side, player: string): Promise<Round> {
+async function play(scenario: Scenario, side: Side, player: string): Promise<Round> {
   const folder = mkdtempSync(join(tmpdir(), "dray-bench-"));
   try {
     const file = join(folder, "workload.json");
-    writeFileSync(file, JSON.stringify(make(nodes)));
-    const plane = side === "dray" ? await startDrayUp(folder) : await startPeer(folder);
+    writeFileSync(file, JSON.stringify(scenario.make(scenario.nodes)));
+    const plane = side === "dray" ? await startDrayUp(folder, scenario) : await startPeer(folder, scenario);
     try {
       const env = { ...process.env, KUBECONFIG: plane.kubeconfig };
       const child = spawn(player, [`--workload=${file}`], { env, stdio: ["pipe", "pipe", "inherit"] });
-      let before = 0;
+      let [before, cpu] = [0, 0];
       let last = "";
       for await (const line of createInterface({ input: child.stdout })) {
         if (line === "begin") {
           before = cpuTime(plane.programs);
           child.stdin.write("\n");
-        } else last = line;
+        } else if (line === "end") cpu = cpuTime(plane.programs) - before;
+        else last = line;
       }
-      const cpu = cpuTime(plane.programs) - before;
       for (const program of plane.programs) assertRuns(program);
-      if (last === "") throw new Error("the load program has failed");
+      if (last === "") throw new Error(`the load program has failed at ${scenario.name}`);
       const { pods, seconds, p50, p99, twice } = JSON.parse(last) as Record<string, number>;
       if (twice !== 0) throw new Error(`${twice} devices were given twice`);
       const memory = plane.programs.reduce((sum, { pid }) => sum + resident(pid), 0);
@@ -107,9 +107,15 @@ async function play({ nodes, make }: Scenario, side: Side, player: string): Prom
 }
 
 /** Everything in one process, as a person starts it; nodes are the load's. */
-async function startDrayUp(folder: string): Promise<Plane> {
+async function startDrayUp(folder: string, { gates = [], versions = [] }: Scenario): Promise<Plane> {
   const kubeconfig = join(folder, "data", "kubeconfig");
-  const words = await drayProgram(["up", "--nodes=0", `--data-dir=${join(folder, "data")}`, releaseFlag]);
+  const words = await drayProgram([
+    "up",
+    "--nodes=0",
+    `--data-dir=${join(folder, "data")}`,
+    releaseFlag,
+    ...featureFlags(gates, versions),
+  ]);
   const log = join(folder, "up.log");
   const env = { ...environment, ...process.env, KUBECONFIG: join(folder, "other") };
   const profile = process.env["DRAY_PROFILE"];
@@ -122,10 +128,19 @@ async function startDrayUp(folder: string): Promise<Plane> {
   return { kubeconfig, programs: [program], stop: () => program.stop() };
 }
 
-const startPeer = (folder: string): Promise<Plane> =>
-  startControlPlane("peer", folder, ["SchedulerPreQueueingHints"], true);
+const startPeer = (folder: string, { gates = [], versions = [] }: Scenario): Promise<Plane> =>
+  startControlPlane("peer", folder, {
+    gates,
+    versions,
+    schedulerGates: ["SchedulerPreQueueingHints"],
+    unlimited: true,
+  });
 
-function table(name: string, measured: Record<Side, Round[]>, alone: boolean): string[][] {
+function table(
+  { name, unit = "pod" }: Scenario,
+  measured: Record<Side, Round[]>,
+  alone: boolean,
+): string[][] {
   const of = (side: Side, value: (round: Round) => number): number => median(measured[side].map(value));
   const shown = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toPrecision(3));
   const row = (title: string, value: (round: Round) => number, more: "better" | "worse"): string[] => {
@@ -134,11 +149,14 @@ function table(name: string, measured: Record<Side, Round[]>, alone: boolean): s
     const ratio = more === "better" ? dray / peer : peer / dray;
     return [`${name}: ${title}`, shown(dray), shown(peer), `${ratio.toPrecision(2)} ×`];
   };
-  return [
-    row("pods per second", ({ perSecond }) => perSecond, "better"),
-    row("CPU ms a pod", ({ cpu }) => cpu, "worse"),
+  const latencies = [
     row("ms to a node, p50", ({ p50 }) => p50, "worse"),
     row("ms to a node, p99", ({ p99 }) => p99, "worse"),
+  ];
+  return [
+    row(`${unit}s per second`, ({ perSecond }) => perSecond, "better"),
+    row(`CPU ms a ${unit}`, ({ cpu }) => cpu, "worse"),
+    ...(unit === "pod" ? latencies : []),
     row("MiB resident", ({ memory }) => memory, "worse"),
   ];
 }

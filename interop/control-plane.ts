@@ -21,16 +21,35 @@ export interface ControlPlane {
   stop(): Promise<void>;
 }
 
-/** Starts all of it below `folder`, with these gates of the scheduler on, and waits until the API server is ready and the node roles are there. */
+/** What a control plane has beside its release's defaults. */
+export interface Features {
+  /** Gates that are on, in every component. */
+  readonly gates?: readonly string[];
+  /** API versions that are served. */
+  readonly versions?: readonly string[];
+  /** Gates that are on in the scheduler only. */
+  readonly schedulerGates?: readonly string[];
+  /** Lets components ask as much as they can: by default a controller makes ten claims a second. */
+  readonly unlimited?: boolean;
+}
+
+/** The flags of an API server with these gates on and these versions served. */
+export const featureFlags = (gates: readonly string[], versions: readonly string[] = []): string[] => [
+  ...(gates.length === 0 ? [] : [`--feature-gates=${gates.map((gate) => `${gate}=true`).join(",")}`]),
+  ...(versions.length === 0
+    ? []
+    : [`--runtime-config=${versions.map((version) => `${version}=true`).join(",")}`]),
+];
+
+/** Starts all of it below `folder`, and waits until the API server is ready and the node roles are there. */
 export async function startControlPlane(
   side: Side,
   folder: string,
-  schedulerGates: readonly string[] = [],
-  /** Lets components ask as much as they can: by default a controller makes ten claims a second. */
-  unlimited = false,
+  features: Features = {},
 ): Promise<ControlPlane> {
   mkdirSync(folder, { recursive: true });
-  const server = await startServer(side, folder);
+  const flags = featureFlags(features.gates ?? [], features.versions);
+  const server = await startServer(side, folder, [], flags);
   const users = new Users(folder, server.url, server.authority);
   const kubeconfig = await users.kubeconfig("interop-admin", ["system:masters"]);
   const admin = await connect(kubeconfig);
@@ -46,7 +65,7 @@ export async function startControlPlane(
           throw new Error(`${name} ${ended}:\n${readFileSync(log, "utf8").slice(-2000)}`);
       return admin.text("GET", "/readyz").catch(() => undefined); // Until then it answers with what it waits for.
     });
-    programs.push(...(await startComponents(folder, server, users, schedulerGates, unlimited)));
+    programs.push(...(await startComponents(folder, server, users, features)));
     return { side, kubeconfig, admin, users, programs, stop };
   } catch (error) {
     await stop();
@@ -59,8 +78,7 @@ async function startComponents(
   folder: string,
   server: Server,
   users: Users,
-  gates: readonly string[],
-  unlimited: boolean,
+  { gates = [], schedulerGates = [], unlimited = false }: Features,
 ): Promise<Program[]> {
   const [managerPort, schedulerPort] = await freePorts(2);
   const as = async (user: string): Promise<string[]> => {
@@ -94,6 +112,7 @@ async function startComponents(
         "--namespace-sync-period=5s",
         "--horizontal-pod-autoscaler-sync-period=5s",
         "--resource-quota-sync-period=10s",
+        ...featureFlags(gates),
       ],
       join(folder, "kube-controller-manager.log"),
     ),
@@ -103,7 +122,7 @@ async function startComponents(
       [
         ...(await as("system:kube-scheduler")),
         `--secure-port=${schedulerPort}`,
-        ...(gates.length === 0 ? [] : [`--feature-gates=${gates.map((gate) => `${gate}=true`).join(",")}`]),
+        ...featureFlags([...gates, ...schedulerGates]),
       ],
       join(folder, "kube-scheduler.log"),
     ),

@@ -22,13 +22,14 @@ export interface Server {
   readonly files: { readonly ca: string; readonly caKey: string; readonly serviceAccountKey: string };
 }
 
-/** Starts one in `folder`, with flags for Node if it is Dray's. It may not be ready yet. */
+/** Starts one in `folder`, with flags for Node if it is Dray's, and with more flags. It may not be ready yet. */
 export async function startServer(
   side: Side,
   folder: string,
   nodeFlags: readonly string[] = [],
+  more: readonly string[] = [],
 ): Promise<Server> {
-  return side === "dray" ? startDray(folder, nodeFlags) : startPeer(folder);
+  return side === "dray" ? startDray(folder, nodeFlags, "127.0.0.1", more) : startPeer(folder, more);
 }
 
 /** Starts Dray's API server in `folder`, with flags for Node, on an address of this machine, and with more flags. */
@@ -80,7 +81,7 @@ export async function startDray(
   }
 }
 
-async function startPeer(folder: string): Promise<Server> {
+async function startPeer(folder: string, more: readonly string[]): Promise<Server> {
   const [etcdPort, etcdPeerPort, port] = await freePorts(3);
   const etcdUrl = `http://127.0.0.1:${etcdPort}`;
   const etcdPeerUrl = `http://127.0.0.1:${etcdPeerPort}`;
@@ -147,6 +148,7 @@ async function startPeer(folder: string): Promise<Server> {
       "--service-account-issuer=https://kubernetes.default.svc",
       `--service-account-key-file=${write("service-account.pub", publicKey)}`,
       `--service-account-signing-key-file=${files.serviceAccountKey}`,
+      ...more,
     ],
     join(folder, "kube-apiserver.log"),
   );

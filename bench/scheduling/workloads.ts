@@ -2,6 +2,33 @@
  * The workloads of upstream's scheduler_perf for DRA, by its names (test/integration/scheduler_perf/dra): how many pods
  * with claims get nodes in a second, on nodes that nothing runs on.
  */
+import {
+  claim,
+  claimTemplate,
+  deviceClass,
+  driver,
+  type Made,
+  namespace,
+  node,
+  nodeName,
+  pod,
+  podGroup,
+  podWithClaim,
+  podWithTemplate,
+  range,
+  resource,
+  testClassName,
+} from "./objects.ts";
+import {
+  allocation,
+  backtrackingPartitions,
+  basicAllocation,
+  basicSlice,
+  listAttributes,
+  networkDevice,
+  partitions,
+  shares,
+} from "./slices.ts";
 
 /** What `interop/clients/scheduling` reads. */
 export interface Workload {
@@ -12,15 +39,11 @@ export interface Workload {
   /** In it `{i}`, `{i/N}` and `{i%N}` stand for numbers. */
   readonly pod: object;
   readonly warm: number;
-  /** Number of measured pods: created at once, or (steady state) in each round for `seconds`. */
+  /** Number of measured pods: created at once, or kept at this number for `seconds`. */
   readonly pods: number;
   readonly seconds: number;
-}
-
-interface Made {
-  readonly path: string;
-  readonly object: object;
-  readonly status?: object;
+  /** Made in the measured time before the pods, and counted in their place. */
+  readonly published: readonly Made[];
 }
 
 export interface Scenario {
@@ -28,134 +51,33 @@ export interface Scenario {
   readonly nodes: number;
   /** Feature gates that the release does not have on. */
   readonly gates?: readonly string[];
+  /** Versions of APIs that are not served by default. */
+  readonly versions?: readonly string[];
+  /** What is counted; pods if absent. */
+  readonly unit?: "pod" | "slice";
   readonly make: (nodes: number) => Workload;
 }
 
-const namespace = "bench";
-const driver = "test-driver.cdi.k8s.io";
-const resource = "/apis/resource.k8s.io/v1";
-const claims = `${resource}/namespaces/${namespace}/resourceclaims`;
-const range = <T>(count: number, make: (i: number) => T): T[] =>
-  Array.from({ length: count }, (_, i) => make(i));
-const nodeName = (i: number): string => `scheduler-perf-dra-${i}`;
-
-function node(i: number): Made {
-  const amounts = { cpu: "4", memory: "32Gi", pods: "110" };
-  const now = new Date().toISOString().replace(/\.\d+Z$/, "Z");
-  const ready = {
-    type: "Ready",
-    status: "True",
-    reason: "Ready",
-    lastHeartbeatTime: now,
-    lastTransitionTime: now,
-  };
-  return {
-    path: "/api/v1/nodes",
-    object: {
-      apiVersion: "v1",
-      kind: "Node",
-      metadata: { name: nodeName(i), labels: { "kubernetes.io/hostname": nodeName(i) } },
-    },
-    status: { status: { capacity: amounts, allocatable: amounts, conditions: [ready] } },
-  };
-}
-
-/** A slice of a node's pool. */
-function slice(i: number, spec: object, part = 0, count = 1): Made {
-  const pool = { name: nodeName(i), generation: 1, resourceSliceCount: count };
-  return {
-    path: `${resource}/resourceslices`,
-    object: {
-      apiVersion: "resource.k8s.io/v1",
-      kind: "ResourceSlice",
-      metadata: { name: `${nodeName(i)}-${part}` },
-      spec: { driver, nodeName: nodeName(i), pool, ...spec },
-    },
-  };
-}
-
-const device = (k: number, more: object = {}): object => ({
-  name: `instance-${k}`,
-  attributes: {
-    model: { string: "A100" },
-    family: { string: "GPU" },
-    driverVersion: { version: "1.2.3" },
-    "dra.example.com/numa": { int: k },
-  },
-  capacity: { memory: { value: "1Gi" } },
-  ...more,
-});
-
-function deviceClass(name: string, expression: string, more: object = {}): Made {
-  const spec = { selectors: [{ cel: { expression } }], ...more };
-  return {
-    path: `${resource}/deviceclasses`,
-    object: { apiVersion: "resource.k8s.io/v1", kind: "DeviceClass", metadata: { name }, spec },
-  };
-}
-
-const testClass = deviceClass("test-class", `device.driver == "${driver}"`);
-const one = { name: "req-0", exactly: { deviceClassName: "test-class" } };
-
-function template(devices: object): Made {
-  return {
-    path: `${resource}/namespaces/${namespace}/resourceclaimtemplates`,
-    object: {
-      apiVersion: "resource.k8s.io/v1",
-      kind: "ResourceClaimTemplate",
-      metadata: { name: "test-claim-template", namespace },
-      spec: { spec: { devices } },
-    },
-  };
-}
-
-/** Claims that have the first devices of the nodes already. */
-const initClaims = (count: number, nodes: number): Made[] =>
-  range(count, (i) => {
-    const on = nodeName(i % nodes);
-    const result = { request: "req-0", driver, pool: on, device: `instance-${Math.floor(i / nodes)}` };
-    const terms = [{ matchFields: [{ key: "metadata.name", operator: "In", values: [on] }] }];
-    const allocation = { devices: { results: [result] }, nodeSelector: { nodeSelectorTerms: terms } };
-    return {
-      path: claims,
-      object: {
-        apiVersion: "resource.k8s.io/v1",
-        kind: "ResourceClaim",
-        metadata: { name: `init-claim-${i}`, namespace },
-        spec: { devices: { requests: [one] } },
-      },
-      status: { status: { allocation } },
-    };
-  });
-
-function pod(spec: object, container: object = {}): object {
-  return {
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: { name: "pod-{i}", namespace },
-    spec: { containers: [{ name: "pause", image: "pause", ...container }], ...spec },
-  };
-}
-
-const podWithTemplate = pod(
-  { resourceClaims: [{ name: "resource", resourceClaimTemplateName: "test-claim-template" }] },
-  { resources: { claims: [{ name: "resource" }] } },
-);
+const one = { name: "req-0", exactly: { deviceClassName: testClassName } };
 
 interface Plan {
-  /** Slices of a node. */
   readonly slices: (i: number) => readonly Made[];
-  readonly claim?: object;
+  /** `spec.devices` of the template of claims. */
+  readonly devices?: object;
+  readonly expression?: string;
   readonly more?: readonly Made[];
-  readonly init?: number;
+  /** Claims that are allocated already. */
+  readonly init?: readonly Made[];
   readonly pod?: object;
   readonly warm?: number;
   readonly pods: number;
   readonly seconds?: number;
+  /** The slices are published in the measured time. */
+  readonly publish?: true;
 }
 
 function workload(nodes: number, plan: Plan): Workload {
-  const { slices, claim = { requests: [one] }, more = [], init = 0, pod = podWithTemplate } = plan;
+  const { slices, devices = { requests: [one] }, more = [], init = [], publish } = plan;
   const account = {
     path: `/api/v1/namespaces/${namespace}/serviceaccounts`,
     object: { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default", namespace } },
@@ -164,76 +86,174 @@ function workload(nodes: number, plan: Plan): Workload {
     path: "/api/v1/namespaces",
     object: { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
   };
+  const published = range(nodes, slices).flat();
   return {
     stages: [
       [space],
-      [account, testClass, ...more],
-      [template(claim), ...range(nodes, node)],
-      range(nodes, slices).flat(),
-      initClaims(init, nodes),
+      [account, deviceClass(testClassName, plan.expression), claimTemplate(devices)],
+      range(nodes, node),
+      publish ? [] : published,
+      [...init, ...more],
     ],
     nodes: range(nodes, nodeName),
-    pod,
+    pod: plan.pod ?? podWithTemplate,
     warm: plan.warm ?? 0,
     pods: plan.pods,
     seconds: plan.seconds ?? 0,
+    published: publish ? published : [],
   };
 }
 
-const plain = (count: number) => (i: number) => [slice(i, { devices: range(count, (k) => device(k)) })];
-const steady = { pods: 10, seconds: 10, warm: 20 };
+const steady = { warm: 200, pods: 10, seconds: 10 };
 
-/** 4 counters, of which two devices take two and four devices one. */
-const partitions = (i: number): readonly Made[] => {
-  const counter = (...numbers: number[]): object => ({
-    consumesCounters: [
-      {
-        counterSet: "set",
-        counters: Object.fromEntries(numbers.map((n) => [`counter${n}`, { value: "1" }])),
-      },
-    ],
-  });
-  const sets = [
-    { name: "set", counters: Object.fromEntries(range(4, (n) => [`counter${n}`, { value: "1" }])) },
-  ];
-  return range(20, (part) => {
-    // A pool of its own for each, so that pods take two devices of one.
-    const pool = { name: `${nodeName(i)}-${part}`, generation: 1, resourceSliceCount: 2 };
-    const attributes = { "dra.example.com/slice": { int: part } };
-    const devices = [
-      ...range(2, (k) => ({ name: `double-${k}`, attributes, ...counter(2 * k, 2 * k + 1) })),
-      ...range(4, (k) => ({ name: `single-${k}`, attributes, ...counter(k) })),
-    ];
-    return [slice(i, { pool, sharedCounters: sets }, 2 * part), slice(i, { pool, devices }, 2 * part + 1)];
-  }).flat();
+/** Claims that hold basic devices, the first ones of all nodes before the second ones. */
+const heldDevices = (count: number, nodes: number): Made[] =>
+  range(count, (i) =>
+    claim(
+      `init-claim-${i}`,
+      { requests: [one] },
+      { allocation: basicAllocation(i % nodes, Math.floor(i / nodes)) },
+    ),
+  );
+
+const requestOf = (count: number, more: object = {}): object => ({
+  requests: [{ name: "req-0", exactly: { deviceClassName: testClassName, count, ...more } }],
+});
+
+/** Claims that hold these devices of the first nodes. */
+const heldNodes = (count: number, devices: readonly string[]): Made[] =>
+  range(count, (i) =>
+    claim(`init-claim-${i}`, requestOf(devices.length), { allocation: allocation(i, devices) }),
+  );
+
+const fills = ["empty", "half", "full"] as const;
+
+/** One pod fits onto one node, and ten nodes stay free where the cluster is full. */
+const byNode = (
+  name: string,
+  slices: (i: number) => readonly Made[],
+  held: readonly string[],
+  gates: readonly string[] = [],
+): Scenario[] =>
+  fills.map((fill, k) => ({
+    name: `${name} ${fill}`,
+    nodes: 500,
+    gates,
+    make: (nodes) =>
+      workload(nodes, {
+        slices,
+        devices: requestOf(held.length),
+        init: heldNodes([0, nodes / 2, nodes - 10][k]!, held),
+        ...steady,
+      }),
+  }));
+
+const podGroupGates = ["GenericWorkload", "DRAWorkloadResourceClaims"];
+const podGroupVersions = ["scheduling.k8s.io/v1beta1"];
+const groups = 100;
+
+/** 100 groups of 50 pods, each with one claim for all of its pods. */
+const inGroups = (name: string, source: object, policy: object, claims: readonly Made[] = []): Scenario => ({
+  name,
+  nodes: 50,
+  gates: podGroupGates,
+  versions: podGroupVersions,
+  make: (nodes) =>
+    workload(nodes, {
+      slices: (i) => range(groups / nodes, (k) => networkDevice(i + k * nodes)).flat(),
+      more: claims,
+      init: range(groups, (i) => podGroup(i, numberedSource(source, `${i}`), policy)),
+      pod: podWithClaim(numberedSource(source, `{i%${groups}}`), {
+        schedulingGroup: { podGroupName: `test-dra-{i%${groups}}` },
+      }),
+      pods: groups * 50,
+    }),
+});
+
+/** The source of a claim with `#` replaced. */
+const numberedSource = (source: object, number: string): object =>
+  Object.fromEntries(Object.entries(source).map(([key, value]) => [key, String(value).replace("#", number)]));
+
+const templateSource = { resourceClaimTemplateName: "test-claim-template" };
+
+const scheduling = (name: string, nodes: number, devices: number, pods: number): Scenario => ({
+  name,
+  nodes,
+  make: () =>
+    workload(nodes, {
+      slices: basicSlice(devices),
+      init: heldDevices(2500, nodes),
+      warm: 200,
+      pods: pods - 200,
+    }),
+});
+
+const tainted: Made = {
+  path: `${resource}/devicetaintrules`,
+  object: {
+    apiVersion: "resource.k8s.io/v1",
+    kind: "DeviceTaintRule",
+    metadata: { name: "taint-all-devices" },
+    spec: {
+      deviceSelector: { driver },
+      taint: { key: "example.com/taint", value: "tainted", effect: "NoSchedule" },
+    },
+  },
 };
 
+const firstAvailable = {
+  requests: [
+    {
+      name: "req-0",
+      firstAvailable: [
+        { name: "sub-0", deviceClassName: "no-devices-class" },
+        { name: "sub-1", deviceClassName: testClassName },
+      ],
+    },
+  ],
+};
+
+const publishing = (nodes: number): Scenario => ({
+  name: `PublishResourceSlices ${nodes} nodes`,
+  nodes,
+  unit: "slice",
+  // The one pod is for the last node: it has its node when all slices have reached the scheduler.
+  make: () =>
+    workload(nodes, {
+      slices: basicSlice(10),
+      publish: true,
+      pod: podWithClaim(templateSource, {
+        nodeSelector: { "kubernetes.io/hostname": nodeName(nodes - 1) },
+      }),
+      pods: 1,
+    }),
+});
+
 export const scenarios: readonly Scenario[] = [
-  {
-    name: "SchedulingWithResourceClaimTemplate",
-    nodes: 500,
-    make: (nodes) =>
-      workload(nodes, { slices: plain(10), init: nodes * 5, warm: 200, pods: nodes * 5 - 200 }),
-  },
-  ...(["empty", "half", "full"] as const).map((fill, k) => ({
+  publishing(500),
+  publishing(5000),
+  scheduling("SchedulingWithResourceClaimTemplate 500 nodes", 500, 10, 2500),
+  scheduling("SchedulingWithResourceClaimTemplate 5000 nodes", 5000, 8, 2500),
+  ...fills.map((fill, k) => ({
     name: `SteadyStateClusterResourceClaimTemplate ${fill}`,
     nodes: 500,
     make: (nodes: number) =>
-      workload(nodes, { slices: plain(10), init: [0, nodes * 5, nodes * 10 - 10][k]!, ...steady, warm: 0 }),
+      workload(nodes, {
+        slices: basicSlice(10),
+        init: heldDevices([0, nodes * 5, nodes * 10 - 10][k]!, nodes),
+        ...steady,
+      }),
   })),
   {
     name: "SchedulingWithResourceClaim",
     nodes: 500,
     make: (nodes) =>
       workload(nodes, {
-        slices: plain(2),
-        more: [],
-        pods: 1000,
+        slices: basicSlice(10),
         // Five pods share a claim.
-        pod: pod(
-          { resourceClaims: [{ name: "resource", resourceClaimName: "test-claim-{i/5}" }] },
-          { resources: { claims: [{ name: "resource" }] } },
-        ),
+        init: range(500, (i) => claim(`test-claim-${i}`, { requests: [one] })),
+        pod: podWithClaim({ resourceClaimName: "test-claim-{i/5}" }),
+        pods: 2500,
       }),
   },
   {
@@ -241,19 +261,9 @@ export const scenarios: readonly Scenario[] = [
     nodes: 500,
     make: (nodes) =>
       workload(nodes, {
-        slices: plain(10),
-        more: [deviceClass("no-class", "false")],
-        claim: {
-          requests: [
-            {
-              name: "req-0",
-              firstAvailable: [
-                { name: "sub-0", deviceClassName: "no-class" },
-                { name: "sub-1", deviceClassName: "test-class" },
-              ],
-            },
-          ],
-        },
+        slices: basicSlice(10),
+        more: [deviceClass("no-devices-class", 'device.driver == "no-such-driver.cdi.k8s.io"')],
+        devices: firstAvailable,
         warm: 200,
         pods: 1000,
       }),
@@ -263,59 +273,52 @@ export const scenarios: readonly Scenario[] = [
     nodes: 500,
     make: (nodes) =>
       workload(nodes, {
-        slices: plain(10),
-        more: [
-          {
-            path: `${resource}/devicetaintrules`,
-            object: {
-              apiVersion: "resource.k8s.io/v1",
-              kind: "DeviceTaintRule",
-              metadata: { name: "all" },
-              spec: { deviceSelector: { driver }, taint: { key: "example.com/taint", effect: "NoSchedule" } },
-            },
-          },
-        ],
-        claim: {
-          requests: [
-            {
-              name: "req-0",
-              exactly: {
-                deviceClassName: "test-class",
-                tolerations: [{ key: "example.com/taint", operator: "Exists" }],
-              },
-            },
-          ],
-        },
+        slices: basicSlice(10),
+        more: [tainted],
+        devices: requestOf(1, { tolerations: [{ key: "example.com/taint", operator: "Exists" }] }),
         warm: 200,
         pods: 1000,
       }),
   },
+  ...byNode("Partitionable", partitions(), ["device-1", "device-2"]),
+  ...byNode(
+    "PartitionableBacktracking",
+    backtrackingPartitions,
+    range(7, (k) => `device-${k + 2}`),
+  ),
+  ...byNode(
+    "CompatibilityGroups",
+    partitions("mig"),
+    ["device-1", "device-2"],
+    ["DRADeviceCompatibilityGroups"],
+  ),
   {
-    name: "Partitionable",
-    nodes: 100,
+    name: "ConsumableCapacity",
+    nodes: 500,
     make: (nodes) =>
       workload(nodes, {
-        slices: partitions,
-        claim: {
-          requests: [{ name: "req-0", exactly: { deviceClassName: "test-class", count: 2 } }],
-          constraints: [{ requests: ["req-0"], matchAttribute: "dra.example.com/slice" }],
+        slices: shares,
+        expression: `device.driver == "${driver}" && device.allowMultipleAllocations == true`,
+        devices: {
+          ...requestOf(2, { capacity: { requests: { bandwidth: "2500M" } } }),
+          constraints: [{ requests: ["req-0"], distinctAttribute: "dra.example.com/index" }],
         },
         ...steady,
       }),
   },
   {
-    name: "ConsumableCapacity",
-    nodes: 100,
+    name: "ListAttributes",
+    nodes: 500,
+    gates: ["DRAListTypeAttributes"],
     make: (nodes) =>
       workload(nodes, {
-        slices: plainShares,
-        claim: {
-          requests: range(2, (k) => ({
-            name: `req-${k}`,
-            exactly: { deviceClassName: "test-class", capacity: { requests: { memory: "10Gi" } } },
-          })),
+        slices: listAttributes,
+        devices: {
+          requests: range(32, (k) => ({ ...one, name: `req-${k}` })),
+          constraints: [{ matchAttribute: "dra.example.com/match" }],
         },
         ...steady,
+        pods: 500,
       }),
   },
   {
@@ -323,26 +326,36 @@ export const scenarios: readonly Scenario[] = [
     nodes: 500,
     make: (nodes) =>
       workload(nodes, {
-        slices: plain(10),
+        slices: basicSlice(10),
         more: range(25, (k) =>
-          deviceClass(`gpu-class-${k}`, `device.driver == "${driver}"`, {
-            extendedResourceName: `example.com/gpu-${k}`,
-          }),
+          deviceClass(`test-class-${k}`, undefined, { extendedResourceName: `example.com/gpu-${k}` }),
         ),
         pod: pod({}, { resources: { limits: { "example.com/gpu-{i%25}": "1" } } }),
         warm: 200,
-        pods: 1000,
+        pods: 2300,
       }),
   },
   {
-    name: "SchedulingWithResourceClaimTemplate, 5,000 nodes with 8 devices",
-    nodes: 5000,
-    make: (nodes) => workload(nodes, { slices: plain(8), warm: 200, pods: 2300 }),
+    name: "ExtendedResource one of 10 classes",
+    nodes: 500,
+    make: (nodes) =>
+      workload(nodes, {
+        slices: basicSlice(10),
+        more: range(10, (k) =>
+          deviceClass(`scoring-test-class-${k}`, undefined, { extendedResourceName: "example.com/gpu" }),
+        ),
+        pod: pod({}, { resources: { limits: { "example.com/gpu": "1" } } }),
+        warm: 200,
+        pods: 2300,
+      }),
   },
+  inGroups(
+    "SharedPodGroupResourceClaim",
+    { resourceClaimName: "test-claim-#" },
+    { basic: {} },
+    range(groups, (i) => claim(`test-claim-${i}`, { requests: [one] })),
+  ),
+  inGroups("SharedPodGroupResourceClaimTemplate", templateSource, { basic: {} }),
+  // Upstream has no gangs with claims: 50 pods that get nodes together.
+  inGroups("SharedPodGroupResourceClaimTemplate gangs", templateSource, { gang: { minCount: 50 } }),
 ];
-
-/** Devices that several claims share. */
-function plainShares(i: number): readonly Made[] {
-  const shared = { allowMultipleAllocations: true, capacity: { memory: { value: "80Gi" } } };
-  return [slice(i, { devices: range(40, (k) => device(k, shared)) })];
-}

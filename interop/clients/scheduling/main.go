@@ -8,11 +8,13 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"regexp"
 	"sort"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -46,9 +48,12 @@ type workload struct {
 	Pod json.RawMessage `json:"pod"`
 	// Warm pods are scheduled before the measured ones.
 	Warm int `json:"warm"`
-	// Pods that are measured: all at once, or so many again and again for some seconds.
+	// Pods that are measured: all at once, or for some seconds so many at a time, each of which is deleted and replaced
+	// as soon as it has a node.
 	Pods    int `json:"pods"`
 	Seconds int `json:"seconds"`
+	// Published objects are made in the measured time, before the pods, and are counted in their place.
+	Published []object `json:"published"`
 }
 
 type object struct {
@@ -112,6 +117,8 @@ type player struct {
 	// When each pod was created, and bound.
 	created, bound map[string]time.Time
 	changed        chan struct{}
+	// Names of bound pods, in the steady state only.
+	replace chan string
 }
 
 func main() {
@@ -139,20 +146,27 @@ func main() {
 	}
 	go p.heartbeat()
 	go p.watch()
-	p.batch(0, p.work.Warm)
-	fmt.Println("begin") // The processor time of the control plane is read here, and again after the last line.
+	steady := p.work.Seconds > 0
+	if steady {
+		p.steady(0, p.work.Warm, *timeout)
+	} else {
+		p.batch(0, p.work.Warm)
+	}
+	fmt.Println("begin") // The processor time of the control plane is read here, and again at "end".
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
-	begin, done := time.Now(), 0
-	if p.work.Seconds == 0 {
+	begin, done, seconds := time.Now(), p.work.Pods, 0.0
+	if steady {
+		// The numbers of the warm-up end somewhere behind its count.
+		done, seconds = p.steady(p.work.Warm+2*p.work.Pods+2*workers, math.MaxInt, time.Duration(p.work.Seconds)*time.Second)
+	} else {
+		if len(p.work.Published) > 0 {
+			done = len(p.work.Published)
+			parallel(done, func(i int) error { return p.make(p.work.Published[i]) })
+		}
 		p.batch(p.work.Warm, p.work.Pods)
-		done = p.work.Pods
+		seconds = time.Since(begin).Seconds()
+		fmt.Println("end")
 	}
-	for first := p.work.Warm; p.work.Seconds > 0 && time.Since(begin) < time.Duration(p.work.Seconds)*time.Second; first += p.work.Pods {
-		p.batch(first, p.work.Pods)
-		done += p.work.Pods
-		p.remove(first, p.work.Pods)
-	}
-	seconds := time.Since(begin).Seconds()
 	latencies := []float64{}
 	for name, at := range p.bound {
 		if created, known := p.created[name]; known && !created.Before(begin) {
@@ -182,13 +196,8 @@ func (p *player) make(o object) error {
 func (p *player) batch(first, count int) {
 	names := make([]string, count)
 	parallel(count, func(i int) error {
-		pod := &corev1.Pod{}
-		check(json.Unmarshal(numbered(p.work.Pod, first+i), pod))
-		names[i] = pod.Name
-		p.mu.Lock()
-		p.created[pod.Name] = time.Now()
-		p.mu.Unlock()
-		_, err := p.client.CoreV1().Pods(namespace).Create(p.ctx, pod, metav1.CreateOptions{})
+		var err error
+		names[i], err = p.create(first + i)
 		return err
 	})
 	for missing := count; missing > 0; {
@@ -212,14 +221,66 @@ func (p *player) batch(first, count int) {
 	}
 }
 
-// remove deletes the pods of these numbers at once.
-func (p *player) remove(first, count int) {
-	now := int64(0)
-	parallel(count, func(i int) error {
-		pod := &corev1.Pod{}
-		check(json.Unmarshal(numbered(p.work.Pod, first+i), pod))
-		return p.client.CoreV1().Pods(namespace).Delete(p.ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &now})
+// create makes the pod of this number.
+func (p *player) create(i int) (string, error) {
+	pod := &corev1.Pod{}
+	check(json.Unmarshal(numbered(p.work.Pod, i), pod))
+	p.mu.Lock()
+	p.created[pod.Name] = time.Now()
+	p.mu.Unlock()
+	_, err := p.client.CoreV1().Pods(namespace).Create(p.ctx, pod, metav1.CreateOptions{})
+	return pod.Name, err
+}
+
+// steady keeps so many pods waiting: each that has a node is deleted, and another one created, until `count` pods have had
+// nodes or `duration` is over. Returns how many had nodes in how many seconds; the last ones are deleted after that.
+func (p *player) steady(first, count int, duration time.Duration) (int, float64) {
+	replace := make(chan string, 10_000)
+	p.mu.Lock()
+	p.replace = replace
+	p.mu.Unlock()
+	parallel(p.work.Pods, func(i int) error {
+		_, err := p.create(first + i)
+		return err
 	})
+	begin, now := time.Now(), int64(0)
+	var next, done atomic.Int64
+	next.Store(int64(first + p.work.Pods))
+	remove := func(name string) {
+		check(p.client.CoreV1().Pods(namespace).Delete(p.ctx, name, metav1.DeleteOptions{GracePeriodSeconds: &now}))
+	}
+	over := time.Now().Add(duration)
+	var group sync.WaitGroup
+	for range workers {
+		group.Go(func() {
+			for time.Now().Before(over) && int(done.Load()) < count {
+				select {
+				case <-time.After(time.Until(over)):
+				case name := <-replace:
+					done.Add(1)
+					remove(name)
+					_, err := p.create(int(next.Add(1)) - 1)
+					check(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	seconds := time.Since(begin).Seconds()
+	fmt.Println("end")
+	parallel(p.work.Pods, func(int) error {
+		select {
+		case name := <-replace:
+			remove(name)
+		case <-p.ctx.Done():
+			return fmt.Errorf("a pod has no node after %v", *timeout)
+		}
+		return nil
+	})
+	p.mu.Lock()
+	p.replace = nil
+	p.mu.Unlock()
+	return int(done.Load()), seconds
 }
 
 // watch notes when pods get their nodes.
@@ -238,6 +299,9 @@ func (p *player) watch() {
 			p.mu.Lock()
 			if _, known := p.bound[pod.Name]; !known {
 				p.bound[pod.Name] = time.Now()
+				if p.replace != nil {
+					p.replace <- pod.Name
+				}
 			}
 			p.mu.Unlock()
 			select {
