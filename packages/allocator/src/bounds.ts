@@ -1,7 +1,7 @@
 import { fitsBeside } from "./capacity.ts";
 import { type AttributeConstraint, valuesOf } from "./constraints.ts";
 import type { PoolCounters } from "./counters.ts";
-import { matching } from "./matching.ts";
+import { allMatched } from "./matching.ts";
 import type { Option, OptionClaim, Problem } from "./problem.ts";
 import { matches } from "./selectors.ts";
 import { isDisjoint } from "./sets.ts";
@@ -158,31 +158,9 @@ function satisfiable(
       );
       return new Array<ReadonlySet<string>>(fewest(options)).fill(own);
     });
-    return matching(slots) === slots.length;
+    return allMatched(slots);
   }
-  const byValue = new Map<string, Map<Option, number>>();
-  for (const option of requests.flat()) {
-    for (const position of candidates.get(option)!) {
-      for (const value of values(option, position)) {
-        const counts = byValue.get(value) ?? new Map<Option, number>();
-        byValue.set(value, counts);
-        counts.set(option, (counts.get(option) ?? 0) + 1);
-      }
-    }
-  }
-  const alive = new Set<string>();
-  for (const [value, counts] of byValue) {
-    const served = requests.every((options) =>
-      options.some((option) => (counts.get(option) ?? 0) >= option.count),
-    );
-    if (!served) continue;
-    const slots = slotsOf(
-      problem,
-      requests,
-      (option, position) => candidates.get(option)!.has(position) && values(option, position).has(value),
-    );
-    if (matching(slots) === slots.length) alive.add(value);
-  }
+  const alive = commonValues(problem, requests, candidates, values);
   if (requests.length === 0) return true;
   if (alive.size === 0 && requests.some((options) => fewest(options) > 0)) return false;
   keep((option, position) => !isDisjoint(values(option, position), alive));
@@ -191,25 +169,63 @@ function satisfiable(
 
 const fewest = (options: readonly Option[]): number => Math.min(...options.map(({ count }) => count));
 
+/** The values that devices for all these requests can have in common. */
+function commonValues(
+  problem: Problem,
+  requests: readonly (readonly Option[])[],
+  candidates: Candidates,
+  values: (option: Option, position: number) => ReadonlySet<string>,
+): Set<string> {
+  // Requests are often alike: options with the same devices share what is found.
+  const alike = new Map<string, Map<string, Set<number>>>();
+  const byOption = new Map<Option, ReadonlyMap<string, ReadonlySet<number>>>();
+  for (const option of requests.flat()) {
+    const positions = candidates.get(option)!;
+    const { derived } = option.alternative;
+    const key = JSON.stringify([...(derived ?? []), ...positions]);
+    let byValue = alike.get(key);
+    if (byValue === undefined) {
+      byValue = new Map();
+      alike.set(key, byValue);
+      for (const position of positions) {
+        for (const value of values(option, position)) {
+          const having = byValue.get(value);
+          if (having === undefined) byValue.set(value, new Set([position]));
+          else having.add(position);
+        }
+      }
+    }
+    byOption.set(option, byValue);
+  }
+  // Those that take devices for themselves, whatever the value.
+  const least = slotsOf(problem, requests, (option) => candidates.get(option)!).length;
+  const maps = [...alike.values()];
+  const alive = new Set<string>();
+  for (const value of new Set(maps.flatMap((byValue) => [...byValue.keys()]))) {
+    const most = maps.reduce((sum, byValue) => sum + (byValue.get(value)?.size ?? 0), 0);
+    if (most < least) continue;
+    const having = (option: Option) => byOption.get(option)!.get(value) ?? none;
+    if (!requests.every((options) => options.some((option) => having(option).size >= option.count))) continue;
+    if (allMatched(slotsOf(problem, requests, having))) alive.add(value);
+  }
+  return alive;
+}
+
+const none: ReadonlySet<number> = new Set();
+
 /** For each device that requests want the devices that it may be; those that can serve several times are left out. */
 function slotsOf(
   problem: Problem,
   requests: readonly (readonly Option[])[],
-  wanted: (option: Option, position: number) => boolean,
+  positionsOf: (option: Option) => ReadonlySet<number>,
 ): ReadonlySet<number>[] {
   const slots: ReadonlySet<number>[] = [];
   for (const options of requests) {
     if (options.some(({ alternative }) => alternative.adminAccess)) continue;
-    const own = new Set<number>();
-    let shared = false;
-    for (const option of options) {
-      for (let position = 0; position < problem.devices.length; position++) {
-        if (!wanted(option, position)) continue;
-        own.add(position);
-        shared ||= problem.shares(position);
-      }
-    }
-    if (!shared) for (let i = fewest(options); i > 0; i--) slots.push(own);
+    const sets = [...new Set(options.map(positionsOf))];
+    const own = sets.length === 1 ? sets[0]! : new Set(sets.flatMap((positions) => [...positions]));
+    if ([...own].some((position) => problem.shares(position))) continue;
+    for (let i = fewest(options); i > 0; i--) slots.push(own);
   }
   return slots;
 }
@@ -219,6 +235,5 @@ function placeable(problem: Problem, candidates: Candidates): boolean {
   const requests = problem.claims.flatMap((claim) =>
     claim.requests.map(({ options }) => options.filter((option) => left(option, candidates))),
   );
-  const slots = slotsOf(problem, requests, (option, position) => candidates.get(option)!.has(position));
-  return matching(slots) === slots.length;
+  return allMatched(slotsOf(problem, requests, (option) => candidates.get(option)!));
 }

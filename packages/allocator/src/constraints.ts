@@ -88,16 +88,31 @@ const noValues: Values = new Set();
 export function valuesOf(attribute: DeviceAttribute | undefined, asSets: boolean): Values {
   if (attribute === undefined) return noValues;
   if (asSets) {
-    for (const [list, kind] of lists) {
-      const values = attribute[list];
-      if (values !== undefined && values.length > 0) {
-        return new Set([...values].map((value) => `${kind} ${value}`));
-      }
-    }
+    const known = listValues.get(attribute) ?? listValuesOf(attribute);
+    if (known !== undefined) return known;
   }
   const kind = scalars.find((kind) => attribute[kind] !== undefined);
   if (kind !== undefined) return new Set([`${kind} ${attribute[kind]}`]);
   return asSets ? noValues : unknownValue;
+}
+
+/**
+ * Of attributes with lists, which one search compares again and again; those of the last searches only: a fleet has tens
+ * of thousands of devices.
+ */
+const listValues = new Map<DeviceAttribute, Values>();
+const maxListValues = 1024;
+
+function listValuesOf(attribute: DeviceAttribute): Values | undefined {
+  for (const [list, kind] of lists) {
+    const values = attribute[list];
+    if (values === undefined || values.length === 0) continue;
+    const set = new Set([...values].map((value) => `${kind} ${value}`));
+    if (listValues.size >= maxListValues) listValues.clear();
+    listValues.set(attribute, set);
+    return set;
+  }
+  return undefined;
 }
 
 /** The same text for equal values. */

@@ -1,5 +1,5 @@
-/** How many slots can have something of their own at once (bipartite matching, by augmenting paths). */
-export function matching<T>(slots: readonly ReadonlySet<T>[]): number {
+/** Whether all slots can have something of their own at once (bipartite matching, by augmenting paths). */
+export function allMatched<T>(slots: readonly ReadonlySet<T>[]): boolean {
   const owner = new Map<T, number>();
   const place = (slot: number, visited: Set<T>): boolean => {
     for (const thing of slots[slot]!) {
@@ -12,7 +12,5 @@ export function matching<T>(slots: readonly ReadonlySet<T>[]): number {
     }
     return false;
   };
-  let placed = 0;
-  for (let slot = 0; slot < slots.length; slot++) if (place(slot, new Set())) placed++;
-  return placed;
+  return slots.every((_, slot) => place(slot, new Set()));
 }
