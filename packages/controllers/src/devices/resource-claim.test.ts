@@ -272,6 +272,35 @@ test("the generated claim of a finished pod is deleted while the pod stays", () 
     await cluster.get(Pod, "p");
   }));
 
+test("the garbage collector deletes the generated claim of a deleted pod before its devices are given back", () =>
+  onCluster(async (cluster) => {
+    const { create, client } = cluster;
+    await create(ResourceClaimTemplate, { metadata: { name: "template" }, spec: { spec: { devices } } });
+    const entries = [{ name: "gpu", resourceClaimTemplateName: "template" }];
+    const deletePod = async (name: string): Promise<string> => {
+      const pod = await create(Pod, podOf(name, entries, { nodeName: "n" }));
+      const { gpu = "" } = await claimNames(cluster, pod);
+      await allocate(cluster, gpu, [pod]);
+      await cluster.settle();
+      await client.resource(Pod).delete({ namespace: "d", name }, { gracePeriodSeconds: 0 });
+      await cluster.settle();
+      assert.deepEqual((await cluster.get(ResourceClaim, gpu)).status?.allocation, allocation, "left alone");
+      return gpu;
+    };
+    const collected = await deletePod("p");
+    // As the garbage collector does.
+    await client.resource(ResourceClaim).delete({ namespace: "d", name: collected });
+    await cluster.settle();
+    assert.equal(await cluster.find(ResourceClaim, collected), undefined);
+
+    const forgotten = await deletePod("q");
+    cluster.clock.pass(500);
+    await cluster.until("given back without a garbage collector", async () => {
+      const { status, metadata } = await cluster.get(ResourceClaim, forgotten);
+      return status?.allocation === undefined && (metadata.finalizers ?? []).length === 0;
+    });
+  }));
+
 test("what went away while the controller was down is noticed when it starts", () =>
   withCluster(
     async () => {},

@@ -17,6 +17,12 @@ import { ClaimGenerator, type ClaimOwner, type ForeignClaim, isOwnedBy } from ".
 const maxConsumers = 256;
 
 /**
+ * Milliseconds that the garbage collector has to delete the generated claims of a deleted owner: that deletion is what
+ * the release of their devices begins with. A release at once would conflict with it.
+ */
+const collectionTime = 500;
+
+/**
  * Creates claims from the templates that pods and PodGroups name, removes reservations of those that are gone,
  * deallocates claims without consumers, and deletes generated claims of finished pods (KEP-4381, KEP-5729).
  */
@@ -51,18 +57,20 @@ interface Queues {
 function follow(caches: ClaimCaches, released: ClaimRelease, queues: Queues): void {
   const { pods, claims, templates, groups, groupsHaveClaims } = caches;
   /** A consumer that is gone or will not run releases what is reserved for it or was generated for it. */
-  function release(consumer: Pod | PodGroup): void {
+  function release(consumer: Pod | PodGroup, isDeleted: boolean): void {
     const { uid, namespace } = consumer.metadata;
-    for (const claim of claims.byIndex("consumer", uid)) queues.claims.add(keyOf(claim.metadata));
-    for (const claim of claims.byIndex("controller", uid)) queues.claims.add(keyOf(claim.metadata));
+    const generated = new Set(claims.byIndex("controller", uid).map(({ metadata }) => keyOf(metadata)));
+    const used = claims.byIndex("consumer", uid).map(({ metadata }) => keyOf(metadata));
     for (const entry of consumer.spec.resourceClaims ?? []) {
       const name = podClaimName(consumer, entry);
-      if (name) queues.claims.add(keyOf({ namespace, name }));
+      if (name) used.push(keyOf({ namespace, name }));
     }
+    for (const key of used) if (!generated.has(key)) queues.claims.add(key);
+    for (const key of generated) queues.claims.addAfter(key, isDeleted ? collectionTime : 0);
   }
   function podChanged(pod: Pod): void {
     if (!usesClaims(pod)) return;
-    if (isDone(pod)) release(pod);
+    if (isDone(pod)) release(pod, false);
     else queues.pods.add(keyOf(pod.metadata));
   }
   function groupChanged(group: PodGroup): void {
@@ -88,7 +96,7 @@ function follow(caches: ClaimCaches, released: ClaimRelease, queues: Queues): vo
     delete(pod) {
       if (!usesClaims(pod)) return;
       released.noteDeleted(pod.metadata.uid);
-      release(pod);
+      release(pod, true);
     },
   });
   groups?.handle({
@@ -96,7 +104,7 @@ function follow(caches: ClaimCaches, released: ClaimRelease, queues: Queues): vo
     update: groupChanged,
     delete(group) {
       released.noteDeleted(group.metadata.uid);
-      release(group);
+      release(group, true);
     },
   });
   const templateChanged = ({ metadata }: ResourceClaimTemplate): void => {
