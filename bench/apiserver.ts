@@ -2,17 +2,12 @@
  * Dray's API server beside kube-apiserver on etcd: the same load, written in Go, on both, in alternating rounds. Needs the
  * peers that `interop/build` makes, and Go.
  */
-import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { setTimeout as sleep } from "node:timers/promises";
-import { Users } from "../interop/credentials.ts";
 import { buildClients } from "../interop/go-clients.ts";
 import { controlPlanePeers, missingPeers, peerVersion } from "../interop/peers.ts";
-import { type Side, startServer } from "../interop/server.ts";
+import type { Side } from "../interop/server.ts";
 import { machine, markdown, median } from "./allocator/clock.ts";
+import { playLoad, withServer } from "./api-servers.ts";
 import { cpuTime, resident } from "./processes.ts";
 
 /** What the load program does, one after the other. */
@@ -74,45 +69,18 @@ export async function apiserverBench([pods = "10000", rounds = "3"]: readonly st
   return table(measured, pods);
 }
 
-async function measure(side: Side, load: string, pods: string): Promise<Round> {
-  const folder = mkdtempSync(join(tmpdir(), "dray-bench-"));
-  const profile = process.env["DRAY_PROFILE"];
-  const flags = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`];
-  try {
-    const server = await startServer(side, folder, flags);
-    const stop = async (): Promise<void> => {
-      for (const program of server.programs.toReversed()) await program.stop();
-    };
-    try {
-      const api = server.programs.at(-1)!;
-      const users = new Users(folder, server.url, server.authority);
-      const kubeconfig = await users.kubeconfig("bench", ["system:masters"]);
-      const client = await users.client("bench", ["system:masters"]);
-      while ((await client.text("GET", "/readyz").catch(() => "")) !== "ok") {
-        if (api.ended !== undefined) throw new Error(`${api.name} ${api.ended}`);
-        await sleep(5);
-      }
-      const ready = performance.now() - api.started;
-      client.close();
-      const rates = new Map<string, Rate>();
-      let [memory, memoryWithStore] = [0, 0];
-      for (const stage of stages) {
-        rates.set(
-          stage.name,
-          await play(stage, Number(pods), load, kubeconfig, () => cpuTime(server.programs)),
-        );
-        if (stage.name !== "create") continue;
-        memory = resident(api.pid);
-        memoryWithStore = server.programs.reduce((sum, { pid }) => sum + resident(pid), 0);
-      }
-      return { rates, ready, memory, memoryWithStore };
-    } finally {
-      await stop();
+const measure = (side: Side, load: string, pods: string): Promise<Round> =>
+  withServer(side, async ({ kubeconfig, programs, ready }) => {
+    const rates = new Map<string, Rate>();
+    let [memory, memoryWithStore] = [0, 0];
+    for (const stage of stages) {
+      rates.set(stage.name, await play(stage, Number(pods), load, kubeconfig, () => cpuTime(programs)));
+      if (stage.name !== "create") continue;
+      memory = resident(programs.at(-1)!.pid);
+      memoryWithStore = programs.reduce((sum, { pid }) => sum + resident(pid), 0);
     }
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
+    return { rates, ready, memory, memoryWithStore };
+  });
 
 /** Plays one stage; `cpu` reads the milliseconds that the servers have used so far. */
 async function play(
@@ -126,15 +94,9 @@ async function play(
   const counted = Math.min(count ?? pods, pods - first);
   const args = [`--stage=${name}`, `--count=${counted}`, `--warm=${first}`, `--workers=${workers}`];
   let before = cpu();
-  const env = { ...process.env, KUBECONFIG: kubeconfig };
-  const child = spawn(load, args, { env, stdio: ["pipe", "pipe", "inherit"] });
-  let last = "";
-  for await (const line of createInterface({ input: child.stdout })) {
-    last = line;
-    if (line !== "warm") continue;
+  const last = await playLoad(load, args, kubeconfig, () => {
     before = cpu();
-    child.stdin.write("\n");
-  }
+  });
   const perSecond = Number(last);
   if (!(perSecond > 0)) throw new Error(`the load program has failed at ${name}`);
   return { perSecond, cpu: (cpu() - before) / (name === "watch" ? watchEvents : counted) };

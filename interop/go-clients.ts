@@ -7,7 +7,7 @@ import type { Outcome } from "./play.ts";
 
 const sources = join(import.meta.dirname, "clients");
 const programs = ["client-go", "controller-runtime"] as const;
-const built = [...programs, "load", "scheduling"];
+const built = [...programs, "load", "churn", "scheduling"];
 
 /** The folder with the programs built from `clients/`; undefined where Go is missing. Throws if they do not build. */
 export function buildClients(): string | undefined {
