@@ -30,7 +30,7 @@ import (
 
 var (
 	file    = flag.String("workload", "", "file with the workload")
-	timeout = flag.Duration("timeout", 5*time.Minute, "give up after")
+	timeout = flag.Duration("timeout", 15*time.Minute, "give up after, setting up included")
 )
 
 const (
