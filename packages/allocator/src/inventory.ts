@@ -52,6 +52,9 @@ export class Inventory {
   /** By node, through slices that name it. */
   readonly #views = new Map<string, NodeView>();
   #plainShared: readonly DeviceRecord[] | "mixed" | undefined;
+  #sharedInOrder: readonly Entry[] | undefined;
+  /** What the last node reached that shares slices with others: most of those nodes reach the same. */
+  #lastView: { readonly entries: readonly Entry[]; readonly view: NodeView } | undefined;
 
   constructor(options: InventoryOptions) {
     this.#options = options;
@@ -165,15 +168,19 @@ export class Inventory {
   view(node: Node): NodeView {
     const { name } = node.metadata;
     if (this.#shared.size === 0) return this.localView(name);
-    // What other nodes can reach too depends on labels, and may be much: it is put together again each time.
-    const entries = [
-      ...[...(this.#byNode.get(name) ?? [])].sort(byOrder),
-      ...[...this.#shared].sort(byOrder),
-    ];
+    // What other nodes can reach too depends on labels, and may be much: it is not kept for each node.
+    this.#sharedInOrder ??= [...this.#shared].sort(byOrder);
+    const entries = [...[...(this.#byNode.get(name) ?? [])].sort(byOrder), ...this.#sharedInOrder];
     if (!this.#options.policies.sorted) entries.sort(byOrder);
-    return this.#makeView(
-      entries.filter(({ slice }) => isKnown(slice, this.#options.features) && this.#reaches(slice, node)),
+    const reached = entries.filter(
+      ({ slice }) => isKnown(slice, this.#options.features) && this.#reaches(slice, node),
     );
+    const last = this.#lastView;
+    if (last?.entries.length === reached.length && last.entries.every((entry, i) => entry === reached[i]))
+      return last.view;
+    const view = this.#makeView(reached);
+    this.#lastView = { entries: reached, view };
+    return view;
   }
 
   #record(slice: ResourceSlice, device: Device): DeviceRecord {
@@ -230,6 +237,8 @@ export class Inventory {
     this.#pools.delete(key);
     const node = this.#nodeOf(slice);
     this.#plainShared = undefined;
+    this.#sharedInOrder = undefined;
+    this.#lastView = undefined;
     if (node !== undefined) this.#forgetView(node);
     for (const entry of this.#byPool.get(key) ?? []) {
       const other = this.#nodeOf(entry.slice);
