@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Pod } from "@dray/api/core/v1";
 import { ResourceClaim } from "@dray/api/resource/v1";
-import { broken, sharedDevices } from "./chaos/checks.ts";
+import { broken } from "./chaos/checks.ts";
 import { Random } from "./fuzz/random.ts";
 import { claimSpec, everything, namespace, RaceCluster, requests } from "./races/cluster.ts";
 
@@ -64,10 +64,7 @@ async function wrong(cluster: RaceCluster): Promise<string[]> {
     (await cluster.pods()).map(({ metadata }) => [metadata.uid, metadata.resourceVersion]),
   );
   const pods = before.filter(({ metadata }) => after.get(metadata.uid) === metadata.resourceVersion);
-  // Of two schedulers of one name each may give up the claim of a pod that the other is about to bind.
-  return cluster.schedulerNames.length === 1
-    ? sharedDevices({ pods, claims, slices })
-    : broken({ pods, claims, slices });
+  return broken({ pods, claims, slices }, cluster.schedulerNames.length === 1);
 }
 
 async function until(cluster: RaceCluster, what: string, look: () => Promise<string[]>): Promise<void> {

@@ -17,16 +17,23 @@ export interface Look {
   readonly slices: readonly ResourceSlice[];
 }
 
-/** What must hold at every moment; returns what does not. */
-export function broken({ pods, claims, slices }: Look): string[] {
-  return [...sharedDevices({ pods, claims, slices }), ...unpreparedStarts(pods), ...lostClaims(pods, claims)];
+/**
+ * What must hold at every moment; returns what does not. Where schedulers of one name compete without a lease, one may
+ * give up the claim of a pod that the other is about to bind, as upstream.
+ */
+export function broken({ pods, claims, slices }: Look, schedulersCompete: boolean): string[] {
+  return [
+    ...sharedDevices({ pods, claims, slices }),
+    ...unpreparedStarts(pods),
+    ...(schedulersCompete ? [] : lostClaims(pods, claims)),
+  ];
 }
 
 /**
  * A device, a share of its capacity and a counter are never given twice. Two schedulers may write the same device into
  * two claims; the one that sees it gives up before it binds its pod. So claims of pods with a node count.
  */
-export function sharedDevices({ pods, claims, slices }: Look): string[] {
+function sharedDevices({ pods, claims, slices }: Look): string[] {
   const placed = Map.groupBy(
     pods.filter(({ spec }) => spec.nodeName),
     ({ metadata }) => metadata.namespace,

@@ -32,6 +32,8 @@ export class ChaosCluster {
   readonly gates: string;
   /** What it has to serve beside the default. */
   readonly apis: string;
+  /** Whether schedulers of one name work at once, without a lease. */
+  readonly schedulersCompete: boolean = false;
   readonly #env = { ...process.env, HOME: this.folder, KUBECONFIG: join(this.folder, "kubeconfig") };
   #client: Client | undefined;
 

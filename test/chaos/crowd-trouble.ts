@@ -54,7 +54,7 @@ export class Trouble {
       [2, () => this.#evict()],
       [2, () => this.#disturbScheduler()],
       [1, () => this.#deleteNode()],
-      [2, () => this.#killPart()],
+      [6, () => this.#killPart()],
     ];
   }
 

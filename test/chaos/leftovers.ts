@@ -18,12 +18,22 @@ export function leftOnNodes(cluster: ChaosCluster, keptPods: ReadonlySet<string>
     const pods = folder("var/lib/kubelet/pods").filter((uid) => !keptPods.has(uid));
     const logs = folder("var/log/pods").filter((name) => !keptPods.has(name.split("_")[2] ?? ""));
     const specs = folder("var/run/cdi").filter((name) => !name.includes("common"));
-    const sandboxes = folder("var/lib/dray/sandboxes").length - keptOn(root, keptPods);
+    const kept = keptOn(root, keptPods);
+    const sandboxes = folder("var/lib/dray/sandboxes").length - kept;
+    const containers = kept > 0 ? [] : folder("var/lib/dray/containers");
+    const plugins = folder("var/lib/kubelet/plugins");
+    const states = plugins.flatMap((driver) =>
+      ["claims", "partitions"].flatMap((kind) =>
+        folder(`var/lib/kubelet/plugins/${driver}/${kind}`).map((name) => `${driver}/${kind}/${name}`),
+      ),
+    );
     return [
       ...pods.map((uid) => `${node}: the folder of pod ${uid}`),
       ...logs.map((name) => `${node}: the logs ${name}`),
       ...specs.map((name) => `${node}: the CDI spec ${name}`),
       ...(sandboxes > 0 ? [`${node}: ${sandboxes} sandboxes`] : []),
+      ...containers.map((id) => `${node}: container ${id}`),
+      ...states.map((name) => `${node}: the state ${name} of a driver`),
       ...preparedClaims(root).map((claim) => `${node}: claim ${claim} is still prepared`),
     ];
   });

@@ -235,7 +235,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     const steady = pods.items.filter(
       ({ metadata }) => versions.get(metadata.uid) === metadata.resourceVersion,
     );
-    complain(broken({ pods: steady, claims: claims.items, slices: slices.items }));
+    const look = { pods: steady, claims: claims.items, slices: slices.items };
+    complain(broken(look, cluster.schedulersCompete));
     complain(ledger.lost(acknowledged, again.items));
     complain(beyondQuota(quotas?.items ?? [], claims.items));
   };

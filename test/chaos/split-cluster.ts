@@ -41,7 +41,7 @@ const nodesPerAgents = 9;
  * controller managers under a lease, the agents in groups, the simulated drivers.
  */
 export class SplitCluster extends ChaosCluster {
-  readonly #schedulersCompete: boolean;
+  override readonly schedulersCompete: boolean;
   #server: ProcessPart | undefined;
   #agents: readonly ProcessPart[] = [];
   #drivers: ProcessPart | undefined;
@@ -50,10 +50,9 @@ export class SplitCluster extends ChaosCluster {
   #turn = 0;
   readonly #ended = new AbortController();
 
-  /** `schedulersCompete`: both schedulers work at once, without a lease. */
   constructor(nodes: number, schedulersCompete: boolean) {
     super(nodes);
-    this.#schedulersCompete = schedulersCompete;
+    this.schedulersCompete = schedulersCompete;
   }
 
   override get parts(): readonly ChaosPart[] {
@@ -127,7 +126,7 @@ export class SplitCluster extends ChaosCluster {
       this.#excusedUntil = Math.max(this.#excusedUntil, until);
     };
     const more = { maxAway: 5000, freezes: true, disturbed };
-    const lease = this.#schedulersCompete ? [] : ["--leader-elect", "true"];
+    const lease = this.schedulersCompete ? [] : ["--leader-elect", "true"];
     const keys = [
       ...["--cluster-signing-cert-file", pki("ca.crt"), "--cluster-signing-key-file", pki("ca.key")],
       ...["--root-ca-file", pki("ca.crt"), "--service-account-private-key-file", pki("service-account.key")],
