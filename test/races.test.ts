@@ -5,13 +5,26 @@ import { Pod } from "@dray/api/core/v1";
 import { ResourceClaim } from "@dray/api/resource/v1";
 import { broken } from "./chaos/checks.ts";
 import { Random } from "./fuzz/random.ts";
-import { claimSpec, everything, namespace, RaceCluster, requests } from "./races/cluster.ts";
+import {
+  claimSpec,
+  everything,
+  extendedResource,
+  namespace,
+  RaceCluster,
+  requests,
+} from "./races/cluster.ts";
 
 const shared = ["shared-0", "shared-1", "shared-2"];
 const steps = 60;
 const templates = Object.keys(requests);
 
 function pod(random: Random, name: string, schedulerName: string): object {
+  const metadata = { name, namespace, ...(random.chance(0.2) && { labels: { ends: "yes" } }) };
+  const spec = { schedulerName, restartPolicy: "Never" };
+  if (random.chance(0.15)) {
+    const resources = { limits: { [extendedResource]: "1" } };
+    return { metadata, spec: { ...spec, containers: [{ name: "c", image: "i", resources }] } };
+  }
   const own = random.chance(0.35)
     ? { resourceClaimName: random.pick(shared) }
     : { resourceClaimTemplateName: random.pick(templates) };
@@ -19,10 +32,9 @@ function pod(random: Random, name: string, schedulerName: string): object {
     ? [{ name: "more", resourceClaimTemplateName: random.pick(templates) }]
     : [];
   return {
-    metadata: { name, namespace, ...(random.chance(0.2) && { labels: { ends: "yes" } }) },
+    metadata,
     spec: {
-      schedulerName,
-      restartPolicy: "Never",
+      ...spec,
       containers: [{ name: "c", image: "i" }],
       resourceClaims: [{ name: "own", ...own }, ...more],
     },

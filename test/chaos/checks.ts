@@ -39,7 +39,9 @@ function sharedDevices({ pods, claims, slices }: Look): string[] {
     ({ metadata }) => metadata.namespace,
   );
   const used = claims.filter((claim) =>
-    placed.get(claim.metadata.namespace!)?.some((pod) => isReservedForPod(pod, claim, true)),
+    placed
+      .get(claim.metadata.namespace!)
+      ?.some((pod) => isReservedForPod(pod, claim, true) && claimsOf(pod).includes(claim.metadata.name)),
   );
   const place = { source: { file: "the cluster" } };
   const world = new World([...used, ...slices].map((object) => ({ object, place })) as never);
@@ -53,6 +55,12 @@ function sharedDevices({ pods, claims, slices }: Look): string[] {
       ({ message, evidence }) => `${message}: ${evidence.join("; ")}`,
     ),
   ];
+}
+
+/** Names of the claims that a pod uses. A scheduler that comes too late has made one for it that it does not. */
+function claimsOf(pod: Pod): string[] {
+  const extended = pod.status?.extendedResourceClaimStatus?.resourceClaimName;
+  return [...claimNames(pod).map(({ claim }) => claim), ...(extended === undefined ? [] : [extended])];
 }
 
 /** A container never starts before its claims are prepared: the programs of the pods look for their devices. */

@@ -13,6 +13,8 @@ import type { Random } from "../fuzz/random.ts";
 export const namespace = "races";
 const driver = "gpu.example.com";
 const nodes: readonly string[] = ["n1", "n2"];
+/** By which pods may ask for a card (KEP-5004). */
+export const extendedResource = "example.com/card";
 
 const consumes = (value: string): object => ({
   consumesCounters: [{ counterSet: "gpu", counters: { memory: { value } } }],
@@ -173,7 +175,10 @@ export class RaceCluster {
       const expression = `device.attributes["${driver}"].type == "${type}"`;
       await this.create(DeviceClass, {
         metadata: { name: type },
-        spec: { selectors: [{ cel: { expression } }] },
+        spec: {
+          selectors: [{ cel: { expression } }],
+          ...(type === "card" && { extendedResourceName: extendedResource }),
+        },
       });
     }
     for (const [name, exactly] of Object.entries(requests))
