@@ -9,9 +9,9 @@ import { World } from "../../packages/dray/src/manifests/world.ts";
 import { claimNames } from "../../packages/dray/src/plan/claims.ts";
 import { startedUnprepared } from "./pods.ts";
 
-/** What one look at the server shows. */
+/** Objects that were read together. */
 export interface Look {
-  /** Those that were the same before and after the claims were read. */
+  /** Pods that were the same before and after the claims were read. */
   readonly pods: readonly Pod[];
   readonly claims: readonly ResourceClaim[];
   readonly slices: readonly ResourceSlice[];

@@ -78,7 +78,7 @@ export class Crowd {
     ];
   }
 
-  /** At most one pod for each device of a node at a time, so that they compete. */
+  /** Creates some pods at once, so that they compete. */
   async #createPods(): Promise<void> {
     const { random, cluster, attempt, count } = this.#options;
     const pods = Array.from({ length: random.pick([1, 1, 2, 8]) }, () => crowdPod(random, ++this.#number));

@@ -15,7 +15,7 @@ const maxTainted = 3;
 const maxRequests = 5;
 const nodeTaint = "chaos";
 
-/** What happens to the nodes of a crowd, their devices, and those that serve them. */
+/** Disturbs the nodes of a crowd, their devices, the second scheduler and the parts of the cluster. */
 export class Trouble {
   readonly #options: CrowdOptions;
   readonly #broken = new Set<string>();
@@ -51,7 +51,7 @@ export class Trouble {
       [3, () => this.#taintNode()],
       [3, () => this.#untaintNode()],
       [3, () => this.#askForPools()],
-      [2, () => this.#evict()],
+      [2, () => this.#deleteDriver()],
       [2, () => this.#disturbScheduler()],
       [1, () => this.#deleteNode()],
       [6, () => this.#killPart()],
@@ -130,7 +130,7 @@ export class Trouble {
     if (await this.#setTaint(name, [])) this.#tainted.delete(name);
   }
 
-  /** True: the node has this taint of ours, and no other; or there is no such node. */
+  /** Returns true if the node has these taints of ours and no others, or if there is no such node. */
   async #setTaint(name: string, own: readonly object[]): Promise<boolean> {
     const { cluster, attempt } = this.#options;
     const done = await attempt(async () => {
@@ -149,7 +149,7 @@ export class Trouble {
     return done === true;
   }
 
-  /** Asks how much of the driver's pools is left; most requests are answered and stay (KEP-5677). */
+  /** Creates a request for the status of pools (KEP-5677), or deletes one where there are many. */
   async #askForPools(): Promise<void> {
     const { random, cluster, attempt, count, nodes } = this.#options;
     const name = `pools-${++this.#number}`;
@@ -166,8 +166,8 @@ export class Trouble {
     count("crowd: pool status requests created");
   }
 
-  /** Evicts a pod that runs the example driver: it is made again. */
-  async #evict(): Promise<void> {
+  /** Deletes a pod that runs the example driver; its DaemonSet creates another. */
+  async #deleteDriver(): Promise<void> {
     const { random, cluster, attempt, count } = this.#options;
     const list = await attempt(() => cluster.client.resource(Pod).list({ namespace: "dra-tutorial" }));
     const names = (list?.items ?? [])

@@ -56,7 +56,8 @@ export class SplitCluster extends ChaosCluster {
   }
 
   override get parts(): readonly ChaosPart[] {
-    return [...this.#components, ...this.#agents.slice(1), ...(this.#drivers ? [this.#drivers] : [])];
+    const parts = [this.#server, ...this.#components, ...this.#agents.slice(1), this.#drivers];
+    return parts.filter((part) => part !== undefined);
   }
 
   override get excusedUntil(): number {
@@ -81,7 +82,8 @@ export class SplitCluster extends ChaosCluster {
     await writeKubeconfigs(layout, clusterName, credentials, url);
     const features = ["--feature-gates", gates];
     const server = ["apiserver", "--data-dir", layout.dataDir, "--port", `${port}`];
-    const more = { maxAway: 2000, freezes: true };
+    // Who waits for an answer may lose a lease meanwhile.
+    const more = { maxAway: 2000, freezes: true, disturbed: this.#excuse };
     this.#server = this.#part({
       ...more,
       name: "the API server",
@@ -99,6 +101,12 @@ export class SplitCluster extends ChaosCluster {
     await this.#startNodes(client, features);
     this.#ended.signal.addEventListener("abort", () => client.close(), { once: true });
   }
+
+  /** Others go on in so many milliseconds, and need a lease for that. */
+  readonly #excuse = (milliseconds: number): void => {
+    const until = performance.now() + milliseconds + takeOver;
+    this.#excusedUntil = Math.max(this.#excusedUntil, until);
+  };
 
   /** Writes a kubeconfig of a component's user. */
   async #kubeconfigOf(name: string, authority: Certificate, server: string): Promise<string> {
@@ -121,11 +129,7 @@ export class SplitCluster extends ChaosCluster {
 
   async #startComponents(features: readonly string[], scheduler: string, controllers: string): Promise<void> {
     const pki = (name: string): string => join(this.layout.pki, name);
-    const disturbed = (milliseconds: number): void => {
-      const until = performance.now() + Math.max(takeOver, milliseconds);
-      this.#excusedUntil = Math.max(this.#excusedUntil, until);
-    };
-    const more = { maxAway: 5000, freezes: true, disturbed };
+    const more = { maxAway: 5000, freezes: true, disturbed: this.#excuse };
     const lease = this.schedulersCompete ? [] : ["--leader-elect", "true"];
     const keys = [
       ...["--cluster-signing-cert-file", pki("ca.crt"), "--cluster-signing-key-file", pki("ca.key")],
