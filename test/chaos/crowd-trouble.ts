@@ -14,6 +14,8 @@ const maxBroken = 6;
 const maxTainted = 3;
 const maxRequests = 5;
 const nodeTaint = "chaos";
+/** Milliseconds within which all is healed in the end. */
+const healTimeout = 90_000;
 
 /** Disturbs the nodes of a crowd, their devices, the second scheduler and the parts of the cluster. */
 export class Trouble {
@@ -207,7 +209,9 @@ export class Trouble {
   /** Heals what is broken and takes back all taints. */
   async end(): Promise<void> {
     const { client } = this.#options.cluster;
-    for (let tries = 3; tries > 0; tries--) {
+    // The drivers may be stopped or away still.
+    const deadline = performance.now() + healTimeout;
+    while (this.#broken.size + this.#tainted.size > 0 && performance.now() < deadline) {
       for (const device of [...this.#broken]) await this.#heal(device);
       for (const name of [...this.#tainted]) if (await this.#setTaint(name, [])) this.#tainted.delete(name);
     }
