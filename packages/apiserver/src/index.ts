@@ -1,3 +1,4 @@
+export type { DeviceUsage } from "./admission/device-usage.ts";
 export { admissionPluginNames } from "./admission/plugin-names.ts";
 export type { TokenEntry } from "./authentication/authenticate.ts";
 export type { KubeletClient } from "./kubelet.ts";

@@ -12,7 +12,8 @@ import type { ApiRequest, ApiResponse, Clock, Log, Transport, UserInfo } from "@
 import { silentLog, systemClock } from "@dray/client";
 import type { Store } from "@dray/store";
 import { Admission } from "./admission/admission.ts";
-import { admissionPlugins } from "./admission/plugins.ts";
+import type { DeviceUsage } from "./admission/device-usage.ts";
+import { type AdmissionContext, admissionPlugins } from "./admission/plugins.ts";
 import { WebhookClient } from "./admission/webhook/client.ts";
 import { Authenticator, type TokenEntry } from "./authentication/authenticate.ts";
 import { BootstrapTokens } from "./authentication/bootstrap-token.ts";
@@ -80,6 +81,10 @@ export interface ServerOptions {
     readonly issuer?: string;
   };
   readonly disabledAdmissionPlugins?: readonly string[];
+  /** Of the plugins that are off by default; others are on anyway. */
+  readonly enabledAdmissionPlugins?: readonly string[];
+  /** Without it UniqueDeviceAllocation adds up no counters and no capacity. */
+  readonly deviceUsage?: DeviceUsage | undefined;
   /** Static tokens and who has them. */
   readonly tokens?: readonly TokenEntry[];
   /** True (the default): who has no credentials is system:anonymous. */
@@ -206,7 +211,7 @@ class Server implements ApiServer {
     this.#rbac = new Rbac(storage);
     this.#authorize = createAuthorizer(storage, this.#rbac);
     this.#resources = new ResourceSet(servedResources(features, options.runtimeConfig));
-    const plugins = admissionPlugins({
+    const admission: AdmissionContext = {
       storage,
       features,
       rbac: this.#rbac,
@@ -216,8 +221,10 @@ class Server implements ApiServer {
       newId,
       resources: this.#resources.list,
       registry: () => this.#registry,
+      deviceUsage: options.deviceUsage,
       webhooks: this.#webhooks,
-    });
+    };
+    const plugins = admissionPlugins(admission, options.enabledAdmissionPlugins);
     this.#registry = new Registry(
       storage,
       features,

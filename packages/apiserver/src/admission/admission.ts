@@ -3,7 +3,7 @@ import type { ApiRequest, UserInfo } from "@dray/client";
 import type { Kind } from "../codec.ts";
 import type { ServedResource } from "../registry/kinds.ts";
 import { forbidden } from "../response.ts";
-import { admissionPluginNames } from "./plugin-names.ts";
+import { checkPluginNames } from "./plugin-names.ts";
 
 export type Operation = "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
 
@@ -68,12 +68,7 @@ export class Admission {
   readonly #plugins: readonly AdmissionPlugin[];
 
   constructor(plugins: readonly AdmissionPlugin[], disabled: readonly string[] = []) {
-    const known = [...admissionPluginNames.onByDefault, ...admissionPluginNames.notThere];
-    const unknown = disabled.find((name) => !known.includes(name));
-    if (unknown !== undefined)
-      throw new TypeError(
-        `unknown admission plugin ${JSON.stringify(unknown)}: known are ${known.join(", ")}`,
-      );
+    checkPluginNames(disabled);
     this.#plugins = plugins.filter((plugin) => !disabled.includes(plugin.name));
   }
 

@@ -13,10 +13,12 @@ import {
   clusterTrustBundleAttest,
 } from "./certificates.ts";
 import { defaultIngressClass, defaultStorageClass } from "./default-class.ts";
+import type { DeviceUsage } from "./device-usage.ts";
 import { limitRanger } from "./limit-ranger.ts";
 import { namespaceLifecycle } from "./namespace-lifecycle.ts";
 import { nodeRestriction } from "./node-restriction.ts";
 import { taintNodesByCondition } from "./node-taint.ts";
+import { checkPluginNames } from "./plugin-names.ts";
 import { podGroupProtection, podGroupWorkloadExists } from "./pod-groups.ts";
 import { podSecurity } from "./pod-security/plugin.ts";
 import { validatingAdmissionPolicy } from "./policy/plugin.ts";
@@ -27,6 +29,7 @@ import { runtimeClass } from "./runtime-class.ts";
 import { serviceAccount } from "./service-account.ts";
 import { defaultTolerationSeconds } from "./tolerations.ts";
 import { podTopologyLabels } from "./topology-labels.ts";
+import { uniqueDeviceAllocation } from "./unique-device-allocation.ts";
 import { persistentVolumeClaimResize, storageObjectInUseProtection } from "./volumes.ts";
 import type { WebhookClient } from "./webhook/client.ts";
 import { mutatingAdmissionWebhook } from "./webhook/mutating.ts";
@@ -42,14 +45,19 @@ export interface AdmissionContext {
   readonly after: Clock["after"];
   readonly newId: () => string;
   readonly resources: readonly ServedResource[];
+  readonly deviceUsage?: DeviceUsage | undefined;
   /** How webhooks are asked. */
   readonly webhooks: WebhookClient;
   /** For what a plugin writes itself. Plugins are made before the registry, which asks them. */
   readonly registry: () => Registry;
 }
 
-/** All plugins in the order of kube-apiserver. */
-export function admissionPlugins(context: AdmissionContext): AdmissionPlugin[] {
+/** All plugins in the order of kube-apiserver; of those that are off by default the enabled ones. */
+export function admissionPlugins(
+  context: AdmissionContext,
+  enabled: readonly string[] = [],
+): AdmissionPlugin[] {
+  checkPluginNames(enabled);
   return [
     namespaceLifecycle(context),
     limitRanger(context),
@@ -76,6 +84,7 @@ export function admissionPlugins(context: AdmissionContext): AdmissionPlugin[] {
     rbacEscalation(context),
     validatingAdmissionPolicy(context),
     validatingAdmissionWebhook(context),
+    ...(enabled.includes("UniqueDeviceAllocation") ? [uniqueDeviceAllocation(context)] : []),
     // The last, so that nothing is charged that another plugin refuses.
     resourceQuota(context),
   ];
