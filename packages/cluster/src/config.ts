@@ -29,6 +29,8 @@ export interface ClusterConfig {
   readonly simulatedNodes?: number | "all";
   /** The KubeSchedulerConfiguration, if a file gave one. */
   readonly schedulerConfig?: KeptFile;
+  /** Of the admission plugins that are off by default. */
+  readonly enabledAdmissionPlugins?: readonly string[];
 }
 
 /** A file as it was when a flag named it: the cluster goes on with that. */
@@ -117,6 +119,7 @@ const fields: Readonly<Record<keyof ClusterConfig, [is: (value: unknown) => bool
   images: [areTexts, "a list of texts"],
   fleet: [isText, "a text"],
   simulatedNodes: [(value) => Number.isSafeInteger(value) || value === "all", 'a whole number or "all"'],
+  enabledAdmissionPlugins: [areTexts, "a list of texts"],
   schedulerConfig: [isKeptFile, "an object with the texts path and text"],
 };
 

@@ -7,6 +7,7 @@ import { type ServerAddresses, urlHost } from "./address.ts";
 import type { KeptFile } from "./config.ts";
 import type { Credentials } from "./credentials.ts";
 import { ensureDefaultStorageClass } from "./default-storage.ts";
+import { deviceUsage } from "./device-usage.ts";
 import { lackWarnings } from "./lacking.ts";
 import { choosePort } from "./port.ts";
 
@@ -26,6 +27,8 @@ export interface ControlPlaneOptions {
   readonly port: number;
   /** API versions to serve or not, as `--runtime-config` has them. */
   readonly runtimeConfig?: Readonly<Record<string, boolean>>;
+  /** Of the admission plugins that are off by default. */
+  readonly enabledAdmissionPlugins?: readonly string[];
   /** A KubeSchedulerConfiguration; its connection and leader election have no effect here. */
   readonly schedulerConfig?: KeptFile | undefined;
   readonly clock: Clock;
@@ -52,7 +55,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   // Loaded here, so that who only needs a layout or credentials does not pay for a control plane.
   const [{ createServer }, { parseSchedulerConfiguration, startScheduler }, { startControllers }] =
     await Promise.all([import("@dray/apiserver"), import("@dray/scheduler"), import("@dray/controllers")]);
-  const { bindAddress, addresses } = options;
+  const { bindAddress, addresses, enabledAdmissionPlugins = [] } = options;
   const port = await choosePort(bindAddress, options.port);
   const newId = (): string => randomUUID();
   const features = featuresOf(parseKubernetesVersion(kubernetesVersion), parseFeatureGates(featureGates));
@@ -72,6 +75,8 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     advertisedPort: port,
     advertisedAddress: addresses.advertised,
     runtimeConfig: { [metricsApi]: true, ...options.runtimeConfig },
+    enabledAdmissionPlugins,
+    deviceUsage: await deviceUsage(features, enabledAdmissionPlugins),
   });
   const listener = await server.listen({ host: bindAddress, port });
   const stop = new AbortController();

@@ -7,6 +7,7 @@ export { askControl } from "./control.ts";
 export * from "./controlplane.ts";
 export * from "./credentials.ts";
 export { deleteData } from "./delete.ts";
+export { deviceUsage } from "./device-usage.ts";
 export { checkOwnFolder, prepareDataDir, prepareRunDir } from "./folders.ts";
 export {
   type AddedContext,

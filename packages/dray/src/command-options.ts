@@ -43,6 +43,12 @@ export const runtimeConfig = (): Option =>
     "api/all=true, resource.k8s.io/v1beta1=true, ...: API versions to serve",
   );
 
+export const enableAdmissionPlugins = (): Option =>
+  new Option(
+    "--enable-admission-plugins <names>",
+    "comma-separated names of admission plugins to have, too: UniqueDeviceAllocation refuses to give a device twice",
+  );
+
 export const runtime = (): Option =>
   new Option(
     "--runtime <runtime>",

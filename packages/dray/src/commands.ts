@@ -3,6 +3,7 @@ import {
   clusterName,
   context,
   dataDir,
+  enableAdmissionPlugins,
   example,
   featureGates,
   image,
@@ -74,6 +75,7 @@ export function commandLine(): DrayCommand {
     .addOption(kubernetesVersion())
     .addOption(featureGates())
     .addOption(runtimeConfig())
+    .addOption(enableAdmissionPlugins())
     .addOption(image())
     .addOption(
       repeated(
@@ -408,7 +410,7 @@ Exit codes: 0 done (whatever the notes say); 1 a file cannot be read, and nothin
       "add the server to this kubeconfig, and make it the current context (default: in the data directory)",
     )
     .option("--store <store>", "sqlite:PATH, etcd:URL or memory (default: sqlite in the data directory)")
-    .option("--enable-admission-plugins <names>", "comma-separated names of admission plugins to have, too")
+    .addOption(enableAdmissionPlugins())
     .option("--disable-admission-plugins <names>", "comma-separated names of admission plugins to leave out")
     .option(
       "--enable-bootstrap-token-auth [boolean]",

@@ -7,7 +7,7 @@ import { createAuthority, issueCertificate } from "@dray/apiserver";
 import { createClient, httpsTransport, loadKubeconfig } from "@dray/client";
 import { runtimeConfigOption } from "../options.ts";
 import { inFolder, output, start } from "../testing.ts";
-import { disabledAdmissionPlugins } from "./admission-plugins.ts";
+import { admissionPluginOptions } from "./admission-plugins.ts";
 import { type UpstreamFlags, upstreamOptions } from "./options.ts";
 import { parseTokenFile } from "./token-file.ts";
 
@@ -140,11 +140,14 @@ test("a runtime configuration names stages, versions and resources that there ar
 });
 
 test("plugins that are on by default may be enabled by name, and any of upstream's disabled", () => {
-  assert.deepEqual(disabledAdmissionPlugins("Priority,NodeRestriction", "PodSecurity,AlwaysAdmit"), [
-    "PodSecurity",
-    "AlwaysAdmit",
-  ]);
-  assert.deepEqual(disabledAdmissionPlugins(undefined, ""), []);
+  assert.deepEqual(admissionPluginOptions("Priority,NodeRestriction", "PodSecurity,AlwaysAdmit"), {
+    enabledAdmissionPlugins: [],
+    disabledAdmissionPlugins: ["PodSecurity", "AlwaysAdmit"],
+  });
+  assert.deepEqual(admissionPluginOptions("UniqueDeviceAllocation,Priority", ""), {
+    enabledAdmissionPlugins: ["UniqueDeviceAllocation"],
+    disabledAdmissionPlugins: [],
+  });
 });
 
 test("a server with files of others: tokens, client authority, serving certificate, issuer; nobody anonymous", () =>

@@ -4,7 +4,7 @@ import { UsageError } from "../failure.ts";
 import { advertiseAddressOption, durationOption, isOn, truth, wholeNumber } from "../options.ts";
 import { check, contents, keyPair } from "../pem-files.ts";
 import { portRangeOf, rangesOf } from "./addresses.ts";
-import { disabledAdmissionPlugins } from "./admission-plugins.ts";
+import { admissionPluginOptions } from "./admission-plugins.ts";
 import { parseTokenFile } from "./token-file.ts";
 
 /** Flags of kube-apiserver that mean here what they mean there. */
@@ -37,6 +37,7 @@ export interface UpstreamFlags {
 export interface UpstreamOptions {
   readonly server: Pick<
     ServerOptions,
+    | "enabledAdmissionPlugins"
     | "disabledAdmissionPlugins"
     | "anonymous"
     | "bootstrapTokens"
@@ -84,10 +85,7 @@ export function upstreamOptions(flags: UpstreamFlags): UpstreamOptions {
   const writes = limit("--max-mutating-requests-inflight", flags.maxMutatingRequestsInflight);
   return {
     server: {
-      disabledAdmissionPlugins: disabledAdmissionPlugins(
-        flags.enableAdmissionPlugins,
-        flags.disableAdmissionPlugins,
-      ),
+      ...admissionPluginOptions(flags.enableAdmissionPlugins, flags.disableAdmissionPlugins),
       anonymous:
         flags.anonymousAuth === undefined ||
         flags.anonymousAuth === true ||

@@ -7,6 +7,7 @@ import {
   checkKubeconfigs,
   checkStoreVersion,
   choosePort,
+  deviceUsage,
   ensureCredentials,
   kubeconfigFiles,
   openStore,
@@ -62,7 +63,8 @@ export async function apiserver(options: ApiServerOptions): Promise<void> {
   const wanted = wholeNumber("--port", options.port, 0, 65535);
   const bindAddress = bindAddressOption(options.bindAddress);
   const storeAt = storeOption(options.store ?? `sqlite:${layout.database}`);
-  const { version: kubernetesVersion } = featuresOption(options);
+  const features = featuresOption(options);
+  const { version: kubernetesVersion } = features;
   const runtimeConfig = runtimeConfigOption(options.runtimeConfig ?? "");
   checkNeededApis(runtimeConfig, serverApis, "the API server");
   const upstream = upstreamOptions(options);
@@ -91,6 +93,7 @@ export async function apiserver(options: ApiServerOptions): Promise<void> {
     featureGates: parseFeatureGates(options.featureGates ?? ""),
     runtimeConfig,
     ...upstream.server,
+    deviceUsage: await deviceUsage(features, upstream.server.enabledAdmissionPlugins),
     clock: systemClock,
     log,
     serving: {

@@ -67,6 +67,7 @@ export interface UpOptions extends TargetFlags {
   readonly bindAddress?: string;
   readonly advertiseAddress?: string;
   readonly runtimeConfig?: string;
+  readonly enableAdmissionPlugins?: string;
   readonly kubeconfig?: string;
   readonly store?: string;
   readonly kubernetesVersion?: string;
@@ -139,6 +140,7 @@ async function configure({ name, layout }: Target, options: UpOptions): Promise<
     ...(chosen && { fleet: chosen.path }),
     ...simulated,
     ...(schedulerConfig && { schedulerConfig }),
+    ...(await chooseAdmissionPlugins(before, options.enableAdmissionPlugins)),
   };
   return { config, ...(chosen && { fleet: chosen }) };
 }
@@ -177,6 +179,19 @@ async function chooseSchedulerConfig(
   const kept = before?.schedulerConfig;
   if (kept !== undefined) await checkSchedulerConfig(kept.path, kept.text, features);
   return kept;
+}
+
+/** What the flag names, or what the cluster has. */
+async function chooseAdmissionPlugins(
+  before: ClusterConfig | undefined,
+  flag: string | undefined,
+): Promise<Pick<ClusterConfig, "enabledAdmissionPlugins">> {
+  let enabledAdmissionPlugins = before?.enabledAdmissionPlugins ?? [];
+  if (flag !== undefined) {
+    const { admissionPluginOptions } = await import("../apiserver/admission-plugins.ts");
+    ({ enabledAdmissionPlugins } = admissionPluginOptions(flag));
+  }
+  return enabledAdmissionPlugins.length > 0 ? { enabledAdmissionPlugins } : {};
 }
 
 /** The nodes of the fleet that run containers; undefined if it names none. */

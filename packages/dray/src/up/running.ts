@@ -28,6 +28,7 @@ const fixed = {
   "--kubernetes-version": "kubernetesVersion",
   "--feature-gates": "featureGates",
   "--runtime-config": "runtimeConfig",
+  "--enable-admission-plugins": "enabledAdmissionPlugins",
   "--runtime": "runtime",
   "--image": "images",
   "--simulated-nodes": "simulatedNodes",
