@@ -31,6 +31,8 @@ export interface Features {
   readonly schedulerGates?: readonly string[];
   /** Lets components ask as much as they can: by default a controller makes ten claims a second. */
   readonly unlimited?: boolean;
+  /** More flags of the API server. */
+  readonly serverFlags?: readonly string[];
 }
 
 /** The flags of an API server with these gates on and these versions served. */
@@ -48,7 +50,8 @@ export async function startControlPlane(
   features: Features = {},
 ): Promise<ControlPlane> {
   mkdirSync(folder, { recursive: true });
-  const flags = featureFlags(features.gates ?? [], features.versions);
+  const { gates = [], versions, serverFlags = [] } = features;
+  const flags = [...featureFlags(gates, versions), ...serverFlags];
   const server = await startServer(side, folder, [], flags);
   const users = new Users(folder, server.url, server.authority);
   const kubeconfig = await users.kubeconfig("interop-admin", ["system:masters"]);

@@ -24,6 +24,7 @@ import { compareGangs } from "./scheduling/gangs.ts";
 import { compareScheduling, schedulingObstacle } from "./scheduling/index.ts";
 import { comparePreemption } from "./scheduling/preemption.ts";
 import type { Side } from "./server.ts";
+import { fightForDevices, twoSchedulersObstacle } from "./two-schedulers.ts";
 
 const options = (() => {
   try {
@@ -167,6 +168,17 @@ async function playScheduling(): Promise<boolean> {
   return different === 0;
 }
 
+/** Two schedulers fight for devices; reports whether no device was given twice where that must not be. */
+async function playTwoSchedulers(): Promise<boolean> {
+  const obstacle = twoSchedulersObstacle();
+  if (obstacle !== undefined) {
+    print(`two-schedulers: not run: ${obstacle}`);
+    return true;
+  }
+  const { minutes, keep } = options;
+  return (await fightForDevices({ minutes, keep, print })) === 0;
+}
+
 const passed: boolean[] = [];
 if (options.scenarios) passed.push(await playScenarios());
 for (const kind of options.suites)
@@ -180,4 +192,5 @@ if (options.drivers) {
   passed.push(outcomes.every(({ failure }) => failure === undefined));
 }
 if (options.scheduling) passed.push(await playScheduling());
+if (options.twoSchedulers) passed.push(await playTwoSchedulers());
 process.exit(passed.every(Boolean) ? 0 : 1);

@@ -44,11 +44,17 @@ test("without a name of a part all are run; those without scenarios are left out
       [true, undefined],
     ],
   );
+  assert.deepEqual(
+    [["--only", "Job"], ["--against", "peer"], ["two-schedulers"], []].map(
+      (args) => readOptions(args).twoSchedulers,
+    ),
+    [false, false, true, true],
+  );
   assert.deepEqual(parts("--against", "peer").suites, []);
   assert.deepEqual(parts("dra-oci", "--only", "kubelet").suites, ["dra-oci"]);
   assert.throws(
     () => readOptions(["e2e"]),
-    /e2e: must be scenarios, dra, dra-oci, dra-cri, dra-node, drivers or scheduling/,
+    /e2e: must be scenarios, dra, dra-oci, dra-cri, dra-node, drivers, scheduling or two-schedulers/,
   );
 });
 

@@ -12,6 +12,8 @@ export interface Options {
   readonly node: boolean;
   /** Random pods, whose scores are compared with kube-scheduler's. */
   readonly scheduling: boolean;
+  /** Two schedulers fight for devices. */
+  readonly twoSchedulers: boolean;
   /** Of the first cluster of random pods; random if undefined. */
   readonly seed: number | undefined;
   /** In this order. */
@@ -35,7 +37,14 @@ const sides: Readonly<Record<string, readonly Side[]>> = {
 };
 
 const nodeKinds: readonly NodeKind[] = ["dra", "dra-oci", "dra-cri"];
-const parts: readonly string[] = ["scenarios", ...nodeKinds, "dra-node", "drivers", "scheduling"];
+const parts: readonly string[] = [
+  "scenarios",
+  ...nodeKinds,
+  "dra-node",
+  "drivers",
+  "scheduling",
+  "two-schedulers",
+];
 
 /** Reads the command line. Throws an error that names the option and what it takes. */
 export function readOptions(args: readonly string[]): Options {
@@ -73,6 +82,8 @@ export function readOptions(args: readonly string[]): Options {
     node: positionals.includes("dra-node") || (all && values.only === undefined && chosen.includes("dray")),
     drivers: positionals.includes("drivers") || (all && values.only === undefined && chosen.includes("dray")),
     scheduling: positionals.includes("scheduling") || (all && values.only === undefined),
+    twoSchedulers:
+      positionals.includes("two-schedulers") || (all && values.only === undefined && chosen.includes("dray")),
     seed: values.seed === undefined ? undefined : number("seed", 0),
     sides: chosen,
     minutes: number("minutes", 0),
