@@ -49,7 +49,7 @@ const mistakes: [args: string, message: RegExp][] = [
   ["up --store redis", /--store redis: must be sqlite:PATH, etcd:URL or memory/],
   ["up --image nginx", /--image nginx: must be PATTERN=COMMAND, as in/],
   ["up --feature-gates DRAAdminAccess", /--feature-gates: .*DRAAdminAccess/],
-  ["up --feature-gates Frob=true", /--feature-gates: .*Frob.* has DRAAdminAccess/],
+  ["up --feature-gates Frob=true", /--feature-gates: .*Frob.* has .*DRAAdminAccess/],
   ["scheduler --feature-gates DRAAdminAcess=true", /gate: DRAAdminAcess: did you mean DRAAdminAccess\?/],
   ["controller-manager --feature-gates KubeletPSI=false", /KubeletPSI to false.*locked to true/],
   ["up --kubernetes-version 1.20", /--kubernetes-version: .*"1.20".* 1\.34, 1\.35/],
