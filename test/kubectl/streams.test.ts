@@ -3,7 +3,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 import { command, eventually, logsOf, startCluster, type TestCluster, withoutKubectl } from "../harness.ts";
@@ -24,17 +24,24 @@ const pods = {
   kind: "List",
   items: [
     pod("box", ["sh", "-c", "while true; do echo tick; sleep 0.2; done"]),
-    pod("site", [process.execPath, "-e", site]),
+    // The program may lie in /tmp, of which a pod has its own.
+    pod(
+      "site",
+      [process.execPath, "-e", site],
+      { volumeMounts: [{ name: "program", mountPath: dirname(process.execPath) }] },
+      { volumes: [{ name: "program", hostPath: { path: dirname(process.execPath) } }] },
+    ),
     pod("reader", ["sh", "-c", "read -r line; echo got $line; sleep 1000"], { stdin: true }),
   ],
 };
 
-function pod(name: string, command: readonly string[], more: object = {}): object {
+function pod(name: string, command: readonly string[], more: object = {}, spec: object = {}): object {
+  const containers = [{ name: "c", image: "any", command, ...more }];
   return {
     apiVersion: "v1",
     kind: "Pod",
     metadata: { name },
-    spec: { terminationGracePeriodSeconds: 0, containers: [{ name: "c", image: "any", command, ...more }] },
+    spec: { terminationGracePeriodSeconds: 0, containers, ...spec },
   };
 }
 
