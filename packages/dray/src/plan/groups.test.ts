@@ -74,10 +74,7 @@ test("pods wait for their group, for enough of them, and for what one of them la
   const a = pod("a", plain(ofGroup("g")));
   const alone = await planned([...twoNodes, a], ...gates);
   assert.deepEqual(fates(alone), ["a: pending -"]);
-  assert.match(
-    alone.data.pods[0]!.hints.join(),
-    /there is no PodGroup "g" in namespace default$/,
-  );
+  assert.match(alone.data.pods[0]!.hints.join(), /there is no PodGroup "g" in namespace default$/);
   const few = await planned([...twoNodes, group("g", 2), a], ...gates);
   assert.equal(
     few.data.pods[0]!.reason,
