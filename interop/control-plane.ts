@@ -21,7 +21,7 @@ export interface ControlPlane {
   stop(): Promise<void>;
 }
 
-/** What a control plane has beside its release's defaults. */
+/** Settings of a control plane that differ from its release's defaults. */
 export interface Features {
   /** Gates that are on, in every component. */
   readonly gates?: readonly string[];

@@ -14,7 +14,7 @@ export const controlPlanePeers = [
 /** What upstream's DRA suite needs. */
 export const suitePeers = ["e2e.test", "ginkgo", "agnhost", "sample-device-plugin", "driver-proxy"] as const;
 
-/** What nodes with the real kubelet or containerd need beside that. */
+/** Needed besides by nodes with the real kubelet or containerd. */
 export const nodePeers = ["kubelet", "containerd", "containerd-shim-runc-v2", "ctr"] as const;
 
 /** What upstream's specs of one node need beside that. */

@@ -191,7 +191,7 @@ async function playRound(admin: Client, { schedulers }: Pair, round: string): Pr
   const boundPods = async (): Promise<Pod[]> =>
     (await pods.list({ namespace })).items.filter(({ spec }) => spec?.nodeName);
   await eventually("pods are bound", async () => (await boundPods()).length >= devices, roundSeconds).catch(
-    () => {}, // What is not in use is counted below.
+    () => {}, // Unused devices are counted below.
   );
   const seconds = (performance.now() - began) / 1000;
   const bound = await boundPods();

@@ -53,7 +53,7 @@ export interface Scenario {
   readonly gates?: readonly string[];
   /** Versions of APIs that are not served by default. */
   readonly versions?: readonly string[];
-  /** What is counted; pods if absent. */
+  /** The objects that are counted; pods if absent. */
   readonly unit?: "pod" | "slice";
   readonly make: (nodes: number) => Workload;
 }

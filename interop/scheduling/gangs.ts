@@ -180,7 +180,7 @@ async function compare(
 const tooSoon = 'error in "DynamicResources" PodGroupPostFilter plugins: not found';
 const done = /pod group preemption: found a placement for podgroup, preempting (\d+) victims/;
 
-/** What became of a gang: its condition, its pods and its victims. */
+/** Outcome for a gang: its condition, its pods and its victims. */
 async function outcomeOf(admin: Client, prefix: string, count: number): Promise<string> {
   const gang = `${prefix}-gang`;
   const text = await eventually(`${gang} has its condition`, async () => {

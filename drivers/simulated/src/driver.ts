@@ -163,7 +163,7 @@ function publishedDevice({ device, behaviour }: FleetDevice, state: ReturnType<D
   return { ...device, taints: [...others, taint] };
 }
 
-/** What the files of the claim say of a device. */
+/** Description of a device in the metadata files of the claim. */
 function metadataOf(device: ProfileDevice, profile: Profile): DeviceMetadata {
   const attributes = device.device?.device.attributes;
   const networkData = profile.networkData?.(device);

@@ -105,7 +105,7 @@ export class DeviceInUseError extends Error {
 export interface Overdrawn {
   /** `driver/pool/device` */
   readonly device: string;
-  /** What is missing, in words. */
+  /** The shortage, in words. */
   readonly reason: string;
 }
 

@@ -53,7 +53,7 @@ export class Inventory {
   readonly #views = new Map<string, NodeView>();
   #plainShared: readonly DeviceRecord[] | "mixed" | undefined;
   #sharedInOrder: readonly Entry[] | undefined;
-  /** What the last node reached that shares slices with others: most of those nodes reach the same. */
+  /** View of the last node that shares slices with others: most of those nodes reach the same slices. */
   #lastView: { readonly entries: readonly Entry[]; readonly view: NodeView } | undefined;
 
   constructor(options: InventoryOptions) {

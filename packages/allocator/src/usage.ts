@@ -174,7 +174,7 @@ export class Usage {
     for (const hold of this.#holds.get(owner) ?? []) this.#end(hold);
   }
 
-  /** The first device of a claim, as it was last seen, that does not bear all that have it. */
+  /** Returns the first device of a claim whose counters or capacity do not suffice for all its claims. */
   overdrawn(claim: ResourceClaim): Overdrawn | undefined {
     for (const { state, share } of this.#stored.get(ownerOf(claim))?.takes ?? []) {
       const reason = this.#options.overdrawn(state, share !== undefined);

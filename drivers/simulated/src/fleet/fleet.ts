@@ -33,7 +33,7 @@ export interface FleetDriver {
   /** What its ResourceSlices name. */
   readonly name: string;
   readonly profile: ProfileChoice;
-  /** Versions of the files that tell containers of their devices (KEP-5304); absent: there are none. */
+  /** Versions of the device metadata files for containers (KEP-5304); no files if absent. */
   readonly metadata?: readonly MetadataVersion[];
   readonly pools: readonly FleetPool[];
 }

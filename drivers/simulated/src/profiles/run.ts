@@ -34,7 +34,7 @@ export interface Profile {
   start?(): Promise<void>;
   /** What containers get beside the variables that name the device. */
   prepare(claim: AllocatedClaim, device: ProfileDevice, signal: AbortSignal): Promise<ContainerEdits>;
-  /** What the device is in the network of its pod. */
+  /** Network data of the device in its pod. */
   networkData?(device: ProfileDevice): NetworkDeviceData;
   /** When all devices of a claim are prepared. */
   prepared?(claim: AllocatedClaim, devices: readonly ProfileDevice[]): Promise<void>;
