@@ -63,8 +63,12 @@ export async function schedulingBench(words: readonly string[]): Promise<string>
     const measured: Record<Side, Round[]> = { dray: [], peer: [] };
     try {
       for (let round = 0; round < rounds; round++)
-        for (const side of sides(round, alone))
-          measured[side].push(await play(scenario, side, join(clients, "scheduling")));
+        for (const side of sides(round, alone)) {
+          const one = await play(scenario, side, join(clients, "scheduling"));
+          measured[side].push(one);
+          // A row may take minutes, and all of them hours.
+          process.stderr.write(`${scenario.name}, ${side}: ${JSON.stringify(one)}\n`);
+        }
       rows.push(row(scenario, measured, alone));
     } catch (error) {
       // The others take hours, and are worth as much without it.
