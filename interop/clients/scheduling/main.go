@@ -167,6 +167,7 @@ func main() {
 		seconds = time.Since(begin).Seconds()
 		fmt.Println("end")
 	}
+	check(p.lost())
 	latencies := []float64{}
 	for name, at := range p.bound {
 		if created, known := p.created[name]; known && !created.Before(begin) {
@@ -177,6 +178,22 @@ func main() {
 	part := func(share float64) float64 { return latencies[int(share*float64(len(latencies)-1))] }
 	out, _ := json.Marshal(map[string]any{"pods": done, "seconds": seconds, "p50": part(.5), "p99": part(.99), "twice": p.twice()})
 	fmt.Println(string(out))
+}
+
+// lost is an error if a node was given up for want of a heartbeat: it says nothing then how long pods have waited.
+func (p *player) lost() error {
+	nodes, err := p.client.CoreV1().Nodes().List(p.ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, node := range nodes.Items {
+		for _, taint := range node.Spec.Taints {
+			if taint.Key == corev1.TaintNodeUnreachable {
+				return fmt.Errorf("node %s has become unreachable", node.Name)
+			}
+		}
+	}
+	return nil
 }
 
 func (p *player) make(o object) error {
@@ -293,7 +310,13 @@ func (p *player) watch() {
 		}
 		for event := range watched.ResultChan() {
 			pod, ok := event.Object.(*corev1.Pod)
-			if !ok || event.Type == watch.Deleted || pod.Spec.NodeName == "" {
+			if !ok {
+				continue
+			}
+			if event.Type == watch.Deleted && pod.Spec.NodeName == "" {
+				check(fmt.Errorf("pod %s was deleted before it had a node", pod.Name))
+			}
+			if event.Type == watch.Deleted || pod.Spec.NodeName == "" {
 				continue
 			}
 			p.mu.Lock()
@@ -312,18 +335,36 @@ func (p *player) watch() {
 	}
 }
 
-// heartbeat renews the nodes' leases every 20 seconds.
+// heartbeat renews each node's lease every 20 seconds. A slow server must not delay the next node's: one whose lease is 40
+// seconds old loses its pods.
 func (p *player) heartbeat() {
-	leases := "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
-	for p.ctx.Err() == nil {
-		for _, node := range p.work.Nodes {
-			now := time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")
-			lease := fmt.Sprintf(`{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":%q},"spec":{"holderIdentity":%q,"leaseDurationSeconds":40,"renewTime":%q}}`, node, node, now)
-			if p.plain.Patch(types.MergePatchType).AbsPath(leases, node).Body([]byte(lease)).Do(p.ctx).Error() != nil {
-				_ = p.plain.Post().AbsPath(leases).SetHeader("Content-Type", "application/json").Body([]byte(lease)).Do(p.ctx).Error()
+	if len(p.work.Nodes) == 0 {
+		return
+	}
+	due := make(chan string, len(p.work.Nodes))
+	for range 4 * workers {
+		go func() {
+			for node := range due {
+				p.renew(node)
 			}
-			time.Sleep(20 * time.Second / time.Duration(len(p.work.Nodes)))
+		}()
+	}
+	tick := time.NewTicker(20 * time.Second / time.Duration(len(p.work.Nodes)))
+	for i := 0; p.ctx.Err() == nil; i++ {
+		due <- p.work.Nodes[i%len(p.work.Nodes)]
+		// The first round is at once: nodes have no leases yet.
+		if i >= len(p.work.Nodes) {
+			<-tick.C
 		}
+	}
+}
+
+func (p *player) renew(node string) {
+	const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+	now := time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")
+	lease := fmt.Sprintf(`{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":%q},"spec":{"holderIdentity":%q,"leaseDurationSeconds":40,"renewTime":%q}}`, node, node, now)
+	if p.plain.Patch(types.MergePatchType).AbsPath(leases, node).Body([]byte(lease)).Do(p.ctx).Error() != nil {
+		_ = p.plain.Post().AbsPath(leases).SetHeader("Content-Type", "application/json").Body([]byte(lease)).Do(p.ctx).Error()
 	}
 }
 
