@@ -5,6 +5,8 @@ import type { PostFilterResult } from "./framework.ts";
 const maxAge = 5 * 60_000;
 /** Where causes take long, as with thousands of devices that all nodes reach, so many times as long passes in between. */
 const pause = 20;
+/** Milliseconds of such pauses that need not pass: the replicas of a workload are refused at once, and each is told why. */
+const credit = 5_000;
 
 /**
  * The causes that FailedScheduling events tell. Events that are equal are counted, and others are new: a cause is kept
@@ -28,7 +30,7 @@ export class Causes {
     if (now < this.#next) return "";
     const cause = results.flatMap(({ cause }) => cause?.() ?? []).join(" ");
     const end = this.#clock.now();
-    this.#next = end + (end - now) * pause;
+    this.#next = Math.max(this.#next, now - credit) + (end - now) * (pause + 1);
     this.#known.set(entry, { message, cause, since: now });
     return cause;
   }

@@ -114,6 +114,22 @@ test("a claim that no node can serve is told in the words of kube-scheduler", ()
     assert.equal(await cluster.bound("p"), "n2");
   }));
 
+test("each of several pods that are alike is told the cause", () =>
+  withDevices([1], async (cluster) => {
+    await cluster.scheduler();
+    const names = ["a", "b", "c"];
+    for (const name of names) {
+      await cluster.claim(name, { exactly: { deviceClassName: "gpu", count: 2 } });
+      await cluster.pod(name, uses(name));
+    }
+    for (const name of names) {
+      const cause = `Node n1: claim d/${name}, request gpu: wants 2 of class gpu, 1 of 1 devices suitable.`;
+      await cluster.until(`the event of ${name}`, async () =>
+        (await cluster.events()).some((event) => event.endsWith(cause)),
+      );
+    }
+  }));
+
 test("a cause is told once, as long as the words of kube-scheduler are the same", () =>
   withDevices([1, 0], async (cluster) => {
     await cluster.scheduler();

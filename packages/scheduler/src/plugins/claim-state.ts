@@ -2,8 +2,8 @@
 import type { Candidates } from "@dray/allocator";
 import type { ContainerExtendedResourceRequest, NodeAllocatableResourceClaimStatus } from "@dray/api/core/v1";
 import type { AllocationResult, ResourceClaim } from "@dray/api/resource/v1";
+import type { NodeInfo } from "../node-info.ts";
 import type { Consumer } from "./pod-claims.ts";
-import type { RefusedNode } from "./refusal-cause.ts";
 
 export interface PodClaim {
   /** As PreFilter found it, then as PreBind stored it. */
@@ -41,8 +41,8 @@ export interface ClaimState {
   readonly answers: Map<string, NodeAnswer>;
   /** Claims with an allocation that some node cannot use. */
   readonly unavailable: Set<PodClaim>;
-  /** Some of the nodes that cannot give the claims devices, for `causeOf`. */
-  readonly refused: RefusedNode[];
+  /** All nodes that there are. */
+  readonly nodes: readonly NodeInfo[];
   /** Nodes that may have devices for the claims without an allocation; undefined: any may. */
   readonly candidates: Candidates | undefined;
   /** What Reserve took for extended resources. */

@@ -80,7 +80,7 @@ test("the score counts claims that are allocated already", () => {
   claim("open", alternatives("none", "none", "gpu"));
   const [state, node]: [CycleState, NodeInfo] = [new Map(), nodeOf("n1")];
   const pod = podOf("allocated", "open");
-  assert.equal(plugin.preFilter(state, pod).type, "continue");
+  assert.equal(plugin.preFilter(state, pod, []).type, "continue");
   assert.equal(plugin.filter(state, pod, node), undefined);
   // Each counts 8 less the place of what was chosen.
   assert.equal(plugin.score(state, pod, node), 8 + 6);
@@ -93,7 +93,7 @@ test("a claim whose devices need no calls on their node is only for nodes that k
   const pod = podOf("c");
   const ask = (node: NodeInfo): unknown => {
     const state: CycleState = new Map();
-    plugin.preFilter(state, pod);
+    plugin.preFilter(state, pod, []);
     return plugin.filter(state, pod, node)?.reasons;
   };
   assert.deepEqual(ask(nodeOf("old")), ["resourceclaim not available on the node"]);
@@ -112,7 +112,7 @@ test("a search that takes too long ends the attempt; before 1.36 it rejects the 
     claim("c", {}, undefined, { requests, constraints: [{ matchAttribute: `${driver}/n` }] });
     const pod = podOf("c");
     const state: CycleState = new Map();
-    plugin.preFilter(state, pod);
+    plugin.preFilter(state, pod, []);
     return plugin.filter(state, pod, nodeOf("n1"))?.reasons;
   };
   assert.throws(() => searched(featuresOf("1.36")), /^Error: node n1: timed out trying to allocate devices$/);
@@ -125,7 +125,7 @@ test("a request of a kind that is off or unknown keeps the pod waiting, with the
   const rejected = (request: object, features?: Features): unknown => {
     const { plugin, claim } = made(features);
     claim("c", request);
-    const result = plugin.preFilter(new Map(), podOf("c"));
+    const result = plugin.preFilter(new Map(), podOf("c"), []);
     return result.type === "reject" && result.rejection.reasons;
   };
   assert.deepEqual(rejected({ exactly: { deviceClassName: "no" } }), [
@@ -197,7 +197,7 @@ test("a claim that stands for resources of its node is for one pod; what it take
   claim("used", { exactly }, { allocation: { devices: { results } }, reservedFor });
   const ask = (pod: Pod, node: NodeInfo): [CycleState, unknown] => {
     const state: CycleState = new Map();
-    plugin.preFilter(state, pod);
+    plugin.preFilter(state, pod, []);
     return [state, plugin.filter(state, pod, node)];
   };
   const big = nodeOf("n1", { allocatable: { cpu: "2" } });

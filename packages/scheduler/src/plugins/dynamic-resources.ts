@@ -50,7 +50,7 @@ import {
   isReservedFor,
   requestProblem,
 } from "./pod-claims.ts";
-import { causeOf, maxNodes } from "./refusal-cause.ts";
+import { causeOf, maxNodes, type RefusedNode } from "./refusal-cause.ts";
 
 /** Most consumers of one claim (ResourceClaimReservedForMaxSize). */
 const maxConsumers = 256;
@@ -151,7 +151,7 @@ export class DynamicResources implements Plugin {
     return "problem" in found ? found.problem : undefined;
   }
 
-  preFilter(state: CycleState, pod: Pod): PreFilterResult {
+  preFilter(state: CycleState, pod: Pod, nodes: readonly NodeInfo[]): PreFilterResult {
     const rejected = (reason: string): PreFilterResult => ({ type: "reject", rejection: reject(reason) });
     const { allocator, extendedClass, claims, newId } = this.#options;
     const found = this.#claimsOf(pod);
@@ -176,7 +176,7 @@ export class DynamicResources implements Plugin {
       leftover: hasExtended ? claims.extended(pod) : undefined,
       answers: new Map(),
       unavailable: new Set(),
-      refused: [],
+      nodes,
       candidates: open.length > 0 ? allocator.candidates(open) : undefined,
     };
     state.set(name, own);
@@ -239,11 +239,7 @@ export class DynamicResources implements Plugin {
     extended: ExtendedAnswer | undefined,
   ): Rejection | undefined {
     if (open.length === 0) return undefined;
-    const refuse = (message: string): Rejection => {
-      if (own.refused.length < maxNodes) own.refused.push({ node, claims: open });
-      return reject(message);
-    };
-    if (own.candidates?.has(nodeName) === false) return refuse("cannot allocate all claims");
+    if (own.candidates?.has(nodeName) === false) return reject("cannot allocate all claims");
     const { allocator, now, features } = this.#options;
     const deadline = this.#filterTimeout > 0 ? now() + this.#filterTimeout : Number.POSITIVE_INFINITY;
     const result = allocator.allocate(node, open, { shouldStop: () => now() > deadline });
@@ -252,7 +248,7 @@ export class DynamicResources implements Plugin {
         own.answers.set(nodeName, { allocations: result.allocations, ...(extended && { extended }) });
         return undefined;
       case "refused":
-        return refuse(result.message);
+        return reject(result.message);
       case "stopped":
         if (features.version < "1.36")
           return { ...reject("timed out trying to allocate devices"), transient: true };
@@ -310,19 +306,39 @@ export class DynamicResources implements Plugin {
   }
 
   /** Frees one allocated claim that keeps the pod from a node, if nobody else uses it. */
-  async postFilter(state: CycleState, pod: Pod): Promise<PostFilterResult> {
+  async postFilter(
+    state: CycleState,
+    pod: Pod,
+    rejections: ReadonlyMap<string, Rejection>,
+  ): Promise<PostFilterResult> {
     const own = stateOf(state);
     // From 1.37 on what was not done is not told.
     const isSilent = this.#options.features.version >= "1.37";
     if (own === undefined) return isSilent ? {} : { message: "no new claims to deallocate" };
     const done = await freeIdleClaim(own, pod.metadata, this.#options);
     if (done.message !== undefined) return done;
-    const { refused } = own;
-    const { allocator } = this.#options;
+    const refused = this.#refused(own, pod, rejections);
     return {
       ...(!isSilent && { message: "still not schedulable" }),
-      ...(refused.length > 0 && { cause: () => causeOf(allocator, refused) }),
+      ...(refused.length > 0 && { cause: () => causeOf(this.#options.allocator, refused) }),
     };
+  }
+
+  /** Some of the nodes that this plugin has rejected, whether it was asked about this pod or one like it. */
+  #refused(own: ClaimState, pod: Pod, rejections: ReadonlyMap<string, Rejection>): readonly RefusedNode[] {
+    const open = openClaims(own).map(({ claim }) => claim);
+    const refused: RefusedNode[] = [];
+    for (const [nodeName, { plugin }] of rejections) {
+      if (plugin !== name) continue;
+      if (refused.length === maxNodes) break;
+      const info = own.nodes.find((each) => each.name === nodeName);
+      if (info === undefined) continue;
+      const extended =
+        own.extended && extendedOn(own.extended, pod, info.allocatable, this.#options.extendedClass);
+      const claims = typeof extended === "object" ? [...open, extended.claim] : open;
+      if (claims.length > 0) refused.push({ node: info.node, claims });
+    }
+    return refused;
   }
 
   /**
