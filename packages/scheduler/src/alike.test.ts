@@ -6,10 +6,14 @@ import type { ResourceClaim } from "@dray/api/resource/v1";
 import { createOfflineScheduler, type OfflineObject, type OfflineScheduler } from "@dray/scheduler";
 
 const driver = "gpu.example.com";
+const extendedResource = "example.com/gpu";
 
-function offline(objects: Iterable<OfflineObject>): OfflineScheduler {
-  let shares = 0;
-  const newId = (): string => `00000000-0000-4000-8000-${String(shares++).padStart(12, "0")}`;
+/** `ids`: all that the scheduler has made. */
+function offline(objects: Iterable<OfflineObject>, ids: string[] = []): OfflineScheduler {
+  const newId = (): string => {
+    ids.push(`00000000-0000-4000-8000-${String(ids.length).padStart(12, "0")}`);
+    return ids.at(-1)!;
+  };
   const scheduler = createOfflineScheduler({ features: featuresOf("1.37"), newId, now: () => 0 });
   for (const object of objects) scheduler.add(object);
   return scheduler;
@@ -22,8 +26,12 @@ const made = (kind: string, name: string, rest: object, namespace?: string): Off
     ...rest,
   }) as unknown as OfflineObject;
 
-const node = (name: string, cpu: number): OfflineObject =>
-  made("Node", name, { spec: {}, status: { allocatable: { cpu: String(cpu), memory: "64Gi", pods: "20" } } });
+/** `plugin`: devices that a device plugin offers. */
+function node(name: string, cpu: number, plugin = 0): OfflineObject {
+  const own = plugin > 0 && { [extendedResource]: `${plugin}` };
+  const allocatable = { cpu: String(cpu), memory: "64Gi", pods: "20", ...own };
+  return made("Node", name, { spec: {}, status: { allocatable } });
+}
 
 /** Devices of a node, or of all where it has no name. */
 function slice(
@@ -43,8 +51,8 @@ function slice(
   return made("ResourceSlice", name, { spec: { driver, pool, ...where, devices: all } });
 }
 
-const gpuClass = (name: string, expression: string): OfflineObject =>
-  made("DeviceClass", name, { spec: { selectors: [{ cel: { expression } }] } });
+const gpuClass = (name: string, expression: string, rest = {}): OfflineObject =>
+  made("DeviceClass", name, { spec: { selectors: [{ cel: { expression } }], ...rest } });
 
 const exactly = (deviceClassName: string, count = 1): object => ({
   deviceClassName,
@@ -81,11 +89,11 @@ test("a node that is not asked again would have answered the same", async () => 
       objects.set(`${object.kind}/${object.metadata.name}`, object);
       for (const scheduler of to) scheduler.add(object);
     };
-    put(gpuClass("any", "true"));
+    put(gpuClass("any", "true", { extendedResourceName: extendedResource }));
     put(gpuClass("b", `device.attributes["${driver}"].model == "b"`));
     for (let i = 0; i < 6; i++) {
       put(node(`n${i}`, 8));
-      put(slice(`n${i}`, 1, 5, 0, `n${i}`));
+      put(slice(`n${i}`, 1, 16, 0, `n${i}`));
     }
     if (network) put(slice("net", 1, 4, 0));
     // All before the first pod: a claim that is added is one more reason to ask again.
@@ -93,16 +101,20 @@ test("a node that is not asked again would have answered the same", async () => 
     for (const [step, request] of wanted.entries())
       if (request)
         put(made("ResourceClaim", `c${step}`, { spec: { devices: { requests: [request] } } }, "d"));
-    const live = offline(objects.values());
+    const ids: string[] = [];
+    const live = offline(objects.values(), ids);
     let placed = 0;
+    let served = 0;
     for (let step = 0; step < steps; step++) {
       const what = random(10);
       const name = `n${random(6)}`;
-      if (what === 0) put(node(name, 2 + random(10)), live);
-      else if (what === 1) put(slice(name, step + 2, 3 + random(4), random(3), name), live);
+      if (what === 0) put(node(name, 2 + random(10), Math.max(0, random(5) - 2)), live);
+      else if (what === 1) put(slice(name, step + 2, 12 + random(6), random(3), name), live);
       else if (what === 2 && network) put(slice("net", step + 2, 2 + random(4), random(2)), live);
       const request = wanted[step];
-      const containers = [{ name: "c", resources: { requests: { cpu: `${100 * (1 + random(2))}m` } } }];
+      const named = request === undefined && random(3) > 0;
+      const wants = { cpu: `${100 * (1 + random(2))}m`, ...(named && { [extendedResource]: "1" }) };
+      const containers = [{ name: "c", resources: { requests: wants } }];
       const claims = request && [{ name: "c", resourceClaimName: `c${step}` }];
       const spec = { containers, ...(claims && { resourceClaims: claims }) };
       const pod = made("Pod", `p${step}`, { spec }, "d") as Pod;
@@ -114,9 +126,12 @@ test("a node that is not asked again would have answered the same", async () => 
       if (found.type !== "placed") continue;
       placed++;
       put({ ...pod, kind: "Pod", spec: { ...pod.spec, nodeName: found.node } } as OfflineObject);
-      const claim = request && live.claim("d", `c${step}`);
+      const names = named ? ids.map((id) => `p${step}-extended-resources-${id}`) : [`c${step}`];
+      const claim = names.map((one) => live.claim("d", one)).find((one) => one !== undefined);
       if (claim) put({ ...claim, kind: "ResourceClaim" } as ResourceClaim as OfflineObject);
+      if (named && claim) served++;
     }
     assert.ok(placed > 20, `${placed} pods were placed`);
+    assert.ok(served > 5, `${served} pods got devices for an extended resource`);
   }
 });

@@ -12,8 +12,8 @@ export interface AlikePodsOptions {
   readonly claim: (namespace: string, name: string) => ResourceClaim | undefined;
   /** Whether the pod will run on a node once others have left it. */
   readonly isNominated: (pod: Pod) => boolean;
-  /** Whether devices may serve resources that the pod asks for by name: each pod has a claim of its own for them. */
-  readonly hasServedResources: (pod: Pod) => boolean;
+  /** Whether an earlier attempt has left a claim for extended resources of the pod. */
+  readonly hasExtendedClaim: (pod: Pod) => boolean;
 }
 
 /**
@@ -99,11 +99,10 @@ export class AlikePods {
 
   /** The same for pods between which a node can make no difference. */
   #signatureOf(pod: Pod): string | undefined {
-    const { claim, hasServedResources } = this.#options;
+    const { claim, hasExtendedClaim, isNominated } = this.#options;
     const found = claimsOf(pod, (name) => claim(pod.metadata.namespace, name));
-    if ("problem" in found || hasServedResources(pod)) return undefined;
+    if ("problem" in found || hasExtendedClaim(pod) || isNominated(pod)) return undefined;
     if (found.claims.some((each) => each.claim.status?.allocation !== undefined)) return undefined;
-    if (this.#options.isNominated(pod)) return undefined;
     const { resourceClaims: _c, volumes = [], containers, initContainers, hostname: _h, ...spec } = pod.spec;
     if (volumes.some(bindsToNodes)) return undefined;
     const distinct = [...new Set(found.claims.map((each) => each.claim))];

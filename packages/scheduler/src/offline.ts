@@ -15,7 +15,6 @@ import {
   type ExtendedClass,
   extendedClaim,
   extendedRequests,
-  hasServedResources,
   preferredClass,
   resourcesOf,
   servedResources,
@@ -144,8 +143,7 @@ export function createOfflineScheduler({ features, newId, now }: OfflineOptions)
     cache,
     claim: (namespace, name) => claims.get(namespace, name),
     isNominated: (pod) => Boolean(pod.status?.nominatedNodeName),
-    hasServedResources: (pod) =>
-      features.enabled("DRAExtendedResource") && hasServedResources(pod, extendedClass),
+    hasExtendedClaim: (pod) => claims.extended(pod) !== undefined,
   });
 
   const byName = () => cache.nodes.toSorted((a, b) => (a.name < b.name ? -1 : 1));

@@ -14,12 +14,11 @@ import { GroupStatusWriter } from "./group-status.ts";
 import { startInformers } from "./informers.ts";
 import { SchedulingLoop } from "./loop.ts";
 import type { SchedulerOptions } from "./options.ts";
-import { hasServedResources } from "./plugins/extended-resources.ts";
 import { PodStatusWriter } from "./pod-status.ts";
 import { PreemptionExecutor } from "./preemption/executor.ts";
 import type { Profile } from "./profile.ts";
 import { SchedulingQueue } from "./queue.ts";
-import { createShared, extendedClasses } from "./shared.ts";
+import { createShared } from "./shared.ts";
 
 export interface Scheduler {
   /** Resolves when the signal has aborted and the bindings begun are done. */
@@ -60,8 +59,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     cache,
     claim: (namespace, claim) => shared.claims.get(namespace, claim),
     isNominated: (pod) => shared.nominator.nodeOf(pod.metadata.uid) !== undefined,
-    hasServedResources: (pod) =>
-      features.enabled("DRAExtendedResource") && hasServedResources(pod, extendedClasses(informers)),
+    hasExtendedClaim: (pod) => shared.claims.extended(pod) !== undefined,
   });
   const notify = (event: ClusterEvent): void => {
     if (event.kind === "released") alike.clear();
