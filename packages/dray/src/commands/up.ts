@@ -34,7 +34,7 @@ import { simulatedHardware } from "../fleet/hardware.ts";
 import { fleetPublished } from "../fleet/published.ts";
 import { simulatedNodes, simulationOf } from "../fleet/simulated-nodes.ts";
 import { outliveReader } from "../guard-output.ts";
-import { collectWhenIdle } from "../heap.ts";
+import { keepYoungHeapSmall } from "../heap.ts";
 import { parseImageMapping } from "../images/mapping.ts";
 import { createLog } from "../log/create.ts";
 import { rotateInPlace } from "../log/rotate.ts";
@@ -371,7 +371,7 @@ async function run(
       for (const { node, reason } of failed) log.error({ node, reason }, "the node could not be started");
       const { kubernetesVersion, nodes } = cluster.config;
       log.info({ kubernetesVersion, url: cluster.url, nodes: nodes.length }, "the cluster is ready");
-      collectWhenIdle();
+      keepYoungHeapSmall();
       if (!stop.signal.aborted)
         await new Promise((resolve) => stop.signal.addEventListener("abort", resolve, { once: true }));
       listener.stopping();
