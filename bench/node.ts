@@ -12,11 +12,11 @@ import { Pod } from "@dray/api/core/v1";
 import { DeviceClass, ResourceClaimTemplate, ResourceSlice } from "@dray/api/resource/v1";
 import type { Client } from "@dray/client";
 import { connect } from "../interop/credentials.ts";
-import { startCluster } from "../interop/dra/clusters.ts";
-import { packImages } from "../interop/dra/images.ts";
-import type { NodeAgent, RealNode } from "../interop/dra/nodes.ts";
-import { suiteObstacle } from "../interop/dra/suite.ts";
 import { eventually } from "../interop/eventually.ts";
+import { draParts, startCluster } from "../interop/suites/clusters.ts";
+import { packImages } from "../interop/suites/images.ts";
+import type { NodeAgent, RealNode } from "../interop/suites/nodes.ts";
+import { suiteObstacle } from "../interop/suites/suite.ts";
 import { program as drayProgram } from "../scripts/clone.js";
 import { machine } from "./allocator/clock.ts";
 
@@ -83,7 +83,7 @@ async function measure(agent: NodeAgent, count: number): Promise<Result> {
   try {
     const images = join(folder, "images.tar");
     const pause = packImages(images);
-    const cluster = await startCluster(agent, { folder, images, pause, nodes: 1 });
+    const cluster = await startCluster(draParts(agent), { folder, images, pause, nodes: 1 });
     const admin = await connect(cluster.kubeconfig);
     try {
       return await load(admin, cluster.nodes[0]!, cluster.kubeconfig, folder, count);

@@ -77,7 +77,7 @@ export async function startControlPlane(
 }
 
 /** kube-controller-manager and kube-scheduler, with the flags of kubeadm's manifests. */
-async function startComponents(
+export async function startComponents(
   folder: string,
   server: Server,
   users: Users,

@@ -7,10 +7,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startAgent } from "./agent.ts";
 import { startControlPlane } from "./control-plane.ts";
-import { nodeSuiteObstacle, runNodeSuite } from "./dra/node-suite.ts";
-import { complaints, readKnownFailures, type SuiteResult, summary } from "./dra/report.ts";
-import { runSuite, type SuiteOptions, suiteObstacle } from "./dra/suite.ts";
-import type { SuiteKind } from "./dra/suite-section.ts";
 import { runDrivers, stopDrivers } from "./drivers/index.ts";
 import { runExamples } from "./examples.ts";
 import { buildClients, runClients } from "./go-clients.ts";
@@ -24,6 +20,10 @@ import { compareGangs } from "./scheduling/gangs.ts";
 import { compareScheduling, schedulingObstacle } from "./scheduling/index.ts";
 import { comparePreemption } from "./scheduling/preemption.ts";
 import type { Side } from "./server.ts";
+import { nodeSuiteObstacle, runNodeSuite } from "./suites/node-suite.ts";
+import { complaints, readKnownFailures, type SuiteResult, summary } from "./suites/report.ts";
+import { type ConformanceSuite, runSuite, type SuiteOptions, suiteObstacle } from "./suites/suite.ts";
+import type { SuiteKind } from "./suites/suite-section.ts";
 import { fightForDevices, twoSchedulersObstacle } from "./two-schedulers.ts";
 
 const options = (() => {
@@ -131,7 +131,7 @@ interface Suite {
 }
 
 /** Runs a suite of upstream's; reports whether just those specs failed that are known to. */
-async function playSuite(kind: SuiteKind, suite: Suite): Promise<boolean> {
+async function playSuite(kind: SuiteKind | ConformanceSuite, suite: Suite): Promise<boolean> {
   const obstacle = suite.obstacle();
   if (obstacle !== undefined) {
     print(`${kind}: not run: ${obstacle}`);

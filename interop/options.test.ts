@@ -16,7 +16,7 @@ test("without a name of a part all are run; those without scenarios are left out
     scenarios: true,
     suites: ["dra", "dra-oci", "dra-cri"],
     jobs: 4,
-    specJobs: 6,
+    specJobs: undefined,
   });
   assert.deepEqual(parts("dra", "--jobs", "2"), {
     scenarios: false,
@@ -25,6 +25,7 @@ test("without a name of a part all are run; those without scenarios are left out
     specJobs: 2,
   });
   assert.deepEqual(parts("scenarios").suites, []);
+  assert.deepEqual(parts("conformance-dray", "dra").suites, ["dra", "conformance-dray"]);
   assert.deepEqual(
     [["--only", "Job"], ["dra"], ["drivers", "--only", "sample"], []].map(
       (args) => readOptions(args).drivers,
@@ -54,7 +55,7 @@ test("without a name of a part all are run; those without scenarios are left out
   assert.deepEqual(parts("dra-oci", "--only", "kubelet").suites, ["dra-oci"]);
   assert.throws(
     () => readOptions(["e2e"]),
-    /e2e: must be scenarios, dra, dra-oci, dra-cri, dra-node, drivers, scheduling or two-schedulers/,
+    /e2e: must be scenarios, dra, dra-oci, dra-cri, dra-node, conformance, conformance-dray, conformance-peer, drivers, scheduling or two-schedulers/,
   );
 });
 

@@ -1,12 +1,12 @@
 import { parseArgs } from "node:util";
-import type { NodeKind } from "./dra/clusters.ts";
 import type { Side } from "./server.ts";
+import type { ClusterSuite, ConformanceSuite, DraSuite } from "./suites/suite.ts";
 
 export interface Options {
   /** Parts to run. */
   readonly scenarios: boolean;
-  /** On which nodes upstream's DRA suite runs, in this order. */
-  readonly suites: readonly NodeKind[];
+  /** Runs of upstream's suites, in this order. */
+  readonly suites: readonly ClusterSuite[];
   readonly drivers: boolean;
   /** Upstream's specs of one node. */
   readonly node: boolean;
@@ -23,8 +23,8 @@ export interface Options {
   readonly only: RegExp | undefined;
   /** Scenarios at a time. */
   readonly jobs: number;
-  /** Specs at a time. */
-  readonly specJobs: number;
+  /** Specs at a time; undefined: as many as suit the suite. */
+  readonly specJobs: number | undefined;
   readonly nodes: number;
   readonly keep: boolean;
   readonly write: boolean;
@@ -36,11 +36,17 @@ const sides: Readonly<Record<string, readonly Side[]>> = {
   dray: ["dray"],
 };
 
-const nodeKinds: readonly NodeKind[] = ["dra", "dra-oci", "dra-cri"];
+const draSuites: readonly DraSuite[] = ["dra", "dra-oci", "dra-cri"];
+const conformanceSuites: readonly ConformanceSuite[] = [
+  "conformance",
+  "conformance-dray",
+  "conformance-peer",
+];
 const parts: readonly string[] = [
   "scenarios",
-  ...nodeKinds,
+  ...draSuites,
   "dra-node",
+  ...conformanceSuites,
   "drivers",
   "scheduling",
   "two-schedulers",
@@ -75,10 +81,14 @@ export function readOptions(args: readonly string[]): Options {
   const all = positionals.length === 0;
   return {
     scenarios: all || positionals.includes("scenarios"),
-    // Real nodes are not started only to find that no spec has the name of a scenario.
-    suites: nodeKinds.filter(
-      (kind) => positionals.includes(kind) || (all && values.only === undefined && chosen.includes("dray")),
-    ),
+    suites: [
+      // Real nodes are not started only to find that no spec has the name of a scenario.
+      ...draSuites.filter(
+        (kind) => positionals.includes(kind) || (all && values.only === undefined && chosen.includes("dray")),
+      ),
+      // They take longer than all the rest.
+      ...conformanceSuites.filter((kind) => positionals.includes(kind)),
+    ],
     node: positionals.includes("dra-node") || (all && values.only === undefined && chosen.includes("dray")),
     drivers: positionals.includes("drivers") || (all && values.only === undefined && chosen.includes("dray")),
     scheduling: positionals.includes("scheduling") || (all && values.only === undefined),
@@ -89,7 +99,7 @@ export function readOptions(args: readonly string[]): Options {
     minutes: number("minutes", 0),
     only: values.only === undefined ? undefined : new RegExp(values.only),
     jobs: number("jobs", 1, 4),
-    specJobs: number("jobs", 1, 6),
+    specJobs: values.jobs === undefined ? undefined : number("jobs", 1),
     nodes: number("nodes", 2),
     keep: values.keep,
     write: values.write,

@@ -20,6 +20,9 @@ export const nodePeers = ["kubelet", "containerd", "containerd-shim-runc-v2", "c
 /** What upstream's specs of one node need beside that. */
 export const nodeSuitePeers = ["e2e_node.test"] as const;
 
+/** What nodes need for the Conformance suite beside that: Services, DNS, and a program for one image. */
+export const conformancePeers = ["kube-proxy", "coredns", "nnp"] as const;
+
 /** Drivers and device plugins of others, and what their tests need. */
 export const driverPeers = [
   "dracpu",
@@ -40,6 +43,7 @@ export type Peer =
   | (typeof suitePeers)[number]
   | (typeof nodePeers)[number]
   | (typeof nodeSuitePeers)[number]
+  | (typeof conformancePeers)[number]
   | (typeof driverPeers)[number];
 
 /** Where `interop/build` puts the real components: `$DRAY_PEERS`, else a folder of the user's cache. */

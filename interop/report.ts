@@ -1,12 +1,14 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { KnownFailure, SuiteResult } from "./dra/report.ts";
-import { type SuiteKind, suiteHeading, suiteSection } from "./dra/suite-section.ts";
 import { type LineCounts, onlyIn } from "./log-lines.ts";
 import { peerVersion } from "./peers.ts";
 import type { Outcome } from "./play.ts";
 import type { Side } from "./server.ts";
+import { conformancePage } from "./suites/conformance-page.ts";
+import type { KnownFailure, SuiteResult } from "./suites/report.ts";
+import { type ConformanceSuite, isConformance } from "./suites/suite.ts";
+import { type SuiteKind, suiteHeading, suiteSection } from "./suites/suite-section.ts";
 
 /** All that a run on one side has brought. */
 export interface SideResult {
@@ -23,6 +25,7 @@ export interface SideResult {
 const repository = join(import.meta.dirname, "..");
 const reference = join(import.meta.dirname, "reference-lines.json");
 const report = join(repository, "docs", "interop.md");
+const conformance = join(repository, "docs", "conformance.md");
 const pins = join(import.meta.dirname, "peers", "go.mod");
 
 /** Kinds of lines, by component, that runs on kube-apiserver have brought before: some races are seldom lost. */
@@ -80,10 +83,20 @@ export function writeReport(results: readonly SideResult[]): void {
   writeSections({ scenarios: markdown(results, merged) });
 }
 
-/** Writes the row of one run of upstream's DRA suite in docs/interop.md. */
-export function writeSuiteReport(kind: SuiteKind, result: SuiteResult, known: readonly KnownFailure[]): void {
+/** Writes the row of one run of upstream's DRA suite in docs/interop.md, or the column of one of its Conformance suite. */
+export function writeSuiteReport(
+  kind: SuiteKind | ConformanceSuite,
+  result: SuiteResult,
+  known: readonly KnownFailure[],
+): void {
   const kubernetes = /^\tk8s\.io\/kubernetes v(\S+)/m.exec(readFileSync(pins, "utf8"))?.[1] ?? "unknown";
-  const run = { kind, commit: commitText(), kubernetes, result, known };
+  const told = { commit: commitText(), kubernetes, result, known };
+  if (isConformance(kind)) {
+    const earlier = existsSync(conformance) ? readFileSync(conformance, "utf8") : "";
+    writeFileSync(conformance, conformancePage(earlier, { kind, ...told }));
+    return;
+  }
+  const run = { kind, ...told };
   const earlier = existsSync(report) ? (readFileSync(report, "utf8").split(suiteHeading)[1] ?? "") : "";
   writeSections({ suite: suiteSection(earlier, run) });
 }

@@ -22,14 +22,18 @@ export interface Server {
   readonly files: { readonly ca: string; readonly caKey: string; readonly serviceAccountKey: string };
 }
 
-/** Starts one in `folder`, with flags for Node if it is Dray's, and with more flags. It may not be ready yet. */
+/**
+ * Starts one in `folder`, with flags for Node if it is Dray's, and with more flags, on an address of this machine. It may
+ * not be ready yet.
+ */
 export async function startServer(
   side: Side,
   folder: string,
   nodeFlags: readonly string[] = [],
   more: readonly string[] = [],
+  address = "127.0.0.1",
 ): Promise<Server> {
-  return side === "dray" ? startDray(folder, nodeFlags, "127.0.0.1", more) : startPeer(folder, more);
+  return side === "dray" ? startDray(folder, nodeFlags, address, more) : startPeer(folder, more, address);
 }
 
 /** Starts Dray's API server in `folder`, with flags for Node, on an address of this machine, and with more flags. */
@@ -81,16 +85,21 @@ export async function startDray(
   }
 }
 
-async function startPeer(folder: string, more: readonly string[]): Promise<Server> {
+async function startPeer(folder: string, more: readonly string[], address: string): Promise<Server> {
   const [etcdPort, etcdPeerPort, port] = await freePorts(3);
   const etcdUrl = `http://127.0.0.1:${etcdPort}`;
   const etcdPeerUrl = `http://127.0.0.1:${etcdPeerPort}`;
-  const url = `https://127.0.0.1:${port}`;
+  const url = `https://${address}:${port}`;
   const now = Date.now();
   const authority = await createAuthority("interop", now);
   const serving = await issueCertificate(
     authority,
-    { commonName: "kube-apiserver", dnsNames: ["localhost"], ipAddresses: ["127.0.0.1"], usages: ["server"] },
+    {
+      commonName: "kube-apiserver",
+      dnsNames: ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"],
+      ipAddresses: [address, "10.0.0.1"],
+      usages: ["server"],
+    },
     now,
   );
   const kubeletClient = await issueCertificate(
@@ -132,7 +141,7 @@ async function startPeer(folder: string, more: readonly string[]): Promise<Serve
     peer("kube-apiserver"),
     [
       `--etcd-servers=${etcdUrl}`,
-      "--bind-address=127.0.0.1",
+      `--bind-address=${address}`,
       `--secure-port=${port}`,
       `--tls-cert-file=${write("server.crt", serving.certificate)}`,
       `--tls-private-key-file=${write("server.key", serving.key)}`,

@@ -6,13 +6,13 @@ import { DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice } from
 import type { Client } from "@dray/client";
 import { parse } from "yaml";
 import { connect } from "../credentials.ts";
-import { startCluster } from "../dra/clusters.ts";
-import { missingPrograms, output } from "../dra/commands.ts";
-import { imageNames, imagePrograms, packImages } from "../dra/images.ts";
-import { networkPlugins, nodePrograms, type RealNode } from "../dra/nodes.ts";
 import { eventually } from "../eventually.ts";
 import { nodePeers, peer, suitePeers } from "../peers.ts";
 import { assertRuns, type Program, start } from "../processes.ts";
+import { draParts, startCluster } from "../suites/clusters.ts";
+import { missingPrograms, output } from "../suites/commands.ts";
+import { imageNames, imagePrograms, packImages } from "../suites/images.ts";
+import { networkPlugins, nodePrograms, type RealNode } from "../suites/nodes.ts";
 import type { IndependentTrial } from "./index.ts";
 import { deletePod, logOf, namespace } from "./pods.ts";
 
@@ -32,7 +32,7 @@ export const exampleOnKubelet: IndependentTrial = {
   async runAlone({ folder }) {
     const images = join(folder, "images.tar");
     const pause = packImages(images);
-    const cluster = await startCluster("kubelet", { folder, images, pause, nodes: 1 });
+    const cluster = await startCluster(draParts("kubelet"), { folder, images, pause, nodes: 1 });
     try {
       const client = await connect(cluster.kubeconfig);
       try {

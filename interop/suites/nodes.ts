@@ -13,7 +13,7 @@ import type { Users } from "../credentials.ts";
 import { eventually } from "../eventually.ts";
 import { peer, peersFolder } from "../peers.ts";
 import { assertRuns, type Program, start } from "../processes.ts";
-import { gatesFlag, releaseFlag } from "../release.ts";
+import { releaseFlag } from "../release.ts";
 import { output } from "./commands.ts";
 
 /** Programs of this machine that nodes are made with. */
@@ -21,11 +21,17 @@ export const nodePrograms = ["ip", "mount", "nsenter", "runc", "unshare"] as con
 /** The network plugins that containerd calls; Debian has them in `containernetworking-plugins`. */
 export const networkPlugins = ["/usr/lib/cni", "/opt/cni/bin"];
 
+/** Programs that nodes with Services need besides. */
+export const servicePrograms = ["iptables", "conntrack"] as const;
+
 const bridge = "dray-interop";
 /** Prefix of the names of the nodes' interfaces on this machine; a number follows. */
 const outside = "dray-node-";
 const network = "172.31.249";
 const group = "dray-interop";
+
+/** Of the Service of the cluster's DNS. */
+export const dnsAddress = "10.0.0.10";
 
 /** Address of this machine that the nodes reach. */
 export const gateway = `${network}.1`;
@@ -70,6 +76,9 @@ export interface Cluster {
   readonly images: string;
   readonly pause: string;
   readonly agent: NodeAgent;
+  readonly gates: readonly string[];
+  /** How many nodes there will be whose pods reach each other and this machine, and have Services; absent: they do not. */
+  readonly connected?: number;
 }
 
 /** How many pods a node runs at most: as many as its network has addresses for. */
@@ -103,12 +112,16 @@ export async function startNode(cluster: Cluster, index: number): Promise<RealNo
     const settings = { folder, name, index, kubeconfig, ca };
     const command =
       agent === "kubelet"
-        ? kubeletCommand(settings)
+        ? kubeletCommand(settings, cluster.gates)
         : await drayCommand(
             { ...settings, agent, serving: await users.serving(name, nodeAddress(index)) },
-            gatesFlag,
+            ...cluster.gates,
           );
     const kubelet = run("kubelet", command);
+    if (cluster.connected !== undefined) {
+      connectPods(index, enter, cluster.connected);
+      run("kube-proxy", await proxyCommand(users, name));
+    }
     await eventually(
       `${name} is ready`,
       async () => {
@@ -183,7 +196,10 @@ async function startContainerd(cluster: Cluster, { folder, name, index, enter, r
   output("nsenter", [...ctr, "images", "import", cluster.images]);
 }
 
-function kubeletCommand({ folder, name, index, kubeconfig, ca }: AgentSettings): string[] {
+function kubeletCommand(
+  { folder, name, index, kubeconfig, ca }: AgentSettings,
+  gates: readonly string[],
+): string[] {
   writeFileSync(join(folder, "resolv.conf"), "nameserver 127.0.0.1\n");
   const config = join(folder, "kubelet.yaml");
   writeFileSync(config, JSON.stringify(kubeletConfig(folder, name, ca), null, 2));
@@ -193,8 +209,32 @@ function kubeletCommand({ folder, name, index, kubeconfig, ca }: AgentSettings):
     `--kubeconfig=${kubeconfig}`,
     `--hostname-override=${name}`,
     `--node-ip=${nodeAddress(index)}`,
-    gatesFlag,
+    ...gates,
   ];
+}
+
+const podNetwork = "10.244";
+
+async function proxyCommand(users: Users, name: string): Promise<string[]> {
+  return [
+    peer("kube-proxy"),
+    `--kubeconfig=${await users.kubeconfig("system:kube-proxy")}`,
+    `--hostname-override=${name}`,
+    "--proxy-mode=iptables",
+    `--cluster-cidr=${podNetwork}.0.0/16`,
+    "--conntrack-max-per-core=0", // Its limit is the machine's.
+  ];
+}
+
+/** Leads the pods of the node to those of the others, and this machine, where the API server is, to the node's pods. */
+function connectPods(index: number, enter: readonly string[], count: number): void {
+  const route = (node: number): string[] => [
+    ...["route", "replace", `${podNetwork}.${node}.0/24`],
+    ...["via", nodeAddress(node)],
+  ];
+  output("ip", route(index));
+  for (let other = 0; other < count; other++)
+    if (other !== index) output("nsenter", [...enter, "ip", ...route(other)]);
 }
 
 /** Where our agent keeps images, in a node. */
@@ -275,9 +315,12 @@ function connectNetwork(index: number, pid: string, enter: readonly string[]): v
 }
 
 function networkConfig(index: number): string {
-  const subnet = `10.244.${index}.0/24`;
+  const subnet = `${podNetwork}.${index}.0/24`;
   const ipam = { type: "host-local", ranges: [[{ subnet }]], routes: [{ dst: "0.0.0.0/0" }] };
-  const plugins = [{ type: "bridge", bridge: "cni0", isGateway: true, hairpinMode: true, ipam }];
+  const plugins = [
+    { type: "bridge", bridge: "cni0", isGateway: true, hairpinMode: true, ipam },
+    { type: "portmap", capabilities: { portMappings: true } },
+  ];
   return JSON.stringify({ cniVersion: "1.0.0", name: "interop", plugins });
 }
 
@@ -304,7 +347,7 @@ function kubeletConfig(folder: string, name: string, ca: string): object {
     authorization: { mode: "Webhook" },
     cgroupDriver: "cgroupfs",
     cgroupRoot: `/${group}/${name}`,
-    clusterDNS: ["10.0.0.10"],
+    clusterDNS: [dnsAddress],
     clusterDomain: "cluster.local",
     containerRuntimeEndpoint: "unix:///run/containerd/containerd.sock",
     evictionHard: {

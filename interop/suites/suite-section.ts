@@ -1,8 +1,9 @@
 /** The section of docs/interop.md about upstream's suite: one row for each kind of nodes, each from a run of its own. */
-import type { NodeKind } from "./clusters.ts";
-import type { KnownFailure, SuiteResult } from "./report.ts";
 
-export type SuiteKind = NodeKind | "dra-node";
+import type { KnownFailure, SuiteResult } from "./report.ts";
+import type { DraSuite } from "./suite.ts";
+
+export type SuiteKind = DraSuite | "dra-node";
 
 export interface SuiteRun {
   readonly kind: SuiteKind;

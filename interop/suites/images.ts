@@ -1,5 +1,5 @@
 /**
- * The images of upstream's DRA suite, without a registry: an OCI layout that holds the machine's busybox and bash and what
+ * The images of upstream's suites, without a registry: an OCI layout that holds the machine's busybox and bash and what
  * `interop/build` has built, under the names that the suite asks for.
  */
 import { spawnSync } from "node:child_process";
@@ -18,23 +18,40 @@ import {
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { type Peer, peer } from "../peers.ts";
-import { output } from "./commands.ts";
+import { missingPrograms, output } from "./commands.ts";
 
 interface Image {
   /** Of the repository of the images it stands for; the suite names the versions. */
   readonly name: string;
-  readonly program?: { readonly peer: Peer; readonly path: string };
+  /** Of the image whose layers come first; the small root file system alone if absent. */
+  readonly on?: string;
+  readonly program?: { readonly peer: Peer; readonly path: string; readonly mode?: number };
+  /** Programs of this machine that specs call; those that it lacks are left out. */
+  readonly tools?: readonly string[];
+  /** Contents by path. */
+  readonly files?: Readonly<Record<string, string>>;
+  readonly user?: string;
   readonly entrypoint?: readonly string[];
   readonly command?: readonly string[];
   /** Names in manifests of the suite that it does not list. */
   readonly unlisted?: readonly string[];
 }
 
+/** What the two images of a rolling update serve, so that one is told from the other. */
+const demo = (name: string): Image => ({
+  name,
+  on: "agnhost",
+  files: { "data.json": `{\n"image": "${name}.jpg"\n}\n`, [`${name}.jpg`]: `${name}\n` },
+  entrypoint: ["/agnhost"],
+  command: ["test-webserver"],
+});
+
 const images: readonly Image[] = [
   { name: "busybox", command: ["sh"] },
   {
     name: "agnhost",
     program: { peer: "agnhost", path: "/agnhost" },
+    tools: ["curl", "dig", "getent", "ip", "nc"],
     entrypoint: ["/agnhost"],
     command: ["pause"],
   },
@@ -52,13 +69,33 @@ const images: readonly Image[] = [
   },
 ];
 
+/** Those of the Conformance suite beside them. */
+const conformanceImages: readonly Image[] = [
+  { name: "nonroot", on: "agnhost", user: "1234", entrypoint: ["/agnhost"], command: ["pause"] },
+  { name: "glibc-dns-testing", on: "agnhost", command: ["sleep", "infinity"] },
+  demo("kitten"),
+  demo("nautilus"),
+  {
+    name: "nonewprivs",
+    program: { peer: "nnp", path: "/usr/local/bin/nnp", mode: 0o4755 },
+    command: ["nnp"],
+  },
+  {
+    name: "nginx",
+    files: {
+      "usr/share/nginx/html/index.html": "<html><head><title>Welcome to nginx!</title></head></html>\n",
+    },
+    command: ["httpd", "-f", "-p", "80", "-h", "/usr/share/nginx/html"],
+  },
+];
+
 /** Programs of this machine that the images are made of. */
-export const imagePrograms = ["busybox", "bash", "tar", "ldd"] as const;
+export const imagePrograms = ["busybox", "bash", "tar", "ldd", "openssl"] as const;
 
 /** Images that the suite names, and ours that stand for them. */
 export function imageNames(asked: readonly string[]): ReadonlyMap<string, readonly string[]> {
   return new Map(
-    images.map(({ name, unlisted = [] }) => [
+    [...images, ...conformanceImages].map(({ name, unlisted = [] }) => [
       name,
       [...asked, ...unlisted].filter((image) => basename(image.slice(0, image.lastIndexOf(":"))) === name),
     ]),
@@ -66,7 +103,7 @@ export function imageNames(asked: readonly string[]): ReadonlyMap<string, readon
 }
 
 /** Packs all images into the tar `file`; returns the name of the one that holds a pod's name spaces. */
-export function packImages(file: string): string {
+export function packImages(file: string, conformance = false): string {
   const names = imageNames(output(peer("e2e.test"), ["--list-images"]).split("\n"));
   const scratch = mkdtempSync(join(tmpdir(), "dray-images-"));
   try {
@@ -74,21 +111,19 @@ export function packImages(file: string): string {
     const base = join(scratch, "base");
     makeBase(base);
     const shared = layout.layer(base);
-    for (const { name, program, entrypoint, command } of images) {
-      const layers = [shared];
-      if (program !== undefined) {
-        const root = join(scratch, name);
-        mkdirSync(join(root, dirname(program.path)), { recursive: true });
-        copyFileSync(peer(program.peer), join(root, program.path));
-        layers.push(layout.layer(root));
-      }
+    const layersOf = new Map<string, readonly Descriptor[]>();
+    for (const image of conformance ? [...images, ...conformanceImages] : images) {
+      const below = image.on === undefined ? [shared] : layersOf.get(image.on)!;
+      const layers = [...below, ...ownLayer(image, join(scratch, image.name), layout)];
+      layersOf.set(image.name, layers);
       const config = {
         Env: ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
         WorkingDir: "/",
-        ...(entrypoint && { Entrypoint: entrypoint }),
-        ...(command && { Cmd: command }),
+        ...(image.user && { User: image.user }),
+        ...(image.entrypoint && { Entrypoint: image.entrypoint }),
+        ...(image.command && { Cmd: image.command }),
       };
-      layout.image(layers, config, names.get(name) ?? []);
+      layout.image(layers, config, names.get(image.name) ?? []);
     }
     layout.pack(file);
   } finally {
@@ -99,16 +134,65 @@ export function packImages(file: string): string {
   return pause;
 }
 
+/** What an image has beside those below it; none if that is nothing. `root`: a folder for it. */
+function ownLayer(
+  { name, program, tools = [], files = {} }: Image,
+  root: string,
+  layout: Layout,
+): Descriptor[] {
+  const place = (path: string): string => {
+    const target = join(root, path);
+    mkdirSync(dirname(target), { recursive: true });
+    return target;
+  };
+  if (program !== undefined) {
+    copyFileSync(peer(program.peer), place(program.path));
+    if (program.mode !== undefined) chmodSync(join(root, program.path), program.mode);
+  }
+  const there = tools.filter((tool) => missingPrograms([tool]).length === 0);
+  if (there.length > 0) mkdirSync(join(root, "bin"), { recursive: true });
+  for (const tool of there) install(root, tool);
+  for (const [path, content] of Object.entries(files)) writeFileSync(place(path), content);
+  if (name === "agnhost") prepareAgnhost(root);
+  return existsSync(root) ? [layout.layer(root)] : [];
+}
+
+/** What agnhost takes for granted in its image: a certificate for localhost, a folder, and itself under another name. */
+function prepareAgnhost(root: string): void {
+  const [key, certificate] = [join(root, "localhost.key"), join(root, "localhost.crt")];
+  const pair = ["-newkey", "rsa:2048", "-nodes", "-days", "3650", "-keyout", key, "-out", certificate];
+  output("openssl", ["req", "-x509", "-subj", "/CN=localhost", ...pair]);
+  chmodSync(key, 0o644);
+  mkdirSync(join(root, "uploads"));
+  symlinkSync("agnhost", join(root, "agnhost-2"));
+}
+
 /** A small root file system. Its sh is bash: busybox's drops environment variables whose names a shell cannot have. */
 function makeBase(root: string): void {
-  for (const folder of ["bin", "usr/bin", "etc", "root", "proc", "sys", "dev", "tmp", "var/run", "run"])
+  for (const folder of [
+    "bin",
+    "usr/bin",
+    "etc",
+    "root",
+    "home",
+    "proc",
+    "sys",
+    "dev",
+    "tmp",
+    "var/run",
+    "run",
+  ])
     mkdirSync(join(root, folder), { recursive: true });
   chmodSync(join(root, "tmp"), 0o1777);
   writeFileSync(
     join(root, "etc/passwd"),
-    "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n",
+    "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\nuser-defined-in-image:x:1000:1000::/home:/bin/sh\n",
   );
-  writeFileSync(join(root, "etc/group"), "root:x:0:\nnogroup:x:65534:\n");
+  writeFileSync(
+    join(root, "etc/group"),
+    "root:x:0:\nnogroup:x:65534:\nuser-defined-in-image:x:1000:\ngroup-defined-in-image:x:50000:user-defined-in-image\n",
+  );
+  writeFileSync(join(root, "etc/nsswitch.conf"), "hosts: files dns\n");
   const busybox = install(root, "busybox");
   for (const applet of output(busybox, ["--list"]).split("\n"))
     if (applet !== "sh" && applet !== "busybox") symlinkSync("busybox", join(root, "bin", applet));

@@ -1,0 +1,116 @@
+/** The clusters that upstream's suites run on. */
+import { join } from "node:path";
+import type { Client } from "@dray/client";
+import { program as drayProgram } from "../../scripts/clone.js";
+import { startComponents } from "../control-plane.ts";
+import { connect, Users } from "../credentials.ts";
+import { eventually } from "../eventually.ts";
+import { type Program, start } from "../processes.ts";
+import { gatesFlag, releaseFlag, versionsFlag } from "../release.ts";
+import { type Server, type Side, startServer } from "../server.ts";
+import { startDns } from "./dns.ts";
+import { addBridge, gateway, type NodeAgent, type RealNode, startNode } from "./nodes.ts";
+
+export interface SuiteClusterOptions {
+  readonly folder: string;
+  /** The archive with the images, and the one that holds a pod's name spaces. */
+  readonly images: string;
+  readonly pause: string;
+  readonly nodes: number;
+}
+
+export interface SuiteCluster {
+  readonly kubeconfig: string;
+  readonly programs: readonly Program[];
+  stop(): Promise<void>;
+}
+
+/** What a cluster with nodes in name spaces of their own consists of. */
+export interface Parts {
+  readonly server: Side;
+  /** Whose scheduler and controllers run: Dray's, or kube-scheduler and kube-controller-manager. */
+  readonly components: Side;
+  readonly agent: NodeAgent;
+  /** Flags of the API server, and those with gates for every component. */
+  readonly serverFlags?: readonly string[];
+  readonly gates?: readonly string[];
+  /** Pods of all nodes reach each other, and there are Services and a DNS. */
+  readonly services?: boolean;
+}
+
+/** Dray's control plane with all gates that specs of DRA need. */
+export const draParts = (agent: NodeAgent): Parts => ({
+  server: "dray",
+  components: "dray",
+  agent,
+  serverFlags: [versionsFlag],
+  gates: [gatesFlag],
+});
+
+/** Each component is a process of its own; every node has name spaces of its own. */
+export async function startCluster(
+  { server: side, components, agent, serverFlags = [], gates = [], services = false }: Parts,
+  { folder, images, pause, nodes: count }: SuiteClusterOptions,
+): Promise<SuiteCluster & { readonly nodes: readonly RealNode[] }> {
+  const nodes: RealNode[] = [];
+  const programs: Program[] = [];
+  const removeBridge = addBridge();
+  const stop = async (): Promise<void> => {
+    for (const node of nodes) await node.stop();
+    for (const program of programs.toReversed()) await program.stop();
+    removeBridge();
+  };
+  try {
+    const server = await startServer(side, folder, [], [...gates, ...serverFlags], gateway);
+    programs.push(...server.programs);
+    const users = new Users(folder, server.url, server.authority);
+    const kubeconfig = await users.kubeconfig("interop-admin", ["system:masters"]);
+    const admin = await connect(kubeconfig);
+    try {
+      await eventually("the API server is ready", () => admin.text("GET", "/readyz").catch(() => undefined));
+      const started = { folder, users, gates };
+      programs.push(
+        ...(components === "dray" ? await startOurs(started) : await startTheirs(started, server)),
+      );
+      const cluster = {
+        ...{ folder, admin, users, ca: server.files.ca, images, pause, agent, gates },
+        ...(services && { connected: count }),
+      };
+      for (let index = 0; index < count; index++) nodes.push(await startNode(cluster, index));
+      if (services) programs.push(await startDns({ folder, admin, kubeconfig, enter: nodes[0]!.enter }));
+      await waitForAccount(admin);
+    } finally {
+      admin.close();
+    }
+    return { kubeconfig, programs: [...programs, ...nodes.flatMap((node) => node.programs)], nodes, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+interface Started {
+  readonly folder: string;
+  readonly users: Users;
+  readonly gates: readonly string[];
+}
+
+async function startOurs({ folder, users, gates }: Started): Promise<Program[]> {
+  const programs: Program[] = [];
+  for (const component of ["scheduler", "controller-manager"]) {
+    const kubeconfig = await users.kubeconfig(`system:kube-${component}`);
+    const flags = [`--kubeconfig=${kubeconfig}`, releaseFlag, ...gates];
+    const words = [...process.execArgv, ...(await drayProgram([component, ...flags]))];
+    programs.push(start(component, process.execPath, words, join(folder, `${component}.log`)));
+  }
+  return programs;
+}
+
+const startTheirs = ({ folder, users }: Started, server: Server): Promise<Program[]> =>
+  startComponents(folder, server, users, { unlimited: true });
+
+/** Pods are refused until the controllers have made the service account of their namespace. */
+async function waitForAccount(admin: Client): Promise<void> {
+  const path = "/api/v1/namespaces/default/serviceaccounts/default";
+  await eventually("the controllers work", () => admin.text("GET", path).catch(() => undefined));
+}

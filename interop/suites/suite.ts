@@ -1,0 +1,173 @@
+/** Upstream's end-to-end specs, those for DRA and those of Conformance, with real kubelets or with our own nodes. */
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  conformancePeers,
+  controlPlanePeers,
+  missingPeers,
+  nodePeers,
+  type Peer,
+  peer,
+  suitePeers,
+} from "../peers.ts";
+import { start } from "../processes.ts";
+import type { Side } from "../server.ts";
+import { draParts, type SuiteCluster, type SuiteClusterOptions, startCluster } from "./clusters.ts";
+import { missingPrograms } from "./commands.ts";
+import { startDrayCluster } from "./dray-cluster.ts";
+import { imagePrograms, packImages } from "./images.ts";
+import { networkPlugins, nodePrograms, servicePrograms } from "./nodes.ts";
+import { readReport, type SuiteResult } from "./report.ts";
+
+/** A run of upstream's suite on one kind of cluster. */
+export type ClusterSuite = DraSuite | ConformanceSuite;
+/** `dra`: real kubelets; `dra-oci` and `dra-cri`: our nodes with that runtime. Real containerd runs under the first and last. */
+export type DraSuite = "dra" | "dra-oci" | "dra-cri";
+/** Whose API server, and whose scheduler and controllers: Dray's and the real ones, Dray's alone, the real ones alone. */
+export type ConformanceSuite = "conformance" | "conformance-dray" | "conformance-peer";
+
+const conformanceSuites: readonly string[] = [
+  "conformance",
+  "conformance-dray",
+  "conformance-peer",
+] satisfies ConformanceSuite[];
+
+export function isConformance(kind: string): kind is ConformanceSuite {
+  return conformanceSuites.includes(kind);
+}
+
+interface Definition {
+  /** Which specs, as a label filter of ginkgo. */
+  readonly labels: string;
+  readonly nodes: number;
+  /** Specs at a time unless the user says. */
+  readonly jobs: number;
+  readonly start: (options: SuiteClusterOptions) => Promise<SuiteCluster>;
+  /** Whether nodes are ours without kubelet or containerd. */
+  readonly isOwn?: boolean;
+  readonly peers?: readonly Peer[];
+  readonly programs?: readonly string[];
+  readonly conformance?: boolean;
+}
+
+/** All specs of DRA, those of gates that are off by default too. Two of them take two nodes, and one three. */
+const dra = (start: Definition["start"]): Definition => ({ labels: "DRA", nodes: 3, jobs: 6, start });
+
+/** Those that need not run alone. */
+const conformance = (server: Side, components: Side): Definition => ({
+  labels: "Conformance && !Serial",
+  nodes: 2,
+  jobs: 8,
+  start: (options) => startCluster({ server, components, agent: "kubelet", services: true }, options),
+  peers: [...conformancePeers, ...(components === "peer" ? controlPlanePeers : [])],
+  programs: servicePrograms,
+  conformance: true,
+});
+
+const definitions: Readonly<Record<ClusterSuite, Definition>> = {
+  dra: dra((options) => startCluster(draParts("kubelet"), options)),
+  "dra-oci": { ...dra(startDrayCluster), isOwn: true },
+  "dra-cri": dra((options) => startCluster(draParts("cri"), options)),
+  conformance: conformance("dray", "peer"),
+  "conformance-dray": conformance("dray", "dray"),
+  "conformance-peer": conformance("peer", "peer"),
+};
+
+export interface SuiteOptions {
+  /** Specs whose names it finds; all if undefined. */
+  readonly only: RegExp | undefined;
+  /** Specs at a time; undefined: as many as suit the suite. */
+  readonly jobs: number | undefined;
+  readonly keep: boolean;
+  readonly print: (text: string) => void;
+}
+
+/** Reports why the suite cannot run here; undefined if it can. */
+export function suiteObstacle(kind: ClusterSuite): string | undefined {
+  const { isOwn = false, peers: more = [], programs: further = [] } = definitions[kind];
+  const peers = missingPeers([...suitePeers, ...(isOwn ? [] : nodePeers), ...more]);
+  if (peers.length > 0) return `peers missing: ${peers.join(", ")} (interop/build builds them)`;
+  if (process.platform !== "linux" || process.getuid?.() !== 0) return "real nodes need Linux and root";
+  const programs = missingPrograms([...nodePrograms, ...imagePrograms, ...further]);
+  if (programs.length > 0) return `programs missing: ${programs.join(", ")}`;
+  if (!isOwn && !networkPlugins.some((folder) => existsSync(join(folder, "bridge"))))
+    return `network plugins missing: none in ${networkPlugins.join(" or ")} (Debian: containernetworking-plugins)`;
+  return undefined;
+}
+
+/** Runs the suite against a cluster of this kind. */
+export async function runSuite(
+  kind: ClusterSuite,
+  { only, jobs, keep, print }: SuiteOptions,
+): Promise<SuiteResult> {
+  const definition = definitions[kind];
+  const { nodes } = definition;
+  const folder = mkdtempSync(join(tmpdir(), "dray-interop-suite-"));
+  const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
+  if (!keep) process.once("exit", removeFolder); // Whatever ends this process, the nodes' images are gigabytes.
+  let cluster: SuiteCluster | undefined;
+  try {
+    const images = join(folder, "images.tar");
+    const pause = packImages(images, definition.conformance);
+    cluster = await definition.start({ folder, images, pause, nodes });
+    const log = join(folder, "e2e.log");
+    print(`${kind}: ${nodes} nodes are ready; upstream's suite runs for 10 minutes and more: ${log}`);
+    const { labels } = definition;
+    const run = { only, labels, nodes, jobs: jobs ?? definition.jobs, folder, log };
+    const result = await runSpecs({ ...run, kubeconfig: cluster.kubeconfig });
+    const ended = cluster.programs.flatMap(({ name, ended }) =>
+      ended === undefined ? [] : [{ name: `${name} keeps running`, seconds: 0, failure: ended }],
+    );
+    return { ...result, specs: [...result.specs, ...ended] };
+  } finally {
+    await cluster?.stop();
+    if (keep) print(`${kind}: logs are in ${folder}`);
+    else {
+      process.off("exit", removeFolder);
+      removeFolder();
+    }
+  }
+}
+
+interface Run {
+  readonly only: RegExp | undefined;
+  readonly labels: string;
+  readonly nodes: number;
+  readonly jobs: number;
+  readonly folder: string;
+  readonly log: string;
+  readonly kubeconfig: string;
+}
+
+async function runSpecs({ only, labels, nodes, jobs, folder, log, kubeconfig }: Run): Promise<SuiteResult> {
+  const report = "report.json";
+  const flags = [
+    `--procs=${jobs}`,
+    "--no-color",
+    "-v",
+    "--timeout=2h",
+    `--label-filter=${labels}`,
+    ...(only === undefined ? [] : [`--focus=${only.source}`]),
+    `--json-report=${report}`,
+    `--output-dir=${folder}`,
+    peer("e2e.test"),
+    "--",
+    `--kubeconfig=${kubeconfig}`,
+    "--provider=local",
+    `--num-nodes=${nodes}`,
+  ];
+  const began = performance.now();
+  // In a process name space of its own, so that the processes that run the specs end with it.
+  const alone = ["-m", "-p", "-f", "--kill-child", "--mount-proc", peer("ginkgo")];
+  const ginkgo = start("ginkgo", "unshare", [...alone, ...flags], log);
+  await ginkgo.exited;
+  const seconds = (performance.now() - began) / 1000;
+  const file = join(folder, report);
+  if (!existsSync(file))
+    throw new Error(`ginkgo wrote no report and ${ginkgo.ended}:\n${readFileSync(log, "utf8").slice(-2000)}`);
+  const result = { ...readReport(readFileSync(file, "utf8")), seconds };
+  if (result.specs.length === 0)
+    throw new Error(`no spec was run: ${readFileSync(log, "utf8").slice(-2000)}`);
+  return result;
+}
