@@ -1,10 +1,10 @@
 import { encodeJSON } from "@dray/api";
 import type { Container, Node, Pod, Volume } from "@dray/api/core/v1";
-import type { AllocationResult, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
+import type { ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { Answers, type NodeAnswers } from "./answers.ts";
 import type { SchedulerCache } from "./cache.ts";
 import type { Informers } from "./informers.ts";
-import { claimsOf, sameDevices } from "./plugins/pod-claims.ts";
+import { claimsOf, onlyNode, sameDevices } from "./plugins/pod-claims.ts";
 
 export interface AlikePodsOptions {
   readonly cache: SchedulerCache;
@@ -154,13 +154,4 @@ const anywhere: ReadonlySet<string> = new Set([
 
 function bindsToNodes(volume: Volume): boolean {
   return Object.keys(volume).some((source) => !anywhere.has(source));
-}
-
-/** The node that alone reaches the devices of an allocation: a selector of one term, `metadata.name In [NODE]`. */
-function onlyNode({ nodeSelector }: AllocationResult): string | undefined {
-  const [term, ...others] = nodeSelector?.nodeSelectorTerms ?? [];
-  const [field, ...more] = term?.matchFields ?? [];
-  if (others.length > 0 || more.length > 0 || field?.key !== "metadata.name" || field.operator !== "In")
-    return undefined;
-  return field.values?.length === 1 ? field.values[0] : undefined;
 }

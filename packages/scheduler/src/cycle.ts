@@ -130,7 +130,7 @@ export class SchedulingCycle {
       plugins: [...new Set([...rejections.values(), ...(upfront ? [upfront] : [])].map((r) => r.plugin))],
     });
     const since = this.#metrics.now();
-    const { upfront, allowed, narrowing } = this.#preFilter(state, pod, nodes);
+    const { upfront, allowed, narrowing, first } = this.#preFilter(state, pod, nodes);
     this.#observe("PreFilter", statusOf(upfront), since);
     if (upfront !== undefined) return found([], new Map(), upfront);
 
@@ -144,7 +144,15 @@ export class SchedulingCycle {
       ? nodes.filter(({ name }) => (among?.has(name) ?? true) && (allowed?.has(name) ?? true))
       : nodes;
     const filtering = this.#metrics.now();
-    const feasible = this.#feasible(state, pod, considered, answers, rejections);
+    const ask = (some: readonly NodeInfo[]): readonly NodeInfo[] =>
+      this.#feasible(state, pod, some, answers, rejections);
+    let feasible: readonly NodeInfo[] = [];
+    if (first !== undefined) {
+      const start = this.#start;
+      feasible = ask(considered.filter(({ name }) => first.has(name)));
+      this.#start = start; // The next pod goes on where the last one that may go anywhere has stopped.
+    }
+    if (feasible.length === 0) feasible = ask(considered.filter(({ name }) => !first?.has(name)));
     this.#observe("Filter", "Success", filtering);
     this.#countEvaluations();
     if (feasible.length === 0 && allowed !== undefined) {
@@ -167,9 +175,11 @@ export class SchedulingCycle {
     readonly upfront?: Rejection;
     readonly allowed?: ReadonlySet<string>;
     readonly narrowing: readonly string[];
+    readonly first?: ReadonlySet<string>;
   } {
     const skipped = skippedFilters(state);
     let allowed: ReadonlySet<string> | undefined;
+    let first: ReadonlySet<string> | undefined;
     let upfront: Rejection | undefined;
     const narrowing: string[] = [];
     for (const plugin of this.#points.preFilter) {
@@ -181,7 +191,9 @@ export class SchedulingCycle {
       else if (result.type === "reject") {
         upfront = result.rejection;
         if (!upfront.resolvable) return { upfront, narrowing };
-      } else if (result.nodes !== undefined) {
+      } else {
+        if (result.first !== undefined) first = first?.intersection(result.first) ?? result.first;
+        if (result.nodes === undefined) continue;
         narrowing.push(plugin.name);
         allowed = allowed === undefined ? result.nodes : allowed.intersection(result.nodes);
         if (allowed.size > 0) continue;
@@ -196,6 +208,7 @@ export class SchedulingCycle {
     return {
       ...(upfront !== undefined && { upfront }),
       ...(allowed !== undefined && { allowed }),
+      ...(first !== undefined && { first }),
       narrowing: narrowing.sort(),
     };
   }

@@ -16,9 +16,12 @@ export interface Rejection {
   readonly transient?: true;
 }
 
-/** What PreFilter found: nothing to do for this pod, a rejection of every node, or the only nodes that may do. */
+/**
+ * What PreFilter found: nothing to do for this pod, a rejection of every node, or the only nodes that may do. `first`: Filter
+ * rejects all other nodes, which are asked for their reasons if none of these takes the pod.
+ */
 export type PreFilterResult =
-  | { readonly type: "continue"; readonly nodes?: ReadonlySet<string> }
+  | { readonly type: "continue"; readonly nodes?: ReadonlySet<string>; readonly first?: ReadonlySet<string> }
   | { readonly type: "skip" }
   | { readonly type: "reject"; readonly rejection: Rejection };
 

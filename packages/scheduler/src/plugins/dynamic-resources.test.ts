@@ -216,3 +216,30 @@ test("a claim that stands for resources of its node is for one pod; what it take
   big.add(plugin.assume(state, pod, big));
   assert.equal(big.requested.get("cpu"), 2000);
 });
+
+test("PreFilter names the node that alone reaches the devices of claims, where nothing else is wanted", () => {
+  const { plugin, claim } = made();
+  const on = (...values: string[]): object => ({
+    allocation: {
+      devices: { results: [{ request: "r", driver, pool: "x", device: values.join() }] },
+      nodeSelector: {
+        nodeSelectorTerms: [{ matchFields: [{ key: "metadata.name", operator: "In", values }] }],
+      },
+    },
+  });
+  const exactly = { deviceClassName: "gpu", ...exact };
+  claim("a", { exactly }, on("n1"));
+  claim("b", { exactly }, on("n1"));
+  claim("other", { exactly }, on("n2"));
+  claim("both", { exactly }, on("n1", "n2"));
+  claim("open", { exactly });
+  const first = (...names: string[]): unknown => {
+    const result = plugin.preFilter(new Map(), podOf(...names), []);
+    return result.type === "continue" && result.first && [...result.first];
+  };
+  assert.deepEqual(first("a", "b", "both"), ["n1"]);
+  assert.deepEqual(first("a", "other"), []);
+  assert.equal(first("both"), undefined);
+  // What the allocator finds on other nodes may be an error, which ends the attempt.
+  assert.equal(first("a", "open"), undefined);
+});

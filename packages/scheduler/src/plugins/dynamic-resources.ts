@@ -48,6 +48,7 @@ import {
   consumerOf,
   hasAlternatives,
   isReservedFor,
+  onlyNode,
   requestProblem,
 } from "./pod-claims.ts";
 import { causeOf, maxNodes, type RefusedNode } from "./refusal-cause.ts";
@@ -100,6 +101,16 @@ function groupClaims(state: CycleState): GroupClaimState | undefined {
     group.set(name, shared);
   }
   return shared;
+}
+
+/** The node, if any, that alone can use the devices that claims have; undefined if that is not known of any. */
+function nodesOfDevices(claims: readonly PodClaim[]): ReadonlySet<string> | undefined {
+  let nodes: ReadonlySet<string> | undefined;
+  for (const entry of claims) {
+    const node = onlyNode(allocationOf(entry)!);
+    if (node !== undefined) nodes = nodes === undefined || nodes.has(node) ? new Set([node]) : new Set();
+  }
+  return nodes;
 }
 
 const stateOf = (state: CycleState): ClaimState | undefined => state.get(name) as ClaimState | undefined;
@@ -181,7 +192,8 @@ export class DynamicResources implements Plugin {
     };
     state.set(name, own);
     shared?.pods.set(pod.metadata.uid, own);
-    return { type: "continue" };
+    const first = open.length === 0 && !hasExtended ? nodesOfDevices(podClaims) : undefined;
+    return { type: "continue", ...(first && { first }) };
   }
 
   /** Why the claim cannot be used for the pod on any node. */

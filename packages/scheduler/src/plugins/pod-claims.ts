@@ -166,3 +166,12 @@ export function alternativesScore(
   });
   return score;
 }
+
+/** The node that alone reaches the devices of an allocation: a selector of one term, `metadata.name In [NODE]`. */
+export function onlyNode({ nodeSelector }: AllocationResult): string | undefined {
+  const [term, ...others] = nodeSelector?.nodeSelectorTerms ?? [];
+  const [field, ...more] = term?.matchFields ?? [];
+  if (others.length > 0 || more.length > 0 || field?.key !== "metadata.name" || field.operator !== "In")
+    return undefined;
+  return field.values?.length === 1 ? field.values[0] : undefined;
+}
