@@ -2,7 +2,7 @@ import { type KubeObject, quoted, StatusError } from "@dray/api";
 import type { ListMeta } from "@dray/api/meta/v1";
 import { convert } from "./registry/conversion/index.ts";
 import type { ServedResource } from "./registry/kinds.ts";
-import { type IncludeObject, makeTable } from "./tables/index.ts";
+import { type IncludeObject, inRowOrder, makeTable } from "./tables/index.ts";
 
 export interface TableOptions {
   /** How much of each object a row carries: `None`, `Metadata` or `Object`. */
@@ -15,7 +15,7 @@ export interface TableOptions {
 
 /** Objects in their served version as a Table (meta/v1): what kubectl prints. Throws 400 for odd options. */
 export function tableOf(
-  objects: readonly KubeObject[],
+  list: readonly KubeObject[],
   metadata: ListMeta,
   served: ServedResource,
   options: TableOptions,
@@ -23,6 +23,7 @@ export function tableOf(
 ): object {
   const { now, omitColumns = false } = options;
   const includeObject = includedOf(options);
+  const objects = inRowOrder(served.stored, list);
   const table = makeTable({
     // Columns do not depend on the version: cells are read from the stored one.
     kind: served.stored,

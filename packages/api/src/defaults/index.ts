@@ -11,6 +11,7 @@ import * as apps from "./apps.ts";
 import * as autoscaling from "./autoscaling.ts";
 import * as batch from "./batch.ts";
 import * as core from "./core.ts";
+import * as flowcontrol from "./flowcontrol.ts";
 import * as networking from "./networking.ts";
 import { defaultPod, defaultPodTemplate } from "./pod.ts";
 import * as rbac from "./rbac.ts";
@@ -64,6 +65,8 @@ const defaults = new Map<string, Default>(
     "batch/v1.CronJob": batch.defaultCronJob,
     "batch/v1.Job": batch.defaultJob,
     "discovery.k8s.io/v1.EndpointSlice": networking.defaultEndpointSlice,
+    "flowcontrol.apiserver.k8s.io/v1.FlowSchema": flowcontrol.defaultFlowSchema,
+    "flowcontrol.apiserver.k8s.io/v1.PriorityLevelConfiguration": flowcontrol.defaultPriorityLevel,
     "networking.k8s.io/v1.IngressClass": networking.defaultIngressClass,
     "networking.k8s.io/v1.NetworkPolicy": networking.defaultNetworkPolicy,
     "rbac.authorization.k8s.io/v1.ClusterRoleBinding": rbac.defaultRoleBinding,

@@ -14,6 +14,7 @@ import coordination from "./table/coordination.json" with { type: "json" };
 import core from "./table/core.json" with { type: "json" };
 import discovery from "./table/discovery.json" with { type: "json" };
 import events from "./table/events.json" with { type: "json" };
+import flowcontrol from "./table/flowcontrol.json" with { type: "json" };
 import meta from "./table/meta.json" with { type: "json" };
 import metrics from "./table/metrics.json" with { type: "json" };
 import networking from "./table/networking.json" with { type: "json" };
@@ -104,6 +105,7 @@ const tables = [
   core,
   discovery,
   events,
+  flowcontrol,
   meta,
   networking,
   node,

@@ -16,6 +16,7 @@ import type { ValidationContext } from "./context.ts";
 import * as core from "./core.ts";
 import { event } from "./event.ts";
 import { FieldErrors } from "./field.ts";
+import { flowSchema, priorityLevelConfiguration } from "./flowcontrol.ts";
 import * as groups from "./groups.ts";
 import { leaseCandidate } from "./lease-candidate.ts";
 import { checkCommonUpdate, checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "./metadata.ts";
@@ -58,6 +59,7 @@ export {
 export type { AdmissionExpressions, CompiledSelector, ValidationContext } from "./context.ts";
 export { type DisabledField, disabledFields, dropDisabledFields } from "./disabled.ts";
 export { checkImmutable, FieldErrors, sameValue } from "./field.ts";
+export { mandatoryFlowControl } from "./flowcontrol.ts";
 export { checkCommonUpdate, checkMetadata, checkMetadataUpdate } from "./metadata.ts";
 export { serviceAddressErrors } from "./networking/service.ts";
 export { checkNodeSelector, checkNodeSelectorTerm } from "./nodeselector.ts";
@@ -119,6 +121,8 @@ const rules = new Map<string, Rules>(
     "VolumeAttributesClass.storage.k8s.io": storage.volumeAttributesClass,
     Endpoints: endpoints,
     "EndpointSlice.discovery.k8s.io": endpointSlice,
+    "FlowSchema.flowcontrol.apiserver.k8s.io": flowSchema,
+    "PriorityLevelConfiguration.flowcontrol.apiserver.k8s.io": priorityLevelConfiguration,
     "IPAddress.networking.k8s.io": ipAddress,
     "Ingress.networking.k8s.io": ingress,
     "IngressClass.networking.k8s.io": ingressClass,

@@ -23,6 +23,7 @@ const groupOrder = [
   "node.k8s.io",
   "discovery.k8s.io",
   "resource.k8s.io",
+  "flowcontrol.apiserver.k8s.io",
 ];
 
 export interface GroupVersion {

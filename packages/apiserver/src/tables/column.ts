@@ -8,6 +8,8 @@ export type Cell = string | number | boolean;
 /** How objects of a kind are printed: one cell for each column. */
 export interface Printer<T> {
   readonly columns: readonly Column[];
+  /** The order of the rows, where it is not that of the list. */
+  order?(left: T, right: T): number;
   /** `now` in milliseconds since the epoch. */
   cells(object: T, now: number): Cell[];
 }

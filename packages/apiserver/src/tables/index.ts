@@ -7,6 +7,7 @@ import * as admission from "./admission.ts";
 import { autoscalers } from "./autoscaling.ts";
 import type { Cell, Column, Printer } from "./column.ts";
 import * as core from "./core.ts";
+import * as flowcontrol from "./flowcontrol.ts";
 import * as groups from "./groups.ts";
 import { nodeMetrics, podMetrics } from "./metrics.ts";
 import * as networking from "./networking.ts";
@@ -65,6 +66,8 @@ const printers = new Map<string, Printer<never>>(
     "Lease.coordination.k8s.io": other.leases,
     "LeaseCandidate.coordination.k8s.io": other.leaseCandidates,
     "EndpointSlice.discovery.k8s.io": networking.endpointSlices,
+    "FlowSchema.flowcontrol.apiserver.k8s.io": flowcontrol.flowSchemas,
+    "PriorityLevelConfiguration.flowcontrol.apiserver.k8s.io": flowcontrol.priorityLevels,
     "Ingress.networking.k8s.io": networking.ingresses,
     "NodeMetrics.metrics.k8s.io": nodeMetrics,
     "PodMetrics.metrics.k8s.io": podMetrics,
@@ -104,6 +107,12 @@ export function printerOf({ group, kind, model }: TableKind): Printer<KubeObject
 /** The columns of a kind; those of priority 1 are always sent and shown by `-o wide`. */
 export function tableColumns(kind: TableKind): readonly Column[] {
   return printerOf(kind).columns;
+}
+
+/** The objects of a list in the order in which a table shows them. */
+export function inRowOrder<T extends KubeObject>(kind: TableKind, objects: readonly T[]): readonly T[] {
+  const { order } = printerOf(kind);
+  return order === undefined ? objects : objects.toSorted(order);
 }
 
 /** The cells of one object, one for each column; `now` in milliseconds since the epoch, for ages. */

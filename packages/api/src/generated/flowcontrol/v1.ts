@@ -1,0 +1,140 @@
+// Generated from src/schema/table by scripts/generate.ts: do not edit.
+import type { Kind, StoredMeta, Time } from "../../object.ts";
+import type { ListMeta } from "../meta/v1.ts";
+
+export interface ExemptPriorityLevelConfiguration {
+  nominalConcurrencyShares?: number;
+  lendablePercent?: number;
+}
+
+export interface FlowDistinguisherMethod {
+  type: string;
+}
+
+export interface FlowSchema {
+  apiVersion: string;
+  kind: string;
+  metadata: StoredMeta;
+  spec: FlowSchemaSpec;
+  status?: FlowSchemaStatus;
+}
+
+export const FlowSchema: Kind<FlowSchema> = {"group":"flowcontrol.apiserver.k8s.io","version":"v1","kind":"FlowSchema","resource":"flowschemas","namespaced":false};
+
+export interface FlowSchemaCondition {
+  type?: string;
+  status?: string;
+  lastTransitionTime?: Time;
+  reason?: string;
+  message?: string;
+}
+
+export interface FlowSchemaList {
+  metadata?: ListMeta;
+  items: FlowSchema[];
+}
+
+export interface FlowSchemaSpec {
+  priorityLevelConfiguration: PriorityLevelConfigurationReference;
+  matchingPrecedence?: number;
+  distinguisherMethod?: FlowDistinguisherMethod;
+  rules?: PolicyRulesWithSubjects[];
+}
+
+export interface FlowSchemaStatus {
+  conditions?: FlowSchemaCondition[];
+}
+
+export interface GroupSubject {
+  name: string;
+}
+
+export interface LimitResponse {
+  type: string;
+  queuing?: QueuingConfiguration;
+}
+
+export interface LimitedPriorityLevelConfiguration {
+  nominalConcurrencyShares?: number;
+  limitResponse?: LimitResponse;
+  lendablePercent?: number;
+  borrowingLimitPercent?: number;
+}
+
+export interface NonResourcePolicyRule {
+  verbs: string[];
+  nonResourceURLs: string[];
+}
+
+export interface PolicyRulesWithSubjects {
+  subjects: Subject[];
+  resourceRules?: ResourcePolicyRule[];
+  nonResourceRules?: NonResourcePolicyRule[];
+}
+
+export interface PriorityLevelConfiguration {
+  apiVersion: string;
+  kind: string;
+  metadata: StoredMeta;
+  spec: PriorityLevelConfigurationSpec;
+  status?: PriorityLevelConfigurationStatus;
+}
+
+export const PriorityLevelConfiguration: Kind<PriorityLevelConfiguration> = {"group":"flowcontrol.apiserver.k8s.io","version":"v1","kind":"PriorityLevelConfiguration","resource":"prioritylevelconfigurations","namespaced":false};
+
+export interface PriorityLevelConfigurationCondition {
+  type?: string;
+  status?: string;
+  lastTransitionTime?: Time;
+  reason?: string;
+  message?: string;
+}
+
+export interface PriorityLevelConfigurationList {
+  metadata?: ListMeta;
+  items: PriorityLevelConfiguration[];
+}
+
+export interface PriorityLevelConfigurationReference {
+  name: string;
+}
+
+export interface PriorityLevelConfigurationSpec {
+  type: string;
+  limited?: LimitedPriorityLevelConfiguration;
+  exempt?: ExemptPriorityLevelConfiguration;
+}
+
+export interface PriorityLevelConfigurationStatus {
+  conditions?: PriorityLevelConfigurationCondition[];
+}
+
+export interface QueuingConfiguration {
+  queues?: number;
+  handSize?: number;
+  queueLengthLimit?: number;
+}
+
+export interface ResourcePolicyRule {
+  verbs: string[];
+  apiGroups: string[];
+  resources: string[];
+  clusterScope?: boolean;
+  namespaces?: string[];
+}
+
+export interface ServiceAccountSubject {
+  namespace: string;
+  name: string;
+}
+
+export interface Subject {
+  kind: string;
+  user?: UserSubject;
+  group?: GroupSubject;
+  serviceAccount?: ServiceAccountSubject;
+}
+
+export interface UserSubject {
+  name: string;
+}
