@@ -1,26 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "@dray/client";
-import { memoryStore, type Store } from "@dray/store";
+import { slowStore } from "./flowcontrol/test-objects.ts";
 import { type CallOptions, testServer } from "./test-server.ts";
-
-/** A store whose writes wait from `hold` on until `release`. */
-function slowStore(): { store: Store; hold: () => void; release: () => void } {
-  const store = memoryStore(systemClock);
-  const write = store.txn.bind(store);
-  let gate: PromiseWithResolvers<void> | undefined;
-  store.txn = async (...args) => {
-    await gate?.promise;
-    return write(...args);
-  };
-  return {
-    store,
-    hold: () => {
-      gate = Promise.withResolvers();
-    },
-    release: () => gate?.resolve(),
-  };
-}
 
 const writer: CallOptions = { user: "writer", groups: ["writers"] };
 const rights = {
@@ -38,9 +20,14 @@ const grant = {
 const maps = "/api/v1/namespaces/default/configmaps";
 const map = (name: string): object => ({ metadata: { name } });
 
-test("beyond its limit a server answers 429, but goes on with what keeps a cluster alive", async () => {
+test("without priority and fairness, a server answers 429 beyond its limit, but goes on with what keeps a cluster alive", async () => {
   const { store, hold, release } = slowStore();
-  const tested = await testServer({ store, maxMutatingRequestsInFlight: 2, maxRequestsInFlight: 2 });
+  const tested = await testServer({
+    store,
+    priorityAndFairness: false,
+    maxMutatingRequestsInFlight: 2,
+    maxRequestsInFlight: 2,
+  });
   const rbac = "/apis/rbac.authorization.k8s.io/v1";
   await tested.call("POST", `${rbac}/clusterroles`, { body: rights });
   await tested.call("POST", `${rbac}/clusterrolebindings`, { body: grant });
@@ -73,8 +60,8 @@ test("beyond its limit a server answers 429, but goes on with what keeps a clust
   await tested.server.close();
 });
 
-test("watches take no seat", async () => {
-  const tested = await testServer({ maxRequestsInFlight: 1 });
+test("without priority and fairness, watches take no seat", async () => {
+  const tested = await testServer({ priorityAndFairness: false, maxRequestsInFlight: 1 });
   await tested.call("POST", "/apis/rbac.authorization.k8s.io/v1/clusterroles", { body: rights });
   await tested.call("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", { body: grant });
   const watched = [1, 2, 3].map(() => tested.watch("/api/v1/namespaces?watch=true", 99, writer));

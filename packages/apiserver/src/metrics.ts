@@ -1,5 +1,5 @@
 import type { Log } from "@dray/client";
-import type { Overload } from "./overload.ts";
+import type { Limiter } from "./limiter.ts";
 import type { ServedResource } from "./registry/kinds.ts";
 import type { RequestInfo } from "./request/info.ts";
 import type { Storage } from "./storage/storage.ts";
@@ -57,7 +57,7 @@ export class Metrics {
   }
 
   /** The text exposition format of Prometheus. */
-  text(storage: Storage, overload: Overload, log: Log): string {
+  text(storage: Storage, limiter: Limiter, log: Log): string {
     const lines = ["# TYPE apiserver_request_total counter"];
     for (const [labels, { byCode }] of this.#requests) {
       for (const [code, count] of byCode) {
@@ -71,7 +71,7 @@ export class Metrics {
     }
     lines.push("# TYPE apiserver_current_inflight_requests gauge");
     for (const kind of ["mutating", "readOnly"] as const) {
-      lines.push(`apiserver_current_inflight_requests{request_kind="${kind}"} ${overload.count(kind)}`);
+      lines.push(`apiserver_current_inflight_requests{request_kind="${kind}"} ${limiter.count(kind)}`);
     }
     lines.push("# TYPE apiserver_storage_objects gauge", "# TYPE apiserver_longrunning_requests gauge");
     for (const [resource, cache] of storage.caches()) {
@@ -80,6 +80,7 @@ export class Metrics {
         `apiserver_longrunning_requests{component="apiserver",resource="${resource}",verb="WATCH"} ${cache.watchers}`,
       );
     }
+    for (const each of limiter.metrics()) lines.push(each);
     lines.push(
       "# TYPE dray_log_lines_dropped_total counter",
       `dray_log_lines_dropped_total ${log.droppedLines ?? 0}`,

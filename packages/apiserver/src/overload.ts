@@ -1,9 +1,9 @@
 import type { ApiResponse, UserInfo } from "@dray/client";
 import { nodesGroup } from "./authorization/node.ts";
+import { type Arrival, kindOfRequest, type Limiter, type RequestKind, tooManyRequests } from "./limiter.ts";
 import type { RequestInfo } from "./request/info.ts";
-import { textResponse } from "./response.ts";
+import { isLongRunning } from "./request/long-running.ts";
 
-const readOnlyVerbs = new Set(["get", "list", "watch"]);
 const healthPath = /^\/(?:healthz|livez|readyz)(?:\/|$)/;
 const leaders = new Set(["system:kube-controller-manager", "system:kube-scheduler"]);
 
@@ -13,15 +13,15 @@ export interface Limits {
   readonly mutating: number;
 }
 
-/** What a request is counted under. */
-export type Seat = "readOnly" | "mutating" | "leader-election" | "node-high" | "exempt";
+/** The counter of a request. */
+type Seat = RequestKind | "leader-election" | "node-high" | "exempt";
 
 /**
- * Holds the number of requests that are worked on at the same time within limits, so that a server under load answers
- * some of them in time instead of all of them too late. What keeps a cluster alive has seats of its own, as in
- * upstream's priority levels: leader election, heartbeats of nodes; health checks and administrators are never refused.
+ * Holds the number of requests that are worked on at the same time within two limits, so that a server under load answers
+ * some of them in time instead of all of them too late: without API Priority and Fairness. What keeps a cluster alive has
+ * seats of its own: leader election, heartbeats of nodes; health checks and administrators are never refused.
  */
-export class Overload {
+export class Overload implements Limiter {
   readonly #limits: Readonly<Record<Seat, number>>;
   readonly #counts = new Map<Seat, number>();
 
@@ -36,17 +36,31 @@ export class Overload {
     };
   }
 
-  /** Takes a seat and answers how to leave it; undefined where none is free. */
-  enter(info: RequestInfo, user: UserInfo): (() => void) | undefined {
+  async run({ info, user }: Arrival, work: () => Promise<ApiResponse>): Promise<ApiResponse> {
+    if (isLongRunning(info)) return work();
     const seat = seatOf(info, user);
-    const count = this.count(seat);
+    const count = this.#count(seat);
     const limit = this.#limits[seat];
-    if (limit > 0 && count >= limit) return undefined;
+    if (limit > 0 && count >= limit) return tooManyRequests();
     this.#counts.set(seat, count + 1);
-    return () => this.#counts.set(seat, this.count(seat) - 1);
+    try {
+      return await work();
+    } finally {
+      this.#counts.set(seat, this.#count(seat) - 1);
+    }
   }
 
-  count(seat: Seat): number {
+  count(kind: RequestKind): number {
+    return this.#count(kind);
+  }
+
+  metrics(): readonly string[] {
+    return [];
+  }
+
+  close(): void {}
+
+  #count(seat: Seat): number {
     return this.#counts.get(seat) ?? 0;
   }
 }
@@ -59,14 +73,9 @@ function seatOf(info: RequestInfo, user: UserInfo): Seat {
   if (leases && namespace === "kube-system" && isLeader(user)) return "leader-election";
   const heartbeat = (group === "" && resource === "nodes") || (leases && namespace === "kube-node-lease");
   if (heartbeat && user.groups.includes(nodesGroup)) return "node-high";
-  return readOnlyVerbs.has(info.verb) ? "readOnly" : "mutating";
+  return kindOfRequest(info);
 }
 
 function isLeader({ name, groups }: UserInfo): boolean {
   return leaders.has(name) || groups.includes("system:serviceaccounts:kube-system");
-}
-
-/** 429 in the words of kube-apiserver. */
-export function tooManyRequests(): ApiResponse {
-  return textResponse(429, "Too many requests, please try again later.\n", { "retry-after": "1" });
 }

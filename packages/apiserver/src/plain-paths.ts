@@ -9,7 +9,7 @@ import { type HealthCheck, healthResponse, healthText } from "./health.ts";
 import { openIdResponse } from "./openid.ts";
 import { checkProduced } from "./request/accept.ts";
 import type { RequestInfo } from "./request/info.ts";
-import { bodyResponse, methodNotAllowed, noPage, notServed } from "./response.ts";
+import { bodyResponse, methodNotAllowed, noPage, notServed, textResponse } from "./response.ts";
 import { versionInfo } from "./version.ts";
 
 export interface PlainPathParts {
@@ -21,6 +21,8 @@ export interface PlainPathParts {
   readonly tokens: ServiceAccountTokens;
   /** What the server has counted, as Prometheus reads it. */
   readonly metrics: () => string;
+  /** What a path of API Priority and Fairness below `/debug` shows; undefined for another path. */
+  readonly dump: (path: string, query: URLSearchParams) => string | undefined;
   /** Where clients find the server: `host:port`. */
   readonly address: string;
 }
@@ -50,6 +52,8 @@ export class PlainPaths {
     if (healthy) return healthy;
     const fixed = this.#fixed(request, info.path);
     if (fixed) return fixed;
+    const dumped = this.#parts.dump(info.path, info.query);
+    if (dumped !== undefined) return textResponse(200, dumped);
     const discovered = discoveryResponse(request, info.path, discovery, address);
     if (discovered) return discovered;
     const openAPI =

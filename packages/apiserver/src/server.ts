@@ -31,14 +31,16 @@ import { CustomResources } from "./customresources/controller.ts";
 import { answeredWithin, timeLimit } from "./deadline.ts";
 import { Discovery } from "./discovery/documents.ts";
 import { failureResponse } from "./failure.ts";
+import { createRequestControl, type RequestControl } from "./flowcontrol/create.ts";
+import { FlowControlObjects, producer } from "./flowcontrol/keep-objects.ts";
 import type { Context } from "./handlers/context.ts";
 import { route } from "./handlers/route.ts";
 import { healthChecks } from "./health.ts";
 import type { KubeletClient } from "./kubelet.ts";
 import { LargeWork } from "./large-work.ts";
+import type { RequestNotes, WatchProgress } from "./limiter.ts";
 import { type Listener, type ListenOptions, listen } from "./listener.ts";
 import { Metrics } from "./metrics.ts";
-import { Overload, tooManyRequests } from "./overload.ts";
 import { createSigningKey } from "./pki.ts";
 import { PlainPaths } from "./plain-paths.ts";
 import { Checks } from "./registry/checks.ts";
@@ -91,9 +93,14 @@ export interface ServerOptions {
   readonly anonymous?: boolean;
   /** How the server connects to kubelets. */
   readonly kubelet?: KubeletClient;
-  /** How many requests that only read, and how many others, are worked on at the same time; 0 is no limit. */
+  /**
+   * The sum of both is the number of seats that priority levels share. Without API Priority and Fairness they limit the
+   * requests that only read, and the others, that are worked on at the same time; 0 is no limit.
+   */
   readonly maxRequestsInFlight?: number;
   readonly maxMutatingRequestsInFlight?: number;
+  /** API Priority and Fairness (flowcontrol.apiserver.k8s.io) limits the requests: true if absent. */
+  readonly priorityAndFairness?: boolean;
   /** Milliseconds that a request may take, watches and other streams aside; a minute if absent. */
   readonly requestTimeout?: number;
   /** Port that the service `kubernetes` names. */
@@ -174,7 +181,7 @@ class Server implements ApiServer {
   readonly #discovery: Discovery;
   readonly #plainPaths: PlainPaths;
   readonly #metrics = new Metrics();
-  readonly #overload: Overload;
+  readonly #control: RequestControl;
   readonly #largeWork = new LargeWork();
   readonly #constrainedImpersonation: boolean;
   readonly #listeners: Listener[] = [];
@@ -204,9 +211,18 @@ class Server implements ApiServer {
     });
     this.#webhooks = new WebhookClient(storage, clock);
     this.#constrainedImpersonation = minorOf(features.version) >= 36;
-    this.#overload = new Overload({
-      readOnly: options.maxRequestsInFlight ?? defaultLimits.readOnly,
-      mutating: options.maxMutatingRequestsInFlight ?? defaultLimits.mutating,
+    this.#control = createRequestControl({
+      storage,
+      clock,
+      log,
+      limits: {
+        readOnly: options.maxRequestsInFlight ?? defaultLimits.readOnly,
+        mutating: options.maxMutatingRequestsInFlight ?? defaultLimits.mutating,
+      },
+      isEnabled: options.priorityAndFairness ?? true,
+      servedBy: (info) => this.#servedBy(info),
+      send: (request) => this.handle(request),
+      signal: this.#stop.signal,
     });
     this.#rbac = new Rbac(storage);
     this.#authorize = createAuthorizer(storage, this.#rbac);
@@ -257,7 +273,8 @@ class Server implements ApiServer {
       clock,
       health: healthChecks(storage, () => this.#stop.signal.aborted),
       tokens,
-      metrics: () => this.#metrics.text(storage, this.#overload, log),
+      metrics: () => this.#metrics.text(storage, this.#control.limiter, log),
+      dump: this.#control.dump,
       address: hostPort(options.advertisedAddress ?? "127.0.0.1", options.advertisedPort ?? defaultPort),
     });
   }
@@ -265,16 +282,21 @@ class Server implements ApiServer {
   async bootstrap(endpoint: Endpoint): Promise<void> {
     aggregateRoles(this.#registry, this.#resources.list, this.#log);
     await this.#customResources.start();
-    const own = new OwnObjects(this.#registry, servedResources(this.#features));
+    const resources = servedResources(this.#features);
+    const own = new OwnObjects(this.#registry, resources);
+    const flowControl = new FlowControlObjects(new OwnObjects(this.#registry, resources, producer));
     const service = new KubernetesService(own, this.#storage, endpoint);
     // Writes of one turn share one durable commit.
     await Promise.all([
       service.prepare(),
       bootstrap(this.#registry, this.#resources.list, this.#features, this.#options.serving?.clientAuthority),
+      flowControl.ensure(),
     ]);
     await service.start();
     this.#storage.bootstrapped();
     service.keep(this.#clock, this.#log, this.#stop.signal);
+    flowControl.keep(this.#clock, this.#log, this.#stop.signal);
+    this.#control.start();
   }
 
   transport(user: UserInfo): Transport {
@@ -302,6 +324,7 @@ class Server implements ApiServer {
 
   async close(): Promise<void> {
     this.#stop.abort();
+    this.#control.limiter.close();
     await Promise.all(this.#listeners.map((listener) => listener.close()));
     this.#webhooks.close();
     await this.#customResources.close();
@@ -310,31 +333,40 @@ class Server implements ApiServer {
 
   async handle(request: ApiRequest): Promise<ApiResponse> {
     const began = this.#clock.now();
-    const warnings = new Set<string>();
+    const notes: RequestNotes = { warnings: new Set() };
     let info: RequestInfo | undefined;
     let response: ApiResponse;
     try {
       info = requestInfo(request.method, request.url);
-      response = await this.#limited(request, info, warnings);
+      response = await this.#limited(request, info, notes);
     } catch (error) {
-      response = failureResponse(request, error, warnings, this.#log);
+      response = failureResponse(request, error, notes.warnings, this.#log);
     }
     const served = info && this.#servedBy(info);
     this.#metrics.count(request.method, info, served, response.status, this.#clock.now() - began);
-    return this.#audited(request, response);
+    return this.#audited(request, response, notes);
   }
 
-  /** Every answer names its request, as the client does that gives it a name (`Audit-ID`). */
-  #audited(request: ApiRequest, response: ApiResponse): ApiResponse {
+  /**
+   * Every answer names its request, as the client does that gives it a name (`Audit-ID`), and what it was classified as. In
+   * process nobody looks at either.
+   */
+  #audited(request: ApiRequest, response: ApiResponse, { flow }: RequestNotes): ApiResponse {
     if (request.credential.type === "user") return response;
     const id = request.headers["audit-id"]?.slice(0, longestAuditId) || randomUUID();
-    return { ...response, headers: { "audit-id": id, ...response.headers } };
+    const headers: Record<string, string | readonly string[]> = { "audit-id": id, ...response.headers };
+    if (flow !== undefined) {
+      headers["x-kubernetes-pf-flowschema-uid"] = flow.uid;
+      headers["x-kubernetes-pf-prioritylevel-uid"] = flow.level.uid;
+    }
+    return { ...response, headers };
   }
 
-  #limited(request: ApiRequest, info: RequestInfo, warnings: Set<string>): Promise<ApiResponse> {
-    if (isLongRunning(info)) return this.#answer(this.#joined(request), info, warnings);
-    const limit = timeLimit(info.query, this.#options.requestTimeout ?? defaultTimeout);
-    return answeredWithin(this.#clock, limit, request, (timed) => this.#answer(timed, info, warnings));
+  #limited(request: ApiRequest, info: RequestInfo, notes: RequestNotes): Promise<ApiResponse> {
+    const longest = this.#options.requestTimeout ?? defaultTimeout;
+    if (isLongRunning(info)) return this.#answer(this.#joined(request), info, notes, longest);
+    const limit = timeLimit(info.query, longest);
+    return answeredWithin(this.#clock, limit, request, (timed) => this.#answer(timed, info, notes, limit));
   }
 
   /** A request that may last also ends when the server does. */
@@ -342,19 +374,20 @@ class Server implements ApiServer {
     return endsWith(request, this.#stop.signal);
   }
 
-  async #answer(request: ApiRequest, info: RequestInfo, warnings: Set<string>): Promise<ApiResponse> {
+  async #answer(
+    request: ApiRequest,
+    info: RequestInfo,
+    notes: RequestNotes,
+    limit: number,
+  ): Promise<ApiResponse> {
     const user = this.#userOf(request, info);
-    if (isLongRunning(info)) return this.#serve(request, info, user, warnings);
-    const leave = this.#overload.enter(info, user);
-    if (leave === undefined) return tooManyRequests();
-    try {
-      const answer = await this.#serve(request, info, user, warnings);
+    return this.#control.limiter.run({ request, info, user, notes, limit }, async (watch) => {
+      const answer = await this.#serve(request, info, user, notes.warnings, watch);
       // In process nobody asks for bytes.
-      if (request.credential.type !== "user") await this.#largeWork.answer(answer, () => request.signal);
+      if (!isLongRunning(info) && request.credential.type !== "user")
+        await this.#largeWork.answer(answer, () => request.signal);
       return answer;
-    } finally {
-      leave();
-    }
+    });
   }
 
   #userOf(request: ApiRequest, info: RequestInfo): UserInfo {
@@ -379,6 +412,7 @@ class Server implements ApiServer {
     info: RequestInfo,
     user: UserInfo,
     warnings: Set<string>,
+    watch: WatchProgress | undefined,
   ): Promise<ApiResponse> {
     this.#checkAuthorized(request, user, info);
     // The router takes a path as it came.
@@ -409,6 +443,7 @@ class Server implements ApiServer {
       usage: this.#usage,
       warnings,
       pause: this.#largeWork.pauseOf(request),
+      ...(watch === undefined ? {} : { watch }),
     };
     return route(context);
   }

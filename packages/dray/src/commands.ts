@@ -460,10 +460,17 @@ Exit codes: 0 done (whatever the notes say); 1 a file cannot be read, and nothin
     )
     .option("--kubelet-timeout <duration>", "accepted, and without effect, as in kube-apiserver")
     .option("--request-timeout <duration>", "what a request may take: 1m0s, 90s, ... (default: 1m0s)")
-    .option("--max-requests-inflight <count>", "reads worked on at a time; 0: any number (default: 400)")
+    .option(
+      "--enable-priority-and-fairness [boolean]",
+      "limit requests by FlowSchemas and priority levels (default: true)",
+    )
+    .option(
+      "--max-requests-inflight <count>",
+      "with --max-mutating-requests-inflight: the seats that priority levels share; without priority and fairness: reads worked on at a time, 0: any number (default: 400)",
+    )
     .option(
       "--max-mutating-requests-inflight <count>",
-      "other requests worked on at a time; 0: any number (default: 200)",
+      "see --max-requests-inflight; without priority and fairness: other requests worked on at a time (default: 200)",
     )
     .addOption(runtimeConfig())
     .addOption(kubernetesVersion())

@@ -5,6 +5,7 @@ import type { Attributes, Decision } from "../authorization/attributes.ts";
 import type { Rbac } from "../authorization/rbac.ts";
 import type { KubeletClient } from "../kubelet.ts";
 import type { Pause } from "../large-work.ts";
+import type { WatchProgress } from "../limiter.ts";
 import type { ServedResource } from "../registry/kinds.ts";
 import type { Registry } from "../registry/registry.ts";
 import { metadataForms, notAcceptable } from "../representation.ts";
@@ -36,6 +37,8 @@ export interface Context {
   readonly warnings: Set<string>;
   /** Awaited between two steps of work that grows with the body. */
   readonly pause: Pause;
+  /** How a watch says how far it has come, where somebody counts it. */
+  readonly watch?: WatchProgress;
 }
 
 /** Subresources that upstream shows in no Table, and resources whose `status` it does not. */

@@ -93,6 +93,7 @@ async function* events(
       }
       if (options.allowWatchBookmarks) yield frames.bookmark(from, true);
     }
+    context.watch?.initialized();
     while (!pace.ended) {
       const changes = reader.next();
       if (changes === undefined) {
@@ -114,6 +115,7 @@ async function* events(
   } finally {
     reader?.close();
     pace.close();
+    context.watch?.ended();
   }
 }
 

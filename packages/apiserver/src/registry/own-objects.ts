@@ -9,11 +9,13 @@ const user = { name: "system:apiserver", groups: ["system:masters"] };
 export class OwnObjects {
   readonly #registry: Registry;
   readonly #resources: readonly ServedResource[];
+  readonly #fieldManager: string;
 
-  /** `resources`: those of the release, whether they are served or not. */
-  constructor(registry: Registry, resources: readonly ServedResource[]) {
+  /** `resources`: those of the release, whether they are served or not. `fieldManager` owns what is written. */
+  constructor(registry: Registry, resources: readonly ServedResource[], fieldManager = "kube-apiserver") {
     this.#registry = registry;
     this.#resources = resources;
+    this.#fieldManager = fieldManager;
   }
 
   served(group: string, resource: string): ServedResource {
@@ -26,10 +28,15 @@ export class OwnObjects {
     return this.#registry.find(served, namespace, name)?.object;
   }
 
+  list(served: ServedResource): KubeObject[] {
+    const cache = this.#registry.cache(served);
+    return [...cache.range(cache.prefix)].map(({ object }) => object);
+  }
+
   #write(served: ServedResource, namespace: string, name: string, verb: string): Write {
     const options = {
       dryRun: false,
-      fieldManager: "kube-apiserver",
+      fieldManager: this.#fieldManager,
       fieldValidation: "Ignore",
       force: false,
     } as const;
@@ -58,7 +65,7 @@ export class OwnObjects {
     present: KubeObject,
     change: (draft: KubeObject) => void,
     { fieldManager, subresource }: { fieldManager: string; subresource: string } = {
-      fieldManager: "kube-apiserver",
+      fieldManager: this.#fieldManager,
       subresource: "",
     },
   ): Promise<void> {
@@ -93,7 +100,7 @@ export class OwnObjects {
     const { metadata } = object;
     metadata.uid = registry.newId();
     metadata.creationTimestamp = this.now();
-    registry.managers.created(served, object, "kube-apiserver", "", this.now());
+    registry.managers.created(served, object, this.#fieldManager, "", this.now());
     const key = registry.key(served, metadata.namespace ?? "", metadata.name);
     return (await registry.storage.put(key, object, 0)) !== undefined;
   }

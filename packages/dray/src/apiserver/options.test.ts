@@ -56,6 +56,11 @@ const mistakes: readonly [flags: UpstreamFlags, message: RegExp][] = [
   [{ clientCaFile: "package.json" }, /^--client-ca-file package.json: must hold certificates in PEM form: /],
   [{ serviceAccountSigningKeyFile: "package.json" }, /package.json: must hold a private key in PEM form: /],
   [{ maxRequestsInflight: "-1" }, /^--max-requests-inflight -1: must be a whole number from 0 to/],
+  [
+    { maxRequestsInflight: "0", maxMutatingRequestsInflight: "0" },
+    /^--max-requests-inflight 0, --max-mutating-requests-inflight 0: must add up to more than 0/,
+  ],
+  [{ enablePriorityAndFairness: "maybe" }, /^--enable-priority-and-fairness maybe: /],
   [{ maxMutatingRequestsInflight: "a" }, /^--max-mutating-requests-inflight a: must be a whole number/],
   [
     { serviceAccountKeyFile: ["package.json"] },

@@ -31,6 +31,7 @@ export interface UpstreamFlags {
   readonly requestTimeout?: string;
   readonly maxRequestsInflight?: string;
   readonly maxMutatingRequestsInflight?: string;
+  readonly enablePriorityAndFairness?: string | true;
 }
 
 /** What the flags say, the contents of their files in the place of the names. PEM texts. */
@@ -44,6 +45,7 @@ export interface UpstreamOptions {
     | "tokens"
     | "maxRequestsInFlight"
     | "maxMutatingRequestsInFlight"
+    | "priorityAndFairness"
     | "requestTimeout"
     | "serviceRanges"
     | "nodePorts"
@@ -83,17 +85,17 @@ export function upstreamOptions(flags: UpstreamFlags): UpstreamOptions {
   const issuer = checkedIssuer(flags.serviceAccountIssuer);
   const reads = limit("--max-requests-inflight", flags.maxRequestsInflight);
   const writes = limit("--max-mutating-requests-inflight", flags.maxMutatingRequestsInflight);
+  const priorityAndFairness = byDefaultOn("--enable-priority-and-fairness", flags.enablePriorityAndFairness);
+  checkSeats(priorityAndFairness, reads, writes);
   return {
     server: {
       ...admissionPluginOptions(flags.enableAdmissionPlugins, flags.disableAdmissionPlugins),
-      anonymous:
-        flags.anonymousAuth === undefined ||
-        flags.anonymousAuth === true ||
-        truth("--anonymous-auth", flags.anonymousAuth),
+      anonymous: byDefaultOn("--anonymous-auth", flags.anonymousAuth),
       bootstrapTokens: isOn("--enable-bootstrap-token-auth", flags.enableBootstrapTokenAuth),
       tokens: tokens === undefined ? [] : parseTokenFile(flags.tokenAuthFile ?? "", tokens),
       ...(reads === undefined ? {} : { maxRequestsInFlight: reads }),
       ...(writes === undefined ? {} : { maxMutatingRequestsInFlight: writes }),
+      priorityAndFairness,
       ...(requestTimeout === undefined ? {} : { requestTimeout }),
       ...(serviceRanges === undefined ? {} : { serviceRanges }),
       ...(nodePorts === undefined ? {} : { nodePorts }),
@@ -108,6 +110,17 @@ export function upstreamOptions(flags: UpstreamFlags): UpstreamOptions {
       ...(issuer === undefined ? {} : { issuer }),
     },
   };
+}
+
+const byDefaultOn = (flag: string, value: string | true | undefined): boolean =>
+  value === undefined || value === true || truth(flag, value);
+
+/** Priority levels share the seats of both limits (as kube-apiserver checks it). */
+function checkSeats(isEnabled: boolean, reads: number | undefined, writes: number | undefined): void {
+  if (!isEnabled || reads !== 0 || writes !== 0) return;
+  throw new UsageError(
+    "--max-requests-inflight 0, --max-mutating-requests-inflight 0: must add up to more than 0; --enable-priority-and-fairness=false takes 0 for any number",
+  );
 }
 
 function limit(flag: string, value: string | undefined): number | undefined {

@@ -1,0 +1,70 @@
+import type { PolicyRulesWithSubjects } from "@dray/api/flowcontrol/v1";
+import type { UserInfo } from "@dray/client";
+import type { RequestInfo } from "../request/info.ts";
+import { handOf } from "./hand.ts";
+import { Histogram } from "./histogram.ts";
+import type { FlowSchemaSource } from "./order.ts";
+import type { PriorityLevel } from "./priority-level.ts";
+import type { RejectReason } from "./request.ts";
+
+/** Counts of the requests of one FlowSchema at one priority level. */
+export class FlowCounts {
+  readonly level: string;
+  readonly schema: string;
+  dispatched = 0;
+  executing = 0;
+  executingSeats = 0;
+  waiting = 0;
+  waitingSeats = 0;
+  readonly rejected = new Map<RejectReason, number>();
+  readonly executedWait = new Histogram();
+  readonly rejectedWait = new Histogram();
+  readonly execution = new Histogram();
+  /** Of watches: until they have sent what was there before. */
+  readonly watchExecution = new Histogram();
+
+  constructor(level: string, schema: string) {
+    this.level = level;
+    this.schema = schema;
+  }
+}
+
+/** Maximum number of cached hands of a FlowSchema. */
+const maxHands = 1000;
+
+/** A FlowSchema in effect, with its priority level. */
+export class Flow {
+  readonly name: string;
+  readonly uid: string;
+  readonly level: PriorityLevel;
+  readonly counts: FlowCounts;
+  readonly rules: readonly PolicyRulesWithSubjects[];
+  readonly #method: string | undefined;
+  readonly #hands = new Map<string, readonly number[]>();
+
+  constructor({ metadata, spec }: FlowSchemaSource, level: PriorityLevel, counts: FlowCounts) {
+    this.name = metadata.name;
+    this.uid = metadata.uid ?? "";
+    this.level = level;
+    this.counts = counts;
+    this.rules = spec.rules ?? [];
+    this.#method = spec.distinguisherMethod?.type;
+  }
+
+  /** Returns the value that tells the flows of the FlowSchema apart: requests with the same value are one flow. */
+  distinguisher({ namespace }: RequestInfo, { name }: UserInfo): string {
+    if (this.#method === "ByUser") return name;
+    return this.#method === "ByNamespace" ? namespace : "";
+  }
+
+  /** The queues that requests with this distinguisher may use. */
+  hand(distinguisher: string, queuing: { queues: number; handSize: number }): readonly number[] {
+    let hand = this.#hands.get(distinguisher);
+    if (hand === undefined) {
+      if (this.#hands.size >= maxHands) this.#hands.clear();
+      hand = handOf(this.name, distinguisher, queuing);
+      this.#hands.set(distinguisher, hand);
+    }
+    return hand;
+  }
+}

@@ -1,0 +1,25 @@
+import { createHash } from "node:crypto";
+
+/**
+ * The queues that a flow may use (shuffle sharding): a few of all, so that two flows rarely have the same ones.
+ *
+ * Upstream: apiserver/pkg/util/shufflesharding, Dealer; apf_controller.go, hashFlowID
+ */
+export function handOf(
+  flowSchema: string,
+  distinguisher: string,
+  { queues, handSize }: { readonly queues: number; readonly handSize: number },
+): readonly number[] {
+  const digest = createHash("sha256").update(`${flowSchema}\0${distinguisher}`).digest();
+  let entropy = digest.readBigUInt64LE();
+  const hand: number[] = [];
+  for (let dealt = 0; dealt < handSize; dealt++) {
+    const left = BigInt(queues - dealt);
+    let card = Number(entropy % left);
+    entropy /= left;
+    // Counts only those that have not been dealt.
+    for (const taken of hand.toSorted((a, b) => a - b)) if (card >= taken) card++;
+    hand.push(card);
+  }
+  return hand;
+}

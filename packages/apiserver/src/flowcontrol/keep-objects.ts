@@ -1,0 +1,117 @@
+import type { KubeObject } from "@dray/api";
+import type { FlowSchema, PriorityLevelConfiguration } from "@dray/api/flowcontrol/v1";
+import type { Clock, Log } from "@dray/client";
+import type { ServedResource } from "../registry/kinds.ts";
+import type { OwnObjects } from "../registry/own-objects.ts";
+import { deepEqual, thaw } from "../storage/json.ts";
+import {
+  autoUpdateAnnotation,
+  type BootstrapObject,
+  group,
+  mandatoryLevels,
+  mandatorySchemas,
+  suggestedLevels,
+  suggestedSchemas,
+} from "./bootstrap-objects.ts";
+
+/** Milliseconds after which the objects are looked after again. */
+const interval = 60_000;
+/** Field manager of these objects. */
+export const producer = "api-priority-and-fairness-config-producer-v1";
+
+type Configured = FlowSchema | PriorityLevelConfiguration;
+type Wanted = BootstrapObject<Configured["spec"]>;
+
+/**
+ * Keeps the FlowSchemas and priority levels that a server begins with: those that are missing are created, the spec of the
+ * mandatory ones is restored, that of the suggested ones as long as nobody has changed it or forbidden it by the
+ * annotation. Objects with the annotation that no longer belong to them are removed.
+ *
+ * Upstream: pkg/registry/flowcontrol/ensurer/strategy.go; rest/storage_flowcontrol.go
+ */
+export class FlowControlObjects {
+  readonly #own: OwnObjects;
+  readonly #schemas: ServedResource;
+  readonly #levels: ServedResource;
+
+  constructor(own: OwnObjects) {
+    this.#own = own;
+    this.#schemas = own.served(group, "flowschemas");
+    this.#levels = own.served(group, "prioritylevelconfigurations");
+  }
+
+  async ensure(): Promise<void> {
+    // Writes of one turn share one durable commit.
+    await Promise.all([
+      ...suggestedLevels.map((wanted) => this.#ensure(this.#levels, wanted, false)),
+      ...suggestedSchemas.map((wanted) => this.#ensure(this.#schemas, wanted, false)),
+      ...mandatoryLevels.map((wanted) => this.#ensure(this.#levels, wanted, true)),
+      ...mandatorySchemas.map((wanted) => this.#ensure(this.#schemas, wanted, true)),
+    ]);
+    await this.#removeOthers(this.#schemas, [...mandatorySchemas, ...suggestedSchemas]);
+    await this.#removeOthers(this.#levels, [...mandatoryLevels, ...suggestedLevels]);
+  }
+
+  /** Ensures them again and again, until the signal. */
+  keep(clock: Clock, log: Log, signal: AbortSignal): void {
+    if (signal.aborted) return;
+    const cancel = clock.after(interval, async () => {
+      signal.removeEventListener("abort", cancel);
+      try {
+        await this.ensure();
+      } catch (error) {
+        if (!signal.aborted) log.warn({ error }, "FlowSchemas and priority levels could not be kept");
+      }
+      this.keep(clock, log, signal);
+    });
+    signal.addEventListener("abort", cancel, { once: true });
+  }
+
+  async #ensure(served: ServedResource, wanted: Wanted, isMandatory: boolean): Promise<void> {
+    const present = this.#own.find(served, "", wanted.metadata.name) as Configured | undefined;
+    if (present === undefined) {
+      await this.#own.ensure(served, wanted);
+      return;
+    }
+    const updates = isMandatory || wantsUpdates(present);
+    const isAnnotated = parsedBool(present.metadata.annotations?.[autoUpdateAnnotation]) === updates;
+    const isSame = !updates || hasSpec(present, wanted);
+    if (isAnnotated && isSame) return;
+    await this.#own.change(served, present, (draft) => {
+      if (!isSame) (draft as Configured).spec = thaw(wanted.spec) as Configured["spec"];
+      draft.metadata.annotations = {
+        ...draft.metadata.annotations,
+        ...(isAnnotated ? {} : { [autoUpdateAnnotation]: String(updates) }),
+      };
+    });
+  }
+
+  /** Upstream: RemoveUnwantedObjects */
+  async #removeOthers(served: ServedResource, wanted: readonly Wanted[]): Promise<void> {
+    const names = new Set(wanted.map(({ metadata }) => metadata.name));
+    for (const { metadata } of this.#own.list(served)) {
+      const isOurs = parsedBool(metadata.annotations?.[autoUpdateAnnotation]) === true;
+      if (isOurs && !names.has(metadata.name)) await this.#own.remove(served, metadata.name);
+    }
+  }
+}
+
+/** One that says nothing of it wants updates until its spec is changed for the first time (shouldUpdateSpec). */
+function wantsUpdates({ metadata }: KubeObject): boolean {
+  return parsedBool(metadata.annotations?.[autoUpdateAnnotation]) ?? Number(metadata.generation) === 1;
+}
+
+/** The fields of `exempt` that an administrator may change count as equal (plcSpecEqualish). */
+function hasSpec(present: Configured, wanted: Wanted): boolean {
+  const { exempt } = wanted.spec as PriorityLevelConfiguration["spec"];
+  if (exempt === undefined) return deepEqual(present.spec, wanted.spec);
+  const own = (present.spec as PriorityLevelConfiguration["spec"]).exempt;
+  return own !== undefined && deepEqual({ ...present.spec, exempt }, wanted.spec);
+}
+
+/** Upstream: Go's strconv.ParseBool; undefined for what is no boolean. */
+function parsedBool(text: string | undefined): boolean | undefined {
+  if (text === undefined) return undefined;
+  if (["1", "t", "T", "TRUE", "true", "True"].includes(text)) return true;
+  return ["0", "f", "F", "FALSE", "false", "False"].includes(text) ? false : undefined;
+}

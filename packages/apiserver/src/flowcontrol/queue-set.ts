@@ -1,0 +1,266 @@
+import type { Clock } from "@dray/client";
+import type { SeatDemand } from "./demand.ts";
+import type { FlowRequest, RejectReason } from "./request.ts";
+
+/** Milliseconds that a request is expected to take (estimatedServiceDuration). */
+const expectedDuration = 3;
+
+/** The queues of a priority level. Upstream: QueuingConfiguration of flowcontrol.apiserver.k8s.io/v1 */
+export interface Queuing {
+  readonly queues: number;
+  readonly handSize: number;
+  /** Maximum number of requests in a queue where no seat is free. */
+  readonly queueLengthLimit: number;
+}
+
+/** Requests of a few flows that wait, in the order of their arrival. */
+export interface Queue {
+  readonly index: number;
+  readonly waiting: Set<FlowRequest>;
+  /** Work of those that wait, in seat-milliseconds. */
+  waitingWork: number;
+  executing: number;
+  seatsInUse: number;
+  /** Virtual time at which its next request starts. */
+  nextStart: number;
+}
+
+/**
+ * The seats of a priority level, and the queues of requests that wait for one. Queues share the seats fairly: each request
+ * has a virtual start, after that of the requests before it in its queue by their work, and the one that would end first
+ * is next (start-time fair queueing). A request that finds a free seat and no request waiting takes it without a queue.
+ *
+ * Upstream: apiserver/pkg/util/flowcontrol/fairqueuing/queueset, whose virtual time follows the clock
+ */
+export class QueueSet {
+  readonly #clock: Clock;
+  readonly #demand: SeatDemand;
+  /** Seats that may be taken at a time. */
+  #limit = 0;
+  /** Undefined if requests never wait. */
+  #queuing: Queuing | undefined;
+  /** Those that are in use, by index. */
+  readonly #queues = new Map<number, Queue>();
+  #virtualTime = 0;
+  /** The latest virtual start of any queue. */
+  #latestStart = 0;
+  #enqueued = 0;
+  readonly executing = new Set<FlowRequest>();
+  waiting = 0;
+  seatsInUse = 0;
+  seatsWaiting = 0;
+  dispatched = 0;
+  rejected = 0;
+  timedOut = 0;
+
+  constructor(clock: Clock, demand: SeatDemand) {
+    this.#clock = clock;
+    this.#demand = demand;
+  }
+
+  get isIdle(): boolean {
+    return this.waiting === 0 && this.executing.size === 0;
+  }
+
+  get queues(): Iterable<Queue> {
+    return this.#queues.values();
+  }
+
+  configure(limit: number, queuing: Queuing | undefined): void {
+    this.#limit = limit;
+    this.#queuing = queuing;
+    this.#dispatch(this.#clock.now());
+  }
+
+  /** Executes the request, lets it wait, or rejects it: see its state. */
+  start(request: FlowRequest): void {
+    const queuing = this.#queuing;
+    const room = queuing === undefined || this.seatsInUse < this.#limit;
+    if (this.waiting === 0 && room && this.#hasSeats(request.seats)) {
+      this.#execute(request, request.arrived);
+      return;
+    }
+    if (queuing === undefined) {
+      this.#reject(request, "concurrency-limit");
+      return;
+    }
+    const queue = this.#choose(request, queuing);
+    if (this.seatsInUse >= this.#limit && queue.waiting.size >= queuing.queueLengthLimit) {
+      this.#reject(request, "queue-full");
+      return;
+    }
+    this.#enqueue(request, queue);
+    this.#dispatch(request.arrived);
+  }
+
+  /** Rejects a request that still waits. */
+  timeOut(request: FlowRequest): void {
+    if (request.state !== "waiting") return;
+    this.#leaveQueue(request);
+    this.#noteDemand(this.#clock.now());
+    this.timedOut++;
+    this.#reject(request, "time-out");
+  }
+
+  /** The request has been executed; its seats are free after its latency. */
+  finish(request: FlowRequest): void {
+    const now = this.#clock.now();
+    const { counts } = request.flow;
+    const { work, queue } = request;
+    this.executing.delete(request);
+    counts.executing--;
+    if (queue) {
+      queue.executing--;
+      // The duration of a request is known only now.
+      queue.nextStart += work.initialSeats * (now - request.started - expectedDuration);
+      this.#bound(queue);
+    }
+    if (work.latency > 0) this.#clock.after(work.latency, () => this.#release(request, this.#clock.now()));
+    else this.#release(request, now);
+  }
+
+  #release(request: FlowRequest, now: number): void {
+    const { seats, queue, flow } = request;
+    this.seatsInUse -= seats;
+    flow.counts.executingSeats -= seats;
+    if (queue) {
+      queue.seatsInUse -= seats;
+      this.#dropIfUnused(queue);
+    }
+    this.#noteDemand(now);
+    this.#dispatch(now);
+  }
+
+  /** A request that takes more seats than there are is executed alone. */
+  #hasSeats(seats: number): boolean {
+    if (seats > this.#limit) return this.executing.size === 0;
+    return this.seatsInUse + seats <= this.#limit;
+  }
+
+  #execute(request: FlowRequest, now: number): void {
+    const { seats, flow } = request;
+    this.executing.add(request);
+    this.seatsInUse += seats;
+    this.dispatched++;
+    flow.counts.executing++;
+    flow.counts.executingSeats += seats;
+    flow.counts.dispatched++;
+    this.#noteDemand(now);
+    request.execute(now);
+  }
+
+  #reject(request: FlowRequest, reason: RejectReason): void {
+    const { rejected } = request.flow.counts;
+    rejected.set(reason, (rejected.get(reason) ?? 0) + 1);
+    this.rejected++;
+    request.reject();
+  }
+
+  /** Of the queues of its flow the one with the least work; of equal ones not always the same. */
+  #choose({ flow, info, user }: FlowRequest, queuing: Queuing): Queue {
+    const hand = flow.hand(flow.distinguisher(info, user), queuing);
+    const offset = this.#enqueued++ % hand.length;
+    let best: Queue | undefined;
+    let bestIndex = hand[offset]!;
+    for (let place = 0; place < hand.length; place++) {
+      const index = hand[(offset + place) % hand.length]!;
+      const queue = this.#queues.get(index);
+      const work = queue?.waitingWork ?? 0;
+      if (place > 0 && work >= (best?.waitingWork ?? 0)) continue;
+      best = queue;
+      bestIndex = index;
+    }
+    return best ?? newQueue(bestIndex, this.#virtualTime);
+  }
+
+  #enqueue(request: FlowRequest, queue: Queue): void {
+    const { seats, flow } = request;
+    // A busy period begins: the queues owe nothing for the one before.
+    if (this.waiting === 0) this.#virtualTime = Math.max(this.#virtualTime, this.#latestStart);
+    this.#queues.set(queue.index, queue);
+    request.state = "waiting";
+    request.queue = queue;
+    request.arrivedAt = this.#virtualTime;
+    queue.waiting.add(request);
+    queue.waitingWork += workOf(request);
+    this.#bound(queue);
+    this.waiting++;
+    this.seatsWaiting += seats;
+    flow.counts.waiting++;
+    flow.counts.waitingSeats += seats;
+    this.#noteDemand(request.arrived);
+  }
+
+  #leaveQueue(request: FlowRequest): void {
+    const { seats, flow } = request;
+    const queue = request.queue!;
+    queue.waiting.delete(request);
+    queue.waitingWork = queue.waiting.size === 0 ? 0 : queue.waitingWork - workOf(request);
+    this.#bound(queue);
+    this.waiting--;
+    this.seatsWaiting -= seats;
+    flow.counts.waiting--;
+    flow.counts.waitingSeats -= seats;
+    this.#dropIfUnused(queue);
+  }
+
+  /** Executes those that wait, as long as there are seats for the next one. */
+  #dispatch(now: number): void {
+    while (this.waiting > 0 && this.seatsInUse < this.#limit) {
+      const request = this.#next();
+      if (request === undefined || !this.#hasSeats(request.seats)) return;
+      const queue = request.queue!;
+      const start = queue.nextStart;
+      queue.executing++;
+      queue.seatsInUse += request.seats;
+      queue.nextStart = start + workOf(request);
+      this.#virtualTime = Math.max(this.#virtualTime, start);
+      this.#latestStart = Math.max(this.#latestStart, queue.nextStart);
+      this.#leaveQueue(request);
+      this.#execute(request, now);
+    }
+  }
+
+  /** The first request of the queue whose first request would end before those of all others. */
+  #next(): FlowRequest | undefined {
+    let next: FlowRequest | undefined;
+    let earliest = Number.POSITIVE_INFINITY;
+    for (const queue of this.#queues.values()) {
+      const [first] = queue.waiting;
+      if (first === undefined) continue;
+      const end = queue.nextStart + workOf(first);
+      if (end >= earliest) continue;
+      earliest = end;
+      next = first;
+    }
+    return next;
+  }
+
+  /** No request starts before it has come: a queue that was short gets no credit for that. */
+  #bound(queue: Queue): void {
+    const [first] = queue.waiting;
+    if (first !== undefined) queue.nextStart = Math.max(queue.nextStart, first.arrivedAt);
+  }
+
+  #dropIfUnused(queue: Queue): void {
+    if (queue.waiting.size === 0 && queue.executing === 0 && queue.seatsInUse === 0)
+      this.#queues.delete(queue.index);
+  }
+
+  #noteDemand(now: number): void {
+    this.#demand.set(this.seatsInUse + this.seatsWaiting, now);
+  }
+}
+
+const newQueue = (index: number, nextStart: number): Queue => ({
+  index,
+  waiting: new Set(),
+  waitingWork: 0,
+  executing: 0,
+  seatsInUse: 0,
+  nextStart,
+});
+
+/** In seat-milliseconds, as long as nobody knows how long it takes. */
+const workOf = ({ work }: FlowRequest): number =>
+  work.initialSeats * expectedDuration + work.finalSeats * work.latency;

@@ -1,0 +1,63 @@
+import type { UserInfo } from "@dray/client";
+import type { RequestInfo } from "../request/info.ts";
+import type { Flow } from "./flow.ts";
+import type { Queue } from "./queue-set.ts";
+
+/** The seats that a request takes, and for how long. */
+export interface WorkEstimate {
+  /** Seats while it is worked on. */
+  readonly initialSeats: number;
+  /** Seats after that, for `latency` milliseconds: while its watchers are told. */
+  readonly finalSeats: number;
+  readonly latency: number;
+}
+
+export const oneSeat: WorkEstimate = { initialSeats: 1, finalSeats: 0, latency: 0 };
+
+/** Reasons of the metric of rejected requests. */
+export type RejectReason = "concurrency-limit" | "queue-full" | "time-out";
+
+/** A request at a priority level. */
+export class FlowRequest {
+  readonly flow: Flow;
+  readonly info: RequestInfo;
+  readonly user: UserInfo;
+  readonly work: WorkEstimate;
+  /** The most seats that it takes at a time. */
+  readonly seats: number;
+  /** Milliseconds since the epoch, as `started`. */
+  readonly arrived: number;
+  started = 0;
+  state: "new" | "waiting" | "executing" | "rejected" = "new";
+  /** Undefined for one that did not have to wait. */
+  queue: Queue | undefined;
+  /** The virtual time at its arrival. */
+  arrivedAt = 0;
+  #decision: PromiseWithResolvers<void> | undefined;
+
+  constructor(flow: Flow, info: RequestInfo, user: UserInfo, work: WorkEstimate, now: number) {
+    this.flow = flow;
+    this.info = info;
+    this.user = user;
+    this.work = work;
+    this.seats = Math.max(work.initialSeats, work.finalSeats);
+    this.arrived = now;
+  }
+
+  /** Resolves when a waiting request is executed or rejected. */
+  get decided(): Promise<void> {
+    this.#decision ??= Promise.withResolvers<void>();
+    return this.#decision.promise;
+  }
+
+  execute(now: number): void {
+    this.state = "executing";
+    this.started = now;
+    this.#decision?.resolve();
+  }
+
+  reject(): void {
+    this.state = "rejected";
+    this.#decision?.resolve();
+  }
+}

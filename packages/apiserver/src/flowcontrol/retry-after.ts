@@ -1,0 +1,44 @@
+/** Seconds; also how long rejected requests are remembered at most. */
+const maxRetryAfter = 32;
+
+/**
+ * Computes the Retry-After of an overloaded priority level, in seconds: it doubles while many requests are rejected all the
+ * same, and falls by one second where few are.
+ *
+ * Upstream: apiserver/pkg/util/flowcontrol/dropped_requests_tracker.go
+ */
+export class RetryAfter {
+  /** Rejected requests by second; the newest last. */
+  #history: { readonly second: number; rejected: number }[] = [];
+  #seconds = 1;
+  #raised = 0;
+
+  get seconds(): number {
+    return this.#seconds;
+  }
+
+  /** A request has been rejected; `now` in milliseconds. */
+  note(now: number): void {
+    const second = Math.floor(now / 1000);
+    const last = this.#history.at(-1);
+    if (last?.second === second) {
+      last.rejected++;
+      return;
+    }
+    this.#adjust(second);
+    const kept = Math.min(2 * this.#seconds, maxRetryAfter);
+    this.#history = this.#history.filter((entry) => second - entry.second <= kept);
+    this.#history.push({ second, rejected: 1 });
+  }
+
+  /** By what came in as many seconds as clients are told to wait. */
+  #adjust(second: number): void {
+    const wait = this.#seconds;
+    let rejected = 0;
+    for (const entry of this.#history) if (second - entry.second <= wait) rejected += entry.rejected;
+    if (second - this.#raised >= wait && rejected >= 3 * wait) {
+      this.#seconds = Math.min(2 * wait, maxRetryAfter);
+      this.#raised = second;
+    } else if (rejected < wait && wait > 1) this.#seconds = wait - 1;
+  }
+}
