@@ -19,17 +19,6 @@ const lacking: readonly Lack[] = [
       "the nodes of this cluster give pods no certificates: nothing acts on PodCertificateRequests",
   },
   {
-    group: "flowcontrol.apiserver.k8s.io",
-    resource: "flowschemas",
-    warning: () => "this API server limits requests by their number alone: FlowSchemas change nothing",
-  },
-  {
-    group: "flowcontrol.apiserver.k8s.io",
-    resource: "prioritylevelconfigurations",
-    warning: () =>
-      "this API server limits requests by their number alone: PriorityLevelConfigurations change nothing",
-  },
-  {
     group: "networking.k8s.io",
     resource: "networkpolicies",
     warning: (_, runtime) =>
