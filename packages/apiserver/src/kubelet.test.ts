@@ -107,6 +107,21 @@ test("a node on the loopback address is reached only where the server is told so
   assert.deepEqual(await ask(local, "https:n1:1"), refused);
 });
 
+test("a proxied request says whom it is for, and who has sent it", async (t) => {
+  const local = { ...kubeletClient, onLoopback: true };
+  let seen: Record<string, unknown> = {};
+  const log: KubeletBehaviour["log"] = (response, { headers }) => {
+    seen = headers;
+    response.end();
+  };
+  const tested = await streams(t, { log }, local);
+  assert.equal((await tested.upgrade("/api/v1/nodes/n1/proxy/x/", {}, "GET")).status, 200);
+  assert.equal(seen["x-forwarded-for"], "127.0.0.1");
+  assert.equal(seen["x-forwarded-uri"], "/api/v1/nodes/n1/proxy/x/");
+  assert.equal(seen["host"], new URL(tested.url).host);
+  assert.equal(seen["authorization"], undefined);
+});
+
 test("the first preferred type of address that a node has is used", () => {
   const node: Node = {
     apiVersion: "v1",

@@ -2,7 +2,7 @@ import { request } from "node:https";
 import { connect } from "node:net";
 import { StatusError } from "@dray/api";
 import type { Node } from "@dray/api/core/v1";
-import type { ApiRequest, ApiResponse } from "@dray/client";
+import type { ByteStreamResponse } from "@dray/client";
 import { serverError } from "./response.ts";
 
 /**
@@ -74,56 +74,6 @@ export interface Target {
   readonly port: string;
   /** Set for a kubelet. Certificates of other servers are not verified. */
   readonly client?: KubeletClient;
-}
-
-/** Headers that are about one connection (RFC 9110 section 7.6.1), or about who the client is to this server. */
-const notPassedOn = new Set([
-  "connection",
-  "keep-alive",
-  "transfer-encoding",
-  "upgrade",
-  "te",
-  "trailer",
-  "host",
-  "authorization",
-  "content-length",
-]);
-
-/** Passes a request on and answers with what comes back. Rejects with 503 where nobody answers. */
-export async function forward(target: Target, sent: ApiRequest, path: string): Promise<ApiResponse> {
-  const { scheme, host, port, client } = target;
-  const headers = Object.fromEntries(Object.entries(sent.headers).filter(([name]) => !notPassedOn.has(name)));
-  const secure = scheme === "https";
-  // node:http brings all of fetch with it, which is a good part of a start.
-  const send = secure ? request : (await import("node:http")).request;
-  return new Promise((resolve, reject) => {
-    const call = send({
-      host,
-      port: port || (secure ? 443 : 80),
-      method: sent.method,
-      path: path || "/",
-      headers,
-      signal: sent.signal,
-      ...(secure ? tlsOf(client ?? {}) : {}),
-    });
-    call.once("error", (error: NodeJS.ErrnoException) => {
-      const why = `error trying to reach service: ${dialError(error, host, port || (secure ? "443" : "80"))}`;
-      reject(StatusError.of("ServiceUnavailable", why));
-    });
-    call.once("response", (response) => {
-      response.on("error", () => {});
-      const passed = Object.entries(response.headers).filter(
-        (entry): entry is [string, string | string[]] => entry[1] !== undefined && !notPassedOn.has(entry[0]),
-      );
-      resolve({
-        type: "bytes",
-        status: response.statusCode ?? 502,
-        headers: { "cache-control": "no-cache, private", ...Object.fromEntries(passed) },
-        chunks: response,
-      });
-    });
-    call.end(sent.body instanceof Uint8Array ? sent.body : undefined);
-  });
 }
 
 /** Whether something listens there. Rejects with 500 if not. */
@@ -208,7 +158,7 @@ export function containerLogs(
   container: string,
   query: URLSearchParams,
   signal: AbortSignal,
-): Promise<ApiResponse> {
+): Promise<ByteStreamResponse> {
   const { host, port } = kubeletAddress(client, node);
   const path = container.split("/").map(encodeURIComponent).join("/");
   return new Promise((resolve, reject) => {

@@ -190,6 +190,7 @@ class ExchangeRequest implements ApiRequest {
   readonly headers: ApiRequest["headers"];
   readonly repeated?: NonNullable<ApiRequest["repeated"]>;
   readonly credential: ApiRequest["credential"];
+  readonly remoteAddress?: string;
   body?: Uint8Array;
   readonly #answer: Exchange["answer"];
   #gone: AbortController | undefined;
@@ -200,6 +201,8 @@ class ExchangeRequest implements ApiRequest {
     this.headers = headers;
     if (repeated !== undefined) this.repeated = repeated;
     this.credential = credentialOf(socket, headers);
+    if (url.includes("/proxy") && socket.remoteAddress !== undefined)
+      this.remoteAddress = socket.remoteAddress;
     this.#answer = answer;
   }
 

@@ -16,6 +16,8 @@ export interface ApiRequest {
   /** Bytes from the wire, or in process a frozen object. */
   readonly body?: Uint8Array | object;
   readonly credential: Credential;
+  /** IP address of the client, for requests that may be passed on to another server. */
+  readonly remoteAddress?: string;
   readonly signal: AbortSignal;
 }
 

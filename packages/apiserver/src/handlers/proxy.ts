@@ -1,34 +1,52 @@
 import { isIP } from "node:net";
+import { posix } from "node:path";
 import { quoted, StatusError } from "@dray/api";
-import type { Endpoints, Pod, Service } from "@dray/api/core/v1";
+import type { Pod } from "@dray/api/core/v1";
 import { isLoopback as isLoopbackAddress, parseAddress, unmapped } from "@dray/api/ip";
 import type { ApiResponse } from "@dray/client";
-import { forward, kubeletAddress, type Target } from "../kubelet.ts";
-import { bodyResponse, notFound } from "../response.ts";
-import { objectKey } from "../storage/keys.ts";
+import { kubeletAddress, type Target } from "../kubelet.ts";
+import { serviceEndpoint } from "../proxy/service-endpoint.ts";
+import { bodyResponse } from "../response.ts";
 import { isUpgrade } from "../upgrade/request.ts";
 import { admitConnection } from "./connect.ts";
 import { nodeOf } from "./container.ts";
 import type { Context } from "./context.ts";
 
-/** All methods on `proxy` of pods, services and nodes: the request goes on to what stands behind the name. */
+/**
+ * All methods on `proxy` of pods, services and nodes: the request goes on to what stands behind the name.
+ *
+ * Upstream: k8s.io/apimachinery, pkg/util/proxy/upgradeaware.go, ServeHTTP
+ */
 export async function proxy(context: Context, rest: readonly string[]): Promise<ApiResponse> {
   const { info, served, request } = context;
-  const path = info.path.endsWith("/proxy") ? "" : `/${rest.join("/")}`;
-  await admitConnection(context, path === "" ? {} : { path });
+  const asked = subpath(info.path, rest);
+  await admitConnection(context, asked === "" ? {} : { path: asked });
   const target = await targets[served.resource]!(context, reference(context));
-  const mark = request.url.indexOf("?");
-  const query = mark < 0 ? "" : request.url.slice(mark);
+  const path = asked === "" ? "" : posix.normalize(asked);
   if (isUpgrade(request)) {
     // As upstream: a connection that is upgraded goes to the path alone, without the query.
     const { upgradeThrough } = await import("../upgrade/through.ts");
     return upgradeThrough(target, request, encodeURI(path) || "/", context.clock);
   }
+  const mark = request.url.indexOf("?");
+  const query = mark < 0 ? "" : request.url.slice(mark);
   if (path === "" && (request.method === "GET" || request.method === "HEAD")) {
     return bodyResponse(301, { location: `${info.path}/${query}` }, () => "");
   }
-  const slash = info.path.endsWith("/") && !path.endsWith("/") ? "/" : "";
-  return forward(target, request, `${encodeURI(path)}${slash}${query}`);
+  const prefix = info.path.endsWith(path) ? info.path.slice(0, info.path.length - path.length) : info.path;
+  const { forward } = await import("../proxy/forward.ts");
+  return forward(target, request, { path, query, prefix });
+}
+
+/**
+ * What follows `proxy` in a path, from a slash on; empty if nothing does.
+ *
+ * Upstream: k8s.io/apiserver, pkg/endpoints/handlers/get.go, getRequestOptions
+ */
+function subpath(path: string, rest: readonly string[]): string {
+  const joined = rest.join("/");
+  const begun = joined === "" || joined.startsWith("/") ? joined : `/${joined}`;
+  return path.endsWith("/") && !begun.endsWith("/") ? `${begun}/` : begun;
 }
 
 interface Reference {
@@ -60,7 +78,9 @@ const targets: Readonly<
     checkReachable(host);
     return { scheme, host, port: port || (first === undefined ? "" : String(first)) };
   },
-  services: serviceTarget,
+  services(context, { scheme, name, port }) {
+    return { scheme, ...serviceEndpoint(context, name, port) };
+  },
   async nodes(context, { scheme, name, port }) {
     const client = context.kubelet;
     const kubelet = kubeletAddress(client, nodeOf(context, name));
@@ -73,34 +93,6 @@ const targets: Readonly<
     return { scheme, host: kubelet.host, port };
   },
 };
-
-function serviceTarget(context: Context, { scheme, name, port }: Reference): Target {
-  const { info, served, registry } = context;
-  const unavailable = (why: string): StatusError => StatusError.of("ServiceUnavailable", why);
-  let portName = port;
-  if (/^[+-]?\d+$/.test(port)) {
-    const service = registry.need(served, info.namespace, name).object as Service;
-    const found = service.spec?.ports?.find((each) => each.port === Number(port));
-    if (found === undefined) {
-      throw unavailable(`no service port ${Number(port)} found for service ${quoted(name)}`);
-    }
-    portName = found.name ?? "";
-  }
-  const endpoints = registry.storage.cache("endpoints").get(objectKey("endpoints", info.namespace, name))
-    ?.object as Endpoints | undefined;
-  if (endpoints === undefined) throw notFound({ group: "", resource: served.resource }, name);
-  if (!endpoints.subsets?.length) {
-    throw unavailable(`no endpoints available for service ${quoted(name)}`);
-  }
-  const behind = endpoints.subsets.flatMap(({ addresses = [], ports = [] }) => {
-    const chosen = ports.find((each) => (each.name ?? "") === portName);
-    const pods = addresses.filter(({ targetRef }) => targetRef?.kind === "Pod");
-    return chosen === undefined ? [] : pods.map(({ ip }) => ({ host: ip, port: String(chosen.port) }));
-  });
-  const one = behind[Math.floor(Math.random() * behind.length)];
-  if (one === undefined) throw unavailable(`no endpoints available for service ${quoted(info.name)}`);
-  return { scheme, ...one };
-}
 
 /**
  * Resolves the name of a node. Throws 400 if it has no address.

@@ -1,12 +1,19 @@
 import type { ApiRequest } from "@dray/client";
 
-/** Names and values in turn, as they were sent. A name may be anything: the records have no prototype. */
+/**
+ * Names and values in turn, as they were sent. A name may be anything: the records have no prototype. The authority of
+ * a request over HTTP/2 is its Host.
+ */
 export function headersOf(raw: readonly string[]): Pick<ApiRequest, "headers" | "repeated"> {
   const headers: Record<string, string> = Object.create(null);
   let repeated: Record<string, string[]> | undefined;
+  let authority: string | undefined;
   for (let at = 0; at < raw.length; at += 2) {
     const name = raw[at]!.toLowerCase();
-    if (name.startsWith(":")) continue;
+    if (name.startsWith(":")) {
+      if (name === ":authority") authority = raw[at + 1]!;
+      continue;
+    }
     const value = decoded(raw[at + 1]!);
     const first = headers[name];
     if (first === undefined) {
@@ -17,6 +24,7 @@ export function headersOf(raw: readonly string[]): Pick<ApiRequest, "headers" | 
     repeated[name] ??= [first];
     repeated[name].push(value);
   }
+  if (authority !== undefined) headers["host"] = authority;
   return repeated === undefined ? { headers } : { headers, repeated };
 }
 

@@ -1,6 +1,6 @@
 /** For tests: a kubelet that serves streams and one log, an API server with a pod on its node, and clients of it. */
 import { once } from "node:events";
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, request } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
@@ -29,6 +29,8 @@ const clientPair = await issue("kubelet-client", "client");
 export interface KubeletBehaviour {
   command?(command: RemoteCommand): Promise<void>;
   connection?(connection: ForwardedConnection): void;
+  /** Answers requests that do not upgrade; `a line` if absent. */
+  log?(response: ServerResponse, request: IncomingMessage): void;
   /** Answers a request to upgrade in another way, with its bytes. */
   refuse?(request: IncomingMessage): string | undefined;
 }
@@ -86,7 +88,9 @@ export async function streams(
     if (refusal !== undefined) socket.end(refusal);
     else answer(asking, socket, head, behaviour).catch(() => socket.destroy());
   });
-  kubelet.on("request", (_, response) => response.end("a line\n"));
+  kubelet.on("request", (request, response) =>
+    behaviour.log ? behaviour.log(response, request) : response.end("a line\n"),
+  );
   kubelet.listen(0, "127.0.0.1");
   await once(kubelet, "listening");
   const { port } = kubelet.address() as AddressInfo;

@@ -1,0 +1,159 @@
+import urlAttributes from "./url-attributes.json" with { type: "json" };
+
+/** Tags whose content is text up to their end tag: what looks like a tag in it is not one. */
+const rawTags = new Set([
+  "iframe",
+  "noembed",
+  "noframes",
+  "noscript",
+  "plaintext",
+  "script",
+  "style",
+  "textarea",
+  "title",
+  "xmp",
+]);
+
+const tagStart = /<([a-z][^ \n\r\t\f/>]*)/iy;
+const tagEnd = /[ \n\r\t\f/]*>/y;
+/** Name and value. A name or a value without quotes is complete with the character behind it. */
+const attribute =
+  /[ \n\r\t\f/]*([^ \n\r\t\f/>][^ \n\r\t\f/>=]*(?=[ \n\r\t\f/>=]))(?:([ \n\r\t\f]*=[ \n\r\t\f]*)("[^"]*"|'[^']*'|[^ \n\r\t\f>"'][^ \n\r\t\f>]*(?=[ \n\r\t\f>])|(?=>))|(?![ \n\r\t\f]*=))/y;
+
+/** Longest tag, in characters, in which links are looked for. */
+const maxTagLength = 64 * 1024;
+/** Characters that may be the beginning of what ends a text. */
+const maxEndLength = 16;
+
+interface Piece {
+  readonly text: string;
+  /** Where the next piece begins. */
+  readonly end: number;
+}
+
+/**
+ * Rewrites the links of an HTML document that comes in chunks. A character stands for a byte (Latin-1), so that
+ * documents in any encoding keep their bytes. Tags without a link that changes are passed through unchanged; upstream
+ * writes every tag anew.
+ *
+ * Upstream: k8s.io/apimachinery, pkg/util/proxy/transport.go, rewriteHTML
+ */
+export class HtmlLinks {
+  readonly #rewrite: (link: string) => string;
+  #pending = "";
+  /** The end of a comment, a raw text or another part without links, while inside of one. */
+  #until: RegExp | undefined;
+
+  /** `rewrite` returns what replaces the URL of an attribute. */
+  constructor(rewrite: (link: string) => string) {
+    this.#rewrite = rewrite;
+  }
+
+  /** Takes the next chunk. Returns what is complete. */
+  write(chunk: string): string {
+    this.#pending += chunk;
+    return this.#take(false);
+  }
+
+  /** Returns the rest of the document. */
+  end(): string {
+    return this.#take(true);
+  }
+
+  #take(last: boolean): string {
+    const html = this.#pending;
+    const pieces: string[] = [];
+    let at = 0;
+    while (at < html.length) {
+      const piece = this.#until === undefined ? this.#next(html, at, last) : this.#rest(html, at, last);
+      if (piece === undefined) break;
+      pieces.push(piece.text);
+      at = piece.end;
+    }
+    this.#pending = html.slice(at);
+    return pieces.join("");
+  }
+
+  /** What belongs to a part without links. */
+  #rest(html: string, at: number, last: boolean): Piece | undefined {
+    const until = this.#until!;
+    until.lastIndex = at;
+    const found = until.exec(html);
+    if (found !== null) {
+      this.#until = undefined;
+      return piece(html, at, until.lastIndex);
+    }
+    const end = last ? html.length : html.length - maxEndLength;
+    return end > at ? piece(html, at, end) : undefined;
+  }
+
+  /** The text up to the next tag, or a tag. Undefined if that is not complete. */
+  #next(html: string, at: number, last: boolean): Piece | undefined {
+    const mark = html.indexOf("<", at);
+    if (mark !== at) return piece(html, at, mark < 0 ? html.length : mark);
+    if (!last && html.length - at < 4) return undefined;
+    if (/[a-z]/i.test(html[at + 1] ?? "")) return this.#tag(html, at, last);
+    if (html.startsWith("<!--", at)) {
+      // The two dashes of `<!-->` both begin and end a comment.
+      this.#until = /--!?>/g;
+      return piece(html, at, at + 2);
+    }
+    if (/[!?/]/.test(html[at + 1] ?? "")) this.#until = />/g;
+    return piece(html, at, at + 1);
+  }
+
+  #tag(html: string, at: number, last: boolean): Piece | undefined {
+    tagStart.lastIndex = at;
+    const name = tagStart.exec(html)![1]!.toLowerCase();
+    let end = tagStart.lastIndex;
+    let text = html.slice(at, end);
+    for (;;) {
+      tagEnd.lastIndex = end;
+      if (tagEnd.test(html)) break;
+      attribute.lastIndex = end;
+      const found = attribute.exec(html);
+      if (found === null) {
+        const given = last || html.length - at > maxTagLength;
+        return given ? piece(html, at, at + 1) : undefined;
+      }
+      text += this.#attribute(name, found);
+      end = attribute.lastIndex;
+    }
+    if (name === "plaintext") this.#until = /(?!)/g;
+    else if (rawTags.has(name)) this.#until = new RegExp(`(?=</${name}[ \\n\\r\\t\\f/>])`, "gi");
+    return { text: text + html.slice(end, tagEnd.lastIndex), end: tagEnd.lastIndex };
+  }
+
+  #attribute(tag: string, [whole, name = "", equals, quotedValue = ""]: RegExpExecArray): string {
+    const attributes: Readonly<Record<string, readonly string[]>> = urlAttributes;
+    const key = name.toLowerCase();
+    if (equals === undefined || !Object.hasOwn(attributes, key) || !attributes[key]!.includes(tag))
+      return whole;
+    const value = unescaped(quotedValue.replace(/^(["'])(.*)\1$/s, "$2"));
+    const link = this.#rewrite(value);
+    if (link === value) return whole;
+    return `${whole.slice(0, whole.length - quotedValue.length)}"${escaped(link)}"`;
+  }
+}
+
+function piece(html: string, at: number, end: number): Piece {
+  return { text: html.slice(at, end), end };
+}
+
+const characters: Readonly<Record<string, string>> = { amp: "&", apos: "'", gt: ">", lt: "<", quot: '"' };
+
+/** Reads the references that a URL has; others are kept as they are. */
+function unescaped(value: string): string {
+  return value.replace(
+    /&(?:#(\d{1,7})|#x([\da-f]{1,6})|(amp|apos|gt|lt|quot));/gi,
+    (whole, decimal?: string, hex?: string, name?: string) => {
+      if (name !== undefined) return characters[name.toLowerCase()]!;
+      const code = decimal === undefined ? Number.parseInt(hex!, 16) : Number(decimal);
+      return code > 0x10_ffff ? whole : Buffer.from(String.fromCodePoint(code)).toString("latin1");
+    },
+  );
+}
+
+function escaped(value: string): string {
+  return value.replace(/&(?![a-z][a-z\d]*;)|"/gi, (found) => (found === "&" ? "&amp;" : "&#34;"));
+}
