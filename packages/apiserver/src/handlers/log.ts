@@ -6,10 +6,11 @@ import { resourceForms } from "../representation.ts";
 import { queryBoolean } from "../request/info.ts";
 import { integerOption, timeOption } from "../request/values.ts";
 import { bodyResponse } from "../response.ts";
+import { isWebSocket } from "../upgrade/request.ts";
 import { chosenContainer, nodeOf } from "./container.ts";
 import { accepted, type Context } from "./context.ts";
 
-/** GET on `pods/log`: bytes from the kubelet of the pod's node. */
+/** GET on `pods/log`: bytes from the kubelet of the pod's node, over WebSocket if the client asks for that. */
 export async function podLog(context: Context): Promise<ApiResponse> {
   const { info, served, registry, kubelet } = context;
   // Upstream chooses a form for the answer before it knows that there will be none of these.
@@ -22,13 +23,16 @@ export async function podLog(context: Context): Promise<ApiResponse> {
   if (nodeName === "") return bodyResponse(204, {}, () => "");
   const node = nodeOf(context, nodeName);
   const { authority: _, ...unverified } = kubelet;
-  return containerLogs(
+  const logs = await containerLogs(
     queryBoolean(info.query, "insecureSkipTLSVerifyBackend") ? unverified : kubelet,
     node,
     `${info.namespace}/${info.name}/${container}`,
     query,
     context.request.signal,
   );
+  if (!isWebSocket(context.request)) return logs;
+  const { bytesOverWebSocket } = await import("../upgrade/bytes.ts");
+  return bytesOverWebSocket(context.request, logs, context.log);
 }
 
 /** The query for the kubelet (PodLogOptions). Throws 400 for what cannot be read, 422 for what makes no sense. */

@@ -7,12 +7,12 @@ import { Http1Exchange } from "../exchange.ts";
 /** Paths that may be answered with another protocol. Elsewhere the wish for one is passed over, as HTTP has it. */
 const upgradable = /\/(attach|exec|portforward|proxy)([/?]|$)/;
 
-/** A watch may be had over WebSocket. */
-const watch = /\/watch\/|[?&]watch\b/;
+/** Watches and logs may be had over WebSocket. */
+const streamed = /\/watch\/|[?&]watch\b|\/log([/?]|$)/;
 
 /** Whether a request that asks for another protocol may get it. */
 export function mayUpgrade({ url = "", headers }: IncomingMessage): boolean {
-  return upgradable.test(url) || (headers.upgrade?.toLowerCase() === "websocket" && watch.test(url));
+  return upgradable.test(url) || (headers.upgrade?.toLowerCase() === "websocket" && streamed.test(url));
 }
 
 /** A request over HTTP/1.1 that asks for another protocol. It may also be answered without one. */
