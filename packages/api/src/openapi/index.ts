@@ -1,3 +1,4 @@
+export type { CustomKind } from "./custom-definition.ts";
 export {
   type OpenAPIDocument,
   type OpenAPIRequest,

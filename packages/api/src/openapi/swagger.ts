@@ -1,3 +1,4 @@
+import { type CustomKind, customDefinition } from "./custom-definition.ts";
 import type { OpenAPIDocument } from "./document.ts";
 import type { JSONObject, JSONValue } from "./json.ts";
 import { sharedNames } from "./names.ts";
@@ -6,11 +7,12 @@ import { securitySchemes } from "./security.ts";
 /**
  * All documents of a server as one of Swagger 2.0, which older clients read (`/openapi/v2`): its schemas have no
  * alternatives and no defaults, a schema that may be null or hold anything is open, and a reference may have a
- * description beside it.
+ * description beside it. `customKinds` are all custom resources in the documents.
  */
 export function swaggerDocument(
   documents: readonly OpenAPIDocument[],
   kubernetesVersion: string,
+  customKinds: readonly CustomKind[] = [],
 ): JSONObject {
   const paths = new Map<string, JSONObject>();
   const definitions = new Map<string, JSONObject>();
@@ -22,6 +24,7 @@ export function swaggerDocument(
       definitions.set(name, known === undefined ? made : withKinds(known, made));
     }
   }
+  for (const kind of customKinds) definitions.set(kind.custom.name, customDefinition(kind));
   return {
     swagger: "2.0",
     info: { title: "Kubernetes", version: kubernetesVersion },
@@ -66,20 +69,8 @@ function plainSchema(schema: JSONObject): JSONObject {
     const { description } = schema;
     return { ...(description === undefined ? {} : { description }), $ref: referred };
   }
-  const preserves = schema["x-kubernetes-preserve-unknown-fields"] === true;
-  const open = schema["nullable"] === true || preserves;
   const made: { [key: string]: JSONValue } = {};
-  for (const [key, value] of Object.entries(schema)) {
-    if (dropped.has(key)) continue;
-    if (open && (key === "properties" || key === "items")) continue;
-    made[key] = part(key, value);
-  }
-  // Clients of this form know no list of nothing, and no object that is more than its fields.
-  const untyped =
-    schema["nullable"] === true ||
-    (made["type"] === "array" && made["items"] === undefined) ||
-    (made["type"] === "object" && preserves);
-  if (untyped) delete made["type"];
+  for (const [key, value] of Object.entries(schema)) if (!dropped.has(key)) made[key] = part(key, value);
   return made;
 }
 

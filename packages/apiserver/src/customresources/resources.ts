@@ -80,7 +80,7 @@ function resourceOf(
       openAPI: {
         name: `${group.split(".").reverse().join(".")}.${version.name}.${kind.kind}`,
         listKind: names.listKind ?? `${kind.kind}List`,
-        schema: schema as JSONObject | undefined,
+        schema: published(definition, schema),
         selectableFields: (version.selectableFields ?? []).map(({ jsonPath }) => jsonPath.replace(/^\./, "")),
       },
     },
@@ -104,6 +104,11 @@ function resourceOf(
     ...(warning === undefined ? {} : { deprecation: warning }),
     ended,
   };
+}
+
+/** Schemas that are not structural (KEP-1111) are not published: clients see an object with any fields. */
+function published(definition: Definition, schema: JSONSchemaProps | undefined): JSONObject | undefined {
+  return isTrue(definition, "NonStructuralSchema") ? undefined : (schema as JSONObject | undefined);
 }
 
 function subresourcesOf(kind: string, status: boolean, scale: boolean): Map<string, SubresourceFacts> {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { kindOf } from "@dray/api/codec";
-import type { OpenAPIDocument } from "@dray/api/openapi";
+import type { CustomKind, OpenAPIDocument } from "@dray/api/openapi";
 import type { KindRow } from "@dray/api/schema";
 import type { ApiRequest, ApiResponse, Clock } from "@dray/client";
 import atomicTypes from "../patch/atomic-types.json" with { type: "json" };
@@ -59,6 +59,14 @@ export class OpenAPI {
       await new Promise((resolve) => setImmediate(resolve));
     }
     return documents;
+  }
+
+  /** The custom resources that are described. */
+  customKinds(): CustomKind[] {
+    const resources = [...this.groups.values()].flat().flatMap((version) => version.resources);
+    return resources.flatMap((row) =>
+      row.model?.openAPI === undefined ? [] : [{ row, custom: row.model.openAPI }],
+    );
   }
 
   /** Answers `/openapi/v3` and what is below; undefined for other paths. */

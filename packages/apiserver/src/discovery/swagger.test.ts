@@ -25,7 +25,11 @@ const definition = {
                 properties: {
                   port: { "x-kubernetes-int-or-string": true },
                   some: { type: "string", nullable: true },
-                  any: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
+                  any: {
+                    type: "object",
+                    "x-kubernetes-preserve-unknown-fields": true,
+                    "x-kubernetes-embedded-resource": true,
+                  },
                   one: { type: "integer", oneOf: [{ minimum: 1 }, { maximum: -1 }] },
                 },
               },
@@ -78,9 +82,41 @@ test("a custom resource enters the document, without what that version cannot sa
   assert.deepEqual(spec.properties, {
     port: { "x-kubernetes-int-or-string": true },
     some: {},
-    any: { "x-kubernetes-preserve-unknown-fields": true },
+    any: { "x-kubernetes-preserve-unknown-fields": true, "x-kubernetes-embedded-resource": true },
     one: { type: "integer" },
   });
+  await server.close();
+});
+
+test("versions enter, change their names and leave with what the definition serves", async () => {
+  const { call, server } = await testServer();
+  const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+  const schema = { openAPIV3Schema: { type: "object", properties: { spec: { type: "object" } } } };
+  const versions = ["v2", "v3"].map((name) => ({ name, served: true, storage: name === "v2", schema }));
+  const multiple = { ...definition, spec: { ...definition.spec, versions } };
+  assert.equal((await call("POST", path, { body: multiple })).status, 201);
+  const published = async (count: number): Promise<string[]> => {
+    for (let tries = 0; ; tries++) {
+      const { definitions } = (await call("GET", "/openapi/v2")).body;
+      const names = Object.keys(definitions).filter((name) => name.startsWith("com.example."));
+      if (names.length === count || tries > 100) return names;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  const both = (name: string): string[] => [`com.example.${name}.Widget`, `com.example.${name}.WidgetList`];
+  assert.deepEqual(await published(4), [...both("v2"), ...both("v3")]);
+  const patch = async (operations: object[]): Promise<void> => {
+    const headers = { "content-type": "application/json-patch+json" };
+    const { status } = await call("PATCH", `${path}/widgets.example.com`, { body: operations, headers });
+    assert.equal(status, 200);
+  };
+  await patch([{ op: "replace", path: "/spec/versions/1/name", value: "v4" }]);
+  while ((await published(4))[2] === both("v3")[0]) await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(await published(4), [...both("v2"), ...both("v4")]);
+  await patch([{ op: "replace", path: "/spec/versions/1/served", value: false }]);
+  assert.deepEqual(await published(2), both("v2"));
+  await call("DELETE", `${path}/widgets.example.com`);
+  assert.deepEqual(await published(0), []);
   await server.close();
 });
 

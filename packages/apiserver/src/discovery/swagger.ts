@@ -48,7 +48,8 @@ export class Swagger {
 
   async #make(): Promise<Made> {
     const { swaggerDocument } = await import("@dray/api/openapi");
-    const document = swaggerDocument(await this.#openAPI.documents(), this.#openAPI.release);
+    const customKinds = this.#openAPI.customKinds();
+    const document = swaggerDocument(await this.#openAPI.documents(), this.#openAPI.release, customKinds);
     const bytes = Buffer.from(JSON.stringify(document));
     const hash = createHash("sha512").update(bytes).digest("hex").toUpperCase();
     return { json: bytes, hash, modified: this.#openAPI.now() };
