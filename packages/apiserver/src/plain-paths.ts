@@ -25,6 +25,8 @@ export interface PlainPathParts {
   readonly dump: (path: string, query: URLSearchParams) => string | undefined;
   /** Where clients find the server: `host:port`. */
   readonly address: string;
+  /** Where the keys of tokens are, if not at this server. */
+  readonly jwksUri?: string | undefined;
 }
 
 const metricsType = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
@@ -47,7 +49,7 @@ export class PlainPaths {
 
   /** The answer to a request for a path that is no resource. Throws what a Status says. */
   async response(request: ApiRequest, info: RequestInfo): Promise<ApiResponse> {
-    const { health, discovery, tokens, address } = this.#parts;
+    const { health, discovery, tokens, address, jwksUri } = this.#parts;
     const healthy = healthResponse(info.path, info.query, health);
     if (healthy) return healthy;
     const fixed = this.#fixed(request, info.path);
@@ -60,7 +62,8 @@ export class PlainPaths {
       (await this.#swagger.response(request, info.path)) ??
       (await this.#openAPI.response(request, info.path));
     if (openAPI) return openAPI;
-    const openId = openIdResponse(request, info.path, tokens.signer, tokens.issuer, address);
+    const { signer, issuer } = tokens;
+    const openId = openIdResponse(request, info.path, { signer, issuer, address, jwksUri });
     if (openId) return openId;
     if (services.some((service) => info.path.startsWith(service))) throw notServed();
     return noPage();

@@ -81,6 +81,8 @@ export interface ServerOptions {
     /** PEM of keys whose tokens are believed; that of `key` if absent or empty. */
     readonly verificationKeys?: readonly string[];
     readonly issuer?: string;
+    /** URL of the public keys, as OpenID Connect discovery names it; that of this server if absent. */
+    readonly jwksUri?: string;
   };
   readonly disabledAdmissionPlugins?: readonly string[];
   /** Of the plugins that are off by default; others are on anyway. */
@@ -273,6 +275,7 @@ class Server implements ApiServer {
       clock,
       health: healthChecks(storage, () => this.#stop.signal.aborted),
       tokens,
+      jwksUri: options.serviceAccounts?.jwksUri,
       metrics: () => this.#metrics.text(storage, this.#control.limiter, log),
       dump: this.#control.dump,
       address: hostPort(options.advertisedAddress ?? "127.0.0.1", options.advertisedPort ?? defaultPort),

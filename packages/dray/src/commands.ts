@@ -423,6 +423,10 @@ Exit codes: 0 done (whatever the notes say); 1 a file cannot be read, and nothin
     .option("--tls-private-key-file <file>", "its key")
     .option("--service-account-issuer <issuer>", "who service-account tokens say that they are from")
     .option(
+      "--service-account-jwks-uri <url>",
+      "where others read the keys of tokens (default: at this server)",
+    )
+    .option(
       "--service-account-signing-key-file <file>",
       "private key that signs service-account tokens (default: our own)",
     )

@@ -75,6 +75,7 @@ const mistakes: readonly [flags: UpstreamFlags, message: RegExp][] = [
   [{ serviceNodePortRange: "9-8" }, /: the last port must not be below the first$/],
   [{ serviceNodePortRange: "65000+1000" }, /: ports must be from 1 to 65535$/],
   [{ serviceAccountIssuer: ":a" }, /^--service-account-issuer :a: must be a URL, or a text without a colon$/],
+  [{ serviceAccountJwksUri: "http://a" }, /^--service-account-jwks-uri http:\/\/a: must be a URL of https$/],
 ];
 for (const [flags, message] of mistakes) {
   test(`refused: ${JSON.stringify(flags)}`, () =>

@@ -18,6 +18,7 @@ export interface UpstreamFlags {
   readonly tlsCertFile?: string;
   readonly tlsPrivateKeyFile?: string;
   readonly serviceAccountIssuer?: string;
+  readonly serviceAccountJwksUri?: string;
   readonly serviceAccountSigningKeyFile?: string;
   readonly serviceAccountKeyFile?: readonly string[];
   readonly serviceClusterIpRange?: string;
@@ -60,6 +61,7 @@ export interface UpstreamOptions {
   readonly serviceAccounts: {
     readonly key?: string;
     readonly issuer?: string;
+    readonly jwksUri?: string;
     readonly verificationKeys?: readonly string[];
   };
 }
@@ -83,6 +85,7 @@ export function upstreamOptions(flags: UpstreamFlags): UpstreamOptions {
   const advertiseAddress = advertiseAddressOption(flags.advertiseAddress);
   const requestTimeout = durationOf("--request-timeout", flags.requestTimeout);
   const issuer = checkedIssuer(flags.serviceAccountIssuer);
+  const jwksUri = checkedJwksUri(flags.serviceAccountJwksUri);
   const reads = limit("--max-requests-inflight", flags.maxRequestsInflight);
   const writes = limit("--max-mutating-requests-inflight", flags.maxMutatingRequestsInflight);
   const priorityAndFairness = byDefaultOn("--enable-priority-and-fairness", flags.enablePriorityAndFairness);
@@ -108,6 +111,7 @@ export function upstreamOptions(flags: UpstreamFlags): UpstreamOptions {
       ...(key === undefined ? {} : { key }),
       verificationKeys,
       ...(issuer === undefined ? {} : { issuer }),
+      ...(jwksUri === undefined ? {} : { jwksUri }),
     },
   };
 }
@@ -171,4 +175,10 @@ function checkedIssuer(issuer: string | undefined): string | undefined {
   if (issuer === undefined || (issuer !== "" && (!issuer.includes(":") || URL.canParse(issuer))))
     return issuer;
   throw new UsageError(`--service-account-issuer ${issuer}: must be a URL, or a text without a colon`);
+}
+
+function checkedJwksUri(uri: string | undefined): string | undefined {
+  if (uri === undefined || uri === "" || (URL.canParse(uri) && uri.startsWith("https:")))
+    return uri || undefined;
+  throw new UsageError(`--service-account-jwks-uri ${uri}: must be a URL of https`);
 }
