@@ -24,6 +24,7 @@ import rbac from "./table/rbac.json" with { type: "json" };
 import resource from "./table/resource.json" with { type: "json" };
 import scheduling from "./table/scheduling.json" with { type: "json" };
 import storage from "./table/storage.json" with { type: "json" };
+import storagemigration from "./table/storagemigration.json" with { type: "json" };
 
 /** What is special about a field; see the README of this package for the meaning of each mark. */
 export interface FieldMarks {
@@ -114,6 +115,7 @@ const tables = [
   resource,
   scheduling,
   storage,
+  storagemigration,
   // Last: a plain `pods` means those of the core group.
   metrics,
 ] as unknown as readonly Table[];

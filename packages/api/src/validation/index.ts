@@ -43,6 +43,7 @@ import * as secret from "./secret.ts";
 import { persistentVolumeClaim } from "./storage/claim.ts";
 import * as storage from "./storage/classes.ts";
 import { persistentVolume } from "./storage/volume.ts";
+import { storageVersionMigration } from "./storage-migration.ts";
 import { clusterTrustBundle } from "./trust-bundle.ts";
 import * as apps from "./workloads/apps.ts";
 import { podTemplate, replicationController } from "./workloads/controller.ts";
@@ -60,7 +61,13 @@ export type { AdmissionExpressions, CompiledSelector, ValidationContext } from "
 export { type DisabledField, disabledFields, dropDisabledFields } from "./disabled.ts";
 export { checkImmutable, FieldErrors, sameValue } from "./field.ts";
 export { mandatoryFlowControl } from "./flowcontrol.ts";
-export { checkCommonUpdate, checkMetadata, checkMetadataUpdate } from "./metadata.ts";
+export {
+  checkAnnotations,
+  checkCommonUpdate,
+  checkLabels,
+  checkMetadata,
+  checkMetadataUpdate,
+} from "./metadata.ts";
 export { serviceAddressErrors } from "./networking/service.ts";
 export { checkNodeSelector, checkNodeSelectorTerm } from "./nodeselector.ts";
 export { stampChangedTaint } from "./resource/rule.ts";
@@ -117,6 +124,7 @@ const rules = new Map<string, Rules>(
     "CSINode.storage.k8s.io": storage.csiNode,
     "CSIStorageCapacity.storage.k8s.io": storage.csiStorageCapacity,
     "StorageClass.storage.k8s.io": storage.storageClass,
+    "StorageVersionMigration.storagemigration.k8s.io": storageVersionMigration,
     "VolumeAttachment.storage.k8s.io": storage.volumeAttachment,
     "VolumeAttributesClass.storage.k8s.io": storage.volumeAttributesClass,
     Endpoints: endpoints,

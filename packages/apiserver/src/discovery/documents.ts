@@ -22,8 +22,9 @@ const groupOrder = [
   "coordination.k8s.io",
   "node.k8s.io",
   "discovery.k8s.io",
-  "resource.k8s.io",
   "flowcontrol.apiserver.k8s.io",
+  "resource.k8s.io",
+  "storagemigration.k8s.io",
 ];
 
 export interface GroupVersion {

@@ -92,6 +92,7 @@ const printers = new Map<string, Printer<never>>(
     "CSINode.storage.k8s.io": other.csiNodes,
     "CSIStorageCapacity.storage.k8s.io": other.dated,
     "StorageClass.storage.k8s.io": other.storageClasses,
+    "StorageVersionMigration.storagemigration.k8s.io": other.storageVersionMigrations,
     "VolumeAttachment.storage.k8s.io": storage.attachments,
     "VolumeAttributesClass.storage.k8s.io": storage.attributesClasses,
   }),

@@ -8,6 +8,7 @@ import type { PodDisruptionBudget } from "@dray/api/policy/v1";
 import type { ClusterRoleBinding, RoleBinding } from "@dray/api/rbac/v1";
 import type { PriorityClass } from "@dray/api/scheduling/v1";
 import type { CSINode, StorageClass } from "@dray/api/storage/v1";
+import type { StorageVersionMigration } from "@dray/api/storagemigration/v1";
 import { ageText } from "./age.ts";
 import { column, columns, counts, none, type Printer, wide } from "./column.ts";
 
@@ -41,6 +42,21 @@ export const leaseCandidates: Printer<LeaseCandidate> = {
     spec?.emulationVersion ?? "",
     ageText(metadata.creationTimestamp, now),
   ],
+};
+
+/** The last of these conditions that is true is shown. */
+const migrationStates = new Set(["Running", "Failed", "Succeeded"]);
+
+/** Upstream: pkg/printers/internalversion/printers.go, printStorageVersionMigration */
+export const storageVersionMigrations: Printer<StorageVersionMigration> = {
+  columns: [{ ...column("Name"), format: "" }, ...columns("Resource", "Status")],
+  cells: ({ metadata, spec, status }) => {
+    const { group = "", resource = "" } = spec?.resource ?? {};
+    const current = status?.conditions?.findLast(
+      (condition) => condition.status === "True" && migrationStates.has(condition.type),
+    );
+    return [metadata.name, group === "" ? resource : `${resource}.${group}`, current?.type ?? "Unknown"];
+  },
 };
 
 export const priorityClasses: Printer<PriorityClass> = {

@@ -41,6 +41,11 @@ export interface ApplyOptions {
   fieldManager?: string;
 }
 
+export interface GroupResource {
+  group: string;
+  resource: string;
+}
+
 export interface Condition {
   type: string;
   status?: string;
