@@ -262,7 +262,7 @@ class Server implements ApiServer {
           yield object as Node;
       },
     });
-    this.#customResources = new CustomResources(this.#registry, this.#resources, clock, log);
+    this.#customResources = new CustomResources(this.#registry, this.#resources, this.#webhooks, clock, log);
     tokens.legacyUsed = (secret) => {
       markUsed(this.#registry, this.#resources.list, secret).catch((error: unknown) =>
         log.warn({ error }, "the use of a secret's token could not be noted"),

@@ -25,9 +25,9 @@ export function tableOf(
   const includeObject = includedOf(options);
   const objects = inRowOrder(served.stored, list);
   const table = makeTable({
-    // Columns do not depend on the version: cells are read from the stored one.
     kind: served.stored,
-    objects: objects.map((object) => convert(object, served, served.stored)),
+    // The columns of a built-in kind are those of its stored version; each version of a custom one has its own.
+    objects: served.model ? objects : objects.map((object) => convert(object, served, served.stored)),
     listMeta: metadata,
     includeObject,
     now,

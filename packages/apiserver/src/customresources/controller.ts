@@ -7,8 +7,9 @@ import type { Registry } from "../registry/registry.ts";
 import type { ResourceSet } from "../registry/resource-set.ts";
 import { deepEqual, thaw } from "../storage/json.ts";
 import { type Condition, nameStatus, nextCondition, withCondition } from "./conditions.ts";
+import type { ConversionParts } from "./conversion-webhook.ts";
 import { type Definition, isTrue } from "./definition/types.ts";
-import { resourcesOf, storedName } from "./resources.ts";
+import { resourcesOf, storageVersion, storedName } from "./resources.ts";
 
 /** Definitions are deleted after their objects: this name holds them back (apiextensions.k8s.io/v1). */
 export const cleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
@@ -36,6 +37,7 @@ const grace = 1_000;
 export class CustomResources {
   readonly #registry: Registry;
   readonly #resources: ResourceSet;
+  readonly #conversion: ConversionParts;
   readonly #clock: Clock;
   readonly #log: Log;
   /** Ends at once what is about to end. */
@@ -50,8 +52,15 @@ export class CustomResources {
   #scheduled = false;
   #ended = false;
 
-  constructor(registry: Registry, resources: ResourceSet, clock: Clock, log: Log) {
+  constructor(
+    registry: Registry,
+    resources: ResourceSet,
+    webhooks: ConversionParts["webhooks"],
+    clock: Clock,
+    log: Log,
+  ) {
     this.#registry = registry;
+    this.#conversion = { webhooks, newId: () => registry.newId() };
     this.#resources = resources;
     this.#clock = clock;
     this.#log = log;
@@ -191,7 +200,7 @@ export class CustomResources {
     const old = this.#serving.get(name);
     if (old !== undefined && deepEqual(old.source, source)) return;
     const ended = new AbortController();
-    const resources = resourcesOf(definition, ended.signal);
+    const resources = resourcesOf(definition, ended.signal, this.#conversion);
     this.#resources.replace(old?.resources ?? [], resources);
     this.#serving.set(name, { resources, source, ended });
     // What lasts was begun under the old definition: it begins anew.
@@ -253,7 +262,10 @@ export class CustomResources {
   }
 
   async #deleteObjects(definition: Definition): Promise<number> {
-    const resource = this.#serving.get(definition.metadata.name)?.resources[0];
+    const resources = this.#serving.get(definition.metadata.name)?.resources ?? [];
+    // In the version in which they are stored nobody has to convert them.
+    const storage = storageVersion(definition)?.name;
+    const resource = resources.find(({ version }) => version === storage) ?? resources[0];
     const cache = this.#registry.storage.cache(storedName(definition));
     for (const { object } of [...cache.range(cache.prefix)]) {
       if (resource === undefined || object.metadata.deletionTimestamp !== undefined) continue;

@@ -13,11 +13,12 @@ import { checkCommonUpdate, checkMetadata, checkMetadataUpdate, FieldErrors } fr
 import { encodeJSON } from "../codec.ts";
 import { duplicateFields } from "../nesting.ts";
 import type { ObjectType } from "../patch/index.ts";
-import type { ModelledKind, ResourceModel } from "../registry/model.ts";
+import type { ModelledKind, OutsideConversion, ResourceModel } from "../registry/model.ts";
 import type { Strategy } from "../registry/strategy.ts";
-import { forbidden } from "../response.ts";
+import { forbidden, serverError } from "../response.ts";
 import { deepFreeze, thaw } from "../storage/json.ts";
 import type { Printer } from "../tables/column.ts";
+import type { ConversionWebhook } from "./conversion-webhook.ts";
 import { finalizerWarnings } from "./finalizer-names.ts";
 import { RuleSet } from "./rules/evaluate.ts";
 import { checkScaled, type ScalePaths } from "./scale-paths.ts";
@@ -46,6 +47,10 @@ export interface CustomVersion {
   readonly objectType: ObjectType;
   readonly printer: Printer<KubeObject>;
   readonly openAPI: CustomSchema;
+  /** Converts between the versions; without it only their name differs. */
+  readonly webhook: ConversionWebhook | undefined;
+  /** The apiVersion of stored objects. */
+  readonly storedAs: string;
 }
 
 interface Coercion {
@@ -61,13 +66,23 @@ export class CustomModel implements ResourceModel {
   readonly #schemas: ReadonlyMap<string, JSONSchemaProps | undefined>;
   /** What stored objects have become, by target. */
   readonly #read = new Map<string, WeakMap<KubeObject, KubeObject>>();
+  /** What the webhook is being asked, by object and apiVersion: watchers want the same at the same time. */
+  readonly #asked = new WeakMap<KubeObject, Map<string, Promise<void>>>();
   #rules: RuleSet | undefined;
   /** What rules would refuse in objects if it were new. */
   readonly #tolerated = new WeakMap<KubeObject, readonly string[]>();
 
+  readonly conversion: OutsideConversion | undefined;
+
   constructor(version: CustomVersion, schemas: ReadonlyMap<string, JSONSchemaProps | undefined>) {
     this.#version = version;
     this.#schemas = schemas;
+    const { webhook } = version;
+    if (webhook === undefined) return;
+    this.conversion = {
+      prepare: (objects, to) => this.#prepare(webhook, objects, to),
+      toStored: (object) => this.#toStored(webhook, object),
+    };
   }
 
   get objectType(): ObjectType {
@@ -156,15 +171,10 @@ export class CustomModel implements ResourceModel {
 
   /** Stored objects are read by the schema of the version they are in, with the defaults of that. */
   convert(object: KubeObject, to: ModelledKind): KubeObject {
-    const apiVersion = apiVersionOf(to);
-    if (!Object.isFrozen(object)) return this.#inVersion(object, to);
-    let known = this.#read.get(apiVersion);
-    if (known === undefined) {
-      known = new WeakMap();
-      this.#read.set(apiVersion, known);
-    }
+    const known = this.#knownIn(apiVersionOf(to));
     let read = known.get(object);
     if (read === undefined) {
+      if (!Object.isFrozen(object)) return this.#inVersion(object, to);
       read = deepFreeze(this.#inVersion(this.#revived(object), to));
       known.set(object, read);
       // What has been read stays as it is when it is read again.
@@ -173,10 +183,75 @@ export class CustomModel implements ResourceModel {
     return read;
   }
 
+  #knownIn(apiVersion: string): WeakMap<KubeObject, KubeObject> {
+    let known = this.#read.get(apiVersion);
+    if (known === undefined) {
+      known = new WeakMap();
+      this.#read.set(apiVersion, known);
+    }
+    return known;
+  }
+
+  async #prepare(
+    webhook: ConversionWebhook,
+    objects: readonly KubeObject[],
+    to: ModelledKind,
+  ): Promise<void> {
+    const apiVersion = apiVersionOf(to);
+    const known = this.#knownIn(apiVersion);
+    const others = objects.filter((object) => object.apiVersion !== apiVersion && !known.has(object));
+    const asked = new Set<Promise<void>>();
+    const missing = others.filter((object) => {
+      const same = this.#asked.get(object)?.get(apiVersion);
+      if (same !== undefined) asked.add(same);
+      return same === undefined;
+    });
+    for (const group of Map.groupBy(missing, (object) => object.apiVersion).values()) {
+      const answer = this.#ask(webhook, group, to);
+      asked.add(answer);
+      for (const object of group) this.#asked.set(object, new Map([[apiVersion, answer]]));
+    }
+    await Promise.all(asked);
+  }
+
+  async #ask(webhook: ConversionWebhook, objects: readonly KubeObject[], to: ModelledKind): Promise<void> {
+    const known = this.#knownIn(apiVersionOf(to));
+    try {
+      const revived = objects.map((object) => this.#revived(object));
+      const made = await webhook.convert(revived, apiVersionOf(to));
+      for (const [index, object] of objects.entries()) {
+        const read = deepFreeze(this.#coerced(made[index]!, to.version));
+        known.set(object, read);
+        known.set(read, read);
+      }
+    } finally {
+      for (const object of objects) this.#asked.delete(object);
+    }
+  }
+
+  async #toStored(webhook: ConversionWebhook, object: KubeObject): Promise<KubeObject> {
+    const { storedAs } = this.#version;
+    if (object.apiVersion === storedAs) return object;
+    const [made] = await webhook.convert([object], storedAs);
+    return this.#coerced(made!, storedAs.slice(storedAs.indexOf("/") + 1));
+  }
+
+  /** What a webhook has made, without what the schema of its version lacks. In place. */
+  #coerced(object: KubeObject, version: string): KubeObject {
+    const { resourceVersion } = object.metadata;
+    this.#coerce(object as unknown as Plain, { stored: true }, this.#schemas.get(version));
+    if (resourceVersion !== undefined) object.metadata.resourceVersion = resourceVersion;
+    return object;
+  }
+
   /** Only the name of the version changes, and what that version lacks goes; defaults are those of the old one. */
   #inVersion(object: KubeObject, to: ModelledKind): KubeObject {
     const apiVersion = apiVersionOf(to);
     if (object.apiVersion === apiVersion) return object;
+    if (this.conversion !== undefined)
+      throw serverError(
+        `conversion of ${object.apiVersion}, Kind=${object.kind} to ${apiVersion} is not available here`,
+      );
     const renamed = thaw({ ...object, apiVersion, kind: to.kind });
     const { resourceVersion } = object.metadata;
     this.#coerce(renamed as unknown as Plain, { stored: true }, this.#schemas.get(to.version));

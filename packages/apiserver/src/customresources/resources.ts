@@ -11,6 +11,7 @@ import {
 } from "../registry/kinds.ts";
 import { applySchema } from "./apply-schema.ts";
 import { printerOf } from "./columns.ts";
+import { type ConversionParts, ConversionWebhook } from "./conversion-webhook.ts";
 import { type Definition, isTrue, type Version } from "./definition/types.ts";
 import { CustomModel } from "./model.ts";
 import { namesOf, scalePaths } from "./scale-paths.ts";
@@ -31,26 +32,39 @@ export const storedName = ({ spec }: Definition): string => `${spec.names.plural
 export const storageVersion = ({ spec }: Definition): Version | undefined =>
   spec.versions.find((version) => version.storage);
 
-/**
- * What a definition serves: one resource for each of its versions. Where a webhook would have to convert objects only
- * the version in which they are stored is served: nobody is shown what the webhook would have made of them.
- */
-export function resourcesOf(definition: Definition, ended: AbortSignal): ServedResource[] {
+/** What a definition serves: one resource for each of its versions. */
+export function resourcesOf(
+  definition: Definition,
+  ended: AbortSignal,
+  conversion: ConversionParts,
+): ServedResource[] {
   const { spec } = definition;
   const storage = storageVersion(definition);
   if (storage === undefined) return [];
-  const schemas = new Map(spec.versions.map(({ name, schema }) => [name, schema?.openAPIV3Schema]));
+  const { strategy, webhook } = spec.conversion ?? {};
+  const shared = {
+    storage,
+    schemas: new Map(spec.versions.map(({ name, schema }) => [name, schema?.openAPIV3Schema])),
+    ended,
+    webhook: strategy === "Webhook" && webhook ? new ConversionWebhook(webhook, conversion) : undefined,
+  };
   return spec.versions
-    .filter((version) => version.served && (spec.conversion?.strategy !== "Webhook" || version === storage))
-    .map((version) => resourceOf(definition, version, storage, schemas, ended));
+    .filter((version) => version.served)
+    .map((version) => resourceOf(definition, version, shared));
+}
+
+/** What the versions of a definition have in common. */
+interface Shared {
+  readonly storage: Version;
+  readonly schemas: ReadonlyMap<string, JSONSchemaProps | undefined>;
+  readonly ended: AbortSignal;
+  readonly webhook: ConversionWebhook | undefined;
 }
 
 function resourceOf(
   definition: Definition,
   version: Version,
-  storage: Version,
-  schemas: ReadonlyMap<string, JSONSchemaProps | undefined>,
-  ended: AbortSignal,
+  { storage, schemas, ended, webhook }: Shared,
 ): ServedResource {
   const { spec } = definition;
   const names = definition.status?.acceptedNames ?? spec.names;
@@ -77,6 +91,8 @@ function resourceOf(
         unowned: hasStatus ? ownedElsewhere : {},
       },
       printer: printerOf(version.additionalPrinterColumns),
+      webhook,
+      storedAs: apiVersionOf({ group, version: storage.name }),
       openAPI: {
         name: `${group.split(".").reverse().join(".")}.${version.name}.${kind.kind}`,
         listKind: names.listKind ?? `${kind.kind}List`,
@@ -87,12 +103,14 @@ function resourceOf(
     schemas,
   );
   const row = { ...kind, type: `${apiVersionOf(kind)}.${kind.kind}`, resource: names.plural, model };
-  const stored: StoredRow = { ...row, version: storage.name, resource: storedName(definition) };
+  // Where a webhook converts, objects have the version of the request until they are written.
+  const held = webhook === undefined ? storage : version;
+  const stored: StoredRow = { ...row, version: held.name, resource: storedName(definition) };
   const warning = deprecation(definition, version);
   return {
     ...row,
     stored,
-    storageVersion: stored.version,
+    storageVersion: storage.name,
     singular: names.singular ?? kind.kind.toLowerCase(),
     listKind: names.listKind ?? `${kind.kind}List`,
     ...(names.shortNames === undefined ? {} : { shortNames: names.shortNames }),

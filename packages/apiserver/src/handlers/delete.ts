@@ -1,7 +1,7 @@
 import { apiVersionOf, type KubeObject, StatusError } from "@dray/api";
 import type { ApiResponse } from "@dray/client";
 import { CompactedError } from "@dray/store";
-import { convert } from "../registry/conversion/index.ts";
+import { converted, prepareConversion } from "../registry/conversion/index.ts";
 import { listResponse, objectResponse, resourceForms } from "../representation.ts";
 import { type DeleteOptions, listOptions, type WriteOptions } from "../request/options.ts";
 import type { Stored } from "../storage/cache.ts";
@@ -50,6 +50,11 @@ export async function deleteCollection(context: Context): Promise<ApiResponse> {
   // The collection is read in pages, so that a version alone means exactly that one.
   const exact = version > 0 && selected.resourceVersionMatch !== "NotOlderThan";
   const all = exact ? await objectsAt(context, version, prefix) : [...cache.range(prefix)];
+  if (selection.converts)
+    await prepareConversion(
+      all.map(({ object }) => object),
+      served,
+    );
   const found = all.filter(({ object }) => selection.matches(object));
   const items: KubeObject[] = [];
   for (const { object } of found) {
@@ -61,7 +66,7 @@ export async function deleteCollection(context: Context): Promise<ApiResponse> {
       // Gone in the meantime is what was asked for.
       if (!StatusError.is(error, "NotFound")) throw error;
     }
-    items.push(convert(object, served.stored, served));
+    items.push(await converted(object, served.stored, served));
   }
   const list = {
     kind: served.listKind,

@@ -1,10 +1,12 @@
 import { apiVersionOf, StatusError } from "@dray/api";
 import type { ApiResponse } from "@dray/client";
 import { CompactedError } from "@dray/store";
-import { convert } from "../registry/conversion/index.ts";
+import { convert, prepareConversion } from "../registry/conversion/index.ts";
+import type { ServedResource } from "../registry/kinds.ts";
 import { listResponse, resourceForms } from "../representation.ts";
 import { type ListOptions, listOptions } from "../request/options.ts";
 import { versionProblem } from "../request/version.ts";
+import type { Stored } from "../storage/cache.ts";
 import { readFailure } from "../storage/failures.ts";
 import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
 import { continueToken, expiredContinue, parseContinue } from "./continue.ts";
@@ -43,7 +45,8 @@ export async function listObjects(context: Context): Promise<ApiResponse> {
   try {
     const found = storage.objectsAt(cache, revision, prefix, start);
     // What comes from a cache must be taken at once: it changes with the next event.
-    if (Symbol.iterator in found) page.fill(found);
+    if (selection.converts) page.fill(await prepared(found, served));
+    else if (Symbol.iterator in found) page.fill(found);
     else await page.read(found);
   } catch (error) {
     if (!(error instanceof CompactedError)) throw readFailure(error);
@@ -61,9 +64,23 @@ export async function listObjects(context: Context): Promise<ApiResponse> {
     ...(next === undefined ? {} : { continue: next }),
     ...(next !== undefined && selection.all ? { remainingItemCount: remaining } : {}),
   };
+  await prepareConversion(page.items, served);
   const items = page.items.map((object) => convert(object, served.stored, served));
   const list = { kind: served.listKind, apiVersion: apiVersionOf(served), metadata, items };
   return listResponse(list, served, wanted, tableOptions(context), headersOf(context));
+}
+
+/** All objects, ready to be converted: they are selected by what they are in the version that was asked for. */
+async function prepared(
+  found: Iterable<Stored> | AsyncIterable<Stored>,
+  served: ServedResource,
+): Promise<readonly Stored[]> {
+  const all: Stored[] = [];
+  if (Symbol.iterator in found) for (const stored of found) all.push(stored);
+  else for await (const stored of found) all.push(stored);
+  const objects = all.map(({ object }) => object);
+  await prepareConversion(objects, served);
+  return all;
 }
 
 /** The one revision that a list has to show; 0 where it is the newest, or the newest that is in the cache. */

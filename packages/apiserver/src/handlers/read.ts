@@ -1,6 +1,6 @@
 import { StatusError } from "@dray/api";
 import type { ApiResponse } from "@dray/client";
-import { convert } from "../registry/conversion/index.ts";
+import { converted } from "../registry/conversion/index.ts";
 import { objectResponse, resourceForms } from "../representation.ts";
 import { queryBoolean, type RequestInfo } from "../request/info.ts";
 import { versionProblem } from "../request/version.ts";
@@ -25,6 +25,6 @@ export async function getObject(context: Context): Promise<ApiResponse> {
   if (problem !== undefined) throw serverError(problem);
   await (version === "" ? registry.storage.current() : reach(context, Number(version)));
   const stored = registry.need(served, info.namespace, info.name);
-  const object = convert(stored.object, served.stored, served);
+  const object = await converted(stored.object, served.stored, served);
   return objectResponse(200, object, served, wanted, tableOptions(context), headersOf(context));
 }

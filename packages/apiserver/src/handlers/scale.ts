@@ -5,6 +5,7 @@ import { decodePatched } from "../codec.ts";
 import { scalePrinter } from "../customresources/columns.ts";
 import { scaledManagedFields, scaleManagedFields, trackUpdate } from "../patch/index.ts";
 import { builtInModel, printedAs } from "../registry/built-in.ts";
+import { converted } from "../registry/conversion/index.ts";
 import { objectType } from "../registry/managed-fields.ts";
 import { objectResponse, resourceForms } from "../representation.ts";
 import { type WriteOptions, writeOptions } from "../request/options.ts";
@@ -43,7 +44,8 @@ export async function scale(context: Context): Promise<ApiResponse> {
     const version = info.query.get("resourceVersion") ?? "";
     const problem = versionProblem(version);
     if (problem !== undefined) throw serverError(problem);
-    const { object } = registry.need(served, info.namespace, info.name);
+    const { object: stored } = registry.need(served, info.namespace, info.name);
+    const object = served.model?.conversion ? await converted(stored, served.stored, served.stored) : stored;
     parts.checkSet(object);
     return answer(object);
   }

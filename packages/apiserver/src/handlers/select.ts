@@ -17,6 +17,8 @@ export interface Selection {
   readonly all: boolean;
   /** The one name that a field selector asks for. */
   readonly name: string | undefined;
+  /** A webhook converts the objects, and fields of the converted ones are asked for: `matches` takes prepared ones. */
+  readonly converts: boolean;
   /** Takes an object in its stored version. */
   matches(object: KubeObject): boolean;
 }
@@ -37,14 +39,16 @@ export function selectionOf(
     throw error;
   }
   checkSelectable(served, fields);
+  const ofMetadata = fields.requirements.every(({ field }) => field.startsWith("metadata."));
   return {
     all: labels.empty && fields.empty && name === "",
     name: fields.exact("metadata.name"),
+    converts: served.model?.conversion !== undefined && !ofMetadata,
     matches(object) {
       if (name !== "" && object.metadata.name !== name) return false;
       if (!labels.empty && !labels.matches(object.metadata.labels)) return false;
       if (fields.empty) return true;
-      const shown = convert(object, served.stored, served);
+      const shown = ofMetadata ? object : convert(object, served.stored, served);
       return fields.matches((field) => fieldText(served, shown, field));
     },
   };

@@ -1,7 +1,7 @@
 import { apiVersionOf, type KubeObject, StatusError } from "@dray/api";
 import type { ApiResponse, WatchEventType, WatchFrame, WatchResponse } from "@dray/client";
 import { encodeObject, protobufWatchFrame } from "../codec.ts";
-import { convert } from "../registry/conversion/index.ts";
+import { convert, prepareConversion } from "../registry/conversion/index.ts";
 import { modelOf } from "../registry/model.ts";
 import { partial, resourceForms, tableVersion } from "../representation.ts";
 import type { Accepted } from "../request/accept.ts";
@@ -87,7 +87,9 @@ async function* events(
     }
     if (initial) {
       // References to what is there now; frames are made one by one, as the client takes them.
-      for (const { object } of [...cache.range(prefix)]) {
+      const present = [...cache.range(prefix)].map(({ object }) => object);
+      await prepareConversion(present, served);
+      for (const object of present) {
         if (pace.ended) return;
         if (selection.matches(object)) yield frames.ofInitial(object);
       }
@@ -100,6 +102,7 @@ async function* events(
         context.log.warn({ user: context.user.name, resource: served.resource }, "a watcher was cut off");
         return;
       }
+      await prepareConversion(objectsOf(changes, prefix), served);
       for (const event of changes) {
         // A watch may begin in the future, and then waits for it.
         if (event.revision <= from || !event.key.startsWith(prefix)) continue;
@@ -112,11 +115,22 @@ async function* events(
       if (pace.takeBookmark()) yield frames.bookmark(Math.max(from, storage.revision), false);
       else await pace.rest();
     }
+  } catch (error) {
+    // A webhook that does not convert ends the watch, as upstream.
+    if (!(error instanceof StatusError)) throw error;
+    yield frames.error(error);
   } finally {
     reader?.close();
     pace.close();
     context.watch?.ended();
   }
+}
+
+/** What events are about, before and after. */
+function objectsOf(changes: readonly CacheEvent[], prefix: string): KubeObject[] {
+  return changes
+    .filter(({ key }) => key.startsWith(prefix))
+    .flatMap(({ object, previous }) => (previous === undefined ? [object] : [object, previous]));
 }
 
 /** When a watch has something to do, and when it ends: after its time, or when the client goes away. */
@@ -215,11 +229,7 @@ class Frames {
     if (now) return this.#shared(event, before ? "MODIFIED" : "ADDED", object);
     if (!before) return undefined;
     if (type === "DELETED") return this.#shared(event, "DELETED", object);
-    const { resourceVersion } = object.metadata;
-    return this.#shared(event, "DELETED", {
-      ...previous,
-      metadata: { ...previous.metadata, resourceVersion },
-    });
+    return this.#shared(event, "DELETED", previous, object.metadata.resourceVersion);
   }
 
   /** The frame of an object that was there before the watch. */
@@ -230,21 +240,24 @@ class Frames {
     return { event: frame.event, bytes: () => largeFrames.bytes(object, this.#form, () => frame.bytes()) };
   }
 
-  #shared(event: CacheEvent, type: WatchEventType, object: KubeObject): WatchFrame {
+  /** `version`: the resourceVersion that is shown, if it is not that of the object. */
+  #shared(event: CacheEvent, type: WatchEventType, object: KubeObject, version?: string): WatchFrame {
     // Ages in tables pass: they are made for each watcher.
-    if (this.#accepted.as?.kind === "Table") return this.of(type, object);
+    if (this.#accepted.as?.kind === "Table") return this.of(type, object, version);
     const key = `${type}|${this.#form}`;
     let frame = event.frames.get(key);
     if (frame === undefined) {
-      frame = this.of(type, object);
+      frame = this.of(type, object, version);
       event.frames.set(key, frame);
     }
     return frame;
   }
 
-  of(type: WatchEventType, stored: KubeObject): WatchFrame {
+  of(type: WatchEventType, stored: KubeObject, version?: string): WatchFrame {
     const { served } = this.#context;
-    const object = convert(stored, served.stored, served);
+    let object = convert(stored, served.stored, served);
+    if (version !== undefined)
+      object = { ...object, metadata: { ...object.metadata, resourceVersion: version } };
     return this.#frame(type, this.#shown(object));
   }
 

@@ -15,7 +15,8 @@ export function objectType(
     ...modelOf(served).objectType,
     inVersion(apiVersion) {
       const other = find(apiVersion);
-      if (other === undefined) return undefined;
+      // A webhook is not asked for what managers have set in another version.
+      if (other === undefined || other.model?.conversion !== undefined) return undefined;
       const way = (from: ModelledKind, to: ModelledKind) => (object: Plain) =>
         convert(object as unknown as KubeObject, from, to) as unknown as Plain;
       return { type: modelOf(other).objectType, to: way(served, other), from: way(other, served) };

@@ -15,6 +15,14 @@ export interface ModelledKind {
   readonly model?: ResourceModel;
 }
 
+/** A conversion that takes a question to somebody else: the webhook of a custom resource. */
+export interface OutsideConversion {
+  /** Converts objects as they are stored to a version, so that `convert` has them. Throws StatusError. */
+  prepare(objects: readonly KubeObject[], to: ModelledKind): Promise<void>;
+  /** Returns an object in the version in which it is stored. Throws StatusError. */
+  toStored(object: KubeObject): Promise<KubeObject>;
+}
+
 /**
  * What the server must know of a kind in one version, beyond its names and facts. Built-in kinds take it from the
  * schema table (`built-in.ts`), custom ones from their definition (`customresources/model.ts`).
@@ -31,6 +39,8 @@ export interface ResourceModel {
   setDefaults(object: KubeObject, now: string, release?: string): void;
   /** The same object in another version, or in the form in which it is stored; shares what it can. */
   convert(object: KubeObject, to: ModelledKind): KubeObject;
+  /** Set where versions are converted outside of this server: `convert` then has only what was prepared. */
+  readonly conversion?: OutsideConversion | undefined;
   /** How patches, server-side apply among them, merge it. */
   readonly objectType: ObjectType;
   validateCreate(object: KubeObject, context: ValidationContext): readonly FieldError[];

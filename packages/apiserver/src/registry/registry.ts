@@ -23,7 +23,7 @@ import { isTooLarge, tooLarge } from "../storage/size.ts";
 import type { Storage } from "../storage/storage.ts";
 import { Turns } from "../storage/turns.ts";
 import type { Checks } from "./checks.ts";
-import { convert } from "./conversion/index.ts";
+import { convert, converted } from "./conversion/index.ts";
 import { type Course, givenDeletion, planDeletion } from "./deletion.ts";
 import type { ServedResource } from "./kinds.ts";
 import type { ManagedFields } from "./managed-fields.ts";
@@ -302,10 +302,22 @@ export class Registry {
     if (isRefused) throw tooLarge();
     if (options.dryRun) return deepFreeze(convert(thaw(object), served.stored, served));
     delete metadata.selfLink;
-    const stored = await this.storage.put(key, object, 0, strategy.ttl?.(object));
+    const stored = await this.#put(served, key, object, 0);
     if (stored === undefined) throw this.#taken(served, this.cache(served).get(key)?.object ?? object);
     await write.pause?.();
-    return deepFreeze(convert(stored.object, served.stored, served));
+    return deepFreeze(await converted(stored.object, served.stored, served));
+  }
+
+  /** Stores an object, in the version in which its kind is stored. Undefined if another write came between. */
+  async #put(
+    served: ServedResource,
+    key: string,
+    object: KubeObject,
+    revision: number,
+  ): Promise<Stored | undefined> {
+    const outside = modelOf(served).conversion;
+    const stored = outside === undefined ? object : await outside.toStored(object);
+    return this.storage.put(key, stored, revision, this.strategy(served).ttl?.(object));
   }
 
   #taken(served: ServedResource, present: KubeObject): StatusError {
@@ -350,7 +362,8 @@ export class Registry {
         return { object, created: true };
       }
       const written = await this.#updateOnce(write, rules, key, current);
-      if (written) return { object: deepFreeze(convert(written, served.stored, served)), created: false };
+      if (written)
+        return { object: deepFreeze(await converted(written, served.stored, served)), created: false };
     }
     throw conflict(served, write.name, "too many writers change this object at the same time");
   }
@@ -364,7 +377,7 @@ export class Registry {
     const { served, options } = write;
     const strategy = this.strategy(served);
     const context = this.context(write);
-    const old = convert(current.object, served.stored, served.stored);
+    const old = await converted(current.object, served.stored, served.stored);
     const object = await rules.change(old);
     const { view } = rules;
     const seen = view ? { object: view.show(object), old: view.show(old), kind: view.kind } : { object, old };
@@ -424,7 +437,7 @@ export class Registry {
     delete object.metadata.selfLink;
     await write.pause?.();
     if (isRefused) throw tooLarge();
-    const stored = await this.storage.put(key, object, current.revision, strategy.ttl?.(object));
+    const stored = await this.#put(served, key, object, current.revision);
     await write.pause?.();
     if (stored) return stored.object;
     if (rules.expectedVersion !== undefined) throw modified(served, write.name);
@@ -452,18 +465,21 @@ export class Registry {
     const context = this.context(write);
     for (let attempt = 0; attempt < 100; attempt++) {
       const current = this.need(served, write.namespace, write.name);
-      const old = current.object;
+      const old = modelOf(served).conversion
+        ? await converted(current.object, served.stored, served.stored)
+        : current.object;
       checkPreconditions(served, options, old);
-      const shown = (result: KubeObject): KubeObject => deepFreeze(convert(result, served.stored, served));
+      const shown = async (result: KubeObject): Promise<KubeObject> =>
+        deepFreeze(await converted(result, served.stored, served));
       const object = thaw(old);
       const begun = old.metadata.deletionTimestamp !== undefined;
-      if (begun && strategy.heldBack?.(object)) return { gone: false, object: shown(old) };
+      if (begun && strategy.heldBack?.(object)) return { gone: false, object: await shown(old) };
       const grace = strategy.gracePeriod?.(object, options, context);
       const ownWay = begun ? undefined : strategy.beginDeletion?.(object, options, context);
       const garbageCollection = strategy.garbageCollection ?? "delete";
       const rules = { grace, garbageCollection, now: this.#clock.now() };
       const course = ownWay ?? planDeletion(object, options, rules);
-      if (course === "pending") return { gone: false, object: shown(old) };
+      if (course === "pending") return { gone: false, object: await shown(old) };
       if (!write.admitted) {
         const { dryRun } = options;
         // In a collection delete, admission sees the client's options only.
@@ -473,21 +489,21 @@ export class Registry {
         await this.#admission.mutate(admitted);
         await this.#admission.validate(admitted);
       }
-      if (options.dryRun) return this.#dryDeletion(served, course, shown(old), shown(object));
+      if (options.dryRun) return this.#dryDeletion(served, course, await shown(old), await shown(object));
       let { revision } = current;
       let last = old;
       if (course === "mark" || course === "markAndRemove") {
-        if (course === "mark" && sameObject(object, old)) return { gone: false, object: shown(old) };
-        const stored = await this.storage.put(key, object, revision, strategy.ttl?.(object));
+        if (course === "mark" && sameObject(object, old)) return { gone: false, object: await shown(old) };
+        const stored = await this.#put(served, key, object, revision);
         if (stored === undefined) continue;
-        if (course === "mark") return { gone: false, object: shown(stored.object) };
+        if (course === "mark") return { gone: false, object: await shown(stored.object) };
         revision = stored.revision;
         last = stored.object;
       }
       const removed = await this.storage.delete(key, revision);
       if (removed === undefined) continue;
       const metadata = { ...last.metadata, resourceVersion: String(removed) };
-      return { gone: true, object: shown({ ...last, metadata }) };
+      return { gone: true, object: await shown({ ...last, metadata }) };
     }
     throw conflict(served, write.name, "too many writers change this object at the same time");
   }

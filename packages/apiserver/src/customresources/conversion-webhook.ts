@@ -1,0 +1,142 @@
+import { type FieldError, type KubeObject, quoted } from "@dray/api";
+import type { WebhookConversion } from "@dray/api/apiextensions/v1";
+import { encodeJSON, parseJSON } from "@dray/api/codec";
+import { checkAnnotations, checkLabels, FieldErrors } from "@dray/api/validation";
+import type { WebhookClient } from "../admission/webhook/client.ts";
+import { CallFailure } from "../admission/webhook/errors.ts";
+import { serverError } from "../response.ts";
+import { thaw } from "../storage/json.ts";
+import { isPlain, type Plain } from "./schema/schema.ts";
+
+/** Upstream: apiextensions-apiserver, pkg/apiserver/conversion; the client waits as long. */
+const timeoutSeconds = 30;
+/** Versions of ConversionReview that are sent. */
+const known = new Set(["v1", "v1beta1"]);
+
+/** What a conversion webhook is asked with. */
+export interface ConversionParts {
+  readonly webhooks: Pick<WebhookClient, "post">;
+  readonly newId: () => string;
+}
+
+/**
+ * The webhook that converts the objects of one definition between its versions.
+ *
+ * Upstream: apiextensions-apiserver, pkg/apiserver/conversion/webhook_converter.go
+ */
+export class ConversionWebhook {
+  readonly #config: WebhookConversion;
+  readonly #parts: ConversionParts;
+
+  constructor(config: WebhookConversion, parts: ConversionParts) {
+    this.#config = config;
+    this.#parts = parts;
+  }
+
+  /**
+   * Returns the objects, which are of one version, in another one. Of their metadata only labels and annotations may
+   * differ. Throws 500.
+   */
+  async convert(objects: readonly KubeObject[], apiVersion: string): Promise<KubeObject[]> {
+    const [first] = objects;
+    if (first === undefined) return [];
+    const from = `${first.apiVersion}, Kind=${first.kind}`;
+    const wrong = (why: string): Error => serverError(`conversion webhook for ${from} ${why}`);
+    let made: readonly unknown[];
+    try {
+      made = await this.#ask(objects, apiVersion);
+    } catch (error) {
+      if (!(error instanceof CallFailure)) throw error;
+      throw wrong(`failed: ${error.message.replace(/^failed to call webhook: /, "")}`);
+    }
+    if (made.length !== objects.length)
+      throw wrong(`returned ${made.length} objects, expected ${objects.length}`);
+    return objects.map((object, index) => {
+      const problem = checked(object, made[index], apiVersion);
+      if (typeof problem !== "string") return problem;
+      throw wrong(`returned invalid converted object at index ${index}: ${problem}`);
+    });
+  }
+
+  async #ask(objects: readonly KubeObject[], desiredAPIVersion: string): Promise<readonly unknown[]> {
+    const { clientConfig = {}, conversionReviewVersions } = this.#config;
+    const version = conversionReviewVersions.find((each) => known.has(each));
+    if (version === undefined) throw new CallFailure("no supported conversion review versions");
+    const uid = this.#parts.newId();
+    const apiVersion = `apiextensions.k8s.io/${version}`;
+    const request = { uid, desiredAPIVersion, objects };
+    const body = encodeJSON({ kind: "ConversionReview", apiVersion, request });
+    return convertedObjects(await this.#parts.webhooks.post(clientConfig, body, timeoutSeconds, undefined), {
+      apiVersion,
+      uid,
+    });
+  }
+}
+
+/** The objects in the answer of a webhook. Throws CallFailure. */
+function convertedObjects(text: string, sent: { apiVersion: string; uid: string }): readonly unknown[] {
+  const { kind, apiVersion, response } = parsed(text);
+  const isV1 = sent.apiVersion.endsWith("/v1");
+  if (isV1 && (kind !== "ConversionReview" || apiVersion !== sent.apiVersion)) {
+    const shown = (version: unknown, name: unknown): string => `${version ?? ""}, Kind=${name ?? ""}`;
+    const expected = shown(sent.apiVersion, "ConversionReview");
+    throw new CallFailure(`expected webhook response of ${expected}, got ${shown(apiVersion, kind)}`);
+  }
+  if (!isPlain(response)) throw new CallFailure("no response provided");
+  const { uid = "", result, convertedObjects = [] } = response;
+  if (isV1 && uid !== sent.uid)
+    throw new CallFailure(`expected response.uid=${quoted(sent.uid)}, got ${quoted(String(uid))}`);
+  const { status = "", message } = isPlain(result) ? result : {};
+  if (status !== "Success")
+    throw new CallFailure(
+      message ? String(message) : `response.result.status was '${String(status)}', not 'Success'`,
+    );
+  return Array.isArray(convertedObjects) ? convertedObjects : [];
+}
+
+function parsed(text: string): Plain {
+  try {
+    const value: unknown = parseJSON(text);
+    return isPlain(value) ? value : {};
+  } catch (error) {
+    throw new CallFailure((error as Error).message);
+  }
+}
+
+/** What a webhook has made of an object, with the metadata of that; a text says what is wrong with it. */
+function checked(original: KubeObject, made: unknown, apiVersion: string): KubeObject | string {
+  if (!isPlain(made)) return "Object 'Kind' is missing";
+  if (made["apiVersion"] !== apiVersion)
+    return `invalid groupVersion (expected ${apiVersion}, received ${String(made["apiVersion"] ?? "")})`;
+  if (made["kind"] !== original.kind)
+    return `invalid kind (expected ${original.kind}, received ${String(made["kind"] ?? "")})`;
+  const { metadata } = made;
+  if (!isPlain(metadata)) return "missing metadata in converted object";
+  for (const field of ["name", "namespace", "uid"] as const) {
+    const [before = "", after = ""] = [original.metadata[field], metadata[field]];
+    const name = field === "uid" ? "UID" : field;
+    if (before !== after) return `must have the same ${name}: ${before} != ${String(after)}`;
+  }
+  const kept = thaw(original.metadata) as unknown as Plain;
+  for (const field of ["labels", "annotations"] as const) {
+    const texts = metadata[field] ?? undefined;
+    delete kept[field];
+    if (texts === undefined) continue;
+    if (!isPlain(texts)) return `invalid metadata.${field} of type ${typeof texts} in converted object`;
+    const problem = textsProblem(field, texts);
+    if (problem !== undefined) return problem;
+    kept[field] = texts;
+  }
+  return { ...made, metadata: kept } as unknown as KubeObject;
+}
+
+function textsProblem(field: "labels" | "annotations", texts: Plain): string | undefined {
+  const odd = Object.entries(texts).find(([, value]) => typeof value !== "string");
+  if (odd !== undefined)
+    return `metadata.${field}[${odd[0]}] must be a string, but is ${typeof odd[1]} in converted object`;
+  const errors = new FieldErrors();
+  const check = field === "labels" ? checkLabels : checkAnnotations;
+  check(errors, `metadata.${field}`, texts as Record<string, string>);
+  const [first]: (FieldError | undefined)[] = errors.list;
+  return first === undefined ? undefined : `${first.path}: ${first.value ?? ""}: ${first.detail}`;
+}
