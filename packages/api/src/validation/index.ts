@@ -57,6 +57,7 @@ export {
   checkService as checkWebhookService,
   checkUrl as checkWebhookUrl,
 } from "./admissionregistration/webhooks.ts";
+export { checkConditions } from "./conditions.ts";
 export type { AdmissionExpressions, CompiledSelector, ValidationContext } from "./context.ts";
 export { type DisabledField, disabledFields, dropDisabledFields } from "./disabled.ts";
 export { checkImmutable, FieldErrors, sameValue } from "./field.ts";

@@ -11,6 +11,7 @@ import type { Storage } from "../storage/storage.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./admission.ts";
 import { apiReference } from "./mirror-pod.ts";
 import { forbiddenNodeLabels } from "./node-labels.ts";
+import { checkPodCertificateRequest } from "./node-pod-certificate.ts";
 import type { AdmissionContext } from "./plugins.ts";
 
 type Refuse = (why: string) => never;
@@ -21,17 +22,18 @@ type Refuse = (why: string) => never;
  *
  * Upstream: plugin/pkg/admission/noderestriction/admission.go
  */
-export function nodeRestriction({ storage }: AdmissionContext): AdmissionPlugin {
+export function nodeRestriction(context: AdmissionContext): AdmissionPlugin {
   return {
     name: "NodeRestriction",
-    mutate: (request) => check(storage, request),
+    mutate: (request) => check(context, request),
     validate(request) {
-      if (request.operation === "DELETE") check(storage, request);
+      if (request.operation === "DELETE") check(context, request);
     },
   };
 }
 
-function check(storage: Storage, request: AdmissionRequest): void {
+function check(context: AdmissionContext, request: AdmissionRequest): void {
+  const { storage } = context;
   const resource = `${request.served.group}/${request.served.resource}`;
   const node = nodeNameOf(request.user);
   if (node === undefined) return;
@@ -51,6 +53,9 @@ function check(storage: Storage, request: AdmissionRequest): void {
       return;
     case "certificates.k8s.io/certificatesigningrequests":
       checkSigningRequest(request, node, refuse);
+      return;
+    case "certificates.k8s.io/podcertificaterequests":
+      checkPodCertificateRequest(context, request, node, refuse);
       return;
     case "coordination.k8s.io/leases":
       if (request.namespace !== "kube-node-lease") {

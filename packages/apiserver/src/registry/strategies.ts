@@ -9,6 +9,7 @@ import { jobs } from "./jobs.ts";
 import { limitranges } from "./limitranges.ts";
 import { namespaces } from "./namespaces.ts";
 import { nodes } from "./nodes.ts";
+import { podcertificaterequests } from "./podcertificaterequests.ts";
 import { pods } from "./pods.ts";
 import {
   admissionPolicies,
@@ -41,6 +42,7 @@ export const strategies: Readonly<Record<string, Strategy | undefined>> = {
   nodes,
   persistentvolumeclaims,
   persistentvolumes,
+  podcertificaterequests,
   pods,
   priorityclasses,
   replicationcontrollers,
