@@ -74,15 +74,27 @@ function withoutHash(template: PodTemplateSpec | undefined): unknown {
   return { ...template, metadata: { ...template?.metadata, labels } };
 }
 
-export function revisionOf(set: ReplicaSet | undefined): number {
-  return Number(set?.metadata.annotations?.[revisionAnnotation] ?? 0) || 0;
+/** A 64-bit number, as anybody may have written it; 0 where it is none. Upstream: deployment/util, Revision. */
+export function revisionOf(set: ReplicaSet | undefined): bigint {
+  const text = set?.metadata.annotations?.[revisionAnnotation] ?? "";
+  if (!/^[+-]?\d{1,19}$/.test(text)) return 0n;
+  const revision = BigInt(text);
+  return BigInt.asIntN(64, revision) === revision ? revision : 0n;
 }
+
+/** That of a new set beside the others. */
+export function nextRevision(others: readonly ReplicaSet[]): bigint {
+  return largest(0n, ...others.map(revisionOf)) + 1n;
+}
+
+export const largest = (...revisions: readonly bigint[]): bigint =>
+  revisions.reduce((a, b) => (b > a ? b : a));
 
 /** Annotations of a set: those of the Deployment and the sizes at which it was last scaled. */
 export function setAnnotations(
   deployment: Deployment,
   set: ReplicaSet | undefined,
-  revision: number,
+  revision: bigint,
 ): Record<string, string> {
   const taken = Object.entries(deployment.metadata.annotations ?? {}).filter(
     ([name]) => !ownAnnotations.has(name),

@@ -8,9 +8,9 @@ import { manage } from "./adopt.ts";
 import {
   findNewSet,
   isRolling,
+  nextRevision,
   planRollingUpdate,
   planScaling,
-  revisionOf,
   sizeOf,
   wantedReplicas,
   wasScaled,
@@ -81,7 +81,7 @@ export class DeploymentRound {
       return scaled ? undefined : { newSet };
     }
     if (!isRolling(deployment) && (await this.#stillRuns(deployment, olds))) return { newSet };
-    const revision = olds.reduce((most, set) => Math.max(most, revisionOf(set)), 0) + 1;
+    const revision = nextRevision(olds);
     if (newSet === undefined) {
       const made = await this.#writes.createSet(deployment, olds, revision);
       if (made === undefined) return { newSet };

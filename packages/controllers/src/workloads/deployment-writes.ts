@@ -13,6 +13,7 @@ import { refTo, writeStatus } from "../status.ts";
 import {
   findNewSet,
   isRolling,
+  largest,
   maxSurge,
   oldestFirst,
   podTemplateHash,
@@ -55,7 +56,7 @@ export class DeploymentWrites {
   async createSet(
     deployment: Deployment,
     olds: readonly ReplicaSet[],
-    revision: number,
+    revision: bigint,
   ): Promise<ReplicaSet | "collision" | undefined> {
     const { template, selector, minReadySeconds } = deployment.spec;
     const hash = nameHash(template, deployment.status?.collisionCount);
@@ -107,8 +108,8 @@ export class DeploymentWrites {
   }
 
   /** Revision and annotations of the set that is current again or still. */
-  async markSet(deployment: Deployment, set: ReplicaSet, revision: number): Promise<ReplicaSet> {
-    const annotations = setAnnotations(deployment, set, Math.max(revision, revisionOf(set)));
+  async markSet(deployment: Deployment, set: ReplicaSet, revision: bigint): Promise<ReplicaSet> {
+    const annotations = setAnnotations(deployment, set, largest(revision, revisionOf(set)));
     const minReadySeconds = deployment.spec.minReadySeconds ?? 0;
     if (
       isDeepStrictEqual(annotations, set.metadata.annotations) &&
