@@ -126,6 +126,22 @@ test("a node that is not ready loses its volumes after six minutes", () =>
     await cluster.until("detached", async () => (await cluster.list(VolumeAttachment)).length === 0);
   }));
 
+test("attachments that others have made stay", () =>
+  withCluster(startAttachDetachController, async (cluster) => {
+    await cluster.node("a");
+    await boundClaim(cluster);
+    for (const [name, persistentVolumeName] of [
+      ["by-hand", "pv1"],
+      [`csi-${"0".repeat(64)}`, "pv-that-is-not-there"],
+    ])
+      await cluster.create(VolumeAttachment, {
+        metadata: { name },
+        spec: { attacher: driver, nodeName: "a", source: { persistentVolumeName } },
+      });
+    await cluster.settle();
+    assert.equal((await cluster.list(VolumeAttachment)).length, 2);
+  }));
+
 test("volumes: a controller that comes back detaches what nobody needs any more", () =>
   withCluster(startAttachDetachController, async (cluster) => {
     await cluster.node("a");

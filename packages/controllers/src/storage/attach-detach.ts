@@ -92,6 +92,8 @@ class AttachRound {
   readonly #writes: AttachWrites;
   /** Since when an attachment has not been needed, by its uid. */
   readonly #unneeded = new Map<string, number>();
+  /** Uids of attachments that had the name that we give them, while their volume was there. */
+  readonly #ours = new Set<string>();
 
   constructor(context: ControllerContext, writes: AttachWrites) {
     this.#context = context;
@@ -100,6 +102,14 @@ class AttachRound {
 
   forget({ metadata }: VolumeAttachment): void {
     this.#unneeded.delete(metadata.uid);
+    this.#ours.delete(metadata.uid);
+  }
+
+  /** Others make attachments, too. Upstream's controller detaches by the name that it would have given. */
+  #isOurs({ metadata: { name, uid }, spec }: VolumeAttachment): boolean {
+    const volume = this.#volume(spec.source.persistentVolumeName);
+    if (volume !== undefined && attachmentName(volume, spec.nodeName) === name) this.#ours.add(uid);
+    return this.#ours.has(uid);
   }
 
   /** Returns the milliseconds after which an attachment that is kept may go. */
@@ -110,7 +120,7 @@ class AttachRound {
     const own = informers
       .of(VolumeAttachment)
       .list()
-      .filter(({ spec }) => spec.nodeName === name && spec.source.persistentVolumeName !== undefined);
+      .filter((attachment) => attachment.spec.nodeName === name && this.#isOurs(attachment));
     const { leaving, wait } = this.#sort(own, wanted, node);
     // The kubelet must not mount any more what is detached.
     if (node !== undefined)
@@ -130,7 +140,7 @@ class AttachRound {
     let wait: number | undefined;
     for (const attachment of own) {
       if (wanted.has(attachment.spec.source.persistentVolumeName ?? "")) {
-        this.forget(attachment);
+        this.#unneeded.delete(attachment.metadata.uid);
         continue;
       }
       const left = this.#timeLeft(attachment, node);
@@ -168,7 +178,7 @@ class AttachRound {
 
   async #attach(one: WantedAttachment, node: string): Promise<void> {
     const attachments = this.#context.informers.of(VolumeAttachment);
-    const name = attachmentName(one, node);
+    const name = attachmentName(one.volume, node);
     const present = attachments.get({ name });
     const volume = one.volume.metadata.name;
     if (present !== undefined) {

@@ -14,8 +14,8 @@ export interface WantedAttachment {
 }
 
 /** Upstream: pkg/volume/csi/csi_attacher.go, getAttachmentName. */
-export function attachmentName({ volume, driver }: WantedAttachment, node: string): string {
-  const handle = volume.spec?.csi?.volumeHandle ?? "";
+export function attachmentName({ spec }: PersistentVolume, node: string): string {
+  const { driver = "", volumeHandle: handle = "" } = spec?.csi ?? {};
   return `csi-${createHash("sha256").update(`${handle}${driver}${node}`).digest("hex")}`;
 }
 
