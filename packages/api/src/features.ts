@@ -97,6 +97,7 @@ const gates = {
   PodGroupPreemptionPolicy: "---A",
   DeploymentReplicaSetTerminatingReplicas: "ABBB",
   HPAScaleToZero: "AAAB",
+  ClusterTrustBundle: "bbbG",
 } as const satisfies Readonly<Record<string, string>>;
 
 /** Of these what is not built, or cannot be switched off: nothing asks for their state. */

@@ -54,6 +54,8 @@ test("a feature gate brings the rights of those who need them, and the roles of 
       await has("aggregate-to-edit", "workloads"),
       await has("controller:podgroup-protection-controller", "podgroups"),
       await has("controller:resourcepoolstatusrequest-controller", "resourcepoolstatusrequests"),
+      await has("node", "clustertrustbundles"),
+      await has("cluster-trust-bundle-discovery", "clustertrustbundles"),
     ];
     const bound = await call(
       "GET",
@@ -62,10 +64,15 @@ test("a feature gate brings the rights of those who need them, and the roles of 
     await server.close();
     return [...rights, bound.status];
   };
-  assert.deepEqual(await rightsOf({}, "1.36"), [false, false, false, undefined, undefined, 404]);
-  assert.deepEqual(await rightsOf({}, "1.37"), [true, false, false, undefined, undefined, 404]);
+  const bundles = [true, true];
+  assert.deepEqual(await rightsOf({}, "1.36"), [
+    ...[false, false, false, undefined, undefined],
+    ...[false, undefined],
+    404,
+  ]);
+  assert.deepEqual(await rightsOf({}, "1.37"), [true, false, false, undefined, undefined, ...bundles, 404]);
   const gates = { GenericWorkload: true, DRAResourcePoolStatus: true };
-  assert.deepEqual(await rightsOf(gates, "1.37"), [true, true, true, true, true, 200]);
+  assert.deepEqual(await rightsOf(gates, "1.37"), [true, true, true, true, true, ...bundles, 200]);
 });
 
 test("the range of the services' addresses is there and ready, and what is said of it stays", async () => {

@@ -20,6 +20,8 @@ interface RoleRow {
   readonly namespace?: string;
   /** Only a server that has this group needs it. */
   readonly group?: string;
+  /** The feature gate that it needs. */
+  readonly gate?: FeatureGate;
   /** Marks the role as part of `admin`, `edit`, `view`. */
   readonly labels?: readonly string[];
   /** Its rules are those of the roles so marked. */
@@ -30,6 +32,8 @@ interface RoleRow {
 interface BindingRow {
   readonly namespace?: string;
   readonly role: string;
+  /** The feature gate that it needs. */
+  readonly gate?: FeatureGate;
   /** That of the role if absent. */
   readonly name?: string;
   readonly groups?: readonly string[];
@@ -131,7 +135,9 @@ type Enabled = Features["enabled"];
 
 /** The roles that every cluster begins with: of the cluster, then of namespaces. `groups` are those that are served. */
 export function bootstrapRoles(groups: ReadonlySet<string>, enabled: Enabled): Draft<ClusterRole | Role>[] {
-  const needed = data.clusterRoles.filter(({ group }) => group === undefined || groups.has(group));
+  const needed = data.clusterRoles.filter(
+    ({ group, gate }) => (group === undefined || groups.has(group)) && (gate === undefined || enabled(gate)),
+  );
   return [...needed, ...controllerRoles(enabled), ...data.roles].map((row) =>
     role({ ...row, rules: inForce(row.rules, enabled) }),
   );
@@ -154,5 +160,6 @@ export function bootstrapBindings(enabled: Enabled): Draft<ClusterRoleBinding | 
     role: name,
     serviceAccounts: [`kube-system/${name.slice(controllerName("").length)}`],
   }));
-  return [...data.clusterRoleBindings, ...controllers, ...data.roleBindings].map(binding);
+  const needed = data.clusterRoleBindings.filter(({ gate }) => gate === undefined || enabled(gate));
+  return [...needed, ...controllers, ...data.roleBindings].map(binding);
 }
