@@ -7,6 +7,7 @@ import { newestKubernetesVersion } from "../features.ts";
 import type { TokenRequest } from "../generated/authentication/v1.ts";
 import type { KubeObject, Time } from "../object.ts";
 import * as admission from "./admissionregistration.ts";
+import { defaultAPIService } from "./apiregistration.ts";
 import * as apps from "./apps.ts";
 import * as autoscaling from "./autoscaling.ts";
 import * as batch from "./batch.ts";
@@ -55,6 +56,7 @@ const defaults = new Map<string, Default>(
     "admissionregistration.k8s.io/v1.ValidatingAdmissionPolicy": admission.defaultPolicy,
     "admissionregistration.k8s.io/v1.ValidatingAdmissionPolicyBinding": admission.defaultPolicyBinding,
     "admissionregistration.k8s.io/v1.ValidatingWebhookConfiguration": admission.defaultValidatingWebhooks,
+    "apiregistration.k8s.io/v1.APIService": defaultAPIService,
     "apps/v1.DaemonSet": apps.defaultDaemonSet,
     "apps/v1.Deployment": apps.defaultDeployment,
     "apps/v1.ReplicaSet": apps.defaultReplicaSet,

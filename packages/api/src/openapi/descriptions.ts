@@ -5,6 +5,7 @@
  * a type whose fields are described the same way, and `*` holds fields that every kind has.
  */
 import { typeRows } from "../schema/table.ts";
+import apiregistration from "./descriptions/apiregistration.json" with { type: "json" };
 import apps from "./descriptions/apps.json" with { type: "json" };
 import batch from "./descriptions/batch.json" with { type: "json" };
 import core from "./descriptions/core.json" with { type: "json" };
@@ -19,8 +20,8 @@ import storage from "./descriptions/storage.json" with { type: "json" };
 type Fields = Readonly<Record<string, string>>;
 
 const descriptions: ReadonlyMap<string, Fields> = new Map<string, Fields>(
-  [apps, batch, core, meta, metrics, policy, rbac, resource, scheduling, storage].flatMap((group) =>
-    Object.entries(group as unknown as Readonly<Record<string, Fields>>),
+  [apiregistration, apps, batch, core, meta, metrics, policy, rbac, resource, scheduling, storage].flatMap(
+    (group) => Object.entries(group as unknown as Readonly<Record<string, Fields>>),
   ),
 );
 

@@ -9,6 +9,7 @@ const packages: Readonly<Record<string, string>> = {
   meta: "io.k8s.apimachinery.pkg.apis.meta",
   metrics: "io.k8s.metrics.pkg.apis.metrics",
   apiextensions: "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions",
+  apiregistration: "io.k8s.kube-aggregator.pkg.apis.apiregistration",
 };
 
 /** The names of the types that are no struct of the table. */

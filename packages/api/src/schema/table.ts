@@ -4,6 +4,7 @@
  */
 import admissionregistration from "./table/admissionregistration.json" with { type: "json" };
 import apiextensions from "./table/apiextensions.json" with { type: "json" };
+import apiregistration from "./table/apiregistration.json" with { type: "json" };
 import apps from "./table/apps.json" with { type: "json" };
 import authentication from "./table/authentication.json" with { type: "json" };
 import authorization from "./table/authorization.json" with { type: "json" };
@@ -96,6 +97,7 @@ interface Table {
 const tables = [
   admissionregistration,
   apiextensions,
+  apiregistration,
   apps,
   authentication,
   authorization,

@@ -11,6 +11,7 @@ import { mutatingBinding, mutatingPolicy } from "./admissionregistration/mutatin
 import { validatingBinding, validatingPolicy } from "./admissionregistration/validating-policies.ts";
 import { webhookConfiguration } from "./admissionregistration/webhooks.ts";
 import { customResourceDefinition } from "./apiextensions/definition.ts";
+import { apiService } from "./apiregistration.ts";
 import { horizontalPodAutoscaler } from "./autoscaling.ts";
 import type { ValidationContext } from "./context.ts";
 import * as core from "./core.ts";
@@ -115,6 +116,7 @@ const rules = new Map<string, Rules>(
     "ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io": validatingBinding,
     "ValidatingWebhookConfiguration.admissionregistration.k8s.io": webhookConfiguration,
     "CustomResourceDefinition.apiextensions.k8s.io": customResourceDefinition,
+    "APIService.apiregistration.k8s.io": apiService,
     "ControllerRevision.apps": apps.controllerRevision,
     "DaemonSet.apps": apps.daemonSet,
     "Deployment.apps": apps.deployment,
