@@ -15,6 +15,7 @@ import { Admission } from "./admission/admission.ts";
 import type { DeviceUsage } from "./admission/device-usage.ts";
 import { type AdmissionContext, admissionPlugins } from "./admission/plugins.ts";
 import { WebhookClient } from "./admission/webhook/client.ts";
+import { Aggregator } from "./aggregation/aggregator.ts";
 import { Authenticator, type TokenEntry } from "./authentication/authenticate.ts";
 import { BootstrapTokens } from "./authentication/bootstrap-token.ts";
 import { impersonate } from "./authentication/impersonate.ts";
@@ -180,6 +181,8 @@ class Server implements ApiServer {
   readonly #resources: ResourceSet;
   readonly #usage: UsageCollector;
   readonly #customResources: CustomResources;
+  readonly #own: OwnObjects;
+  readonly #aggregator: Aggregator;
   readonly #discovery: Discovery;
   readonly #plainPaths: PlainPaths;
   readonly #metrics = new Metrics();
@@ -268,6 +271,14 @@ class Server implements ApiServer {
         log.warn({ error }, "the use of a secret's token could not be noted"),
       );
     };
+    this.#own = new OwnObjects(this.#registry, servedResources(this.#features));
+    this.#aggregator = new Aggregator({
+      own: this.#own,
+      storage,
+      resources: this.#resources.list,
+      clock,
+      log,
+    });
     this.#discovery = new Discovery(this.#resources);
     this.#plainPaths = new PlainPaths({
       discovery: this.#discovery,
@@ -286,14 +297,14 @@ class Server implements ApiServer {
     aggregateRoles(this.#registry, this.#resources.list, this.#log);
     await this.#customResources.start();
     const resources = servedResources(this.#features);
-    const own = new OwnObjects(this.#registry, resources);
     const flowControl = new FlowControlObjects(new OwnObjects(this.#registry, resources, producer));
-    const service = new KubernetesService(own, this.#storage, endpoint);
+    const service = new KubernetesService(this.#own, this.#storage, endpoint);
     // Writes of one turn share one durable commit.
     await Promise.all([
       service.prepare(),
       bootstrap(this.#registry, this.#resources.list, this.#features, this.#options.serving?.clientAuthority),
       flowControl.ensure(),
+      this.#aggregator.start(),
     ]);
     await service.start();
     this.#storage.bootstrapped();
@@ -330,7 +341,7 @@ class Server implements ApiServer {
     this.#control.limiter.close();
     await Promise.all(this.#listeners.map((listener) => listener.close()));
     this.#webhooks.close();
-    await this.#customResources.close();
+    await Promise.all([this.#customResources.close(), this.#aggregator.close()]);
     await this.#storage.close();
   }
 

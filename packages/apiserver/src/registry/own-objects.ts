@@ -84,10 +84,14 @@ export class OwnObjects {
     );
   }
 
-  /** Nothing happens if it is not there. */
-  async remove(served: ServedResource, name: string): Promise<void> {
+  /** Nothing happens if it is not there. With `uid`, rejects with Conflict if another one has the name. */
+  async remove(served: ServedResource, name: string, uid?: string): Promise<void> {
+    const preconditions = uid === undefined ? {} : { preconditions: { uid } };
     try {
-      await this.#registry.delete(this.#write(served, "", name, "delete"), { dryRun: false });
+      await this.#registry.delete(this.#write(served, "", name, "delete"), {
+        dryRun: false,
+        ...preconditions,
+      });
     } catch (error) {
       if (!StatusError.is(error, "NotFound")) throw error;
     }

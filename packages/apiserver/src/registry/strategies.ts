@@ -1,3 +1,4 @@
+import { apiservices } from "./apiservices.ts";
 import { certificatesigningrequests } from "./certificatesigningrequests.ts";
 import { clustertrustbundles } from "./clustertrustbundles.ts";
 import { customresourcedefinitions } from "./customresourcedefinitions.ts";
@@ -27,6 +28,7 @@ import { persistentvolumeclaims, persistentvolumes } from "./volumes.ts";
 
 /** The strategies by resource; what is not here follows the general rules alone. */
 export const strategies: Readonly<Record<string, Strategy | undefined>> = {
+  apiservices,
   certificatesigningrequests,
   clustertrustbundles,
   customresourcedefinitions,

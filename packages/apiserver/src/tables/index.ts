@@ -53,6 +53,7 @@ const printers = new Map<string, Printer<never>>(
     "ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io": admission.policyBindings,
     "ValidatingWebhookConfiguration.admissionregistration.k8s.io": admission.webhooks,
     "CustomResourceDefinition.apiextensions.k8s.io": other.dated,
+    "APIService.apiregistration.k8s.io": other.apiServices,
     "ControllerRevision.apps": workloads.controllerRevisions,
     "DaemonSet.apps": workloads.daemonSets,
     "Deployment.apps": workloads.deployments,

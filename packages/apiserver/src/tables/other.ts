@@ -1,4 +1,5 @@
 import { humanDuration, type KubeObject } from "@dray/api";
+import type { APIService } from "@dray/api/apiregistration/v1";
 import type { CertificateSigningRequest } from "@dray/api/certificates/v1";
 import type { Lease } from "@dray/api/coordination/v1";
 import type { LeaseCandidate } from "@dray/api/coordination/v1beta1";
@@ -22,6 +23,27 @@ export const plain: Printer<KubeObject> = {
 export const dated: Printer<KubeObject> = {
   columns: [column("Name"), column("Created At", { type: "date" })],
   cells: ({ metadata }) => [metadata.name, metadata.creationTimestamp ?? ""],
+};
+
+/** Upstream: staging/src/k8s.io/kube-aggregator/pkg/registry/apiservice/etcd/etcd.go, ConvertToTable */
+export const apiServices: Printer<APIService> = {
+  columns: [
+    column("Name"),
+    { ...column("Service"), description: "Service of the server that has this version, or Local." },
+    { ...column("Available"), description: "Whether that server can be reached." },
+    column("Age"),
+  ],
+  cells: ({ metadata, spec, status }, now) => {
+    const service = spec?.service;
+    const available = status?.conditions?.find(({ type }) => type === "Available");
+    const { status: state = "Unknown", reason } = available ?? {};
+    return [
+      metadata.name,
+      service ? `${service.namespace}/${service.name}` : "Local",
+      state === "True" || !reason ? state : `${state} (${reason})`,
+      ageText(metadata.creationTimestamp, now),
+    ];
+  },
 };
 
 export const leases: Printer<Lease> = {

@@ -1,0 +1,186 @@
+import { type KubeObject, StatusError } from "@dray/api";
+import type { APIService, APIServiceSpec } from "@dray/api/apiregistration/v1";
+import { type Clock, createWorkQueue, type Log, type WorkQueue } from "@dray/client";
+import type { Definition } from "../customresources/definition/types.ts";
+import { localCondition } from "../registry/apiservices.ts";
+import type { ServedResource } from "../registry/kinds.ts";
+import type { OwnObjects } from "../registry/own-objects.ts";
+import type { ResourceCache } from "../storage/cache.ts";
+import { deepEqual } from "../storage/json.ts";
+import type { Storage } from "../storage/storage.ts";
+import { reportAvailability } from "./condition.ts";
+import { builtInPriority, customPriority, type Priority } from "./priorities.ts";
+
+const managedLabel = "kube-aggregator.kubernetes.io/automanaged";
+
+/** When an APIService is brought back to what it should be: at the start of the server, or always. */
+type Managed = "onstart" | "true";
+
+/** An APIService as it should be. */
+interface Wanted {
+  readonly managed: Managed;
+  readonly spec: APIServiceSpec;
+}
+
+const local = { status: "True", reason: "Local", message: "Local APIServices are always available" } as const;
+
+/**
+ * Keeps an APIService for each version that this server has itself: those of built-in kinds as they are at the start,
+ * those of custom resources always. What somebody has made without the label is left alone.
+ *
+ * Upstream: staging/src/k8s.io/kube-aggregator/pkg/controllers/autoregister,
+ * pkg/controlplane/controller/crdregistration, staging/src/k8s.io/kube-aggregator/pkg/controllers/status/local
+ */
+export class LocalServices {
+  readonly #own: OwnObjects;
+  readonly #served: ServedResource;
+  readonly #cache: ResourceCache;
+  readonly #definitions: ResourceCache;
+  readonly #queue: WorkQueue;
+  /** By name, of the versions of built-in kinds. */
+  readonly #builtIn: ReadonlyMap<string, Wanted>;
+  /** By name, of the versions that definitions serve. */
+  #custom: ReadonlyMap<string, Wanted> = new Map();
+  readonly #presentAtStart = new Set<string>();
+  readonly #synced = new Set<string>();
+  #scheduled = false;
+
+  constructor(
+    own: OwnObjects,
+    storage: Storage,
+    resources: readonly ServedResource[],
+    clock: Clock,
+    log: Log,
+  ) {
+    this.#own = own;
+    this.#served = own.served("apiregistration.k8s.io", "apiservices");
+    this.#cache = storage.cache(this.#served.stored.resource);
+    this.#definitions = storage.cache("customresourcedefinitions");
+    this.#builtIn = builtInServices(resources);
+    const reconcile = (name: string): Promise<void> => this.#bring(name);
+    this.#queue = createWorkQueue({ name: "apiservices", clock, log, reconcile, concurrency: 5 });
+  }
+
+  /** Creates what is missing, with one durable commit, and follows what happens from then on. */
+  async start(): Promise<void> {
+    for (const { object } of this.#cache.range(this.#cache.prefix))
+      this.#presentAtStart.add(object.metadata.name);
+    this.#custom = this.#ofDefinitions();
+    const wanted = [...this.#builtIn, ...this.#custom];
+    await Promise.all(
+      wanted
+        .filter(([name]) => !this.#presentAtStart.has(name))
+        .map(async ([name, each]) => {
+          await this.#own.put(this.#served, this.#draft(name, each));
+          this.#synced.add(name);
+        }),
+    );
+    this.#cache.subscribe(({ object }) => this.#queue.add(object.metadata.name));
+    this.#definitions.subscribe(() => this.#followDefinitions());
+    for (const name of this.#presentAtStart) this.#queue.add(name);
+  }
+
+  async close(): Promise<void> {
+    await this.#queue.close();
+  }
+
+  #ofDefinitions(): Map<string, Wanted> {
+    const found = new Map<string, Wanted>();
+    for (const { object } of this.#definitions.range(this.#definitions.prefix)) {
+      const { group, versions } = (object as Definition).spec;
+      for (const { name, served } of versions)
+        if (served && builtInPriority(group, name) === undefined)
+          found.set(`${name}.${group}`, { managed: "true", spec: specOf(group, name, customPriority) });
+    }
+    return found;
+  }
+
+  /** Looks at the definitions once for all changes of a turn. */
+  #followDefinitions(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      const before = this.#custom;
+      this.#custom = this.#ofDefinitions();
+      for (const name of this.#custom.keys()) if (!before.has(name)) this.#queue.add(name);
+      for (const name of before.keys()) if (!this.#custom.has(name)) this.#queue.add(name);
+    }).unref();
+  }
+
+  async #bring(name: string): Promise<void> {
+    try {
+      await this.#sync(name);
+      this.#synced.add(name);
+      const service = this.#find(name);
+      if (service && !service.spec?.service)
+        await reportAvailability(this.#own, this.#served, service, local);
+    } catch (error) {
+      if (!isOvertaken(error)) throw error;
+    }
+  }
+
+  /** Upstream: autoregister_controller.go, checkAPIService */
+  async #sync(name: string): Promise<void> {
+    const wanted = this.#builtIn.get(name) ?? this.#custom.get(name);
+    const current = this.#find(name);
+    const synced = this.#synced.has(name);
+    if (wanted?.managed === "onstart" && synced) return;
+    if (current === undefined) {
+      if (wanted) await this.#own.create(this.#served, this.#draft(name, wanted));
+      return;
+    }
+    const managed = current.metadata.labels?.[managedLabel];
+    if (managed !== "onstart" && managed !== "true") return;
+    if (managed === "onstart" && (synced || !this.#presentAtStart.has(name))) return;
+    if (wanted === undefined) await this.#own.remove(this.#served, name, current.metadata.uid);
+    else if (!deepEqual(current.spec, wanted.spec))
+      await this.#own.change(this.#served, current, (draft) => {
+        (draft as APIService).spec = { ...wanted.spec };
+      });
+  }
+
+  #find(name: string): APIService | undefined {
+    return this.#own.find(this.#served, "", name) as APIService | undefined;
+  }
+
+  #draft(name: string, { managed, spec }: Wanted): KubeObject {
+    const draft = {
+      apiVersion: "apiregistration.k8s.io/v1",
+      kind: "APIService",
+      metadata: { name, labels: { [managedLabel]: managed } },
+      spec,
+      status: { conditions: [localCondition(this.#own.now())] },
+    };
+    return draft as unknown as KubeObject;
+  }
+}
+
+/** Whether somebody else was faster: what that has led to is an event of its own. */
+function isOvertaken(error: unknown): boolean {
+  return (
+    StatusError.is(error, "AlreadyExists") ||
+    StatusError.is(error, "Conflict") ||
+    StatusError.is(error, "NotFound")
+  );
+}
+
+/** Of the versions of built-in kinds. Upstream has none for its own group, and metrics.k8s.io is left to metrics-server. */
+function builtInServices(resources: readonly ServedResource[]): ReadonlyMap<string, Wanted> {
+  const found = new Map<string, Wanted>();
+  for (const { group, version, model } of resources) {
+    const priority = builtInPriority(group, version);
+    if (priority === undefined || model !== undefined || group === "apiregistration.k8s.io") continue;
+    found.set(`${version}.${group}`, { managed: "onstart", spec: specOf(group, version, priority) });
+  }
+  return found;
+}
+
+function specOf(group: string, version: string, priority: Priority): APIServiceSpec {
+  return {
+    ...(group === "" ? {} : { group }),
+    version,
+    groupPriorityMinimum: priority.group,
+    versionPriority: priority.version,
+  };
+}

@@ -1,0 +1,35 @@
+import priorities from "./priorities.json" with { type: "json" };
+
+/** Where a version stands in discovery: groups are in the order of `group`, versions of a group in that of `version`. */
+export interface Priority {
+  readonly group: number;
+  readonly version: number;
+}
+
+const builtIn = priorities as unknown as Readonly<Record<string, readonly [group: number, version: number]>>;
+
+/**
+ * Priority of versions that custom resources define.
+ *
+ * Upstream: pkg/controlplane/controller/crdregistration, handleVersionUpdate
+ */
+export const customPriority: Priority = { group: 1000, version: 100 };
+
+/** Priority that metrics-server has in its manifest: this server's own metrics.k8s.io stands where that would. */
+const extensionPriority: Priority = { group: 100, version: 100 };
+
+/**
+ * Returns the priority of a built-in version; undefined for others.
+ *
+ * Upstream: pkg/controlplane/apiserver/aggregator.go and cmd/kube-apiserver/app/aggregator.go
+ */
+export function builtInPriority(group: string, version: string): Priority | undefined {
+  const found = builtIn[`${group}/${version}`];
+  return found && { group: found[0], version: found[1] };
+}
+
+/** Returns the priority of a version that this server has itself. */
+export function localPriority(group: string, version: string): Priority {
+  if (group === "metrics.k8s.io") return extensionPriority;
+  return builtInPriority(group, version) ?? customPriority;
+}
