@@ -1,5 +1,6 @@
 import { request } from "node:https";
 import { connect } from "node:net";
+import type { ConnectionOptions } from "node:tls";
 import { StatusError } from "@dray/api";
 import type { Node } from "@dray/api/core/v1";
 import type { ByteStreamResponse } from "@dray/client";
@@ -72,8 +73,10 @@ export interface Target {
   readonly host: string;
   /** That of the scheme if empty. */
   readonly port: string;
-  /** Set for a kubelet. Certificates of other servers are not verified. */
+  /** Set for a kubelet. Certificates of other servers are not verified, unless `tls` says otherwise. */
   readonly client?: KubeletClient;
+  /** Options of node:tls that take the place of the others. */
+  readonly tls?: ConnectionOptions;
 }
 
 /** Whether something listens there. Rejects with 500 if not. */

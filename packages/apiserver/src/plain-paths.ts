@@ -89,11 +89,6 @@ export class PlainPaths {
 
   #paths(): string[] {
     const { discovery, health } = this.#parts;
-    const groups = [...discovery.groups].flatMap(([group, versions]) =>
-      group === ""
-        ? ["/api", ...versions.map(({ version }) => `/api/${version}`)]
-        : [`/apis/${group}`, ...versions.map(({ version }) => `/apis/${group}/${version}`)],
-    );
     const checks = ["healthz", "livez", "readyz"].flatMap((root) => [
       `/${root}`,
       ...health
@@ -101,7 +96,7 @@ export class PlainPaths {
         .map(({ name }) => `/${root}/${name}`),
     ]);
     return [
-      ...groups,
+      ...discovery.paths,
       ...checks,
       "/.well-known/openid-configuration",
       "/apis",

@@ -42,7 +42,7 @@ import { LargeWork } from "./large-work.ts";
 import type { RequestNotes, WatchProgress } from "./limiter.ts";
 import { type Listener, type ListenOptions, listen } from "./listener.ts";
 import { Metrics } from "./metrics.ts";
-import { createSigningKey } from "./pki.ts";
+import { type Certificate, createSigningKey } from "./pki.ts";
 import { PlainPaths } from "./plain-paths.ts";
 import { Checks } from "./registry/checks.ts";
 import { type ServedResource, servedResources } from "./registry/kinds.ts";
@@ -106,6 +106,11 @@ export interface ServerOptions {
   readonly priorityAndFairness?: boolean;
   /** Milliseconds that a request may take, watches and other streams aside; a minute if absent. */
   readonly requestTimeout?: number;
+  /**
+   * What the server shows API servers behind it, which take the user's name from its headers
+   * (--proxy-client-cert-file, --proxy-client-key-file). Without it they take the server for an anonymous client.
+   */
+  readonly proxyClient?: Certificate;
   /** Port that the service `kubernetes` names. */
   readonly advertisedPort?: number;
   /** Warnings for a new object beside upstream's, for parts that this cluster lacks. */
@@ -276,10 +281,11 @@ class Server implements ApiServer {
       own: this.#own,
       storage,
       resources: this.#resources.list,
+      proxyClient: options.proxyClient,
       clock,
       log,
     });
-    this.#discovery = new Discovery(this.#resources);
+    this.#discovery = new Discovery(this.#resources, this.#aggregator.remote);
     this.#plainPaths = new PlainPaths({
       discovery: this.#discovery,
       release: features.version,
@@ -431,6 +437,8 @@ class Server implements ApiServer {
     this.#checkAuthorized(request, user, info);
     // The router takes a path as it came.
     if (info.path.startsWith("//")) return noPage();
+    const remote = this.#aggregator.answer(request, info, user);
+    if (remote !== undefined) return remote;
     if (!info.isResource) return this.#plainPaths.response(request, info);
     const served = this.#servedBy(info);
     if (served === undefined) {

@@ -69,10 +69,13 @@ export async function testServer(options: Partial<ServerOptions> = {}): Promise<
     store,
     async call(method, url, call = {}) {
       const response = await server.handle(request(method, url, call, new AbortController().signal));
-      if (response.type !== "body") throw new Error(`${url} was answered by a ${response.type}`);
-      const text = new TextDecoder().decode(response.bytes());
+      if (response.type !== "body" && response.type !== "bytes")
+        throw new Error(`${url} was answered by a ${response.type}`);
+      const bytes = response.type === "body" ? response.bytes() : await collected(response.chunks);
+      const text = new TextDecoder().decode(bytes);
       const json = String(response.headers["content-type"]).startsWith("application/json");
-      return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : text };
+      const body = json && text !== "" ? JSON.parse(text) : text;
+      return { status: response.status, headers: response.headers, body };
     },
     async watch(url, count, call = {}) {
       const gone = new AbortController();
@@ -94,4 +97,10 @@ export async function testServer(options: Partial<ServerOptions> = {}): Promise<
     },
   };
   return tested;
+}
+
+async function collected(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  for await (const chunk of chunks) parts.push(chunk);
+  return Buffer.concat(parts);
 }

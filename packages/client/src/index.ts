@@ -30,3 +30,4 @@ export * from "./rate-limiter.ts";
 export * from "./rest-mapper.ts";
 export * from "./time.ts";
 export { type ConnectionOptions, httpsTransport } from "./transport.ts";
+export { response as wireResponse } from "./wire-answer.ts";

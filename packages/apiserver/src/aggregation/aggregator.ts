@@ -1,31 +1,80 @@
-import type { Clock, Log } from "@dray/client";
+import type { APIService } from "@dray/api/apiregistration/v1";
+import type { ApiRequest, ApiResponse, Clock, Log, UserInfo } from "@dray/client";
+import type { Certificate } from "../pki.ts";
 import type { ServedResource } from "../registry/kinds.ts";
 import type { OwnObjects } from "../registry/own-objects.ts";
+import type { RequestInfo } from "../request/info.ts";
 import type { Storage } from "../storage/storage.ts";
+import { BackEnds } from "./back-end.ts";
 import { LocalServices } from "./local-services.ts";
+import { RemoteServices } from "./remote-services.ts";
 
 export interface AggregatorParts {
   readonly own: OwnObjects;
   readonly storage: Storage;
   readonly resources: readonly ServedResource[];
+  /** What the server shows back ends as a front proxy (--proxy-client-cert-file). */
+  readonly proxyClient: Certificate | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** The APIServices of this server (kube-aggregator). */
-export class Aggregator {
-  readonly #local: LocalServices;
+const openAPIRoot = "/openapi/v3/";
 
-  constructor({ own, storage, resources, clock, log }: AggregatorParts) {
+/** Other API servers behind this one: APIServices, and the requests for what others serve (kube-aggregator). */
+export class Aggregator {
+  readonly remote: RemoteServices;
+  readonly #local: LocalServices;
+  readonly #backEnds: BackEnds;
+  readonly #clock: Clock;
+
+  constructor({ own, storage, resources, proxyClient, clock, log }: AggregatorParts) {
+    this.#clock = clock;
+    this.#backEnds = new BackEnds(storage, proxyClient);
     this.#local = new LocalServices(own, storage, resources, clock, log);
+    this.remote = new RemoteServices({ own, storage, backEnds: this.#backEnds, clock, log });
   }
 
   /** Makes the APIServices of what this server has itself, and follows all of them. */
   async start(): Promise<void> {
     await this.#local.start();
+    this.remote.start();
   }
 
   async close(): Promise<void> {
-    await this.#local.close();
+    await Promise.all([this.#local.close(), this.remote.close()]);
+    this.#backEnds.close();
+  }
+
+  /** The answer of another server, for a request that has passed authorization; undefined if this server has it. */
+  answer(request: ApiRequest, info: RequestInfo, user: UserInfo): Promise<ApiResponse> | undefined {
+    if (this.remote.size === 0) return undefined;
+    const service = this.#serviceFor(info.path);
+    return service && this.#proxied(service, request, info, user);
+  }
+
+  async #proxied(
+    service: APIService,
+    request: ApiRequest,
+    info: RequestInfo,
+    user: UserInfo,
+  ): Promise<ApiResponse> {
+    const { proxied } = await import("./proxy.ts");
+    return proxied(this.#backEnds, { service, request, info, user, clock: this.#clock });
+  }
+
+  #serviceFor(path: string): APIService | undefined {
+    if (path.startsWith(openAPIRoot)) return this.#describing(path.slice(openAPIRoot.length));
+    const [, root, group, version] = path.split("/");
+    if (root === "api") return this.remote.find("", "v1");
+    if (root !== "apis" || !group || !version) return undefined;
+    return this.remote.find(group, version);
+  }
+
+  /** The APIService whose back end has an OpenAPI v3 document. */
+  #describing(name: string): APIService | undefined {
+    for (const { service, openAPI } of this.remote.list)
+      if (openAPI !== undefined && Object.hasOwn(openAPI.paths, name)) return service;
+    return undefined;
   }
 }

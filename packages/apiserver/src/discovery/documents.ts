@@ -1,31 +1,8 @@
 import { createHash } from "node:crypto";
+import { localPriority, type Priority } from "../aggregation/priorities.ts";
+import type { Remote } from "../aggregation/remote-services.ts";
 import { compareVersions, type ServedResource } from "../registry/kinds.ts";
 import type { ResourceSet } from "../registry/resource-set.ts";
-
-/** The groups of the API in the order in which discovery shows them. */
-const groupOrder = [
-  "",
-  "apps",
-  "events.k8s.io",
-  "authentication.k8s.io",
-  "authorization.k8s.io",
-  "autoscaling",
-  "batch",
-  "certificates.k8s.io",
-  "networking.k8s.io",
-  "policy",
-  "rbac.authorization.k8s.io",
-  "storage.k8s.io",
-  "admissionregistration.k8s.io",
-  "apiextensions.k8s.io",
-  "scheduling.k8s.io",
-  "coordination.k8s.io",
-  "node.k8s.io",
-  "discovery.k8s.io",
-  "flowcontrol.apiserver.k8s.io",
-  "resource.k8s.io",
-  "storagemigration.k8s.io",
-];
 
 export interface GroupVersion {
   readonly group: string;
@@ -33,46 +10,91 @@ export interface GroupVersion {
   readonly resources: readonly ServedResource[];
 }
 
+/** Versions that other servers have, as discovery needs them. */
+export interface RemoteVersions {
+  /** Another number after each change of what is listed. */
+  readonly revision: number;
+  readonly list: Iterable<Remote>;
+  find(group: string, version: string): unknown;
+}
+
+/** A version in the documents: what this server has, or what another one has. */
+interface Listed {
+  readonly group: string;
+  readonly version: string;
+  readonly priority: Priority;
+  readonly local?: GroupVersion;
+  readonly remote?: Remote;
+}
+
 /** What the server serves now, as the discovery documents of Kubernetes say it. */
 export class Discovery {
   readonly #resources: ResourceSet;
-  #revision = -1;
+  readonly #remote: RemoteVersions;
+  #revision = "";
   #groups: ReadonlyMap<string, readonly GroupVersion[]> = new Map();
+  #listed: ReadonlyMap<string, readonly Listed[]> = new Map();
 
-  constructor(resources: ResourceSet) {
+  constructor(resources: ResourceSet, remote: RemoteVersions) {
     this.#resources = resources;
+    this.#remote = remote;
   }
 
-  /** Made anew after a change; what has not changed in it stays the same object. */
+  /** Of this server itself. Made anew after a change; what has not changed in it stays the same object. */
   get groups(): ReadonlyMap<string, readonly GroupVersion[]> {
-    if (this.#revision !== this.#resources.revision) {
-      this.#groups = grouped(this.#resources.list, this.#groups);
-      this.#revision = this.#resources.revision;
-    }
+    this.#update();
     return this.#groups;
+  }
+
+  /** What other servers have. */
+  get remote(): Iterable<Remote> {
+    return this.#remote.list;
+  }
+
+  /** The paths of all groups and versions. */
+  get paths(): string[] {
+    return [...this.#all].flatMap(([group, versions]) => {
+      const root = group === "" ? "/api" : `/apis/${group}`;
+      return [root, ...versions.map(({ version }) => `${root}/${version}`)];
+    });
+  }
+
+  #update(): void {
+    const revision = `${this.#resources.revision}/${this.#remote.revision}`;
+    if (this.#revision === revision) return;
+    const own = this.#resources.list.filter(({ group, version }) => !this.#remote.find(group, version));
+    this.#groups = grouped(own, this.#groups);
+    this.#listed = listed(this.#groups, this.#remote.list);
+    this.#revision = revision;
+  }
+
+  /** All groups in their order, with what is known of other servers at this time. */
+  get #all(): ReadonlyMap<string, readonly Listed[]> {
+    this.#update();
+    return this.#listed;
   }
 
   /** Of the core group; every client finds the server at the same `address`. */
   versions(address: string): object {
     return {
       kind: "APIVersions",
-      versions: (this.groups.get("") ?? []).map(({ version }) => version),
+      versions: (this.#all.get("") ?? []).map(({ version }) => version),
       serverAddressByClientCIDRs: [{ clientCIDR: "0.0.0.0/0", serverAddress: address }],
     };
   }
 
   groupList(): object {
-    const names = [...this.groups.keys()].filter((name) => name !== "");
+    const names = [...this.#all.keys()].filter((name) => name !== "");
     return { kind: "APIGroupList", apiVersion: "v1", groups: names.map((name) => this.#group(name)) };
   }
 
   group(name: string): object | undefined {
-    if (name === "" || !this.groups.has(name)) return undefined;
+    if (name === "" || !this.#all.has(name)) return undefined;
     return { kind: "APIGroup", apiVersion: "v1", ...this.#group(name) };
   }
 
   #group(name: string): object {
-    const versions = this.groups
+    const versions = this.#all
       .get(name)!
       .map(({ version }) => ({ groupVersion: `${name}/${version}`, version }));
     return { name, versions, preferredVersion: versions[0] };
@@ -91,52 +113,102 @@ export class Discovery {
 
   /** APIGroupDiscoveryList (apidiscovery.k8s.io/v2): the core group, or all the others. */
   aggregated(core: boolean): object {
-    const names = [...this.groups.keys()].filter((name) => (name === "") === core);
+    const groups = [...this.#all].filter(([name]) => (name === "") === core);
+    const items = groups.map(([name, versions]) => ({
+      metadata: name === "" ? {} : { name },
+      versions: versions.flatMap(aggregatedVersion),
+    }));
     return {
       kind: "APIGroupDiscoveryList",
       apiVersion: "apidiscovery.k8s.io/v2",
       metadata: {},
-      items: names.map((name) => ({
-        metadata: name === "" ? {} : { name },
-        versions: this.groups.get(name)!.map(({ version, resources }) => ({
-          version,
-          freshness: "Current",
-          resources: resources.map(aggregatedResource),
-        })),
-      })),
+      items: items.filter(({ versions }) => versions.length > 0),
     };
   }
+}
+
+/** None for another server's that has not been asked yet. */
+function aggregatedVersion({ version, local, remote }: Listed): object[] {
+  if (remote !== undefined) return remote.discovery === undefined ? [] : [remote.discovery.entry];
+  return [{ version, freshness: "Current", resources: local!.resources.map(aggregatedResource) }];
 }
 
 function grouped(
   served: readonly ServedResource[],
   before: ReadonlyMap<string, readonly GroupVersion[]>,
 ): ReadonlyMap<string, readonly GroupVersion[]> {
-  const groups = new Map<string, GroupVersion[]>();
-  const order = (group: string): number => (groupOrder.indexOf(group) + 1 || 999) - 1;
-  const names = [...new Set(served.map((resource) => resource.group))].sort(
-    (a, b) => order(a) - order(b) || (a < b ? -1 : 1),
-  );
-  for (const group of names) {
-    const own = served.filter((resource) => resource.group === group);
-    const versions = [...new Set(own.map((resource) => resource.version))].sort((a, b) =>
-      compareVersions(b, a),
+  const groups = Map.groupBy(served, ({ group }) => group);
+  const made = [...groups].map(([group, own]): [string, GroupVersion[]] => {
+    const versions = [...Map.groupBy(own, ({ version }) => version)].map(([version, resources]) =>
+      keptOrMade(group, version, resources, before),
     );
-    groups.set(
-      group,
-      versions.map((version) => {
-        const resources = own
-          .filter((resource) => resource.version === version)
-          .sort((a, b) => (a.resource < b.resource ? -1 : 1));
-        const known = before.get(group)?.find((one) => one.version === version);
-        const same =
-          known?.resources.length === resources.length &&
-          resources.every((resource, index) => resource === known.resources[index]);
-        return same ? known : { group, version, resources };
-      }),
-    );
+    return [group, inOrder(versions, ({ version }) => localPriority(group, version).version)];
+  });
+  const sorted = made.sort(byGroup(({ group, version }) => localPriority(group, version)));
+  const isSame =
+    sorted.length === before.size &&
+    sorted.every(([group, versions]) => {
+      const known = before.get(group);
+      return known?.length === versions.length && versions.every((each, index) => each === known[index]);
+    });
+  return isSame ? before : new Map(sorted);
+}
+
+function keptOrMade(
+  group: string,
+  version: string,
+  own: readonly ServedResource[],
+  before: ReadonlyMap<string, readonly GroupVersion[]>,
+): GroupVersion {
+  const resources = own.toSorted((a, b) => (a.resource < b.resource ? -1 : 1));
+  const known = before.get(group)?.find((one) => one.version === version);
+  const isSame =
+    known?.resources.length === resources.length &&
+    resources.every((resource, index) => resource === known.resources[index]);
+  return isSame ? known : { group, version, resources };
+}
+
+/** Versions of one group, the preferred one first. */
+function inOrder<Version extends { readonly version: string }>(
+  versions: readonly Version[],
+  priority: (version: Version) => number,
+): Version[] {
+  return versions.toSorted((a, b) => priority(b) - priority(a) || compareVersions(b.version, a.version));
+}
+
+/**
+ * The order of groups: the core group, then by the highest priority of their versions, then by name.
+ *
+ * Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/discovery/aggregated, calculateAPIGroupsLocked
+ */
+function byGroup<Version>(
+  priorityOf: (version: Version) => Priority,
+): (a: readonly [string, readonly Version[]], b: readonly [string, readonly Version[]]) => number {
+  const rank = ([name, versions]: readonly [string, readonly Version[]]): number =>
+    name === "" ? Number.MAX_SAFE_INTEGER : Math.max(...versions.map((each) => priorityOf(each).group));
+  return (a, b) => rank(b) - rank(a) || (a[0] < b[0] ? -1 : 1);
+}
+
+function listed(
+  local: ReadonlyMap<string, readonly GroupVersion[]>,
+  remote: Iterable<Remote>,
+): ReadonlyMap<string, readonly Listed[]> {
+  const all: Listed[] = [...local.values()].flat().map((own) => ({
+    group: own.group,
+    version: own.version,
+    priority: localPriority(own.group, own.version),
+    local: own,
+  }));
+  for (const each of remote) {
+    const { group = "", version = "", groupPriorityMinimum, versionPriority } = each.service.spec;
+    const priority = { group: groupPriorityMinimum, version: versionPriority };
+    all.push({ group, version, priority, remote: each });
   }
-  return groups;
+  const groups = [...Map.groupBy(all, ({ group }) => group)].map(([group, versions]): [string, Listed[]] => [
+    group,
+    inOrder(versions, ({ priority }) => priority.version),
+  ]);
+  return new Map(groups.sort(byGroup(({ priority }) => priority)));
 }
 
 function resourceRows(resource: ServedResource): object[] {

@@ -34,14 +34,13 @@ export function discoveryResponse(
   }
   if (api === "api" && parts.length === 2) return routed(request, discovery.resourceList("", group));
   if (api !== "apis" || parts.length === 1 || parts.length > 3) return undefined;
-  const versions = discovery.groups.get(group);
-  if (versions === undefined) return noPage();
+  const found = discovery.group(group);
+  if (found === undefined) return noPage();
   if (parts.length === 2) {
     // The router below it knows the path with more slashes, too.
-    return path.endsWith("//")
-      ? routed(request, discovery.group(group))
-      : document(request, discovery.group(group)!);
+    return path.endsWith("//") ? routed(request, found) : document(request, found);
   }
+  const versions = discovery.groups.get(group) ?? [];
   const list = discovery.resourceList(group, version);
   const custom = versions.every(({ resources }) => resources.every(({ model }) => model !== undefined));
   if (!custom) return routed(request, list);

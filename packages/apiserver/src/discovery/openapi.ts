@@ -3,6 +3,9 @@ import { kindOf } from "@dray/api/codec";
 import type { CustomKind, OpenAPIDocument } from "@dray/api/openapi";
 import type { KindRow } from "@dray/api/schema";
 import type { ApiRequest, ApiResponse, Clock } from "@dray/client";
+import type { RemoteOpenAPI } from "../aggregation/remote-openapi.ts";
+import type { Remote } from "../aggregation/remote-services.ts";
+import type { Swagger } from "../aggregation/swagger-part.ts";
 import atomicTypes from "../patch/atomic-types.json" with { type: "json" };
 import type { ServedResource } from "../registry/kinds.ts";
 import { acceptClauses } from "../request/accept.ts";
@@ -13,8 +16,8 @@ import type { Discovery, GroupVersion } from "./documents.ts";
 const root = "/openapi/v3";
 const json = "application/json";
 
-/** What one document is about: a group and version, or a path that belongs to none. */
-type Subject = GroupVersion | string;
+/** What one document is about: a group and version, a path that belongs to none, or one that another server has. */
+type Subject = GroupVersion | string | RemoteOpenAPI;
 
 interface Encoded {
   readonly bytes: Buffer;
@@ -31,9 +34,10 @@ export class OpenAPI {
   readonly release: string;
   readonly #discovery: Discovery;
   readonly #clock: Clock;
-  /** Kept as long as what they describe. */
+  /** Each is kept as long as what it describes. */
   readonly #ofVersions = new WeakMap<GroupVersion, Promise<Encoded>>();
   readonly #ofPaths = new Map<string, Promise<Encoded>>();
+  readonly #ofRemotes = new WeakMap<RemoteOpenAPI, Promise<Encoded>>();
 
   constructor(discovery: Discovery, release: string, clock: Clock) {
     this.#discovery = discovery;
@@ -46,14 +50,23 @@ export class OpenAPI {
     return this.#discovery.groups;
   }
 
+  /** Parts of the OpenAPI v2 documents of other servers, in the order of their priorities. */
+  get remoteParts(): Swagger[] {
+    const priority = ({ service }: Remote): number => service.spec.groupPriorityMinimum;
+    return [...this.#discovery.remote]
+      .sort((a, b) => priority(b) - priority(a))
+      .flatMap(({ openAPI }) => openAPI?.swagger ?? []);
+  }
+
   now(): number {
     return this.#clock.now();
   }
 
-  /** All documents, made anew. */
+  /** All documents of what this server has itself, made anew. */
   async documents(): Promise<OpenAPIDocument[]> {
     const documents: OpenAPIDocument[] = [];
     for (const subject of (await this.#subjects()).values()) {
+      if (isRemote(subject)) continue;
       documents.push(await this.#make(subject));
       // Other requests are served between two documents.
       await new Promise((resolve) => setImmediate(resolve));
@@ -101,6 +114,8 @@ export class OpenAPI {
       modified = Math.max(modified, document.modified);
       await new Promise((resolve) => setImmediate(resolve));
     }
+    for (const { openAPI } of this.#discovery.remote)
+      for (const [name, item] of Object.entries(openAPI?.paths ?? {})) paths[name] ??= item;
     // As upstream, which does not say that this is JSON.
     return {
       bytes: Buffer.from(JSON.stringify({ paths })),
@@ -118,25 +133,31 @@ export class OpenAPI {
       if (group !== "" && builtIn) subjects.set(`apis/${group}`, `apis/${group}`);
       for (const version of versions) subjects.set(pathOf(version), version);
     }
+    for (const { service, openAPI } of this.#discovery.remote)
+      if (openAPI?.converted !== undefined)
+        subjects.set(`apis/${service.spec.group}/${service.spec.version}`, openAPI);
     return subjects;
   }
 
   #document(subject: Subject): Promise<Encoded> {
-    const known = typeof subject === "string" ? this.#ofPaths.get(subject) : this.#ofVersions.get(subject);
-    if (known !== undefined) return known;
-    const document = this.#make(subject).then((made) => this.#encoded(made));
-    if (typeof subject === "string") this.#ofPaths.set(subject, document);
-    else this.#ofVersions.set(subject, document);
-    return document;
+    if (typeof subject === "string") return this.#kept(this.#ofPaths, subject, subject);
+    if (isRemote(subject))
+      return kept(this.#ofRemotes, subject, async () => this.#encoded(subject.converted!));
+    return this.#kept(this.#ofVersions, subject, subject);
   }
 
-  #encoded(document: OpenAPIDocument): Encoded {
-    const bytes = Buffer.from(JSON.stringify(document));
+  #kept<Key>(documents: Keeper<Key>, key: Key, subject: GroupVersion | string): Promise<Encoded> {
+    return kept(documents, key, async () =>
+      this.#encoded(Buffer.from(JSON.stringify(await this.#make(subject)))),
+    );
+  }
+
+  #encoded(bytes: Buffer): Encoded {
     const hash = createHash("sha512").update(bytes).digest("hex").toUpperCase();
     return { bytes, hash, modified: this.now() };
   }
 
-  async #make(version: Subject): Promise<OpenAPIDocument> {
+  async #make(version: GroupVersion | string): Promise<OpenAPIDocument> {
     const { openAPIDocument, rootDocument } = await import("@dray/api/openapi");
     if (typeof version === "string") return rootDocument(version, this.release);
     return openAPIDocument({
@@ -156,6 +177,23 @@ export class OpenAPI {
       })),
     });
   }
+}
+
+interface Keeper<Key> {
+  get(key: Key): Promise<Encoded> | undefined;
+  set(key: Key, document: Promise<Encoded>): unknown;
+}
+
+function kept<Key>(documents: Keeper<Key>, key: Key, make: () => Promise<Encoded>): Promise<Encoded> {
+  const known = documents.get(key);
+  if (known !== undefined) return known;
+  const document = make();
+  documents.set(key, document);
+  return document;
+}
+
+function isRemote(subject: Subject): subject is RemoteOpenAPI {
+  return typeof subject === "object" && "paths" in subject;
 }
 
 function documentURL(name: string, hash: string): string {

@@ -22,7 +22,7 @@ interface Made {
  */
 export class Swagger {
   readonly #openAPI: OpenAPI;
-  #made: { readonly of: unknown; readonly document: Promise<Made> } | undefined;
+  #made: { readonly of: readonly unknown[]; readonly document: Promise<Made> } | undefined;
 
   constructor(openAPI: OpenAPI) {
     this.#openAPI = openAPI;
@@ -41,18 +41,31 @@ export class Swagger {
   }
 
   #document(): Promise<Made> {
-    const { groups } = this.#openAPI;
-    if (this.#made?.of !== groups) this.#made = { of: groups, document: this.#make() };
-    return this.#made.document;
+    const of = [this.#openAPI.groups, ...this.#openAPI.remoteParts];
+    const known = this.#made;
+    if (known?.of.length === of.length && known.of.every((each, index) => each === of[index]))
+      return known.document;
+    const document = this.#make();
+    this.#made = { of, document };
+    return document;
   }
 
   async #make(): Promise<Made> {
     const { swaggerDocument } = await import("@dray/api/openapi");
     const customKinds = this.#openAPI.customKinds();
-    const document = swaggerDocument(await this.#openAPI.documents(), this.#openAPI.release, customKinds);
+    const own = swaggerDocument(await this.#openAPI.documents(), this.#openAPI.release, customKinds);
+    const document = await this.#withRemote(own);
     const bytes = Buffer.from(JSON.stringify(document));
     const hash = createHash("sha512").update(bytes).digest("hex").toUpperCase();
     return { json: bytes, hash, modified: this.#openAPI.now() };
+  }
+
+  /** As much of other servers as fits: what one of them describes must not keep ours from being read. */
+  async #withRemote(own: object): Promise<object> {
+    const parts = this.#openAPI.remoteParts;
+    if (parts.length === 0) return own;
+    const { withPart } = await import("../aggregation/swagger-part.ts");
+    return parts.reduce((document, part) => withPart(document, part), own);
   }
 }
 

@@ -31,7 +31,7 @@ export class NoAnswer extends Error {
 
 /** Asks another server to upgrade a new connection. Rejects with `NoAnswer`. */
 export async function askForUpgrade(
-  { scheme, host, port, client }: Target,
+  { scheme, host, port, client, tls = {} }: Target,
   method: string,
   path: string,
   headers: Readonly<Record<string, string | readonly string[]>>,
@@ -50,7 +50,7 @@ export async function askForUpgrade(
       signal,
       agent: false,
       // The header Host is the client's; the certificate is that of the server.
-      ...(secure ? { ...tlsOf(client ?? {}), servername: isIP(host) === 0 ? host : "" } : {}),
+      ...(secure ? { ...tlsOf(client ?? {}), servername: isIP(host) === 0 ? host : "", ...tls } : {}),
     });
     let connected = false;
     // Go's dial includes the handshake.

@@ -11,7 +11,8 @@ export interface Address {
   readonly port: number;
 }
 
-const serviceLabel = "kubernetes.io/service-name";
+/** Label of EndpointSlices that names their service. */
+export const serviceLabel = "kubernetes.io/service-name";
 
 /**
  * Where a service is reached from the server's own machine: at one of its ready endpoints, because there need be no
@@ -25,13 +26,23 @@ export function resolveService({ namespace, name, port = 443 }: ServiceReference
   if (spec.type === "ExternalName") return { host: spec.externalName ?? "", port };
   const servicePort = spec.ports?.find((candidate) => candidate.port === port);
   if (servicePort === undefined) throw new Error(`no service port ${port} found for service ${quoted(name)}`);
-  const ready =
-    endpoint(namespace, name, servicePort.name ?? "", storage) ??
-    readyPod(namespace, spec.selector, servicePort, storage);
+  const ready = readyEndpoint(stored.object as Service, servicePort, storage);
   if (ready !== undefined) return ready;
   if (!spec.clusterIP || spec.clusterIP === "None")
     throw new Error(`no endpoints available for service ${quoted(name)}`);
   return { host: spec.clusterIP, port };
+}
+
+/** Where a port of a service is reached at one of its ready endpoints or pods; undefined if there is none. */
+export function readyEndpoint(
+  { metadata, spec }: Service,
+  port: ServicePort,
+  storage: Storage,
+): Address | undefined {
+  const { namespace, name } = metadata;
+  return (
+    endpoint(namespace, name, port.name ?? "", storage) ?? readyPod(namespace, spec?.selector, port, storage)
+  );
 }
 
 function endpoint(namespace: string, name: string, portName: string, storage: Storage): Address | undefined {

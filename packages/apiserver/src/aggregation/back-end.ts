@@ -1,0 +1,119 @@
+import type { IncomingMessage } from "node:http";
+import { Agent, request as httpsRequest } from "node:https";
+import type { ConnectionOptions } from "node:tls";
+import type { APIService } from "@dray/api/apiregistration/v1";
+import { failureText } from "../admission/webhook/go-errors.ts";
+import { type Address, resolveService } from "../admission/webhook/service.ts";
+import type { Certificate } from "../pki.ts";
+import type { Storage } from "../storage/storage.ts";
+
+/** What is asked of a back end. */
+export interface Question {
+  readonly method: string;
+  /** Path and query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  readonly body?: Uint8Array | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** A whole answer of a back end. */
+export interface Document {
+  readonly status: number;
+  readonly headers: IncomingMessage["headers"];
+  readonly text: string;
+}
+
+/** Largest document that is read, in bytes. */
+const maxDocumentLength = 64 * 2 ** 20;
+
+/** The connections to back ends; idle ones are kept for the next request. */
+export class BackEnds {
+  readonly #agent = new Agent({ keepAlive: true, scheduling: "lifo", timeout: 60_000 });
+  readonly #storage: Storage;
+  readonly #certificate: Certificate | undefined;
+
+  /** `certificate`: what this server shows back ends as a front proxy. */
+  constructor(storage: Storage, certificate: Certificate | undefined) {
+    this.#storage = storage;
+    this.#certificate = certificate;
+  }
+
+  /** Ends idle connections. */
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  /** Where the Service of an APIService is reached. Throws Error in the words of Kubernetes. */
+  address({ spec }: APIService): Address {
+    const { namespace = "", name = "", port = 443 } = spec.service!;
+    return resolveService({ namespace, name, port }, this.#storage);
+  }
+
+  /** Options of node:tls. Upstream: remote_available_controller.go, BuildTransportConfig */
+  tls({ spec }: APIService): ConnectionOptions {
+    const { service, caBundle, insecureSkipTLSVerify } = spec;
+    const own = this.#certificate;
+    return {
+      servername: `${service!.name}.${service!.namespace}.svc`,
+      ...(own === undefined ? {} : { cert: own.certificate, key: own.key }),
+      ...(insecureSkipTLSVerify ? { rejectUnauthorized: false } : {}),
+      ...(caBundle ? { ca: Buffer.from(caBundle, "base64") } : {}),
+    };
+  }
+
+  /** Asks a back end; resolves when its answer begins. Rejects with the Error of Node if there is none. */
+  send(service: APIService, { host, port }: Address, question: Question): Promise<IncomingMessage> {
+    const { method, path, headers, body, signal } = question;
+    const options = { agent: this.#agent, host, port, method, path, signal, ...this.tls(service) };
+    const sized = body === undefined ? headers : { ...headers, "content-length": String(body.length) };
+    return new Promise((resolve, reject) => {
+      const call = httpsRequest({ ...options, headers: sized as Record<string, string | string[]> });
+      call.on("error", (error: NodeJS.ErrnoException) => {
+        // The other end has closed a connection that was kept. Whether it has read the question is not known.
+        if (call.reusedSocket && error.code === "ECONNRESET" && !signal.aborted && isSafe(method))
+          resolve(this.send(service, { host, port }, question));
+        else reject(error);
+      });
+      call.once("response", (response) => {
+        response.on("error", () => {});
+        resolve(response);
+      });
+      call.end(body);
+    });
+  }
+
+  /** Reads a document whole. Rejects with an Error in the words of Go if there is none. */
+  async read(service: APIService, address: Address, question: Question): Promise<Document> {
+    try {
+      const response = await this.send(service, address, question);
+      const chunks: Buffer[] = [];
+      let length = 0;
+      for await (const chunk of response as AsyncIterable<Buffer>) {
+        length += chunk.length;
+        if (length > maxDocumentLength)
+          throw new Error(`the answer has more than ${maxDocumentLength} bytes`);
+        chunks.push(chunk);
+      }
+      return {
+        status: response.statusCode ?? 0,
+        headers: response.headers,
+        text: Buffer.concat(chunks).toString(),
+      };
+    } catch (error) {
+      const { servername = "" } = this.tls(service);
+      const why = question.signal.aborted
+        ? "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
+        : failureText(error as Error, servername);
+      throw new Error(`Get "${urlOf(address, question.path)}": ${why}`);
+    }
+  }
+}
+
+/** Whether a request may be sent twice (RFC 9110, 9.2.1). */
+const isSafe = (method: string): boolean => method === "GET" || method === "HEAD";
+
+/** `https://10.0.0.1:443/apis/...`, as messages name a document of a back end. */
+export function urlOf({ host, port }: Address, path: string): string {
+  return `https://${host.includes(":") ? `[${host}]` : host}:${port}${path}`;
+}

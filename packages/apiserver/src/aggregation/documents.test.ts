@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import {
+  type Aggregated,
+  aggregated,
+  aggregatedDiscovery,
+  apiService,
+  group,
+  servicesPath,
+  versionPath,
+} from "./test-back-end.ts";
+
+const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+const path = `${servicesPath}/${apiService.metadata.name}`;
+
+interface Version {
+  readonly version: string;
+  readonly freshness: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into it.
+  readonly resources?: any[];
+}
+
+/** The version in the document of all groups; undefined if it is not there. */
+async function discovered({ call }: Aggregated): Promise<Version | undefined> {
+  const { body } = await call("GET", "/apis", { headers: { accept: aggregatedType } });
+  return body.items.find(({ metadata }: { metadata: { name: string } }) => metadata.name === group)
+    ?.versions[0];
+}
+
+for (const [form, prepare] of [
+  ["new", (replies: Map<string, unknown>) => replies.set("/apis", aggregatedDiscovery)],
+  ["old", () => {}],
+] as const)
+  test(`discovery has what a back end has, from its ${form} documents`, async (t) => {
+    const tested = await aggregated(t, { prepare: ({ replies }) => prepare(replies) });
+    const { call, eventually } = tested;
+    const version = await eventually(
+      () => discovered(tested),
+      (found) => found?.freshness === "Current",
+    );
+    const [flunders] = version!.resources!;
+    assert.equal(flunders.resource, "flunders");
+    assert.equal(flunders.scope, "Namespaced");
+    assert.deepEqual(flunders.shortNames, ["fl"]);
+    assert.equal(flunders.responseKind.kind, "Flunder");
+    if (form === "old") assert.equal(flunders.subresources[0].subresource, "status");
+    const groups = (await call("GET", "/apis")).body.groups.map(({ name }: { name: string }) => name);
+    assert.equal(groups[0], "apiregistration.k8s.io");
+    assert.equal(groups.at(-1), group);
+    assert.ok((await call("GET", "/")).body.paths.includes(versionPath));
+    const one = (await call("GET", `/apis/${group}`)).body;
+    assert.equal(one.preferredVersion.groupVersion, `${group}/v1alpha1`);
+    assert.equal((await call("GET", versionPath)).body.resources[0].name, "flunders");
+  });
+
+test("what a back end has is stale while it is away, and ours is there", async (t) => {
+  const tested = await aggregated(t);
+  const { call, backEnd, eventually } = tested;
+  await eventually(
+    () => discovered(tested),
+    (found) => found?.freshness === "Current",
+  );
+  await backEnd.stop();
+  await call("PATCH", path, { body: { spec: { versionPriority: 400 } } });
+  const stale = await eventually(
+    () => discovered(tested),
+    (found) => found?.freshness === "Stale",
+  );
+  assert.equal(stale!.resources, undefined);
+  const { body } = await call("GET", "/apis", { headers: { accept: aggregatedType } });
+  assert.ok(body.items.length > 10);
+  await call("DELETE", path);
+  assert.equal(await discovered(tested), undefined);
+  assert.equal((await call("GET", `/apis/${group}`)).status, 404);
+});
+
+test("OpenAPI has the documents of a back end", async (t) => {
+  const tested = await aggregated(t);
+  const { call, backEnd, eventually } = tested;
+  const name = versionPath.slice(1);
+  const paths = await eventually(
+    async () => JSON.parse((await call("GET", "/openapi/v3")).body).paths,
+    (found) => found[name] !== undefined,
+  );
+  assert.equal(paths[name].serverRelativeURL, `/openapi/v3${versionPath}?hash=1`);
+  assert.notEqual(paths["version"].serverRelativeURL, "/openapi/v3/version?hash=2");
+  const document = await call("GET", paths[name].serverRelativeURL, { user: "eve" });
+  assert.equal(document.body.openapi, "3.0.0");
+  const asked = backEnd.asked.find(({ url }) => url.startsWith(`/openapi/v3${versionPath}`))!;
+  assert.deepEqual(asked.headers["x-remote-user"], ["eve"]);
+  const swagger = await eventually(
+    async () => (await call("GET", "/openapi/v2")).body,
+    (found) => found.paths[`${versionPath}/flunders`] !== undefined,
+  );
+  const { get } = swagger.paths[`${versionPath}/flunders`];
+  assert.deepEqual(get.parameters, [{ name: "limit", in: "query", type: "integer", uniqueItems: true }]);
+  const { properties } = swagger.definitions["example.Flunder"];
+  const metaType = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+  assert.equal(properties.metadata.$ref, `#/definitions/${metaType}_v2`);
+  assert.ok(swagger.definitions[metaType].properties.managedFields);
+  assert.equal(properties.own.$ref, "#/definitions/io.k8s.api.core.v1.LocalObjectReference");
+  assert.equal(swagger.definitions["example.Unused"], undefined);
+  assert.notDeepEqual(swagger.paths["/apis/"].get.responses, { "200": { description: "OK" } });
+  const protobuf = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+  assert.equal((await call("GET", "/openapi/v2", { headers: { accept: protobuf } })).status, 200);
+  await call("DELETE", path);
+  const after = (await call("GET", "/openapi/v2")).body;
+  assert.equal(after.definitions["example.Flunder"], undefined);
+});
+
+test("a back end without OpenAPI v3 has one that is made of its v2", async (t) => {
+  const tested = await aggregated(t, { prepare: ({ replies }) => replies.delete("/openapi/v3") });
+  const { call, eventually } = tested;
+  const name = versionPath.slice(1);
+  const paths = await eventually(
+    async () => JSON.parse((await call("GET", "/openapi/v3")).body).paths,
+    (found) => found[name] !== undefined,
+  );
+  const { body } = await call("GET", paths[name].serverRelativeURL);
+  assert.equal(body.openapi, "3.0.0");
+  const { get, post } = body.paths[`${versionPath}/flunders`];
+  assert.deepEqual(get.parameters, [
+    { name: "limit", in: "query", schema: { type: "integer", uniqueItems: true } },
+  ]);
+  const schema = { $ref: "#/components/schemas/example.Flunder" };
+  assert.deepEqual(get.responses["200"].content, { "application/json": { schema } });
+  assert.deepEqual(post.requestBody, { content: { "*/*": { schema } } });
+  assert.ok(body.components.schemas["example.Flunder"]);
+});
+
+test("a document that is none makes nothing of ours fail", async (t) => {
+  const garbage = (_: unknown, response: { end(text: string): void }): void => response.end("{");
+  const tested = await aggregated(t, {
+    prepare: ({ replies }) => {
+      for (const each of ["/apis", versionPath, "/openapi/v2", "/openapi/v3"]) replies.set(each, garbage);
+    },
+  });
+  const { call, backEnd, eventually } = tested;
+  await eventually(
+    async () => backEnd.asked.some(({ url }) => url === versionPath),
+    (isAsked) => isAsked,
+  );
+  await eventually(
+    () => discovered(tested),
+    (found) => found?.freshness === "Stale",
+  );
+  assert.equal((await call("GET", "/openapi/v2")).status, 200);
+  assert.equal((await call("GET", "/openapi/v3")).status, 200);
+  assert.equal((await call("GET", "/apis")).status, 200);
+});

@@ -1,0 +1,125 @@
+import type { APIService } from "@dray/api/apiregistration/v1";
+import { type Asking, ask } from "./availability.ts";
+
+/** APIVersionDiscovery of apidiscovery.k8s.io/v2: what a version has, for the document of all groups. */
+export interface VersionDiscovery {
+  readonly version: string;
+  readonly resources?: readonly object[];
+  /** `Stale`: its server could not be asked. */
+  readonly freshness: "Current" | "Stale";
+}
+
+/** What a back end has said last, and the tag of its document. */
+export interface RemoteDiscovery {
+  readonly entry: VersionDiscovery;
+  readonly etag?: string;
+}
+
+const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+/**
+ * Reads what a back end has in the version of an APIService, from the document of all its groups or from the older one
+ * of the version. Rejects if it cannot be read.
+ *
+ * Upstream: staging/src/k8s.io/kube-aggregator/pkg/apiserver/handler_discovery.go, fetchFreshDiscoveryForService
+ */
+export async function readDiscovery(
+  service: APIService,
+  known: RemoteDiscovery | undefined,
+  asking: Asking,
+): Promise<RemoteDiscovery> {
+  const { group = "", version = "" } = service.spec;
+  const address = asking.backEnds.address(service);
+  const isKnown = known?.etag !== undefined && known.entry.freshness === "Current";
+  const tag: Record<string, string> = isKnown ? { "if-none-match": known.etag! } : {};
+  const all = await ask(service, address, "/apis", { accept: aggregatedType, ...tag }, asking);
+  if (all.status === 304 && isKnown) return known;
+  if (all.status === 503) throw new Error("the server answered 503 to /apis");
+  if (all.status === 200 && isAggregated(all.headers["content-type"])) {
+    const { etag } = all.headers;
+    const found = inAggregated(JSON.parse(all.text), group, version);
+    const entry = { version, ...found, freshness: "Current" } as const;
+    return { entry, ...(etag === undefined ? {} : { etag }) };
+  }
+  const path = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
+  const one = await ask(service, address, path, {}, asking);
+  if (one.status !== 200) throw new Error(`the server answered ${one.status} to ${path}`);
+  return { entry: { version, resources: fromResourceList(JSON.parse(one.text)), freshness: "Current" } };
+}
+
+function isAggregated(type = ""): boolean {
+  const parts = type.split(";").map((part) => part.trim());
+  return aggregatedType.split(";").every((part) => parts.includes(part));
+}
+
+interface GroupDiscoveryList {
+  readonly items?: readonly {
+    readonly metadata?: { readonly name?: string };
+    readonly versions?: readonly {
+      readonly version: string;
+      readonly resources?: readonly DiscoveredResource[];
+    }[];
+  }[];
+}
+
+interface DiscoveredResource {
+  readonly responseKind?: object | null;
+  readonly subresources?: readonly { readonly responseKind?: object | null }[];
+}
+
+/** Some clients cannot read a resource without a kind (kubernetes/kubernetes issue 118361). */
+function withKinds(resource: DiscoveredResource): object {
+  const { responseKind, subresources, ...rest } = resource;
+  const below = subresources?.map((each) => ({ ...each, responseKind: each.responseKind ?? noKind }));
+  return { ...rest, responseKind: responseKind ?? noKind, ...(below && { subresources: below }) };
+}
+
+const noKind = { group: "", version: "", kind: "" };
+
+function inAggregated(list: GroupDiscoveryList, group: string, version: string): object {
+  const found = list.items
+    ?.find(({ metadata }) => (metadata?.name ?? "") === group)
+    ?.versions?.find((each) => each.version === version);
+  return found?.resources === undefined ? {} : { resources: found.resources.map(withKinds) };
+}
+
+/** APIResource of meta/v1. */
+interface ResourceRow {
+  readonly name: string;
+  readonly singularName?: string;
+  readonly namespaced: boolean;
+  readonly group?: string;
+  readonly version?: string;
+  readonly kind: string;
+  readonly verbs: readonly string[];
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+}
+
+/** Upstream: staging/src/k8s.io/apiserver/pkg/endpoints, ConvertGroupVersionIntoToDiscovery */
+function fromResourceList({ resources = [] }: { resources?: readonly ResourceRow[] }): object[] {
+  const kindOf = ({ group = "", version = "", kind }: ResourceRow): object => ({ group, version, kind });
+  const subresources = (parent: string): object[] =>
+    resources
+      .filter(({ name }) => name.startsWith(`${parent}/`))
+      .map((row) => ({
+        subresource: row.name.slice(parent.length + 1),
+        responseKind: kindOf(row),
+        verbs: row.verbs,
+      }));
+  return resources
+    .filter(({ name }) => !name.includes("/"))
+    .map((row) => {
+      const below = subresources(row.name);
+      return {
+        resource: row.name,
+        responseKind: kindOf(row),
+        scope: row.namespaced ? "Namespaced" : "Cluster",
+        singularResource: row.singularName ?? "",
+        verbs: row.verbs,
+        ...(row.shortNames ? { shortNames: row.shortNames } : {}),
+        ...(row.categories ? { categories: row.categories } : {}),
+        ...(below.length === 0 ? {} : { subresources: below }),
+      };
+    });
+}

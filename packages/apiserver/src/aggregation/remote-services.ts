@@ -1,0 +1,207 @@
+import { StatusError } from "@dray/api";
+import type { APIService } from "@dray/api/apiregistration/v1";
+import { type Clock, createWorkQueue, type Log, type WorkQueue } from "@dray/client";
+import { serviceLabel } from "../admission/webhook/service.ts";
+import type { ServedResource } from "../registry/kinds.ts";
+import type { OwnObjects } from "../registry/own-objects.ts";
+import type { Subscriber } from "../storage/cache.ts";
+import { deepEqual } from "../storage/json.ts";
+import type { Storage } from "../storage/storage.ts";
+import type { BackEnds } from "./back-end.ts";
+import { availableCondition, isAvailable, reportAvailability } from "./condition.ts";
+import type { RemoteDiscovery } from "./remote-discovery.ts";
+import type { RemoteOpenAPI } from "./remote-openapi.ts";
+
+/** Milliseconds after which a back end is checked again, and its documents are read again, as upstream does. */
+const checkInterval = 30_000;
+const documentsInterval = 60_000;
+/** Milliseconds before the first repetition of what has failed; doubled up to the intervals. */
+const firstCheckDelay = 5;
+const firstDocumentsDelay = 500;
+
+/** A version that another server has, and what is known of it. */
+export interface Remote {
+  readonly service: APIService;
+  /** Absent until its server was asked for the first time. */
+  readonly discovery?: RemoteDiscovery;
+  readonly openAPI?: RemoteOpenAPI;
+}
+
+export interface RemoteServicesParts {
+  readonly own: OwnObjects;
+  readonly storage: Storage;
+  readonly backEnds: BackEnds;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Follows the APIServices with a Service: checks whether their back ends can be reached, and reads what those serve. No
+ * request waits for it: all documents are read in the background.
+ */
+export class RemoteServices {
+  readonly #parts: RemoteServicesParts;
+  readonly #served: ServedResource;
+  readonly #stop = new AbortController();
+  readonly #byName = new Map<string, Remote>();
+  readonly #byVersion = new Map<string, string>();
+  readonly #checks: WorkQueue;
+  readonly #documents: WorkQueue;
+  readonly #unsubscribe: (() => void)[] = [];
+  #revision = 0;
+
+  constructor(parts: RemoteServicesParts) {
+    this.#parts = parts;
+    this.#served = parts.own.served("apiregistration.k8s.io", "apiservices");
+    const { clock, log } = parts;
+    const common = { clock, log, concurrency: 5 };
+    this.#checks = createWorkQueue({
+      ...common,
+      name: "apiservice-availability",
+      reconcile: (name) => this.#check(name),
+      firstDelay: firstCheckDelay,
+      longestDelay: checkInterval,
+    });
+    this.#documents = createWorkQueue({
+      ...common,
+      name: "apiservice-documents",
+      reconcile: (name) => this.#read(name),
+      firstDelay: firstDocumentsDelay,
+      longestDelay: documentsInterval,
+    });
+  }
+
+  /** Another number after each change of what is listed. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  get list(): Iterable<Remote> {
+    return this.#byName.values();
+  }
+
+  get size(): number {
+    return this.#byName.size;
+  }
+
+  /** The APIService of a version that another server has; undefined for others. */
+  find(group: string, version: string): APIService | undefined {
+    if (this.#byName.size === 0) return undefined;
+    const name = this.#byVersion.get(`${group}/${version}`);
+    return name === undefined ? undefined : this.#byName.get(name)?.service;
+  }
+
+  /** Follows what is there and what comes. */
+  start(): void {
+    const { storage } = this.#parts;
+    const cache = storage.cache(this.#served.stored.resource);
+    for (const { object } of cache.range(cache.prefix)) this.#take(object as APIService);
+    const follow = (resource: string, subscriber: Subscriber): void => {
+      this.#unsubscribe.push(storage.cache(resource).subscribe(subscriber));
+    };
+    follow(this.#served.stored.resource, ({ type, object }) => {
+      if (type === "DELETED") this.#forget(object.metadata.name);
+      else this.#take(object as APIService);
+    });
+    follow("services", ({ object }) => this.#touch(object.metadata.namespace, object.metadata.name));
+    follow("endpointslices", ({ object }) =>
+      this.#touch(object.metadata.namespace, object.metadata.labels?.[serviceLabel]),
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    await Promise.all([this.#checks.close(), this.#documents.close()]);
+  }
+
+  #take(service: APIService): void {
+    const { name } = service.metadata;
+    if (!service.spec?.service) {
+      this.#forget(name);
+      return;
+    }
+    const known = this.#byName.get(name);
+    const isSame = known !== undefined && deepEqual(known.service.spec, service.spec);
+    this.#byName.set(name, isSame ? { ...known, service } : { service });
+    this.#byVersion.set(versionOf(service), name);
+    if (!isSame) this.#revision++;
+    if (!isSame || availableCondition(service) === undefined) this.#checks.add(name);
+    const before = isSame ? availableCondition(known.service)?.status : undefined;
+    if (availableCondition(service)?.status !== before) this.#documents.add(name);
+  }
+
+  #forget(name: string): void {
+    const known = this.#byName.get(name);
+    if (known === undefined) return;
+    this.#byName.delete(name);
+    this.#byVersion.delete(versionOf(known.service));
+    this.#revision++;
+  }
+
+  /** Checks the back ends at a Service again. */
+  #touch(namespace: string | undefined, service: string | undefined): void {
+    for (const [name, { service: one }] of this.#byName) {
+      const { namespace: home, name: target } = one.spec.service!;
+      if (home === namespace && target === service) this.#checks.add(name);
+    }
+  }
+
+  async #check(name: string): Promise<void> {
+    const remote = this.#byName.get(name);
+    if (remote === undefined) return;
+    const { own, storage, backEnds, clock } = this.#parts;
+    const { checkAvailability } = await import("./availability.ts");
+    const found = await checkAvailability(remote.service, backEnds, storage, clock, this.#stop.signal);
+    const current = this.#byName.get(name);
+    if (current === undefined || this.#stop.signal.aborted) return;
+    if (!deepEqual(current.service.spec, remote.service.spec)) return;
+    try {
+      await reportAvailability(own, this.#served, current.service, found);
+    } catch (error) {
+      if (!StatusError.is(error, "NotFound")) throw error;
+    }
+    if (found.status === "True") this.#checks.addAfter(name, checkInterval);
+    else this.#checks.addRateLimited(name);
+  }
+
+  /** A back end that is not available is not asked: its Service may lead anywhere. */
+  async #read(name: string): Promise<void> {
+    const remote = this.#byName.get(name);
+    if (remote === undefined) return;
+    const { version = "" } = remote.service.spec;
+    const stale: RemoteDiscovery = { entry: { version, freshness: "Stale" } };
+    if (!isAvailable(remote.service)) {
+      this.#keep(name, remote, { discovery: stale });
+      return;
+    }
+    const { backEnds, clock, log } = this.#parts;
+    const asking = { backEnds, clock, signal: this.#stop.signal };
+    const [{ readDiscovery }, { readOpenAPI }] = await Promise.all([
+      import("./remote-discovery.ts"),
+      import("./remote-openapi.ts"),
+    ]);
+    const tried = <T>(promise: Promise<T>): Promise<T | undefined> =>
+      promise.catch((error: unknown) => {
+        log.debug({ name, error }, "a document of an aggregated API server could not be read");
+        return undefined;
+      });
+    const discovery = await tried(readDiscovery(remote.service, remote.discovery, asking));
+    this.#keep(name, remote, { discovery: discovery ?? stale });
+    const openAPI = discovery && (await tried(readOpenAPI(remote.service, remote.openAPI, asking)));
+    if (openAPI !== undefined) this.#keep(name, remote, { openAPI });
+    if (discovery !== undefined && openAPI !== undefined) this.#documents.addAfter(name, documentsInterval);
+    else this.#documents.addRateLimited(name);
+  }
+
+  /** Takes over what was read, unless the APIService is another one now. */
+  #keep(name: string, read: Remote, news: Partial<Remote>): void {
+    const current = this.#byName.get(name);
+    if (current === undefined || !deepEqual(current.service.spec, read.service.spec)) return;
+    this.#byName.set(name, { ...current, ...news });
+    if (!deepEqual(current.discovery?.entry, (news.discovery ?? current.discovery)?.entry)) this.#revision++;
+    if (news.openAPI !== undefined && news.openAPI !== current.openAPI) this.#revision++;
+  }
+}
+
+const versionOf = ({ spec }: APIService): string => `${spec.group ?? ""}/${spec.version ?? ""}`;
