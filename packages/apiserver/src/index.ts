@@ -1,6 +1,7 @@
 export type { DeviceUsage } from "./admission/device-usage.ts";
 export { admissionPluginNames } from "./admission/plugin-names.ts";
 export type { TokenEntry } from "./authentication/authenticate.ts";
+export type { RequestHeader } from "./authentication/request-header.ts";
 export type { KubeletClient } from "./kubelet.ts";
 export type { Listener, ListenOptions } from "./listener.ts";
 export {

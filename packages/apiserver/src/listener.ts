@@ -11,6 +11,8 @@ import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import type { Clock, Log } from "@dray/client";
 import { limitHandshakes } from "@dray/streams";
+import { FrontProxies } from "./authentication/front-proxies.ts";
+import type { RequestHeader } from "./authentication/request-header.ts";
 import { credentialOf } from "./credential.ts";
 import { Http1Exchange, Http2Exchange } from "./exchange.ts";
 import { type Answering, Service } from "./serve.ts";
@@ -38,6 +40,7 @@ export interface Tls {
   readonly key: string;
   /** PEM of the authority whose client certificates are believed. */
   readonly clientAuthority: string;
+  readonly requestHeader?: RequestHeader | undefined;
 }
 
 export interface Listener {
@@ -56,11 +59,12 @@ export async function listen(
   log: Log,
 ): Promise<Listener> {
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
+  const proxies = tls.requestHeader && new FrontProxies(tls.requestHeader, tls.clientAuthority);
   const server = createSecureServer({
     allowHTTP1: true,
     cert: tls.certificate,
     key: tls.key,
-    ca: tls.clientAuthority,
+    ca: [tls.clientAuthority, ...(tls.requestHeader ? [tls.requestHeader.clientAuthority] : [])],
     requestCert: true,
     // A certificate of another authority is as good as none: the request is then anonymous or has a token.
     rejectUnauthorized: false,
@@ -80,7 +84,7 @@ export async function listen(
   // Else Node leaves out the last of many headers, which may say in whose name the request is.
   (server as unknown as HttpServer).maxHeadersCount = 0;
   const sockets = trackSockets(server);
-  const service = new Service(answering, clock, log, timeouts.progress);
+  const service = new Service(answering, clock, log, timeouts.progress, proxies);
   server.on("request", (request, response) =>
     service.serve(
       new Http1Exchange(request as unknown as IncomingMessage, response as unknown as ServerResponse),
@@ -113,7 +117,7 @@ export async function listen(
   server.on("sessionError", (error) => log.debug({ error }, "a connection has failed"));
   server.on("clientError", (error: Error, socket: TLSSocket) => {
     const answered = answerUnknownMethod(error, socket, (request) => {
-      const credential = credentialOf(socket, request.headers);
+      const credential = credentialOf(socket, request, proxies);
       return answering.handle({ ...request, credential, signal: new AbortController().signal });
     });
     const tooLong = "code" in error && error.code === "HPE_HEADER_OVERFLOW";

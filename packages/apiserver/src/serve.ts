@@ -1,5 +1,6 @@
 import { promisify } from "node:util";
 import type { ApiRequest, ApiResponse, Clock, Log } from "@dray/client";
+import type { FrontProxies } from "./authentication/front-proxies.ts";
 import { encodeJSON } from "./codec.ts";
 import { credentialOf } from "./credential.ts";
 import type { AnswerHeaders, Exchange } from "./exchange.ts";
@@ -44,16 +45,18 @@ export class Service {
   readonly #log: Log;
   /** Milliseconds after which a client is cut off that takes nothing of its watch, or owes its body. */
   readonly #patience: number;
+  readonly #proxies: FrontProxies | undefined;
   readonly #waiting: WaitingBytes;
   /** How many bytes all the clients have yet to take. */
   #unsent = 0;
 
-  constructor(answering: Answering, clock: Clock, log: Log, patience: number) {
+  constructor(answering: Answering, clock: Clock, log: Log, patience: number, proxies?: FrontProxies) {
     this.#answering = answering;
     this.#clock = clock;
     this.#waiting = new WaitingBytes(clock, waitingLimit);
     this.#log = log;
     this.#patience = patience;
+    this.#proxies = proxies;
   }
 
   /** Answers it, whatever happens. Never throws. */
@@ -74,7 +77,7 @@ export class Service {
   }
 
   async #serve(exchange: Exchange): Promise<void> {
-    const request = new ExchangeRequest(exchange);
+    const request = new ExchangeRequest(exchange, this.#proxies);
     let response = mayBeLarge(exchange) ? this.#answering.refusal(request) : undefined;
     if (response !== undefined) exchange.leaveBody();
     else {
@@ -195,12 +198,13 @@ class ExchangeRequest implements ApiRequest {
   readonly #answer: Exchange["answer"];
   #gone: AbortController | undefined;
 
-  constructor({ method, url, headers, repeated, socket, answer }: Exchange) {
+  constructor(exchange: Exchange, proxies: FrontProxies | undefined) {
+    const { method, url, headers, repeated, socket, answer } = exchange;
     this.method = method;
     this.url = url;
     this.headers = headers;
     if (repeated !== undefined) this.repeated = repeated;
-    this.credential = credentialOf(socket, headers);
+    this.credential = credentialOf(socket, exchange, proxies);
     if (url.includes("/proxy") && socket.remoteAddress !== undefined)
       this.remoteAddress = socket.remoteAddress;
     this.#answer = answer;

@@ -16,10 +16,12 @@ import type { DeviceUsage } from "./admission/device-usage.ts";
 import { type AdmissionContext, admissionPlugins } from "./admission/plugins.ts";
 import { WebhookClient } from "./admission/webhook/client.ts";
 import { Aggregator } from "./aggregation/aggregator.ts";
+import { AuthenticationInfoKeeper } from "./aggregation/authentication-info.ts";
 import { Authenticator, type TokenEntry } from "./authentication/authenticate.ts";
 import { BootstrapTokens } from "./authentication/bootstrap-token.ts";
 import { impersonate } from "./authentication/impersonate.ts";
 import { markUsed } from "./authentication/legacy-token.ts";
+import type { RequestHeader } from "./authentication/request-header.ts";
 import { ServiceAccountTokens } from "./authentication/service-account.ts";
 import { TokenSigner } from "./authentication/token.ts";
 import { type Attributes, forbiddenError } from "./authorization/attributes.ts";
@@ -111,6 +113,8 @@ export interface ServerOptions {
    * (--proxy-client-cert-file, --proxy-client-key-file). Without it they take the server for an anonymous client.
    */
   readonly proxyClient?: Certificate;
+  /** Front proxies whose word the server takes for who the user is; none if absent. */
+  readonly requestHeader?: RequestHeader;
   /** Port that the service `kubernetes` names. */
   readonly advertisedPort?: number;
   /** Warnings for a new object beside upstream's, for parts that this cluster lacks. */
@@ -188,6 +192,7 @@ class Server implements ApiServer {
   readonly #customResources: CustomResources;
   readonly #own: OwnObjects;
   readonly #aggregator: Aggregator;
+  readonly #authenticationInfo: AuthenticationInfoKeeper;
   readonly #discovery: Discovery;
   readonly #plainPaths: PlainPaths;
   readonly #metrics = new Metrics();
@@ -285,6 +290,9 @@ class Server implements ApiServer {
       clock,
       log,
     });
+    const { requestHeader, serving } = options;
+    const info = { clientAuthority: serving?.clientAuthority, requestHeader };
+    this.#authenticationInfo = new AuthenticationInfoKeeper(this.#own, info, clock, log);
     this.#discovery = new Discovery(this.#resources, this.#aggregator.remote);
     this.#plainPaths = new PlainPaths({
       discovery: this.#discovery,
@@ -308,11 +316,11 @@ class Server implements ApiServer {
     // Writes of one turn share one durable commit.
     await Promise.all([
       service.prepare(),
-      bootstrap(this.#registry, this.#resources.list, this.#features, this.#options.serving?.clientAuthority),
+      bootstrap(this.#registry, this.#resources.list, this.#features),
       flowControl.ensure(),
       this.#aggregator.start(),
     ]);
-    await service.start();
+    await Promise.all([service.start(), this.#authenticationInfo.start(this.#storage)]);
     this.#storage.bootstrapped();
     service.keep(this.#clock, this.#log, this.#stop.signal);
     flowControl.keep(this.#clock, this.#log, this.#stop.signal);
@@ -333,7 +341,7 @@ class Server implements ApiServer {
     }
     const listener = await listen(
       { handle: (request) => this.handle(request), refusal: (head) => this.#refusal(head) },
-      this.#options.serving,
+      { ...this.#options.serving, requestHeader: this.#options.requestHeader },
       options,
       this.#clock,
       this.#log,
@@ -347,7 +355,11 @@ class Server implements ApiServer {
     this.#control.limiter.close();
     await Promise.all(this.#listeners.map((listener) => listener.close()));
     this.#webhooks.close();
-    await Promise.all([this.#customResources.close(), this.#aggregator.close()]);
+    await Promise.all([
+      this.#customResources.close(),
+      this.#aggregator.close(),
+      this.#authenticationInfo.close(),
+    ]);
     await this.#storage.close();
   }
 

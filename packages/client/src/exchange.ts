@@ -42,6 +42,8 @@ export type Credential =
       readonly fingerprint?: string;
     }
   | { readonly type: "bearer"; readonly token: string }
+  /** Named by a front proxy whose certificate has been verified. */
+  | { readonly type: "frontProxy"; readonly user: UserInfo }
   /** Made in process for a named user. */
   | { readonly type: "user"; readonly user: UserInfo };
 

@@ -5,7 +5,7 @@ import { type Client, type Clock, createClient, type Log, withFields } from "@dr
 import type { Store } from "@dray/store";
 import { type ServerAddresses, urlHost } from "./address.ts";
 import type { KeptFile } from "./config.ts";
-import type { Credentials } from "./credentials.ts";
+import { type Credentials, ownRequestHeader } from "./credentials.ts";
 import { ensureDefaultStorageClass } from "./default-storage.ts";
 import { deviceUsage } from "./device-usage.ts";
 import { lackWarnings } from "./lacking.ts";
@@ -71,6 +71,8 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     serviceAccounts: { key: credentials.serviceAccountKey },
     bootstrapTokens: true,
     creationWarnings: lackWarnings(options.runtime),
+    proxyClient: credentials.frontProxyClient,
+    requestHeader: ownRequestHeader(credentials),
     kubelet: { ...credentials.kubeletClient, authority: credentials.authority.certificate, onLoopback: true },
     advertisedPort: port,
     advertisedAddress: addresses.advertised,

@@ -48,6 +48,7 @@ test("certificates that end within a month, or whose key is another's, are issue
     [later.server, first.server],
     [later.admin, first.admin],
     [later.kubeletClient, first.kubeletClient],
+    [later.frontProxyClient, first.frontProxyClient],
     [later.nodes.get("n")!.client, first.nodes.get("n")!.client],
     [later.nodes.get("n")!.server, first.nodes.get("n")!.server],
   ] as const;
@@ -60,6 +61,18 @@ test("certificates that end within a month, or whose key is another's, are issue
   assert.equal(readFileSync(join(layout.pki, "admin.key"), "utf8"), mended.admin.key);
   writeFileSync(join(layout.pki, "server.crt"), "");
   assert.notEqual((await ensureCredentials(layout, ["n"], now)).server.certificate, "");
+});
+
+test("front proxies have an authority of their own, which stays", async (t) => {
+  const layout = scratch(t);
+  const now = Date.now();
+  const { authority, frontProxyAuthority, frontProxyClient } = await ensureCredentials(layout, [], now);
+  const client = new X509Certificate(frontProxyClient.certificate);
+  assert.equal(client.subject, "CN=front-proxy-client");
+  assert.ok(client.verify(new X509Certificate(frontProxyAuthority.certificate).publicKey));
+  assert.ok(!client.verify(new X509Certificate(authority.certificate).publicKey));
+  const later = await ensureCredentials(layout, [], now + 340 * day);
+  assert.equal(later.frontProxyAuthority.certificate, frontProxyAuthority.certificate);
 });
 
 test("a damaged key of service accounts is named, and a new one is made only where none is", async (t) => {

@@ -23,6 +23,10 @@ export interface Credentials {
   readonly admin: Certificate;
   /** The API server, as a client of the agents. */
   readonly kubeletClient: Certificate;
+  /** Signs the certificates of front proxies, which may name any user: an authority of its own. */
+  readonly frontProxyAuthority: Certificate;
+  /** The API server, as a front proxy of API servers behind it. */
+  readonly frontProxyClient: Certificate;
   /** The simulated drivers, as a user of that name. */
   readonly drivers: Certificate;
   /** What simulates whole nodes: as a client, and as the server that says that no container runs there. */
@@ -37,6 +41,9 @@ export interface Credentials {
 
 /** The user that the simulated drivers of a fleet are. */
 export const driversUser = "dray:simulated-drivers";
+
+/** Common name of the front proxy's certificate, as kubeadm has it. */
+export const frontProxyName = "front-proxy-client";
 
 /** The user that simulates whole nodes. */
 export const simulatedNodesUser = "dray:simulated-nodes";
@@ -76,21 +83,20 @@ export async function ensureCredentials(
     return issued;
   };
 
+  const issuedBy = (issuer: Certificate): Issue => {
+    const { publicKey } = new X509Certificate(issuer.certificate);
+    return (name, options, isGood = () => true) =>
+      pair(
+        name,
+        () => issueCertificate(issuer, options, now),
+        (certificate) =>
+          certificate.validToDate.getTime() > now + minValidity &&
+          certificate.verify(publicKey) &&
+          isGood(certificate),
+      );
+  };
   const authority = await pair("ca", () => createAuthority("dray-ca", now));
-  const { publicKey } = new X509Certificate(authority.certificate);
-  const issue = (
-    name: string,
-    options: CertificateOptions,
-    isGood: (certificate: X509Certificate) => boolean = () => true,
-  ): Promise<Certificate> =>
-    pair(
-      name,
-      () => issueCertificate(authority, options, now),
-      (certificate) =>
-        certificate.validToDate.getTime() > now + minValidity &&
-        certificate.verify(publicKey) &&
-        isGood(certificate),
-    );
+  const issue = issuedBy(authority);
   const { dnsNames, ipAddresses } = addresses;
   const server = await issue(
     "server",
@@ -105,6 +111,11 @@ export async function ensureCredentials(
   const kubeletClient = await issue("kubelet-client", {
     commonName: "kube-apiserver-kubelet-client",
     organizations: ["system:masters"],
+    usages: ["client"],
+  });
+  const frontProxyAuthority = await pair("front-proxy-ca", () => createAuthority("dray-front-proxy-ca", now));
+  const frontProxyClient = await issuedBy(frontProxyAuthority)("front-proxy-client", {
+    commonName: frontProxyName,
     usages: ["client"],
   });
   const drivers = await issue("simulated-drivers", { commonName: driversUser, usages: ["client"] });
@@ -142,10 +153,17 @@ export async function ensureCredentials(
   }
   writeFilesAtomicallySync(made);
   return {
-    ...{ authority, server, admin, kubeletClient, drivers, simulatedNodes, proxy, serviceAccountKey },
+    ...{ authority, server, admin, kubeletClient, frontProxyAuthority, frontProxyClient },
+    ...{ drivers, simulatedNodes, proxy, serviceAccountKey },
     nodes: nodePairs,
   };
 }
+
+type Issue = (
+  name: string,
+  options: CertificateOptions,
+  isGood?: (certificate: X509Certificate) => boolean,
+) => Promise<Certificate>;
 
 /** Throws if the file has no key: a new one would end all tokens that the old one signed, so that is left to the user. */
 function readSigningKey(path: string): string {
@@ -187,6 +205,14 @@ function isFor(
     ...ipAddresses.map((address) => `IP ${plainAddress(address)}`),
   ];
   return found.length === wanted.length && wanted.every((one) => found.includes(one));
+}
+
+/** The cluster's own front proxy, as the API server and those behind it know it. */
+export function ownRequestHeader({ frontProxyAuthority }: Pick<Credentials, "frontProxyAuthority">): {
+  readonly clientAuthority: string;
+  readonly allowedNames: readonly string[];
+} {
+  return { clientAuthority: frontProxyAuthority.certificate, allowedNames: [frontProxyName] };
 }
 
 /** Writes the cluster's own kubeconfig, of the administrator, those of what simulates drivers and nodes, of the proxy and of the nodes, for a server at `url`. */

@@ -462,6 +462,23 @@ Exit codes: 0 done (whatever the notes say); 1 a file cannot be read, and nothin
       "--kubelet-preferred-address-types <types>",
       "order in which a node's addresses are tried (default: InternalIP,ExternalIP,Hostname,InternalDNS,ExternalDNS)",
     )
+    .option(
+      "--proxy-client-cert-file <file>",
+      "what API servers behind this one know it by, with --proxy-client-key-file (default: our own)",
+    )
+    .option("--proxy-client-key-file <file>", "its key")
+    .option(
+      "--requestheader-client-ca-file <file>",
+      "authorities of front proxies, which name the user in headers; beside our own",
+    )
+    .option("--requestheader-allowed-names <names>", "common names of front proxies (default: any)")
+    .option("--requestheader-username-headers <names>", "headers of the user's name (default: X-Remote-User)")
+    .option("--requestheader-uid-headers <names>", "headers of the user's uid (default: X-Remote-Uid)")
+    .option("--requestheader-group-headers <names>", "headers of its groups (default: X-Remote-Group)")
+    .option(
+      "--requestheader-extra-headers-prefix <prefixes>",
+      "beginning of headers of more about it (default: X-Remote-Extra-)",
+    )
     .option("--kubelet-timeout <duration>", "accepted, and without effect, as in kube-apiserver")
     .option("--request-timeout <duration>", "what a request may take: 1m0s, 90s, ... (default: 1m0s)")
     .option(

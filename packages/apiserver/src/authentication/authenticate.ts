@@ -44,6 +44,8 @@ export class Authenticator {
         return anonymous;
       case "user":
         return credential.user;
+      case "frontProxy":
+        return withAuthenticated(credential.user);
       case "certificate": {
         let user = this.#certified.get(credential);
         if (user === undefined) {

@@ -27,8 +27,6 @@ export async function bootstrap(
   registry: Registry,
   resources: readonly ServedResource[],
   features: Features,
-  /** PEM of the authority whose client certificates are believed. */
-  clientAuthority: string | undefined,
 ): Promise<void> {
   const served = (group: string, resource: string): ServedResource =>
     resources.find((row) => row.group === group && row.resource === resource && row.version === "v1")!;
@@ -87,10 +85,6 @@ export async function bootstrap(
   await Promise.all([
     // From when on secrets with tokens are marked when they are used: unmarked ones may be cleaned away later.
     configMap("kube-apiserver-legacy-service-account-token-tracking", { since: registry.now().slice(0, 10) }),
-    // How other servers check the certificates of their clients.
-    ...(clientAuthority === undefined
-      ? []
-      : [configMap("extension-apiserver-authentication", { "client-ca-file": clientAuthority })]),
     ...policy.filter(({ metadata }) => metadata.namespace !== undefined).map(ensurePolicy),
   ]);
 }

@@ -5,10 +5,11 @@ import { advertiseAddressOption, durationOption, isOn, truth, wholeNumber } from
 import { check, contents, keyPair } from "../pem-files.ts";
 import { portRangeOf, rangesOf } from "./addresses.ts";
 import { admissionPluginOptions } from "./admission-plugins.ts";
+import { type FrontProxyFlags, type FrontProxyOptions, frontProxyOptions } from "./front-proxy.ts";
 import { parseTokenFile } from "./token-file.ts";
 
 /** Flags of kube-apiserver that mean here what they mean there. */
-export interface UpstreamFlags {
+export interface UpstreamFlags extends FrontProxyFlags {
   readonly enableAdmissionPlugins?: string;
   readonly disableAdmissionPlugins?: string;
   readonly anonymousAuth?: string | true;
@@ -56,6 +57,7 @@ export interface UpstreamOptions {
   readonly clientAuthority?: string;
   /** These take the place of our own. */
   readonly serving?: { readonly certificate: string; readonly key: string };
+  readonly frontProxy: FrontProxyOptions;
   /** A client certificate takes the place of our own. */
   readonly kubelet: KubeletClient;
   readonly serviceAccounts: {
@@ -106,6 +108,7 @@ export function upstreamOptions(flags: UpstreamFlags): UpstreamOptions {
     ...(advertiseAddress === undefined ? {} : { advertiseAddress }),
     ...(clientAuthority === undefined ? {} : { clientAuthority }),
     ...(serving === undefined ? {} : { serving }),
+    frontProxy: frontProxyOptions(flags),
     kubelet: kubeletClient(flags),
     serviceAccounts: {
       ...(key === undefined ? {} : { key }),

@@ -19,6 +19,7 @@ import {
   writeKubeconfigs,
 } from "@dray/cluster";
 import type { Controllers } from "@dray/controllers";
+import { frontProxy } from "../apiserver/front-proxy.ts";
 import { type UpstreamFlags, upstreamOptions } from "../apiserver/options.ts";
 import { connect } from "../connect.ts";
 import { type ControllerFlags, controllerOptions } from "../controllers/options.ts";
@@ -101,6 +102,7 @@ export async function apiserver(options: ApiServerOptions): Promise<void> {
       clientAuthority: [credentials.authority.certificate, upstream.clientAuthority].join("\n"),
     },
     serviceAccounts: { key: credentials.serviceAccountKey, ...upstream.serviceAccounts },
+    ...frontProxy(upstream.frontProxy, credentials),
     kubelet: { ...credentials.kubeletClient, ...upstream.kubelet },
     advertisedPort: port,
     advertisedAddress: addresses.advertised,

@@ -1,0 +1,56 @@
+import { X509Certificate } from "node:crypto";
+import type { DetailedPeerCertificate, TLSSocket } from "node:tls";
+import type { ApiRequest, UserInfo } from "@dray/client";
+import { type RequestHeader, requestHeaderUser } from "./request-header.ts";
+
+/** What the certificate of a connection is good for. */
+export interface CertificateUses {
+  /** It is that of a front proxy, whose word counts for who the user is. */
+  readonly frontProxy: boolean;
+  /** It names its own user. */
+  readonly client: boolean;
+}
+
+/** Tells the certificates of front proxies from those of users: two authorities, that may be the same one. */
+export class FrontProxies {
+  readonly #options: RequestHeader;
+  readonly #ofProxies: ReadonlySet<string>;
+  readonly #ofClients: ReadonlySet<string>;
+
+  /** `clientAuthority`: PEM, signs the certificates of users. */
+  constructor(options: RequestHeader, clientAuthority: string) {
+    this.#options = options;
+    this.#ofProxies = fingerprints(options.clientAuthority);
+    this.#ofClients = fingerprints(clientAuthority);
+  }
+
+  /** For a connection whose certificate has been verified against either authority. */
+  uses(socket: TLSSocket): CertificateUses {
+    const chain = [...chainOf(socket.getPeerCertificate(true))];
+    const commonName = [chain[0]?.subject?.CN ?? ""].flat().at(-1)!;
+    const { allowedNames = [] } = this.#options;
+    const isAllowed = allowedNames.length === 0 || allowedNames.includes(commonName);
+    const signedBy = (authorities: ReadonlySet<string>): boolean =>
+      chain.some(({ fingerprint256 }) => authorities.has(fingerprint256));
+    return { frontProxy: isAllowed && signedBy(this.#ofProxies), client: signedBy(this.#ofClients) };
+  }
+
+  /** The user that a front proxy names; undefined if it names none. */
+  user(request: Pick<ApiRequest, "headers" | "repeated">): UserInfo | undefined {
+    return requestHeaderUser(request, this.#options);
+  }
+}
+
+function* chainOf(certificate: DetailedPeerCertificate | undefined): Generator<DetailedPeerCertificate> {
+  for (let current = certificate; current?.raw !== undefined; ) {
+    yield current;
+    const issuer: DetailedPeerCertificate | undefined = current.issuerCertificate;
+    current = issuer === current ? undefined : issuer;
+  }
+}
+
+/** SHA-256 of each certificate of a PEM text, as Node writes it. */
+function fingerprints(text: string): ReadonlySet<string> {
+  const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
+  return new Set(blocks.map((block) => new X509Certificate(block).fingerprint256));
+}
