@@ -11,6 +11,7 @@ require (
 	k8s.io/client-go v0.37.2
 	k8s.io/component-helpers v0.37.2
 	k8s.io/dynamic-resource-allocation v0.37.2
+	k8s.io/kube-aggregator v0.37.2
 	sigs.k8s.io/yaml v1.6.0
 )
 
