@@ -29,6 +29,8 @@ export interface RestMapper {
   find(query: KindQuery): Promise<DiscoveredKind>;
   /** All kinds that have a resource of their own, of each group the preferred version first. */
   kinds(): Promise<readonly DiscoveredKind[]>;
+  /** The versions (`group/version`) of servers behind this one that could not be asked: their kinds are not known. */
+  unread(): Promise<readonly string[]>;
 }
 
 /** The server has no such kind or resource. */
@@ -49,9 +51,9 @@ export class NoMatchError extends Error {
 
 /** A mapper that reads discovery when it is first asked, and again when it is asked for what it does not know. */
 export function createRestMapper(client: Client): RestMapper {
-  let known: Promise<readonly DiscoveredKind[]> | undefined;
+  let known: Promise<Discovered> | undefined;
 
-  function read(): Promise<readonly DiscoveredKind[]> {
+  function read(): Promise<Discovered> {
     const reading = discover(client);
     known = reading;
     reading.catch(() => {
@@ -61,11 +63,12 @@ export function createRestMapper(client: Client): RestMapper {
   }
 
   return {
-    kinds: () => known ?? read(),
+    kinds: async () => (await (known ?? read())).kinds,
+    unread: async () => (await (known ?? read())).unread,
     async find(query) {
       const wanted = matcher(query);
       const cached = await known?.catch(() => undefined);
-      const found = cached?.find(wanted) ?? (await read()).find(wanted);
+      const found = cached?.kinds.find(wanted) ?? (await read()).kinds.find(wanted);
       if (found === undefined) throw new NoMatchError(query);
       return found;
     },
@@ -88,6 +91,7 @@ interface AggregatedGroups {
     readonly metadata?: { readonly name?: string };
     readonly versions?: readonly {
       readonly version: string;
+      readonly freshness?: string;
       readonly resources?: readonly {
         readonly resource: string;
         readonly responseKind?: { readonly group?: string; readonly version?: string; readonly kind: string };
@@ -101,6 +105,12 @@ interface AggregatedGroups {
   }[];
 }
 
+/** What a look at discovery has found. */
+interface Discovered {
+  readonly kinds: readonly DiscoveredKind[];
+  readonly unread: readonly string[];
+}
+
 interface GroupVersion {
   readonly group: string;
   readonly version: string;
@@ -112,19 +122,20 @@ const aggregated = [
   "application/json",
 ].join(",");
 
-async function discover(client: Client): Promise<DiscoveredKind[]> {
+async function discover(client: Client): Promise<Discovered> {
   const documents = await Promise.all(["/api", "/apis"].map((path) => read(client, path, aggregated)));
   const parts = documents.flatMap((document) =>
     isAggregated(document)
-      ? [Promise.resolve(fromGroups(document))]
+      ? [Promise.resolve({ kinds: fromGroups(document), unread: staleVersions(document) })]
       : versionsOf(document).map((version) => fromVersion(client, version)),
   );
   const lists = await Promise.allSettled(parts);
-  const kinds = lists.flatMap((list) => (list.status === "fulfilled" ? list.value : []));
+  const found = lists.flatMap((list) => (list.status === "fulfilled" ? list.value : []));
+  const kinds = found.flatMap((part) => part.kinds);
   // A version that cannot be read (its own server is away) is left out, as long as there is another.
   const failed = lists.find((list) => list.status === "rejected");
   if (failed !== undefined && kinds.length === 0) throw failed.reason;
-  return kinds;
+  return { kinds, unread: found.flatMap((part) => part.unread) };
 }
 
 async function read(client: Client, path: string, accept = "application/json"): Promise<unknown> {
@@ -133,6 +144,14 @@ async function read(client: Client, path: string, accept = "application/json"): 
 
 function isAggregated(document: unknown): document is AggregatedGroups {
   return (document as { readonly kind?: unknown }).kind === "APIGroupDiscoveryList";
+}
+
+function staleVersions({ items = [] }: AggregatedGroups): string[] {
+  return items.flatMap(({ metadata, versions = [] }) =>
+    versions
+      .filter(({ freshness }) => freshness === "Stale")
+      .map(({ version }) => apiVersionOf({ group: metadata?.name ?? "", version })),
+  );
 }
 
 function fromGroups({ items = [] }: AggregatedGroups): DiscoveredKind[] {
@@ -176,13 +195,18 @@ function versionsOf(document: unknown): GroupVersion[] {
   ];
 }
 
-/** From the APIResourceList of one version. */
-async function fromVersion(client: Client, version: GroupVersion): Promise<DiscoveredKind[]> {
+/** From the APIResourceList of one version. Rejects only if that is one of the core group. */
+async function fromVersion(client: Client, version: GroupVersion): Promise<Discovered> {
   const path = version.group === "" ? `/api/${version.version}` : `/apis/${apiVersionOf(version)}`;
-  const { resources = [] } = (await read(client, path)) as { readonly resources?: readonly ResourceRow[] };
-  return resources
-    .filter(({ name }) => !name.includes("/"))
-    .map(({ name, kind, ...row }) => discovered(version, kind, name, row));
+  let list: { readonly resources?: readonly ResourceRow[] };
+  try {
+    list = (await read(client, path)) as typeof list;
+  } catch (error) {
+    if (version.group === "") throw error;
+    return { kinds: [], unread: [apiVersionOf(version)] };
+  }
+  const rows = (list.resources ?? []).filter(({ name }) => !name.includes("/"));
+  return { kinds: rows.map(({ name, kind, ...row }) => discovered(version, kind, name, row)), unread: [] };
 }
 
 interface ResourceDetails {

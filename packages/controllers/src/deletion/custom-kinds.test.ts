@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Kind, KubeObject } from "@dray/api";
 import { CustomResourceDefinition } from "@dray/api/apiextensions/v1";
+import { APIService } from "@dray/api/apiregistration/v1";
 import { ConfigMap, Event, Namespace, ResourceQuota } from "@dray/api/core/v1";
 import {
   type Informers,
@@ -334,5 +335,41 @@ test("quota: counts objects of a kind that came later, and gives back what is de
       await assert.rejects(cluster.create(gadget, { metadata: { name: "c" } }), /exceeded quota: q/);
       await remove(cluster, gadget, "a");
       await used("1");
+    },
+  ));
+
+test("namespace: stays while a server is away that may have objects in it", () =>
+  withCluster(
+    async (context) => startNamespaceController(context, await servedResources(context)),
+    async (cluster) => {
+      const name = "v1.away.example.com";
+      await cluster.create(APIService, {
+        metadata: { name },
+        spec: {
+          group: "away.example.com",
+          version: "v1",
+          service: { namespace: "d", name: "nosuch" },
+          groupPriorityMinimum: 100,
+          versionPriority: 100,
+        },
+      });
+      await cluster.create(Namespace, { metadata: { name: "going" } });
+      await cluster.until("the version is known to be away", async () => {
+        const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+        return (await cluster.client.text("GET", "/apis", { headers: { accept } })).includes("Stale");
+      });
+      await cluster.client.resource(Namespace).delete({ name: "going" });
+      const failure = await cluster.until("the namespace says why it stays", async () => {
+        const { status } = await cluster.get(Namespace, "going");
+        const found = status?.conditions?.find(({ type }) => type === "NamespaceDeletionDiscoveryFailure");
+        return found?.status === "True" && found;
+      });
+      assert.equal(
+        failure.message,
+        "Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: " +
+          "away.example.com/v1: stale GroupVersion discovery: away.example.com/v1",
+      );
+      await cluster.client.resource(APIService).delete({ name });
+      await cluster.until("the namespace is gone", async () => !(await cluster.find(Namespace, "going")));
     },
   ));

@@ -7,6 +7,8 @@ import type { ServedResource } from "./resources.ts";
 export interface NamespaceContents {
   readonly left: ReadonlyMap<ServedResource, readonly KubeObject[]>;
   readonly failures: readonly string[];
+  /** Versions of other servers that could not be asked: nobody knows what of them is in the namespace. */
+  readonly unread: readonly string[];
 }
 
 /** A condition that holds up a deletion, if it holds, with what it says then and otherwise. */
@@ -34,7 +36,7 @@ export function deletionConditions(
   return conditions;
 }
 
-function obstacles({ left, failures }: NamespaceContents): Obstacle[] {
+function obstacles({ left, failures, unread }: NamespaceContents): Obstacle[] {
   const counts: string[] = [];
   const finalizers = new Map<string, number>();
   for (const [{ kind }, objects] of left) {
@@ -47,6 +49,13 @@ function obstacles({ left, failures }: NamespaceContents): Obstacle[] {
   return [
     {
       type: "NamespaceDeletionDiscoveryFailure",
+      holds: ifAny(
+        unread,
+        "DiscoveryFailed",
+        `Discovery failed for some groups, ${unread.length} failing: unable to retrieve the complete list of server APIs: ${unread
+          .map((version) => `${version}: stale GroupVersion discovery: ${version}`)
+          .join(", ")}`,
+      ),
       otherwise: { reason: "ResourcesDiscovered", message: "All resources successfully discovered" },
     },
     {

@@ -56,11 +56,13 @@ class NamespaceDeletion {
     const namespace = this.#namespaces.get({ name });
     if (!isGoing(namespace)) return;
     const contents = await this.#empty(name);
-    const { left, failures } = contents;
-    if (left.size === 0 && failures.length === 0) return this.#finalize(namespace);
+    const { left, failures, unread } = contents;
+    if (left.size === 0 && failures.length === 0 && unread.length === 0) return this.#finalize(namespace);
     await this.#tell(namespace, contents);
     // What is left goes by itself and is heard of; what could not be deleted has to be tried again.
     if (failures.length > 0) throw new Error(`cannot empty namespace ${name}: ${failures.join("; ")}`);
+    if (unread.length > 0)
+      throw new Error(`cannot empty namespace ${name}: what is in ${unread.join(", ")} is not known`);
   }
 
   /** Deletes the pods, and everything else when they are gone. */
@@ -71,11 +73,16 @@ class NamespaceDeletion {
     const pods = contents.filter(({ kind }) => kind.group === "" && kind.resource === "pods");
     const others = contents.filter((resource) => !pods.includes(resource));
     const first = await this.#deleteAll(name, pods);
-    return first.left.size > 0 || first.failures.length > 0 ? first : this.#deleteAll(name, others);
+    const found =
+      first.left.size > 0 || first.failures.length > 0 ? first : await this.#deleteAll(name, others);
+    return { ...found, unread: this.#resources.unread };
   }
 
   /** Deletes everything of these kinds. Returns what the server still has. */
-  async #deleteAll(namespace: string, kinds: readonly ServedResource[]): Promise<NamespaceContents> {
+  async #deleteAll(
+    namespace: string,
+    kinds: readonly ServedResource[],
+  ): Promise<Omit<NamespaceContents, "unread">> {
     const left = new Map<ServedResource, readonly KubeObject[]>();
     const failures: string[] = [];
     await Promise.all(

@@ -27,6 +27,8 @@ export type ResourceFollower = (resource: ServedResource, informer: Informer<Kub
 export interface ServedResources {
   /** As of the last look at discovery; of each resource the version that the server prefers. */
   readonly list: readonly ServedResource[];
+  /** The versions of other servers, as of the last look, that could not be asked what they have. */
+  readonly unread: readonly string[];
   /** The kind that an owner reference means, in that version. */
   find(apiVersion: string, kind: string): Kind | undefined;
   /** Looks at discovery, later than now. Rejects as requests do; then what was known stands. */
@@ -58,12 +60,16 @@ export async function servedResources(context: ControllerContext): Promise<Serve
   const handlers = new Set<() => void>();
   let kinds = new Map<string, Kind>();
   let list: readonly ServedResource[] = [];
+  let unread: readonly string[] = [];
   let reading: Promise<void> | undefined;
   let following: Promise<void> | undefined;
 
   async function read(): Promise<void> {
-    const discovered = await createRestMapper(client).kinds();
+    const mapper = createRestMapper(client);
+    const discovered = await mapper.kinds();
+    const notRead = await mapper.unread();
     if (signal.aborted) return;
+    unread = notRead;
     const before = [...kinds.keys(), ...list.map(identity)].join();
     kinds = new Map(discovered.map((kind) => [`${apiVersionOf(kind)}/${kind.kind}`, kind]));
     list = deletable(discovered);
@@ -144,6 +150,9 @@ export async function servedResources(context: ControllerContext): Promise<Serve
   return {
     get list() {
       return list;
+    },
+    get unread() {
+      return unread;
     },
     find: (apiVersion, kind) => kinds.get(`${apiVersion}/${kind}`),
     refresh,
