@@ -34,7 +34,8 @@ const goNames: Readonly<Record<string, string>> = {
   null_type: "structpb.NullValue",
 };
 
-function goName(value: Value | undefined): string {
+/** Go's name of the type of a native value, as `%T` prints it. */
+export function goName(value: Value | undefined): string {
   if (value === undefined) return "<nil>";
   if (value instanceof Uint) return "uint64";
   if (value instanceof LiteralMap) return "map[ref.Val]ref.Val";

@@ -170,7 +170,7 @@ const functions: readonly (readonly [names: string, rule: Rule])[] = [
   ["fieldSelector labelSelector", requirements],
   ["isSorted sum max min indexOf lastIndexOf", elementwise(characters)],
   ["includes", elementwise((count) => count)],
-  ["url lowerAscii upperAscii substring trim", first(0.1, true)],
+  ["url lowerAscii upperAscii substring trim jsonpatch.escapeKey", first(0.1, true)],
   ["replace", replaced],
   ["split", split],
   ["join", join],

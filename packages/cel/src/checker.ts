@@ -1,6 +1,6 @@
 import { type Call, type Comprehension, type Expr, qualifiedName, type Select } from "./ast.ts";
 import type { FunctionDeclaration, Overload } from "./declarations.ts";
-import { findFunction, findGlobal, findType, type Scope } from "./scope.ts";
+import { fieldOf, findFunction, findGlobal, findType, isStruct, type Scope } from "./scope.ts";
 import type { Problem } from "./source.ts";
 import * as types from "./types.ts";
 import {
@@ -173,9 +173,9 @@ class Checker {
   }
 
   #structField(at: number, type: string, field: string): CelType {
-    const fields = this.#scope.fields.get(type);
-    if (fields === undefined) return this.#error(at, `unexpected failed resolution of '${type}'`);
-    return fields.get(field) ?? this.#error(at, `undefined field '${field}'`);
+    const found = fieldOf(this.#scope, type, field);
+    if (found === "unknown type") return this.#error(at, `unexpected failed resolution of '${type}'`);
+    return found ?? this.#error(at, `undefined field '${field}'`);
   }
 
   #call(expr: Call): CelType {
@@ -277,7 +277,7 @@ class Checker {
   #struct(expr: Expr & { kind: "struct" }): CelType {
     let type = findType(this.#scope, expr.name);
     if (type === undefined) return this.#undeclared(expr.at, expr.name);
-    const message = type.kind === "struct" && this.#scope.fields.has(type.name);
+    const message = type.kind === "struct" && isStruct(this.#scope, type.name);
     if (!message) {
       this.#error(expr.at, `'${type.name}' is not a message type`);
       type = errorType;

@@ -27,6 +27,7 @@ const table = (rules: readonly (readonly [names: string, rule: CostRule])[]): Re
 /** By the name of the function: the rules of Kubernetes, which come first. */
 const byName = table([
   ["url lowerAscii upperAscii substring trim isIP cidr isCIDR quantity isQuantity semver isSemver", first],
+  ["jsonpatch.escapeKey", first],
   ["replace split ip.isCanonical", firstTwice],
   ["find findAll", search],
   ["containsIP", (sizes) => characters(2 * size(sizes, 0))],

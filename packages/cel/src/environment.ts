@@ -7,7 +7,15 @@ import { type Backend, type Runner, runner } from "./compile/runner.ts";
 import { functionTable } from "./declarations.ts";
 import { estimate, type Shape } from "./estimate.ts";
 import { failureHints } from "./hints.ts";
-import { checkFormats, includesLibrary, libraries, libraryTypes, readers } from "./library/index.ts";
+import {
+  checkFormats,
+  findPatchType,
+  includesLibrary,
+  libraries,
+  libraryTypes,
+  patchLibrary,
+  readers,
+} from "./library/index.ts";
 import { checkLiterals } from "./literals.ts";
 import type { Syntax } from "./macros.ts";
 import { parse } from "./parser.ts";
@@ -56,6 +64,11 @@ export interface EnvironmentOptions {
    * names of fields in backticks, `includes()`.
    */
   readonly basic?: boolean;
+  /**
+   * Adds what expressions of MutatingAdmissionPolicies have: the types `Object`, `Object.…` and `JSONPatch`, and
+   * `jsonpatch.escapeKey` (KEP-3962).
+   */
+  readonly patchTypes?: boolean;
   /** Forces a back end; both give the same answers, errors and costs. */
   readonly backend?: Backend;
 }
@@ -105,6 +118,12 @@ const typesWithoutValue: ReadonlyMap<string, CelType> = new Map([
 ]);
 const functions = functionTable(...libraries);
 const functionsWithIncludes = functionTable(...libraries, includesLibrary);
+const functionsWithPatches = functionTable(...libraries, patchLibrary);
+
+function functionsFor({ withoutIncludes, basic, patchTypes }: EnvironmentOptions): Scope["functions"] {
+  if (patchTypes) return functionsWithPatches;
+  return withoutIncludes || basic ? functions : functionsWithIncludes;
+}
 
 /** Makes an environment with the given variables. */
 export function createEnvironment(options: EnvironmentOptions = {}): Environment {
@@ -179,12 +198,14 @@ export function createCompiler(options: EnvironmentOptions, device?: CelType): C
   const scope: Scope = {
     variables: new Map([...typeNames, ...typesWithoutValue, ...declared]),
     fields: options.fields ?? new Map(),
-    functions: options.withoutIncludes === true || options.basic === true ? functions : functionsWithIncludes,
+    messages: options.patchTypes ? findPatchType : undefined,
+    functions: functionsFor(options),
     container: options.container ?? "",
   };
   const names: Names = {
     functions: scope.functions,
     types: new Set(typeNames.keys()),
+    messages: scope.messages,
     variables: new Map(declared.map(([name], i) => [name, i < own.length ? i : deviceIndex])),
   };
   const syntax = { bindings: options.basic !== true, escapedNames: options.basic !== true };

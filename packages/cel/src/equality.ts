@@ -1,5 +1,6 @@
 import { compareSemanticVersions } from "@dray/api";
 import { touchElements } from "./budget.ts";
+import { MessageValue } from "./messages.ts";
 import {
   type CelError,
   Duration,
@@ -29,6 +30,9 @@ export function equal(a: Value, b: Value): boolean | CelError {
   }
   if (a instanceof SemverValue) {
     return b instanceof SemverValue ? compareSemanticVersions(a.version, b.version) === 0 : noSuchOverload;
+  }
+  if (a instanceof MessageValue) {
+    return b instanceof MessageValue && b.typeName === a.typeName && a.equals(b);
   }
   if (a instanceof LibraryValue) {
     return b instanceof LibraryValue && b.typeName === a.typeName ? a.equals(b) : noSuchOverload;

@@ -28,6 +28,7 @@ export {
 export { calendarDay, parseDuration, parseTimestamp } from "./library/conversions.ts";
 export { patternMatches, patternProblem } from "./library/regex.ts";
 export { LiteralMap, StringMap } from "./maps.ts";
+export { appliedObject, PatchValueError, patchOperations } from "./patch-values.ts";
 export * as types from "./types.ts";
 export {
   CelError,

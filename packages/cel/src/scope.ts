@@ -1,4 +1,5 @@
 import type { FunctionDeclaration } from "./declarations.ts";
+import type { FindMessage } from "./messages.ts";
 import { type CelType, structType, typeOf } from "./types.ts";
 
 /** What names mean: the variables, the fields of declared types and the functions. */
@@ -7,6 +8,8 @@ export interface Scope {
   readonly variables: ReadonlyMap<string, CelType>;
   /** By the name of the type, then of the field. */
   readonly fields: ReadonlyMap<string, ReadonlyMap<string, CelType>>;
+  /** Types that expressions can make values of, beside those of `fields`. */
+  readonly messages?: FindMessage | undefined;
   readonly functions: ReadonlyMap<string, FunctionDeclaration>;
   /** Names are looked up in here first (`a.b`, then `a`, then at the root); "" where there is none. */
   readonly container?: string;
@@ -26,12 +29,25 @@ function* candidates(scope: Scope, name: string): Iterable<string> {
   yield name;
 }
 
+/** Whether a type of that name has fields of its own. */
+export function isStruct({ fields, messages }: Scope, name: string): boolean {
+  return fields.has(name) || messages?.(name) !== undefined;
+}
+
+/** The type of a field; "unknown type" if the type has no fields, undefined if it has others. */
+export function fieldOf(scope: Scope, type: string, field: string): CelType | "unknown type" | undefined {
+  const fields = scope.fields.get(type);
+  if (fields !== undefined) return fields.get(field);
+  const message = scope.messages?.(type);
+  return message === undefined ? "unknown type" : message.field(field);
+}
+
 /** The variable of that name, or the type taken for a value, and its full name. */
 export function findGlobal(scope: Scope, name: string): { name: string; type: CelType } | undefined {
   for (const candidate of candidates(scope, name)) {
     const type = scope.variables.get(candidate);
     if (type !== undefined) return { name: candidate, type };
-    if (scope.fields.has(candidate)) return { name: candidate, type: typeOf(structType(candidate)) };
+    if (isStruct(scope, candidate)) return { name: candidate, type: typeOf(structType(candidate)) };
   }
   return undefined;
 }
@@ -49,7 +65,7 @@ export function findType(scope: Scope, name: string): CelType | undefined {
   for (const candidate of candidates(scope, name)) {
     const declared = scope.variables.get(candidate);
     if (declared?.kind === "type") return declared.params[0];
-    if (scope.fields.has(candidate)) return structType(candidate);
+    if (isStruct(scope, candidate)) return structType(candidate);
   }
   return undefined;
 }

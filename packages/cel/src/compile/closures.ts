@@ -2,7 +2,7 @@ import { LiteralMap } from "../maps.ts";
 import { CelError, Optional, type Value } from "../values.ts";
 import { invoke } from "./closures/calls.ts";
 import { type Frame, spend, variable } from "./frame.ts";
-import type { Chain, Insert, Lazy, Loop, MakeList, MakeMap, Node, Presence } from "./ir.ts";
+import type { Chain, Insert, Lazy, Loop, MakeList, MakeMap, MakeMessage, Node, Presence } from "./ir.ts";
 import {
   append,
   badKey,
@@ -11,12 +11,15 @@ import {
   insert,
   iterated,
   lookup,
+  lookupField,
   memberAt,
   neither,
   notIterable,
   pushOptional,
   setOptional,
+  setOptionalField,
   take,
+  takeField,
   undecided,
 } from "./runtime.ts";
 
@@ -99,6 +102,8 @@ export function closures(node: Node): Step {
       return makeList(node);
     case "map":
       return makeMap(node);
+    case "message":
+      return message(node);
     case "append": {
       const element = closures(node.element);
       return (frame) => {
@@ -157,7 +162,12 @@ type Arrival = (frame: Frame, value: Value | undefined, optional: boolean) => Va
 /** Takes the accesses of a chain. Once one is optional, or the base is an optional value, all are. */
 function walker({ base, qualifiers }: Chain, arrive: Arrival): Step {
   const start = closures(base);
-  const keys = qualifiers.map(({ key, optional }) => ({ key: closures(key), optional }));
+  const keys = qualifiers.map(({ key, optional, declared }) => ({
+    key: closures(key),
+    optional,
+    find: declared ? lookupField : lookup,
+    get: declared ? takeField : take,
+  }));
   return (frame) => {
     let value: Value | undefined = start(frame);
     let optional = value instanceof Optional;
@@ -166,20 +176,21 @@ function walker({ base, qualifiers }: Chain, arrive: Arrival): Step {
       if (value === undefined || value instanceof CelError) break;
       optional ||= qualifier.optional;
       const key = qualifier.key(frame);
-      value = badKey(key) ?? (optional ? lookup(value, key) : take(value, key));
+      value = badKey(key) ?? (optional ? qualifier.find(value, key) : qualifier.get(value, key));
       if (value !== undefined && !(optional && value instanceof CelError)) spend(frame, 1);
     }
     return arrive(frame, value, optional);
   };
 }
 
-function presence({ chain, field, own }: Presence): Step {
+function presence({ chain, field, own, declared }: Presence): Step {
+  const find = declared ? lookupField : lookup;
   return walker(chain, (frame, value, optional) => {
     if (value instanceof CelError) {
       frame.cost += own;
       return value;
     }
-    const found = value === undefined ? undefined : lookup(value, field);
+    const found = value === undefined ? undefined : find(value, field);
     const counts = optional ? found !== undefined && !(found instanceof CelError) : true;
     // What is taken off again counts against the limit first.
     spend(frame, counts ? 1 : 0);
@@ -223,6 +234,23 @@ function makeMap(node: MakeMap): Step {
     }
     spend(frame, 30);
     return error ?? map;
+  };
+}
+
+function message({ type, fields }: MakeMessage): Step {
+  const steps = fields.map(({ name, value, optional }) => ({ name, value: closures(value), optional }));
+  return (frame) => {
+    const made = new Map<string, Value>();
+    let error: CelError | undefined;
+    for (const field of steps) {
+      const value = field.value(frame);
+      if (value instanceof CelError) error = value;
+      else if (field.optional) error = setOptionalField(made, field.name, value);
+      else made.set(field.name, value);
+      if (error !== undefined) break;
+    }
+    spend(frame, 40);
+    return error ?? type.make(made);
   };
 }
 

@@ -5,7 +5,7 @@ import { type Frame, variable } from "./frame.ts";
 import { chain, path, presence, wrapped } from "./generate/access.ts";
 import { invoke } from "./generate/calls.ts";
 import { Code, type Operand, TooLong } from "./generate/code.ts";
-import { append, insert, list, loop, map } from "./generate/collections.ts";
+import { append, insert, list, loop, map, message } from "./generate/collections.ts";
 import type { Node } from "./ir.ts";
 import * as runtime from "./runtime.ts";
 
@@ -130,6 +130,8 @@ function emit(code: Code, node: Node): Operand {
       return list(code, node);
     case "map":
       return map(code, node);
+    case "message":
+      return message(code, node);
     case "append":
       return append(code, node);
     case "insert":

@@ -1,3 +1,4 @@
+import type { MessageType } from "../messages.ts";
 import type { Value } from "../values.ts";
 import type { Invocation } from "./invocation.ts";
 import type { ConstantSet } from "./sets.ts";
@@ -7,7 +8,7 @@ import type { ConstantSet } from "./sets.ts";
  * closures and the generated source, follow it node by node; what a node does to values stands in `runtime.ts`.
  *
  * Costs are those of cel-go's cost tracker: a chain of accesses costs one for each access made and one for itself, a
- * call what its rule says, a list 10 and a map 30; the other nodes cost nothing themselves.
+ * call what its rule says, a list 10, a map 30 and a message 40; the other nodes cost nothing themselves.
  */
 export type Node =
   | Constant
@@ -25,6 +26,7 @@ export type Node =
   | Member
   | MakeList
   | MakeMap
+  | MakeMessage
   | Append
   | Insert
   | Loop
@@ -79,6 +81,8 @@ export interface Chain {
 export interface Qualifier {
   readonly key: Node;
   readonly optional: boolean;
+  /** The field of a message type that the checker knows. */
+  readonly declared?: true;
 }
 
 /** `has(chain.field)` */
@@ -90,6 +94,8 @@ export interface Presence {
   readonly own: 0 | -1;
   /** The chain leads to an optional value, as its type says. */
   readonly optional: boolean;
+  /** The field of a message type that the checker knows. */
+  readonly declared?: true;
 }
 
 /** `&&` (stops at false) and `||` (stops at true). */
@@ -143,6 +149,13 @@ export interface MakeList {
 export interface MakeMap {
   readonly kind: "map";
   readonly entries: readonly { readonly key: Node; readonly value: Node; readonly optional: boolean }[];
+}
+
+/** `Name{field: value}` */
+export interface MakeMessage {
+  readonly kind: "message";
+  readonly type: MessageType;
+  readonly fields: readonly { readonly name: string; readonly value: Node; readonly optional: boolean }[];
 }
 
 /** `@result + [element]` of a loop that collects: the list is this loop's own and grows in place. */

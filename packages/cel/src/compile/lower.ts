@@ -4,6 +4,7 @@ import { quadratic } from "../cost-rules.ts";
 import type { FunctionDeclaration } from "../declarations.ts";
 import { patternProblem } from "../library/regex.ts";
 import { isHashable, LiteralMap } from "../maps.ts";
+import type { FindMessage } from "../messages.ts";
 import { type CelType, isOptional } from "../types.ts";
 import { CelError, TypeValue, typeName, type Value } from "../values.ts";
 import { type Invocation, implementation } from "./invocation.ts";
@@ -23,6 +24,8 @@ export interface Names {
   readonly types: ReadonlySet<string>;
   /** Places of the variables among the values handed to an evaluation. */
   readonly variables: ReadonlyMap<string, number>;
+  /** Types of which the expression can make values. */
+  readonly messages?: FindMessage | undefined;
 }
 
 /** Conversions of constants are carried out once, when the expression is made ready; a failure is its failure. */
@@ -64,8 +67,25 @@ class Lowering {
       case "comprehension":
         return this.#comprehension(expr);
       case "struct":
-        throw new PlanError(`unknown type: ${expr.name}`);
+        return this.#message(expr);
     }
+  }
+
+  #message(expr: Expr & { kind: "struct" }): Node {
+    const type = this.#names.messages?.(expr.type?.name ?? "");
+    if (type === undefined) throw new PlanError(`unknown type: ${expr.name}`);
+    const fields = expr.fields.map(({ name, value, optional }) => ({
+      name,
+      value: this.lower(value),
+      optional,
+    }));
+    return { kind: "message", type, fields };
+  }
+
+  /** Whether the checker knows that values of the type have fields of their own. */
+  #declared(type: CelType | undefined): { declared?: true } {
+    const known = type?.kind === "struct" && this.#names.messages?.(type.name) !== undefined;
+    return known ? { declared: true } : {};
   }
 
   #local(name: string, type: CelType | undefined): Node {
@@ -85,16 +105,18 @@ class Lowering {
 
   #select(expr: Expr & { kind: "select" }): Node {
     const operand = chainOf(this.lower(expr.operand), expr.operand.type);
-    if (!expr.testOnly) return qualified(operand, { key: constant(expr.field), optional: false });
-    const conditional = operand.base.kind === "conditional";
+    const declared = this.#declared(expr.operand.type);
+    if (!expr.testOnly)
+      return qualified(operand, { key: constant(expr.field), optional: false, ...declared });
+    const own = operand.base.kind === "conditional" ? -1 : 0;
     const optional = expr.operand.type !== undefined && isOptional(expr.operand.type);
-    return { kind: "presence", chain: operand, field: expr.field, own: conditional ? -1 : 0, optional };
+    return { kind: "presence", chain: operand, field: expr.field, own, optional, ...declared };
   }
 
   #index(operand: Node, type: CelType | undefined, key: Node, optional: boolean): Node {
     const wrong = key.kind === "constant" ? badKey(key.value) : undefined;
     if (wrong !== undefined) throw new PlanError(wrong.message);
-    return qualified(chainOf(operand, type), { key: raw(key), optional });
+    return qualified(chainOf(operand, type), { key: raw(key), optional, ...this.#declared(type) });
   }
 
   #call(expr: Call): Node {

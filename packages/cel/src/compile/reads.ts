@@ -149,6 +149,8 @@ function children(node: Node): readonly Node[] {
       return node.elements;
     case "map":
       return node.entries.flatMap(({ key, value }) => [key, value]);
+    case "message":
+      return node.fields.map(({ value }) => value);
     case "append":
       return [node.element];
     case "loop":

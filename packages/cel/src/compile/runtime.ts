@@ -3,6 +3,7 @@ import { DomainMap, noEntries } from "../device.ts";
 import { wholeNumber } from "../equality.ts";
 import { durationText } from "../library/conversions.ts";
 import { LiteralMap } from "../maps.ts";
+import { MessageValue } from "../messages.ts";
 import { textLength } from "../texts.ts";
 import {
   CelError,
@@ -81,13 +82,32 @@ export function take(value: Value, key: Value): Value {
   return found === undefined ? missing(value, key) : found;
 }
 
-function missing(value: Value, key: Value): CelError {
+function missing(value: Value, key: Value): Value {
+  const field = value instanceof MessageValue ? value.select(String(key), false) : undefined;
+  if (field !== undefined) return field;
   return new CelError(`${Array.isArray(value) ? "index out of bounds" : "no such key"}: ${keyText(key)}`);
+}
+
+/** The field of a message, of a type that the checker knows; null if it is not set. */
+export function takeField(message: Value, field: Value): Value {
+  const found = message instanceof MessageValue ? message.select(String(field), true) : undefined;
+  return found === undefined ? take(message, field) : found;
+}
+
+/** The same, undefined if it is not set. */
+export function lookupField(message: Value, field: Value): Value | undefined {
+  return message instanceof MessageValue ? setField(message, field, true) : lookup(message, field);
+}
+
+function setField(message: MessageValue, field: Value, declared: boolean): Value | undefined {
+  const name = String(field);
+  return message.isSet(name, declared) ? message.select(name, declared) : undefined;
 }
 
 /** The member of that key, undefined where there is none, an error where a list has no such indexes. */
 export function lookup(value: Value, key: Value): Value | undefined {
   if (value instanceof MapValue) return value.find(key);
+  if (value instanceof MessageValue) return setField(value, key, false);
   if (!Array.isArray(value)) return undefined;
   const index = listIndex(key);
   return typeof index === "number" ? value[index] : index;
@@ -188,14 +208,27 @@ function insertOne(map: LiteralMap, key: Value, value: Value): Value {
   return map;
 }
 
+function notOptional(entry: string, value: Value): CelError {
+  return new CelError(`cannot initialize optional entry '${entry}' from non-optional value ${shown(value)}`);
+}
+
 /** Puts an optional entry into a map under construction; an error where the value is no optional. */
 export function setOptional(map: LiteralMap, key: Value, value: Value): CelError | undefined {
-  if (!(value instanceof Optional)) {
-    const name = keyText(key);
-    return new CelError(`cannot initialize optional entry '${name}' from non-optional value ${shown(value)}`);
-  }
+  if (!(value instanceof Optional)) return notOptional(keyText(key), value);
   if (value.value === undefined) map.delete(key);
   else map.set(key, value.value);
+  return undefined;
+}
+
+/** The same for a field of a message. */
+export function setOptionalField(
+  fields: Map<string, Value>,
+  name: string,
+  value: Value,
+): CelError | undefined {
+  if (!(value instanceof Optional)) return notOptional(name, value);
+  if (value.value === undefined) fields.delete(name);
+  else fields.set(name, value.value);
   return undefined;
 }
 

@@ -19,6 +19,7 @@ import { urlsLibrary } from "./urls.ts";
 
 export { checkFormats } from "./format-check.ts";
 export { includesLibrary } from "./kubernetes.ts";
+export { findPatchType, patchLibrary } from "./patch-types.ts";
 
 /** All functions of Kubernetes' CEL but `includes()`. Forms of one name are tried in this order. */
 export const libraries: readonly (readonly FunctionDeclaration[])[] = [

@@ -103,7 +103,13 @@ function anyPath(code: Code, { base, qualifiers, maybeOptional }: Chain): Path {
 }
 
 /** One access; it leaves the block of the chain with an error, or with undefined where nothing is found. */
-function access(code: Code, { key }: Qualifier, value: string, optional: Operand, label: string): void {
+function access(
+  code: Code,
+  { key, declared }: Qualifier,
+  value: string,
+  optional: Operand,
+  label: string,
+): void {
   const by = code.emit(key);
   code.flush();
   const paid = optional === "false" ? "c += 1; " : optional === "true" ? "" : `if (!${optional}) c += 1; `;
@@ -111,15 +117,15 @@ function access(code: Code, { key }: Qualifier, value: string, optional: Operand
     const bad = code.variable();
     code.write(`if ((${bad} = badKey(${by})) !== undefined) { ${paid}${value} = ${bad}; break ${label}; }`);
   }
-  const get =
-    optional === "false" ? "take" : optional === "true" ? "lookup" : `(${optional} ? lookup : take)`;
+  const [find, take] = declared ? ["lookupField", "takeField"] : ["lookup", "take"];
+  const get = optional === "false" ? take : optional === "true" ? find : `(${optional} ? ${find} : ${take})`;
   code.write(`${value} = ${get}(${value}, ${by});`);
   if (optional !== "false") code.write(`if (${value} === undefined) break ${label};`);
   code.write(`if (${value} instanceof CelError) { ${paid}break ${label}; }`);
   code.pay(1);
 }
 
-export function presence(code: Code, { chain, field, own }: Presence): Operand {
+export function presence(code: Code, { chain, field, own, declared }: Presence): Operand {
   const known = devicePresence(code, chain, field);
   if (known !== undefined) return known;
   const { value, optional } = path(code, chain);
@@ -128,7 +134,8 @@ export function presence(code: Code, { chain, field, own }: Presence): Operand {
   code.write(`if (${value} === undefined) ${result} = false;`);
   code.write(`else if (${value} instanceof CelError) ${result} = ${value};`);
   code.write(`else {`);
-  code.write(`${result} = lookup(${value}, ${JSON.stringify(field)});`);
+  const find = declared ? "lookupField" : "lookup";
+  code.write(`${result} = ${find}(${value}, ${JSON.stringify(field)});`);
   const counts = `${result} !== undefined && !(${result} instanceof CelError)`;
   if (optional === "false") code.write("c += 1;");
   else code.write(`if (${optional === "true" ? "" : `!${optional} || `}${counts}) c += 1;`);

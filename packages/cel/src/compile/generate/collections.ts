@@ -1,4 +1,4 @@
-import type { Append, Insert, Loop, MakeList, MakeMap } from "../ir.ts";
+import type { Append, Insert, Loop, MakeList, MakeMap, MakeMessage } from "../ir.ts";
 import { mayFail } from "./calls.ts";
 import type { Code, Operand } from "./code.ts";
 
@@ -39,6 +39,25 @@ export function map(code: Code, { entries }: MakeMap): Operand {
   code.close();
   code.write(`if (${result} === undefined) ${result} = ${map};`);
   code.pay(30);
+  return result;
+}
+
+export function message(code: Code, { type, fields }: MakeMessage): Operand {
+  const [made, result] = [code.variable(), code.variable()];
+  const label = code.label();
+  code.write(`${made} = new Map(); ${result} = undefined;`);
+  code.open(`${label}: {`);
+  for (const field of fields) {
+    const value = code.emit(field.value);
+    code.flush();
+    if (mayFail(field.value)) code.leaveOnError(value, result, label);
+    const entry = `${JSON.stringify(field.name)}, ${value}`;
+    if (!field.optional) code.write(`${made}.set(${entry});`);
+    else code.write(`if ((${result} = setOptionalField(${made}, ${entry})) !== undefined) break ${label};`);
+  }
+  code.close();
+  code.write(`if (${result} === undefined) ${result} = ${code.keep(type)}.make(${made});`);
+  code.pay(40);
   return result;
 }
 

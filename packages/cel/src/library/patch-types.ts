@@ -1,0 +1,123 @@
+import { goName } from "../attribute-result.ts";
+import { declare, type FunctionDeclaration, form } from "../declarations.ts";
+import { equal } from "../equality.ts";
+import { StringMap } from "../maps.ts";
+import { type MessageType, MessageValue } from "../messages.ts";
+import { dynType, stringType } from "../types.ts";
+import { CelError, typeName, type Value } from "../values.ts";
+
+/**
+ * A value of type `Object`, `Object.spec`, …: any fields of any values, as no schema is known when an expression is
+ * compiled. Upstream: pkg/cel/mutation/dynamic/objects.go, ObjectVal
+ */
+export class ObjectValue extends MessageValue {
+  override readonly typeName: string;
+  readonly fields: ReadonlyMap<string, Value>;
+
+  constructor(name: string, fields: ReadonlyMap<string, Value>) {
+    super();
+    this.typeName = name;
+    this.fields = fields;
+  }
+
+  override equals({ fields }: ObjectValue): boolean {
+    if (fields.size !== this.fields.size) return false;
+    for (const [name, value] of this.fields) {
+      const other = fields.get(name);
+      if (other === undefined || typeName(other) !== typeName(value)) return false;
+      if (equal(value, other) !== true) return false;
+    }
+    return true;
+  }
+
+  /** Upstream finds fields by the declaration of the type only, and a field that is not set is null. */
+  override select(field: string, declared: boolean): Value | undefined {
+    if (!declared) return undefined;
+    return plain(this.fields.get(field) ?? null);
+  }
+
+  override isSet(field: string, declared: boolean): boolean {
+    return declared && this.fields.has(field);
+  }
+}
+
+/** What has been selected is a map and no longer an object. */
+function plain(value: Value): Value {
+  if (value instanceof ObjectValue)
+    return new StringMap(new Map([...value.fields].map(([name, field]) => [name, plain(field)])));
+  return Array.isArray(value) ? (value as readonly Value[]).map(plain) : value;
+}
+
+const objectType = (name: string): MessageType => ({
+  name,
+  field: () => dynType,
+  make: (fields) => new ObjectValue(name, fields),
+});
+
+/** An operation of a JSON patch. Upstream: pkg/cel/mutation/jsonpatch.go, JSONPatchVal */
+export class JSONPatchValue extends MessageValue {
+  override readonly typeName = "JSONPatch";
+  readonly op: string;
+  readonly path: string;
+  readonly from: string;
+  /** Absent if the expression names none. */
+  readonly value: Value | undefined;
+
+  constructor(texts: Readonly<Record<"op" | "path" | "from", string>>, value: Value | undefined) {
+    super();
+    this.op = texts.op;
+    this.path = texts.path;
+    this.from = texts.from;
+    this.value = value;
+  }
+
+  override equals(other: JSONPatchValue): boolean {
+    if (other.op !== this.op || other.path !== this.path || other.from !== this.from) return false;
+    if (this.value === undefined || other.value === undefined) return this.value === other.value;
+    return equal(this.value, other.value) === true;
+  }
+
+  override select(field: string): Value | undefined {
+    if (field === "value") return this.value;
+    return isText(field) ? this[field] : new CelError(`unsupported indexer: ${field}`);
+  }
+
+  override isSet(field: string): boolean {
+    if (field === "value") return this.value !== undefined;
+    return isText(field) && this[field] !== "";
+  }
+}
+
+const isText = (field: string): field is "op" | "path" | "from" =>
+  field === "op" || field === "path" || field === "from";
+
+const patchType: MessageType = {
+  name: "JSONPatch",
+  field: (name) => (isText(name) ? stringType : name === "value" ? dynType : undefined),
+  make(fields) {
+    const texts = { op: "", path: "", from: "" };
+    for (const [name, value] of fields) {
+      if (!isText(name)) continue;
+      if (typeof value !== "string")
+        return new CelError(`unexpected type ${goName(value)} for JSONPatchType '${name}' field`);
+      texts[name] = value;
+    }
+    return new JSONPatchValue(texts, fields.get("value"));
+  },
+};
+
+/** `Object` and all names below it, and `JSONPatch`. */
+export function findPatchType(name: string): MessageType | undefined {
+  if (name === patchType.name) return patchType;
+  if (name !== "Object" && !name.startsWith("Object.")) return undefined;
+  return objectType(name);
+}
+
+const escapeKey = (key: Value): Value => (key as string).replaceAll("~", "~0").replaceAll("/", "~1");
+
+/** What expressions of patches have beside those types. Upstream: pkg/cel/library/jsonpatch.go */
+export const patchLibrary: readonly FunctionDeclaration[] = [
+  declare("jsonpatch.escapeKey", [
+    form("string_jsonpatch_escapeKey_string", [stringType], stringType, escapeKey),
+  ]),
+];

@@ -1,0 +1,21 @@
+import type { CelType } from "./types.ts";
+import { LibraryValue, type Value } from "./values.ts";
+
+/** A type of which expressions make values: `Name{field: value}`. */
+export interface MessageType {
+  readonly name: string;
+  /** The type of a field; undefined if there is no such field. */
+  field(name: string): CelType | undefined;
+  /** Makes a value; returns CelError for fields that do not fit. */
+  make(fields: ReadonlyMap<string, Value>): Value;
+}
+
+export type FindMessage = (name: string) => MessageType | undefined;
+
+/** A value of a message type. Values of two message types are comparable, and never equal. */
+export abstract class MessageValue extends LibraryValue {
+  /** What selecting the field gives; undefined: "no such key". `declared`: the checker knows the type of the operand. */
+  abstract select(field: string, declared: boolean): Value | undefined;
+  /** Whether the field is set, for `has()` and optional selection. */
+  abstract isSet(field: string, declared: boolean): boolean;
+}
