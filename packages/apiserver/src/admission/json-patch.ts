@@ -1,0 +1,119 @@
+import { quoted } from "@dray/api";
+import { jsonPatch } from "../patch/index.ts";
+
+export type Tree = { readonly [key: string]: unknown };
+
+/** An operation that does not apply, in the words of upstream's library (gopkg.in/evanphx/json-patch.v4). */
+export class OperationError extends Error {
+  override readonly name = "OperationError";
+  /** Whether it is a `test` that failed. */
+  readonly isFailedTest: boolean;
+
+  constructor(message: string, isFailedTest: boolean) {
+    super(message);
+    this.isFailedTest = isFailedTest;
+  }
+}
+
+/** Applies the operations of a JSON patch one by one, so that the one that fails can be named. Throws OperationError. */
+export function applyOperations(object: Tree, operations: readonly Tree[]): Tree {
+  let tree = object;
+  for (const operation of operations) {
+    try {
+      tree = jsonPatch(tree, [operation]);
+    } catch {
+      const message = problemOf(tree, operation);
+      throw new OperationError(message, message.endsWith(": test failed"));
+    }
+  }
+  return tree;
+}
+
+const missing = "missing value";
+
+function problemOf(tree: Tree, { op, path, from }: Tree): string {
+  const text = String(path ?? "");
+  const where = new Place(tree, text);
+  const absent = `${op} operation does not apply: doc is missing path:`;
+  switch (op) {
+    case "add":
+      if (where.parent === undefined) return `${absent} "${text}": ${missing}`;
+      return `error in add for path: '${text}': ${where.indexProblem("add")}`;
+    case "remove":
+      if (where.parent === undefined) return `${absent} "${text}": ${missing}`;
+      return `error in remove for path: '${text}': ${where.removalProblem}`;
+    case "replace":
+      if (where.parent === undefined) return `${absent} ${text}: ${missing}`;
+      return `replace operation does not apply: doc is missing key: ${text}: ${missing}`;
+    case "test":
+      if (text !== "" && where.parent === undefined)
+        return `test operation does not apply: is missing path: ${text}: ${missing}`;
+      return where.isIndexWrong
+        ? `error in test for path: '${text}': ${where.indexProblem("get")}`
+        : `testing value ${text} failed: test failed`;
+    case "move":
+    case "copy":
+      return transferProblem(tree, op, from, text);
+    default:
+      return `Unexpected kind: ${String(op ?? "unknown")}`;
+  }
+}
+
+function transferProblem(tree: Tree, op: "move" | "copy", from: unknown, to: string): string {
+  if (from === undefined || from === null)
+    return `${op} operation failed to decode from: operation, missing from field: ${missing}`;
+  const source = new Place(tree, String(from));
+  if (source.parent === undefined)
+    return `${op} operation does not apply: doc is missing from path: ${String(from)}: ${missing}`;
+  const at = op === "move" ? `move for path: '${source.key}'` : `copy for from: '${String(from)}'`;
+  if (source.isIndexWrong) return `error in ${at}: ${source.indexProblem("get")}`;
+  if (op === "move" && !source.exists) return `error in ${at}: ${source.removalProblem}`;
+  return new Place(tree, to).parent === undefined
+    ? `${op} operation does not apply: doc is missing destination path: ${to}: ${missing}`
+    : `error in ${op} for path: '${to}': ${new Place(tree, to).indexProblem("add")}`;
+}
+
+/** Where a JSON pointer leads. */
+class Place {
+  /** The object or list that holds the end of the path. */
+  readonly parent: object | undefined;
+  readonly key: string;
+
+  constructor(tree: Tree, path: string) {
+    const segments = path.split("/").slice(1);
+    this.key = unescaped(segments.at(-1) ?? "");
+    this.parent = segments.length === 0 ? undefined : containerAt(tree, segments.slice(0, -1));
+  }
+
+  get exists(): boolean {
+    return this.parent !== undefined && Object.hasOwn(this.parent, this.key);
+  }
+
+  get isIndexWrong(): boolean {
+    return Array.isArray(this.parent) && !this.exists;
+  }
+
+  get removalProblem(): string {
+    if (Array.isArray(this.parent)) return this.indexProblem("get");
+    return `Unable to remove nonexistent key: ${this.key}: ${missing}`;
+  }
+
+  indexProblem(use: "add" | "get"): string {
+    if (/^[+-]?\d+$/.test(this.key))
+      return `Unable to access invalid index: ${Number(this.key)}: invalid index referenced`;
+    const parsing = `strconv.Atoi: parsing ${quoted(this.key)}: invalid syntax`;
+    return use === "add" ? `value was not a proper array index: '${this.key}': ${parsing}` : parsing;
+  }
+}
+
+const unescaped = (segment: string): string => segment.replaceAll("~1", "/").replaceAll("~0", "~");
+
+function containerAt(tree: unknown, path: readonly string[]): object | undefined {
+  let value = tree;
+  for (const segment of path) {
+    const key = unescaped(segment);
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;
+    value = (value as Tree)[key];
+  }
+  return typeof value === "object" && value !== null ? value : undefined;
+}

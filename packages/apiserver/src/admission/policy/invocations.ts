@@ -1,0 +1,159 @@
+import { type KubeObject, StatusError } from "@dray/api";
+import type {
+  MutatingAdmissionPolicy,
+  MutatingAdmissionPolicyBinding,
+  ValidatingAdmissionPolicy,
+  ValidatingAdmissionPolicyBinding,
+} from "@dray/api/admissionregistration/v1";
+import { objectKey } from "../../storage/keys.ts";
+import type { AdmissionRequest } from "../admission.ts";
+import type { AdmissionContext } from "../plugins.ts";
+import { isNamespaces, namespaceOf, type VersionedResource } from "../versions.ts";
+import { matchedVersion } from "./match-resources.ts";
+import { ConfigurationError, collectParams, paramResource } from "./params.ts";
+
+/** Policies are not asked about themselves, nor about questions that the cluster needs to work. */
+const exempt = new Set([
+  "admissionregistration.k8s.io/mutatingadmissionpolicies",
+  "admissionregistration.k8s.io/mutatingadmissionpolicybindings",
+  "admissionregistration.k8s.io/validatingadmissionpolicies",
+  "admissionregistration.k8s.io/validatingadmissionpolicybindings",
+  "authentication.k8s.io/selfsubjectreviews",
+  "authentication.k8s.io/tokenreviews",
+  "authorization.k8s.io/localsubjectaccessreviews",
+  "authorization.k8s.io/selfsubjectaccessreviews",
+  "authorization.k8s.io/selfsubjectrulesreviews",
+  "authorization.k8s.io/subjectaccessreviews",
+]);
+
+export function isExempt({ served }: AdmissionRequest): boolean {
+  return exempt.has(`${served.group}/${served.resource}`);
+}
+
+/** The two sorts of policies by their resources, with the bindings of each. */
+interface Kinds {
+  readonly validatingadmissionpolicies: [ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding];
+  readonly mutatingadmissionpolicies: [MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding];
+}
+
+const bindingsOf = {
+  validatingadmissionpolicies: "validatingadmissionpolicybindings",
+  mutatingadmissionpolicies: "mutatingadmissionpolicybindings",
+} as const;
+
+/** A policy that applies to a request by one of its bindings, with one parameter object. */
+export interface Invocation<K extends keyof Kinds> {
+  readonly policy: Kinds[K][0];
+  readonly binding: Kinds[K][1];
+  /** The version that the policy has asked for. */
+  readonly matched: VersionedResource;
+  /** In the version of paramKind. */
+  readonly params: KubeObject | undefined;
+  readonly problem?: undefined;
+}
+
+/** A policy, or one of its bindings, that cannot be applied. */
+export interface Misconfiguration<K extends keyof Kinds> {
+  readonly policy: Kinds[K][0];
+  readonly binding?: Kinds[K][1];
+  /** `failed to configure binding: …` */
+  readonly problem: string;
+}
+
+/**
+ * What applies to a request, by the names of policies, then of bindings. Misconfigurations are left out if the policy
+ * ignores failures. Upstream: pkg/admission/plugin/policy/generic/policy_dispatcher.go, Dispatch
+ */
+export function* findInvocations<K extends keyof Kinds>(
+  policies: K,
+  request: AdmissionRequest,
+  context: AdmissionContext,
+): Generator<Invocation<K> | Misconfiguration<K>> {
+  for (const [policy, bindings] of boundPolicies(policies, context)) {
+    const ignores = policy.spec.failurePolicy === "Ignore";
+    for (const found of new Finder<K>(request, context, policy).find(bindings))
+      if (found.problem === undefined || !ignores) yield found;
+  }
+}
+
+/** The stored policies that have bindings; bindings of policies that do not exist wait for them. */
+function* boundPolicies<K extends keyof Kinds>(
+  policies: K,
+  { storage }: AdmissionContext,
+): Generator<[Kinds[K][0], Kinds[K][1][]]> {
+  const byPolicy = new Map<string, Kinds[K][1][]>();
+  const cache = storage.cache(bindingsOf[policies]);
+  for (const { object } of cache.range(cache.prefix)) {
+    const binding = object as Kinds[K][1];
+    const name = binding.spec.policyName ?? "";
+    const known = byPolicy.get(name);
+    if (known === undefined) byPolicy.set(name, [binding]);
+    else known.push(binding);
+  }
+  for (const name of [...byPolicy.keys()].sort()) {
+    const policy = storage.cache(policies).get(objectKey(policies, "", name))?.object;
+    if (policy !== undefined) yield [policy as Kinds[K][0], byPolicy.get(name)!];
+  }
+}
+
+/** One policy and one request. */
+class Finder<K extends keyof Kinds> {
+  readonly #request: AdmissionRequest;
+  readonly #context: AdmissionContext;
+  readonly #policy: Kinds[K][0];
+
+  constructor(request: AdmissionRequest, context: AdmissionContext, policy: Kinds[K][0]) {
+    this.#request = request;
+    this.#context = context;
+    this.#policy = policy;
+  }
+
+  *find(bindings: readonly Kinds[K][1][]): Generator<Invocation<K> | Misconfiguration<K>> {
+    const policy = this.#policy;
+    const { matchConstraints = {}, paramKind } = policy.spec;
+    const configured = configure("policy", () => {
+      const matched = matchedVersion(matchConstraints, this.#request, this.#context);
+      if (matched === undefined) return undefined;
+      return { matched, served: paramKind && paramResource(paramKind, this.#context.resources) };
+    });
+    if (typeof configured === "string") yield { policy, problem: configured };
+    else if (configured !== undefined) {
+      for (const binding of bindings) yield* this.#bound(binding, configured);
+    }
+  }
+
+  *#bound(
+    binding: Kinds[K][1],
+    { matched, served }: { matched: VersionedResource; served: ReturnType<typeof paramResource> | undefined },
+  ): Generator<Invocation<K> | Misconfiguration<K>> {
+    const policy = this.#policy;
+    const params = configure("binding", (): readonly (KubeObject | undefined)[] => {
+      const { matchResources, paramRef } = binding.spec;
+      if (matchResources && matchedVersion(matchResources, this.#request, this.#context) === undefined)
+        return [];
+      if (served === undefined || paramRef === undefined) return [undefined];
+      return collectParams(paramRef, served, namespaceOf(this.#request), this.#context.registry());
+    });
+    if (typeof params === "string") yield { policy, binding, problem: params };
+    else for (const object of params) yield { policy, binding, matched, params: object };
+  }
+}
+
+/** What `find` gives, or why a policy or binding is not set up well. */
+function configure<T>(what: "policy" | "binding", find: () => T): T | string {
+  try {
+    return find();
+  } catch (error) {
+    if (!(error instanceof ConfigurationError || error instanceof StatusError)) throw error;
+    return `failed to configure ${what}: ${error.message}`;
+  }
+}
+
+/** The namespace that expressions see as `namespaceObject`; undefined for what is in none and for namespaces. */
+export function namespaceObject(
+  { served, namespace }: AdmissionRequest,
+  { storage }: AdmissionContext,
+): KubeObject | undefined {
+  if (namespace === "" || isNamespaces(served)) return undefined;
+  return storage.cache("namespaces").get(objectKey("namespaces", "", namespace))?.object;
+}
