@@ -98,6 +98,7 @@ const gates = {
   DeploymentReplicaSetTerminatingReplicas: "ABBB",
   HPAScaleToZero: "AAAB",
   ClusterTrustBundle: "bbbG",
+  MutatingAdmissionPolicy: "bbGG",
 } as const satisfies Readonly<Record<string, string>>;
 
 /** Of these what is not built, or cannot be switched off: nothing asks for their state. */

@@ -56,7 +56,7 @@ const gates: Readonly<Record<string, string>> = {
     KubeletServiceAccountTokenForCredentialProviders ListFromCacheSnapshot
     LocalStorageCapacityIsolationFSQuotaMonitoring LoggingAlphaOptions LoggingBetaOptions
     MatchLabelKeysInPodTopologySpread MatchLabelKeysInPodTopologySpreadSelectorMerge
-    MaxUnavailableStatefulSet MemoryQoS MutatingAdmissionPolicy NominatedNodeNameForExpectation
+    MaxUnavailableStatefulSet MemoryQoS NominatedNodeNameForExpectation
     OpenAPIEnums PodAndContainerStatsFromCRI PodCertificateRequest PodDeletionCost PodLevelResources
     PodLogsQuerySplitStreams PodTopologyLabelsAdmission PortForwardWebsockets QOSReserved
     ReduceDefaultCrashLoopBackOffDecay ReloadKubeletServerCertificateFile RemoteRequestHeaderUID

@@ -13,12 +13,14 @@ export interface AdmissionExpressions {
   compile(
     expression: string,
     options: {
-      /** What the expression must give. */
-      readonly result: "bool" | "string" | "string or null";
+      /** What the expression must give: `object` an `Object`, `patches` a list of `JSONPatch`. */
+      readonly result: "bool" | "string" | "string or null" | "object" | "patches";
       /** Whether there is a variable `params`. */
       readonly params: boolean;
       /** Whether there is a variable `authorizer`. */
       readonly authorizer: boolean;
+      /** Whether there are the types `Object` and `JSONPatch`. */
+      readonly patchTypes?: boolean;
     },
   ): CompiledExpression;
   /** An expression under a name, by which later ones can use it. */

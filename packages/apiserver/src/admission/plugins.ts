@@ -21,6 +21,7 @@ import { taintNodesByCondition } from "./node-taint.ts";
 import { checkPluginNames } from "./plugin-names.ts";
 import { podGroupProtection, podGroupWorkloadExists } from "./pod-groups.ts";
 import { podSecurity } from "./pod-security/plugin.ts";
+import { mutatingAdmissionPolicy } from "./policy/mutating/plugin.ts";
 import { validatingAdmissionPolicy } from "./policy/plugin.ts";
 import { priority } from "./priority.ts";
 import { rbacEscalation } from "./rbac-escalation.ts";
@@ -79,6 +80,7 @@ export function admissionPlugins(
     defaultIngressClass(context),
     podTopologyLabels(context),
     podGroupWorkloadExists(context),
+    mutatingAdmissionPolicy(context),
     mutatingAdmissionWebhook(context),
     // Behind the webhooks: what counts is what will be stored.
     rbacEscalation(context),

@@ -4,8 +4,11 @@
  * what stays the same. Defaults, decoding and validation come after them.
  */
 export { type ApplyOptions, apply } from "./apply.ts";
+export { atomicPaths } from "./atomic-paths.ts";
+export { typedProblem } from "./check-typed.ts";
 export { jsonPatch, jsonPatchWarnings } from "./json-patch.ts";
 export { mergePatch } from "./merge-patch.ts";
+export { UnkeyedElementError } from "./path-element.ts";
 export { restoreProblem } from "./restore.ts";
 export { scaledManagedFields, scaleManagedFields } from "./scale.ts";
 export { shownPatch, shownPatched } from "./shown.ts";
@@ -23,3 +26,4 @@ export {
   type ScalarSort,
   type TypeSchema,
 } from "./type-schema.ts";
+export { typedMerge } from "./typed-merge.ts";

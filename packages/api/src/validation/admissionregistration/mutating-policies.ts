@@ -4,8 +4,9 @@ import type {
   MutatingAdmissionPolicyBinding,
   Mutation,
 } from "../../generated/admissionregistration/v1.ts";
-import type { ValidationContext } from "../context.ts";
+import type { AdmissionExpressions, ValidationContext } from "../context.ts";
 import type { FieldErrors } from "../field.ts";
+import { checkCompiled } from "./matching.ts";
 import {
   checkBindingOf,
   checkCommon,
@@ -36,17 +37,24 @@ function checkMutatingPolicyOf(
   checkCommon(errors, policy, old, context);
   checkMutated(errors, "spec.matchConstraints", spec.matchConstraints);
   const expressions = context.admissionExpressions?.({ composes: true });
-  checkVariables(errors, spec.variables, expressions, spec.paramKind !== undefined);
+  const params = spec.paramKind !== undefined;
+  checkVariables(errors, spec.variables, expressions, params);
   const { mutations = [] } = spec;
   if (mutations.length === 0) errors.required("spec.mutations", "mutations must contain at least one item");
   mutations.forEach((mutation, i) => {
-    checkMutation(errors, `spec.mutations[${i}]`, mutation);
+    checkMutation(errors, `spec.mutations[${i}]`, mutation, expressions, params);
   });
   errors.oneOf("spec.reinvocationPolicy", spec.reinvocationPolicy, reinvocationPolicies);
 }
 
-/** Only its shape: what it would do to an object is not looked at, as these policies are not applied. */
-function checkMutation(errors: FieldErrors, path: string, mutation: Mutation): void {
+/** Upstream: pkg/apis/admissionregistration/validation/validation.go, validateMutation */
+function checkMutation(
+  errors: FieldErrors,
+  path: string,
+  mutation: Mutation,
+  expressions: AdmissionExpressions | undefined,
+  params: boolean,
+): void {
   const { patchType } = mutation;
   if (patchType !== "JSONPatch" && patchType !== "ApplyConfiguration") {
     errors.oneOf(`${path}.patchType`, patchType, patchTypes);
@@ -56,9 +64,18 @@ function checkMutation(errors: FieldErrors, path: string, mutation: Mutation): v
     patchType === "JSONPatch"
       ? (["jsonPatch", "applyConfiguration"] as const)
       : (["applyConfiguration", "jsonPatch"] as const);
-  if (mutation[own] === undefined)
+  const wanted = mutation[own];
+  if (wanted === undefined)
     errors.required(`${path}.${own}`, `must be specified when patchType is ${patchType}`);
-  else if (!mutation[own].expression?.trim()) errors.required(`${path}.${own}.expression`);
+  else {
+    const text = (wanted.expression ?? "").trim();
+    const result = patchType === "JSONPatch" ? "patches" : "object";
+    if (text === "") errors.required(`${path}.${own}.expression`);
+    else {
+      const compiled = expressions?.compile(text, { result, params, authorizer: true, patchTypes: true });
+      checkCompiled(errors, `${path}.${own}.expression`, text, compiled);
+    }
+  }
   if (mutation[other] !== undefined)
     errors.invalid(`${path}.${other}`, `{${other}}`, `must not be specified when patchType is ${patchType}`);
 }

@@ -9,10 +9,10 @@ import {
 import { namespaceType, requestFields, requestType } from "./request-types.ts";
 
 type CelType = types.CelType;
-const { boolType, dynType, nullType, stringType, structType } = types;
+const { boolType, dynType, listType, nullType, stringType, structType } = types;
 
 /** What an expression may give. */
-export type ResultKind = "bool" | "string" | "string or null" | "any";
+export type ResultKind = "bool" | "string" | "string or null" | "object" | "patches" | "any";
 
 /** An expression that does not compile, and which error the API server makes of it. */
 export interface ExpressionFailure {
@@ -27,12 +27,16 @@ export interface ExpressionOptions {
   readonly params: boolean;
   /** Whether there are `authorizer` and `authorizer.requestResource`. */
   readonly authorizer: boolean;
+  /** Whether there are the types of patches: `Object` and `JSONPatch`. */
+  readonly patchTypes?: boolean;
 }
 
 const results: Readonly<Record<ResultKind, readonly CelType[]>> = {
   bool: [boolType],
   string: [stringType],
   "string or null": [stringType, nullType],
+  object: [structType("Object")],
+  patches: [listType(structType("JSONPatch"))],
   any: [],
 };
 
@@ -40,7 +44,7 @@ const variablesName = "kubernetes.variables";
 
 /**
  * The expressions of one policy or webhook: the CEL of Kubernetes with the variables of an admission request, and with
- * those that the policy has declared before (KEP-3488, KEP-3716).
+ * those that the policy has declared before (KEP-3488, KEP-3716, KEP-3962).
  */
 export class Expressions {
   readonly #composes: boolean;
@@ -74,8 +78,8 @@ export class Expressions {
     return program;
   }
 
-  #environment({ params, authorizer }: ExpressionOptions): Environment {
-    const key = `${params}/${authorizer}`;
+  #environment({ params, authorizer, patchTypes = false }: ExpressionOptions): Environment {
+    const key = `${params}/${authorizer}/${patchTypes}`;
     let environment = this.#environments.get(key);
     if (environment === undefined) {
       environment = createEnvironment({
@@ -95,6 +99,7 @@ export class Expressions {
           ? new Map([...requestFields, [variablesName, this.#variables]])
           : requestFields,
         basic: true,
+        patchTypes,
       });
       this.#environments.set(key, environment);
     }

@@ -1,0 +1,138 @@
+import { apiVersionOf } from "@dray/api";
+import { kindOf } from "@dray/api/codec";
+import { appliedObject, PatchValueError, patchOperations, type Value } from "@dray/cel";
+import {
+  atomicPaths,
+  type TypeSchema,
+  typedMerge,
+  typedProblem,
+  UnkeyedElementError,
+} from "../../../patch/index.ts";
+import { type ModelledKind, modelOf } from "../../../registry/model.ts";
+import type { Registry } from "../../../registry/registry.ts";
+import type { AdmissionRequest } from "../../admission.ts";
+import { applyOperations, OperationError, type Tree } from "../../json-patch.ts";
+import { replaceObject, UndecodableError } from "../../mutated-object.ts";
+import { objectsIn, type VersionedResource } from "../../versions.ts";
+import { internalError } from "../../webhook/errors.ts";
+import { Activation, type ActivationInput, OutOfBudget, validationBudget } from "../activation.ts";
+import type { CompiledMutation } from "./compiled.ts";
+
+/** Why a mutation cannot be applied; the failure policy says what follows. */
+export class MutationError extends Error {
+  override readonly name = "MutationError";
+}
+
+/**
+ * Applies a mutation of a policy to the object of a request, with the defaults of what is new. Returns whether anything
+ * has changed. Throws MutationError, and 500 if a JSON patch makes an object that cannot be read.
+ * Upstream: pkg/admission/plugin/policy/mutating/dispatcher.go, dispatchOne
+ */
+export function mutate(
+  mutation: CompiledMutation,
+  input: Omit<ActivationInput, "objects">,
+  registry: Registry,
+): boolean {
+  const { request, matched: version } = input;
+  const objects = objectsIn(request, version);
+  const live = objects.object as unknown as Tree;
+  const value = evaluate(mutation, { ...input, objects });
+  if (mutation.patchType === "ApplyConfiguration") return apply(value, live, request, version, registry);
+  const tree = patched(value, live);
+  return tree !== undefined && replacePatched(request, tree, version, registry);
+}
+
+function evaluate(mutation: CompiledMutation, input: ActivationInput): Value {
+  if (!mutation.program.ok) throw new MutationError(mutation.program.error);
+  try {
+    const { value, error } = new Activation(input, validationBudget).evaluate(mutation);
+    if (error !== undefined) throw new MutationError(error);
+    return value;
+  } catch (error) {
+    throw error instanceof OutOfBudget ? new MutationError(error.message) : error;
+  }
+}
+
+/** Upstream: pkg/admission/plugin/policy/mutating/patch/smd.go */
+function apply(
+  value: Value,
+  live: Tree,
+  request: AdmissionRequest,
+  version: VersionedResource,
+  registry: Registry,
+): boolean {
+  const kind = request.kind === undefined ? version.served : version.kind;
+  const applied = { ...objectOf(value), apiVersion: apiVersionOf(kind), kind: kind.kind };
+  const tree = merged(schemaOf(kind), live, applied);
+  try {
+    return replaceObject(request, { tree, version, validation: "Ignore" }, registry);
+  } catch (error) {
+    throw error instanceof UndecodableError ? new MutationError(error.message) : error;
+  }
+}
+
+function objectOf(value: Value): Tree {
+  try {
+    return appliedObject(value);
+  } catch (error) {
+    throw error instanceof PatchValueError ? new MutationError(error.message) : error;
+  }
+}
+
+const wrong = (text: string): MutationError => new MutationError(`error applying patch: ${text}`);
+const untyped = (why: string): MutationError =>
+  wrong(`failed to convert patch object to typed object: ${why}`);
+
+/** Options of connections have no schema. */
+function schemaOf(kind: ModelledKind): TypeSchema {
+  const { group, version } = kind;
+  if (kind.model === undefined && kindOf(group, version, kind.kind) === undefined)
+    throw untyped(`no corresponding type for ${group}/${version}, Kind=${kind.kind}`);
+  return modelOf(kind).objectType.schema;
+}
+
+function merged(schema: TypeSchema, live: Tree, applied: Tree): Tree {
+  const problem = typedProblem(schema, applied);
+  if (problem !== undefined) throw untyped(problem);
+  const atomic = [...atomicPaths(schema, applied)];
+  if (atomic.length > 0) {
+    const what = "may not mutate atomic arrays, maps or structs";
+    throw wrong(`invalid ApplyConfiguration: ${what}: ${atomic.join(", ")}`);
+  }
+  try {
+    return typedMerge(schema, live, applied) as Tree;
+  } catch (error) {
+    if (!(error instanceof UnkeyedElementError)) throw error;
+    throw wrong(`failed to convert original object to typed object: ${error.message}`);
+  }
+}
+
+/**
+ * What a JSON patch makes of the object; undefined if a test of it fails: then it is not applied, which is no error.
+ * Upstream: pkg/admission/plugin/policy/mutating/patch/json_patch.go
+ */
+function patched(value: Value, live: Tree): Tree | undefined {
+  try {
+    return applyOperations(live, patchOperations(value));
+  } catch (error) {
+    if (error instanceof PatchValueError) throw new MutationError(error.message);
+    if (!(error instanceof OperationError)) throw error;
+    if (error.isFailedTest) return undefined;
+    throw new MutationError(`JSON Patch: ${error.message}`);
+  }
+}
+
+function replacePatched(
+  request: AdmissionRequest,
+  tree: Tree,
+  version: VersionedResource,
+  registry: Registry,
+): boolean {
+  // Upstream reads custom resources without a schema here, and prunes them later.
+  const validation = version.served.facts.schemaless ? "Ignore" : "Strict";
+  try {
+    return replaceObject(request, { tree, version, validation }, registry);
+  } catch (error) {
+    throw error instanceof UndecodableError ? internalError(error.message) : error;
+  }
+}

@@ -1,0 +1,156 @@
+import { quoted, StatusError } from "@dray/api";
+import { notFound } from "../../../response.ts";
+import { type AdmissionPlugin, type AdmissionRequest, type Rounds, refused } from "../../admission.ts";
+import type { AdmissionContext } from "../../plugins.ts";
+import { Reinvocations } from "../../reinvocations.ts";
+import { isNamespaces, objectsIn } from "../../versions.ts";
+import type { ActivationInput } from "../activation.ts";
+import { conditionsMet } from "../conditions.ts";
+import { findInvocations, type Invocation, isExempt, namespaceObject } from "../invocations.ts";
+import { compiledMutatingPolicy } from "./compiled.ts";
+import { MutationError, mutate } from "./mutate.ts";
+
+type MutatingInvocation = Invocation<"mutatingadmissionpolicies">;
+
+/** Why a policy lets a request fail. */
+interface Failure {
+  readonly message: string;
+  readonly reason: "Forbidden" | "Invalid";
+}
+
+/**
+ * Changes that the cluster's administrators have written down in CEL (KEP-3962).
+ * Upstream: pkg/admission/plugin/policy/mutating/dispatcher.go
+ */
+export function mutatingAdmissionPolicy(context: AdmissionContext): AdmissionPlugin {
+  const name = "MutatingAdmissionPolicy";
+  if (!context.features.enabled("MutatingAdmissionPolicy")) return { name };
+  const bindings = context.storage.cache("mutatingadmissionpolicybindings");
+  const plugin: AdmissionPlugin = {
+    name,
+    mutate(request, rounds) {
+      if (bindings.size === 0 || request.operation === "DELETE" || isExempt(request)) return;
+      const found = [...findInvocations("mutatingadmissionpolicies", request, context)];
+      const invocations = found.filter((each) => each.problem === undefined);
+      const failures = found
+        .filter((each) => each.problem !== undefined)
+        .map(({ policy, binding, problem }) =>
+          failure(policy.metadata.name, binding?.metadata.name, problem),
+        );
+      if (invocations.length > 0) {
+        const state = rounds.state(plugin, () => new Reinvocations());
+        const round = new Round(context, request, rounds, state);
+        for (const each of round.run(invocations)) failures.push(each);
+      }
+      if (failures.length > 0) throw denied(request, failures);
+    },
+  };
+  return plugin;
+}
+
+/** All policies that apply to a request, once. */
+class Round {
+  readonly #context: AdmissionContext;
+  readonly #request: AdmissionRequest;
+  readonly #rounds: Rounds;
+  readonly #reinvocations: Reinvocations;
+  readonly #failures: Failure[] = [];
+  /** Whether a mutation has been applied, whatever it has changed. */
+  #isApplied = false;
+
+  constructor(
+    context: AdmissionContext,
+    request: AdmissionRequest,
+    rounds: Rounds,
+    reinvocations: Reinvocations,
+  ) {
+    this.#context = context;
+    this.#request = request;
+    this.#rounds = rounds;
+    this.#reinvocations = reinvocations;
+  }
+
+  /** Throws StatusError for what no failure policy lets pass. */
+  run(invocations: readonly MutatingInvocation[]): readonly Failure[] {
+    const namespace = this.#namespace();
+    this.#reinvocations.begin(this.#request, this.#rounds);
+    for (const invocation of invocations) this.#invoke(invocation, namespace);
+    // Upstream counts every object that was patched as changed, so that those that ran last run again, too.
+    if (this.#isApplied) this.#changed();
+    this.#reinvocations.end(this.#request);
+    return this.#failures;
+  }
+
+  #namespace(): ActivationInput["namespace"] {
+    const found = namespaceObject(this.#request, this.#context);
+    const { namespace, served } = this.#request;
+    if (found !== undefined || namespace === "" || isNamespaces(served)) return found;
+    throw notFound({ group: "", resource: "namespaces" }, namespace);
+  }
+
+  #invoke(invocation: MutatingInvocation, namespace: ActivationInput["namespace"]): void {
+    const { policy, matched, params } = invocation;
+    const { conditions, variables } = compiledMutatingPolicy(policy);
+    const request = this.#request;
+    const input = { request, matched, params, namespace, variables, authorize: this.#context.authorize };
+    const objects = objectsIn(request, matched);
+    const met = conditionsMet(conditions, { ...input, objects }, policy.spec.failurePolicy);
+    if ("error" in met) this.#fail(invocation, met.error);
+    if ("error" in met || !met.matches) return;
+    const id = idOf(invocation);
+    if (this.#rounds.second && !this.#reinvocations.isWanted(id)) return;
+    if (this.#mutate(invocation, input)) this.#changed();
+    if (policy.spec.reinvocationPolicy === "IfNeeded") this.#reinvocations.invoked(id);
+  }
+
+  /** One mutation after the other; those behind one that fails are applied, too. Returns whether any changed the object. */
+  #mutate(invocation: MutatingInvocation, input: Omit<ActivationInput, "objects">): boolean {
+    if (this.#request.object === undefined) return false;
+    let isChanged = false;
+    for (const mutation of compiledMutatingPolicy(invocation.policy).mutations) {
+      try {
+        isChanged = mutate(mutation, input, this.#context.registry()) || isChanged;
+        this.#isApplied = true;
+      } catch (error) {
+        if (!(error instanceof MutationError)) throw error;
+        this.#fail(invocation, error.message);
+      }
+    }
+    return isChanged;
+  }
+
+  #changed(): void {
+    this.#reinvocations.changed();
+    this.#rounds.wantsSecond = true;
+  }
+
+  #fail({ policy, binding }: MutatingInvocation, message: string): void {
+    if (policy.spec.failurePolicy === "Ignore") return;
+    this.#failures.push(failure(policy.metadata.name, binding.metadata.name, message, "Invalid"));
+  }
+}
+
+/** Tells an invocation from all others. */
+function idOf({ policy, binding, params }: MutatingInvocation): string {
+  const { name = "", namespace = "" } = params?.metadata ?? {};
+  return [policy.metadata.name, binding.metadata.name, namespace, name].join("/");
+}
+
+function failure(
+  policy: string,
+  binding: string | undefined,
+  message: string,
+  reason: Failure["reason"] = "Forbidden",
+): Failure {
+  const by =
+    binding === undefined ? `policy ${quoted(policy)}` : `policy '${policy}' with binding '${binding}'`;
+  return { message: `${by} denied request: ${message}`, reason };
+}
+
+/** The answer to a request that policies let fail: the first failure, with all of them as causes. */
+function denied(request: AdmissionRequest, failures: readonly Failure[]): StatusError {
+  const { status } = refused(request, "");
+  const { message, reason } = failures[0]!;
+  const causes = failures.map((each) => ({ message: each.message }));
+  return new StatusError({ ...status, message, reason, details: { ...status.details, causes } });
+}

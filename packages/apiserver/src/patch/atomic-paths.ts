@@ -1,0 +1,21 @@
+import { isObject } from "./json.ts";
+import type { TypeSchema } from "./type-schema.ts";
+
+/**
+ * The paths of all lists, maps and structs of an object that are owned as a whole: `.spec.selector`. Of maps only
+ * fields that the schema names are followed, as upstream does.
+ * Upstream: pkg/admission/plugin/policy/mutating/patch/smd.go, findAtomics
+ */
+export function* atomicPaths({ map, list }: TypeSchema, value: unknown, path = ""): Generator<string> {
+  if (map !== undefined && isObject(value)) {
+    if (map.atomic) yield path;
+    for (const [key, member] of Object.entries(value)) {
+      const field = map.fields?.get(key);
+      if (field !== undefined) yield* atomicPaths(field.type, member, `${path}.${key}`);
+    }
+  }
+  if (list !== undefined && Array.isArray(value)) {
+    if (list.relation === "atomic") yield path;
+    for (const [i, item] of value.entries()) yield* atomicPaths(list.element, item, `${path}[${i}]`);
+  }
+}
