@@ -3,9 +3,9 @@ import type { Draft } from "../manifests/documents.ts";
 
 /**
  * What an expression is for. `selector` and `attribute`: of devices; `policy`: of admission policies and conditions of
- * webhooks; `rule`: of a CustomResourceDefinition; `mutation`: makes the change of a policy that mutates.
+ * webhooks; `rule`: of a CustomResourceDefinition.
  */
-export type ExpressionKind = "selector" | "attribute" | "policy" | "rule" | "mutation";
+export type ExpressionKind = "selector" | "attribute" | "policy" | "rule";
 
 /** A CEL expression in a manifest. */
 export interface FoundExpression {
@@ -35,8 +35,8 @@ const ofPolicies = [
   ["spec.validations#.expression", "policy"],
   ["spec.validations#.messageExpression", "policy"],
   ["spec.auditAnnotations#.valueExpression", "policy"],
-  ["spec.mutations#.applyConfiguration.expression", "mutation"],
-  ["spec.mutations#.jsonPatch.expression", "mutation"],
+  ["spec.mutations#.applyConfiguration.expression", "policy"],
+  ["spec.mutations#.jsonPatch.expression", "policy"],
 ] as const;
 const ofWebhooks = [["webhooks#.matchConditions#.expression", "policy"]] as const;
 
