@@ -122,6 +122,38 @@ describe("policies", () => {
       'spec.mutations[0].applyConfiguration: Invalid value: "{applyConfiguration}": must not be specified when patchType is JSONPatch',
     ]);
   });
+
+  test("expressions of mutations are compiled, with the variables, behind all that is before them", () => {
+    const compilation = (value: string): string => `Invalid value: "${value}": compilation failed: it is bad`;
+    const spec = {
+      validations: undefined,
+      reinvocationPolicy: "Sometimes",
+      matchConstraints: { ...selectors, resourceRules: [{ ...rule, operations: ["DELETE"] }] },
+      matchConditions: [{ name: "c", expression: "bad" }],
+      mutations: [
+        { patchType: "JSONPatch", jsonPatch: { expression: " bad " } },
+        { patchType: "ApplyConfiguration", applyConfiguration: { expression: "bad.too" } },
+        { patchType: "ApplyConfiguration", applyConfiguration: { expression: " " } },
+      ],
+    };
+    assert.deepEqual(problems("MutatingAdmissionPolicy", policy(spec)), [
+      'spec.matchConstraints.resourceRules.operations: Unsupported value: "DELETE": supported values: "*", "CONNECT", "CREATE", "UPDATE"',
+      `spec.matchConditions[0].expression: ${compilation("bad")}`,
+      `spec.mutations[0].jsonPatch.expression: ${compilation("bad")}`,
+      `spec.mutations[1].applyConfiguration.expression: ${compilation("bad.too")}`,
+      "spec.mutations[2].applyConfiguration.expression: Required value",
+      'spec.reinvocationPolicy: Unsupported value: "Sometimes": supported values: "IfNeeded", "Never"',
+    ]);
+    const compiled: string[] = [];
+    const mutations = [{ patchType: "JSONPatch", jsonPatch: { expression: "patch" } }];
+    const { spec: whole } = policy({ ...spec, matchConditions: [], mutations }) as { spec: object };
+    validateCreate(
+      { group: "admissionregistration.k8s.io", kind: "MutatingAdmissionPolicy" },
+      { metadata: { name: "x" }, spec: whole } as unknown as KubeObject,
+      context(compiled),
+    );
+    assert.deepEqual(compiled, ["patch with variables"]);
+  });
 });
 
 test("bindings name a policy and what is to be done", () => {

@@ -11,6 +11,7 @@ import {
   checkBindingOf,
   checkCommon,
   checkName,
+  checkPolicyConditions,
   checkVariables,
   reinvocationPolicies,
 } from "./policy-common.ts";
@@ -34,8 +35,9 @@ function checkMutatingPolicyOf(
 ): void {
   checkName(errors, policy);
   const { spec = {} } = policy;
-  checkCommon(errors, policy, old, context);
+  checkCommon(errors, policy);
   checkMutated(errors, "spec.matchConstraints", spec.matchConstraints);
+  checkPolicyConditions(errors, policy, old, context);
   const expressions = context.admissionExpressions?.({ composes: true });
   const params = spec.paramKind !== undefined;
   checkVariables(errors, spec.variables, expressions, params);

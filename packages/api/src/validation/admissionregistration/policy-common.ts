@@ -22,13 +22,8 @@ export function checkName(errors: FieldErrors, object: KubeObject): void {
   checkMetadata(errors, "metadata", object.metadata, dnsSubdomain, false);
 }
 
-/** What both kinds of policies have, before their variables. */
-export function checkCommon(
-  errors: FieldErrors,
-  { spec = {} }: Policy,
-  old: Policy | undefined,
-  context: ValidationContext,
-): void {
+/** What both kinds of policies have, before their match conditions. */
+export function checkCommon(errors: FieldErrors, { spec = {} }: Policy): void {
   errors.oneOf("spec.failurePolicy", spec.failurePolicy, failurePolicies);
   checkParamKind(errors, "spec.paramKind", spec.paramKind);
   const { matchConstraints: match } = spec;
@@ -37,6 +32,15 @@ export function checkCommon(
     checkMatchResources(errors, "spec.matchConstraints", match);
     if (!match.resourceRules?.length) errors.required("spec.matchConstraints.resourceRules");
   }
+}
+
+/** Match conditions, unless an update leaves them, and what they can depend on, as they were. */
+export function checkPolicyConditions(
+  errors: FieldErrors,
+  { spec = {} }: Policy,
+  old: Policy | undefined,
+  context: ValidationContext,
+): void {
   const unchanged =
     old !== undefined &&
     sameValue(spec.paramKind, old.spec?.paramKind) &&

@@ -9,7 +9,13 @@ import { checkConditions } from "../conditions.ts";
 import type { AdmissionExpressions, ValidationContext } from "../context.ts";
 import type { FieldErrors } from "../field.ts";
 import { checkCompiled } from "./matching.ts";
-import { checkBindingOf, checkCommon, checkName, checkVariables } from "./policy-common.ts";
+import {
+  checkBindingOf,
+  checkCommon,
+  checkName,
+  checkPolicyConditions,
+  checkVariables,
+} from "./policy-common.ts";
 
 const reasons = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
 const actions = ["Audit", "Deny", "Warn"];
@@ -24,7 +30,8 @@ function checkPolicyOf(
 ): void {
   checkName(errors, policy);
   const { spec = {} } = policy;
-  checkCommon(errors, policy, old, context);
+  checkCommon(errors, policy);
+  checkPolicyConditions(errors, policy, old, context);
   const params = spec.paramKind !== undefined;
   const expressions = context.admissionExpressions?.({ composes: (spec.variables ?? []).length > 0 });
   checkVariables(errors, spec.variables, expressions, params);

@@ -125,7 +125,9 @@ describe("MutatingAdmissionPolicy", () => {
 
   test("a failure denies the request, and names policy, binding and every failure", async () => {
     const tested = await serverWith([
-      { mutations: [annotates("a", "object.data.nope"), annotates("b", "'b'"), annotates("c", "string(1/0)")] },
+      {
+        mutations: [annotates("a", "object.data.nope"), annotates("b", "'b'"), annotates("c", "string(1/0)")],
+      },
     ]);
     const refused = await createConfigMap(tested, "c", { data: { a: "b" } });
     assert.equal(refused.status, 403);
@@ -220,7 +222,11 @@ describe("MutatingAdmissionPolicy", () => {
       [applies("'a'"), "applyConfiguration", "must evaluate to Object but got string"],
       [applies("Object.spec{}"), "applyConfiguration", "must evaluate to Object but got Object.spec"],
       [patches("[Object{}]"), "jsonPatch", "must evaluate to list(JSONPatch) but got list(Object)"],
-      [patches("[JSONPatch{op: 1}]"), "jsonPatch", "expected type of field 'op' is 'string' but provided type is 'int'"],
+      [
+        patches("[JSONPatch{op: 1}]"),
+        "jsonPatch",
+        "expected type of field 'op' is 'string' but provided type is 'int'",
+      ],
       [applies("Objects{}"), "applyConfiguration", "undeclared reference to 'Objects' (in container '')"],
     ];
     for (const [mutation, field, text] of cases) {

@@ -37,7 +37,13 @@ const logger = (letter: string, reinvocationPolicy: string): object =>
 test("policies run again, once, only if they want to", async () => {
   const never = { reinvocationPolicy: "Never" };
   const ifNeeded = { reinvocationPolicy: "IfNeeded" };
-  assert.equal(await log([{ ...never, mutations: [logs("a")] }, { ...never, mutations: [logs("b")] }]), "ab");
+  assert.equal(
+    await log([
+      { ...never, mutations: [logs("a")] },
+      { ...never, mutations: [logs("b")] },
+    ]),
+    "ab",
+  );
   assert.equal(
     await log([
       { ...ifNeeded, mutations: [logs("a")] },

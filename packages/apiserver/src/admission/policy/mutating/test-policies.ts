@@ -22,7 +22,10 @@ export const applies = (expression: string): object => ({
   patchType: "ApplyConfiguration",
   applyConfiguration: { expression },
 });
-export const patches = (expression: string): object => ({ patchType: "JSONPatch", jsonPatch: { expression } });
+export const patches = (expression: string): object => ({
+  patchType: "JSONPatch",
+  jsonPatch: { expression },
+});
 
 export const annotates = (key: string, value: string): object =>
   applies(`Object{metadata: Object.metadata{annotations: {${JSON.stringify(key)}: ${value}}}}`);
