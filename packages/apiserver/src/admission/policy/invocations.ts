@@ -5,7 +5,9 @@ import type {
   ValidatingAdmissionPolicy,
   ValidatingAdmissionPolicyBinding,
 } from "@dray/api/admissionregistration/v1";
+import type { ResourceCache } from "../../storage/cache.ts";
 import { objectKey } from "../../storage/keys.ts";
+import type { Storage } from "../../storage/storage.ts";
 import type { AdmissionRequest } from "../admission.ts";
 import type { AdmissionContext } from "../plugins.ts";
 import { isNamespaces, namespaceOf, type VersionedResource } from "../versions.ts";
@@ -65,34 +67,53 @@ export interface Misconfiguration<K extends keyof Kinds> {
  * ignores failures. Upstream: pkg/admission/plugin/policy/generic/policy_dispatcher.go, Dispatch
  */
 export function* findInvocations<K extends keyof Kinds>(
-  policies: K,
+  policies: BoundPolicies<K>,
   request: AdmissionRequest,
   context: AdmissionContext,
 ): Generator<Invocation<K> | Misconfiguration<K>> {
-  for (const [policy, bindings] of boundPolicies(policies, context)) {
+  for (const [policy, bindings] of policies.entries()) {
     const ignores = policy.spec.failurePolicy === "Ignore";
     for (const found of new Finder<K>(request, context, policy).find(bindings))
       if (found.problem === undefined || !ignores) yield found;
   }
 }
 
-/** The stored policies that have bindings; bindings of policies that do not exist wait for them. */
-function* boundPolicies<K extends keyof Kinds>(
-  policies: K,
-  { storage }: AdmissionContext,
-): Generator<[Kinds[K][0], Kinds[K][1][]]> {
-  const byPolicy = new Map<string, Kinds[K][1][]>();
-  const cache = storage.cache(bindingsOf[policies]);
-  for (const { object } of cache.range(cache.prefix)) {
-    const binding = object as Kinds[K][1];
-    const name = binding.spec.policyName ?? "";
-    const known = byPolicy.get(name);
-    if (known === undefined) byPolicy.set(name, [binding]);
-    else known.push(binding);
+/** The stored policies that have bindings, by the names of policies, then of bindings. */
+export class BoundPolicies<K extends keyof Kinds> {
+  readonly #policies: ResourceCache;
+  readonly #bindings: ResourceCache;
+  readonly #resource: K;
+  /** Made when first needed, and anew after a change of a binding. */
+  #byPolicy: ReadonlyMap<string, readonly Kinds[K][1][]> | undefined;
+
+  constructor(resource: K, storage: Storage) {
+    this.#resource = resource;
+    this.#policies = storage.cache(resource);
+    this.#bindings = storage.cache(bindingsOf[resource]);
+    this.#bindings.subscribe(() => {
+      this.#byPolicy = undefined;
+    });
   }
-  for (const name of [...byPolicy.keys()].sort()) {
-    const policy = storage.cache(policies).get(objectKey(policies, "", name))?.object;
-    if (policy !== undefined) yield [policy as Kinds[K][0], byPolicy.get(name)!];
+
+  get isEmpty(): boolean {
+    return this.#bindings.size === 0;
+  }
+
+  /** Bindings of policies that do not exist wait for them. */
+  *entries(): Generator<[Kinds[K][0], readonly Kinds[K][1][]]> {
+    this.#byPolicy ??= this.#grouped();
+    for (const [name, bindings] of this.#byPolicy) {
+      const policy = this.#policies.get(objectKey(this.#resource, "", name))?.object;
+      if (policy !== undefined) yield [policy as Kinds[K][0], bindings];
+    }
+  }
+
+  #grouped(): ReadonlyMap<string, readonly Kinds[K][1][]> {
+    const bindings = [...this.#bindings.range(this.#bindings.prefix)].map(
+      ({ object }) => object as Kinds[K][1],
+    );
+    const byPolicy = Map.groupBy(bindings, ({ spec }) => spec.policyName ?? "");
+    return new Map([...byPolicy].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 }
 

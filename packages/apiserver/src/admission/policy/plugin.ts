@@ -3,7 +3,7 @@ import { type AdmissionPlugin, type AdmissionRequest, refused } from "../admissi
 import type { AdmissionContext } from "../plugins.ts";
 import { objectsIn } from "../versions.ts";
 import { type Denial, evaluatePolicy } from "./evaluate.ts";
-import { findInvocations, type Invocation, isExempt, namespaceObject } from "./invocations.ts";
+import { BoundPolicies, findInvocations, type Invocation, isExempt, namespaceObject } from "./invocations.ts";
 
 /** Why a request is refused, by which policy and binding. */
 interface Refusal extends Denial {
@@ -13,19 +13,23 @@ interface Refusal extends Denial {
 
 /** Rules that the cluster's administrators have written down in CEL (KEP-3488). */
 export function validatingAdmissionPolicy(context: AdmissionContext): AdmissionPlugin {
-  const bindings = context.storage.cache("validatingadmissionpolicybindings");
+  const policies = new BoundPolicies("validatingadmissionpolicies", context.storage);
   return {
     name: "ValidatingAdmissionPolicy",
     validate(request) {
-      if (bindings.size === 0 || isExempt(request)) return;
-      const refusals = [...refusalsOf(request, context)];
+      if (policies.isEmpty || isExempt(request)) return;
+      const refusals = [...refusalsOf(policies, request, context)];
       if (refusals.length > 0) throw denied(request, refusals[0]!);
     },
   };
 }
 
-function* refusalsOf(request: AdmissionRequest, context: AdmissionContext): Generator<Refusal> {
-  for (const found of findInvocations("validatingadmissionpolicies", request, context)) {
+function* refusalsOf(
+  policies: BoundPolicies<"validatingadmissionpolicies">,
+  request: AdmissionRequest,
+  context: AdmissionContext,
+): Generator<Refusal> {
+  for (const found of findInvocations(policies, request, context)) {
     const { policy, binding } = found;
     const by = {
       policy: policy.metadata.name,

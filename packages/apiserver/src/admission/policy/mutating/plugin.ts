@@ -6,7 +6,13 @@ import { Reinvocations } from "../../reinvocations.ts";
 import { isNamespaces, objectsIn } from "../../versions.ts";
 import type { ActivationInput } from "../activation.ts";
 import { conditionsMet } from "../conditions.ts";
-import { findInvocations, type Invocation, isExempt, namespaceObject } from "../invocations.ts";
+import {
+  BoundPolicies,
+  findInvocations,
+  type Invocation,
+  isExempt,
+  namespaceObject,
+} from "../invocations.ts";
 import { compiledMutatingPolicy } from "./compiled.ts";
 import { MutationError, mutate } from "./mutate.ts";
 
@@ -25,12 +31,12 @@ interface Failure {
 export function mutatingAdmissionPolicy(context: AdmissionContext): AdmissionPlugin {
   const name = "MutatingAdmissionPolicy";
   if (!context.features.enabled("MutatingAdmissionPolicy")) return { name };
-  const bindings = context.storage.cache("mutatingadmissionpolicybindings");
+  const policies = new BoundPolicies("mutatingadmissionpolicies", context.storage);
   const plugin: AdmissionPlugin = {
     name,
     mutate(request, rounds) {
-      if (bindings.size === 0 || request.operation === "DELETE" || isExempt(request)) return;
-      const found = [...findInvocations("mutatingadmissionpolicies", request, context)];
+      if (policies.isEmpty || request.operation === "DELETE" || isExempt(request)) return;
+      const found = [...findInvocations(policies, request, context)];
       const invocations = found.filter((each) => each.problem === undefined);
       const failures = found
         .filter((each) => each.problem !== undefined)
