@@ -75,7 +75,8 @@ export interface EnvironmentOptions {
 
 /** A general environment: the CEL of Kubernetes with variables of one's own. */
 export interface Environment {
-  compile(expression: string): Program | CompileFailure;
+  /** `refuse` says why an expression of a type is turned down, before a program is made of it. */
+  compile(expression: string, refuse?: (type: CelType) => string | undefined): Program | CompileFailure;
 }
 
 export interface Program {
@@ -130,8 +131,11 @@ export function createEnvironment(options: EnvironmentOptions = {}): Environment
   const compiler = createCompiler(options);
   const variables = Object.keys(options.variables ?? {});
   return {
-    compile: (expression) => {
-      const compiled = compiler(expression);
+    compile: (expression, refuse) => {
+      const compiled = compiler(expression, (type) => {
+        const error = refuse?.(type);
+        return error === undefined ? undefined : { error, hints: [] };
+      });
       if (!compiled.ok) return compiled;
       const { type, maxCost, frame, run } = compiled;
       return {
@@ -208,7 +212,11 @@ export function createCompiler(options: EnvironmentOptions, device?: CelType): C
     messages: scope.messages,
     variables: new Map(declared.map(([name], i) => [name, i < own.length ? i : deviceIndex])),
   };
-  const syntax = { bindings: options.basic !== true, escapedNames: options.basic !== true };
+  const syntax = {
+    bindings: options.basic !== true,
+    // Keys of annotations are names of fields, too: `Object.metadata.annotations{…}`.
+    escapedNames: options.basic !== true || options.patchTypes === true,
+  };
   return (expression, refuse) => {
     const checked = parseAndCheck(expression, scope, syntax);
     if (!checked.ok) return checked;

@@ -14,6 +14,7 @@ export {
   type Result,
 } from "./environment.ts";
 export { equal } from "./equality.ts";
+export { ForeignValue } from "./foreign-value.ts";
 export { jsonValue } from "./json.ts";
 export { LazyMap } from "./lazy.ts";
 export {

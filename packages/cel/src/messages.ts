@@ -1,5 +1,5 @@
 import type { CelType } from "./types.ts";
-import { LibraryValue, type Value } from "./values.ts";
+import { type CelError, LibraryValue, type Value } from "./values.ts";
 
 /** A type of which expressions make values: `Name{field: value}`. */
 export interface MessageType {
@@ -16,6 +16,8 @@ export type FindMessage = (name: string) => MessageType | undefined;
 export abstract class MessageValue extends LibraryValue {
   /** What selecting the field gives; undefined: "no such key". `declared`: the checker knows the type of the operand. */
   abstract select(field: string, declared: boolean): Value | undefined;
-  /** Whether the field is set, for `has()` and optional selection. */
-  abstract isSet(field: string, declared: boolean): boolean;
+  /** Whether `optional.ofNonZeroValue` takes it for nothing. */
+  readonly isZero: boolean = false;
+  /** Whether the field is set, for `has()` and optional selection; an error if the type has no such field. */
+  abstract isSet(field: string, declared: boolean): boolean | CelError;
 }

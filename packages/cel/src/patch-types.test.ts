@@ -5,6 +5,7 @@ import {
   type Backend,
   createEnvironment,
   type Environment,
+  ForeignValue,
   jsonValue,
   PatchValueError,
   patchOperations,
@@ -63,6 +64,9 @@ describe("objects", () => {
       spec: { replicas: 8, paused: true },
     });
     assert.deepEqual(json("Object{?a: optional.none(), ?b: object.?spec.?replicas}"), { b: 2 });
+    assert.deepEqual(json("Object{?a: optional.ofNonZeroValue(Object.a{}), b: Object.b{`x.io/y`: 1}}"), {
+      b: { "x.io/y": 1 },
+    });
     assert.deepEqual(json("Object{a: {'k': 'v'}, b: [1, 2].map(i, Object.b{i: i}), c: object.spec}"), {
       a: { k: "v" },
       b: [{ i: 1 }, { i: 2 }],
@@ -83,13 +87,17 @@ describe("objects", () => {
     assert.equal(value("Object{a: 1}.a"), 1n);
     assert.equal(value("Object{a: 1}.b == null"), true);
     assert.equal(value("has(Object{a: 1}.a) && !has(Object{a: 1}.b)"), true);
-    assert.equal(value("Object{a: 1}.?b.orValue(3)"), 3n);
+    // cel-go looks for optional fields without their declaration.
+    assert.equal(value("Object{a: 1}.?a.orValue(3)"), 3n);
     assert.equal(value("Object{a: Object.a{b: 1}}.a == {'b': 1}"), true);
+    assert.equal(value("Object{a: {'k': Object.a{b: 1}}}.a.k.b"), 1n);
     assert.equal(failure("dyn(Object{a: 1}).a == 1"), "no such key: a");
   });
 
-  test("are equal if their types and fields are", () => {
-    assert.equal(value("Object{a: [x]} == Object{a: [7]}"), true);
+  test("are equal if their types and fields are, of lists and maps if they are the same", () => {
+    assert.equal(value("Object{a: Object.a{b: x}} == Object{a: Object.a{b: 7}}"), true);
+    assert.equal(value("Object{a: [x]} == Object{a: [7]}"), false);
+    assert.equal(value("Object{a: 1} == Object{a: uint(1)}"), false);
     assert.equal(value("Object{a: 1} == Object{a: 2}"), false);
     assert.equal(value("Object{a: 1} == Object{}"), false);
     assert.equal(value("dyn(Object.a{}) == dyn(Object.b{})"), false);
@@ -111,19 +119,24 @@ describe("objects", () => {
       );
   });
 
-  test("hold what JSON has", () => {
-    const problem = (expression: string): string => thrown(() => appliedObject(value(expression)));
-    const untyped = "error applying patch: failed to convert patch object to typed object";
+  test("hold what JSON has; of all else it is known how Go prints it", () => {
+    const foreign = (expression: string): unknown => {
+      const { a } = appliedObject(value(`Object{a: ${expression}}`));
+      return a instanceof ForeignValue ? [a.type, a.text, a.syntax] : a;
+    };
+    assert.equal(foreign("9007199254740993"), 9007199254740993n);
+    assert.deepEqual(foreign("null"), ["structpb.NullValue", "NULL_VALUE", "0"]);
+    assert.deepEqual(foreign("uint(3)"), ["uint64", "3", "0x3"]);
+    assert.deepEqual(foreign("b'ab'"), ["[]uint8", "[97 98]", "[]uint8{0x61, 0x62}"]);
+    assert.deepEqual(foreign("duration('1s')"), ["time.Duration", "1s", "1000000000"]);
+    const [item] = foreign("[{'b': 'c', 'a': 'd'}]") as ForeignValue[];
+    assert.deepEqual([item?.type, item?.text], ["map[ref.Val]ref.Val", "map[a:d b:c]"]);
+    const keys = foreign("Object.a{b: {1: 'b'}}") as string[];
+    assert.match(keys[1]!, /^fail to convert field "b": map key .* is of type types\.Int, not string$/);
     assert.equal(
-      problem("Object{a: Object.a{b: null}}"),
-      `${untyped}: .a.b: expected scalar, got structpb.NullValue`,
+      thrown(() => appliedObject(value("Object{a: {1: 'b'}}"))),
+      "invalid return type: *dynamic.ObjectVal",
     );
-    assert.equal(
-      problem("Object{a: [{'b': 'c'}]}"),
-      `${untyped}: .a[0]: expected Object value, got map[ref.Val]ref.Val`,
-    );
-    assert.equal(problem("Object{a: {1: 'b'}}"), "invalid return type: *dynamic.ObjectVal");
-    assert.deepEqual(appliedObject(value("Object{a: 9007199254740993}")), { a: 9007199254740993n });
   });
 
   test("that do not compile are refused in cel-go's words", () => {
@@ -132,6 +145,13 @@ describe("objects", () => {
       ["Object{a: nope}", "1:11: undeclared reference to 'nope' (in container '')"],
       ["Object{?a: 1}", "1:12: expected type 'optional_type(int)' but found 'int'"],
       ["JSONPatch{op: 1}", "1:13: expected type of field 'op' is 'string' but provided type is 'int'"],
+      [
+        "Object{'a': 1}",
+        "1:8: Syntax error: mismatched input ''a'' expecting {'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}",
+      ],
+      ["Object{a: 1, 2: 3}", "1:14: Syntax error: mismatched input '2' expecting '}'"],
+      ["Object{? : 1}", "1:8: unsupported ident kind"],
+      ["JSONPatch{foo: 1}", "1:14: expected type of field 'foo' is '' but provided type is 'int'"],
       ["Object{} == 1", "1:10: found no matching overload for '_==_' applied to '(Object, int)'"],
     ];
     for (const [expression, expected] of cases)
@@ -174,16 +194,24 @@ describe("JSON patches", () => {
     assert.equal(operand("duration('90s')"), "90s");
     assert.equal(operand("timestamp('2024-01-02T03:04:05Z')"), "2024-01-02T03:04:05Z");
     assert.deepEqual(operand("{'a': [1]}"), { a: [1] });
-    assert.match(
-      thrown(() => operand("quantity('1')")),
-      /^JSONPath valueExpression evaluated to a type that could not marshal to JSON: /,
-    );
+    assert.equal(operand("Object{}.a"), null);
+    assert.deepEqual(operand("Object{a: b'abc', b: uint(3)}"), { a: "YWJj", b: 3 });
+    const problem = (expression: string): string =>
+      thrown(() => operand(expression)).replace(
+        "JSONPath valueExpression evaluated to a type that could not marshal to JSON: ",
+        "",
+      );
+    assert.equal(problem("quantity('1')"), "type conversion error from 'Quantity' to '*structpb.Value'");
+    assert.equal(problem("Object{a: null}"), "proto: invalid type: structpb.NullValue");
+    assert.equal(problem("{1: 'a'}"), "unsupported type conversion from 'int' to string");
   });
 
   test("give their fields; a text that is not set is empty", () => {
     assert.equal(value("JSONPatch{op: 'a'}.op + JSONPatch{}.path"), "a");
     assert.equal(value("has(JSONPatch{op: 'a'}.op) && !has(JSONPatch{op: 'a'}.path)"), true);
     assert.equal(value("JSONPatch{op: 'a', value: 1} == JSONPatch{op: 'a', value: 1}"), true);
+    assert.equal(value("JSONPatch{}.value == null && !has(JSONPatch{}.value)"), true);
+    assert.equal(failure("has(JSONPatch{}.nope)"), "unsupported field: nope");
     assert.equal(failure("JSONPatch{op: dyn(1)}"), "unexpected type int64 for JSONPatchType 'op' field");
   });
 

@@ -1,10 +1,20 @@
 import { quoted } from "@dray/api";
-import { goName } from "./attribute-result.ts";
 import { goType } from "./compile/runtime.ts";
-import { durationText, timestampText } from "./library/conversions.ts";
+import { base64, ForeignValue, foreign } from "./foreign-value.ts";
+import { durationText, inText, timestampText } from "./library/conversions.ts";
 import { JSONPatchValue, ObjectValue } from "./library/patch-types.ts";
 import { LiteralMap } from "./maps.ts";
-import { Duration, MapValue, Optional, Timestamp, TypeValue, typeName, Uint, type Value } from "./values.ts";
+import {
+  Duration,
+  MapValue,
+  Optional,
+  QuantityValue,
+  Timestamp,
+  TypeValue,
+  typeName,
+  Uint,
+  type Value,
+} from "./values.ts";
 
 /** A value that is no patch; the message is upstream's. */
 export class PatchValueError extends Error {
@@ -14,7 +24,8 @@ export class PatchValueError extends Error {
 type JsonObject = { readonly [key: string]: unknown };
 
 /**
- * The object that the expression of an ApplyConfiguration has made, as JSON. Throws PatchValueError.
+ * The object that the expression of an ApplyConfiguration has made, as JSON, with a ForeignValue for what JSON lacks.
+ * Throws PatchValueError.
  * Upstream: pkg/admission/plugin/policy/mutating/patch/smd.go, applyConfigPatcher.Patch
  */
 export function appliedObject(value: Value): JsonObject {
@@ -23,7 +34,9 @@ export function appliedObject(value: Value): JsonObject {
       `unsupported return type from ApplyConfiguration expression: ${typeName(value)}`,
     );
   checkNames(value);
-  return fieldsOf(value, "");
+  const applied = native(value, false);
+  if (applied instanceof ForeignValue) throw new PatchValueError("invalid return type: *dynamic.ObjectVal");
+  return applied as JsonObject;
 }
 
 /**
@@ -67,85 +80,93 @@ function* misnamed(value: Value, path: string): Generator<string> {
   }
 }
 
-function fieldsOf({ fields }: ObjectValue, path: string): JsonObject {
-  return record([...fields].map(([name, value]) => [name, applied(value, `${path}.${name}`, false)]));
-}
-
 /** Keys may be any text: `__proto__` too. */
 function record(entries: readonly (readonly [string, unknown])[]): JsonObject {
   return Object.fromEntries(entries);
 }
 
-const untyped = (why: string): PatchValueError =>
-  new PatchValueError(`error applying patch: failed to convert patch object to typed object: ${why}`);
-
 /**
- * A value within an object, as JSON. Upstream converts literals one level deep only: a map in a list must be an
- * `Object.…`. It refuses null: a field is left out by `?field: optional.none()`.
+ * A value as upstream hands it on. Literals are converted one level deep only: a map within a list or a map must be an
+ * `Object.…`. Nor is null a value: a field is left out by `?field: optional.none()`.
+ * Upstream: pkg/cel/mutation/dynamic/objects.go, convertField
  */
-function applied(value: Value, path: string, isNested: boolean): unknown {
-  if (value instanceof ObjectValue) return fieldsOf(value, path);
-  if (value instanceof Optional)
-    return value.value === undefined ? null : applied(value.value, path, isNested);
-  if (Array.isArray(value))
-    return (value as readonly Value[]).map((item, i) => applied(item, `${path}[${i}]`, true));
-  if (value instanceof LiteralMap && isNested)
-    throw untyped(`${path}: expected Object value, got ${goName(value)}`);
-  if (value instanceof MapValue) {
+function native(value: Value, isNested: boolean): unknown {
+  if (value instanceof ObjectValue) return nativeFields(value);
+  if (value instanceof Optional) return value.value === undefined ? null : native(value.value, isNested);
+  if (Array.isArray(value)) return (value as readonly Value[]).map((item) => native(item, true));
+  if (value instanceof MapValue && !(value instanceof LiteralMap && isNested)) {
     const nests = value instanceof LiteralMap;
-    return record(entriesOf(value).map(([key, item]) => [key, applied(item, `${path}.${key}`, nests)]));
+    return record([...value.keys()].map((key) => [textKey(key), native(value.find(key)!, nests)]));
   }
-  const scalar = scalarOf(value);
-  if (scalar === undefined) throw untyped(`${path}: expected scalar, got ${goName(value)}`);
-  return scalar;
+  if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : value;
+  if (value instanceof TypeValue) return value.name;
+  return typeof value === "object" ? foreign(value) : value;
 }
 
-function entriesOf(map: MapValue): [string, Value][] {
-  return [...map.keys()].map((key) => {
-    if (typeof key === "string") return [key, map.find(key)!];
-    throw new PatchValueError("invalid return type: *dynamic.ObjectVal");
-  });
+/** A key of a map that is no text. */
+class KeyError extends Error {}
+
+function textKey(key: Value): string {
+  if (typeof key === "string") return key;
+  throw new KeyError(`map key ${quoted(inText(key))} is of type ${goType(key)}, not string`);
 }
 
-/** Texts, booleans, numbers, and types by their names; undefined for all else. */
-function scalarOf(value: Value): string | boolean | number | bigint | undefined {
-  if (typeof value === "bigint") return wholeNumber(value);
-  if (typeof value === "object") return value instanceof TypeValue ? value.name : undefined;
-  return value;
+function nativeFields({ fields }: ObjectValue): JsonObject | ForeignValue {
+  const entries: [string, unknown][] = [];
+  for (const [name, value] of fields) {
+    try {
+      entries.push([name, native(value, false)]);
+    } catch (error) {
+      if (!(error instanceof KeyError)) throw error;
+      const text = `fail to convert field ${quoted(name)}: ${error.message}`;
+      return new ForeignValue({ type: "*types.Err", text, syntax: text });
+    }
+  }
+  return record(entries);
 }
 
-const isSafe = (value: bigint): boolean => Number.isSafeInteger(Number(value));
-const wholeNumber = (value: bigint): number | bigint => (isSafe(value) ? Number(value) : value);
-
-/** The value of an operation, as protobuf's `Value` writes it in JSON. */
+/** The value of an operation, as protobuf's `Value` writes it in JSON. Throws PatchValueError. */
 function marshalled(value: Value): unknown {
-  if (value instanceof ObjectValue) return marshalledFields(value);
+  if (value instanceof ObjectValue) return withoutForeign(native(value, false));
   if (value instanceof Optional) return value.value === undefined ? null : marshalled(value.value);
   if (Array.isArray(value)) return (value as readonly Value[]).map(marshalled);
   if (value instanceof MapValue)
-    return record(
-      [...value.keys()].map((key) => {
-        if (typeof key !== "string") throw unmarshalled(`unsupported map key type: ${goType(key)}`);
-        return [key, marshalled(value.find(key)!)];
-      }),
-    );
+    return record([...value.keys()].map((key) => [marshalledKey(key), marshalled(value.find(key)!)]));
   if (typeof value === "bigint" || value instanceof Uint) {
     const whole = value instanceof Uint ? value.value : value;
     // A double would lose digits.
-    return isSafe(whole) ? Number(whole) : String(whole);
+    return Number.isSafeInteger(Number(whole)) ? Number(whole) : String(whole);
   }
   if (value === null || typeof value !== "object") return value;
   if (value instanceof Uint8Array) return base64(value);
   if (value instanceof Timestamp) return timestampText(value);
   if (value instanceof Duration) return durationText(value);
-  throw unmarshalled(`type conversion error from '${typeName(value)}' to '*structpb.Value'`);
+  throw unmarshalled(unmarshallable(value));
 }
 
-function marshalledFields({ fields }: ObjectValue): JsonObject {
-  return record([...fields].map(([name, value]) => [name, marshalled(value)]));
+function marshalledKey(key: Value): string {
+  if (typeof key === "string") return key;
+  throw unmarshalled(`unsupported type conversion from '${typeName(key)}' to string`);
+}
+
+function unmarshallable(value: Value): string {
+  if (value instanceof TypeValue) return "type conversion not supported for 'type'";
+  if (value instanceof JSONPatchValue) return "cannot convert to native type: *structpb.Value";
+  const name = value instanceof QuantityValue ? "Quantity" : typeName(value);
+  return `type conversion error from '${name}' to '*structpb.Value'`;
+}
+
+/** Fields of objects become values of protobuf from those of Go: whole numbers doubles, bytes base64. */
+function withoutForeign(value: unknown): unknown {
+  if (typeof value === "bigint") return Number(value);
+  if (value instanceof ForeignValue) {
+    if (value.marshalled !== undefined) return value.marshalled;
+    throw unmarshalled(`proto: invalid type: ${value.type}`);
+  }
+  if (Array.isArray(value)) return value.map(withoutForeign);
+  if (typeof value !== "object" || value === null) return value;
+  return record(Object.entries(value).map(([key, member]) => [key, withoutForeign(member)]));
 }
 
 const unmarshalled = (why: string): PatchValueError =>
   new PatchValueError(`JSONPath valueExpression evaluated to a type that could not marshal to JSON: ${why}`);
-
-const base64 = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes));

@@ -221,13 +221,30 @@ export class Primaries {
     for (; ahead > 0; ahead--) this.#tokens.take();
     const brace = this.#tokens.take();
     const fields: { at: number; name: string; value: Expr; optional: boolean }[] = [];
+    const start = this.#tokens.peek().at;
     this.#sequence("}", (optional) => {
+      const token = this.#tokens.peek();
+      if (!isName(token) && token.kind !== "escaped") this.#noField(optional, fields.length === 0, start);
       const field = this.#fieldName();
       const colon = this.#tokens.expect(":");
       fields.push({ at: colon.at, name: field, value: this.#expression(), optional });
     });
     const parts = fields.map(({ value }) => value);
     return this.#extents.made({ kind: "struct", at: brace.at, name, fields }, parts);
+  }
+
+  /** What ANTLR says where the name of a field is missing. */
+  #noField(isOptional: boolean, isFirst: boolean, start: number): never {
+    const isField = (token: Token): boolean => isName(token) || token.kind === "escaped";
+    if (isOptional) {
+      this.#problems.push({ at: start, message: "unsupported ident kind" });
+      return this.#tokens.unexpected("{IDENTIFIER, ESC_IDENTIFIER}", isField);
+    }
+    if (!isFirst) return this.#tokens.unexpected("'}'", ({ text }) => text === "}");
+    return this.#tokens.unexpected(
+      "{'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}",
+      (token) => isField(token) || (token.kind === "symbol" && "},?".includes(token.text)),
+    );
   }
 
   /** Elements with commas between them, each perhaps optional; a comma may stand at the end, or all alone. */

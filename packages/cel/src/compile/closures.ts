@@ -165,7 +165,6 @@ function walker({ base, qualifiers }: Chain, arrive: Arrival): Step {
   const keys = qualifiers.map(({ key, optional, declared }) => ({
     key: closures(key),
     optional,
-    find: declared ? lookupField : lookup,
     get: declared ? takeField : take,
   }));
   return (frame) => {
@@ -176,7 +175,7 @@ function walker({ base, qualifiers }: Chain, arrive: Arrival): Step {
       if (value === undefined || value instanceof CelError) break;
       optional ||= qualifier.optional;
       const key = qualifier.key(frame);
-      value = badKey(key) ?? (optional ? qualifier.find(value, key) : qualifier.get(value, key));
+      value = badKey(key) ?? (optional ? lookup(value, key) : qualifier.get(value, key));
       if (value !== undefined && !(optional && value instanceof CelError)) spend(frame, 1);
     }
     return arrive(frame, value, optional);

@@ -81,7 +81,7 @@ export interface Chain {
 export interface Qualifier {
   readonly key: Node;
   readonly optional: boolean;
-  /** The field of a message type that the checker knows. */
+  /** The field of a message type that the checker knows; never of an optional access. */
   readonly declared?: true;
 }
 

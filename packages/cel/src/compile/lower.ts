@@ -82,7 +82,7 @@ class Lowering {
     return { kind: "message", type, fields };
   }
 
-  /** Whether the checker knows that values of the type have fields of their own. */
+  /** cel-go finds fields by the declaration of their type in `x.f` and `has(x.f)`, not in `x.?f`. */
   #declared(type: CelType | undefined): { declared?: true } {
     const known = type?.kind === "struct" && this.#names.messages?.(type.name) !== undefined;
     return known ? { declared: true } : {};
@@ -116,7 +116,7 @@ class Lowering {
   #index(operand: Node, type: CelType | undefined, key: Node, optional: boolean): Node {
     const wrong = key.kind === "constant" ? badKey(key.value) : undefined;
     if (wrong !== undefined) throw new PlanError(wrong.message);
-    return qualified(chainOf(operand, type), { key: raw(key), optional, ...this.#declared(type) });
+    return qualified(chainOf(operand, type), { key: raw(key), optional });
   }
 
   #call(expr: Call): Node {

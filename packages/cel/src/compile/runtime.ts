@@ -101,7 +101,9 @@ export function lookupField(message: Value, field: Value): Value | undefined {
 
 function setField(message: MessageValue, field: Value, declared: boolean): Value | undefined {
   const name = String(field);
-  return message.isSet(name, declared) ? message.select(name, declared) : undefined;
+  const isSet = message.isSet(name, declared);
+  if (typeof isSet !== "boolean") return isSet;
+  return isSet ? message.select(name, declared) : undefined;
 }
 
 /** The member of that key, undefined where there is none, an error where a list has no such indexes. */

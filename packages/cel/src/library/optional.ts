@@ -1,4 +1,5 @@
 import { declare, type FunctionDeclaration, form, K, method, T, V } from "../declarations.ts";
+import { MessageValue } from "../messages.ts";
 import { boolType, dynType, intType, listType, mapType, optionalType, stringType } from "../types.ts";
 import { CelError, Duration, MapValue, Optional, Timestamp, Uint, type Value } from "../values.ts";
 
@@ -16,6 +17,7 @@ function isZero(value: Value): boolean {
   if (value instanceof Duration) return value.nanoseconds === 0n;
   if (value instanceof Timestamp) return value.nanoseconds === firstInstant;
   if (value instanceof Uint8Array || Array.isArray(value)) return value.length === 0;
+  if (value instanceof MessageValue) return value.isZero;
   // A map of domains finds every key, and is none that could be empty.
   return value instanceof MapValue && value.size === 0 && value.find("") === undefined;
 }

@@ -1,10 +1,10 @@
 import { goName } from "../attribute-result.ts";
 import { declare, type FunctionDeclaration, form } from "../declarations.ts";
 import { equal } from "../equality.ts";
-import { StringMap } from "../maps.ts";
+import { LiteralMap, StringMap } from "../maps.ts";
 import { type MessageType, MessageValue } from "../messages.ts";
 import { dynType, stringType } from "../types.ts";
-import { CelError, typeName, type Value } from "../values.ts";
+import { CelError, MapValue, typeName, type Value } from "../values.ts";
 
 /**
  * A value of type `Object`, `Object.spec`, …: any fields of any values, as no schema is known when an expression is
@@ -13,19 +13,20 @@ import { CelError, typeName, type Value } from "../values.ts";
 export class ObjectValue extends MessageValue {
   override readonly typeName: string;
   readonly fields: ReadonlyMap<string, Value>;
+  override readonly isZero: boolean;
 
   constructor(name: string, fields: ReadonlyMap<string, Value>) {
     super();
     this.typeName = name;
     this.fields = fields;
+    this.isZero = fields.size === 0;
   }
 
   override equals({ fields }: ObjectValue): boolean {
     if (fields.size !== this.fields.size) return false;
     for (const [name, value] of this.fields) {
       const other = fields.get(name);
-      if (other === undefined || typeName(other) !== typeName(value)) return false;
-      if (equal(value, other) !== true) return false;
+      if (other === undefined || !isSame(value, other)) return false;
     }
     return true;
   }
@@ -41,10 +42,21 @@ export class ObjectValue extends MessageValue {
   }
 }
 
+/** Fields are compared as Go compares what they are made of: a list or a map is equal to itself only. */
+function isSame(a: Value, b: Value): boolean {
+  if (Array.isArray(a) || a instanceof MapValue) return a === b;
+  return typeName(a) === typeName(b) && equal(a, b) === true;
+}
+
 /** What has been selected is a map and no longer an object. */
 function plain(value: Value): Value {
   if (value instanceof ObjectValue)
     return new StringMap(new Map([...value.fields].map(([name, field]) => [name, plain(field)])));
+  if (value instanceof LiteralMap) {
+    const map = new LiteralMap();
+    for (const key of value.keys()) map.set(key, plain(value.find(key)!));
+    return map;
+  }
   return Array.isArray(value) ? (value as readonly Value[]).map(plain) : value;
 }
 
@@ -77,27 +89,31 @@ export class JSONPatchValue extends MessageValue {
     return equal(this.value, other.value) === true;
   }
 
-  override select(field: string): Value | undefined {
-    if (field === "value") return this.value;
+  override select(field: string): Value {
+    if (field === "value") return this.value ?? null;
     return isText(field) ? this[field] : new CelError(`unsupported indexer: ${field}`);
   }
 
-  override isSet(field: string): boolean {
+  override isSet(field: string): boolean | CelError {
     if (field === "value") return this.value !== undefined;
-    return isText(field) && this[field] !== "";
+    return isText(field) ? this[field] !== "" : new CelError(`unsupported field: ${field}`);
   }
 }
 
 const isText = (field: string): field is "op" | "path" | "from" =>
   field === "op" || field === "path" || field === "from";
 
+/** Upstream declares every field, and gives those that there are not no type: only a dyn is assignable to them. */
+const noType = { kind: "opaque", name: "", params: [] } as const;
+
 const patchType: MessageType = {
   name: "JSONPatch",
-  field: (name) => (isText(name) ? stringType : name === "value" ? dynType : undefined),
+  field: (name) => (isText(name) ? stringType : name === "value" ? dynType : noType),
   make(fields) {
     const texts = { op: "", path: "", from: "" };
     for (const [name, value] of fields) {
-      if (!isText(name)) continue;
+      if (name === "value") continue;
+      if (!isText(name)) return new CelError(`unexpected JSONPatchType field: ${name}`);
       if (typeof value !== "string")
         return new CelError(`unexpected type ${goName(value)} for JSONPatchType '${name}' field`);
       texts[name] = value;

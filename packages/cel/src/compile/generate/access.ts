@@ -117,8 +117,9 @@ function access(
     const bad = code.variable();
     code.write(`if ((${bad} = badKey(${by})) !== undefined) { ${paid}${value} = ${bad}; break ${label}; }`);
   }
-  const [find, take] = declared ? ["lookupField", "takeField"] : ["lookup", "take"];
-  const get = optional === "false" ? take : optional === "true" ? find : `(${optional} ? ${find} : ${take})`;
+  const take = declared ? "takeField" : "take";
+  const get =
+    optional === "false" ? take : optional === "true" ? "lookup" : `(${optional} ? lookup : ${take})`;
   code.write(`${value} = ${get}(${value}, ${by});`);
   if (optional !== "false") code.write(`if (${value} === undefined) break ${label};`);
   code.write(`if (${value} instanceof CelError) { ${paid}break ${label}; }`);
