@@ -1,8 +1,10 @@
 import { floatText, quoted } from "@dray/api";
+import { ForeignValue } from "@dray/cel";
 import { isNumeric, type JsonObject } from "./patch/json.ts";
 
 /** How Go's `%v` shows a decoded JSON value: `map[a:1 b:[x y]]`, keys in order. Error texts carry it. */
 export function goText(value: unknown): string {
+  if (value instanceof ForeignValue) return value.text;
   if (value === null || value === undefined) return "<nil>";
   if (Array.isArray(value)) return `[${value.map(goText).join(" ")}]`;
   if (typeof value === "number") return floatText(value, 21);
@@ -16,6 +18,7 @@ export function goText(value: unknown): string {
 
 /** How Go's `%#v` shows a decoded JSON value. */
 export function goSyntax(value: unknown): string {
+  if (value instanceof ForeignValue) return value.syntax;
   if (value === null || value === undefined) return "interface {}(nil)";
   if (Array.isArray(value)) return `[]interface {}{${value.map(goSyntax).join(", ")}}`;
   if (typeof value === "string") return quoted(value);
@@ -30,6 +33,7 @@ export function goSyntax(value: unknown): string {
 
 /** The name of the Go type that a decoded JSON value has. */
 export function goType(value: unknown): string {
+  if (value instanceof ForeignValue) return value.type;
   if (value === null || value === undefined) return "%!s(<nil>)";
   if (Array.isArray(value)) return "[]interface {}";
   if (typeof value === "string") return "string";

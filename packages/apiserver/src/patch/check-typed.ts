@@ -1,8 +1,9 @@
+import { ForeignValue } from "@dray/cel";
 import { goSyntax, goText, goType } from "../go-text.ts";
 import { isNumeric, isObject, type JsonObject } from "./json.ts";
 import { elementText, listElement, UnkeyedElementError } from "./path-element.ts";
 import type { ListSchema, MapSchema, ScalarSort, TypeSchema } from "./type-schema.ts";
-import { isScalar, sortFor } from "./typed-walk.ts";
+import { isScalar, type Sort, sortFor } from "./typed-walk.ts";
 
 /**
  * Why an object does not fit its schema, in the words of upstream's structured merge; undefined where it fits.
@@ -16,7 +17,7 @@ export function typedProblem(schema: TypeSchema, object: unknown): string | unde
 }
 
 function check(problems: string[], schema: TypeSchema, value: unknown, path: string): void {
-  const sort = sortFor(schema, value);
+  const sort = value instanceof ForeignValue ? onlySort(schema) : sortFor(schema, value);
   if (value === null) return;
   if (sort === "map") checkMap(problems, schema.map as MapSchema, value, path);
   else if (sort === "list") checkList(problems, schema.list as ListSchema, value, path);
@@ -24,6 +25,12 @@ function check(problems: string[], schema: TypeSchema, value: unknown, path: str
     const problem = scalarProblem(schema.scalar ?? "any", value);
     if (problem !== undefined) problems.push(at(path, problem));
   }
+}
+
+/** As which of its sorts a schema takes a value that fits none of them. */
+function onlySort({ map, scalar }: TypeSchema): Sort {
+  if (map !== undefined) return "map";
+  return scalar === undefined ? "list" : "scalar";
 }
 
 function at(path: string, problem: string): string {
@@ -45,7 +52,7 @@ function scalarProblem(sort: ScalarSort, value: unknown): string | undefined {
 }
 
 function checkMap(problems: string[], schema: MapSchema, value: unknown, path: string): void {
-  if (!isObject(value)) {
+  if (!isObject(value) || value instanceof ForeignValue) {
     problems.push(at(path, `expected map, got &{${goText(value)}}`));
     return;
   }
@@ -69,7 +76,7 @@ function checkList(problems: string[], schema: ListSchema, value: unknown, path:
     let element = `i:${i}`;
     if (schema.relation !== "atomic") {
       try {
-        element = listElement(schema, item);
+        element = listElement(schema, item instanceof ForeignValue ? item.text : item);
       } catch (error) {
         if (!(error instanceof UnkeyedElementError)) throw error;
         problems.push(at(path, `element ${i}: ${error.message}`));

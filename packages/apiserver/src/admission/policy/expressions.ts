@@ -57,14 +57,14 @@ export class Expressions {
   }
 
   compile(expression: string, options: ExpressionOptions): Program | ExpressionFailure {
-    const program = this.#environment(options).compile(expression);
-    if (!program.ok) return { ok: false, error: program.error, type: program.type };
     const wanted = results[options.result];
-    if (wanted.length === 0 || wanted.some((type) => types.sameType(type, program.type))) return program;
-    const names = wanted.map(types.declaredName);
-    const rule = names.length === 1 ? names[0] : `one of [${names.join(" ")}]`;
-    const error = `must evaluate to ${rule} but got ${types.declaredName(program.type)}`;
-    return { ok: false, error, type: "RuleInvalid" };
+    const program = this.#environment(options).compile(expression, (type) => {
+      if (wanted.length === 0 || wanted.some((each) => types.sameType(each, type))) return undefined;
+      const names = wanted.map(types.declaredName);
+      const rule = names.length === 1 ? names[0] : `one of [${names.join(" ")}]`;
+      return `must evaluate to ${rule} but got ${types.declaredName(type)}`;
+    });
+    return program.ok ? program : { ok: false, error: program.error, type: program.type };
   }
 
   /** Compiles a variable, which later expressions can then name; one that fails is there, too, of any type. */

@@ -79,6 +79,23 @@ describe("ApplyConfiguration", () => {
         `${untyped}: .spec.template.spec.containers: duplicate entries for key [name="z"]`,
       ],
       [
+        inPod("containers: [{'name': 'z'}]"),
+        `${untyped}: .spec.template.spec.containers: element 0: associative list with keys may not have non-map elements`,
+      ],
+      [
+        applies("Object{spec: Object.spec{replicas: null}}"),
+        `${untyped}: .spec.replicas: expected numeric (int or float), got structpb.NullValue`,
+      ],
+      [
+        applies("Object{metadata: Object.metadata{creationTimestamp: 'x'}}"),
+        'unable to convert unstructured object to apps/v1, Kind=Deployment: parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006"',
+      ],
+      [applies("Object{spec: null}"), `${untyped}: .spec: expected map, got &{NULL_VALUE}`],
+      [
+        applies("Object{metadata: Object.metadata{labels: {'a': b'x'}}}"),
+        `${untyped}: .metadata.labels.a: expected string, got &value.valueUnstructured{Value:[]uint8{0x78}}`,
+      ],
+      [
         applies("Object{spec: Object.specs{}}"),
         'type mismatch: unexpected type name "Object.specs", expected "Object.spec", which matches field name path from root Object type',
       ],
@@ -168,6 +185,19 @@ describe("JSONPatch", () => {
     );
     assert.deepEqual(created.body.data, { c: "2" });
     assert.deepEqual(created.body.metadata.labels, { x: "2", "a.io/b": "c" });
+  });
+
+  test("may leave nothing of a map, and take the kind away, which is known", async () => {
+    const created = await mapped(
+      { metadata: { name: "c", labels: { a: "b" } } },
+      patches(
+        "[JSONPatch{op: 'remove', path: '/metadata/labels/a'}, JSONPatch{op: 'remove', path: '/kind'}]",
+      ),
+      applies("Object{metadata: Object.metadata{annotations: {}}}"),
+    );
+    assert.equal(created.status, 201, created.body.message);
+    const { kind, metadata } = created.body;
+    assert.deepEqual([kind, metadata.labels, metadata.annotations], ["ConfigMap", undefined, undefined]);
   });
 
   test("is left out where a test of it fails", async () => {

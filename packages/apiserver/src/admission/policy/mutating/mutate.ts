@@ -39,7 +39,10 @@ export function mutate(
   const value = evaluate(mutation, { ...input, objects });
   if (mutation.patchType === "ApplyConfiguration") return apply(value, live, request, version, registry);
   const tree = patched(value, live);
-  return tree !== undefined && replacePatched(request, tree, version, registry);
+  if (tree === undefined) return false;
+  const { apiVersion, kind } = live;
+  // As upstream reads it: what the patch takes away is known.
+  return replacePatched(request, { apiVersion, kind, ...tree }, version, registry);
 }
 
 function evaluate(mutation: CompiledMutation, input: ActivationInput): Value {
@@ -67,9 +70,13 @@ function apply(
   try {
     return replaceObject(request, { tree, version, validation: "Ignore" }, registry);
   } catch (error) {
-    throw error instanceof UndecodableError ? new MutationError(error.message) : error;
+    if (!(error instanceof UndecodableError)) throw error;
+    throw new MutationError(`unable to convert unstructured object to ${kindText(kind)}: ${error.message}`);
   }
 }
+
+/** `/v1, Kind=ConfigMap` */
+const kindText = ({ group, version, kind }: ModelledKind): string => `${group}/${version}, Kind=${kind}`;
 
 function objectOf(value: Value): Tree {
   try {
@@ -85,9 +92,8 @@ const untyped = (why: string): MutationError =>
 
 /** Options of connections have no schema. */
 function schemaOf(kind: ModelledKind): TypeSchema {
-  const { group, version } = kind;
-  if (kind.model === undefined && kindOf(group, version, kind.kind) === undefined)
-    throw untyped(`no corresponding type for ${group}/${version}, Kind=${kind.kind}`);
+  if (kind.model === undefined && kindOf(kind.group, kind.version, kind.kind) === undefined)
+    throw untyped(`no corresponding type for ${kindText(kind)}`);
   return modelOf(kind).objectType.schema;
 }
 

@@ -227,6 +227,7 @@ describe("MutatingAdmissionPolicy", () => {
         "jsonPatch",
         "expected type of field 'op' is 'string' but provided type is 'int'",
       ],
+      [applies("Object"), "applyConfiguration", "must evaluate to Object but got type(Object)"],
       [applies("Objects{}"), "applyConfiguration", "undeclared reference to 'Objects' (in container '')"],
     ];
     for (const [mutation, field, text] of cases) {
