@@ -17,11 +17,22 @@ export function ruleMatches(
   version: Pick<VersionedResource, "group" | "version" | "resource">,
 ): boolean {
   return (
-    scopeMatches(rule.scope, request) &&
-    has(rule.operations, request.operation) &&
     has(rule.apiGroups, version.group) &&
     has(rule.apiVersions, version.version) &&
-    (rule.resources ?? []).some((pattern) => resourceMatches(pattern, version.resource, request.subresource))
+    ruleConcerns(rule, request, version.resource)
+  );
+}
+
+/** Whether a rule is about this request in one or another version and group. */
+export function ruleConcerns(
+  rule: RuleWithOperations,
+  request: AdmissionRequest,
+  resource: string = request.served.resource,
+): boolean {
+  return (
+    scopeMatches(rule.scope, request) &&
+    has(rule.operations, request.operation) &&
+    (rule.resources ?? []).some((pattern) => resourceMatches(pattern, resource, request.subresource))
   );
 }
 

@@ -1,6 +1,6 @@
 import type { MatchResources, NamedRuleWithOperations } from "@dray/api/admissionregistration/v1";
 import type { AdmissionRequest } from "../admission.ts";
-import { namespaceSelected, objectSelected, ruleMatches } from "../matching.ts";
+import { namespaceSelected, objectSelected, ruleConcerns, ruleMatches } from "../matching.ts";
 import type { AdmissionContext } from "../plugins.ts";
 import { otherVersions, requestedVersion, type VersionedResource } from "../versions.ts";
 
@@ -34,7 +34,8 @@ function versionByRules(
     (!rule.resourceNames?.length || rule.resourceNames.includes(request.objectName));
   const asked = requestedVersion(request);
   if (rules?.some((rule) => fits(rule, asked))) return asked;
-  if (matchPolicy !== "Equivalent" || !rules?.length) return undefined;
+  // Most requests are about something else: they need no list of versions.
+  if (matchPolicy !== "Equivalent" || !rules?.some((rule) => ruleConcerns(rule, request))) return undefined;
   const others = [...otherVersions(request, context.resources)];
   for (const rule of rules) {
     const version = others.find((other) => fits(rule, other));

@@ -7,7 +7,7 @@ import type {
 } from "@dray/api/admissionregistration/v1";
 import { forbidden } from "../../response.ts";
 import type { AdmissionRequest } from "../admission.ts";
-import { namespaceSelected, objectSelected, ruleMatches } from "../matching.ts";
+import { namespaceSelected, objectSelected, ruleConcerns, ruleMatches } from "../matching.ts";
 import type { AdmissionContext } from "../plugins.ts";
 import type { Expression } from "../policy/activation.ts";
 import { compileConditions, conditionsMet } from "../policy/conditions.ts";
@@ -95,7 +95,7 @@ function versionOf(
 ): VersionedResource | undefined {
   const asked = requestedVersion(request);
   if (rules.some((rule) => ruleMatches(rule, request, asked))) return asked;
-  if (matchPolicy !== "Equivalent") return undefined;
+  if (matchPolicy !== "Equivalent" || !rules.some((rule) => ruleConcerns(rule, request))) return undefined;
   const others = [...otherVersions(request, context.resources)];
   for (const rule of rules) {
     const version = others.find((other) => ruleMatches(rule, request, other));

@@ -197,6 +197,30 @@ describe("MutatingAdmissionPolicy", () => {
     await tested.server.close();
   });
 
+  test("a subresource is changed as what it is; options of a connection have no schema", async () => {
+    const resources = ["deployments/scale", "deployments/status", "pods/exec"];
+    const tested = await serverWith([
+      {
+        matchConstraints: { resourceRules: [{ ...rule, operations: ["*"], resources }] },
+        matchConditions: [{ name: "scale", expression: "request.subResource != 'status'" }],
+        mutations: [applies("Object{spec: Object.spec{replicas: 5}}")],
+      },
+    ]);
+    const deployment = "/apis/apps/v1/namespaces/n/deployments/d";
+    assert.equal((await createDeployment(tested)).body.spec.replicas, 1);
+    const scaled = await tested.call("PATCH", `${deployment}/scale`, { body: { spec: { replicas: 2 } } });
+    assert.equal(scaled.body.spec.replicas, 5, scaled.body.message);
+    assert.equal((await tested.call("GET", deployment)).body.spec.replicas, 5);
+    const status = await tested.call("PATCH", `${deployment}/status`, { body: { status: { replicas: 3 } } });
+    assert.equal(status.body.status.replicas, 3);
+    const connected = await tested.call("POST", "/api/v1/namespaces/n/pods/p/exec?command=x");
+    assert.equal(
+      connected.body.message,
+      `${by}: error applying patch: failed to convert patch object to typed object: no corresponding type for /v1, Kind=PodExecOptions`,
+    );
+    await tested.server.close();
+  });
+
   test("the result is judged as any object", async () => {
     const tested = await serverWith([{ mutations: [applies("Object{spec: Object.spec{replicas: -1}}")] }]);
     const refused = await createDeployment(tested);
