@@ -65,8 +65,8 @@ export interface EnvironmentOptions {
    */
   readonly basic?: boolean;
   /**
-   * Adds what expressions of MutatingAdmissionPolicies have: the types `Object`, `Object.…` and `JSONPatch`, and
-   * `jsonpatch.escapeKey` (KEP-3962).
+   * Adds the types `Object`, `Object.…` and `JSONPatch`, and `jsonpatch.escapeKey`, for MutatingAdmissionPolicies
+   * (KEP-3962).
    */
   readonly patchTypes?: boolean;
   /** Forces a back end; both give the same answers, errors and costs. */
@@ -75,7 +75,7 @@ export interface EnvironmentOptions {
 
 /** A general environment: the CEL of Kubernetes with variables of one's own. */
 export interface Environment {
-  /** `refuse` says why an expression of a type is turned down, before a program is made of it. */
+  /** `refuse` returns an error for an expression of an unwanted type, before the program is made. */
   compile(expression: string, refuse?: (type: CelType) => string | undefined): Program | CompileFailure;
 }
 
@@ -214,7 +214,7 @@ export function createCompiler(options: EnvironmentOptions, device?: CelType): C
   };
   const syntax = {
     bindings: options.basic !== true,
-    // Keys of annotations are names of fields, too: `Object.metadata.annotations{…}`.
+    // Annotation keys occur as field names: `Object.metadata.annotations{…}`.
     escapedNames: options.basic !== true || options.patchTypes === true,
   };
   return (expression, refuse) => {

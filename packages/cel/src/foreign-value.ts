@@ -3,7 +3,7 @@ import { durationText, timestampText } from "./library/conversions.ts";
 import { LiteralMap } from "./maps.ts";
 import { Duration, Timestamp, typeName, Uint, type Value } from "./values.ts";
 
-/** How Go prints a value. */
+/** A value as Go prints it. */
 interface Printed {
   /** `%T` */
   readonly type: string;
@@ -11,11 +11,11 @@ interface Printed {
   readonly text: string;
   /** `%#v` */
   readonly syntax: string;
-  /** In JSON, where protobuf has a form for it. */
+  /** JSON form in protobuf, if any. */
   readonly marshalled?: string | number;
 }
 
-/** A value that JSON lacks, within an object that an expression has made: no schema takes it. */
+/** A value without a JSON form, within an object that an expression makes; fits no schema. */
 export class ForeignValue implements Printed {
   readonly type: string;
   readonly text: string;

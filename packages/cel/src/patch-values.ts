@@ -16,7 +16,7 @@ import {
   type Value,
 } from "./values.ts";
 
-/** A value that is no patch; the message is upstream's. */
+/** The value is not a patch. The message is upstream's. */
 export class PatchValueError extends Error {
   override readonly name = "PatchValueError";
 }
@@ -24,7 +24,7 @@ export class PatchValueError extends Error {
 type JsonObject = { readonly [key: string]: unknown };
 
 /**
- * The object that the expression of an ApplyConfiguration has made, as JSON, with a ForeignValue for what JSON lacks.
+ * Converts the result of an ApplyConfiguration expression to JSON, with a ForeignValue for each value that JSON lacks.
  * Throws PatchValueError.
  * Upstream: pkg/admission/plugin/policy/mutating/patch/smd.go, applyConfigPatcher.Patch
  */
@@ -40,7 +40,7 @@ export function appliedObject(value: Value): JsonObject {
 }
 
 /**
- * The operations that the expression of a JSONPatch has made. Throws PatchValueError.
+ * Converts the result of a JSONPatch expression to operations. Throws PatchValueError.
  * Upstream: pkg/admission/plugin/policy/mutating/patch/json_patch.go, evaluatePatchExpression
  */
 export function patchOperations(value: Value): JsonObject[] {
@@ -59,7 +59,7 @@ export function patchOperations(value: Value): JsonObject[] {
   });
 }
 
-/** The types of objects bear the names of the fields in which they stand. */
+/** Checks that each object has the type of its field path: `Object.spec` in `Object{spec: …}`. */
 function checkNames(object: ObjectValue): void {
   const problems = [...misnamed(object, object.typeName)];
   if (problems.length > 0) throw new PatchValueError(`type mismatch: ${problems.join("\n")}`);
@@ -80,14 +80,14 @@ function* misnamed(value: Value, path: string): Generator<string> {
   }
 }
 
-/** Keys may be any text: `__proto__` too. */
+/** Accepts any key, `__proto__` included. */
 function record(entries: readonly (readonly [string, unknown])[]): JsonObject {
   return Object.fromEntries(entries);
 }
 
 /**
- * A value as upstream hands it on. Literals are converted one level deep only: a map within a list or a map must be an
- * `Object.…`. Nor is null a value: a field is left out by `?field: optional.none()`.
+ * Converts a value as upstream does. A map literal within a list or map stays foreign: it must be an `Object.…`. Null
+ * stays foreign, too: `?field: optional.none()` leaves a field out.
  * Upstream: pkg/cel/mutation/dynamic/objects.go, convertField
  */
 function native(value: Value, isNested: boolean): unknown {
@@ -103,7 +103,7 @@ function native(value: Value, isNested: boolean): unknown {
   return typeof value === "object" ? foreign(value) : value;
 }
 
-/** A key of a map that is no text. */
+/** A key of a map is not a string. */
 class KeyError extends Error {}
 
 function textKey(key: Value): string {
@@ -125,7 +125,7 @@ function nativeFields({ fields }: ObjectValue): JsonObject | ForeignValue {
   return record(entries);
 }
 
-/** The value of an operation, as protobuf's `Value` writes it in JSON. Throws PatchValueError. */
+/** Converts the value of an operation to the JSON of protobuf's `Value`. Throws PatchValueError. */
 function marshalled(value: Value): unknown {
   if (value instanceof ObjectValue) return withoutForeign(native(value, false));
   if (value instanceof Optional) return value.value === undefined ? null : marshalled(value.value);
@@ -134,7 +134,7 @@ function marshalled(value: Value): unknown {
     return record([...value.keys()].map((key) => [marshalledKey(key), marshalled(value.find(key)!)]));
   if (typeof value === "bigint" || value instanceof Uint) {
     const whole = value instanceof Uint ? value.value : value;
-    // A double would lose digits.
+    // Protobuf writes integers beyond 2^53 as strings.
     return Number.isSafeInteger(Number(whole)) ? Number(whole) : String(whole);
   }
   if (value === null || typeof value !== "object") return value;
@@ -156,7 +156,7 @@ function unmarshallable(value: Value): string {
   return `type conversion error from '${name}' to '*structpb.Value'`;
 }
 
-/** Fields of objects become values of protobuf from those of Go: whole numbers doubles, bytes base64. */
+/** Converts fields of objects, which pass through Go values: integers become doubles, bytes base64. */
 function withoutForeign(value: unknown): unknown {
   if (typeof value === "bigint") return Number(value);
   if (value instanceof ForeignValue) {

@@ -233,7 +233,7 @@ export class Primaries {
     return this.#extents.made({ kind: "struct", at: brace.at, name, fields }, parts);
   }
 
-  /** What ANTLR says where the name of a field is missing. */
+  /** Reports a missing field name in ANTLR's words. */
   #noField(isOptional: boolean, isFirst: boolean, start: number): never {
     const isField = (token: Token): boolean => isName(token) || token.kind === "escaped";
     if (isOptional) {

@@ -8,7 +8,7 @@ export interface Scope {
   readonly variables: ReadonlyMap<string, CelType>;
   /** By the name of the type, then of the field. */
   readonly fields: ReadonlyMap<string, ReadonlyMap<string, CelType>>;
-  /** Types that expressions can make values of, beside those of `fields`. */
+  /** Message types beside those of `fields`. */
   readonly messages?: FindMessage | undefined;
   readonly functions: ReadonlyMap<string, FunctionDeclaration>;
   /** Names are looked up in here first (`a.b`, then `a`, then at the root); "" where there is none. */
@@ -34,7 +34,7 @@ export function isStruct({ fields, messages }: Scope, name: string): boolean {
   return fields.has(name) || messages?.(name) !== undefined;
 }
 
-/** The type of a field; "unknown type" if the type has no fields, undefined if it has others. */
+/** The type of a field; undefined if the type lacks it, "unknown type" if the type has no fields. */
 export function fieldOf(scope: Scope, type: string, field: string): CelType | "unknown type" | undefined {
   const fields = scope.fields.get(type);
   if (fields !== undefined) return fields.get(field);

@@ -13,13 +13,13 @@ export interface AdmissionExpressions {
   compile(
     expression: string,
     options: {
-      /** What the expression must give: `object` an `Object`, `patches` a list of `JSONPatch`. */
+      /** Required type of the result: `object` is an `Object`, `patches` a list of `JSONPatch`. */
       readonly result: "bool" | "string" | "string or null" | "object" | "patches";
       /** Whether there is a variable `params`. */
       readonly params: boolean;
       /** Whether there is a variable `authorizer`. */
       readonly authorizer: boolean;
-      /** Whether there are the types `Object` and `JSONPatch`. */
+      /** Whether the types `Object` and `JSONPatch` exist. */
       readonly patchTypes?: boolean;
     },
   ): CompiledExpression;

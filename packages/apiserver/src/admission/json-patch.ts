@@ -6,7 +6,7 @@ export type Tree = { readonly [key: string]: unknown };
 /** An operation that does not apply, in the words of upstream's library (gopkg.in/evanphx/json-patch.v4). */
 export class OperationError extends Error {
   override readonly name = "OperationError";
-  /** Whether it is a `test` that failed. */
+  /** Whether the operation is a failed `test`. */
   readonly isFailedTest: boolean;
 
   constructor(message: string, isFailedTest: boolean) {
@@ -15,7 +15,7 @@ export class OperationError extends Error {
   }
 }
 
-/** Applies the operations of a JSON patch one by one, so that the one that fails can be named. Throws OperationError. */
+/** Applies a JSON patch, one operation at a time: the error names the operation that fails. Throws OperationError. */
 export function applyOperations(object: Tree, operations: readonly Tree[]): Tree {
   let tree = object;
   for (const operation of operations) {
@@ -73,7 +73,7 @@ function transferProblem(tree: Tree, op: "move" | "copy", from: unknown, to: str
     : `error in ${op} for path: '${to}': ${new Place(tree, to).indexProblem("add")}`;
 }
 
-/** Where a JSON pointer leads. */
+/** The target of a JSON pointer. */
 class Place {
   /** The object or list that holds the end of the path. */
   readonly parent: object | undefined;

@@ -23,7 +23,7 @@ export function ruleMatches(
   );
 }
 
-/** Whether a rule is about this request in one or another version and group. */
+/** Whether a rule can match the request in any group and version. */
 export function ruleConcerns(
   rule: RuleWithOperations,
   request: AdmissionRequest,

@@ -8,7 +8,7 @@ import type { AdmissionRequest } from "./admission.ts";
 import type { Tree } from "./json-patch.ts";
 import type { VersionedResource } from "./versions.ts";
 
-/** What a webhook or a policy has made of an object cannot be read. */
+/** The object that a webhook or a policy returns cannot be decoded. */
 export class UndecodableError extends Error {
   override readonly name = "UndecodableError";
 }
@@ -21,7 +21,7 @@ export interface Replacement {
 }
 
 /**
- * Gives the object of a request new content, with the defaults of what is new. Returns whether anything has changed.
+ * Replaces the content of a request's object, with defaults for new fields. Returns whether anything has changed.
  * Throws UndecodableError.
  */
 export function replaceObject(
@@ -35,7 +35,7 @@ export function replaceObject(
   try {
     decoded = decodePatched(tree, kind, { ...registry.decoding(validation), keepsNulls: true }).object;
   } catch (error) {
-    // Only the reason: the rest of the message is about the patch of a client.
+    // Keeps the reason only: the rest of the message is for patches of clients.
     throw new UndecodableError((error as Error).message.split(`${quoted(encodeJSON(tree))}: `).at(-1)!);
   }
   const next = request.kind === undefined ? convert(decoded, version.served, version.served.stored) : decoded;
@@ -44,7 +44,7 @@ export function replaceObject(
   return true;
 }
 
-/** The object itself stays: others hold on to it. */
+/** Changes the object in place: others hold references to it. */
 function replaceContent(object: KubeObject, next: KubeObject): void {
   for (const key of Object.keys(object)) delete (object as unknown as Record<string, unknown>)[key];
   Object.assign(object, next);

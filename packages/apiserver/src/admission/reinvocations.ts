@@ -3,32 +3,32 @@ import { deepEqual, thaw } from "../storage/json.ts";
 import type { AdmissionRequest, Rounds } from "./admission.ts";
 
 /**
- * Which webhooks or policies of one plugin run in the second round because the object has changed since they ran
- * (reinvocationPolicy IfNeeded). Upstream: pkg/admission/plugin/policy/mutating/reinvocationcontext.go
+ * Tracks which webhooks or policies of a plugin run again in the second round: those with reinvocationPolicy IfNeeded
+ * after which the object has changed. Upstream: pkg/admission/plugin/policy/mutating/reinvocationcontext.go
  */
 export class Reinvocations {
-  /** The object as the plugin has left it. */
+  /** The object at the end of the plugin's last round. */
   #left: KubeObject | undefined;
-  /** Those that have run and want to see later changes. */
+  /** Ids that run again after a change. */
   #invoked = new Set<string>();
   readonly #again = new Set<string>();
 
-  /** To be called before each round. */
+  /** Call before each round. */
   begin({ object }: AdmissionRequest, rounds: Rounds): void {
     if (rounds.second && !deepEqual(this.#left, object)) this.changed();
   }
 
-  /** To be called after each round. */
+  /** Call after each round. */
   end({ object }: AdmissionRequest): void {
     this.#left = object === undefined ? undefined : thaw(object);
   }
 
-  /** Notes one that has run; `id` tells it from the others. */
+  /** Adds a webhook or policy that has run and has reinvocationPolicy IfNeeded. */
   invoked(id: string): void {
     this.#invoked.add(id);
   }
 
-  /** All that have been noted run in the second round. */
+  /** Schedules all that were added for the second round. */
   changed(): void {
     for (const id of this.#invoked) this.#again.add(id);
     this.#invoked = new Set();

@@ -2,8 +2,8 @@ import { isObject } from "./json.ts";
 import type { TypeSchema } from "./type-schema.ts";
 
 /**
- * The paths of all lists, maps and structs of an object that are owned as a whole: `.spec.selector`. Of maps only
- * fields that the schema names are followed, as upstream does.
+ * Yields the paths of all atomic lists, maps and structs of an object: `.spec.selector`. As in upstream, entries of
+ * maps without declared fields are skipped.
  * Upstream: pkg/admission/plugin/policy/mutating/patch/smd.go, findAtomics
  */
 export function* atomicPaths({ map, list }: TypeSchema, value: unknown, path = ""): Generator<string> {

@@ -27,7 +27,7 @@ function check(problems: string[], schema: TypeSchema, value: unknown, path: str
   }
 }
 
-/** As which of its sorts a schema takes a value that fits none of them. */
+/** The sort that a schema expects of a value that fits none of its sorts. */
 function onlySort({ map, scalar }: TypeSchema): Sort {
   if (map !== undefined) return "map";
   return scalar === undefined ? "list" : "scalar";

@@ -81,7 +81,7 @@ export interface Chain {
 export interface Qualifier {
   readonly key: Node;
   readonly optional: boolean;
-  /** The field of a message type that the checker knows; never of an optional access. */
+  /** The operand is of a message type that the checker knows; never set for an optional access. */
   readonly declared?: true;
 }
 
@@ -94,7 +94,7 @@ export interface Presence {
   readonly own: 0 | -1;
   /** The chain leads to an optional value, as its type says. */
   readonly optional: boolean;
-  /** The field of a message type that the checker knows. */
+  /** The operand is of a message type that the checker knows. */
   readonly declared?: true;
 }
 

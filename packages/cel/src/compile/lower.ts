@@ -24,7 +24,7 @@ export interface Names {
   readonly types: ReadonlySet<string>;
   /** Places of the variables among the values handed to an evaluation. */
   readonly variables: ReadonlyMap<string, number>;
-  /** Types of which the expression can make values. */
+  /** Message types of the environment. */
   readonly messages?: FindMessage | undefined;
 }
 
@@ -82,7 +82,7 @@ class Lowering {
     return { kind: "message", type, fields };
   }
 
-  /** cel-go finds fields by the declaration of their type in `x.f` and `has(x.f)`, not in `x.?f`. */
+  /** As in cel-go, `x.f` and `has(x.f)` use the declaration of the type, `x.?f` does not. */
   #declared(type: CelType | undefined): { declared?: true } {
     const known = type?.kind === "struct" && this.#names.messages?.(type.name) !== undefined;
     return known ? { declared: true } : {};

@@ -88,13 +88,13 @@ function missing(value: Value, key: Value): Value {
   return new CelError(`${Array.isArray(value) ? "index out of bounds" : "no such key"}: ${keyText(key)}`);
 }
 
-/** The field of a message, of a type that the checker knows; null if it is not set. */
+/** A field of a message whose type the checker knows; null if unset. */
 export function takeField(message: Value, field: Value): Value {
   const found = message instanceof MessageValue ? message.select(String(field), true) : undefined;
   return found === undefined ? take(message, field) : found;
 }
 
-/** The same, undefined if it is not set. */
+/** The same; undefined if unset. */
 export function lookupField(message: Value, field: Value): Value | undefined {
   return message instanceof MessageValue ? setField(message, field, true) : lookup(message, field);
 }

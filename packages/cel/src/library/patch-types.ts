@@ -7,8 +7,7 @@ import { dynType, stringType } from "../types.ts";
 import { CelError, MapValue, typeName, type Value } from "../values.ts";
 
 /**
- * A value of type `Object`, `Object.spec`, …: any fields of any values, as no schema is known when an expression is
- * compiled. Upstream: pkg/cel/mutation/dynamic/objects.go, ObjectVal
+ * A value of type `Object`, `Object.spec`, …, with any fields: expressions are compiled without a schema. Upstream: pkg/cel/mutation/dynamic/objects.go, ObjectVal
  */
 export class ObjectValue extends MessageValue {
   override readonly typeName: string;
@@ -31,7 +30,7 @@ export class ObjectValue extends MessageValue {
     return true;
   }
 
-  /** Upstream finds fields by the declaration of the type only, and a field that is not set is null. */
+  /** Upstream finds fields only by declaration of the type; an unset field is null. */
   override select(field: string, declared: boolean): Value | undefined {
     if (!declared) return undefined;
     return plain(this.fields.get(field) ?? null);
@@ -42,13 +41,13 @@ export class ObjectValue extends MessageValue {
   }
 }
 
-/** Fields are compared as Go compares what they are made of: a list or a map is equal to itself only. */
+/** Upstream compares fields with reflect.DeepEqual: a list or map is equal only to itself. */
 function isSame(a: Value, b: Value): boolean {
   if (Array.isArray(a) || a instanceof MapValue) return a === b;
   return typeName(a) === typeName(b) && equal(a, b) === true;
 }
 
-/** What has been selected is a map and no longer an object. */
+/** A selected object is a map. */
 function plain(value: Value): Value {
   if (value instanceof ObjectValue)
     return new StringMap(new Map([...value.fields].map(([name, field]) => [name, plain(field)])));
@@ -72,7 +71,7 @@ export class JSONPatchValue extends MessageValue {
   readonly op: string;
   readonly path: string;
   readonly from: string;
-  /** Absent if the expression names none. */
+  /** Absent if unset. */
   readonly value: Value | undefined;
 
   constructor(texts: Readonly<Record<"op" | "path" | "from", string>>, value: Value | undefined) {
@@ -103,7 +102,7 @@ export class JSONPatchValue extends MessageValue {
 const isText = (field: string): field is "op" | "path" | "from" =>
   field === "op" || field === "path" || field === "from";
 
-/** Upstream declares every field, and gives those that there are not no type: only a dyn is assignable to them. */
+/** Type of unknown fields: upstream declares them without a type, so only a dyn is assignable. */
 const noType = { kind: "opaque", name: "", params: [] } as const;
 
 const patchType: MessageType = {
@@ -122,7 +121,7 @@ const patchType: MessageType = {
   },
 };
 
-/** `Object` and all names below it, and `JSONPatch`. */
+/** Finds `Object`, all names below it, and `JSONPatch`. */
 export function findPatchType(name: string): MessageType | undefined {
   if (name === patchType.name) return patchType;
   if (name !== "Object" && !name.startsWith("Object.")) return undefined;
@@ -131,7 +130,7 @@ export function findPatchType(name: string): MessageType | undefined {
 
 const escapeKey = (key: Value): Value => (key as string).replaceAll("~", "~0").replaceAll("/", "~1");
 
-/** What expressions of patches have beside those types. Upstream: pkg/cel/library/jsonpatch.go */
+/** Functions for patches. Upstream: pkg/cel/library/jsonpatch.go */
 export const patchLibrary: readonly FunctionDeclaration[] = [
   declare("jsonpatch.escapeKey", [
     form("string_jsonpatch_escapeKey_string", [stringType], stringType, escapeKey),

@@ -22,7 +22,7 @@ export function checkName(errors: FieldErrors, object: KubeObject): void {
   checkMetadata(errors, "metadata", object.metadata, dnsSubdomain, false);
 }
 
-/** What both kinds of policies have, before their match conditions. */
+/** Checks the fields that both kinds of policies share, up to match conditions. */
 export function checkCommon(errors: FieldErrors, { spec = {} }: Policy): void {
   errors.oneOf("spec.failurePolicy", spec.failurePolicy, failurePolicies);
   checkParamKind(errors, "spec.paramKind", spec.paramKind);
@@ -34,7 +34,7 @@ export function checkCommon(errors: FieldErrors, { spec = {} }: Policy): void {
   }
 }
 
-/** Match conditions, unless an update leaves them, and what they can depend on, as they were. */
+/** Checks match conditions, unless an update leaves them and paramKind unchanged. */
 export function checkPolicyConditions(
   errors: FieldErrors,
   { spec = {} }: Policy,

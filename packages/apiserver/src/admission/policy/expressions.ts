@@ -27,7 +27,7 @@ export interface ExpressionOptions {
   readonly params: boolean;
   /** Whether there are `authorizer` and `authorizer.requestResource`. */
   readonly authorizer: boolean;
-  /** Whether there are the types of patches: `Object` and `JSONPatch`. */
+  /** Whether the types `Object` and `JSONPatch` exist. */
   readonly patchTypes?: boolean;
 }
 

@@ -14,7 +14,7 @@ import { isNamespaces, namespaceOf, type VersionedResource } from "../versions.t
 import { matchedVersion } from "./match-resources.ts";
 import { ConfigurationError, collectParams, paramResource } from "./params.ts";
 
-/** Policies are not asked about themselves, nor about questions that the cluster needs to work. */
+/** Resources that policies never see: policies themselves, and the reviews that authentication and RBAC need. */
 const exempt = new Set([
   "admissionregistration.k8s.io/mutatingadmissionpolicies",
   "admissionregistration.k8s.io/mutatingadmissionpolicybindings",
@@ -32,7 +32,7 @@ export function isExempt({ served }: AdmissionRequest): boolean {
   return exempt.has(`${served.group}/${served.resource}`);
 }
 
-/** The two sorts of policies by their resources, with the bindings of each. */
+/** The two kinds of policies and their bindings, by resource. */
 interface Kinds {
   readonly validatingadmissionpolicies: [ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding];
   readonly mutatingadmissionpolicies: [MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding];
@@ -43,11 +43,11 @@ const bindingsOf = {
   mutatingadmissionpolicies: "mutatingadmissionpolicybindings",
 } as const;
 
-/** A policy that applies to a request by one of its bindings, with one parameter object. */
+/** A policy that matches a request, with one of its bindings and one parameter object. */
 export interface Invocation<K extends keyof Kinds> {
   readonly policy: Kinds[K][0];
   readonly binding: Kinds[K][1];
-  /** The version that the policy has asked for. */
+  /** The version that the rules of the policy name. */
   readonly matched: VersionedResource;
   /** In the version of paramKind. */
   readonly params: KubeObject | undefined;
@@ -63,8 +63,8 @@ export interface Misconfiguration<K extends keyof Kinds> {
 }
 
 /**
- * What applies to a request, by the names of policies, then of bindings. Misconfigurations are left out if the policy
- * ignores failures. Upstream: pkg/admission/plugin/policy/generic/policy_dispatcher.go, Dispatch
+ * Yields the policies that match a request, by name of policy, then of binding; upstream's order is random. Skips
+ * misconfigurations if the failure policy is Ignore. Upstream: pkg/admission/plugin/policy/generic/policy_dispatcher.go, Dispatch
  */
 export function* findInvocations<K extends keyof Kinds>(
   policies: BoundPolicies<K>,
@@ -78,12 +78,12 @@ export function* findInvocations<K extends keyof Kinds>(
   }
 }
 
-/** The stored policies that have bindings, by the names of policies, then of bindings. */
+/** The stored policies with their bindings, by name of policy, then of binding. */
 export class BoundPolicies<K extends keyof Kinds> {
   readonly #policies: ResourceCache;
   readonly #bindings: ResourceCache;
   readonly #resource: K;
-  /** Made when first needed, and anew after a change of a binding. */
+  /** Memo; dropped when a binding changes. */
   #byPolicy: ReadonlyMap<string, readonly Kinds[K][1][]> | undefined;
 
   constructor(resource: K, storage: Storage) {
@@ -99,7 +99,7 @@ export class BoundPolicies<K extends keyof Kinds> {
     return this.#bindings.size === 0;
   }
 
-  /** Bindings of policies that do not exist wait for them. */
+  /** Skips bindings whose policy does not exist. */
   *entries(): Generator<[Kinds[K][0], readonly Kinds[K][1][]]> {
     this.#byPolicy ??= this.#grouped();
     for (const [name, bindings] of this.#byPolicy) {
@@ -117,7 +117,7 @@ export class BoundPolicies<K extends keyof Kinds> {
   }
 }
 
-/** One policy and one request. */
+/** Finds the invocations of one policy for one request. */
 class Finder<K extends keyof Kinds> {
   readonly #request: AdmissionRequest;
   readonly #context: AdmissionContext;
@@ -160,7 +160,7 @@ class Finder<K extends keyof Kinds> {
   }
 }
 
-/** What `find` gives, or why a policy or binding is not set up well. */
+/** Returns the result of `find`, or the text of a misconfiguration. */
 function configure<T>(what: "policy" | "binding", find: () => T): T | string {
   try {
     return find();
@@ -170,7 +170,7 @@ function configure<T>(what: "policy" | "binding", find: () => T): T | string {
   }
 }
 
-/** The namespace that expressions see as `namespaceObject`; undefined for what is in none and for namespaces. */
+/** The value of `namespaceObject`; undefined for cluster-scoped objects and namespaces. */
 export function namespaceObject(
   { served, namespace }: AdmissionRequest,
   { storage }: AdmissionContext,

@@ -34,7 +34,7 @@ function versionByRules(
     (!rule.resourceNames?.length || rule.resourceNames.includes(request.objectName));
   const asked = requestedVersion(request);
   if (rules?.some((rule) => fits(rule, asked))) return asked;
-  // Most requests are about something else: they need no list of versions.
+  // Most requests end here, without a list of versions.
   if (matchPolicy !== "Equivalent" || !rules?.some((rule) => ruleConcerns(rule, request))) return undefined;
   const others = [...otherVersions(request, context.resources)];
   for (const rule of rules) {

@@ -11,7 +11,7 @@ interface Refusal extends Denial {
   readonly binding?: string;
 }
 
-/** Rules that the cluster's administrators have written down in CEL (KEP-3488). */
+/** Applies ValidatingAdmissionPolicies (KEP-3488). */
 export function validatingAdmissionPolicy(context: AdmissionContext): AdmissionPlugin {
   const policies = new BoundPolicies("validatingadmissionpolicies", context.storage);
   return {
@@ -40,7 +40,7 @@ function* refusalsOf(
   }
 }
 
-/** What the binding wants to be refused; what it only warns of is told here. */
+/** Returns the denials for which the binding has the action Deny, and sends the warnings. */
 function judge(
   { policy, binding, matched, params }: Invocation<"validatingadmissionpolicies">,
   request: AdmissionRequest,

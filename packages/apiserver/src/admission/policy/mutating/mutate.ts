@@ -18,14 +18,14 @@ import { internalError } from "../../webhook/errors.ts";
 import { Activation, type ActivationInput, OutOfBudget, validationBudget } from "../activation.ts";
 import type { CompiledMutation } from "./compiled.ts";
 
-/** Why a mutation cannot be applied; the failure policy says what follows. */
+/** A mutation cannot be applied; the failure policy decides. */
 export class MutationError extends Error {
   override readonly name = "MutationError";
 }
 
 /**
- * Applies a mutation of a policy to the object of a request, with the defaults of what is new. Returns whether anything
- * has changed. Throws MutationError, and 500 if a JSON patch makes an object that cannot be read.
+ * Applies a mutation of a policy to the object of a request, with defaults for new fields. Returns whether anything has
+ * changed. Throws MutationError, and 500 if the result of a JSON patch cannot be decoded.
  * Upstream: pkg/admission/plugin/policy/mutating/dispatcher.go, dispatchOne
  */
 export function mutate(
@@ -41,7 +41,7 @@ export function mutate(
   const tree = patched(value, live);
   if (tree === undefined) return false;
   const { apiVersion, kind } = live;
-  // As upstream reads it: what the patch takes away is known.
+  // As in upstream, kind and version need not be in the patched object.
   return replacePatched(request, { apiVersion, kind, ...tree }, version, registry);
 }
 
@@ -90,7 +90,7 @@ const wrong = (text: string): MutationError => new MutationError(`error applying
 const untyped = (why: string): MutationError =>
   wrong(`failed to convert patch object to typed object: ${why}`);
 
-/** Options of connections have no schema. */
+/** Throws MutationError for options of connections: they have no schema. */
 function schemaOf(kind: ModelledKind): TypeSchema {
   if (kind.model === undefined && kindOf(kind.group, kind.version, kind.kind) === undefined)
     throw untyped(`no corresponding type for ${kindText(kind)}`);
@@ -114,7 +114,7 @@ function merged(schema: TypeSchema, live: Tree, applied: Tree): Tree {
 }
 
 /**
- * What a JSON patch makes of the object; undefined if a test of it fails: then it is not applied, which is no error.
+ * Applies a JSON patch to the object. Returns undefined if a `test` fails: the patch is skipped, without an error.
  * Upstream: pkg/admission/plugin/policy/mutating/patch/json_patch.go
  */
 function patched(value: Value, live: Tree): Tree | undefined {
@@ -134,7 +134,7 @@ function replacePatched(
   version: VersionedResource,
   registry: Registry,
 ): boolean {
-  // Upstream reads custom resources without a schema here, and prunes them later.
+  // Upstream decodes custom resources without a schema here, and prunes them later.
   const validation = version.served.facts.schemaless ? "Ignore" : "Strict";
   try {
     return replaceObject(request, { tree, version, validation }, registry);

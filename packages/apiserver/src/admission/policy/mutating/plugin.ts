@@ -18,14 +18,14 @@ import { MutationError, mutate } from "./mutate.ts";
 
 type MutatingInvocation = Invocation<"mutatingadmissionpolicies">;
 
-/** Why a policy lets a request fail. */
+/** A failure of a policy that denies the request. */
 interface Failure {
   readonly message: string;
   readonly reason: "Forbidden" | "Invalid";
 }
 
 /**
- * Changes that the cluster's administrators have written down in CEL (KEP-3962).
+ * Applies MutatingAdmissionPolicies (KEP-3962).
  * Upstream: pkg/admission/plugin/policy/mutating/dispatcher.go
  */
 export function mutatingAdmissionPolicy(context: AdmissionContext): AdmissionPlugin {
@@ -54,14 +54,14 @@ export function mutatingAdmissionPolicy(context: AdmissionContext): AdmissionPlu
   return plugin;
 }
 
-/** All policies that apply to a request, once. */
+/** One round over all policies that match a request. */
 class Round {
   readonly #context: AdmissionContext;
   readonly #request: AdmissionRequest;
   readonly #rounds: Rounds;
   readonly #reinvocations: Reinvocations;
   readonly #failures: Failure[] = [];
-  /** Whether a mutation has been applied, whatever it has changed. */
+  /** Whether a mutation was applied, even without a change. */
   #isApplied = false;
 
   constructor(
@@ -76,12 +76,12 @@ class Round {
     this.#reinvocations = reinvocations;
   }
 
-  /** Throws StatusError for what no failure policy lets pass. */
+  /** Throws StatusError for errors that no failure policy covers. */
   run(invocations: readonly MutatingInvocation[]): readonly Failure[] {
     const namespace = this.#namespace();
     this.#reinvocations.begin(this.#request, this.#rounds);
     for (const invocation of invocations) this.#invoke(invocation, namespace);
-    // Upstream counts every object that was patched as changed, so that those that ran last run again, too.
+    // Upstream takes every patched object for changed, so the last policies run again, too.
     if (this.#isApplied) this.#changed();
     this.#reinvocations.end(this.#request);
     return this.#failures;
@@ -109,7 +109,7 @@ class Round {
     if (policy.spec.reinvocationPolicy === "IfNeeded") this.#reinvocations.invoked(id);
   }
 
-  /** One mutation after the other; those behind one that fails are applied, too. Returns whether any changed the object. */
+  /** Applies the mutations in order, also those after a failed one. Returns whether any changed the object. */
   #mutate(invocation: MutatingInvocation, input: Omit<ActivationInput, "objects">): boolean {
     if (this.#request.object === undefined) return false;
     let isChanged = false;
@@ -136,7 +136,7 @@ class Round {
   }
 }
 
-/** Tells an invocation from all others. */
+/** Unique per policy, binding and parameter object. */
 function idOf({ policy, binding, params }: MutatingInvocation): string {
   const { name = "", namespace = "" } = params?.metadata ?? {};
   return [policy.metadata.name, binding.metadata.name, namespace, name].join("/");
@@ -153,7 +153,7 @@ function failure(
   return { message: `${by} denied request: ${message}`, reason };
 }
 
-/** The answer to a request that policies let fail: the first failure, with all of them as causes. */
+/** The error for a request: the first failure, with all failures as causes. */
 function denied(request: AdmissionRequest, failures: readonly Failure[]): StatusError {
   const { status } = refused(request, "");
   const { message, reason } = failures[0]!;
