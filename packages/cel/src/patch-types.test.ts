@@ -11,6 +11,7 @@ import {
   patchOperations,
   type Result,
   types,
+  type Value,
 } from "./index.ts";
 
 const environmentOf = (backend: Backend): Environment =>
@@ -136,6 +137,18 @@ describe("objects", () => {
     assert.equal(
       thrown(() => appliedObject(value("Object{a: {1: 'b'}}"))),
       "invalid return type: *dynamic.ObjectVal",
+    );
+  });
+
+  test("that share their parts without end are refused, not written out", () => {
+    let shared: Value = [1n];
+    for (let i = 0; i < 60; i++) shared = [shared, shared];
+    const program = environments[0]!.compile("Object{a: object}");
+    assert.ok(program.ok);
+    const result = program.evaluate({ object: shared });
+    assert.equal(
+      thrown(() => appliedObject(result.value!)),
+      "internal error: too many elements of lists and maps",
     );
   });
 

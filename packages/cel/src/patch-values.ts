@@ -1,4 +1,5 @@
 import { quoted } from "@dray/api";
+import { beginEvaluation, touchElements } from "./budget.ts";
 import { goType } from "./compile/runtime.ts";
 import { base64, ForeignValue, foreign } from "./foreign-value.ts";
 import { durationText, inText, timestampText } from "./library/conversions.ts";
@@ -33,8 +34,10 @@ export function appliedObject(value: Value): JsonObject {
     throw new PatchValueError(
       `unsupported return type from ApplyConfiguration expression: ${typeName(value)}`,
     );
-  checkNames(value);
-  const applied = native(value, false);
+  const applied = bounded(() => {
+    checkNames(value);
+    return native(value, false);
+  });
   if (applied instanceof ForeignValue) throw new PatchValueError("invalid return type: *dynamic.ObjectVal");
   return applied as JsonObject;
 }
@@ -46,17 +49,28 @@ export function appliedObject(value: Value): JsonObject {
 export function patchOperations(value: Value): JsonObject[] {
   const mismatch = "type mismatch: JSONPatchType.expression should evaluate to array";
   if (!Array.isArray(value)) throw new PatchValueError(mismatch);
-  return (value as readonly Value[]).map((operation) => {
+  const operations = value as readonly Value[];
+  return operations.map((operation) => {
     if (!(operation instanceof JSONPatchValue)) throw new PatchValueError(`${mismatch} of JSONPatch`);
     const { op, path, from, value: wanted } = operation;
-    if (wanted instanceof ObjectValue) checkNames(wanted);
+    if (wanted instanceof ObjectValue) bounded(() => checkNames(wanted));
     return {
       op,
       path,
       ...(from === "" ? {} : { from }),
-      ...(wanted === undefined ? {} : { value: marshalled(wanted) }),
+      ...(wanted === undefined ? {} : { value: bounded(() => marshalled(wanted)) }),
     };
   });
+}
+
+/** Ends the conversion of a value that holds the same list or map again and again: sharing costs nothing in CEL. */
+function bounded<T>(convert: () => T): T {
+  beginEvaluation();
+  try {
+    return convert();
+  } catch (error) {
+    throw error instanceof RangeError ? new PatchValueError(`internal error: ${error.message}`) : error;
+  }
 }
 
 /** Checks that each object has the type of its field path: `Object.spec` in `Object{spec: …}`. */
@@ -66,6 +80,7 @@ function checkNames(object: ObjectValue): void {
 }
 
 function* misnamed(value: Value, path: string): Generator<string> {
+  touchElements(1);
   if (value instanceof ObjectValue) {
     const { typeName: name, fields } = value;
     if (name !== path) {
@@ -91,6 +106,7 @@ function record(entries: readonly (readonly [string, unknown])[]): JsonObject {
  * Upstream: pkg/cel/mutation/dynamic/objects.go, convertField
  */
 function native(value: Value, isNested: boolean): unknown {
+  touchElements(1);
   if (value instanceof ObjectValue) return nativeFields(value);
   if (value instanceof Optional) return value.value === undefined ? null : native(value.value, isNested);
   if (Array.isArray(value)) return (value as readonly Value[]).map((item) => native(item, true));
@@ -127,6 +143,7 @@ function nativeFields({ fields }: ObjectValue): JsonObject | ForeignValue {
 
 /** Converts the value of an operation to the JSON of protobuf's `Value`. Throws PatchValueError. */
 function marshalled(value: Value): unknown {
+  touchElements(1);
   if (value instanceof ObjectValue) return withoutForeign(native(value, false));
   if (value instanceof Optional) return value.value === undefined ? null : marshalled(value.value);
   if (Array.isArray(value)) return (value as readonly Value[]).map(marshalled);
