@@ -61,7 +61,8 @@ const conformance = (server: Side, components: Side): Definition => ({
   jobs: 8,
   start: (options) => startCluster({ server, components, agent: "kubelet", services: true }, options),
   peers: [...conformancePeers, ...(components === "peer" ? controlPlanePeers : [])],
-  programs: servicePrograms,
+  // Images of the suite have the last three.
+  programs: [...servicePrograms, "curl", "dig", "nc"],
   conformance: true,
 });
 
