@@ -98,6 +98,7 @@ const gates = {
   DeploymentReplicaSetTerminatingReplicas: "ABBB",
   HPAScaleToZero: "AAAB",
   ClusterTrustBundle: "bbbG",
+  PodCertificateRequest: "AbbG",
   MutatingAdmissionPolicy: "bbGG",
 } as const satisfies Readonly<Record<string, string>>;
 

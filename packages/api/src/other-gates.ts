@@ -57,7 +57,7 @@ const gates: Readonly<Record<string, string>> = {
     LocalStorageCapacityIsolationFSQuotaMonitoring LoggingAlphaOptions LoggingBetaOptions
     MatchLabelKeysInPodTopologySpread MatchLabelKeysInPodTopologySpreadSelectorMerge
     MaxUnavailableStatefulSet MemoryQoS NominatedNodeNameForExpectation
-    OpenAPIEnums PodAndContainerStatsFromCRI PodCertificateRequest PodDeletionCost PodLevelResources
+    OpenAPIEnums PodAndContainerStatsFromCRI PodDeletionCost PodLevelResources
     PodLogsQuerySplitStreams PodTopologyLabelsAdmission PortForwardWebsockets QOSReserved
     ReduceDefaultCrashLoopBackOffDecay ReloadKubeletServerCertificateFile RemoteRequestHeaderUID
     RotateKubeletServerCertificate SELinuxMount SchedulerAsyncAPICalls

@@ -205,6 +205,20 @@ test("a token ends when its time is over", async () => {
   await server.close();
 });
 
+test("a node reads ClusterTrustBundles unless their gate is off", async () => {
+  const user: UserInfo = { name: "system:node:n1", groups: ["system:nodes", "system:authenticated"] };
+  for (const [isOn, expected] of [
+    [true, 200],
+    [false, 403],
+  ] as const) {
+    const { server, call } = await testServer({ featureGates: new Map([["ClusterTrustBundle", isOn]]) });
+    const as = { credential: { type: "user", user } } as const;
+    const { status } = await call("GET", "/apis/certificates.k8s.io/v1/clustertrustbundles", as);
+    assert.equal(status, expected);
+    await server.close();
+  }
+});
+
 test("a node reads what its pods refer to, and writes only its own slices", async () => {
   const { server, call, watch } = await testServer({ disabledAdmissionPlugins: ["ServiceAccount"] });
   const node: UserInfo = { name: "system:node:n1", groups: ["system:nodes", "system:authenticated"] };

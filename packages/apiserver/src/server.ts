@@ -240,7 +240,7 @@ class Server implements ApiServer {
       signal: this.#stop.signal,
     });
     this.#rbac = new Rbac(storage);
-    this.#authorize = createAuthorizer(storage, this.#rbac);
+    this.#authorize = createAuthorizer(storage, this.#rbac, features);
     this.#resources = new ResourceSet(servedResources(features, options.runtimeConfig));
     const admission: AdmissionContext = {
       storage,

@@ -5,6 +5,7 @@
 
 import { newestKubernetesVersion } from "../features.ts";
 import type { TokenRequest } from "../generated/authentication/v1.ts";
+import type { PodCertificateRequest } from "../generated/certificates/v1.ts";
 import type { KubeObject, Time } from "../object.ts";
 import * as admission from "./admissionregistration.ts";
 import { defaultAPIService } from "./apiregistration.ts";
@@ -26,6 +27,11 @@ export { podQosClass } from "./qos.ts";
 function defaultTokenRequest(request: TokenRequest): void {
   request.spec ??= { audiences: [] };
   request.spec.expirationSeconds ??= 60 * 60;
+}
+
+/** A certificate of a pod lasts a day at most where nobody says. */
+function defaultPodCertificateRequest({ spec }: PodCertificateRequest): void {
+  spec.maxExpirationSeconds ??= 24 * 60 * 60;
 }
 
 type Default = (object: never, now: Time, release: string) => void;
@@ -66,6 +72,7 @@ const defaults = new Map<string, Default>(
     "autoscaling/v2.HorizontalPodAutoscaler": autoscaling.defaultAutoscaler,
     "batch/v1.CronJob": batch.defaultCronJob,
     "batch/v1.Job": batch.defaultJob,
+    "certificates.k8s.io/v1.PodCertificateRequest": defaultPodCertificateRequest,
     "discovery.k8s.io/v1.EndpointSlice": networking.defaultEndpointSlice,
     "flowcontrol.apiserver.k8s.io/v1.FlowSchema": flowcontrol.defaultFlowSchema,
     "flowcontrol.apiserver.k8s.io/v1.PriorityLevelConfiguration": flowcontrol.defaultPriorityLevel,

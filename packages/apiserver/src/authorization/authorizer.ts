@@ -1,11 +1,16 @@
+import type { Features } from "@dray/api";
 import type { Storage } from "../storage/storage.ts";
 import type { Attributes, Decision } from "./attributes.ts";
 import { nodeAuthorizer } from "./node.ts";
 import type { Rbac } from "./rbac.ts";
 
 /** The chain: system:masters may do everything, then nodes, then RBAC. Who is not allowed is denied. */
-export function createAuthorizer(storage: Storage, rbac: Rbac): (attributes: Attributes) => Decision {
-  const node = nodeAuthorizer(storage);
+export function createAuthorizer(
+  storage: Storage,
+  rbac: Rbac,
+  features: Features,
+): (attributes: Attributes) => Decision {
+  const node = nodeAuthorizer(storage, features);
   return (attributes) => {
     if (attributes.user.groups.includes("system:masters")) return { allowed: true, reason: "" };
     const byNode = node(attributes);

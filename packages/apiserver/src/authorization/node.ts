@@ -1,4 +1,5 @@
-import { parseFieldSelector, quoted, SelectorError } from "@dray/api";
+import { type Features, parseFieldSelector, quoted, SelectorError } from "@dray/api";
+import type { PolicyRule } from "@dray/api/rbac/v1";
 import { bootstrapRoles } from "../bootstrap/policy.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Attributes, Authorizer, Decision } from "./attributes.ts";
@@ -19,14 +20,17 @@ export function nodeNameOf(user: {
 }
 
 /** What a node may do whichever objects it concerns: the rules of the cluster role `system:node`. */
-const nodeRules =
-  bootstrapRoles(new Set(), () => false).find(({ metadata }) => metadata.name === "system:node")?.rules ?? [];
+function nodeRulesOf(features: Features): readonly PolicyRule[] {
+  const roles = bootstrapRoles(new Set(), (gate) => features.enabled(gate));
+  return roles.find(({ metadata }) => metadata.name === "system:node")?.rules ?? [];
+}
 
 /**
  * Node authorization: a node reads only what its own pods refer to, directly or by way of their volume claims and
  * volumes, and writes only what is about itself (KEP-279, KEP-4601). It has no opinion on other users.
  */
-export function nodeAuthorizer(storage: Storage): Authorizer {
+export function nodeAuthorizer(storage: Storage, features: Features): Authorizer {
+  const nodeRules = nodeRulesOf(features);
   const graph = new NodeGraph(storage);
   return (attributes) => {
     const node = nodeNameOf(attributes.user);

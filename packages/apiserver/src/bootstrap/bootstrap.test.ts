@@ -56,6 +56,7 @@ test("a feature gate brings the rights of those who need them, and the roles of 
       await has("controller:resourcepoolstatusrequest-controller", "resourcepoolstatusrequests"),
       await has("node", "clustertrustbundles"),
       await has("cluster-trust-bundle-discovery", "clustertrustbundles"),
+      await has("controller:podcertificaterequestcleaner", "podcertificaterequests"),
     ];
     const bound = await call(
       "GET",
@@ -64,15 +65,23 @@ test("a feature gate brings the rights of those who need them, and the roles of 
     await server.close();
     return [...rights, bound.status];
   };
-  const bundles = [true, true];
+  const certificates = [true, true, true];
   assert.deepEqual(await rightsOf({}, "1.36"), [
     ...[false, false, false, undefined, undefined],
-    ...[false, undefined],
+    ...[false, undefined, undefined],
     404,
   ]);
-  assert.deepEqual(await rightsOf({}, "1.37"), [true, false, false, undefined, undefined, ...bundles, 404]);
+  assert.deepEqual(await rightsOf({}, "1.37"), [
+    true,
+    false,
+    false,
+    undefined,
+    undefined,
+    ...certificates,
+    404,
+  ]);
   const gates = { GenericWorkload: true, DRAResourcePoolStatus: true };
-  assert.deepEqual(await rightsOf(gates, "1.37"), [true, true, true, true, true, ...bundles, 200]);
+  assert.deepEqual(await rightsOf(gates, "1.37"), [true, true, true, true, true, ...certificates, 200]);
 });
 
 test("the range of the services' addresses is there and ready, and what is said of it stays", async () => {

@@ -83,7 +83,6 @@ describe("PodCertificateRequests", () => {
         { signerName: "kubernetes.io/x", maxExpirationSeconds: 86_401 },
         /^spec.maxExpirationSeconds: .*must be in the range \[3600, 86400\]$/,
       ],
-      [{ maxExpirationSeconds: null }, /^spec.maxExpirationSeconds: Required value: must be set$/],
       [{ stubPKCS10Request: "" }, /^spec: Invalid value: exactly one of/],
       [{ stubPKCS10Request: "AAAA" }, /^spec.stubPKCS10Request: Invalid value: must be a valid PKCS#10 CSR$/],
       [
