@@ -21,6 +21,8 @@ export interface SuiteClusterOptions {
 
 export interface SuiteCluster {
   readonly kubeconfig: string;
+  /** The API server, with its etcd; absent where it is not a process of its own. */
+  readonly server?: readonly Program[];
   readonly programs: readonly Program[];
   stop(): Promise<void>;
 }
@@ -82,7 +84,8 @@ export async function startCluster(
     } finally {
       admin.close();
     }
-    return { kubeconfig, programs: [...programs, ...nodes.flatMap((node) => node.programs)], nodes, stop };
+    const all = [...programs, ...nodes.flatMap((node) => node.programs)];
+    return { kubeconfig, server: server.programs, programs: all, nodes, stop };
   } catch (error) {
     await stop();
     throw error;

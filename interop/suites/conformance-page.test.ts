@@ -17,10 +17,14 @@ test("a run fills its column, and leaves the others as they were", () => {
       specs: [spec("[b] a | pipe", 1), spec("[a] one", 2, "of the machine")],
       skipped: [],
       seconds: 9,
+      memory: 99.6,
     },
     known: [{ spec: "[a] one", cause: "environment", reason: "no swap" }],
   });
-  assert.match(first, /\| `conformance-peer` \| Kubernetes \| abc \| 1\.37\.1 \| 1 of 2 \| 1 \| 9 s \|/);
+  assert.match(
+    first,
+    /\| `conformance-peer` \| Kubernetes \| abc \| 1\.37\.1 \| 1 of 2 \| 1 \| 9 s \| 100 MiB \|/,
+  );
   assert.match(first, /- `conformance-peer`: \[a\] one: environment: no swap/);
   const second = conformancePage(first, {
     ...run,

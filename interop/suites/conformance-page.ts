@@ -23,7 +23,7 @@ const introduction = `# Conformance
 
 Kubernetes' Conformance specs that need not run alone, on two nodes with kubelet, containerd, kube-proxy and coredns, eight at
 a time: on Dray's API server with the real kube-controller-manager and kube-scheduler, on Dray's API server, scheduler and
-controllers, and on kube-apiserver with etcd. Each column is written by \`npm run interop -- NAME --write\`, as root on a
+controllers, and on kube-apiserver with etcd (whose memory counts with it). Each column is written by \`npm run interop -- NAME --write\`, as root on a
 machine with two cores.`;
 
 /** A cell by the name of the spec. */
@@ -45,8 +45,8 @@ export function conformancePage(earlier: string, run: ConformanceRun): string {
   );
   return `${introduction}
 
-| \`npm run interop --\` | control plane | commit | suite | passed | failed | duration |
-| --- | --- | --- | --- | ---: | ---: | ---: |
+| \`npm run interop --\` | control plane | commit | suite | passed | failed | duration | API server at the end |
+| --- | --- | --- | --- | ---: | ---: | ---: | ---: |
 ${summaries.join("\n")}
 ${reasons.length === 0 ? "" : `\n${reasons.join("\n")}\n`}
 ## Specs
@@ -80,10 +80,12 @@ function keptColumn(lines: readonly string[], index: number): Column {
   );
 }
 
-function summaryOf({ kind, commit, kubernetes, result: { specs, seconds } }: ConformanceRun): string {
+function summaryOf({ kind, commit, kubernetes, result }: ConformanceRun): string {
+  const { specs, seconds, memory = 0 } = result;
   const failed = specs.filter(({ failure }) => failure !== undefined).length;
   const passed = `${specs.length - failed} of ${specs.length}`;
-  return `| ${[`\`${kind}\``, titles[kind], commit, kubernetes, passed, failed, `${seconds.toFixed(0)} s`].join(" | ")} |`;
+  const told = [passed, failed, `${seconds.toFixed(0)} s`, memory > 0 ? `${memory.toFixed(0)} MiB` : ""];
+  return `| ${[`\`${kind}\``, titles[kind], commit, kubernetes, ...told].join(" | ")} |`;
 }
 
 function reasonsOf({ kind, result: { specs }, known }: ConformanceRun): string[] {

@@ -14,6 +14,8 @@ export interface SuiteResult {
   /** Specs that the suite itself left out, with its reason. */
   readonly skipped: readonly { readonly name: string; readonly reason: string }[];
   readonly seconds: number;
+  /** Resident MiB of the API server, with its etcd, at the end. */
+  readonly memory?: number;
 }
 
 /** Fields of the report that ginkgo writes. https://pkg.go.dev/github.com/onsi/ginkgo/v2/types#SpecReport */

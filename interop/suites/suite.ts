@@ -2,6 +2,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { resident } from "../../bench/processes.ts";
 import {
   conformancePeers,
   controlPlanePeers,
@@ -120,7 +121,8 @@ export async function runSuite(
     const ended = cluster.programs.flatMap(({ name, ended }) =>
       ended === undefined ? [] : [{ name: `${name} keeps running`, seconds: 0, failure: ended }],
     );
-    return { ...result, specs: [...result.specs, ...ended] };
+    const memory = cluster.server?.reduce((sum, { pid, ended }) => sum + (ended ? 0 : resident(pid)), 0);
+    return { ...result, specs: [...result.specs, ...ended], ...(memory && { memory }) };
   } finally {
     await cluster?.stop();
     if (keep) print(`${kind}: logs are in ${folder}`);
