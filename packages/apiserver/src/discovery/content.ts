@@ -6,8 +6,8 @@ import { bodyResponse } from "../response.ts";
 export interface Content {
   readonly bytes: Uint8Array;
   readonly mediaType: string;
-  /** The same for all forms of a document; absent where clients can only go by the time. */
-  readonly hash?: string;
+  /** The same for all forms of a document. */
+  readonly hash: string;
   /** Milliseconds since the epoch. */
   readonly modified: number;
 }
@@ -21,7 +21,7 @@ export function contentResponse(
   const headers = {
     "cache-control": "no-cache, private",
     "last-modified": new Date(modified).toUTCString(),
-    ...(hash === undefined ? {} : { etag: `"${hash}"` }),
+    etag: `"${hash}"`,
     ...more,
   };
   const asked = request.headers["if-none-match"];
@@ -32,7 +32,7 @@ export function contentResponse(
   return bodyResponse(200, { ...headers, "content-type": mediaType }, () => bytes);
 }
 
-function matches(header: string, hash: string | undefined): boolean {
+function matches(header: string, hash: string): boolean {
   if (header.trim() === "*") return true;
   return header.split(",").some((tag) => tag.trim().replace(/^W\//, "") === `"${hash}"`);
 }

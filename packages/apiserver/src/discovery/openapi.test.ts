@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { promisify } from "node:util";
+import { systemClock } from "@dray/client";
 import { createAuthority, issueCertificate, type Listener } from "../index.ts";
 import { adminToken, type TestServer, testServer } from "../test-server.ts";
 
@@ -36,6 +37,36 @@ test("the index names every path with a document, each with the hash of that", a
   const stale = await call("GET", `${resourcePath}?hash=OLD`);
   assert.equal(stale.status, 301);
   assert.equal(stale.headers["location"], url);
+  await server.close();
+});
+
+test("the index that a client has is not its own any more as soon as a definition comes", async () => {
+  // All within one second: the time of the last change says nothing.
+  const { call, server } = await testServer({ clock: { ...systemClock, now: () => 1_800_000_000_000 } });
+  const { headers } = await call("GET", "/openapi/v3");
+  const known = {
+    "if-none-match": String(headers["etag"]),
+    "if-modified-since": String(headers["last-modified"]),
+  };
+  assert.equal((await call("GET", "/openapi/v3", { headers: known })).status, 304);
+  const body = {
+    metadata: { name: "foos.example.com" },
+    spec: {
+      group: "example.com",
+      scope: "Namespaced",
+      names: { plural: "foos", kind: "Foo" },
+      versions: [
+        { name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } },
+      ],
+    },
+  };
+  const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+  assert.equal((await call("POST", definitions, { body })).status, 201);
+  while ((await call("GET", "/apis/example.com/v1/foos")).status !== 200)
+    await new Promise((resolve) => setImmediate(resolve));
+  const again = await call("GET", "/openapi/v3", { headers: known });
+  assert.equal(again.status, 200);
+  assert.match(again.body, /apis\/example\.com\/v1/);
   await server.close();
 });
 

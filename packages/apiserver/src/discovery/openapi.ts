@@ -116,10 +116,13 @@ export class OpenAPI {
     }
     for (const { openAPI } of this.#discovery.remote)
       for (const [name, item] of Object.entries(openAPI?.paths ?? {})) paths[name] ??= item;
-    // As upstream, which does not say that this is JSON.
+    const bytes = Buffer.from(JSON.stringify({ paths }));
     return {
-      bytes: Buffer.from(JSON.stringify({ paths })),
+      bytes,
+      // As upstream, which does not say that this is JSON.
       mediaType: "text/plain; charset=utf-8",
+      // Upstream's has none: who asked in the second in which a definition came would never hear of it.
+      hash: createHash("sha512").update(bytes).digest("hex").toUpperCase(),
       modified,
     };
   }
