@@ -23,8 +23,8 @@ const introduction = `# Conformance
 
 Kubernetes' Conformance specs that need not run alone, on two nodes with kubelet, containerd, kube-proxy and coredns, eight at
 a time: on Dray's API server with the real kube-controller-manager and kube-scheduler, on Dray's API server, scheduler and
-controllers, and on kube-apiserver with etcd (whose memory counts with it). Each column is written by \`npm run interop -- NAME --write\`, as root on a
-machine with two cores.`;
+controllers, and on kube-apiserver with etcd (whose memory counts with it). Each column is written by \`npm run interop --
+NAME --write\`, as root on a machine with two cores.`;
 
 /** A cell by the name of the spec. */
 type Column = ReadonlyMap<string, string>;
@@ -93,6 +93,9 @@ function reasonsOf({ kind, result: { specs }, known }: ConformanceRun): string[]
   return specs.flatMap(({ name, failure }) => {
     if (failure === undefined) return [];
     const { cause, reason } = reasons.get(name) ?? { cause: "dray", reason: failure };
-    return [`- \`${kind}\`: ${name}: ${cause}: ${reason.replaceAll("\n", " ")}`];
+    return [`- \`${kind}\`: ${name}: ${cause}: ${shortened(reason.replaceAll("\n", " "))}`];
   });
 }
+
+/** A failure may have a whole pod in it. */
+const shortened = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)}…` : text);
