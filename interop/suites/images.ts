@@ -54,7 +54,6 @@ const images: readonly Image[] = [
     tools: ["curl", "dig", "getent", "ip", "nc"],
     entrypoint: ["/agnhost"],
     command: ["pause"],
-    unlisted: ["registry.k8s.io/e2e-test-images/agnhost:2.66.1"],
   },
   { name: "pause", program: { peer: "agnhost", path: "/pause" }, entrypoint: ["/pause", "pause"] },
   {
