@@ -20,7 +20,7 @@ function definitionOf(schema: JSONObject | undefined, selectableFields: readonly
   return rest;
 }
 
-/** What becomes of the schema of a field. */
+/** The OpenAPI v2 schema of a field, made from its schema in the CRD. */
 function fieldOf(schema: JSONObject): unknown {
   const { properties } = definitionOf({ type: "object", properties: { spec: schema } });
   return (properties as JSONObject)["spec"];

@@ -32,7 +32,7 @@ export function customDefinition({ row, custom }: CustomKind): JSONObject {
   return { ...withObjectFields(converted(schema)), ...extensions };
 }
 
-/** In this form there are no alternatives, no defaults, and no fields of what may be null or have unknown ones. */
+/** Keywords that are not copied: OpenAPI v2 lacks some, and others are converted one by one. */
 const dropped = new Set([
   "allOf",
   "anyOf",

@@ -105,7 +105,7 @@ function checkNonResourceRule(errors: FieldErrors, path: string, rule: NonResour
 
 function checkResourceRule(errors: FieldErrors, path: string, rule: ResourcePolicyRule): void {
   checkVerbs(errors, `${path}.verbs`, rule.verbs);
-  // Lists that are always written are null where nobody has set them.
+  // JSON has null for a list that nobody has set.
   const apiGroups = rule.apiGroups ?? [];
   const resources = rule.resources ?? [];
   const namespaces = rule.namespaces ?? [];
@@ -183,7 +183,7 @@ function checkConditions(
 }
 
 /**
- * The specs, by name, of the objects that every API server has, and that nobody can change.
+ * Specs of the mandatory objects, by name. Every API server has them, and users cannot change them.
  *
  * Upstream: staging/src/k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap/default.go
  */

@@ -13,7 +13,7 @@ export interface AggregatorParts {
   readonly own: OwnObjects;
   readonly storage: Storage;
   readonly resources: readonly ServedResource[];
-  /** What the server shows back ends as a front proxy (--proxy-client-cert-file). */
+  /** The client certificate with which the server, as a front proxy, connects to back ends (--proxy-client-cert-file). */
   readonly proxyClient: Certificate | undefined;
   readonly clock: Clock;
   readonly log: Log;

@@ -8,7 +8,7 @@ import type { OwnObjects } from "../registry/own-objects.ts";
 import { deepEqual } from "../storage/json.ts";
 import type { Storage } from "../storage/storage.ts";
 
-/** What API servers behind this one are told about how it authenticates. */
+/** How this server authenticates clients, as it tells the API servers behind it. */
 export interface AuthenticationInfo {
   /** PEM of the authority whose client certificates are believed. */
   readonly clientAuthority?: string | undefined;
@@ -101,7 +101,7 @@ function combinedData(present: Data, info: AuthenticationInfo, now: number): Rec
   return data;
 }
 
-/** What somebody has spoilt counts for nothing. */
+/** The names in a value of the ConfigMap; none if somebody has made it unreadable. */
 function namesIn(text: string | undefined): string[] {
   try {
     const names: unknown = JSON.parse(text ?? "[]");

@@ -1,7 +1,7 @@
 import type { APIService } from "@dray/api/apiregistration/v1";
 import type { Service } from "@dray/api/core/v1";
 import type { Clock } from "@dray/client";
-import { type Address, readyEndpoint, serviceLabel } from "../admission/webhook/service.ts";
+import { type Address, readyEndpoint, serviceLabel } from "../proxy/service-address.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
 import { type BackEnds, type Document, urlOf } from "./back-end.ts";

@@ -2,9 +2,9 @@ import type { IncomingMessage } from "node:http";
 import { Agent, request as httpsRequest } from "node:https";
 import type { ConnectionOptions } from "node:tls";
 import type { APIService } from "@dray/api/apiregistration/v1";
-import { failureText } from "../admission/webhook/go-errors.ts";
-import { type Address, resolveService } from "../admission/webhook/service.ts";
+import { failureText } from "../go-errors.ts";
 import type { Certificate } from "../pki.ts";
+import { type Address, resolveService } from "../proxy/service-address.ts";
 import type { Storage } from "../storage/storage.ts";
 
 /** What is asked of a back end. */

@@ -1,7 +1,7 @@
 import { StatusError } from "@dray/api";
 import type { APIService } from "@dray/api/apiregistration/v1";
 import { type Clock, createWorkQueue, type Log, type WorkQueue } from "@dray/client";
-import { serviceLabel } from "../admission/webhook/service.ts";
+import { serviceLabel } from "../proxy/service-address.ts";
 import type { ServedResource } from "../registry/kinds.ts";
 import type { OwnObjects } from "../registry/own-objects.ts";
 import type { Subscriber } from "../storage/cache.ts";

@@ -23,32 +23,47 @@ const crossOrigin = [
   "access-control-allow-origin",
 ];
 
-type Values = Record<string, string | string[]>;
+export type Values = Record<string, string | string[]>;
 
-/** Returns the headers with which a request is passed on; `uri` is its path as clients of this server write it. */
-export function requestHeaders(sent: ApiRequest, uri: string): OutgoingHttpHeaders {
-  const all: Values = { ...sent.headers };
-  for (const [name, values] of Object.entries(sent.repeated ?? {})) all[name] = [...values];
+/** Returns the headers of a request that any other server may get, as Node writes them. */
+export function passedHeaders({ headers, repeated = {} }: ApiRequest): Values {
+  const all: Values = { ...headers };
+  for (const [name, values] of Object.entries(repeated)) all[name] = [...values];
   const passed = without(all, [...ofConnection, ...ofClient], /^impersonate-/);
-  if (sent.headers["host"] !== undefined) passed["host"] = sent.headers["host"];
-  passed["x-forwarded-uri"] = uri;
-  const forwardedFor = [all["x-forwarded-for"] ?? [], sent.remoteAddress ?? []].flat();
-  if (forwardedFor.length > 0) passed["x-forwarded-for"] = forwardedFor.join(", ");
   for (const [name, value] of Object.entries(passed)) {
     passed[name] = typeof value === "string" ? bytesOf(value) : value.map(bytesOf);
   }
   return passed;
 }
 
+/** Returns the headers with which a request is passed on; `uri` is its path as clients of this server write it. */
+export function requestHeaders(sent: ApiRequest, uri: string): OutgoingHttpHeaders {
+  const passed = passedHeaders(sent);
+  const { host } = sent.headers;
+  if (host !== undefined) passed["host"] = bytesOf(host);
+  passed["x-forwarded-uri"] = bytesOf(uri);
+  const forwardedFor = [passed["x-forwarded-for"] ?? [], sent.remoteAddress ?? []].flat();
+  if (forwardedFor.length > 0) passed["x-forwarded-for"] = forwardedFor.join(", ");
+  return passed;
+}
+
 /** Node writes a header as Latin-1; what clients have sent is read as UTF-8. */
-const bytesOf = (value: string): string => Buffer.from(value).toString("latin1");
+export const bytesOf = (value: string): string => Buffer.from(value).toString("latin1");
 
 /** Returns the headers of an answer that its client gets. */
 export function responseHeaders(received: NodeJS.Dict<string[]>): Record<string, string[]> {
-  const passed = without(received as Record<string, string[]>, [...ofConnection, ...crossOrigin]);
+  const passed = withoutConnection(received, crossOrigin);
   // Every answer has the one of this server; upstream adds that of the other server to it.
   passed["cache-control"] = ["no-cache, private", ...(passed["cache-control"] ?? [])];
   return passed;
+}
+
+/** Returns the headers of an answer without those of its connection, and without those of these names. */
+export function withoutConnection(
+  received: NodeJS.Dict<string[]>,
+  names: readonly string[],
+): Record<string, string[]> {
+  return without(received as Record<string, string[]>, [...ofConnection, ...names]);
 }
 
 /** Removes headers by name, and those that are named in `Connection`. */

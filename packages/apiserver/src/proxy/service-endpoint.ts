@@ -4,8 +4,7 @@ import type { Endpoint, EndpointSlice } from "@dray/api/discovery/v1";
 import type { Context } from "../handlers/context.ts";
 import { notFound } from "../response.ts";
 import { objectKey } from "../storage/keys.ts";
-
-const serviceLabel = "kubernetes.io/service-name";
+import { serviceLabel } from "./service-address.ts";
 
 /** Where a request to a service goes. */
 interface ServiceEndpoint {

@@ -1,6 +1,6 @@
 import type { ValidatingAdmissionPolicy } from "@dray/api/admissionregistration/v1";
 import type { Expression } from "./activation.ts";
-import { compileConditions } from "./conditions.ts";
+import { compileConditions, compileVariables } from "./conditions.ts";
 import { Expressions, type ResultKind } from "./expressions.ts";
 
 /** One validation of a policy. */
@@ -38,12 +38,8 @@ function compile({ spec }: ValidatingAdmissionPolicy): CompiledPolicy {
     text,
     program: expressions.compile(text, { result, params, authorizer }),
   });
-  const variables = new Map<string, Expression>();
-  for (const { name, expression } of spec.variables ?? []) {
-    variables.set(name, { text: expression, program: expressions.variable(name, expression, { params }) });
-  }
   return {
-    variables,
+    variables: compileVariables(spec.variables, expressions, params),
     conditions: compileConditions(spec.matchConditions, expressions, params),
     validations: (spec.validations ?? []).map((validation) => ({
       ...ready(validation.expression, "bool"),

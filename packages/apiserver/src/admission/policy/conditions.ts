@@ -1,4 +1,4 @@
-import type { MatchCondition } from "@dray/api/admissionregistration/v1";
+import type { MatchCondition, Variable } from "@dray/api/admissionregistration/v1";
 import {
   Activation,
   type ActivationInput,
@@ -18,6 +18,20 @@ export function compileConditions(
     text: expression,
     program: expressions.compile(expression, { result: "bool", params, authorizer: true }),
   }));
+}
+
+/** Compiles the variables of a policy, by name; each may use those before it. */
+export function compileVariables(
+  variables: readonly Variable[] | undefined,
+  expressions: Expressions,
+  params: boolean,
+): Map<string, Expression> {
+  return new Map(
+    (variables ?? []).map(({ name, expression }) => [
+      name,
+      { text: expression, program: expressions.variable(name, expression, { params }) },
+    ]),
+  );
 }
 
 /** Whether all conditions hold; else why that is not known (one false condition outweighs errors of others). */

@@ -3,10 +3,10 @@ import { isIP } from "node:net";
 import { quoted } from "@dray/api";
 import type { WebhookClientConfig } from "@dray/api/admissionregistration/v1";
 import type { Clock } from "@dray/client";
+import { failureText, statusText } from "../../go-errors.ts";
+import { type Address, resolveService } from "../../proxy/service-address.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { CallFailure } from "./errors.ts";
-import { failureText, statusText } from "./go-errors.ts";
-import { type Address, resolveService } from "./service.ts";
 
 /** Largest answer that is read. */
 const answerLimit = 8 * 1024 * 1024;

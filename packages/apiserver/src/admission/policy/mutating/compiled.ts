@@ -1,6 +1,6 @@
 import type { MutatingAdmissionPolicy, Mutation } from "@dray/api/admissionregistration/v1";
 import type { Expression } from "../activation.ts";
-import { compileConditions } from "../conditions.ts";
+import { compileConditions, compileVariables } from "../conditions.ts";
 import { Expressions } from "../expressions.ts";
 
 /** One mutation of a policy. */
@@ -31,12 +31,8 @@ export function compiledMutatingPolicy(policy: MutatingAdmissionPolicy): Compile
 function compile({ spec }: MutatingAdmissionPolicy): CompiledMutatingPolicy {
   const params = spec.paramKind !== undefined;
   const expressions = new Expressions({ composes: true });
-  const variables = new Map<string, Expression>();
-  for (const { name, expression } of spec.variables ?? []) {
-    variables.set(name, { text: expression, program: expressions.variable(name, expression, { params }) });
-  }
   return {
-    variables,
+    variables: compileVariables(spec.variables, expressions, params),
     conditions: compileConditions(spec.matchConditions, expressions, params),
     mutations: (spec.mutations ?? []).flatMap((mutation) => {
       const [patchType, text] = expressionOf(mutation);

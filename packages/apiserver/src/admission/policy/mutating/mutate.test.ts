@@ -5,7 +5,7 @@ import { applies, createConfigMap, createDeployment, patches, rule, serverWith }
 
 const by = "policy 'p0' with binding 'p0' denied request";
 
-/** What comes of a deployment, or of a config map, under a policy of these mutations. */
+/** The answer to the creation of a Deployment under a policy with these mutations. */
 async function deployed(...mutations: object[]): Promise<Answer> {
   const tested = await serverWith([{ mutations }]);
   const created = await createDeployment(tested);

@@ -2,8 +2,8 @@ import { matchLabels, quoted } from "@dray/api";
 import type { ServiceReference } from "@dray/api/admissionregistration/v1";
 import type { Pod, Service, ServicePort } from "@dray/api/core/v1";
 import type { EndpointSlice } from "@dray/api/discovery/v1";
-import { objectKey } from "../../storage/keys.ts";
-import type { Storage } from "../../storage/storage.ts";
+import { objectKey } from "../storage/keys.ts";
+import type { Storage } from "../storage/storage.ts";
 
 /** Where a connection goes. */
 export interface Address {
@@ -33,7 +33,7 @@ export function resolveService({ namespace, name, port = 443 }: ServiceReference
   return { host: spec.clusterIP, port };
 }
 
-/** Where a port of a service is reached at one of its ready endpoints or pods; undefined if there is none. */
+/** The address of a ready endpoint or pod for a port of the service; undefined if none is ready. */
 export function readyEndpoint(
   { metadata, spec }: Service,
   port: ServicePort,
