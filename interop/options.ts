@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import type { Side } from "./server.ts";
-import type { ClusterSuite, ConformanceSuite, DraSuite } from "./suites/suite.ts";
+import { type ClusterSuite, conformanceSuites, draSuites } from "./suites/kinds.ts";
 
 export interface Options {
   /** Parts to run. */
@@ -36,12 +36,6 @@ const sides: Readonly<Record<string, readonly Side[]>> = {
   dray: ["dray"],
 };
 
-const draSuites: readonly DraSuite[] = ["dra", "dra-oci", "dra-cri"];
-const conformanceSuites: readonly ConformanceSuite[] = [
-  "conformance",
-  "conformance-dray",
-  "conformance-peer",
-];
 const parts: readonly string[] = [
   "scenarios",
   ...draSuites,

@@ -20,7 +20,7 @@ export const nodePeers = ["kubelet", "containerd", "containerd-shim-runc-v2", "c
 /** What upstream's specs of one node need beside that. */
 export const nodeSuitePeers = ["e2e_node.test"] as const;
 
-/** What nodes need for the Conformance suite beside that: Services, DNS, and a program for one image. */
+/** Programs that the Conformance suite needs besides: for Services, for DNS, and for the image nonewprivs. */
 export const conformancePeers = ["kube-proxy", "coredns", "nnp"] as const;
 
 /** Drivers and device plugins of others, and what their tests need. */

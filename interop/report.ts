@@ -6,8 +6,8 @@ import { peerVersion } from "./peers.ts";
 import type { Outcome } from "./play.ts";
 import type { Side } from "./server.ts";
 import { conformancePage } from "./suites/conformance-page.ts";
+import { type ConformanceSuite, isConformance } from "./suites/kinds.ts";
 import type { KnownFailure, SuiteResult } from "./suites/report.ts";
-import { type ConformanceSuite, isConformance } from "./suites/suite.ts";
 import { type SuiteKind, suiteHeading, suiteSection } from "./suites/suite-section.ts";
 
 /** All that a run on one side has brought. */

@@ -27,7 +27,7 @@ export interface SuiteCluster {
   stop(): Promise<void>;
 }
 
-/** What a cluster with nodes in name spaces of their own consists of. */
+/** Whose components a cluster runs, and what it offers to pods. */
 export interface Parts {
   readonly server: Side;
   /** Whose scheduler and controllers run: Dray's, or kube-scheduler and kube-controller-manager. */

@@ -1,6 +1,7 @@
 /** docs/conformance.md: what became of each Conformance spec, one column for each kind of cluster, each from a run of its own. */
+
+import type { ConformanceSuite } from "./kinds.ts";
 import type { KnownFailure, SuiteResult } from "./report.ts";
-import type { ConformanceSuite } from "./suite.ts";
 
 export interface ConformanceRun {
   readonly kind: ConformanceSuite;

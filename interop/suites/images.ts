@@ -30,6 +30,8 @@ interface Image {
   readonly tools?: readonly string[];
   /** Contents by path. */
   readonly files?: Readonly<Record<string, string>>;
+  /** Adds more files to the folder of its layer. */
+  readonly prepare?: (root: string) => void;
   readonly user?: string;
   readonly entrypoint?: readonly string[];
   readonly command?: readonly string[];
@@ -37,7 +39,7 @@ interface Image {
   readonly unlisted?: readonly string[];
 }
 
-/** What the two images of a rolling update serve, so that one is told from the other. */
+/** An image of the rolling update specs: each serves files that name it. */
 const demo = (name: string): Image => ({
   name,
   on: "agnhost",
@@ -52,6 +54,7 @@ const images: readonly Image[] = [
     name: "agnhost",
     program: { peer: "agnhost", path: "/agnhost" },
     tools: ["curl", "dig", "getent", "ip", "nc"],
+    prepare: prepareAgnhost,
     entrypoint: ["/agnhost"],
     command: ["pause"],
   },
@@ -134,9 +137,9 @@ export function packImages(file: string, conformance = false): string {
   return pause;
 }
 
-/** What an image has beside those below it; none if that is nothing. `root`: a folder for it. */
+/** The layer that an image adds to those it is built on; empty if it adds none. `root`: a folder for its files. */
 function ownLayer(
-  { name, program, tools = [], files = {} }: Image,
+  { program, tools = [], files = {}, prepare }: Image,
   root: string,
   layout: Layout,
 ): Descriptor[] {
@@ -153,11 +156,11 @@ function ownLayer(
   if (there.length > 0) mkdirSync(join(root, "bin"), { recursive: true });
   for (const tool of there) install(root, tool);
   for (const [path, content] of Object.entries(files)) writeFileSync(place(path), content);
-  if (name === "agnhost") prepareAgnhost(root);
+  prepare?.(root);
   return existsSync(root) ? [layout.layer(root)] : [];
 }
 
-/** What agnhost takes for granted in its image: a certificate for localhost, a folder, and itself under another name. */
+/** Adds the files that agnhost expects in its image: a certificate for localhost, a folder for uploads, a second name. */
 function prepareAgnhost(root: string): void {
   const [key, certificate] = [join(root, "localhost.key"), join(root, "localhost.crt")];
   const pair = ["-newkey", "rsa:2048", "-nodes", "-days", "3650", "-keyout", key, "-out", certificate];

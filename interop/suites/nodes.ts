@@ -359,6 +359,7 @@ function kubeletConfig(folder: string, name: string, ca: string): object {
     failCgroupV1: false,
     failSwapOn: false,
     imageGCHighThresholdPercent: 100, // An image that is deleted cannot be pulled again: there is no registry.
+    imagePullCredentialsVerificationPolicy: "NeverVerify", // After a pull in vain kubelet would pull what it has.
     maxPods,
     oomScoreAdj: 0,
     readOnlyPort: 0,

@@ -60,7 +60,10 @@ test("an entry of the list that lacks a field or has another cause is refused by
   assert.throws(() => read({ ...good, reason: "" }), /\[0\]\.reason: must say why/);
   assert.throws(() => read({ cause: "dray", reason: "b" }), /\[0\]\.spec: must be the name/);
   assert.throws(() => readKnownFailures("spec: a"), /must be a list/);
-  readKnownFailures(readFileSync(join(import.meta.dirname, "..", "dra-expected-failures.yaml"), "utf8"));
+  for (const list of ["dra", "conformance"])
+    readKnownFailures(
+      readFileSync(join(import.meta.dirname, "..", `${list}-expected-failures.yaml`), "utf8"),
+    );
 });
 
 test("the summary counts what passed, failed, is listed and was left out", () => {

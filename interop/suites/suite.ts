@@ -18,25 +18,9 @@ import { draParts, type SuiteCluster, type SuiteClusterOptions, startCluster } f
 import { missingPrograms } from "./commands.ts";
 import { startDrayCluster } from "./dray-cluster.ts";
 import { imagePrograms, packImages } from "./images.ts";
+import type { ClusterSuite } from "./kinds.ts";
 import { networkPlugins, nodePrograms, servicePrograms } from "./nodes.ts";
 import { readReport, type SuiteResult } from "./report.ts";
-
-/** A run of upstream's suite on one kind of cluster. */
-export type ClusterSuite = DraSuite | ConformanceSuite;
-/** `dra`: real kubelets; `dra-oci` and `dra-cri`: our nodes with that runtime. Real containerd runs under the first and last. */
-export type DraSuite = "dra" | "dra-oci" | "dra-cri";
-/** Whose API server, and whose scheduler and controllers: Dray's and the real ones, Dray's alone, the real ones alone. */
-export type ConformanceSuite = "conformance" | "conformance-dray" | "conformance-peer";
-
-const conformanceSuites: readonly string[] = [
-  "conformance",
-  "conformance-dray",
-  "conformance-peer",
-] satisfies ConformanceSuite[];
-
-export function isConformance(kind: string): kind is ConformanceSuite {
-  return conformanceSuites.includes(kind);
-}
 
 interface Definition {
   /** Which specs, as a label filter of ginkgo. */
