@@ -14,6 +14,10 @@ test("creating a kind that nothing acts on returns a warning, creating another n
     host("certificates.k8s.io", "podcertificaterequests", object({})).join(),
     /^the nodes .* give pods no/,
   );
+  assert.match(
+    host("storagemigration.k8s.io", "storageversionmigrations", object({})).join(),
+    /no controller that migrates/,
+  );
   assert.deepEqual(host("", "pods", object({})), []);
 });
 
