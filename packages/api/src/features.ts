@@ -99,6 +99,7 @@ const gates = {
   HPAScaleToZero: "AAAB",
   ClusterTrustBundle: "bbbG",
   PodCertificateRequest: "AbbG",
+  StorageVersionMigrator: "AbbG",
   MutatingAdmissionPolicy: "bbGG",
 } as const satisfies Readonly<Record<string, string>>;
 

@@ -63,7 +63,7 @@ const gates: Readonly<Record<string, string>> = {
     RotateKubeletServerCertificate SELinuxMount SchedulerAsyncAPICalls
     SchedulerAsyncPreemption SchedulerPopFromBackoffQ ServiceAccountNodeAudienceRestriction
     SizeBasedListCostEstimate StorageCapacityScoring StorageNamespaceIndex StorageVersionAPI
-    StorageVersionHash StorageVersionMigrator StrictIPCIDRValidation
+    StorageVersionHash StrictIPCIDRValidation
     StructuredAuthenticationConfigurationEgressSelector TokenRequestServiceAccountUIDValidation
     TopologyManagerPolicyAlphaOptions TopologyManagerPolicyBetaOptions
     TranslateStreamCloseWebsocketRequests UnauthenticatedHTTP2DOSMitigation

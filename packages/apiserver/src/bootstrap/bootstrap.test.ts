@@ -57,6 +57,8 @@ test("a feature gate brings the rights of those who need them, and the roles of 
       await has("node", "clustertrustbundles"),
       await has("cluster-trust-bundle-discovery", "clustertrustbundles"),
       await has("controller:podcertificaterequestcleaner", "podcertificaterequests"),
+      await has("controller:kube-apiserver-serving-clustertrustbundle-publisher", "signers"),
+      await has("controller:storage-version-migrator-controller", "storageversionmigrations/status"),
     ];
     const bound = await call(
       "GET",
@@ -65,10 +67,10 @@ test("a feature gate brings the rights of those who need them, and the roles of 
     await server.close();
     return [...rights, bound.status];
   };
-  const certificates = [true, true, true];
+  const certificates = [true, true, true, true, true];
   assert.deepEqual(await rightsOf({}, "1.36"), [
     ...[false, false, false, undefined, undefined],
-    ...[false, undefined, undefined],
+    ...[false, undefined, undefined, undefined, undefined],
     404,
   ]);
   assert.deepEqual(await rightsOf({}, "1.37"), [

@@ -11,9 +11,11 @@ import policy from "./policy.json" with { type: "json" };
 
 /**
  * A rule in the data file: groups, resources, verbs (each separated by commas), and the feature gate that the rule needs;
- * or a PolicyRule of the API.
+ * or a PolicyRule of the API, with its gate.
  */
-type RuleRow = readonly [groups: string, resources: string, verbs: string, gate?: FeatureGate] | PolicyRule;
+type RuleRow =
+  | readonly [groups: string, resources: string, verbs: string, gate?: FeatureGate]
+  | (PolicyRule & { readonly gate?: FeatureGate });
 
 interface RoleRow {
   readonly name: string;
@@ -43,9 +45,8 @@ interface BindingRow {
 }
 
 /**
- * What kube-apiserver 1.36 creates (plugin/pkg/auth/authorizer/rbac/bootstrappolicy), with the rules that gates of
- * 1.37 add, and the roles `dray:*` with what
- * the components of this project need beside that.
+ * What kube-apiserver 1.37 creates (plugin/pkg/auth/authorizer/rbac/bootstrappolicy), and the roles `dray:*` with what the
+ * components of this project need beside that.
  */
 const data = policy as unknown as {
   readonly clusterRoles: readonly RoleRow[];
@@ -71,7 +72,10 @@ function isRow(row: RuleRow): row is Extract<RuleRow, readonly unknown[]> {
 }
 
 function ruleOf(row: RuleRow): PolicyRule {
-  if (!isRow(row)) return row;
+  if (!isRow(row)) {
+    const { gate: _, ...rule } = row;
+    return rule;
+  }
   const [groups, resources, verbs] = row;
   return { verbs: verbs.split(","), apiGroups: groups.split(","), resources: resources.split(",") };
 }
@@ -151,7 +155,10 @@ function controllerRoles(enabled: Enabled): RoleRow[] {
 }
 
 function inForce(rules: readonly RuleRow[], enabled: Enabled): RuleRow[] {
-  return rules.filter((row) => !isRow(row) || row[3] === undefined || enabled(row[3]));
+  return rules.filter((row) => {
+    const gate = isRow(row) ? row[3] : row.gate;
+    return gate === undefined || enabled(gate);
+  });
 }
 
 /** The bindings that every cluster begins with. */
