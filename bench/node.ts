@@ -14,7 +14,7 @@ import type { Client } from "@dray/client";
 import { connect } from "../interop/credentials.ts";
 import { eventually } from "../interop/eventually.ts";
 import { draParts, startCluster } from "../interop/suites/clusters.ts";
-import { packImages } from "../interop/suites/images.ts";
+import { makeImages } from "../interop/suites/images.ts";
 import type { NodeAgent, RealNode } from "../interop/suites/nodes.ts";
 import { suiteObstacle } from "../interop/suites/suite.ts";
 import { program as drayProgram } from "../scripts/clone.js";
@@ -81,9 +81,8 @@ ${lines.join("\n")}
 async function measure(agent: NodeAgent, count: number): Promise<Result> {
   const folder = mkdtempSync(join(tmpdir(), "dray-bench-"));
   try {
-    const images = join(folder, "images.tar");
-    const pause = packImages(images);
-    const cluster = await startCluster(draParts(agent), { folder, images, pause, nodes: 1 });
+    const images = makeImages(join(folder, "images"));
+    const cluster = await startCluster(draParts(agent), { folder, images, nodes: 1 });
     const admin = await connect(cluster.kubeconfig);
     try {
       return await load(admin, cluster.nodes[0]!, cluster.kubeconfig, folder, count);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { failures, normalise, onlyIn } from "./log-lines.ts";
+import { errors, failures, normalise, normaliseError, onlyIn } from "./log-lines.ts";
 
 const head = "E1121 10:12:52.123456   26462";
 
@@ -18,6 +18,20 @@ test("identifiers, addresses, times and names under klog's keys are taken away",
   const one = `${head} a.go:1] "Failed" pod="default/web-abc" uid="2d280470-9133-4920-ba89-2099dbfa8bf1" err="Get \\"https://127.0.0.1:6443/api/v1/pods\\": dial tcp 10.1.2.3:6443"`;
   const two = `${head} a.go:2] "Failed" pod="x/y" uid="00000000-9133-4920-ba89-2099dbfa8bf1" err="Get \\"https://127.0.0.1:7000/api/v1/nodes\\": dial tcp 10.9.9.9:7000"`;
   assert.equal(normalise(one), normalise(two));
+});
+
+test("errors of one kind are one, whatever the names are, and say what was refused", () => {
+  const line = (pod: string, uid: string) =>
+    `E1121 10:12:52.1 7 status_manager.go:9] "Failed to get status for pod" err="pods \\"${pod}\\" is forbidden: User \\"u\\" cannot get resource \\"pods\\" in API group \\"\\"" podUID="${uid}"`;
+  const log = `${line("a", "1")}\n${line("b-2", "3")}\nI1121 10:12:52.1 7 a.go:1] "Slow" err="x"`;
+  const kind =
+    'status_manager.go] Failed to get status for pod: pods NAME is forbidden: User NAME cannot get resource "pods" in API group ""';
+  assert.deepEqual([...errors(log)], [[kind, 2]]);
+  const plain = `E1121 10:12:52.1 7 projected.go:1] Error preparing data for volume ctb-0 for pod ns-1/x: not found`;
+  assert.equal(
+    normaliseError(plain),
+    "projected.go] Error preparing data for volume NAME for pod NAME not found",
+  );
 });
 
 test("what went wrong is kept", () => {

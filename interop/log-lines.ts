@@ -43,11 +43,39 @@ const identifying = new Set([
   "object",
 ]);
 
+/**
+ * What is left of the line of an error when names are anything: its message and \`err\` without what is quoted in them (but
+ * what of the API was refused), and without words that have a digit or a slash. Undefined for other lines.
+ */
+export function normaliseError(line: string): string | undefined {
+  const match = header.exec(line);
+  if (match?.[1] !== "E") return undefined;
+  const [, , file, message = ""] = match;
+  const [, said = message, values = ""] = /^"((?:[^"\\]|\\.)*)"(.*)$/.exec(message) ?? [];
+  const cause = /\berr="((?:[^"\\]|\\.)*)"/.exec(values)?.[1];
+  const text = (cause === undefined ? said : `${said}: ${cause}`)
+    .replaceAll(/\\+"/g, '"')
+    .replaceAll(/(\\+[nt])+/g, " ")
+    .replaceAll(/(resource |group )?"[^"]*"/g, (all, refused?: string) => (refused ? all : "NAME"))
+    .replaceAll(/\S*[\d/]\S*/g, "NAME")
+    .replaceAll(/NAME(\s+NAME)+/g, "NAME");
+  return `${file}] ${text.slice(0, 140)}`;
+}
+
 /** The failures that a log speaks of. */
 export function failures(log: string): LineCounts {
+  return countKinds(log, normalise);
+}
+
+/** The errors of a log, by kind. */
+export function errors(log: string): LineCounts {
+  return countKinds(log, normaliseError);
+}
+
+function countKinds(log: string, kindOf: (line: string) => string | undefined): LineCounts {
   const counts = new Map<string, number>();
   for (const line of log.split("\n")) {
-    const kind = normalise(line);
+    const kind = kindOf(line);
     if (kind !== undefined) counts.set(kind, (counts.get(kind) ?? 0) + 1);
   }
   return counts;

@@ -20,7 +20,8 @@ import { compareGangs } from "./scheduling/gangs.ts";
 import { compareScheduling, schedulingObstacle } from "./scheduling/index.ts";
 import { comparePreemption } from "./scheduling/preemption.ts";
 import type { Side } from "./server.ts";
-import { type ConformanceSuite, isConformance } from "./suites/kinds.ts";
+import { strangeErrors } from "./suites/component-errors.ts";
+import { type ConformanceSuite, knownFailuresFile } from "./suites/kinds.ts";
 import { nodeSuiteObstacle, runNodeSuite } from "./suites/node-suite.ts";
 import { complaints, readKnownFailures, type SuiteResult, summary } from "./suites/report.ts";
 import { runSuite, type SuiteOptions, suiteObstacle } from "./suites/suite.ts";
@@ -138,12 +139,13 @@ async function playSuite(kind: SuiteKind | ConformanceSuite, suite: Suite): Prom
     print(`${kind}: not run: ${obstacle}`);
     return true;
   }
-  // What fails of the Conformance suite is the machine's, whosever control plane it is.
-  const list = `${isConformance(kind) ? "conformance" : kind}-expected-failures.yaml`;
-  const known = readKnownFailures(readFileSync(join(import.meta.dirname, list), "utf8"));
+  const known = readKnownFailures(readFileSync(join(import.meta.dirname, knownFailuresFile(kind)), "utf8"));
   const { only, specJobs: jobs, keep } = options;
   const result = await suite.run({ only, jobs, keep, print });
   const wrong = complaints(result, known, only !== undefined);
+  if (!kind.endsWith("-peer"))
+    for (const { component, line, count } of strangeErrors(result.errors ?? new Map()))
+      print(`${kind}: ${component} has logged ${count} times, and never on kube-apiserver: ${line}`);
   for (const text of wrong) print(`${kind}: ${text}`);
   print(`${kind}: ${summary(result, known)}`);
   if (options.write && only === undefined) writeSuiteReport(kind, result, known);

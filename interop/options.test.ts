@@ -55,7 +55,7 @@ test("without a name of a part all are run; those without scenarios are left out
   assert.deepEqual(parts("dra-oci", "--only", "kubelet").suites, ["dra-oci"]);
   assert.throws(
     () => readOptions(["e2e"]),
-    /e2e: must be scenarios, dra, dra-oci, dra-cri, dra-node, conformance, conformance-dray, conformance-peer, drivers, scheduling or two-schedulers/,
+    /e2e: must be scenarios, dra, dra-oci, dra-cri, dra-node, conformance, conformance-dray, conformance-peer, node-conformance, node-conformance-peer, drivers, scheduling or two-schedulers/,
   );
 });
 

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import type { Side } from "./server.ts";
-import { type ClusterSuite, conformanceSuites, draSuites } from "./suites/kinds.ts";
+import { type ClusterSuite, conformanceSuites, draSuites, nodeConformanceSuites } from "./suites/kinds.ts";
 
 export interface Options {
   /** Parts to run. */
@@ -41,6 +41,7 @@ const parts: readonly string[] = [
   ...draSuites,
   "dra-node",
   ...conformanceSuites,
+  ...nodeConformanceSuites,
   "drivers",
   "scheduling",
   "two-schedulers",
@@ -81,7 +82,7 @@ export function readOptions(args: readonly string[]): Options {
         (kind) => positionals.includes(kind) || (all && values.only === undefined && chosen.includes("dray")),
       ),
       // They take longer than all the rest.
-      ...conformanceSuites.filter((kind) => positionals.includes(kind)),
+      ...[...conformanceSuites, ...nodeConformanceSuites].filter((kind) => positionals.includes(kind)),
     ],
     node: positionals.includes("dra-node") || (all && values.only === undefined && chosen.includes("dray")),
     drivers: positionals.includes("drivers") || (all && values.only === undefined && chosen.includes("dray")),

@@ -20,8 +20,8 @@ export const nodePeers = ["kubelet", "containerd", "containerd-shim-runc-v2", "c
 /** What upstream's specs of one node need beside that. */
 export const nodeSuitePeers = ["e2e_node.test"] as const;
 
-/** Programs that the Conformance suite needs besides: for Services, for DNS, and for the image nonewprivs. */
-export const conformancePeers = ["kube-proxy", "coredns", "nnp"] as const;
+/** Programs that the Conformance suite needs besides: for Services, for DNS, and in images. */
+export const conformancePeers = ["kube-proxy", "coredns", "nnp", "sample-apiserver", "etcd"] as const;
 
 /** Drivers and device plugins of others, and what their tests need. */
 export const driverPeers = [

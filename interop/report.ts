@@ -5,7 +5,8 @@ import { type LineCounts, onlyIn } from "./log-lines.ts";
 import { peerVersion } from "./peers.ts";
 import type { Outcome } from "./play.ts";
 import type { Side } from "./server.ts";
-import { conformancePage } from "./suites/conformance-page.ts";
+import { rememberErrors, strangeErrors } from "./suites/component-errors.ts";
+import { conformancePage, pageOf } from "./suites/conformance-page.ts";
 import { type ConformanceSuite, isConformance } from "./suites/kinds.ts";
 import type { KnownFailure, SuiteResult } from "./suites/report.ts";
 import { type SuiteKind, suiteHeading, suiteSection } from "./suites/suite-section.ts";
@@ -25,7 +26,6 @@ export interface SideResult {
 const repository = join(import.meta.dirname, "..");
 const reference = join(import.meta.dirname, "reference-lines.json");
 const report = join(repository, "docs", "interop.md");
-const conformance = join(repository, "docs", "conformance.md");
 const pins = join(import.meta.dirname, "peers", "go.mod");
 
 /** Kinds of lines, by component, that runs on kube-apiserver have brought before: some races are seldom lost. */
@@ -92,8 +92,11 @@ export function writeSuiteReport(
   const kubernetes = /^\tk8s\.io\/kubernetes v(\S+)/m.exec(readFileSync(pins, "utf8"))?.[1] ?? "unknown";
   const told = { commit: commitText(), kubernetes, result, known };
   if (isConformance(kind)) {
-    const earlier = existsSync(conformance) ? readFileSync(conformance, "utf8") : "";
-    writeFileSync(conformance, conformancePage(earlier, { kind, ...told }));
+    const found = result.errors ?? new Map();
+    if (kind.endsWith("-peer")) rememberErrors(found);
+    const page = join(repository, "docs", pageOf(kind).file);
+    const earlier = existsSync(page) ? readFileSync(page, "utf8") : "";
+    writeFileSync(page, conformancePage(earlier, { kind, ...told, strange: strangeErrors(found) }));
     return;
   }
   const run = { kind, ...told };

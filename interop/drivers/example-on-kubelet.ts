@@ -11,7 +11,7 @@ import { nodePeers, peer, suitePeers } from "../peers.ts";
 import { assertRuns, type Program, start } from "../processes.ts";
 import { draParts, startCluster } from "../suites/clusters.ts";
 import { missingPrograms, output } from "../suites/commands.ts";
-import { imageNames, imagePrograms, packImages } from "../suites/images.ts";
+import { imageNames, imagePrograms, makeImages } from "../suites/images.ts";
 import { networkPlugins, nodePrograms, type RealNode } from "../suites/nodes.ts";
 import type { IndependentTrial } from "./index.ts";
 import { deletePod, logOf, namespace } from "./pods.ts";
@@ -30,9 +30,8 @@ export const exampleOnKubelet: IndependentTrial = {
     return `network plugins missing: none in ${networkPlugins.join(" or ")} (Debian: containernetworking-plugins)`;
   },
   async runAlone({ folder }) {
-    const images = join(folder, "images.tar");
-    const pause = packImages(images);
-    const cluster = await startCluster(draParts("kubelet"), { folder, images, pause, nodes: 1 });
+    const images = makeImages(join(folder, "images"));
+    const cluster = await startCluster(draParts("kubelet"), { folder, images, nodes: 1 });
     try {
       const client = await connect(cluster.kubeconfig);
       try {

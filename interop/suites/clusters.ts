@@ -9,13 +9,13 @@ import { type Program, start } from "../processes.ts";
 import { gatesFlag, releaseFlag, versionsFlag } from "../release.ts";
 import { type Server, type Side, startServer } from "../server.ts";
 import { startDns } from "./dns.ts";
+import type { Images } from "./images.ts";
 import { addBridge, gateway, type NodeAgent, type RealNode, startNode } from "./nodes.ts";
+import { type Registry, serveImages } from "./registry.ts";
 
 export interface SuiteClusterOptions {
   readonly folder: string;
-  /** The archive with the images, and the one that holds a pod's name spaces. */
-  readonly images: string;
-  readonly pause: string;
+  readonly images: Images;
   readonly nodes: number;
 }
 
@@ -52,17 +52,20 @@ export const draParts = (agent: NodeAgent): Parts => ({
 /** Each component is a process of its own; every node has name spaces of its own. */
 export async function startCluster(
   { server: side, components, agent, serverFlags = [], gates = [], services = false }: Parts,
-  { folder, images, pause, nodes: count }: SuiteClusterOptions,
+  { folder, images, nodes: count }: SuiteClusterOptions,
 ): Promise<SuiteCluster & { readonly nodes: readonly RealNode[] }> {
   const nodes: RealNode[] = [];
   const programs: Program[] = [];
+  let registry: Registry | undefined;
   const removeBridge = addBridge();
   const stop = async (): Promise<void> => {
     for (const node of nodes) await node.stop();
     for (const program of programs.toReversed()) await program.stop();
+    registry?.close();
     removeBridge();
   };
   try {
+    registry = await serveImages(images.layout, gateway);
     const server = await startServer(side, folder, [], [...gates, ...serverFlags], gateway);
     programs.push(...server.programs);
     const users = new Users(folder, server.url, server.authority);
@@ -75,7 +78,8 @@ export async function startCluster(
         ...(components === "dray" ? await startOurs(started) : await startTheirs(started, server)),
       );
       const cluster = {
-        ...{ folder, admin, users, ca: server.files.ca, images, pause, agent, gates },
+        ...{ folder, admin, users, ca: server.files.ca, images, agent, gates },
+        registry: registry.url,
         ...(services && { connected: count }),
       };
       for (let index = 0; index < count; index++) nodes.push(await startNode(cluster, index));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { conformancePage } from "./conformance-page.ts";
 
-const run = { commit: "abc", kubernetes: "1.37.1", known: [] };
+const run = { commit: "abc", kubernetes: "1.37.1", known: [], strange: [] };
 const spec = (name: string, seconds: number, failure?: string) => ({
   name,
   seconds,
@@ -20,12 +20,14 @@ test("a run fills its column, and leaves the others as they were", () => {
       memory: 99.6,
     },
     known: [{ spec: "[a] one", cause: "environment", reason: "no swap" }],
+    strange: [{ component: "kubelet", line: "a.go] lost", count: 2 }],
   });
   assert.match(
     first,
     /\| `conformance-peer` \| Kubernetes \| abc \| 1\.37\.1 \| 1 of 2 \| 1 \| 9 s \| 100 MiB \|/,
   );
   assert.match(first, /- `conformance-peer`: \[a\] one: environment: no swap/);
+  assert.match(first, /\n\* `conformance-peer`: kubelet, 2 times: `a\.go\] lost`\n/);
   const second = conformancePage(first, {
     ...run,
     kind: "conformance",
@@ -36,6 +38,7 @@ test("a run fills its column, and leaves the others as they were", () => {
     /\| \[a\] one \| {2}\| {2}\| \*\*failed\*\* 2\.0 \|\n\| \[b\] a \\\| pipe \| 3\.0 \| {2}\| 1\.0 \|\n\| \[c\] new \| 4\.0 \| {2}\| {2}\|\n/,
   );
   assert.match(second, /- `conformance-peer`: \[a\] one: environment: no swap/);
+  assert.match(second, /\n\* `conformance-peer`: kubelet, 2 times: `a\.go\] lost`\n/);
   const again = conformancePage(second, {
     ...run,
     kind: "conformance",

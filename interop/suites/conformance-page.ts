@@ -1,5 +1,9 @@
-/** docs/conformance.md: what became of each Conformance spec, one column for each kind of cluster, each from a run of its own. */
+/**
+ * Pages about Conformance: what became of each spec, one column for each kind of cluster, each from a run of its own.
+ * docs/conformance.md has those of control planes, docs/node-conformance.md those of nodes.
+ */
 
+import type { StrangeError } from "./component-errors.ts";
 import type { ConformanceSuite } from "./kinds.ts";
 import type { KnownFailure, SuiteResult } from "./report.ts";
 
@@ -10,28 +14,53 @@ export interface ConformanceRun {
   readonly kubernetes: string;
   readonly result: SuiteResult;
   readonly known: readonly KnownFailure[];
+  /** Errors in the logs of the real components that runs on kube-apiserver have not brought. */
+  readonly strange: readonly StrangeError[];
 }
 
-/** In the order of the columns. */
-const titles: Readonly<Record<ConformanceSuite, string>> = {
-  conformance: "Dray's API server",
-  "conformance-dray": "Dray's control plane",
-  "conformance-peer": "Kubernetes",
+interface Page {
+  /** In docs/. */
+  readonly file: string;
+  readonly introduction: string;
+  /** By run, in the order of the columns. */
+  readonly titles: Readonly<Partial<Record<ConformanceSuite, string>>>;
+}
+
+const controlPlanes: Page = {
+  file: "conformance.md",
+  introduction: `# Conformance
+
+All of Kubernetes' Conformance specs on two nodes with kubelet, containerd, kube-proxy and coredns, eight at a time, those that
+must run alone at the end: on Dray's API server with the real kube-controller-manager and kube-scheduler, on Dray's API server,
+scheduler and controllers, and on kube-apiserver with etcd (whose memory counts with it). Each column is written by \`npm run
+interop -- NAME --write\`, as root on a machine with two cores. Of the nodes: [node-conformance.md](node-conformance.md).`,
+  titles: {
+    conformance: "Dray's API server",
+    "conformance-dray": "Dray's control plane",
+    "conformance-peer": "Kubernetes",
+  },
 };
-const kinds = Object.keys(titles) as ConformanceSuite[];
 
-const introduction = `# Conformance
+const nodes: Page = {
+  file: "node-conformance.md",
+  introduction: `# Conformance of nodes
 
-Kubernetes' Conformance specs that need not run alone, on two nodes with kubelet, containerd, kube-proxy and coredns, eight at
-a time: on Dray's API server with the real kube-controller-manager and kube-scheduler, on Dray's API server, scheduler and
-controllers, and on kube-apiserver with etcd (whose memory counts with it). Each column is written by \`npm run interop --
-NAME --write\`, as root on a machine with two cores.`;
+The specs that Kubernetes labels NodeConformance, on two nodes of \`dray up --runtime oci\`, and on two with kubelet, containerd
+and kube-proxy below kube-apiserver, eight at a time, those that must run alone at the end. Each column is written by \`npm run
+interop -- NAME --write\`, as root on a machine with two cores. Of the control plane: [conformance.md](conformance.md).`,
+  titles: { "node-conformance": "Dray", "node-conformance-peer": "Kubernetes" },
+};
+
+/** The page that a run has its column in. */
+export const pageOf = (kind: ConformanceSuite): Page => (kind in nodes.titles ? nodes : controlPlanes);
 
 /** A cell by the name of the spec. */
 type Column = ReadonlyMap<string, string>;
 
 /** Replaces what an earlier page says of this kind of cluster, and keeps the rest. */
 export function conformancePage(earlier: string, run: ConformanceRun): string {
+  const { introduction, titles } = pageOf(run.kind);
+  const kinds = Object.keys(titles) as ConformanceSuite[];
   const lines = earlier.split("\n");
   const columns = kinds.map((kind, i) => (kind === run.kind ? columnOf(run) : keptColumn(lines, i)));
   const summaries = kinds.flatMap((kind) =>
@@ -39,6 +68,9 @@ export function conformancePage(earlier: string, run: ConformanceRun): string {
   );
   const reasons = kinds.flatMap((kind) =>
     kind === run.kind ? reasonsOf(run) : lines.filter((line) => line.startsWith(`- \`${kind}\``)),
+  );
+  const strange = kinds.flatMap((kind) =>
+    kind === run.kind ? strangeOf(run) : lines.filter((line) => line.startsWith(`* \`${kind}\``)),
   );
   const names = [...new Set(columns.flatMap((column) => [...column.keys()]))].sort();
   const rows = names.map(
@@ -50,6 +82,12 @@ export function conformancePage(earlier: string, run: ConformanceRun): string {
 | --- | --- | --- | --- | ---: | ---: | ---: | ---: |
 ${summaries.join("\n")}
 ${reasons.length === 0 ? "" : `\n${reasons.join("\n")}\n`}
+## Errors in the logs of the real components
+
+Kinds that no run on kube-apiserver has brought (\`interop/conformance-errors.json\` has those), without names and numbers.
+
+${strange.length === 0 ? "None." : strange.join("\n")}
+
 ## Specs
 
 Seconds of each; **failed** where it has not passed.
@@ -86,7 +124,7 @@ function summaryOf({ kind, commit, kubernetes, result }: ConformanceRun): string
   const failed = specs.filter(({ failure }) => failure !== undefined).length;
   const passed = `${specs.length - failed} of ${specs.length}`;
   const told = [passed, failed, `${seconds.toFixed(0)} s`, memory > 0 ? `${memory.toFixed(0)} MiB` : ""];
-  return `| ${[`\`${kind}\``, titles[kind], commit, kubernetes, ...told].join(" | ")} |`;
+  return `| ${[`\`${kind}\``, pageOf(kind).titles[kind], commit, kubernetes, ...told].join(" | ")} |`;
 }
 
 function reasonsOf({ kind, result: { specs }, known }: ConformanceRun): string[] {
@@ -96,6 +134,12 @@ function reasonsOf({ kind, result: { specs }, known }: ConformanceRun): string[]
     const { cause, reason } = reasons.get(name) ?? { cause: "dray", reason: failure };
     return [`- \`${kind}\`: ${name}: ${cause}: ${shortened(reason.replaceAll("\n", " "))}`];
   });
+}
+
+function strangeOf({ kind, strange }: ConformanceRun): string[] {
+  return strange.map(
+    ({ component, line, count }) => `* \`${kind}\`: ${component}, ${count} times: \`${line}\``,
+  );
 }
 
 /** A failure may have a whole pod in it. */

@@ -1,4 +1,4 @@
-/** Three of our own nodes with real containers: the cluster that `dray up --runtime oci` makes. */
+/** Our own nodes with real containers: the cluster that `dray up --runtime oci` makes. */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { Node } from "@dray/api/core/v1";
@@ -6,15 +6,15 @@ import { program as drayProgram, environment } from "../../scripts/clone.js";
 import { connect } from "../credentials.ts";
 import { eventually } from "../eventually.ts";
 import { assertRuns, start } from "../processes.ts";
-import { gatesFlag, releaseFlag, versionsFlag } from "../release.ts";
+import { releaseFlag } from "../release.ts";
 import type { SuiteCluster, SuiteClusterOptions } from "./clusters.ts";
+import { packLayout } from "./images.ts";
 
-/** Starts it with its data in the folder; resolves when all nodes are ready and have the images. */
-export async function startDrayCluster({
-  folder,
-  images,
-  nodes,
-}: SuiteClusterOptions): Promise<SuiteCluster> {
+/** Starts it with more flags and its data in the folder; resolves when all nodes are ready and have the images. */
+export async function startDrayCluster(
+  { folder, images, nodes }: SuiteClusterOptions,
+  ...flags: readonly string[]
+): Promise<SuiteCluster> {
   const data = `--data-dir=${join(folder, "data")}`;
   const env = { ...environment, ...process.env, KUBECONFIG: join(folder, "other.kubeconfig") };
   const words = async (...args: string[]): Promise<string[]> => [
@@ -25,7 +25,7 @@ export async function startDrayCluster({
     const { status, stderr } = spawnSync(process.execPath, await words(...args), { encoding: "utf8", env });
     if (status !== 0) throw new Error(`dray ${args.join(" ")}: ${stderr}`);
   };
-  const up = await words("up", "--runtime=oci", `--nodes=${nodes}`, releaseFlag, gatesFlag, versionsFlag);
+  const up = await words("up", "--runtime=oci", `--nodes=${nodes}`, releaseFlag, ...flags);
   const program = start("dray up", process.execPath, up, join(folder, "up.log"), env);
   const stop = async (): Promise<void> => {
     await program.stop();
@@ -48,7 +48,7 @@ export async function startDrayCluster({
         admin?.close();
       }
     });
-    await run("image", "load", images);
+    await run("image", "load", packLayout(images.layout));
     return { kubeconfig, programs: [program], stop };
   } catch (error) {
     await stop();

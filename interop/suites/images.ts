@@ -84,6 +84,12 @@ const conformanceImages: readonly Image[] = [
     command: ["nnp"],
   },
   {
+    name: "sample-apiserver",
+    program: { peer: "sample-apiserver", path: "/sample-apiserver" },
+    entrypoint: ["/sample-apiserver"],
+  },
+  { name: "etcd", program: { peer: "etcd", path: "/usr/local/bin/etcd" }, command: ["etcd"] },
+  {
     name: "nginx",
     files: {
       "usr/share/nginx/html/index.html": "<html><head><title>Welcome to nginx!</title></head></html>\n",
@@ -105,12 +111,20 @@ export function imageNames(asked: readonly string[]): ReadonlyMap<string, readon
   );
 }
 
-/** Packs all images into the tar `file`; returns the name of the one that holds a pod's name spaces. */
-export function packImages(file: string, conformance = false): string {
+/** The images of a suite on this machine. */
+export interface Images {
+  /** Folder with an OCI layout. */
+  readonly layout: string;
+  /** Name of that which holds a pod's name spaces. */
+  readonly pause: string;
+}
+
+/** Makes all images, as an OCI layout in a folder that it creates. */
+export function makeImages(folder: string, conformance = false): Images {
   const names = imageNames(output(peer("e2e.test"), ["--list-images"]).split("\n"));
   const scratch = mkdtempSync(join(tmpdir(), "dray-images-"));
   try {
-    const layout = new Layout(join(scratch, "layout"));
+    const layout = new Layout(folder);
     const base = join(scratch, "base");
     makeBase(base);
     const shared = layout.layer(base);
@@ -128,13 +142,20 @@ export function packImages(file: string, conformance = false): string {
       };
       layout.image(layers, config, names.get(image.name) ?? []);
     }
-    layout.pack(file);
+    layout.close();
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
   const [pause] = names.get("pause") ?? [];
   if (pause === undefined) throw new Error("e2e.test --list-images: no image is named pause");
-  return pause;
+  return { layout: folder, pause };
+}
+
+/** Packs an OCI layout into a tar file beside it, and returns its path. */
+export function packLayout(layout: string): string {
+  const file = `${layout}.tar`;
+  output("tar", ["-C", layout, "-cf", file, "."]);
+  return file;
 }
 
 /** The layer that an image adds to those it is built on; empty if it adds none. `root`: a folder for its files. */
@@ -219,7 +240,8 @@ function install(root: string, name: string): string {
   return path;
 }
 
-interface Descriptor {
+/** https://github.com/opencontainers/image-spec/blob/main/descriptor.md */
+export interface Descriptor {
   readonly mediaType: string;
   readonly digest: string;
   readonly size: number;
@@ -272,10 +294,10 @@ class Layout {
       });
   }
 
-  pack(file: string): void {
+  /** Writes the index. */
+  close(): void {
     const index = { schemaVersion: 2, mediaType: "application/vnd.oci.image.index.v1+json" };
     writeFileSync(join(this.#folder, "index.json"), JSON.stringify({ ...index, manifests: this.#manifests }));
     writeFileSync(join(this.#folder, "oci-layout"), '{"imageLayoutVersion":"1.0.0"}');
-    output("tar", ["-C", this.#folder, "-cf", file, "."]);
   }
 }

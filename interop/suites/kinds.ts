@@ -4,11 +4,20 @@
 export const draSuites = ["dra", "dra-oci", "dra-cri"] as const;
 /** Whose API server, and whose scheduler and controllers: Dray's and the real ones, Dray's alone, the real ones alone. */
 export const conformanceSuites = ["conformance", "conformance-dray", "conformance-peer"] as const;
+/** Specs of the kubelet: on our nodes with the runtime `oci`, and on the real kubelet with kube-apiserver. */
+export const nodeConformanceSuites = ["node-conformance", "node-conformance-peer"] as const;
 
 export type DraSuite = (typeof draSuites)[number];
-export type ConformanceSuite = (typeof conformanceSuites)[number];
+export type ConformanceSuite = (typeof conformanceSuites | typeof nodeConformanceSuites)[number];
 export type ClusterSuite = DraSuite | ConformanceSuite;
 
 export function isConformance(kind: string): kind is ConformanceSuite {
-  return (conformanceSuites as readonly string[]).includes(kind);
+  return ([...conformanceSuites, ...nodeConformanceSuites] as readonly string[]).includes(kind);
+}
+
+/** The file in this folder with the specs of a suite that are known to fail. */
+export function knownFailuresFile(kind: string): string {
+  // What fails of the Conformance suite is the machine's, whosever control plane it is.
+  const name = (conformanceSuites as readonly string[]).includes(kind) ? "conformance" : kind;
+  return `${name}-expected-failures.yaml`;
 }

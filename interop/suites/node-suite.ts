@@ -13,7 +13,7 @@ import { assertRuns, type Program, start } from "../processes.ts";
 import { releaseFlag } from "../release.ts";
 import { startDray } from "../server.ts";
 import { output } from "./commands.ts";
-import { packImages } from "./images.ts";
+import { makeImages, packLayout } from "./images.ts";
 import {
   addBridge,
   drayCommand,
@@ -86,8 +86,7 @@ async function runWith(given: Gates, { only, keep, print }: SuiteOptions): Promi
   const programs: Program[] = [];
   const removeBridge = addBridge();
   try {
-    const images = join(folder, "images.tar");
-    packImages(images);
+    const images = packLayout(makeImages(join(folder, "images")).layout);
     const tokens = join(folder, "tokens.csv");
     writeFileSync(tokens, `${token},interop-admin,interop-admin,"system:masters"\n`, { mode: 0o600 });
     const server = await startDray(folder, [], gateway, [`--token-auth-file=${tokens}`, ...gates]);

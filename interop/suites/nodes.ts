@@ -15,6 +15,7 @@ import { peer, peersFolder } from "../peers.ts";
 import { assertRuns, type Program, start } from "../processes.ts";
 import { releaseFlag } from "../release.ts";
 import { output } from "./commands.ts";
+import { type Images, packLayout } from "./images.ts";
 
 /** Programs of this machine that nodes are made with. */
 export const nodePrograms = ["ip", "mount", "nsenter", "runc", "unshare"] as const;
@@ -72,9 +73,9 @@ export interface Cluster {
   readonly users: Users;
   /** The certificate that the API server's client certificate for kubelets is verified with. */
   readonly ca: string;
-  /** The tar with the images, and the one that holds a pod's name spaces. */
-  readonly images: string;
-  readonly pause: string;
+  readonly images: Images;
+  /** Where containerd pulls them from, whatever registry their names say. */
+  readonly registry: string;
   readonly agent: NodeAgent;
   readonly gates: readonly string[];
   /** How many nodes there will be whose pods reach each other and this machine, and have Services; absent: they do not. */
@@ -107,7 +108,7 @@ export async function startNode(cluster: Cluster, index: number): Promise<RealNo
     const { agent, users, ca, images } = cluster;
     if (agent === "kubelet" || agent === "cri")
       await startContainerd(cluster, { folder, name, index, enter, run });
-    else if (agent === "oci") await loadImages(enter, images);
+    else if (agent === "oci") await loadImages(enter, packLayout(images.layout));
     const kubeconfig = await users.kubeconfig(`system:node:${name}`, ["system:nodes"]);
     const settings = { folder, name, index, kubeconfig, ca };
     const command =
@@ -183,17 +184,19 @@ interface Place {
   run(program: string, command: readonly string[]): Program;
 }
 
-/** Resolves when it has the images. */
+/** Resolves when it answers. */
 async function startContainerd(cluster: Cluster, { folder, name, index, enter, run }: Place): Promise<void> {
   writeFileSync(join(folder, "cni", "10-interop.conflist"), networkConfig(index));
-  writeFileSync(join(folder, "containerd.toml"), containerdConfig(folder, cluster.pause));
+  writeFileSync(join(folder, "containerd.toml"), containerdConfig(folder, cluster.images.pause));
+  const hosts = join(folder, "registries", "_default");
+  mkdirSync(hosts, { recursive: true });
+  writeFileSync(join(hosts, "hosts.toml"), `server = ${JSON.stringify(cluster.registry)}\n`);
   const containerd = run("containerd", [peer("containerd"), `--config=${join(folder, "containerd.toml")}`]);
   const ctr = [...enter, peer("ctr"), "--namespace=k8s.io"];
   await eventually(`${name}: containerd is ready`, async () => {
     assertRuns(containerd);
     return spawnSync("nsenter", [...ctr, "version"]).status === 0;
   });
-  output("nsenter", [...ctr, "images", "import", cluster.images]);
 }
 
 function kubeletCommand(
@@ -331,6 +334,8 @@ root = "/var/lib/containerd"
 state = "/run/containerd"
 [plugins."io.containerd.cri.v1.images".pinned_images]
 sandbox = ${JSON.stringify(pause)}
+[plugins."io.containerd.cri.v1.images".registry]
+config_path = ${JSON.stringify(join(folder, "registries"))}
 [plugins."io.containerd.cri.v1.runtime"]
 restrict_oom_score_adj = true
 [plugins."io.containerd.cri.v1.runtime".cni]
@@ -358,8 +363,6 @@ function kubeletConfig(folder: string, name: string, ca: string): object {
     },
     failCgroupV1: false,
     failSwapOn: false,
-    imageGCHighThresholdPercent: 100, // An image that is deleted cannot be pulled again: there is no registry.
-    imagePullCredentialsVerificationPolicy: "NeverVerify", // After a pull in vain kubelet would pull what it has.
     maxPods,
     oomScoreAdj: 0,
     readOnlyPort: 0,

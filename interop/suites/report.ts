@@ -1,5 +1,6 @@
 /** The result of upstream's suite, compared with the list of specs that are known to fail. */
 import { parse } from "yaml";
+import type { ComponentErrors } from "./component-errors.ts";
 
 /** A spec that was run. */
 export interface SpecResult {
@@ -14,6 +15,8 @@ export interface SuiteResult {
   /** Specs that the suite itself left out, with its reason. */
   readonly skipped: readonly { readonly name: string; readonly reason: string }[];
   readonly seconds: number;
+  /** What the real components have logged. */
+  readonly errors?: ComponentErrors;
   /** Resident MiB of the API server, with its etcd, at the end. */
   readonly memory?: number;
 }

@@ -13,11 +13,13 @@ import {
   suitePeers,
 } from "../peers.ts";
 import { start } from "../processes.ts";
+import { gatesFlag, versionsFlag } from "../release.ts";
 import type { Side } from "../server.ts";
 import { draParts, type SuiteCluster, type SuiteClusterOptions, startCluster } from "./clusters.ts";
 import { missingPrograms } from "./commands.ts";
+import { componentErrors } from "./component-errors.ts";
 import { startDrayCluster } from "./dray-cluster.ts";
-import { imagePrograms, packImages } from "./images.ts";
+import { imagePrograms, makeImages } from "./images.ts";
 import type { ClusterSuite } from "./kinds.ts";
 import { networkPlugins, nodePrograms, servicePrograms } from "./nodes.ts";
 import { readReport, type SuiteResult } from "./report.ts";
@@ -39,25 +41,43 @@ interface Definition {
 /** All specs of DRA, those of gates that are off by default too. Two of them take two nodes, and one three. */
 const dra = (start: Definition["start"]): Definition => ({ labels: "DRA", nodes: 3, jobs: 6, start });
 
-/** Those that need not run alone. */
-const conformance = (server: Side, components: Side): Definition => ({
-  labels: "Conformance && !Serial",
+// Images of the suite have the last three.
+const conformancePrograms = [...servicePrograms, "curl", "dig", "nc"] as const;
+
+/** Ginkgo runs those that must run alone after all others. */
+const conformance = (server: Side, components: Side, labels = "Conformance"): Definition => ({
+  labels,
   nodes: 2,
   jobs: 8,
   start: (options) => startCluster({ server, components, agent: "kubelet", services: true }, options),
   peers: [...conformancePeers, ...(components === "peer" ? controlPlanePeers : [])],
-  // Images of the suite have the last three.
-  programs: [...servicePrograms, "curl", "dig", "nc"],
+  programs: conformancePrograms,
   conformance: true,
 });
 
+const nodeConformance = "NodeConformance";
+
 const definitions: Readonly<Record<ClusterSuite, Definition>> = {
   dra: dra((options) => startCluster(draParts("kubelet"), options)),
-  "dra-oci": { ...dra(startDrayCluster), isOwn: true },
+  "dra-oci": {
+    ...dra((options) => startDrayCluster(options, gatesFlag, versionsFlag)),
+    isOwn: true,
+  },
   "dra-cri": dra((options) => startCluster(draParts("cri"), options)),
   conformance: conformance("dray", "peer"),
   "conformance-dray": conformance("dray", "dray"),
   "conformance-peer": conformance("peer", "peer"),
+  "node-conformance": {
+    labels: nodeConformance,
+    nodes: 2,
+    jobs: 8,
+    start: startDrayCluster,
+    isOwn: true,
+    peers: conformancePeers,
+    programs: conformancePrograms,
+    conformance: true,
+  },
+  "node-conformance-peer": conformance("peer", "peer", nodeConformance),
 };
 
 export interface SuiteOptions {
@@ -94,9 +114,8 @@ export async function runSuite(
   if (!keep) process.once("exit", removeFolder); // Whatever ends this process, the nodes' images are gigabytes.
   let cluster: SuiteCluster | undefined;
   try {
-    const images = join(folder, "images.tar");
-    const pause = packImages(images, definition.conformance);
-    cluster = await definition.start({ folder, images, pause, nodes });
+    const images = makeImages(join(folder, "images"), definition.conformance);
+    cluster = await definition.start({ folder, images, nodes });
     const log = join(folder, "e2e.log");
     print(`${kind}: ${nodes} nodes are ready; upstream's suite runs for 10 minutes and more: ${log}`);
     const { labels } = definition;
@@ -106,7 +125,8 @@ export async function runSuite(
       ended === undefined ? [] : [{ name: `${name} keeps running`, seconds: 0, failure: ended }],
     );
     const memory = cluster.server?.reduce((sum, { pid, ended }) => sum + (ended ? 0 : resident(pid)), 0);
-    return { ...result, specs: [...result.specs, ...ended], ...(memory && { memory }) };
+    const errors = componentErrors(cluster.programs);
+    return { ...result, errors, specs: [...result.specs, ...ended], ...(memory && { memory }) };
   } finally {
     await cluster?.stop();
     if (keep) print(`${kind}: logs are in ${folder}`);
