@@ -216,6 +216,7 @@ function makeBase(root: string): void {
     join(root, "etc/group"),
     "root:x:0:\nnogroup:x:65534:\nuser-defined-in-image:x:1000:\ngroup-defined-in-image:x:50000:user-defined-in-image\n",
   );
+  writeFileSync(join(root, "etc/os-release"), 'NAME="Alpine Linux"\n'); // What a spec reads in upstream's images.
   writeFileSync(join(root, "etc/nsswitch.conf"), "hosts: files dns\n");
   const busybox = install(root, "busybox");
   for (const applet of output(busybox, ["--list"]).split("\n"))
