@@ -111,6 +111,13 @@ async function startPeer(folder: string, more: readonly string[], address: strin
     },
     now,
   );
+  // Aggregated API servers believe what this one says of a request's user.
+  const frontProxy = await createAuthority("interop-front-proxy", now);
+  const proxyClient = await issueCertificate(
+    frontProxy,
+    { commonName: "front-proxy-client", usages: ["client"] },
+    now,
+  );
   const write = (name: string, content: string): string => {
     const file = join(folder, name);
     writeFileSync(file, content, { mode: 0o600 });
@@ -150,6 +157,14 @@ async function startPeer(folder: string, more: readonly string[], address: strin
       `--kubelet-client-key=${write("kubelet-client.key", kubeletClient.key)}`,
       `--kubelet-certificate-authority=${files.ca}`,
       "--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname",
+      `--requestheader-client-ca-file=${write("front-proxy-ca.crt", frontProxy.certificate)}`,
+      "--requestheader-allowed-names=front-proxy-client",
+      "--requestheader-username-headers=X-Remote-User",
+      "--requestheader-group-headers=X-Remote-Group",
+      "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+      `--proxy-client-cert-file=${write("front-proxy-client.crt", proxyClient.certificate)}`,
+      `--proxy-client-key-file=${write("front-proxy-client.key", proxyClient.key)}`,
+      "--enable-aggregator-routing=true", // No kube-proxy runs where it does: it calls the pods behind a Service.
       "--authorization-mode=Node,RBAC",
       "--enable-admission-plugins=NodeRestriction",
       "--allow-privileged=true",

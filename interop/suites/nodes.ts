@@ -110,14 +110,12 @@ export async function startNode(cluster: Cluster, index: number): Promise<RealNo
       await startContainerd(cluster, { folder, name, index, enter, run });
     else if (agent === "oci") await loadImages(enter, packLayout(images.layout));
     const kubeconfig = await users.kubeconfig(`system:node:${name}`, ["system:nodes"]);
-    const settings = { folder, name, index, kubeconfig, ca };
+    const serving = await users.serving(name, nodeAddress(index));
+    const settings = { folder, name, index, kubeconfig, ca, serving };
     const command =
       agent === "kubelet"
         ? kubeletCommand(settings, cluster.gates)
-        : await drayCommand(
-            { ...settings, agent, serving: await users.serving(name, nodeAddress(index)) },
-            ...cluster.gates,
-          );
+        : await drayCommand({ ...settings, agent }, ...cluster.gates);
     const kubelet = run("kubelet", command);
     if (cluster.connected !== undefined) {
       connectPods(index, enter, cluster.connected);
@@ -173,6 +171,7 @@ interface AgentSettings {
   readonly index: number;
   readonly kubeconfig: string;
   readonly ca: string;
+  readonly serving: { readonly certificate: string; readonly key: string };
 }
 
 interface Place {
@@ -200,12 +199,12 @@ async function startContainerd(cluster: Cluster, { folder, name, index, enter, r
 }
 
 function kubeletCommand(
-  { folder, name, index, kubeconfig, ca }: AgentSettings,
+  { folder, name, index, kubeconfig, ca, serving }: AgentSettings,
   gates: readonly string[],
 ): string[] {
   writeFileSync(join(folder, "resolv.conf"), "nameserver 127.0.0.1\n");
   const config = join(folder, "kubelet.yaml");
-  writeFileSync(config, JSON.stringify(kubeletConfig(folder, name, ca), null, 2));
+  writeFileSync(config, JSON.stringify(kubeletConfig({ folder, name, ca, serving }), null, 2));
   return [
     peer("kubelet"),
     `--config=${config}`,
@@ -250,7 +249,6 @@ export async function loadImages(enter: readonly string[], images: string): Prom
 
 interface DraySettings extends AgentSettings {
   readonly agent: "cri" | "oci" | "host";
-  readonly serving: { readonly certificate: string; readonly key: string };
 }
 
 /** The command of our agent for a node, with more flags. */
@@ -344,7 +342,12 @@ conf_dir = ${JSON.stringify(join(folder, "cni"))}
 `;
 }
 
-function kubeletConfig(folder: string, name: string, ca: string): object {
+function kubeletConfig({
+  folder,
+  name,
+  ca,
+  serving,
+}: Pick<AgentSettings, "folder" | "name" | "ca" | "serving">): object {
   return {
     apiVersion: "kubelet.config.k8s.io/v1beta1",
     kind: "KubeletConfiguration",
@@ -366,6 +369,8 @@ function kubeletConfig(folder: string, name: string, ca: string): object {
     maxPods,
     oomScoreAdj: 0,
     readOnlyPort: 0,
+    tlsCertFile: serving.certificate,
+    tlsPrivateKeyFile: serving.key,
     resolvConf: join(folder, "resolv.conf"),
     volumePluginDir: join(folder, "volume-plugins"),
   };
