@@ -148,6 +148,13 @@ export class CgroupTree {
     for (const mount of new Set(this.#mounts.values())) removeFolders(join(mount, path));
   }
 
+  /** Removes the cgroups below `path` in which nothing runs, but those that are named. */
+  keep(path: string, kept: ReadonlySet<string>): void {
+    for (const mount of new Set(this.#mounts.values()))
+      for (const name of folders(join(mount, path)))
+        if (!kept.has(`${path}/${name}`)) removeFolders(join(mount, path, name));
+  }
+
   /** Removes a cgroup that has none below it. */
   removeEmpty(path: string): void {
     for (const mount of new Set(this.#mounts.values())) removeFolder(join(mount, path));
@@ -184,16 +191,18 @@ export function oomKills(text: string): number {
   return field(text, "oom_kill", 1) || 0;
 }
 
-function removeFolders(folder: string): void {
-  let names: string[];
+/** Names of the folders in a folder; none if it is not there. */
+function folders(folder: string): string[] {
   try {
-    names = readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
-      entry.isDirectory() ? [entry.name] : [],
-    );
+    const entries = readdirSync(folder, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   } catch {
-    return;
+    return [];
   }
-  for (const name of names) removeFolders(join(folder, name));
+}
+
+function removeFolders(folder: string): void {
+  for (const name of folders(folder)) removeFolders(join(folder, name));
   removeFolder(folder);
 }
 

@@ -368,8 +368,9 @@ test("bounds are kept, changed and told", options, async () => {
   await runtime.updateContainerResources(busy.id, { memoryLimitBytes: 64 << 20, cpuShares: 512 });
   const read = "cat /sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/memory.max 2>/dev/null";
   assert.equal((await runtime.execSync(busy.id, ["sh", "-c", read], 10_000)).output.trim(), String(64 << 20));
+  const { uid } = (await runtime.listPodSandboxes()).find(({ id }) => id === sandbox)!.config;
   const [bound = ""] = globSync(
-    `/sys/fs/cgroup/{memory/,}dray/*/${sandbox}/{memory.max,memory.limit_in_bytes}`,
+    `/sys/fs/cgroup/{memory/,}dray/*/pod${uid}/{memory.max,memory.limit_in_bytes}`,
   );
   assert.equal(readFileSync(bound, "utf8").trim(), String(256 << 20));
   await runtime.updatePodSandboxResources(sandbox, { memoryLimitBytes: 128 << 20 });

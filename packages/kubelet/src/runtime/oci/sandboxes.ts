@@ -70,14 +70,16 @@ export class OciSandboxes {
     for (const id of readdirSync(this.#folder)) {
       const record = readRecord<OciSandboxRecord>(join(this.#folder, id), "sandbox.json");
       if (record === undefined) {
-        await this.#dismantle(id);
+        await this.#dismantle(id, undefined);
         await rm(join(this.#folder, id), { recursive: true, force: true });
       } else {
         const stopped = record.stopped || record.bootId !== bootId();
         this.#records.set(id, stopped ? { ...record, stopped } : record);
       }
     }
-    const known = new Set([...this.#records.values()].filter(({ stopped }) => !stopped).map(({ id }) => id));
+    const running = [...this.#records.values()].filter(({ stopped }) => !stopped);
+    this.#options.cgroups.keep(this.#options.cgroup, new Set(running.map(({ cgroup }) => cgroup)));
+    const known = new Set(running.map(({ id }) => id));
     await this.#options.network.collect(known, (sandbox) => join(this.#folder, sandbox, "network"));
   }
 
@@ -114,7 +116,8 @@ export class OciSandboxes {
   /** Makes a sandbox; returns what of it could not be done. Nothing is left of one that fails. */
   async run(id: string, config: SandboxConfig): Promise<readonly string[]> {
     const directory = join(this.#folder, id);
-    const cgroup = `${this.#options.cgroup}/${id}`;
+    // As upstream's kubelet names it: what looks at cgroups finds the pod. All sandboxes that the pod has had share it.
+    const cgroup = `${this.#options.cgroup}/pod${config.uid}`;
     makeFolderSync(directory, 0o711);
     try {
       this.#options.cgroups.make(cgroup, config.resources);
@@ -132,7 +135,7 @@ export class OciSandboxes {
       this.#save({ id, config, ips, createdAt: this.#options.clock.now(), bootId: bootId(), cgroup });
       return unsupported;
     } catch (error) {
-      await this.#dismantle(id).catch(() => {});
+      await this.#dismantle(id, cgroup).catch(() => {});
       await rm(directory, { recursive: true, force: true });
       if (error instanceof RuntimeError) throw error;
       throw new RuntimeError(
@@ -294,22 +297,24 @@ export class OciSandboxes {
   async stop(id: string): Promise<void> {
     const record = this.#records.get(id);
     if (record === undefined || record.stopped) return;
-    await this.#dismantle(id);
+    await this.#dismantle(id, record.cgroup);
     this.#save({ ...record, stopped: true });
   }
 
   /** Everything that a sandbox may have, from the record or without one. */
-  async #dismantle(id: string): Promise<void> {
+  async #dismantle(id: string, cgroup: string | undefined): Promise<void> {
     const holder = this.#holder(id);
     if (holder !== undefined && isAlive(holder)) signal(holder.pid, "SIGKILL");
     await this.#options.network.remove(id, this.#path(id, "network"));
     for (const name of ["ipc", "uts", "pid", "shm"])
       if (existsSync(this.#path(id, name))) await unmountAll(this.#path(id, name));
-    this.#options.cgroups.remove(`${this.#options.cgroup}/${id}`);
+    const others = [...this.#records.values()].filter((record) => record.id !== id && !record.stopped);
+    if (cgroup !== undefined && others.every((record) => record.cgroup !== cgroup))
+      this.#options.cgroups.remove(cgroup);
   }
 
   async remove(id: string): Promise<void> {
-    await this.#dismantle(id);
+    await this.#dismantle(id, this.#records.get(id)?.cgroup);
     await rm(join(this.#folder, id), { recursive: true, force: true });
     this.#records.delete(id);
   }
