@@ -92,6 +92,9 @@ export async function startComponents(
       `--authorization-kubeconfig=${kubeconfig}`,
       "--bind-address=127.0.0.1",
       "--leader-elect=true",
+      // A component that cannot renew its lease in time ends; under load a write of etcd can take longer than by default.
+      "--leader-elect-lease-duration=90s",
+      "--leader-elect-renew-deadline=60s",
       ...(unlimited ? ["--kube-api-qps=5000", "--kube-api-burst=5000"] : []),
     ];
   };
