@@ -23,7 +23,7 @@ export const nodeSuitePeers = ["e2e_node.test"] as const;
 /** Programs that the Conformance suite needs besides: for Services, for DNS, and in images. */
 export const conformancePeers = ["kube-proxy", "coredns", "nnp", "sample-apiserver", "etcd"] as const;
 
-/** Drivers and device plugins of others, and what their tests need. */
+/** Drivers, device plugins and an API server of others, and what their tests need. */
 export const driverPeers = [
   "dracpu",
   "dra-driver-cpu",
@@ -36,6 +36,8 @@ export const driverPeers = [
   "nvidia-device-plugin.yml",
   "gpu-kubelet-plugin",
   "libnvidia-ml.so.1",
+  "metrics-server",
+  "metrics-server-manifests",
 ] as const;
 
 export type Peer =

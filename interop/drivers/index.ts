@@ -8,25 +8,26 @@ import type { Outcome } from "../play.ts";
 import { draDriverCpu } from "./dra-driver-cpu.ts";
 import { draExampleDriver } from "./dra-example-driver.ts";
 import { exampleOnKubelet } from "./example-on-kubelet.ts";
+import { metricsServer } from "./metrics-server.ts";
 import { nvidiaDevicePlugin } from "./nvidia-device-plugin.ts";
 import { nvidiaDraDriver } from "./nvidia-dra-driver.ts";
 import { sampleDevicePlugin } from "./sample-device-plugin.ts";
 
-/** A driver or device plugin of others, and what it must do on Dray. */
+/** A program of others, mostly a driver or device plugin, and what it must do on Dray. */
 export interface DriverTrial {
   readonly name: string;
   /** Its programs; they are not changed for Dray. */
   readonly programs: readonly Peer[];
   /** What its cluster has, beyond one node; `folder` is that of the trial. */
   readonly cluster?: (folder: string) => TestClusterOptions;
+  /** Why it cannot run on this machine although its programs are built; undefined if it can. */
+  obstacle?(): string | undefined;
   /** Rejects if something differs from what is expected. */
   run(cluster: TestCluster, context: TrialContext): Promise<void>;
 }
 
 /** A trial that needs more than a cluster of Dray in this process. */
-export interface IndependentTrial extends Pick<DriverTrial, "name" | "programs"> {
-  /** Why it cannot run on this machine; undefined if it can. */
-  obstacle(): string | undefined;
+export interface IndependentTrial extends Pick<DriverTrial, "name" | "programs" | "obstacle"> {
   /** Starts all that it needs, and ends it. Rejects if something differs from what is expected. */
   runAlone(context: TrialContext): Promise<void>;
 }
@@ -45,6 +46,7 @@ const trials: readonly (DriverTrial | IndependentTrial)[] = [
   nvidiaDraDriver,
   draExampleDriver,
   exampleOnKubelet,
+  metricsServer,
 ];
 
 export interface DriverOptions {
@@ -79,7 +81,7 @@ function obstacleOf(trial: DriverTrial | IndependentTrial): string | undefined {
   const missing = missingPeers(trial.programs);
   if (missing.length > 0) return `peers missing: ${missing.join(", ")} (interop/build builds them)`;
   if (process.platform !== "linux" || process.getuid?.() !== 0) return "drivers need Linux and root";
-  return "obstacle" in trial ? trial.obstacle() : undefined;
+  return trial.obstacle?.();
 }
 
 /** The cluster of the trial that runs. */
