@@ -98,6 +98,7 @@ const gates = {
   DeploymentReplicaSetTerminatingReplicas: "ABBB",
   HPAScaleToZero: "AAAB",
   ClusterTrustBundle: "bbbG",
+  ClusterTrustBundleProjection: "bbbG",
   PodCertificateRequest: "AbbG",
   StorageVersionMigrator: "AbbG",
   MutatingAdmissionPolicy: "bbGG",
@@ -110,6 +111,7 @@ export type FeatureGate = keyof typeof gates;
 
 /** A gate that does nothing without others. */
 const needs: Partial<Record<FeatureGate, readonly FeatureGate[]>> = {
+  ClusterTrustBundleProjection: ["ClusterTrustBundle"],
   DRADeviceBindingConditions: ["DRAResourceClaimDeviceStatus"],
   DRAWorkloadResourceClaims: ["GenericWorkload"],
   GangScheduling: ["GenericWorkload"],

@@ -45,7 +45,7 @@ const gates: Readonly<Record<string, string>> = {
     AllowInsecureKubeletCertificateSigningRequests AllowParsingUserUIDFromCertAuth
     AllowUnsafeMalformedObjectDeletion CBORServingAndStorage CPUManagerPolicyAlphaOptions
     CPUManagerPolicyBetaOptions CSIVolumeHealth ClearingNominatedNodeNameAfterBinding
-    CloudControllerManagerWebhook ClusterTrustBundleProjection ComponentFlagz
+    CloudControllerManagerWebhook ComponentFlagz
     ComponentStatusz ConcurrentWatchObjectDecode ContainerCheckpoint ContainerRestartRules
     ContainerStopSignals ContextualLogging CoordinatedLeaderElection CrossNamespaceVolumeDataSource
     DetectCacheInconsistency EnvFiles EventedPLEG

@@ -11,12 +11,10 @@ import { type FieldRow, typeRows } from "../schema/table.ts";
  */
 const onSince: ReadonlyMap<string, KubernetesVersion | "never"> = new Map([
   ["CSIVolumeHealth", "never"],
-  ["ClusterTrustBundleProjection", "1.37"],
   ["ContainerStopSignals", "never"],
   ["CoordinatedLeaderElection", "never"],
   ["ImageVolumeWithDigest", "never"],
   ["MaxUnavailableStatefulSet", "1.37"],
-  ["PodCertificateProjection", "1.37"],
   ["VolumeLimitScaling", "1.37"],
 ]);
 

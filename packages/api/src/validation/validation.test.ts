@@ -1,8 +1,15 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
+import type { VolumeProjection } from "../generated/core/v1.ts";
 import type { DeviceTaintRule, ResourceClaim, ResourceSlice } from "../generated/resource/v1.ts";
-import { featuresOf, fieldErrorText, type KubeObject } from "../index.ts";
+import {
+  featuresOf,
+  fieldErrorText,
+  type KubeObject,
+  type KubernetesVersion,
+  parseFeatureGates,
+} from "../index.ts";
 import {
   type CompiledSelector,
   dropDeallocatedDevices,
@@ -193,5 +200,26 @@ describe("fields of disabled gates", () => {
     const object = slice({ taints: [{ key: "other", effect: "None" }] });
     dropDisabledFields(kind, object, slice(device()), featuresOf("1.34"));
     assert.deepEqual(object.spec.devices?.[0]?.taints, [{ key: "other", effect: "None" }]);
+  });
+
+  // Upstream: pkg/api/pod/util.go, dropDisabledClusterTrustBundleProjection and dropDisabledPodCertificateProjection
+  test("of projected volumes follow the gates of trust bundles and pod certificates", () => {
+    const kept = (version: KubernetesVersion, gates: string): string[] => {
+      const sources: VolumeProjection[] = [
+        { clusterTrustBundle: { name: "b", path: "ca" } },
+        { podCertificate: { signerName: "example.com/s", keyType: "ED25519", keyPath: "key" } },
+      ];
+      const pod = { spec: { volumes: [{ name: "v", projected: { sources } }] } } as unknown as KubeObject;
+      const kind = { group: "", version: "v1", kind: "Pod" };
+      dropDisabledFields(kind, pod, undefined, featuresOf(version, parseFeatureGates(gates)));
+      return sources.flatMap((source) => Object.keys(source));
+    };
+    assert.deepEqual(kept("1.37", ""), ["clusterTrustBundle", "podCertificate"]);
+    assert.deepEqual(kept("1.37", "ClusterTrustBundleProjection=false"), ["podCertificate"]);
+    assert.deepEqual(kept("1.37", "PodCertificateRequest=false"), ["clusterTrustBundle"]);
+    assert.deepEqual(kept("1.36", ""), []);
+    const both = "ClusterTrustBundle=true,ClusterTrustBundleProjection=true";
+    assert.deepEqual(kept("1.36", both), ["clusterTrustBundle"]);
+    assert.deepEqual(kept("1.34", "PodCertificateRequest=true"), ["podCertificate"]);
   });
 });
