@@ -4,9 +4,9 @@ import type {
   CertificateSigningRequest,
   CertificateSigningRequestCondition,
 } from "@dray/api/certificates/v1";
+import { pemBlocks } from "@dray/api/pem";
 import { signatureProblem } from "../authentication/certificate-request.ts";
 import { deepEqual } from "../storage/json.ts";
-import { pemBlocks } from "./pem.ts";
 import { signerNameProblems } from "./signer-name.ts";
 import type { Strategy } from "./strategy.ts";
 

@@ -1,8 +1,8 @@
 import { X509Certificate } from "node:crypto";
 import type { FieldError, KubeObject } from "@dray/api";
 import type { ClusterTrustBundle } from "@dray/api/certificates/v1";
+import { pemBlocks } from "@dray/api/pem";
 import { extensionOf } from "../x509.ts";
-import { pemBlocks } from "./pem.ts";
 import { signerNameProblems } from "./signer-name.ts";
 import type { Strategy } from "./strategy.ts";
 

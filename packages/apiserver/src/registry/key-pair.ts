@@ -1,5 +1,5 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
-import { pemBlocks } from "./pem.ts";
+import { pemBlocks } from "@dray/api/pem";
 
 /**
  * Why a certificate and a key, both PEM, cannot serve TLS together; undefined if they can. The words are those of Go's

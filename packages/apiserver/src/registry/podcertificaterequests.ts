@@ -1,10 +1,10 @@
 import { createPublicKey, type KeyObject, X509Certificate } from "node:crypto";
 import { dnsSubdomain, type FieldError, quoted } from "@dray/api";
 import type { PodCertificateRequest } from "@dray/api/certificates/v1";
+import { pemBlocks } from "@dray/api/pem";
 import { checkAnnotations, checkConditions, FieldErrors, sameValue } from "@dray/api/validation";
 import { parseCertificateRequest, signatureProblem } from "../authentication/certificate-request.ts";
 import { resourceAttributes } from "../authorization/attributes.ts";
-import { pemBlocks } from "./pem.ts";
 import { signerNameProblems } from "./signer-name.ts";
 import type { Strategy, StrategyContext } from "./strategy.ts";
 

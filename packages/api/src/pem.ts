@@ -29,3 +29,17 @@ export function* pemBlocks(pem: string): Generator<PemBlock> {
     yield { type, body: pem.slice(start, end), block: pem.slice(begin.index, from) };
   }
 }
+
+/**
+ * The content of a block: base64 without headers and white space. Undefined where it is not base64; Go's decoder passes
+ * over such a block.
+ */
+export function pemContent({ body }: PemBlock): string | undefined {
+  const lines = body.split("\n");
+  const first = lines.findIndex((line) => !line.includes(":"));
+  const content = lines
+    .slice(first < 0 ? lines.length : first)
+    .join("")
+    .replace(/\s/g, "");
+  return content.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(content) ? content : undefined;
+}
