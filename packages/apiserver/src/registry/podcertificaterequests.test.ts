@@ -221,3 +221,15 @@ describe("PodCertificateRequests", () => {
     assert.equal((await ask()).status, 201);
   });
 });
+
+// Upstream: pkg/registry/certificates/rest/storage_certificates.go, v1Storage
+test("trust bundles and PodCertificateRequests are served unless their gates are off", async () => {
+  for (const gate of ["ClusterTrustBundle", "PodCertificateRequest"]) {
+    const { server, call } = await testServer({ featureGates: new Map([[gate, false]]) });
+    const { body } = await call("GET", "/apis/certificates.k8s.io/v1");
+    const served = body.resources.map(({ kind }: { kind: string }) => kind);
+    for (const kind of ["ClusterTrustBundle", "PodCertificateRequest"])
+      assert.equal(served.includes(kind), kind !== gate, `${kind} without ${gate}`);
+    await server.close();
+  }
+});
