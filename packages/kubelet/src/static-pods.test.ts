@@ -86,6 +86,13 @@ describe("static pods", () => {
         manifest("true", "  resourceClaims: [{name: a, resourceClaimName: b}]\n"),
         /may not reference resourceclaims/,
       ],
+      [
+        manifest(
+          "true",
+          "  volumes: [{name: a, projected: {sources: [{podCertificate: {signerName: e.com/s, keyType: ED25519, keyPath: k}}]}}]\n",
+        ),
+        /may not reference podcertificates/,
+      ],
       [manifest("true", "  restartPolicy: Sometimes\n"), /spec\.restartPolicy/],
     ];
     for (const [text, problem] of cases) {

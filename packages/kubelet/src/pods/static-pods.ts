@@ -306,6 +306,7 @@ function apiReference({ spec }: Pod): string | undefined {
       if (source.secret !== undefined) return "secrets";
       if (source.serviceAccountToken !== undefined) return "serviceaccounts";
       if (source.clusterTrustBundle !== undefined) return "clustertrustbundles";
+      if (source.podCertificate !== undefined) return "podcertificates";
     }
   }
   const all = [...(spec.initContainers ?? []), ...(spec.containers ?? [])];
