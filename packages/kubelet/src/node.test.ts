@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { featuresOf, parseFeatureGates } from "@dray/api";
@@ -15,6 +13,7 @@ import type { RuntimeService } from "./runtime/service.ts";
 import { podBecomes, podOn, type TestCluster, testCluster } from "./testing/cluster.ts";
 import { testDriver } from "./testing/driver.ts";
 import { eventually } from "./testing/eventually.ts";
+import { freePorts } from "./testing/free-ports.ts";
 import { skipClock } from "./testing/skip-clock.ts";
 
 let cluster: TestCluster;
@@ -25,15 +24,6 @@ before(async () => {
     .create({ metadata: { namespace: "default", name: "default" } });
 });
 after(() => cluster.close());
-
-/** TCP ports that nobody listens on. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
-  await Promise.all(servers.map((server) => once(server, "listening")));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
-}
 
 const slice = async (name: string, driver: string, node: string): Promise<void> => {
   await cluster.admin.resource(ResourceSlice).create({
