@@ -36,6 +36,7 @@ import { OrphanSweep } from "./pods/orphans.ts";
 import { Probes } from "./pods/probes.ts";
 import { type ApiServerAddress, apiServerAddress } from "./pods/service-environment.ts";
 import { isMirrorPod, isStaticPod, StaticPods } from "./pods/static-pods.ts";
+import { TrustBundles } from "./pods/trust-bundles.ts";
 import { podUsages } from "./pods/usage.ts";
 import { Volumes } from "./pods/volumes.ts";
 import { PodWorker, type WorkerContext } from "./pods/worker.ts";
@@ -218,11 +219,22 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       for (const uid of uids) queue.add(uid);
     },
   });
+  const trustBundles = new TrustBundles({
+    client,
+    clock,
+    features,
+    signal: stop.signal,
+    changed: () => {
+      for (const worker of workers.values())
+        if (worker.pod !== undefined && usesTrustBundles(worker.pod)) worker.volumesChanged();
+    },
+  });
   const volumes = new Volumes({
     client,
     clock,
     paths,
     nodeAddress,
+    trustBundles,
     node: () => node.current,
     userOfPod: (uid) => runtime.userOfPod(uid),
   });
@@ -584,6 +596,12 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     );
     await end(sandboxes.map(({ id }) => id));
   }
+}
+
+function usesTrustBundles({ spec }: Pod): boolean {
+  return (spec.volumes ?? []).some(({ projected }) =>
+    projected?.sources?.some(({ clusterTrustBundle }) => clusterTrustBundle !== undefined),
+  );
 }
 
 /** The node with other allocatable amounts. */

@@ -21,6 +21,7 @@ test("a host path where the system makes no folder is an error of its volume", a
   const node = { metadata: { name: "n1" } } as Node;
   const volumes = new Volumes({
     userOfPod: () => undefined,
+    trustBundles: { read: () => Promise.reject(new Error("no bundles")) },
     client,
     clock: systemClock,
     paths,

@@ -22,6 +22,7 @@ import { fieldValue, resourceValue } from "./environment.ts";
 import { fsGroupOf, fsUserOf, giveToGroup, takesUserOfRuntime } from "./fs-group.ts";
 import { hostPathPlace } from "./host-path.ts";
 import { removeTree, unmountBelow } from "./mounts-below.ts";
+import type { TrustBundles } from "./trust-bundles.ts";
 import { type VolumeFile, writeFiles } from "./volume-files.ts";
 
 export interface VolumesOptions {
@@ -29,6 +30,7 @@ export interface VolumesOptions {
   readonly clock: Clock;
   readonly paths: NodePaths;
   readonly nodeAddress: string;
+  readonly trustBundles: Pick<TrustBundles, "read">;
   node(): Node;
   /** As whom containers run whose pod names no user; undefined: as their image says. */
   userOfPod(podUid: string): number | undefined;
@@ -67,6 +69,8 @@ export class Volumes {
   readonly #tokens = new Map<string, Token>();
   /** By pod: when its volumes were last set up, and from which labels and annotations. */
   readonly #setUps = new Map<string, { readonly at: number; readonly metadata: string }>();
+  /** Pods that have volumes whose contents are known to have changed. */
+  readonly #outdated = new Set<string>();
   /** Contents of config maps and secrets that never change, by pod, kind and name. */
   readonly #immutable = new Map<string, ConfigMap | Secret>();
 
@@ -83,8 +87,11 @@ export class Volumes {
    * Makes every volume, or brings it up to date. Rejects with `VolumeError`.
    */
   async setUp(pod: Pod): Promise<SetUpVolumes> {
+    const { clock } = this.#options;
+    const { uid } = pod.metadata;
     const places = new Map<string, string>();
     const warnings: VolumeWarning[] = [];
+    const outdated = this.#outdated.delete(uid);
     await Promise.all(
       (pod.spec.volumes ?? []).map(async (volume) => {
         // The runtime mounts it.
@@ -92,6 +99,7 @@ export class Volumes {
         try {
           places.set(volume.name, await this.#setUp(pod, volume, warnings));
         } catch (error) {
+          if (outdated) this.#outdated.add(uid);
           throw new VolumeError(
             `MountVolume.SetUp failed for volume "${volume.name}" : ${(error as Error).message}`,
             { cause: error },
@@ -99,9 +107,13 @@ export class Volumes {
         }
       }),
     );
-    const at = this.#options.clock.now();
-    this.#setUps.set(pod.metadata.uid, { at, metadata: metadataText(pod) });
+    this.#setUps.set(uid, { at: clock.now(), metadata: metadataText(pod) });
     return { places, warnings };
+  }
+
+  /** What volumes of the pod are made of has changed. */
+  markOutdated(uid: string): void {
+    this.#outdated.add(uid);
   }
 
   /** Milliseconds until volumes of the pod are due to be looked at again; undefined where nothing in them changes. */
@@ -122,6 +134,7 @@ export class Volumes {
       if (sources.some(({ downwardAPI }) => downwardAPI !== undefined) && last.metadata !== metadataText(pod))
         times.push(now);
     }
+    if (this.#outdated.has(uid)) times.push(now);
     return times.length === 0 ? undefined : Math.max(0, times.reduce((a, b) => Math.min(a, b)) - now);
   }
 
@@ -130,6 +143,7 @@ export class Volumes {
     for (const known of [this.#tokens, this.#immutable])
       for (const key of known.keys()) if (key.startsWith(`${uid}\0`)) known.delete(key);
     this.#setUps.delete(uid);
+    this.#outdated.delete(uid);
     removeTree(this.podDirectory(uid));
   }
 
@@ -240,12 +254,11 @@ export class Volumes {
       return (source.downwardAPI.items ?? []).map((item) => this.#downward(pod, item, mode));
     if (source.serviceAccountToken !== undefined) {
       const content = await this.#token(pod, volume, source.serviceAccountToken);
-      const { path } = source.serviceAccountToken;
-      const user = fsUserOf(pod);
-      const file = { path, content: Buffer.from(content) };
-      // As narrow as the pod says who reads it. Upstream: pkg/volume/projected/projected.go, collectData.
-      if (user === undefined && fsGroupOf(pod) === undefined) return [{ ...file, mode }];
-      return [{ ...file, mode: 0o600, ...(user === undefined ? {} : { user }) }];
+      return [narrowed(pod, source.serviceAccountToken.path, content, mode)];
+    }
+    if (source.clusterTrustBundle !== undefined) {
+      const anchors = await this.#options.trustBundles.read(source.clusterTrustBundle);
+      return [narrowed(pod, source.clusterTrustBundle.path, anchors, mode)];
     }
     throw new Error(`projected source ${Object.keys(source).join()} is not supported on this node`);
   }
@@ -319,6 +332,14 @@ export class Volumes {
       throw new Error(`failed to fetch token: ${(error as Error).message}`, { cause: error });
     }
   }
+}
+
+/** A file as narrow as the pod says who reads it. Upstream: pkg/volume/projected/projected.go, collectData. */
+function narrowed(pod: Pod, path: string, content: string, mode: number): VolumeFile {
+  const user = fsUserOf(pod);
+  const file = { path, content: Buffer.from(content) };
+  if (user === undefined && fsGroupOf(pod) === undefined) return { ...file, mode };
+  return { ...file, mode: 0o600, ...(user === undefined ? {} : { user }) };
 }
 
 async function orMissing<T>(

@@ -213,6 +213,15 @@ export class PodWorker {
     this.#context.requeue(this.uid);
   }
 
+  /** What volumes are made of has changed: those that run get it, and a set-up that failed may work now. */
+  volumesChanged(): void {
+    const { volumes, clock, requeue } = this.#context;
+    volumes.markOutdated(this.uid);
+    this.#failedAt.delete("");
+    this.#volumesNotBefore = Math.min(this.#volumesNotBefore, clock.now() + minVolumeInterval);
+    requeue(this.uid);
+  }
+
   /** Begins to end the pod. Resolves when nothing of it runs and the API server has been told. */
   end(end: PodEnd): Promise<void> {
     if (this.#failure === undefined && !this.#ended) this.#failure = end;

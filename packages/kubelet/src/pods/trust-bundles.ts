@@ -1,0 +1,127 @@
+import { createHash, randomUUID } from "node:crypto";
+import { type Features, labelSelectorOf, StatusError } from "@dray/api";
+import { ClusterTrustBundle } from "@dray/api/certificates/v1";
+import type { ClusterTrustBundleProjection } from "@dray/api/core/v1";
+import { type Client, type Clock, type Informer, sleep } from "@dray/client";
+import { certificatesIn } from "./certificate-text.ts";
+
+export interface TrustBundlesOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly features: Features;
+  /** Ends the watch. */
+  readonly signal: AbortSignal;
+  /** A bundle has changed: volumes that are made of bundles may be out of date. */
+  changed(): void;
+}
+
+interface TrustAnchor {
+  /** Where the anchor stands among others. */
+  readonly rank: string;
+  readonly pem: string;
+}
+
+/** Milliseconds that the first use waits for the list of bundles. Upstream: ensureManagerSet. */
+const syncTimeout = 10_000;
+
+/**
+ * The trust anchors of ClusterTrustBundles for projected volumes (KEP-3257). Bundles are watched from the first use on.
+ *
+ * Upstream: pkg/kubelet/clustertrustbundle
+ */
+export class TrustBundles {
+  readonly #options: TrustBundlesOptions;
+  /**
+   * Programs must not rely on an order of trust anchors: it stays while the agent runs, and the next agent has another.
+   */
+  readonly #salt = randomUUID();
+  readonly #anchors = new WeakMap<ClusterTrustBundle, readonly TrustAnchor[]>();
+  #informer: Informer<ClusterTrustBundle> | undefined;
+
+  constructor(options: TrustBundlesOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The certificates that the source selects, PEM, each once and without headers; empty where it selects none and is
+   * optional. Rejects with an error whose message is for the pod.
+   */
+  async read({ name, signerName, labelSelector, optional }: ClusterTrustBundleProjection): Promise<string> {
+    if (!this.#options.features.enabled("ClusterTrustBundleProjection"))
+      throw new Error(
+        "clusterTrustBundle sources need the feature gate ClusterTrustBundleProjection on this node",
+      );
+    const bundles = await this.#synced();
+    if (name !== undefined) {
+      const bundle = bundles.get({ name });
+      if (bundle === undefined && !optional) throw new Error(`clustertrustbundle "${name}" not found`);
+      return this.#text(bundle === undefined ? [] : [bundle]);
+    }
+    const selector = labelSelectorOf(labelSelector);
+    const selected = bundles
+      .list()
+      .filter(({ metadata, spec }) => spec.signerName === signerName && selector.matches(metadata.labels));
+    if (selected.length === 0 && !optional)
+      throw new Error(
+        `combination of signerName and labelSelector matched zero ClusterTrustBundles: signerName "${signerName}", labelSelector ${labelSelector === undefined ? "not set, which matches nothing" : JSON.stringify(selector.toString())}`,
+      );
+    return this.#text(selected);
+  }
+
+  async #synced(): Promise<Informer<ClusterTrustBundle>> {
+    const { client, clock, signal, changed } = this.#options;
+    if (this.#informer === undefined) {
+      // A watch of a kind that the server does not serve, or not to this node, would be tried for ever.
+      try {
+        await client.resource(ClusterTrustBundle).list({ limit: 1 });
+      } catch (error) {
+        const { message } = error as Error;
+        const why = StatusError.is(error, "NotFound")
+          ? "the API server does not serve certificates.k8s.io/v1 clustertrustbundles"
+          : message;
+        throw new Error(`cannot read ClusterTrustBundles: ${why}`, { cause: error });
+      }
+    }
+    if (this.#informer === undefined) {
+      const informer = client.informer(ClusterTrustBundle);
+      this.#informer = informer;
+      const told = (): void => {
+        if (informer.synced) changed();
+      };
+      informer.handle({ add: told, update: told, delete: told });
+      void informer.start(signal);
+    }
+    const informer = this.#informer;
+    if (!informer.synced) {
+      const end = new AbortController();
+      await Promise.race([
+        informer.until(() => informer.synced),
+        sleep(clock, syncTimeout, AbortSignal.any([signal, end.signal])),
+      ]);
+      end.abort();
+      if (!informer.synced) throw new Error("ClusterTrustBundle informer has not yet synced");
+    }
+    return informer;
+  }
+
+  #text(bundles: readonly ClusterTrustBundle[]): string {
+    const anchors = new Map(
+      bundles.flatMap((bundle) => this.#anchorsOf(bundle)).map(({ rank, pem }) => [rank, pem]),
+    );
+    return [...anchors]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([, pem]) => pem)
+      .join("");
+  }
+
+  #anchorsOf(bundle: ClusterTrustBundle): readonly TrustAnchor[] {
+    const known = this.#anchors.get(bundle);
+    if (known !== undefined) return known;
+    const anchors = certificatesIn(bundle.spec.trustBundle).map((pem) => ({
+      rank: createHash("sha256").update(this.#salt).update(pem).digest("base64"),
+      pem,
+    }));
+    this.#anchors.set(bundle, anchors);
+    return anchors;
+  }
+}
