@@ -33,6 +33,7 @@ import { type ClusterDns, machineResolvConf } from "./pods/dns.ts";
 import { LocalStorage } from "./pods/local-storage.ts";
 import { defaultLogLimits, type LogLimits, LogRotation } from "./pods/log-rotation.ts";
 import { OrphanSweep } from "./pods/orphans.ts";
+import { PodCertificates } from "./pods/pod-certificates.ts";
 import { Probes } from "./pods/probes.ts";
 import { type ApiServerAddress, apiServerAddress } from "./pods/service-environment.ts";
 import { isMirrorPod, isStaticPod, StaticPods } from "./pods/static-pods.ts";
@@ -219,6 +220,19 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       for (const uid of uids) queue.add(uid);
     },
   });
+  const certificates = new PodCertificates({
+    client,
+    clock,
+    log,
+    events,
+    features,
+    nodeName,
+    node: () => node.current,
+    pod: podOf,
+    random: options.random ?? Math.random,
+    signal: stop.signal,
+    changed: (uid) => workers.get(uid)?.volumesChanged(),
+  });
   const trustBundles = new TrustBundles({
     client,
     clock,
@@ -235,6 +249,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     paths,
     nodeAddress,
     trustBundles,
+    certificates,
     node: () => node.current,
     userOfPod: (uid) => runtime.userOfPod(uid),
   });
@@ -351,7 +366,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       containerLogMaxFiles: logLimits.maxFiles,
     },
     pod: podOf,
-    metrics: () => metrics(runtime, [dra, devicePlugins, podResources], log),
+    metrics: () => metrics(runtime, [dra, devicePlugins, podResources, certificates], log),
   });
   const healthServer = new PlainServer(
     new Map([["/healthz", { contentType: "text/plain; charset=utf-8", read: async () => "ok" }]]),
@@ -467,6 +482,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     await registration?.stop();
     await serviceAgent?.stop();
     await queue.close();
+    await certificates.stop();
     if (!leavePods) {
       await endAll();
       volumes.close();

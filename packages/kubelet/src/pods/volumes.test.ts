@@ -22,6 +22,13 @@ test("a host path where the system makes no folder is an error of its volume", a
   const volumes = new Volumes({
     userOfPod: () => undefined,
     trustBundles: { read: () => Promise.reject(new Error("no bundles")) },
+    certificates: {
+      track: () => {},
+      forget: () => {},
+      credentials: () => {
+        throw new Error("no certificates");
+      },
+    },
     client,
     clock: systemClock,
     paths,

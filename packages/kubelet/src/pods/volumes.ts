@@ -22,6 +22,7 @@ import { fieldValue, resourceValue } from "./environment.ts";
 import { fsGroupOf, fsUserOf, giveToGroup, takesUserOfRuntime } from "./fs-group.ts";
 import { hostPathPlace } from "./host-path.ts";
 import { removeTree, unmountBelow } from "./mounts-below.ts";
+import type { PodCertificates } from "./pod-certificates.ts";
 import type { TrustBundles } from "./trust-bundles.ts";
 import { type VolumeFile, writeFiles } from "./volume-files.ts";
 
@@ -31,6 +32,7 @@ export interface VolumesOptions {
   readonly paths: NodePaths;
   readonly nodeAddress: string;
   readonly trustBundles: Pick<TrustBundles, "read">;
+  readonly certificates: Pick<PodCertificates, "track" | "credentials" | "forget">;
   node(): Node;
   /** As whom containers run whose pod names no user; undefined: as their image says. */
   userOfPod(podUid: string): number | undefined;
@@ -87,11 +89,13 @@ export class Volumes {
    * Makes every volume, or brings it up to date. Rejects with `VolumeError`.
    */
   async setUp(pod: Pod): Promise<SetUpVolumes> {
-    const { clock } = this.#options;
+    const { clock, certificates } = this.#options;
     const { uid } = pod.metadata;
     const places = new Map<string, string>();
     const warnings: VolumeWarning[] = [];
     const outdated = this.#outdated.delete(uid);
+    // All at once: one source must not wait until another has its certificate.
+    certificates.track(pod);
     await Promise.all(
       (pod.spec.volumes ?? []).map(async (volume) => {
         // The runtime mounts it.
@@ -144,6 +148,7 @@ export class Volumes {
       for (const key of known.keys()) if (key.startsWith(`${uid}\0`)) known.delete(key);
     this.#setUps.delete(uid);
     this.#outdated.delete(uid);
+    this.#options.certificates.forget(uid);
     removeTree(this.podDirectory(uid));
   }
 
@@ -197,8 +202,8 @@ export class Volumes {
       );
     }
     const files: VolumeFile[] = [];
-    for (const source of sources)
-      for (const each of await this.#files(pod, name, source, mode)) files.push(each);
+    for (const [index, source] of sources.entries())
+      for (const each of await this.#files(pod, name, source, index, mode)) files.push(each);
     const path = this.folder(pod, kind, name);
     // Another user than root owns what it makes, and no more.
     const privileged = process.getuid?.() === 0;
@@ -232,7 +237,13 @@ export class Volumes {
     }
   }
 
-  async #files(pod: Pod, volume: string, source: VolumeProjection, mode: number): Promise<VolumeFile[]> {
+  async #files(
+    pod: Pod,
+    volume: string,
+    source: VolumeProjection,
+    index: number,
+    mode: number,
+  ): Promise<VolumeFile[]> {
     if (source.configMap !== undefined) {
       const { name = "", items, optional } = source.configMap;
       const found = await this.#source(pod, ConfigMap, `configmap "${name}" not found`, optional, name);
@@ -259,6 +270,17 @@ export class Volumes {
     if (source.clusterTrustBundle !== undefined) {
       const anchors = await this.#options.trustBundles.read(source.clusterTrustBundle);
       return [narrowed(pod, source.clusterTrustBundle.path, anchors, mode)];
+    }
+    if (source.podCertificate !== undefined) {
+      const { credentialBundlePath, keyPath, certificateChainPath } = source.podCertificate;
+      const { certificates } = this.#options;
+      const { privateKey, certificateChain } = certificates.credentials(pod.metadata.uid, volume, index);
+      const files: [path: string | undefined, content: string][] = [
+        [credentialBundlePath, privateKey + certificateChain],
+        [keyPath, privateKey],
+        [certificateChainPath, certificateChain],
+      ];
+      return files.flatMap(([path, content]) => (path ? [narrowed(pod, path, content, mode)] : []));
     }
     throw new Error(`projected source ${Object.keys(source).join()} is not supported on this node`);
   }

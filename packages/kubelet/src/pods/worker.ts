@@ -36,6 +36,7 @@ import {
   type StartableContainer,
 } from "./plan.ts";
 import { PodBounds } from "./pod-bounds.ts";
+import { NotIssuedError } from "./pod-certificates.ts";
 import type { PodEnd } from "./pod-end.ts";
 import type { WholePod } from "./pod-level-status.ts";
 import type { Probes } from "./probes.ts";
@@ -112,6 +113,9 @@ const maxRounds = 100;
 /** Milliseconds that a driver may be late, as after a restart of the agent, before the node says that it is waited for. */
 const lateDriverTimeout = 5000;
 
+/** Milliseconds that the signer of a certificate may take before the pod says that it waits for it. */
+const signerTimeout = 3000;
+
 /** Marks in `told` a pod that the API server no longer has. */
 const vanished = "vanished";
 
@@ -154,6 +158,8 @@ export class PodWorker {
   readonly #waitsForSince = new Map<string, number>();
   #places: ReadonlyMap<string, string> | undefined;
   #volumesNotBefore = 0;
+  /** Since when the pod's volumes lack a certificate. */
+  #waitsForSigner: number | undefined;
   /** Set while all containers are restarted; undefined until this agent has looked at the pod. */
   #restarting: boolean | undefined;
   readonly #nextAttempts = new Map<string, number>();
@@ -478,8 +484,11 @@ export class PodWorker {
     const [report, volume] = await Promise.allSettled([this.#report(pod, observed), volumes.setUp(pod)]);
     if (report.status === "rejected")
       log.debug({ pod: pod.metadata.name, err: report.reason }, "cannot report");
-    if (volume.status === "rejected")
-      return this.#setUpFailed(pod, "FailedMount", (volume.reason as Error).message);
+    if (volume.status === "rejected") {
+      this.#tellFailedMount(pod, volume.reason as Error);
+      this.#retryLater("");
+      return false;
+    }
     this.#context.at("volumes set up");
     try {
       await dra.prepare(pod, this.#context.signal);
@@ -527,7 +536,7 @@ export class PodWorker {
     try {
       this.#takeVolumes(pod, await volumes.setUp(pod));
     } catch (error) {
-      this.#event(pod, "Warning", "FailedMount", (error as Error).message);
+      this.#tellFailedMount(pod, error as Error);
       this.#volumesNotBefore = clock.now() + volumeRetry;
       this.#context.requeueAfter(this.uid, volumeRetry);
       // Containers that run have what they had.
@@ -536,8 +545,18 @@ export class PodWorker {
     return true;
   }
 
+  #tellFailedMount(pod: Pod, { message, cause }: Error): void {
+    if (cause instanceof NotIssuedError) {
+      const now = this.#context.clock.now();
+      this.#waitsForSigner ??= now;
+      if (now - this.#waitsForSigner < signerTimeout) return;
+    }
+    this.#event(pod, "Warning", "FailedMount", message);
+  }
+
   #takeVolumes(pod: Pod, { places, warnings }: SetUpVolumes): void {
     this.#places = places;
+    this.#waitsForSigner = undefined;
     for (const { reason, message } of warnings) this.#eventOnce(pod, "Warning", reason, message, message);
     this.#volumesNotBefore = this.#context.clock.now() + minVolumeInterval;
   }
