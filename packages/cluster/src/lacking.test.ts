@@ -11,10 +11,6 @@ const object = (spec: object): KubeObject => ({ spec }) as never;
 test("creating a kind that nothing acts on returns a warning, creating another none", () => {
   const host = lackWarnings("host");
   assert.match(
-    host("certificates.k8s.io", "podcertificaterequests", object({})).join(),
-    /^the nodes .* give pods no/,
-  );
-  assert.match(
     host("storagemigration.k8s.io", "storageversionmigrations", object({})).join(),
     /no controller that migrates/,
   );

@@ -13,12 +13,6 @@ interface Lack {
 /** Parts that `dray up` lacks. Parts that plain Kubernetes lacks too (an ingress controller) are left out. */
 const lacking: readonly Lack[] = [
   {
-    group: "certificates.k8s.io",
-    resource: "podcertificaterequests",
-    warning: () =>
-      "the nodes of this cluster give pods no certificates: nothing acts on PodCertificateRequests",
-  },
-  {
     group: "networking.k8s.io",
     resource: "networkpolicies",
     warning: (_, runtime) =>
