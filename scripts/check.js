@@ -10,6 +10,7 @@ const bin = (name) => join(repository, "node_modules", ".bin", name);
 const checks = [
   ["format and lint", bin("biome"), ["check", "--error-on-warnings", "--colors=off", "."]],
   ["floors", node24(), [join(repository, "scripts", "floors.js")]],
+  ["rooms", node24(), [join(repository, "scripts", "rooms.js")]],
   ["spread arguments", node24(), [join(repository, "scripts", "spread.js")]],
   ["types", bin("tsc"), ["-p", "tsconfig.json"]],
   [
