@@ -2,7 +2,7 @@
 export { chooseGroupPriority, choosePriority, systemPriorityClasses } from "./admission/priority.ts";
 export { tolerateOutages } from "./admission/tolerations.ts";
 export { podReferences } from "./authorization/pod-references.ts";
-export { convert } from "./registry/conversion/index.ts";
-export { selectOwnPods } from "./registry/jobs.ts";
-export { type ServedResource, servedResources } from "./registry/kinds.ts";
-export { deviceSelectors } from "./registry/selectors.ts";
+export { convert } from "./kinds/conversion/index.ts";
+export { type ServedResource, servedResources } from "./kinds/resources.ts";
+export { selectOwnPods } from "./strategies/jobs.ts";
+export { deviceSelectors } from "./strategies/selectors.ts";

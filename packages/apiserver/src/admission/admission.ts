@@ -1,8 +1,8 @@
 import type { KubeObject } from "@dray/api";
 import type { ApiRequest, UserInfo } from "@dray/client";
-import type { Kind } from "../codec.ts";
-import type { ServedResource } from "../registry/kinds.ts";
-import { forbidden } from "../response.ts";
+import type { Kind } from "../encoding/codec.ts";
+import { forbidden } from "../errors/status.ts";
+import type { ServedResource } from "../kinds/resources.ts";
 import { checkPluginNames } from "./plugin-names.ts";
 
 export type Operation = "CREATE" | "UPDATE" | "DELETE" | "CONNECT";

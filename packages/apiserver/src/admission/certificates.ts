@@ -1,8 +1,8 @@
 import { quoted } from "@dray/api";
 import type { CertificateSigningRequest } from "@dray/api/certificates/v1";
-import { parseCertificateRequest } from "../authentication/certificate-request.ts";
 import { resourceAttributes } from "../authorization/attributes.ts";
-import { forbidden } from "../response.ts";
+import { parseCertificateRequest } from "../certificates/certificate-request.ts";
+import { forbidden } from "../errors/status.ts";
 import { deepEqual } from "../storage/json.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./admission.ts";
 import type { AdmissionContext } from "./plugins.ts";

@@ -8,7 +8,7 @@ import type {
   PodSpec,
 } from "@dray/api/core/v1";
 import { type Amounts, amountsOf, containerTotal, type ResourceSide } from "@dray/api/pod";
-import { forbidden } from "../response.ts";
+import { forbidden } from "../errors/status.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./admission.ts";
 import type { AdmissionContext } from "./plugins.ts";
 

@@ -1,7 +1,7 @@
 import { type LabelSelection, labelSelectorOf, type StatusError } from "@dray/api";
 import type { RuleWithOperations } from "@dray/api/admissionregistration/v1";
 import type { LabelSelector } from "@dray/api/meta/v1";
-import { notFound } from "../response.ts";
+import { notFound } from "../errors/status.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { AdmissionRequest } from "./admission.ts";

@@ -1,9 +1,9 @@
 import { type KubeObject, quoted } from "@dray/api";
-import { decodePatched, encodeJSON } from "../codec.ts";
-import { convert } from "../registry/conversion/index.ts";
-import type { Registry } from "../registry/registry.ts";
+import { decodePatched, encodeJSON } from "../encoding/codec.ts";
+import { convert } from "../kinds/conversion/index.ts";
 import type { FieldValidation } from "../request/options.ts";
 import { deepEqual, thaw } from "../storage/json.ts";
+import type { Registry } from "../write/registry.ts";
 import type { AdmissionRequest } from "./admission.ts";
 import type { Tree } from "./json-patch.ts";
 import type { VersionedResource } from "./versions.ts";

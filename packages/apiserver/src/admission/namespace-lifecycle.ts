@@ -1,6 +1,6 @@
 import { quoted, StatusError } from "@dray/api";
 import type { Namespace } from "@dray/api/core/v1";
-import { forbidden, notFound } from "../response.ts";
+import { forbidden, notFound } from "../errors/status.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { AdmissionPlugin } from "./admission.ts";
 import type { AdmissionContext } from "./plugins.ts";

@@ -2,7 +2,7 @@ import { quoted } from "@dray/api";
 import type { PodCertificateRequest } from "@dray/api/certificates/v1";
 import type { Node, Pod, ServiceAccount } from "@dray/api/core/v1";
 import { resourceAttributes } from "../authorization/attributes.ts";
-import { serverError } from "../response.ts";
+import { serverError } from "../errors/status.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { AdmissionRequest } from "./admission.ts";
 import type { AdmissionContext } from "./plugins.ts";

@@ -6,7 +6,7 @@ import type { CSIDriver } from "@dray/api/storage/v1";
 import type { UserInfo } from "@dray/client";
 import { type Attributes, type Decision, resourceAttributes } from "../authorization/attributes.ts";
 import { nodeNameOf } from "../authorization/node.ts";
-import { forbidden, notFound } from "../response.ts";
+import { forbidden, notFound } from "../errors/status.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
 

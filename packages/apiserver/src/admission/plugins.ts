@@ -2,9 +2,10 @@ import type { Features } from "@dray/api";
 import type { Clock } from "@dray/client";
 import type { Attributes, Decision } from "../authorization/attributes.ts";
 import type { Rbac } from "../authorization/rbac.ts";
-import type { ServedResource } from "../registry/kinds.ts";
-import type { Registry } from "../registry/registry.ts";
+import type { ServedResource } from "../kinds/resources.ts";
 import type { Storage } from "../storage/storage.ts";
+import type { WebhookClient } from "../webhook/client.ts";
+import type { Registry } from "../write/registry.ts";
 import type { AdmissionPlugin } from "./admission.ts";
 import {
   certificateApproval,
@@ -32,7 +33,6 @@ import { defaultTolerationSeconds } from "./tolerations.ts";
 import { podTopologyLabels } from "./topology-labels.ts";
 import { uniqueDeviceAllocation } from "./unique-device-allocation.ts";
 import { persistentVolumeClaimResize, storageObjectInUseProtection } from "./volumes.ts";
-import type { WebhookClient } from "./webhook/client.ts";
 import { mutatingAdmissionWebhook } from "./webhook/mutating.ts";
 import { validatingAdmissionWebhook } from "./webhook/validating.ts";
 

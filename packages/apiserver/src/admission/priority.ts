@@ -1,7 +1,7 @@
 import type { Pod, PodSpec } from "@dray/api/core/v1";
 import type { PriorityClass } from "@dray/api/scheduling/v1";
 import type { PodGroup } from "@dray/api/scheduling/v1beta1";
-import { forbidden } from "../response.ts";
+import { forbidden } from "../errors/status.ts";
 import type { AdmissionPlugin } from "./admission.ts";
 import type { AdmissionContext } from "./plugins.ts";
 

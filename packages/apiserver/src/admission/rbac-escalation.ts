@@ -2,7 +2,7 @@ import { type KubeObject, quoted, StatusError } from "@dray/api";
 import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding } from "@dray/api/rbac/v1";
 import { resourceAttributes } from "../authorization/attributes.ts";
 import { compactText, uncovered } from "../authorization/rules.ts";
-import { forbidden, notFound } from "../response.ts";
+import { forbidden, notFound } from "../errors/status.ts";
 import { deepEqual } from "../storage/json.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./admission.ts";
 import type { AdmissionContext } from "./plugins.ts";

@@ -1,7 +1,7 @@
 import { Quantity, quoted } from "@dray/api";
 import type { Pod, PodSpec, Toleration } from "@dray/api/core/v1";
 import type { RuntimeClass } from "@dray/api/node/v1";
-import { forbidden } from "../response.ts";
+import { forbidden } from "../errors/status.ts";
 import { deepEqual } from "../storage/json.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./admission.ts";

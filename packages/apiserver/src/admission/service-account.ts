@@ -1,8 +1,8 @@
 import { quoted } from "@dray/api";
 import type { Container, Pod, ServiceAccount, Volume } from "@dray/api/core/v1";
 import { podReferences } from "../authorization/pod-references.ts";
-import { nameSuffix } from "../registry/names.ts";
-import { forbidden } from "../response.ts";
+import { forbidden } from "../errors/status.ts";
+import { nameSuffix } from "../kinds/generated-names.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { AdmissionPlugin } from "./admission.ts";
 import type { AdmissionContext } from "./plugins.ts";

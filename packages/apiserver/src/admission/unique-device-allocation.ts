@@ -1,4 +1,4 @@
-import { forbidden } from "../response.ts";
+import { forbidden } from "../errors/status.ts";
 import type { AdmissionPlugin } from "./admission.ts";
 import { DeviceHolders, type TakenDevice } from "./device-holders.ts";
 import { followDevices, unversioned } from "./device-usage.ts";

@@ -1,7 +1,7 @@
 import type { KubeObject } from "@dray/api";
-import type { Kind } from "../codec.ts";
-import { convert } from "../registry/conversion/index.ts";
-import type { ServedResource } from "../registry/kinds.ts";
+import type { Kind } from "../encoding/codec.ts";
+import { convert } from "../kinds/conversion/index.ts";
+import type { ServedResource } from "../kinds/resources.ts";
 import { deepFreeze } from "../storage/json.ts";
 import type { AdmissionRequest } from "./admission.ts";
 

@@ -1,7 +1,7 @@
 import { Quantity } from "@dray/api";
 import type { PersistentVolumeClaim } from "@dray/api/core/v1";
 import type { StorageClass } from "@dray/api/storage/v1";
-import { forbidden } from "../response.ts";
+import { forbidden } from "../errors/status.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { AdmissionPlugin } from "./admission.ts";
 import type { AdmissionContext } from "./plugins.ts";

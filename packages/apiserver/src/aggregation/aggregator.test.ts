@@ -3,7 +3,7 @@ import { duplexPair } from "node:stream";
 import test from "node:test";
 import { setTimeout } from "node:timers/promises";
 import type { ApiRequest } from "@dray/client";
-import { adminToken } from "../test-server.ts";
+import { adminToken } from "../testing/test-server.ts";
 import { aggregated, apiService, type Reply, servicesPath, versionPath } from "./test-back-end.ts";
 
 const flunders = `${versionPath}/namespaces/default/flunders`;

@@ -1,10 +1,10 @@
 import type { APIService } from "@dray/api/apiregistration/v1";
 import type { ApiRequest, ApiResponse, Clock, Log, UserInfo } from "@dray/client";
-import type { Certificate } from "../pki.ts";
-import type { ServedResource } from "../registry/kinds.ts";
-import type { OwnObjects } from "../registry/own-objects.ts";
+import type { Certificate } from "../certificates/pki.ts";
+import type { ServedResource } from "../kinds/resources.ts";
 import type { RequestInfo } from "../request/info.ts";
 import type { Storage } from "../storage/storage.ts";
+import type { OwnObjects } from "../write/own-objects.ts";
 import { BackEnds } from "./back-end.ts";
 import { LocalServices } from "./local-services.ts";
 import { RemoteServices } from "./remote-services.ts";

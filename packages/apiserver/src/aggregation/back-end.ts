@@ -2,8 +2,8 @@ import type { IncomingMessage } from "node:http";
 import { Agent, request as httpsRequest } from "node:https";
 import type { ConnectionOptions } from "node:tls";
 import type { APIService } from "@dray/api/apiregistration/v1";
-import { failureText } from "../go-errors.ts";
-import type { Certificate } from "../pki.ts";
+import type { Certificate } from "../certificates/pki.ts";
+import { failureText } from "../errors/go-errors.ts";
 import { type Address, resolveService } from "../proxy/service-address.ts";
 import type { Storage } from "../storage/storage.ts";
 

@@ -1,6 +1,6 @@
 import type { APIService, APIServiceCondition } from "@dray/api/apiregistration/v1";
-import type { ServedResource } from "../registry/kinds.ts";
-import type { OwnObjects } from "../registry/own-objects.ts";
+import type { ServedResource } from "../kinds/resources.ts";
+import type { OwnObjects } from "../write/own-objects.ts";
 
 /** What a check of an APIService has found. */
 export type Availability = Pick<APIServiceCondition, "reason" | "message"> & {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { systemClock } from "@dray/client";
 import { memoryStore } from "@dray/store";
-import { type TestServer, testServer } from "../test-server.ts";
+import { type TestServer, testServer } from "../testing/test-server.ts";
 
 const path = "/apis/apiregistration.k8s.io/v1/apiservices";
 const label = "kube-aggregator.kubernetes.io/automanaged";

@@ -1,12 +1,12 @@
 import { StatusError } from "@dray/api";
 import type { APIService } from "@dray/api/apiregistration/v1";
 import { type Clock, createWorkQueue, type Log, type WorkQueue } from "@dray/client";
+import type { ServedResource } from "../kinds/resources.ts";
 import { serviceLabel } from "../proxy/service-address.ts";
-import type { ServedResource } from "../registry/kinds.ts";
-import type { OwnObjects } from "../registry/own-objects.ts";
 import type { Subscriber } from "../storage/cache.ts";
 import { deepEqual } from "../storage/json.ts";
 import type { Storage } from "../storage/storage.ts";
+import type { OwnObjects } from "../write/own-objects.ts";
 import type { BackEnds } from "./back-end.ts";
 import { availableCondition, isAvailable, reportAvailability } from "./condition.ts";
 import type { RemoteDiscovery } from "./remote-discovery.ts";

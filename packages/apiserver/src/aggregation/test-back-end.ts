@@ -6,8 +6,8 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TestContext } from "node:test";
 import type { TLSSocket } from "node:tls";
-import { type Certificate, createAuthority, issueCertificate } from "../pki.ts";
-import { type TestServer, testServer } from "../test-server.ts";
+import { type Certificate, createAuthority, issueCertificate } from "../certificates/pki.ts";
+import { type TestServer, testServer } from "../testing/test-server.ts";
 
 const now = Date.now();
 export const authority = await createAuthority("back-end", now);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { request } from "node:https";
 import test, { type TestContext } from "node:test";
-import { type Certificate, createAuthority, issueCertificate } from "../pki.ts";
-import { testServer } from "../test-server.ts";
+import { type Certificate, createAuthority, issueCertificate } from "../certificates/pki.ts";
+import { testServer } from "../testing/test-server.ts";
 
 const now = Date.now();
 const clients = await createAuthority("clients", now);

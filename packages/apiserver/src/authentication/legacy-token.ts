@@ -1,10 +1,10 @@
 import { quoted, StatusError } from "@dray/api";
 import type { Secret, ServiceAccount } from "@dray/api/core/v1";
-import type { ServedResource } from "../registry/kinds.ts";
-import type { Registry } from "../registry/registry.ts";
+import type { ServedResource } from "../kinds/resources.ts";
 import { thaw } from "../storage/json.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
+import type { Registry } from "../write/registry.ts";
 
 export const legacyIssuer = "kubernetes/serviceaccount";
 export const legacyClaim = (name: string): string => `kubernetes.io/serviceaccount/${name}`;

@@ -1,6 +1,6 @@
 import { quoted, StatusError } from "@dray/api";
 import type { UserInfo } from "@dray/client";
-import { genericError, qualified } from "../response.ts";
+import { genericError, qualified } from "../errors/status.ts";
 
 /** What somebody wants to do: the question that authorizers answer. */
 export interface Attributes {

@@ -1,8 +1,8 @@
 import { type Features, parseFieldSelector, quoted, SelectorError } from "@dray/api";
 import type { PolicyRule } from "@dray/api/rbac/v1";
-import { bootstrapRoles } from "../bootstrap/policy.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Attributes, Authorizer, Decision } from "./attributes.ts";
+import { bootstrapRoles } from "./bootstrap-policy.ts";
 import { NodeGraph } from "./node-graph.ts";
 import { ruleAllows } from "./rules.ts";
 

@@ -2,10 +2,10 @@ import { type FieldError, type KubeObject, quoted } from "@dray/api";
 import type { WebhookConversion } from "@dray/api/apiextensions/v1";
 import { encodeJSON, parseJSON } from "@dray/api/codec";
 import { checkAnnotations, checkLabels, FieldErrors } from "@dray/api/validation";
-import type { WebhookClient } from "../admission/webhook/client.ts";
-import { CallFailure } from "../admission/webhook/errors.ts";
-import { serverError } from "../response.ts";
+import { serverError } from "../errors/status.ts";
 import { thaw } from "../storage/json.ts";
+import type { WebhookClient } from "../webhook/client.ts";
+import { CallFailure } from "../webhook/errors.ts";
 import { isPlain, type Plain } from "./schema/schema.ts";
 
 /** Upstream: apiextensions-apiserver, pkg/apiserver/conversion; the client waits as long. */

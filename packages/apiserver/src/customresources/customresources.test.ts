@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
-import { type Answer, type CallOptions, type TestServer, testServer } from "../test-server.ts";
+import { type Answer, type CallOptions, type TestServer, testServer } from "../testing/test-server.ts";
 
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const applyPatch = { "content-type": "application/apply-patch+yaml" };

@@ -1,14 +1,14 @@
 import { apiVersionOf } from "@dray/api";
 import type { JSONSchemaProps } from "@dray/api/apiextensions/v1";
 import type { JSONObject } from "@dray/api/openapi";
-import { setOf } from "../patch/field-set.ts";
 import {
   compareVersions,
   type ResourceFacts,
   type ServedResource,
   type StoredRow,
   type SubresourceFacts,
-} from "../registry/kinds.ts";
+} from "../kinds/resources.ts";
+import { setOf } from "../patch/field-set.ts";
 import { applySchema } from "./apply-schema.ts";
 import { printerOf } from "./columns.ts";
 import { type ConversionParts, ConversionWebhook } from "./conversion-webhook.ts";

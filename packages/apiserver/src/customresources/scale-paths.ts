@@ -1,6 +1,6 @@
 import type { CustomResourceSubresourceScale } from "@dray/api/apiextensions/v1";
 import type { FieldErrors } from "@dray/api/validation";
-import { goText, goType } from "../go-text.ts";
+import { goText, goType } from "../json/go-text.ts";
 import { isPlain, type Plain } from "./schema/schema.ts";
 
 /** Where a custom resource has what its scale shows (apiextensions.k8s.io/v1 CustomResourceSubresourceScale). */

@@ -1,6 +1,6 @@
 import type { ApiRequest, ApiResponse } from "@dray/client";
+import { bodyResponse } from "../http/response.ts";
 import { acceptClauses } from "../request/accept.ts";
-import { bodyResponse } from "../response.ts";
 
 /** A document in one form, and since when it is what it is. */
 export interface Content {

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { localPriority, type Priority } from "../aggregation/priorities.ts";
 import type { Remote } from "../aggregation/remote-services.ts";
-import { compareVersions, type ServedResource } from "../registry/kinds.ts";
-import type { ResourceSet } from "../registry/resource-set.ts";
+import type { ResourceSet } from "../kinds/resource-set.ts";
+import { compareVersions, type ServedResource } from "../kinds/resources.ts";
 
 export interface GroupVersion {
   readonly group: string;

@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import type { ApiRequest, ApiResponse } from "@dray/client";
-import { encodeJSON } from "../codec.ts";
+import { encodeJSON } from "../encoding/codec.ts";
+import { encoded } from "../encoding/representation.ts";
+import { methodNotAllowed, notServed } from "../errors/status.ts";
 import { accepted } from "../handlers/context.ts";
-import { encoded } from "../representation.ts";
+import { bodyResponse, noPage } from "../http/response.ts";
 import { acceptClauses, checkTypes, noForms } from "../request/accept.ts";
-import { bodyResponse, methodNotAllowed, noPage, notServed } from "../response.ts";
 import { encodeYAML } from "../yaml/emit.ts";
 import type { Discovery } from "./documents.ts";
 

@@ -6,10 +6,10 @@ import type { ApiRequest, ApiResponse, Clock } from "@dray/client";
 import type { RemoteOpenAPI } from "../aggregation/remote-openapi.ts";
 import type { Remote } from "../aggregation/remote-services.ts";
 import type { Swagger } from "../aggregation/swagger-part.ts";
+import { bodyResponse } from "../http/response.ts";
+import type { ServedResource } from "../kinds/resources.ts";
 import atomicTypes from "../patch/atomic-types.json" with { type: "json" };
-import type { ServedResource } from "../registry/kinds.ts";
 import { acceptClauses } from "../request/accept.ts";
-import { bodyResponse } from "../response.ts";
 import { acceptedType, type Content, contentResponse } from "./content.ts";
 import type { Discovery, GroupVersion } from "./documents.ts";
 

@@ -1,9 +1,9 @@
 import { timeText } from "@dray/api";
 import type { ApiRequest, ApiResponse, Clock } from "@dray/client";
+import { encoded, notAcceptable } from "../encoding/representation.ts";
 import { headersOf } from "../handlers/context.ts";
-import { encoded, notAcceptable } from "../representation.ts";
+import { bodyResponse } from "../http/response.ts";
 import { acceptClauses } from "../request/accept.ts";
-import { bodyResponse } from "../response.ts";
 
 const group = "config.k8s.io";
 const structured = ["application/json", "application/yaml"] as const;

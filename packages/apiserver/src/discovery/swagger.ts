@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { ApiRequest, ApiResponse } from "@dray/client";
-import { bodyResponse } from "../response.ts";
+import { bodyResponse } from "../http/response.ts";
 import { acceptedType, contentResponse } from "./content.ts";
 import type { OpenAPI } from "./openapi.ts";
 

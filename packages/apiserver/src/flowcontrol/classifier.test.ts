@@ -4,10 +4,10 @@ import { test } from "node:test";
 import type { PolicyRulesWithSubjects, Subject } from "@dray/api/flowcontrol/v1";
 import { systemClock } from "@dray/client";
 import { requestInfo } from "../request/info.ts";
+import { compareFlowSchemas, type FlowSchemaSource } from "../tables/flow-schema-order.ts";
 import { mandatorySchemas, suggestedSchemas } from "./bootstrap-objects.ts";
 import { Classifier } from "./classifier.ts";
 import { Flow, FlowCounts } from "./flow.ts";
-import { compareFlowSchemas, type FlowSchemaSource } from "./order.ts";
 import { PriorityLevel } from "./priority-level.ts";
 
 function classifierOf(schemas: readonly FlowSchemaSource[]): Classifier {

@@ -4,11 +4,11 @@ import type { Clock } from "@dray/client";
 import type { CacheEvent } from "../storage/history.ts";
 import { deepEqual } from "../storage/json.ts";
 import type { Storage } from "../storage/storage.ts";
+import { compareFlowSchemas, type FlowSchemaSource } from "../tables/flow-schema-order.ts";
 import { allocate } from "./allocation.ts";
 import { mandatoryLevels, mandatorySchemas } from "./bootstrap-objects.ts";
 import { Classifier } from "./classifier.ts";
 import { Flow, FlowCounts } from "./flow.ts";
-import { compareFlowSchemas, type FlowSchemaSource } from "./order.ts";
 import { PriorityLevel } from "./priority-level.ts";
 
 const schemas = "flowschemas";

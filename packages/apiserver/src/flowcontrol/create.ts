@@ -1,7 +1,5 @@
 import type { ApiRequest, ApiResponse, Clock, Log } from "@dray/client";
-import type { Limiter } from "../limiter.ts";
-import { type Limits, Overload } from "../overload.ts";
-import type { ServedResource } from "../registry/kinds.ts";
+import type { ServedResource } from "../kinds/resources.ts";
 import type { RequestInfo } from "../request/info.ts";
 import type { Storage } from "../storage/storage.ts";
 import { Configuration } from "./configuration.ts";
@@ -9,6 +7,8 @@ import { DanglingConditions } from "./dangling.ts";
 import { dumpText } from "./dump.ts";
 import { WorkEstimator } from "./estimate.ts";
 import { FlowControl } from "./flow-control.ts";
+import type { Limiter } from "./limiter.ts";
+import { type Limits, Overload } from "./max-in-flight.ts";
 
 /** The parts of the server that API Priority and Fairness needs. */
 export interface FlowControlParts {

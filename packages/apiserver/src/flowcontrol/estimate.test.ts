@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "@dray/client";
-import type { ServedResource } from "../registry/kinds.ts";
+import type { ServedResource } from "../kinds/resources.ts";
 import { requestInfo } from "../request/info.ts";
 import type { Storage } from "../storage/storage.ts";
 import { WorkEstimator } from "./estimate.ts";

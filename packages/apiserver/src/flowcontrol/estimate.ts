@@ -1,6 +1,6 @@
 import type { Clock } from "@dray/client";
-import { encodeObject } from "../codec.ts";
-import type { ServedResource } from "../registry/kinds.ts";
+import { encodeObject } from "../encoding/codec.ts";
+import type { ServedResource } from "../kinds/resources.ts";
 import type { RequestInfo } from "../request/info.ts";
 import type { ResourceCache } from "../storage/cache.ts";
 import type { Storage } from "../storage/storage.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ApiResponse } from "@dray/client";
 import { handClock } from "../../../client/src/testing.ts";
-import { type Answer, adminToken, type TestServer, testServer } from "../test-server.ts";
+import { type Answer, adminToken, type TestServer, testServer } from "../testing/test-server.ts";
 import { allowAll, flowcontrol, flowSchema, priorityLevel, slowStore } from "./test-objects.ts";
 
 const levelHeader = "x-kubernetes-pf-prioritylevel-uid";

@@ -1,4 +1,7 @@
 import type { ApiResponse, Clock } from "@dray/client";
+import { isLongRunning } from "../request/long-running.ts";
+import type { Configuration } from "./configuration.ts";
+import type { WorkEstimator } from "./estimate.ts";
 import {
   type Arrival,
   kindOfRequest,
@@ -6,10 +9,7 @@ import {
   type RequestKind,
   tooManyRequests,
   type WatchProgress,
-} from "../limiter.ts";
-import { isLongRunning } from "../request/long-running.ts";
-import type { Configuration } from "./configuration.ts";
-import type { WorkEstimator } from "./estimate.ts";
+} from "./limiter.ts";
 import { metricLines } from "./metrics.ts";
 import { FlowRequest, oneSeat } from "./request.ts";
 import { RetryAfter } from "./retry-after.ts";

@@ -1,9 +1,9 @@
 import type { PolicyRulesWithSubjects } from "@dray/api/flowcontrol/v1";
 import type { UserInfo } from "@dray/client";
 import type { RequestInfo } from "../request/info.ts";
+import type { FlowSchemaSource } from "../tables/flow-schema-order.ts";
 import { handOf } from "./hand.ts";
 import { Histogram } from "./histogram.ts";
-import type { FlowSchemaSource } from "./order.ts";
 import type { PriorityLevel } from "./priority-level.ts";
 import type { RejectReason } from "./request.ts";
 

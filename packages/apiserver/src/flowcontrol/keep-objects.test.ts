@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { handClock } from "../../../client/src/testing.ts";
-import { type TestServer, testServer } from "../test-server.ts";
+import { type TestServer, testServer } from "../testing/test-server.ts";
 import { flowcontrol, flowSchema, priorityLevel } from "./test-objects.ts";
 
 const annotation = "apf.kubernetes.io/autoupdate-spec";

@@ -1,9 +1,9 @@
 import type { KubeObject } from "@dray/api";
 import type { FlowSchema, PriorityLevelConfiguration } from "@dray/api/flowcontrol/v1";
 import type { Clock, Log } from "@dray/client";
-import type { ServedResource } from "../registry/kinds.ts";
-import type { OwnObjects } from "../registry/own-objects.ts";
+import type { ServedResource } from "../kinds/resources.ts";
 import { deepEqual, thaw } from "../storage/json.ts";
+import type { OwnObjects } from "../write/own-objects.ts";
 import {
   autoUpdateAnnotation,
   type BootstrapObject,

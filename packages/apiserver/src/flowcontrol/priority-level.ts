@@ -1,7 +1,7 @@
 import type { PriorityLevelConfigurationSpec } from "@dray/api/flowcontrol/v1";
 import type { Clock } from "@dray/client";
+import type { PriorityLevelSource } from "../tables/flow-schema-order.ts";
 import { SeatDemand } from "./demand.ts";
-import type { PriorityLevelSource } from "./order.ts";
 import { QueueSet, type Queuing } from "./queue-set.ts";
 
 /** Share of a level's seats that one request may take at most (priorityLevelMaxSeatsPercent). */

@@ -1,13 +1,13 @@
 import { quoted, StatusError } from "@dray/api";
 import type { Binding, Pod } from "@dray/api/core/v1";
 import type { ApiResponse } from "@dray/client";
-import { ensureNamespace } from "../registry/metadata.ts";
-import { withPodCondition } from "../registry/pod-conditions.ts";
-import { checkStored } from "../registry/preconditions.ts";
-import { objectResponse, resourceForms } from "../representation.ts";
+import { objectResponse, resourceForms } from "../encoding/representation.ts";
+import { conflict, serverError, statusObject } from "../errors/status.ts";
 import { writeOptions } from "../request/options.ts";
-import { conflict, serverError, statusObject } from "../response.ts";
 import { thaw } from "../storage/json.ts";
+import { withPodCondition } from "../strategies/pod-conditions.ts";
+import { ensureNamespace } from "../write/metadata.ts";
+import { checkStored } from "../write/preconditions.ts";
 import { readObject } from "./body.ts";
 import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
 import { writeOf } from "./write.ts";

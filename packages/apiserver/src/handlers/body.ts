@@ -1,7 +1,7 @@
 import { type KubeObject, StatusError } from "@dray/api";
-import { decode } from "../codec.ts";
+import { decode } from "../encoding/codec.ts";
+import { bodyLimit } from "../listener/serve.ts";
 import type { FieldValidation } from "../request/options.ts";
-import { bodyLimit } from "../serve.ts";
 import { type Context, warn } from "./context.ts";
 
 const bodyTypes = "application/json, application/yaml, application/vnd.kubernetes.protobuf";

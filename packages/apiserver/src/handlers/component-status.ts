@@ -2,9 +2,9 @@ import { request } from "node:https";
 import { apiVersionOf } from "@dray/api";
 import type { ComponentStatus } from "@dray/api/core/v1";
 import type { ApiResponse } from "@dray/client";
-import { listResponse, objectResponse, resourceForms } from "../representation.ts";
+import { listResponse, objectResponse, resourceForms } from "../encoding/representation.ts";
+import { notFound } from "../errors/status.ts";
 import { listOptions } from "../request/options.ts";
-import { notFound } from "../response.ts";
 import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
 import { selectionOf } from "./select.ts";
 

@@ -1,10 +1,10 @@
 import { type KubeObject, StatusError } from "@dray/api";
 import type { Node, Pod } from "@dray/api/core/v1";
 import type { ApiResponse } from "@dray/client";
-import { kubeletAddress, type Target } from "../kubelet.ts";
+import { forbidden } from "../errors/status.ts";
+import { kubeletAddress, type Target } from "../proxy/kubelet.ts";
 import { queryBoolean } from "../request/info.ts";
 import { portsOption } from "../request/values.ts";
-import { forbidden } from "../response.ts";
 import { isUpgrade, isWebSocket, subprotocols } from "../upgrade/request.ts";
 import { chosenContainer, nodeOf } from "./container.ts";
 import type { Context } from "./context.ts";

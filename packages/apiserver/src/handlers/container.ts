@@ -1,6 +1,6 @@
 import { StatusError } from "@dray/api";
 import type { Node, Pod } from "@dray/api/core/v1";
-import { notFound } from "../response.ts";
+import { notFound } from "../errors/status.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { Context } from "./context.ts";
 

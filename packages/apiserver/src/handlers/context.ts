@@ -3,17 +3,17 @@ import type { Authenticator } from "../authentication/authenticate.ts";
 import type { ServiceAccountTokens } from "../authentication/service-account.ts";
 import type { Attributes, Decision } from "../authorization/attributes.ts";
 import type { Rbac } from "../authorization/rbac.ts";
-import type { KubeletClient } from "../kubelet.ts";
-import type { Pause } from "../large-work.ts";
-import type { WatchProgress } from "../limiter.ts";
-import type { ServedResource } from "../registry/kinds.ts";
-import type { Registry } from "../registry/registry.ts";
-import { metadataForms, notAcceptable } from "../representation.ts";
+import { metadataForms, notAcceptable } from "../encoding/representation.ts";
+import type { TableOptions } from "../encoding/table.ts";
+import type { WatchProgress } from "../flowcontrol/limiter.ts";
+import { warningHeaders } from "../http/warnings.ts";
+import type { ServedResource } from "../kinds/resources.ts";
+import type { KubeletClient } from "../proxy/kubelet.ts";
 import { type Accepted, endpointTypes, type Forms, negotiate, streamTypes } from "../request/accept.ts";
 import type { RequestInfo } from "../request/info.ts";
+import type { Pause } from "../request/large-work.ts";
 import type { UsageCollector } from "../resource-metrics/collector.ts";
-import type { TableOptions } from "../table.ts";
-import { warningHeaders } from "./warnings.ts";
+import type { Registry } from "../write/registry.ts";
 
 /** A request on its way through the handlers: who wants what. */
 export interface Context {

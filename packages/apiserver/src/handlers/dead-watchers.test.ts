@@ -5,7 +5,7 @@ import { request } from "node:https";
 import { test } from "node:test";
 import { type Log, silentLog } from "@dray/client";
 import { createAuthority, issueCertificate } from "../index.ts";
-import { testServer } from "../test-server.ts";
+import { testServer } from "../testing/test-server.ts";
 
 const now = Date.now();
 const authority = await createAuthority("test-ca", now);

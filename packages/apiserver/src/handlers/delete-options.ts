@@ -1,5 +1,5 @@
 import { decodeBody } from "@dray/api/codec";
-import { readBytes } from "../read-bytes.ts";
+import { readBytes } from "../encoding/read-bytes.ts";
 import { type DeleteOptions, deleteOptions } from "../request/options.ts";
 import { bodyOf, bodyType } from "./body.ts";
 import type { Context } from "./context.ts";

@@ -1,8 +1,8 @@
 import { apiVersionOf, type KubeObject, StatusError } from "@dray/api";
 import type { ApiResponse } from "@dray/client";
 import { CompactedError } from "@dray/store";
-import { converted, prepareConversion } from "../registry/conversion/index.ts";
-import { listResponse, objectResponse, resourceForms } from "../representation.ts";
+import { listResponse, objectResponse, resourceForms } from "../encoding/representation.ts";
+import { converted, prepareConversion } from "../kinds/conversion/index.ts";
 import { type DeleteOptions, listOptions, type WriteOptions } from "../request/options.ts";
 import type { Stored } from "../storage/cache.ts";
 import { readFailure } from "../storage/failures.ts";

@@ -2,7 +2,7 @@ import { type KubeObject, labelSelectorOf, StatusError } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import { isPodReady } from "@dray/api/pod";
 import type { PodDisruptionBudget } from "@dray/api/policy/v1";
-import { forbidden, serverError } from "../response.ts";
+import { forbidden, serverError } from "../errors/status.ts";
 import { thaw } from "../storage/json.ts";
 import type { Context } from "./context.ts";
 import { writeOf } from "./write.ts";

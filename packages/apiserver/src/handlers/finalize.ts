@@ -1,6 +1,6 @@
 import type { Namespace } from "@dray/api/core/v1";
 import type { ApiResponse } from "@dray/client";
-import { objectResponse, resourceForms } from "../representation.ts";
+import { objectResponse, resourceForms } from "../encoding/representation.ts";
 import { writeOptions } from "../request/options.ts";
 import { thaw } from "../storage/json.ts";
 import { readObject } from "./body.ts";

@@ -1,9 +1,9 @@
 import { apiVersionOf, StatusError } from "@dray/api";
 import type { ApiResponse } from "@dray/client";
 import { CompactedError } from "@dray/store";
-import { convert, prepareConversion } from "../registry/conversion/index.ts";
-import type { ServedResource } from "../registry/kinds.ts";
-import { listResponse, resourceForms } from "../representation.ts";
+import { listResponse, resourceForms } from "../encoding/representation.ts";
+import { convert, prepareConversion } from "../kinds/conversion/index.ts";
+import type { ServedResource } from "../kinds/resources.ts";
 import { type ListOptions, listOptions } from "../request/options.ts";
 import { versionProblem } from "../request/version.ts";
 import type { Stored } from "../storage/cache.ts";

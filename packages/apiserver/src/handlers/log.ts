@@ -1,11 +1,11 @@
 import { type FieldError, invalid } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import type { ApiResponse } from "@dray/client";
-import { containerLogs } from "../kubelet.ts";
-import { resourceForms } from "../representation.ts";
+import { resourceForms } from "../encoding/representation.ts";
+import { bodyResponse } from "../http/response.ts";
+import { containerLogs } from "../proxy/kubelet.ts";
 import { queryBoolean } from "../request/info.ts";
 import { integerOption, timeOption } from "../request/values.ts";
-import { bodyResponse } from "../response.ts";
 import { isWebSocket } from "../upgrade/request.ts";
 import { chosenContainer, nodeOf } from "./container.ts";
 import { accepted, type Context } from "./context.ts";

@@ -1,8 +1,8 @@
 import { StatusError } from "@dray/api";
 import { JSONError, parseJSON } from "@dray/api/codec";
-import type { Pause } from "../large-work.ts";
-import { checkNesting } from "../nesting.ts";
-import { readBytes } from "../read-bytes.ts";
+import { readBytes } from "../encoding/read-bytes.ts";
+import { checkNesting } from "../json/nesting.ts";
+import type { Pause } from "../request/large-work.ts";
 import { bodyOf } from "./body.ts";
 import type { Context } from "./context.ts";
 import type { PatchKind } from "./patch.ts";

@@ -1,8 +1,12 @@
 import { apiVersionOf, type KubeObject, quoted, StatusError } from "@dray/api";
 import { encodeJSON, kindOf, structType } from "@dray/api/codec";
 import type { ApiResponse } from "@dray/client";
-import { type Decoded, type DecodeOptions, decodePatched } from "../codec.ts";
-import { duplicateFields } from "../nesting.ts";
+import { type Decoded, type DecodeOptions, decodePatched } from "../encoding/codec.ts";
+import { objectResponse, resourceForms } from "../encoding/representation.ts";
+import { conflict, genericError } from "../errors/status.ts";
+import { duplicateFields } from "../json/nesting.ts";
+import { convert } from "../kinds/conversion/index.ts";
+import type { ServedResource } from "../kinds/resources.ts";
 import {
   apply,
   jsonPatch,
@@ -15,13 +19,9 @@ import {
   strategicMergePatch,
 } from "../patch/index.ts";
 import { writtenPaths } from "../patch/problem-order.ts";
-import { convert } from "../registry/conversion/index.ts";
-import type { ServedResource } from "../registry/kinds.ts";
-import { ensureNamespace } from "../registry/metadata.ts";
-import type { UpdateRules } from "../registry/registry.ts";
-import { objectResponse, resourceForms } from "../representation.ts";
 import { type WriteOptions, writeOptions } from "../request/options.ts";
-import { conflict, genericError } from "../response.ts";
+import { ensureNamespace } from "../write/metadata.ts";
+import type { UpdateRules } from "../write/registry.ts";
 import { accepted, type Context, headersOf, tableOptions, warn } from "./context.ts";
 import { readPatchBody } from "./patch-body.ts";
 import { checkName, writeOf } from "./write.ts";

@@ -1,10 +1,10 @@
 import { StatusError } from "@dray/api";
 import type { ApiResponse } from "@dray/client";
-import { converted } from "../registry/conversion/index.ts";
-import { objectResponse, resourceForms } from "../representation.ts";
+import { objectResponse, resourceForms } from "../encoding/representation.ts";
+import { serverError } from "../errors/status.ts";
+import { converted } from "../kinds/conversion/index.ts";
 import { queryBoolean, type RequestInfo } from "../request/info.ts";
 import { versionProblem } from "../request/version.ts";
-import { serverError } from "../response.ts";
 import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
 import { reach } from "./freshness.ts";
 

@@ -1,8 +1,8 @@
 import { pathSegment, quoted, StatusError } from "@dray/api";
 import type { ApiResponse } from "@dray/client";
-import type { ServedResource } from "../registry/kinds.ts";
+import { methodNotAllowed, notServed } from "../errors/status.ts";
+import type { ServedResource } from "../kinds/resources.ts";
 import { checkTypes } from "../request/accept.ts";
-import { methodNotAllowed, notServed } from "../response.ts";
 import { componentStatuses } from "./component-status.ts";
 import type { Context } from "./context.ts";
 import { deleteCollection, deleteObject } from "./delete.ts";

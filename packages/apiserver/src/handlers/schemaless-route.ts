@@ -1,6 +1,7 @@
 import { quoted, StatusError } from "@dray/api";
 import type { ApiResponse } from "@dray/client";
-import { noPage, notFound, qualified } from "../response.ts";
+import { notFound, qualified } from "../errors/status.ts";
+import { noPage } from "../http/response.ts";
 import type { Context } from "./context.ts";
 import { deleteCollection, deleteObject } from "./delete.ts";
 import { listObjects } from "./list.ts";

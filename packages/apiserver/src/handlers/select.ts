@@ -7,9 +7,9 @@ import {
   SelectorError,
   StatusError,
 } from "@dray/api";
-import { convert } from "../registry/conversion/index.ts";
-import { checkSelectable, fieldText } from "../registry/fields.ts";
-import type { ServedResource } from "../registry/kinds.ts";
+import { convert } from "../kinds/conversion/index.ts";
+import { checkSelectable, fieldText } from "../kinds/field-selectors.ts";
+import type { ServedResource } from "../kinds/resources.ts";
 
 /** Which objects of a collection a request is about. */
 export interface Selection {

@@ -1,5 +1,5 @@
 import type { ApiResponse } from "@dray/client";
-import { methodNotAllowed, notServed } from "../response.ts";
+import { methodNotAllowed, notServed } from "../errors/status.ts";
 import { bindPod } from "./binding.ts";
 import { streamFromPod } from "./connect.ts";
 import type { Context } from "./context.ts";

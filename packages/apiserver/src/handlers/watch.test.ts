@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Clock } from "@dray/client";
-import { testServer } from "../test-server.ts";
+import { testServer } from "../testing/test-server.ts";
 
 const maps = "/api/v1/namespaces/default/configmaps";
 

@@ -1,10 +1,10 @@
 import { type KubeObject, StatusError } from "@dray/api";
 import type { ApiResponse } from "@dray/client";
-import { convert } from "../registry/conversion/index.ts";
-import { ensureNamespace } from "../registry/metadata.ts";
-import type { Write } from "../registry/registry.ts";
-import { objectResponse, resourceForms } from "../representation.ts";
+import { objectResponse, resourceForms } from "../encoding/representation.ts";
+import { convert } from "../kinds/conversion/index.ts";
 import { givenOptions, type WriteOptions, writeOptions } from "../request/options.ts";
+import { ensureNamespace } from "../write/metadata.ts";
+import type { Write } from "../write/registry.ts";
 import { readObject } from "./body.ts";
 import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
 

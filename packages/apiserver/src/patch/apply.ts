@@ -1,10 +1,10 @@
 import { StatusError } from "@dray/api";
+import { fieldOf, isObject, type JsonObject, jsonEqual } from "../json/values.ts";
 import { typedProblem } from "./check-typed.ts";
 import { type Conflict, conflictError } from "./conflicts.ts";
 import { plainError } from "./errors.ts";
 import { type FieldSet, isEmptySet } from "./field-set.ts";
 import { fieldsOf } from "./fields-of.ts";
-import { fieldOf, isObject, type JsonObject, jsonEqual } from "./json.ts";
 import { syncLastApplied, withoutLastApplied } from "./last-applied.ts";
 import {
   decodeManaged,

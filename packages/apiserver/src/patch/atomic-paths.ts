@@ -1,4 +1,4 @@
-import { isObject } from "./json.ts";
+import { isObject } from "../json/values.ts";
 import type { TypeSchema } from "./type-schema.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { ForeignValue } from "@dray/cel";
-import { goSyntax, goText, goType } from "../go-text.ts";
-import { isNumeric, isObject, type JsonObject } from "./json.ts";
+import { goSyntax, goText, goType } from "../json/go-text.ts";
+import { isNumeric, isObject, type JsonObject } from "../json/values.ts";
 import { elementText, listElement, UnkeyedElementError } from "./path-element.ts";
 import type { ListSchema, MapSchema, ScalarSort, TypeSchema } from "./type-schema.ts";
 import { isScalar, type Sort, sortFor } from "./typed-walk.ts";

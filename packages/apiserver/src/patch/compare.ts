@@ -1,3 +1,4 @@
+import { isObject, type JsonObject, jsonEqual } from "../json/values.ts";
 import {
   emptySet,
   type FieldSet,
@@ -6,7 +7,6 @@ import {
   leaf,
   recursiveDifference,
 } from "./field-set.ts";
-import { isObject, type JsonObject, jsonEqual } from "./json.ts";
 import { itemsByElement, type PathElement } from "./path-element.ts";
 import { type ListSchema, type MapSchema, type TypeSchema, trackedType } from "./type-schema.ts";
 import { asList, type Sort, sortFor } from "./typed-walk.ts";

@@ -1,4 +1,4 @@
-import { isEmpty, isObject, type JsonObject } from "./json.ts";
+import { isEmpty, isObject, type JsonObject } from "../json/values.ts";
 import { canonicalElement, elementText, type PathElement, sortElements } from "./path-element.ts";
 import type { TypeSchema } from "./type-schema.ts";
 

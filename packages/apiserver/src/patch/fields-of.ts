@@ -1,5 +1,5 @@
+import { isEmpty, isObject } from "../json/values.ts";
 import { type FieldSet, type FieldSetBuilder, leaf } from "./field-set.ts";
-import { isEmpty, isObject } from "./json.ts";
 import { listElement, type PathElement } from "./path-element.ts";
 import type { TypeSchema } from "./type-schema.ts";
 import { asList, sortFor } from "./typed-walk.ts";

@@ -1,7 +1,6 @@
 import { StatusError } from "@dray/api";
 import { encodeJSON } from "@dray/api/codec";
-import { goJsonSort } from "../go-text.ts";
-import { rejected } from "./errors.ts";
+import { goJsonSort } from "../json/go-text.ts";
 import {
   copyOf,
   emptyLike,
@@ -11,7 +10,8 @@ import {
   jsonEqual,
   type MutableObject,
   setField,
-} from "./json.ts";
+} from "../json/values.ts";
+import { rejected } from "./errors.ts";
 
 const maximumOperations = 10_000;
 /** Bytes of JSON that all `copy` operations of a patch may add together (JSONPatchMaxCopyBytes of the API server). */

@@ -1,10 +1,10 @@
 import { canonicalJSON, decodeJSON } from "@dray/api";
+import { fieldOf, isObject, type JsonObject, withField, withoutField } from "../json/values.ts";
 import { typedProblem } from "./check-typed.ts";
 import { compare } from "./compare.ts";
 import type { Conflict } from "./conflicts.ts";
 import { difference, type FieldSet, isEmptySet } from "./field-set.ts";
 import { fieldsOf } from "./fields-of.ts";
-import { fieldOf, isObject, type JsonObject, withField, withoutField } from "./json.ts";
 import type { ObjectType } from "./type-schema.ts";
 
 /** What client-side `kubectl apply` remembers of the last body that it sent. */

@@ -1,6 +1,6 @@
+import { fieldOf, isEmpty, isObject, type JsonObject, withField, withoutField } from "../json/values.ts";
 import { encodeFieldSet } from "./canonical-sets.ts";
 import { decodeFieldSet, type FieldSet } from "./field-set.ts";
-import { fieldOf, isEmpty, isObject, type JsonObject, withField, withoutField } from "./json.ts";
 
 /** An entry of metadata.managedFields: which fields one writer owns. */
 export interface ManagedEntry {

@@ -1,5 +1,5 @@
 import { StatusError } from "@dray/api";
-import { goJsonSort } from "../go-text.ts";
+import { goJsonSort } from "../json/go-text.ts";
 import {
   copyOf,
   emptyLike,
@@ -8,7 +8,7 @@ import {
   type JsonObject,
   type MutableObject,
   setField,
-} from "./json.ts";
+} from "../json/values.ts";
 
 /**
  * Applies a JSON merge patch (RFC 7386): objects are merged, null removes, everything else replaces.

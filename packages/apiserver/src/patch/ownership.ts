@@ -1,3 +1,4 @@
+import type { JsonObject } from "../json/values.ts";
 import { type Comparison, compare, excluding, isSame } from "./compare.ts";
 import type { Conflict } from "./conflicts.ts";
 import {
@@ -12,7 +13,6 @@ import {
 } from "./field-set.ts";
 import { fieldsOf } from "./fields-of.ts";
 import { ignoredFields } from "./ignored-fields.ts";
-import type { JsonObject } from "./json.ts";
 import { type Managed, type ManagedEntry, withFields } from "./managed-fields.ts";
 import { removeFields } from "./remove-fields.ts";
 import type { ObjectType } from "./type-schema.ts";

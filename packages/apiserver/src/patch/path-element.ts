@@ -1,5 +1,5 @@
 import { quoted } from "@dray/api";
-import { isNumeric, isObject, type JsonObject } from "./json.ts";
+import { isNumeric, isObject, type JsonObject } from "../json/values.ts";
 import type { ListSchema } from "./type-schema.ts";
 
 /**

@@ -1,5 +1,5 @@
+import { emptyLike, isEmpty, isObject, setField } from "../json/values.ts";
 import { below, type FieldSet, hasElement } from "./field-set.ts";
-import { emptyLike, isEmpty, isObject, setField } from "./json.ts";
 import { listElement } from "./path-element.ts";
 import type { TypeSchema } from "./type-schema.ts";
 import { sortFor } from "./typed-walk.ts";

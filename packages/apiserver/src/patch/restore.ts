@@ -1,6 +1,6 @@
 import { type FieldType, goElement, goTypeOf, type StructType } from "@dray/api/codec";
-import { goJsonSort } from "../go-text.ts";
-import { fieldOf, isNumeric, isObject } from "./json.ts";
+import { goJsonSort } from "../json/go-text.ts";
+import { fieldOf, isNumeric, isObject } from "../json/values.ts";
 
 /**
  * Why a tree cannot become an object of that type, in the words of Kubernetes' converter, which strategic merge

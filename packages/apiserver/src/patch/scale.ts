@@ -1,5 +1,5 @@
+import type { JsonObject } from "../json/values.ts";
 import { difference, hasPath, isEmptySet, setOf } from "./field-set.ts";
-import type { JsonObject } from "./json.ts";
 import { decodeManaged, encodeManaged, type Managed, withFields } from "./managed-fields.ts";
 
 const scaleVersion = "autoscaling/v1";

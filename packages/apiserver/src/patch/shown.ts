@@ -1,6 +1,6 @@
 import { encodeJSON, type FieldType, type StructType } from "@dray/api/codec";
-import { goText } from "../go-text.ts";
-import { isObject } from "./json.ts";
+import { goText } from "../json/go-text.ts";
+import { isObject } from "../json/values.ts";
 
 function partsOf(value: unknown, parts = new Set<object>()): Set<object> {
   if (typeof value !== "object" || value === null || parts.has(value)) return parts;

@@ -1,7 +1,7 @@
 import type { StatusError } from "@dray/api";
-import { goText } from "../go-text.ts";
+import { goText } from "../json/go-text.ts";
+import { fieldOf, isObject, type JsonObject } from "../json/values.ts";
 import { plainError } from "./errors.ts";
-import { fieldOf, isObject, type JsonObject } from "./json.ts";
 
 /** Says what becomes of the map or of the list element that holds it: `delete`, `replace`, `merge`. */
 export const directive = "$patch";

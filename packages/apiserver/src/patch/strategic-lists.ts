@@ -1,7 +1,7 @@
 import { StatusError } from "@dray/api";
-import { goText } from "../go-text.ts";
+import { goText } from "../json/go-text.ts";
+import type { JsonObject } from "../json/values.ts";
 import { plainError } from "./errors.ts";
-import type { JsonObject } from "./json.ts";
 import { directive, unknownDirective } from "./strategic-directives.ts";
 import { arranged, Places } from "./strategic-order.ts";
 import type { FieldSchema, MapSchema } from "./type-schema.ts";

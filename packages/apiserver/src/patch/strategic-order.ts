@@ -1,6 +1,6 @@
-import { goText, goType } from "../go-text.ts";
+import { goText, goType } from "../json/go-text.ts";
+import { isObject, type JsonObject, jsonEqual } from "../json/values.ts";
 import { plainError } from "./errors.ts";
-import { isObject, type JsonObject, jsonEqual } from "./json.ts";
 import { directiveOf, elementOrder } from "./strategic-directives.ts";
 
 /** What tells an element of a merged list apart: its merge key, or the element itself. */

@@ -1,6 +1,5 @@
 import { quoted, StatusError } from "@dray/api";
-import { goType } from "../go-text.ts";
-import { plainError } from "./errors.ts";
+import { goType } from "../json/go-text.ts";
 import {
   copyOf,
   emptyLike,
@@ -10,7 +9,8 @@ import {
   type JsonObject,
   type MutableObject,
   setField,
-} from "./json.ts";
+} from "../json/values.ts";
+import { plainError } from "./errors.ts";
 import { deleteFrom, directive, elementOrder, retainKeys, unknownDirective } from "./strategic-directives.ts";
 import { elementSort, mergeList, sortOf } from "./strategic-lists.ts";
 import { arranged, checkOrder, orderLeftBehind, Places } from "./strategic-order.ts";

@@ -1,7 +1,7 @@
 import { apiVersionOf } from "@dray/api";
 import { type FieldMarks, type FieldRow, kindRows, typeRows, zeroScalars } from "@dray/api/schema";
+import type { JsonObject, MutableObject } from "../json/values.ts";
 import atomicTypes from "./atomic-types.json" with { type: "json" };
-import type { JsonObject, MutableObject } from "./json.ts";
 import {
   anyValue,
   atomicValue,

@@ -1,8 +1,8 @@
+import { fieldOf, isObject, type JsonObject } from "../json/values.ts";
 import { capManagers } from "./cap-managers.ts";
 import type { Comparison } from "./compare.ts";
 import { difference, type FieldSet, isEmptySet, union } from "./field-set.ts";
 import { serverFields } from "./ignored-fields.ts";
-import { fieldOf, isObject, type JsonObject } from "./json.ts";
 import {
   decodeManaged,
   entryKey,

@@ -1,4 +1,4 @@
-import { emptyLike, isEmpty, isObject, jsonEqual, setField } from "./json.ts";
+import { emptyLike, isEmpty, isObject, jsonEqual, setField } from "../json/values.ts";
 import { listElement, type PathElement } from "./path-element.ts";
 import type { ListSchema, MapSchema, TypeSchema } from "./type-schema.ts";
 import { asList, type Sort, sortFor } from "./typed-walk.ts";

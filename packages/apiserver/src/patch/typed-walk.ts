@@ -1,4 +1,4 @@
-import { isNumeric } from "./json.ts";
+import { isNumeric } from "../json/values.ts";
 import type { TypeSchema } from "./type-schema.ts";
 
 /** As which of its sorts a schema takes a value. */

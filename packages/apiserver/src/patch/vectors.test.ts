@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { StatusError } from "@dray/api";
+import { isObject, type JsonObject, jsonEqual } from "../json/values.ts";
 import {
   apply,
   builtInType,
@@ -14,7 +15,6 @@ import {
   strategicMergePatch,
   trackUpdate,
 } from "./index.ts";
-import { isObject, type JsonObject, jsonEqual } from "./json.ts";
 
 interface Step {
   readonly id?: string;

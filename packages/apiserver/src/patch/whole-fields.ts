@@ -1,6 +1,6 @@
+import { isObject } from "../json/values.ts";
 import { Nodes } from "./canonical-sets.ts";
 import { type FieldSet, leaf } from "./field-set.ts";
-import { isObject } from "./json.ts";
 import { itemsByElement } from "./path-element.ts";
 import { type TypeSchema, trackedType } from "./type-schema.ts";
 import { asList, sortFor } from "./typed-walk.ts";

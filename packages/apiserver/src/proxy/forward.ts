@@ -5,9 +5,9 @@ import { posix } from "node:path";
 import { pipeline, type Readable } from "node:stream";
 import { StatusError } from "@dray/api";
 import type { ApiRequest, ApiResponse } from "@dray/client";
-import { dialError, type Target, tlsOf } from "../kubelet.ts";
 import { isHtml, requestHeaders, responseHeaders } from "./headers.ts";
 import { HtmlLinks } from "./html-links.ts";
+import { dialError, type Target, tlsOf } from "./kubelet.ts";
 import { encodedPath, type ProxiedPlace, rewriteLink } from "./links.ts";
 
 /** What of a target is asked for. */

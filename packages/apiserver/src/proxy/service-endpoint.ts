@@ -1,8 +1,8 @@
 import { isInRelease, quoted, StatusError } from "@dray/api";
 import type { Endpoints, Pod, Service } from "@dray/api/core/v1";
 import type { Endpoint, EndpointSlice } from "@dray/api/discovery/v1";
+import { notFound } from "../errors/status.ts";
 import type { Context } from "../handlers/context.ts";
-import { notFound } from "../response.ts";
 import { objectKey } from "../storage/keys.ts";
 import { serviceLabel } from "./service-address.ts";
 

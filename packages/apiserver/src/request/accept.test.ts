@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { StatusError } from "@dray/api";
-import { metadataForms, resourceForms } from "../representation.ts";
+import { metadataForms, resourceForms } from "../encoding/representation.ts";
 import { acceptClauses, checkTypes, negotiate, noForms } from "./accept.ts";
 
 const asking = (accept?: string, url = "/api/v1/pods", agent = "test/1") => ({

@@ -1,5 +1,5 @@
 import type { ApiRequest } from "@dray/client";
-import { genericError } from "../response.ts";
+import { genericError } from "../errors/status.ts";
 
 /** What a client wants to be answered: media type, and the form that the object is turned into. */
 export interface Accepted {

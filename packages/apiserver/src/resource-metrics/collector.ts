@@ -1,6 +1,6 @@
 import type { Node } from "@dray/api/core/v1";
 import { type Clock, type Log, sleep } from "@dray/client";
-import { type KubeletClient, kubeletDocument } from "../kubelet.ts";
+import { type KubeletClient, kubeletDocument } from "../proxy/kubelet.ts";
 import { parseReading } from "./reading.ts";
 import { NodeUsage } from "./usage.ts";
 

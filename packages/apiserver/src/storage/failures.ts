@@ -1,6 +1,6 @@
 import { StatusError } from "@dray/api";
 import { StoreTimeoutError } from "@dray/store";
-import { serverError } from "../response.ts";
+import { serverError } from "../errors/status.ts";
 
 /** What a read answers that the store has failed: its silence is worded as that of the whole request. */
 export function readFailure(error: unknown): StatusError {

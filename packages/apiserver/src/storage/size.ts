@@ -1,6 +1,6 @@
 import type { KubeObject, StatusError } from "@dray/api";
 import { encodeProtobuf } from "@dray/api/codec";
-import { serverError } from "../response.ts";
+import { serverError } from "../errors/status.ts";
 
 /** Most bytes of a request that etcd takes (its --max-request-bytes), the key and what else belongs to it included. */
 const requestLimit = 1.5 * 2 ** 20;

@@ -1,7 +1,7 @@
 import type { FlowSchema, PriorityLevelConfiguration } from "@dray/api/flowcontrol/v1";
-import { compareFlowSchemas } from "../flowcontrol/order.ts";
 import { ageText } from "./age.ts";
 import { columns, none, type Printer } from "./column.ts";
+import { compareFlowSchemas } from "./flow-schema-order.ts";
 
 export const flowSchemas: Printer<FlowSchema> = {
   columns: columns("Name", "PriorityLevel", "MatchingPrecedence", "DistinguisherMethod", "Age", "MissingPL"),

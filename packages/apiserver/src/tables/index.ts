@@ -2,7 +2,7 @@
 import type { KubeObject } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import type { ListMeta, Table, TableRow } from "@dray/api/meta/v1";
-import { internalMetadata } from "../registry/daemonsets.ts";
+import { internalMetadata } from "../strategies/daemonsets.ts";
 import * as admission from "./admission.ts";
 import { autoscalers } from "./autoscaling.ts";
 import type { Cell, Column, Printer } from "./column.ts";

@@ -3,8 +3,8 @@ import { isIP } from "node:net";
 import type { Duplex } from "node:stream";
 import { quoted } from "@dray/api";
 import type { ApiResponse } from "@dray/client";
-import { dialError, type Target, tlsOf } from "../kubelet.ts";
-import { serverError } from "../response.ts";
+import { serverError } from "../errors/status.ts";
+import { dialError, type Target, tlsOf } from "../proxy/kubelet.ts";
 
 /** What another server says to a request to upgrade. */
 export type BackendAnswer =

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import type { UpgradeResponse } from "@dray/client";
-import { Http1Exchange } from "../exchange.ts";
+import { Http1Exchange } from "../http/exchange.ts";
 
 /** Paths that may be answered with another protocol. Elsewhere the wish for one is passed over, as HTTP has it. */
 const upgradable = /\/(attach|exec|portforward|proxy)([/?]|$)/;

@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { ApiRequest, ApiResponse, Clock } from "@dray/client";
-import type { Target } from "../kubelet.ts";
+import type { Target } from "../proxy/kubelet.ts";
 import { passUpgradeOn, refusal } from "./backend.ts";
 import { passedOn } from "./request.ts";
 

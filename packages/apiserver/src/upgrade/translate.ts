@@ -14,7 +14,7 @@ import {
   spdySession,
   success,
 } from "@dray/streams";
-import type { Target } from "../kubelet.ts";
+import type { Target } from "../proxy/kubelet.ts";
 import { askForUpgrade, NoAnswer } from "./backend.ts";
 import { subprotocols } from "./request.ts";
 

@@ -1,7 +1,7 @@
 import type { ApiRequest, ApiResponse, Clock } from "@dray/client";
 import { protocolHeader, webSocketStream } from "@dray/streams";
-import type { Target } from "../kubelet.ts";
-import { serverError } from "../response.ts";
+import { serverError } from "../errors/status.ts";
+import type { Target } from "../proxy/kubelet.ts";
 import { passUpgradeOn, refusal } from "./backend.ts";
 import { passedOn, subprotocols } from "./request.ts";
 import { joinConnections } from "./through.ts";

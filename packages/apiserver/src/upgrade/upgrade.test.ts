@@ -9,7 +9,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { systemClock } from "@dray/client";
 import { exited, type RemoteCommand, runRemoteCommand, spdySession, success } from "@dray/streams";
 import { createWebSocketStream, WebSocket } from "ws";
-import { adminToken } from "../test-server.ts";
+import { adminToken } from "../testing/test-server.ts";
 import { channels, pod, spdy, streams, type Upgraded, webSocketHeaders } from "./test-kubelet.ts";
 import { upgradeThrough } from "./through.ts";
 

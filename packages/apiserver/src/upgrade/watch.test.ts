@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { adminToken } from "../test-server.ts";
+import { adminToken } from "../testing/test-server.ts";
 import { streams } from "./test-kubelet.ts";
 
 test("a watch over WebSocket is one message an event", async (t) => {

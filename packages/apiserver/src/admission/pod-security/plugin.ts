@@ -1,6 +1,6 @@
 import { invalid, minorOf, quoted } from "@dray/api";
 import type { Namespace, Pod, PodTemplateSpec } from "@dray/api/core/v1";
-import { forbidden } from "../../response.ts";
+import { forbidden } from "../../errors/status.ts";
 import { deepEqual } from "../../storage/json.ts";
 import { objectKey } from "../../storage/keys.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "../admission.ts";

@@ -1,8 +1,8 @@
 import { type KubeObject, labelSelectorOf } from "@dray/api";
 import type { ParamKind, ParamRef } from "@dray/api/admissionregistration/v1";
-import { convert } from "../../registry/conversion/index.ts";
-import type { ServedResource } from "../../registry/kinds.ts";
-import type { Registry } from "../../registry/registry.ts";
+import { convert } from "../../kinds/conversion/index.ts";
+import type { ServedResource } from "../../kinds/resources.ts";
+import type { Registry } from "../../write/registry.ts";
 
 /** What is wrong with a policy or a binding as it is set up; the failure policy says what follows. */
 export class ConfigurationError extends Error {}

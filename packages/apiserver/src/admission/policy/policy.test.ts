@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { parseAllDocuments } from "yaml";
-import { type Answer, type TestServer, testServer } from "../../test-server.ts";
+import { type Answer, type TestServer, testServer } from "../../testing/test-server.ts";
 
 const path = "/apis/admissionregistration.k8s.io/v1";
 const rule = {

@@ -10,8 +10,8 @@ import {
   quotaEvaluators,
 } from "@dray/api/quota";
 import type { DeviceClass, ResourceClaim } from "@dray/api/resource/v1";
-import type { ServedResource } from "../../registry/kinds.ts";
-import { forbidden } from "../../response.ts";
+import { forbidden } from "../../errors/status.ts";
+import type { ServedResource } from "../../kinds/resources.ts";
 import { thaw } from "../../storage/json.ts";
 import { objectKey } from "../../storage/keys.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "../admission.ts";

@@ -5,7 +5,8 @@ import type {
   ValidatingWebhook,
   ValidatingWebhookConfiguration,
 } from "@dray/api/admissionregistration/v1";
-import { forbidden } from "../../response.ts";
+import { forbidden } from "../../errors/status.ts";
+import { internalError } from "../../webhook/errors.ts";
 import type { AdmissionRequest } from "../admission.ts";
 import { namespaceSelected, objectSelected, ruleConcerns, ruleMatches } from "../matching.ts";
 import type { AdmissionContext } from "../plugins.ts";
@@ -13,7 +14,6 @@ import type { Expression } from "../policy/activation.ts";
 import { compileConditions, conditionsMet } from "../policy/conditions.ts";
 import { Expressions } from "../policy/expressions.ts";
 import { objectsIn, otherVersions, requestedVersion, type VersionedResource } from "../versions.ts";
-import { internalError } from "./errors.ts";
 
 /** One webhook of a configuration. */
 export interface Hook<W extends ValidatingWebhook | MutatingWebhook = ValidatingWebhook | MutatingWebhook> {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { type Answer, testServer } from "../../test-server.ts";
+import { type Answer, testServer } from "../../testing/test-server.ts";
 import { Hooks } from "./test-hooks.ts";
 
 const hooks = new Hooks();

@@ -1,11 +1,11 @@
 import { quoted } from "@dray/api";
 import { JSONError, parseJSON } from "@dray/api/codec";
-import type { Registry } from "../../registry/registry.ts";
+import { CallFailure, internalError } from "../../webhook/errors.ts";
+import type { Registry } from "../../write/registry.ts";
 import type { AdmissionRequest } from "../admission.ts";
 import { applyOperations, OperationError, type Tree } from "../json-patch.ts";
 import { replaceObject, UndecodableError } from "../mutated-object.ts";
 import { objectsIn, type VersionedResource } from "../versions.ts";
-import { CallFailure, internalError } from "./errors.ts";
 import type { WebhookPatch } from "./verdict.ts";
 
 /**

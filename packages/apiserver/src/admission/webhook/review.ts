@@ -1,9 +1,9 @@
 import type { MutatingWebhook, ValidatingWebhook } from "@dray/api/admissionregistration/v1";
-import { encodeJSON } from "../../codec.ts";
+import { encodeJSON } from "../../encoding/codec.ts";
+import { CallFailure } from "../../webhook/errors.ts";
 import type { AdmissionRequest } from "../admission.ts";
 import { requestObject } from "../review.ts";
 import { objectsIn, type VersionedResource } from "../versions.ts";
-import { CallFailure } from "./errors.ts";
 
 /** A question to a webhook. */
 export interface Review {

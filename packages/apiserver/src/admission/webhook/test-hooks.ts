@@ -1,7 +1,7 @@
 /** For tests: a webhook server that answers as it is told. */
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
-import { createAuthority, issueCertificate } from "../../pki.ts";
+import { createAuthority, issueCertificate } from "../../certificates/pki.ts";
 
 export interface Review {
   readonly apiVersion: string;

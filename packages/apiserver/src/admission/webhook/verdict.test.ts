@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CallFailure } from "./errors.ts";
+import { CallFailure } from "../../webhook/errors.ts";
 import { verdictOf } from "./verdict.ts";
 
 const review = { uid: "u", version: "v1", body: "" } as const;

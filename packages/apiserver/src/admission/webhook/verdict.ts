@@ -1,6 +1,6 @@
 import { quoted } from "@dray/api";
 import type { Status } from "@dray/api/meta/v1";
-import { CallFailure } from "./errors.ts";
+import { CallFailure } from "../../webhook/errors.ts";
 import type { Review } from "./review.ts";
 
 /** What a webhook has answered. */

@@ -1,5 +1,5 @@
 import { CelError, calendarDay, Duration, MapValue, parseTimestamp, Timestamp, type Value } from "@dray/cel";
-import { goType } from "../../go-text.ts";
+import { goType } from "../../json/go-text.ts";
 import { deepEqual } from "../../storage/json.ts";
 import { durationOf } from "../schema/formats.ts";
 import {

@@ -1,4 +1,4 @@
-import { encodeJSON } from "../../codec.ts";
+import { encodeJSON } from "../../encoding/codec.ts";
 import { deepEqual } from "../../storage/json.ts";
 
 /** The values of each enumeration, for those that are not looked at one by one. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Answer } from "../../../test-server.ts";
+import type { Answer } from "../../../testing/test-server.ts";
 import { applies, createConfigMap, createDeployment, patches, rule, serverWith } from "./test-policies.ts";
 
 const by = "policy 'p0' with binding 'p0' denied request";

@@ -1,6 +1,7 @@
 import { apiVersionOf } from "@dray/api";
 import { kindOf } from "@dray/api/codec";
 import { appliedObject, PatchValueError, patchOperations, type Value } from "@dray/cel";
+import { type ModelledKind, modelOf } from "../../../kinds/model.ts";
 import {
   atomicPaths,
   type TypeSchema,
@@ -8,13 +9,12 @@ import {
   typedProblem,
   UnkeyedElementError,
 } from "../../../patch/index.ts";
-import { type ModelledKind, modelOf } from "../../../registry/model.ts";
-import type { Registry } from "../../../registry/registry.ts";
+import { internalError } from "../../../webhook/errors.ts";
+import type { Registry } from "../../../write/registry.ts";
 import type { AdmissionRequest } from "../../admission.ts";
 import { applyOperations, OperationError, type Tree } from "../../json-patch.ts";
 import { replaceObject, UndecodableError } from "../../mutated-object.ts";
 import { objectsIn, type VersionedResource } from "../../versions.ts";
-import { internalError } from "../../webhook/errors.ts";
 import { Activation, type ActivationInput, OutOfBudget, validationBudget } from "../activation.ts";
 import type { CompiledMutation } from "./compiled.ts";
 

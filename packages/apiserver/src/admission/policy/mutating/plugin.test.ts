@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type TestServer, testServer } from "../../../test-server.ts";
+import { type TestServer, testServer } from "../../../testing/test-server.ts";
 import {
   addPolicies,
   annotates,

@@ -1,5 +1,5 @@
 import { quoted, StatusError } from "@dray/api";
-import { notFound } from "../../../response.ts";
+import { notFound } from "../../../errors/status.ts";
 import { type AdmissionPlugin, type AdmissionRequest, type Rounds, refused } from "../../admission.ts";
 import type { AdmissionContext } from "../../plugins.ts";
 import { Reinvocations } from "../../reinvocations.ts";

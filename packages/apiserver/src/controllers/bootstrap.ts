@@ -1,0 +1,129 @@
+import { type FeatureGate, type Features, type KubeObject, StatusError } from "@dray/api";
+import type { ClusterRole, ClusterRoleBinding } from "@dray/api/rbac/v1";
+import { systemPriorityClasses } from "../admission/priority.ts";
+import { bootstrapBindings, bootstrapRoles } from "../authorization/bootstrap-policy.ts";
+import { uncovered } from "../authorization/rules.ts";
+import type { ServedResource } from "../kinds/resources.ts";
+import { deepEqual, thaw } from "../storage/json.ts";
+import type { Registry } from "../write/registry.ts";
+
+const system = { name: "system:apiserver", groups: ["system:masters"] };
+
+const namespaceNames = ["default", "kube-node-lease", "kube-public", "kube-system"];
+
+const options = {
+  dryRun: false,
+  fieldManager: "kube-apiserver",
+  fieldValidation: "Ignore",
+  force: false,
+} as const;
+
+/**
+ * Creates what every cluster begins with and this one lacks: namespaces, roles and bindings, priority classes, the
+ * service `kubernetes` and the range of its address. Roles and bindings that lack something that they should have get it, unless their annotation
+ * says otherwise; all else that is there already is left as it is.
+ */
+export async function bootstrap(
+  registry: Registry,
+  resources: readonly ServedResource[],
+  features: Features,
+): Promise<void> {
+  const served = (group: string, resource: string): ServedResource =>
+    resources.find((row) => row.group === group && row.resource === resource && row.version === "v1")!;
+  const ensure = async (resource: ServedResource, draft: object, namespace = ""): Promise<void> => {
+    const object = draft as KubeObject;
+    if (registry.find(resource, namespace, object.metadata.name)) return;
+    try {
+      await registry.create(
+        {
+          served: resource,
+          subresource: "",
+          namespace,
+          name: "",
+          user: system,
+          verb: "create",
+          options,
+        },
+        thaw(object),
+      );
+    } catch (error) {
+      if (!StatusError.is(error, "AlreadyExists")) throw error;
+    }
+  };
+  const enabled = (gate: FeatureGate): boolean => features.enabled(gate);
+  const groups = new Set(resources.map(({ group }) => group));
+  const policy = [...bootstrapRoles(groups, enabled), ...bootstrapBindings(enabled)];
+  const ensurePolicy = (draft: (typeof policy)[number]): Promise<void> => {
+    const { name, namespace = "" } = draft.metadata;
+    const resource = served("rbac.authorization.k8s.io", `${draft.kind.toLowerCase()}s`);
+    const present = registry.find(resource, namespace, name);
+    if (present === undefined) return ensure(resource, draft, namespace);
+    return reconcile(registry, resource, present.object, draft as unknown as KubeObject);
+  };
+  // Writes of one turn share one durable commit.
+  await Promise.all([
+    ...namespaceNames.map((name) =>
+      ensure(served("", "namespaces"), { apiVersion: "v1", kind: "Namespace", metadata: { name }, spec: {} }),
+    ),
+    ...policy.filter(({ metadata }) => metadata.namespace === undefined).map(ensurePolicy),
+    ...systemPriorityClasses.map(({ name, ...rest }) =>
+      ensure(served("scheduling.k8s.io", "priorityclasses"), {
+        apiVersion: "scheduling.k8s.io/v1",
+        kind: "PriorityClass",
+        metadata: { name },
+        preemptionPolicy: "PreemptLowerPriority",
+        ...rest,
+      }),
+    ),
+  ]);
+  const configMap = (name: string, data: Record<string, string>): Promise<void> =>
+    ensure(
+      served("", "configmaps"),
+      { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "kube-system" }, data },
+      "kube-system",
+    );
+  await Promise.all([
+    // From when on secrets with tokens are marked when they are used: unmarked ones may be cleaned away later.
+    configMap("kube-apiserver-legacy-service-account-token-tracking", { since: registry.now().slice(0, 10) }),
+    ...policy.filter(({ metadata }) => metadata.namespace !== undefined).map(ensurePolicy),
+  ]);
+}
+
+/** Adds to a role the rules, and to a binding the subjects, that it should have and lacks. */
+async function reconcile(
+  registry: Registry,
+  served: ServedResource,
+  present: KubeObject,
+  wanted: KubeObject,
+): Promise<void> {
+  if (present.metadata.annotations?.["rbac.authorization.kubernetes.io/autoupdate"] === "false") return;
+  const changed = served.resource.endsWith("roles")
+    ? withRules(present as ClusterRole, wanted as ClusterRole)
+    : withSubjects(present as ClusterRoleBinding, wanted as ClusterRoleBinding);
+  if (changed === undefined) return;
+  const { name, namespace = "" } = present.metadata;
+  await registry.update(
+    { served, subresource: "", namespace, name, user: system, verb: "update", options },
+    { unchecked: true, change: () => thaw(changed) },
+  );
+}
+
+function withRules(present: ClusterRole, wanted: ClusterRole): ClusterRole | undefined {
+  // The rules of an aggregating role follow from others.
+  if (wanted.aggregationRule) return undefined;
+  const missing = uncovered(present.rules ?? [], wanted.rules ?? []);
+  return missing.length === 0 ? undefined : { ...present, rules: [...(present.rules ?? []), ...missing] };
+}
+
+function withSubjects(
+  present: ClusterRoleBinding,
+  wanted: ClusterRoleBinding,
+): ClusterRoleBinding | undefined {
+  // A role reference never changes: a binding to another role is somebody's own.
+  if (!deepEqual(present.roleRef, wanted.roleRef)) return undefined;
+  const missing = (wanted.subjects ?? []).filter(
+    (subject) => !(present.subjects ?? []).some((own) => deepEqual(own, subject)),
+  );
+  if (missing.length === 0) return undefined;
+  return { ...present, subjects: [...(present.subjects ?? []), ...missing] };
+}

@@ -1,0 +1,315 @@
+import type { KubeObject } from "@dray/api";
+import { StatusError } from "@dray/api";
+import type { CustomResourceDefinitionStatus } from "@dray/api/apiextensions/v1";
+import type { Clock, Log } from "@dray/client";
+import { type Condition, nameStatus, nextCondition, withCondition } from "../customresources/conditions.ts";
+import type { ConversionParts } from "../customresources/conversion-webhook.ts";
+import { type Definition, isTrue } from "../customresources/definition/types.ts";
+import { resourcesOf, storageVersion, storedName } from "../customresources/resources.ts";
+import type { ResourceSet } from "../kinds/resource-set.ts";
+import type { ServedResource } from "../kinds/resources.ts";
+import { deepEqual, thaw } from "../storage/json.ts";
+import type { Registry } from "../write/registry.ts";
+
+/** Definitions are deleted after their objects: this name holds them back (apiextensions.k8s.io/v1). */
+export const cleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
+
+const system = { name: "system:apiserver", groups: ["system:masters"] };
+
+/** What a definition serves now, and of what state of it that was made. */
+interface Serving {
+  readonly resources: readonly ServedResource[];
+  readonly source: readonly unknown[];
+  readonly ended: AbortController;
+}
+
+/**
+ * Milliseconds for which what was begun under an old definition goes on, as upstream lets it: clients take a watch that
+ * ends at once for a fault.
+ */
+const grace = 1_000;
+
+/**
+ * Follows the definitions of custom resources: gives them their names, serves what they define, and deletes their
+ * objects when they are deleted. Everything is done again whenever something has changed, so that nothing is lost
+ * where a server ends in between.
+ */
+export class CustomResources {
+  readonly #registry: Registry;
+  readonly #resources: ResourceSet;
+  readonly #conversion: ConversionParts;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  /** Ends at once what is about to end. */
+  readonly #ending = new Set<() => void>();
+  /** Undefined where definitions are not served at all. */
+  readonly #definitionResource: ServedResource | undefined;
+  readonly #serving = new Map<string, Serving>();
+  /** Resources whose objects are being deleted: a change of them is looked at. */
+  readonly #cleaning = new Map<string, () => void>();
+  #dirty = new Set<string>();
+  #working: Promise<void> = Promise.resolve();
+  #scheduled = false;
+  #ended = false;
+
+  constructor(
+    registry: Registry,
+    resources: ResourceSet,
+    webhooks: ConversionParts["webhooks"],
+    clock: Clock,
+    log: Log,
+  ) {
+    this.#registry = registry;
+    this.#conversion = { webhooks, newId: () => registry.newId() };
+    this.#resources = resources;
+    this.#clock = clock;
+    this.#log = log;
+    this.#definitionResource = resources.byPath.get("apiextensions.k8s.io/v1/customresourcedefinitions");
+  }
+
+  get #served(): ServedResource {
+    return this.#definitionResource!;
+  }
+
+  /** Serves what is there and follows what comes. */
+  async start(): Promise<void> {
+    if (this.#definitionResource === undefined) return;
+    const cache = this.#registry.cache(this.#served);
+    for (const definition of this.#definitions()) {
+      this.#serve(definition);
+      this.#dirty.add(definition.metadata.name);
+    }
+    cache.subscribe(({ type, object }) => {
+      const definition = object as Definition;
+      // What is served changes with the definition itself: whoever reads that it is established finds it served.
+      if (type === "DELETED") this.#stop(definition.metadata.name);
+      else this.#serve(definition);
+      this.#touch(definition.metadata.name);
+      // A name may have become free.
+      for (const other of this.#definitions()) {
+        if (other.spec.group === definition.spec.group && isWaiting(other)) this.#touch(other.metadata.name);
+      }
+    });
+    this.#schedule();
+    await this.#working;
+  }
+
+  async close(): Promise<void> {
+    this.#ended = true;
+    for (const end of [...this.#cleaning.values(), ...this.#ending]) end();
+    await this.#working;
+  }
+
+  #definitions(): Definition[] {
+    const cache = this.#registry.cache(this.#served);
+    return [...cache.range(cache.prefix)].map(({ object }) => object as Definition);
+  }
+
+  #find(name: string): Definition | undefined {
+    return this.#registry.find(this.#served, "", name)?.object as Definition | undefined;
+  }
+
+  #touch(name: string): void {
+    this.#dirty.add(name);
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#ended) return;
+    this.#scheduled = true;
+    this.#working = this.#working.then(() => this.#work());
+  }
+
+  async #work(): Promise<void> {
+    this.#scheduled = false;
+    const names = [...this.#dirty].sort();
+    this.#dirty = new Set();
+    for (const name of names) {
+      if (this.#ended) return;
+      try {
+        await this.#bring(name);
+      } catch (error) {
+        const gone = StatusError.is(error, "NotFound") || StatusError.is(error, "Conflict");
+        if (!gone) this.#log.error({ error, name }, "a definition of custom resources could not be followed");
+      }
+    }
+  }
+
+  /** One step towards what the definition should be; each write leads to the next. */
+  async #bring(name: string): Promise<void> {
+    const definition = this.#find(name);
+    if (definition === undefined) return;
+    if (definition.metadata.deletionTimestamp !== undefined) {
+      await this.#cleanUp(definition);
+      return;
+    }
+    const group = this.#definitions().filter(({ spec }) => spec.group === definition.spec.group);
+    const named = nameStatus(definition, group, this.#registry.now());
+    if (named !== undefined) {
+      await this.#write(definition, named);
+      return;
+    }
+    const condition = nextCondition(definition);
+    if (condition !== undefined) await this.#writeCondition(definition, condition);
+  }
+
+  #writeCondition(definition: Definition, condition: Condition, last = false): Promise<void> {
+    const conditions = withCondition(definition.status?.conditions, condition, this.#registry.now());
+    return this.#write(definition, { ...definition.status!, conditions }, last);
+  }
+
+  /** Writes the status; `last`: and lets the definition go. */
+  async #write(definition: Definition, status: CustomResourceDefinitionStatus, last = false): Promise<void> {
+    const { name, resourceVersion } = definition.metadata;
+    await this.#registry.update(
+      {
+        served: this.#served,
+        subresource: "status",
+        namespace: "",
+        name,
+        user: system,
+        verb: "update",
+        options: { dryRun: false, fieldManager: "kube-apiserver", fieldValidation: "Ignore", force: false },
+      },
+      {
+        unchecked: true,
+        expectedVersion: resourceVersion,
+        change: (current) => {
+          const draft = thaw(current) as Definition;
+          draft.status = thaw(status);
+          draft.metadata.resourceVersion = resourceVersion;
+          if (last) {
+            const rest = (draft.metadata.finalizers ?? []).filter((one) => one !== cleanupFinalizer);
+            if (rest.length > 0) draft.metadata.finalizers = rest;
+            else delete draft.metadata.finalizers;
+          }
+          return draft;
+        },
+      },
+    );
+  }
+
+  #serve(definition: Definition): void {
+    const { name } = definition.metadata;
+    const served = isTrue(definition, "NamesAccepted") || isTrue(definition, "Established");
+    if (!served) {
+      this.#stop(name);
+      return;
+    }
+    const source = [definition.spec, definition.status?.acceptedNames, isTrue(definition, "Terminating")];
+    const old = this.#serving.get(name);
+    if (old !== undefined && deepEqual(old.source, source)) return;
+    const ended = new AbortController();
+    const resources = resourcesOf(definition, ended.signal, this.#conversion);
+    this.#resources.replace(old?.resources ?? [], resources);
+    this.#serving.set(name, { resources, source, ended });
+    // What lasts was begun under the old definition: it begins anew.
+    if (old !== undefined) this.#endLater(old);
+  }
+
+  #endLater({ ended }: Serving): void {
+    const end = (): void => {
+      cancel();
+      this.#ending.delete(end);
+      ended.abort();
+    };
+    const cancel = this.#clock.after(grace, end);
+    this.#ending.add(end);
+  }
+
+  #stop(name: string): void {
+    const old = this.#serving.get(name);
+    if (old === undefined) return;
+    this.#serving.delete(name);
+    this.#resources.replace(old.resources, []);
+    this.#endLater(old);
+    this.#cleaning.get(name)?.();
+    this.#cleaning.delete(name);
+  }
+
+  /** Deletes the objects, waits until they are gone, then lets the definition go. */
+  async #cleanUp(definition: Definition): Promise<void> {
+    const { name, finalizers = [] } = definition.metadata;
+    if (!finalizers.includes(cleanupFinalizer)) return;
+    const terminating = (status: "True" | "False", reason: string, message: string): Condition => ({
+      type: "Terminating",
+      status,
+      reason,
+      message,
+    });
+    if (!isTrue(definition, "Established")) {
+      const why = terminating("False", "NeverEstablished", "resource was never established");
+      await this.#writeCondition(definition, why, true);
+      return;
+    }
+    const progress = terminating(
+      "True",
+      "InstanceDeletionInProgress",
+      "CustomResource deletion is in progress",
+    );
+    const known = definition.status?.conditions?.find(({ type }) => type === "Terminating");
+    if (known?.reason !== progress.reason) {
+      await this.#writeCondition(definition, progress);
+      return;
+    }
+    const left = await this.#deleteObjects(definition);
+    if (left > 0) {
+      this.#watchObjects(definition);
+      return;
+    }
+    const done = terminating("False", "InstanceDeletionCompleted", "removed all instances");
+    await this.#writeCondition(this.#find(name) ?? definition, done, true);
+  }
+
+  async #deleteObjects(definition: Definition): Promise<number> {
+    const resources = this.#serving.get(definition.metadata.name)?.resources ?? [];
+    // In the version in which they are stored nobody has to convert them.
+    const storage = storageVersion(definition)?.name;
+    const resource = resources.find(({ version }) => version === storage) ?? resources[0];
+    const cache = this.#registry.storage.cache(storedName(definition));
+    for (const { object } of [...cache.range(cache.prefix)]) {
+      if (resource === undefined || object.metadata.deletionTimestamp !== undefined) continue;
+      await this.#delete(resource, object);
+    }
+    return cache.size;
+  }
+
+  async #delete(served: ServedResource, { metadata }: KubeObject): Promise<void> {
+    try {
+      await this.#registry.delete(
+        {
+          served,
+          subresource: "",
+          namespace: metadata.namespace ?? "",
+          name: metadata.name,
+          user: system,
+          verb: "delete",
+          // Upstream's finalizer asks no admission: a policy cannot hold the objects back.
+          admitted: true,
+          options: { dryRun: false, fieldManager: "kube-apiserver", fieldValidation: "Ignore", force: false },
+        },
+        { dryRun: false },
+      );
+    } catch (error) {
+      if (!StatusError.is(error, "NotFound")) throw error;
+    }
+  }
+
+  /** Looks again when an object has gone: some have finalizers of their own. */
+  #watchObjects(definition: Definition): void {
+    const { name } = definition.metadata;
+    if (this.#cleaning.has(name)) return;
+    const cache = this.#registry.storage.cache(storedName(definition));
+    this.#cleaning.set(
+      name,
+      cache.subscribe(({ type }) => {
+        if (type === "DELETED" || cache.size === 0) this.#touch(name);
+      }),
+    );
+  }
+}
+
+/** A definition that has not got all the names that it wants. */
+function isWaiting(definition: Definition): boolean {
+  return !isTrue(definition, "NamesAccepted");
+}

@@ -1,0 +1,44 @@
+import type { KubeObject } from "@dray/api";
+import type { Service } from "@dray/api/core/v1";
+import { heldAddresses } from "../strategies/service/addresses.ts";
+import { familyOf } from "../strategies/service/ranges.ts";
+import type { IPAddressWriter } from "../strategies/service/storage.ts";
+import type { OwnObjects } from "../write/own-objects.ts";
+
+const managedBy = "ipaddress.kubernetes.io/managed-by";
+const allocator = "ipallocator.k8s.io";
+
+/** IPAddress objects as upstream makes them: named after the address, with the service as their parent. */
+export function ipAddressWriter(own: OwnObjects): IPAddressWriter {
+  const served = own.served("networking.k8s.io", "ipaddresses");
+  return {
+    create: (address, { metadata: { namespace = "", name } }) =>
+      own.put(served, {
+        apiVersion: "networking.k8s.io/v1",
+        kind: "IPAddress",
+        metadata: {
+          name: address,
+          labels: { "ipaddress.kubernetes.io/ip-family": familyOf(address), [managedBy]: allocator },
+        },
+        spec: { parentRef: { resource: "services", namespace, name } },
+      }),
+    remove: (address) => own.remove(served, address),
+  };
+}
+
+/** Brings IPAddress objects in line with the services: what a server that ended in between has left undone. */
+export async function repairAddresses(
+  writer: IPAddressWriter,
+  services: Iterable<KubeObject>,
+  addresses: Iterable<KubeObject>,
+): Promise<void> {
+  const owners = new Map<string, Service>();
+  for (const object of services) {
+    for (const address of heldAddresses(object as Service)) owners.set(address, object as Service);
+  }
+  for (const { metadata } of [...addresses]) {
+    const ours = metadata.labels?.[managedBy] === allocator;
+    if (!owners.delete(metadata.name) && ours) await writer.remove(metadata.name);
+  }
+  for (const [address, service] of owners) await writer.create(address, service);
+}

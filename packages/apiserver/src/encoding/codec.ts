@@ -1,0 +1,120 @@
+import { apiVersionOf, type FieldError, invalid, type KubeObject, quoted, StatusError } from "@dray/api";
+import {
+  type BodyType,
+  type DecodedBody,
+  encodeJSON,
+  isRegistered,
+  kindProblem,
+  type RawBody,
+  unknownConversion,
+} from "@dray/api/codec";
+import { type ModelledKind, modelOf } from "../kinds/model.ts";
+import { sortProblems } from "../patch/problem-order.ts";
+import type { Pause } from "../request/large-work.ts";
+import type { FieldValidation } from "../request/options.ts";
+import { readBytes } from "./read-bytes.ts";
+
+export { encodeJSON, encodeObject, encodeProtobuf, protobufWatchFrame } from "@dray/api/codec";
+export type { ModelledKind as Kind } from "../kinds/model.ts";
+
+export interface Decoded {
+  /** With its defaults; may be changed. */
+  readonly object: KubeObject;
+  readonly warnings: readonly string[];
+}
+
+export interface DecodeOptions {
+  readonly validation: FieldValidation;
+  /** RFC 3339: what fields that default to the time get. */
+  readonly now: string;
+  /** Release whose fields are known. */
+  readonly release?: string;
+  /** Nulls are values like others in custom resources: what server-side apply or a webhook has made is no body. */
+  readonly keepsNulls?: boolean;
+  /** The stored object that was patched, in the version at hand: what is left of it need not be read again. */
+  readonly live?: object;
+  /** Paths of what a JSON patch has put in. */
+  readonly written?: readonly string[];
+  /** Awaited between reading and decoding. */
+  readonly pause?: Pause;
+}
+
+/** Reads a request body that must hold an object of `kind`. Throws 400. */
+export async function decode(
+  body: Uint8Array | object,
+  contentType: BodyType,
+  kind: ModelledKind,
+  options: DecodeOptions,
+): Promise<Decoded> {
+  const raw =
+    body instanceof Uint8Array
+      ? await readBytes(body, contentType, kind.kind, options.release, apiVersionOf(kind), options.pause)
+      : rawObject(body);
+  await options.pause?.();
+  const decoded = modelOf(kind).decode(raw, options.release);
+  if (decoded.problems.length > 0 && options.validation === "Strict") {
+    throw StatusError.of(
+      "BadRequest",
+      `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: strict decoding error: ${decoded.problems.join(", ")}`,
+    );
+  }
+  return finished(decoded, kind, options);
+}
+
+function rawObject(tree: object, known?: object): RawBody {
+  return { tree, duplicates: [], typed: false, ...(known === undefined ? {} : { known }) };
+}
+
+/**
+ * What a patch has made, which may be as wrong as any body; `ownProblems` are what strict validation refuses of the
+ * patch itself. Throws 400, and 422 for what strict validation refuses.
+ */
+export function decodePatched(
+  raw: { readonly [key: string]: unknown },
+  kind: ModelledKind,
+  options: DecodeOptions,
+  ownProblems: readonly string[] = [],
+): Decoded {
+  const refuse = (detail: string): StatusError => {
+    const error: FieldError = { type: "Invalid", path: "patch", value: quoted(encodeJSON(raw)), detail };
+    return invalid({ group: "", kind: "" }, "", [error]);
+  };
+  const { apiVersion, kind: name } = raw;
+  if (apiVersion !== apiVersionOf(kind) || name !== kind.kind) {
+    throw modelOf(kind).otherKind?.(raw) ?? refuse(kindProblem(raw) ?? otherKind(raw, kind));
+  }
+  let decoded: DecodedBody;
+  try {
+    const { release, keepsNulls, live, written } = options;
+    const found = modelOf(kind).decode(rawObject(raw, live), release, keepsNulls);
+    decoded = {
+      ...found,
+      problems: sortProblems(found.problems, written),
+      warnings: sortProblems(found.warnings, written),
+    };
+  } catch (error) {
+    if (!StatusError.is(error, "BadRequest")) throw error;
+    throw refuse(error.message.replace(/^.*? cannot be handled as an? \w+: /, ""));
+  }
+  const problems = [...ownProblems, ...decoded.problems];
+  if (problems.length > 0 && options.validation === "Strict") {
+    throw refuse(`strict decoding error: ${problems.join(", ")}`);
+  }
+  return finished({ ...decoded, warnings: [...ownProblems, ...decoded.warnings] }, kind, options);
+}
+
+function otherKind(
+  { apiVersion, kind }: { readonly [key: string]: unknown },
+  expected: ModelledKind,
+): string {
+  const [sent, name] = [String(apiVersion), String(kind)];
+  const [group = "", version = ""] = sent.includes("/") ? sent.split("/", 2) : ["", sent];
+  if (isRegistered(group, version, name)) return unknownConversion(version, name, expected);
+  return `no kind ${quoted(name)} is registered for version ${quoted(sent)} in scheme "pkg/runtime/scheme.go:111"`;
+}
+
+function finished(decoded: DecodedBody, kind: ModelledKind, options: DecodeOptions): Decoded {
+  const object = decoded.object as unknown as KubeObject;
+  modelOf(kind).setDefaults(object, options.now, options.release);
+  return { object, warnings: options.validation === "Ignore" ? [] : decoded.warnings };
+}

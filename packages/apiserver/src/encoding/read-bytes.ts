@@ -1,0 +1,27 @@
+import { type BodyType, type RawBody, readBody } from "@dray/api/codec";
+import type { Pause } from "../request/large-work.ts";
+
+/** YAML of so many characters is read at once: that takes about as long as a thread takes to start. */
+const longestInline = 64 * 1024;
+
+/**
+ * Reads the bytes of a request's body into a tree, as `readBody` does: after a pause, and long YAML, which takes ten times
+ * as long as JSON, in a thread of its own. Throws 400 BadRequest.
+ */
+export async function readBytes(
+  bytes: Uint8Array,
+  type: BodyType,
+  kind: string,
+  version: string | undefined,
+  apiVersion: string,
+  pause: Pause,
+): Promise<RawBody> {
+  await pause?.();
+  const inThread = type === "application/yaml" && bytes.length > longestInline;
+  return readBody(bytes, type, kind, version, apiVersion, inThread ? readInThread : undefined);
+}
+
+async function readInThread(text: string): ReturnType<typeof import("../yaml/thread.ts").parseYAMLInThread> {
+  const { parseYAMLInThread } = await import("../yaml/thread.ts");
+  return parseYAMLInThread(text);
+}

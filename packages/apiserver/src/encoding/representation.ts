@@ -1,0 +1,171 @@
+import { apiVersionOf, type KubeObject, StatusError } from "@dray/api";
+import type { ListMeta } from "@dray/api/meta/v1";
+import type { BodyResponse } from "@dray/client";
+import { serverError } from "../errors/status.ts";
+import { bodyResponse } from "../http/response.ts";
+import { indentedJSON } from "../json/indent.ts";
+import type { ServedResource } from "../kinds/resources.ts";
+import type { Accepted, Forms } from "../request/accept.ts";
+import { internalMetadata } from "../strategies/daemonsets.ts";
+import { encodeYAML } from "../yaml/emit.ts";
+import { encodeObject, encodeProtobuf } from "./codec.ts";
+import { type TableOptions, tableOf } from "./table.ts";
+
+/** What the answers of resources can be turned into; which of them fits is seen when there is an answer. */
+export const resourceForms: Forms = new Set(
+  ["v1", "v1beta1"].flatMap((version) =>
+    ["Table", "PartialObjectMetadata", "PartialObjectMetadataList"].map(
+      (kind) => `meta.k8s.io/${version}/${kind}`,
+    ),
+  ),
+);
+/** The same where there are no Tables. */
+export const metadataForms: Forms = new Set([...resourceForms].filter((form) => !form.endsWith("/Table")));
+
+export interface List {
+  readonly kind: string;
+  readonly apiVersion: string;
+  readonly metadata: ListMeta;
+  readonly items: readonly KubeObject[];
+}
+
+/** An object in the form that the client accepts. */
+export function objectResponse(
+  code: number,
+  object: object,
+  served: ServedResource,
+  accepted: Accepted,
+  options: TableOptions,
+  headers: Record<string, string | readonly string[]> = {},
+): BodyResponse {
+  // A Status is what it is.
+  const whole = accepted.as === undefined || (object as { kind?: string }).kind === "Status";
+  const shown = whole ? object : transformed(object as KubeObject, served, accepted, options);
+  return encoded(code, shown, accepted, headers);
+}
+
+function transformed(
+  object: KubeObject,
+  served: ServedResource,
+  accepted: Accepted,
+  options: TableOptions,
+): object {
+  if (accepted.as!.kind === "Table") {
+    const metadata = { resourceVersion: object.metadata.resourceVersion };
+    return tableOf([object], metadata, served, options, tableVersion(accepted));
+  }
+  if (accepted.as!.kind === "PartialObjectMetadataList") {
+    // Of an object that is only known as a tree upstream finds out late that it is no list.
+    if (served.facts.schemaless) throw serverError("content is not a list");
+    throw notAcceptable(
+      `you requested PartialObjectMetadataList, but the requested object is not a list (*${internalType(served)})`,
+    );
+  }
+  return partial(object, version(accepted));
+}
+
+/** The Go type of a kind, which some messages name: `core.Pod`. */
+function internalType({ group, kind, facts }: ServedResource): string {
+  if (facts.goType !== undefined) return facts.goType;
+  if (facts.schemaless) return "unstructured.Unstructured";
+  const name = group === "" || group === "events.k8s.io" ? "core" : group.split(".")[0];
+  return `${name}.${kind}`;
+}
+
+/** A list in the form that the client accepts. */
+export function listResponse(
+  list: List,
+  served: ServedResource,
+  accepted: Accepted,
+  options: TableOptions,
+  headers: Record<string, string | readonly string[]> = {},
+): BodyResponse {
+  if (accepted.as?.kind === "Table") {
+    const table = tableOf(list.items, list.metadata, served, options, tableVersion(accepted));
+    return encoded(200, table, accepted, headers);
+  }
+  if (accepted.as?.kind === "PartialObjectMetadata") {
+    throw notAcceptable(
+      `you requested PartialObjectMetadata, but the requested object is a list (*${internalType(served)}List)`,
+    );
+  }
+  if (accepted.as) {
+    const apiVersion = version(accepted);
+    const items = list.items.map((item) => partial(item, apiVersion));
+    return encoded(
+      200,
+      { kind: "PartialObjectMetadataList", apiVersion, metadata: list.metadata, items },
+      accepted,
+      headers,
+      // Upstream adds the items one by one, and so sends no list where there are none.
+      items.length > 0
+        ? undefined
+        : () => ({ ...list, kind: "PartialObjectMetadataList", apiVersion, items: null }),
+    );
+  }
+  // In process the items stay whole: caches of clients and server share the same objects. On the wire items of a
+  // list have neither kind nor apiVersion.
+  const wire = (): object => {
+    // Objects of which the server knows no type of its own are written as they are.
+    if (served.facts.schemaless) return { ...list, metadata: { continue: "", ...list.metadata } };
+    return { ...list, items: list.items.map(withoutKind) };
+  };
+  return encoded(200, list, accepted, headers, wire);
+}
+
+function withoutKind(item: KubeObject): object {
+  const { kind: _kind, apiVersion: _apiVersion, ...rest } = item;
+  return rest;
+}
+
+function version(accepted: Accepted): string {
+  return apiVersionOf(accepted.as!);
+}
+
+export function tableVersion(accepted: Accepted): "v1" | "v1beta1" {
+  return accepted.as?.version === "v1beta1" ? "v1beta1" : "v1";
+}
+
+/** Only the metadata of an object. */
+export function partial(object: KubeObject, apiVersion = "meta.k8s.io/v1"): object {
+  return { kind: "PartialObjectMetadata", apiVersion, metadata: internalMetadata(object) };
+}
+
+/**
+ * Any answer that is an object. `wire` makes what is sent as JSON and YAML where that differs from what is handed over in
+ * process.
+ */
+export function encoded(
+  code: number,
+  object: object,
+  accepted: Accepted,
+  headers: Record<string, string | readonly string[]> = {},
+  wire: () => object = () => object,
+): BodyResponse {
+  const { mediaType } = accepted;
+  const all = {
+    "cache-control": "no-cache, private",
+    "content-type": mediaType,
+    ...headers,
+  };
+  return bodyResponse(
+    code,
+    all,
+    () => {
+      switch (mediaType) {
+        case "application/yaml":
+          return encodeYAML(wire());
+        case "application/vnd.kubernetes.protobuf":
+          // It has neither kind nor apiVersion of anything but the whole.
+          return encodeProtobuf(object);
+        default:
+          return accepted.pretty ? indentedJSON(encodeObject(wire())) : `${encodeObject(wire())}\n`;
+      }
+    },
+    object,
+  );
+}
+
+export function notAcceptable(message: string): StatusError {
+  return StatusError.of("NotAcceptable", message);
+}

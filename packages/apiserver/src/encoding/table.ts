@@ -1,0 +1,57 @@
+import { type KubeObject, quoted, StatusError } from "@dray/api";
+import type { ListMeta } from "@dray/api/meta/v1";
+import { convert } from "../kinds/conversion/index.ts";
+import type { ServedResource } from "../kinds/resources.ts";
+import { type IncludeObject, inRowOrder, makeTable } from "../tables/index.ts";
+
+export interface TableOptions {
+  /** How much of each object a row carries: `None`, `Metadata` or `Object`. */
+  readonly includeObject: string;
+  /** Milliseconds since the epoch, for ages. */
+  readonly now: number;
+  /** For the events of a watch after the first. */
+  readonly omitColumns?: boolean;
+}
+
+/** Objects in their served version as a Table (meta/v1): what kubectl prints. Throws 400 for odd options. */
+export function tableOf(
+  list: readonly KubeObject[],
+  metadata: ListMeta,
+  served: ServedResource,
+  options: TableOptions,
+  version: "v1" | "v1beta1",
+): object {
+  const { now, omitColumns = false } = options;
+  const includeObject = includedOf(options);
+  const objects = inRowOrder(served.stored, list);
+  const table = makeTable({
+    kind: served.stored,
+    // The columns of a built-in kind are those of its stored version; each version of a custom one has its own.
+    objects: served.model ? objects : objects.map((object) => convert(object, served, served.stored)),
+    listMeta: metadata,
+    includeObject,
+    now,
+    omitColumns,
+    version,
+  });
+  // A bookmark has no name.
+  for (const row of table.rows ?? [])
+    row.cells = (row.cells ?? []).map((cell) => (cell === undefined ? "" : cell));
+  if (includeObject === "Object") {
+    table.rows?.forEach((row, index) => {
+      row.object = objects[index];
+    });
+  }
+  return table;
+}
+
+const included: readonly string[] = ["None", "Metadata", "Object"];
+
+/** What the rows of a table hold of their objects. Throws 400 for what no table has. */
+export function includedOf({ includeObject }: TableOptions): IncludeObject {
+  if (included.includes(includeObject)) return includeObject as IncludeObject;
+  throw StatusError.of(
+    "BadRequest",
+    `Unable to convert to Table as requested: includeObject: Invalid value: ${quoted(includeObject)}: must be 'Metadata', 'Object', 'None', or empty`,
+  );
+}

@@ -1,0 +1,44 @@
+import type { BodyResponse } from "@dray/client";
+
+type Headers = Record<string, string | readonly string[]>;
+
+const encoder = new TextEncoder();
+
+/** An answer whose bytes are made when they are first asked for. */
+export function bodyResponse(
+  status: number,
+  headers: Headers,
+  make: () => string | Uint8Array,
+  object?: object,
+): BodyResponse {
+  let bytes: Uint8Array | undefined;
+  return {
+    type: "body",
+    status,
+    headers,
+    ...(object === undefined ? {} : { object }),
+    bytes() {
+      if (bytes === undefined) {
+        const made = make();
+        bytes = typeof made === "string" ? encoder.encode(made) : made;
+      }
+      return bytes;
+    },
+  };
+}
+
+export function textResponse(status: number, text: string, headers: Headers = {}): BodyResponse {
+  return bodyResponse(
+    status,
+    {
+      "cache-control": "no-cache, private",
+      "content-type": "text/plain; charset=utf-8",
+      "x-content-type-options": "nosniff",
+      ...headers,
+    },
+    () => text,
+  );
+}
+
+/** What is answered where there is no path at all. */
+export const noPage = (): BodyResponse => textResponse(404, "404 page not found\n");

@@ -1,0 +1,118 @@
+import { apiVersionOf, type FieldError, type KubeObject } from "@dray/api";
+import { type DecodedBody, decodeBody, kindOf, type RawBody } from "@dray/api/codec";
+import { setDefaults } from "@dray/api/defaults";
+import type { KindRow } from "@dray/api/schema";
+import type { ValidationContext } from "@dray/api/validation";
+import {
+  validateCreate,
+  validateStatusUpdate,
+  validateUpdate,
+  validateView,
+  warningsFor,
+} from "@dray/api/validation";
+import { builtInType, type ObjectType } from "../patch/index.ts";
+import { strategies } from "../strategies/strategies.ts";
+import type { Printer } from "../tables/column.ts";
+import { printerOf } from "../tables/index.ts";
+import { convertBuiltIn } from "./conversion/built-in.ts";
+import type { ModelledKind, ResourceModel } from "./model.ts";
+import { normalise } from "./normalise.ts";
+import type { Strategy } from "./strategy.ts";
+
+/** Kinds of the meta group: their types are known to every group. */
+const metaKinds = new Set(["DeleteOptions"]);
+
+/** The row of a kind in the schema. Throws a TypeError for one that it lacks. */
+export function rowOf(kind: ModelledKind): KindRow {
+  const row = kindOf(kind.group, kind.version, kind.kind);
+  if (row) return row;
+  if (!metaKinds.has(kind.kind)) throw new TypeError(`the schema has no ${apiVersionOf(kind)} ${kind.kind}`);
+  return { ...kind, type: `meta/v1.${kind.kind}`, resource: "", namespaced: false };
+}
+
+const models = new Map<string, BuiltInModel>();
+/** The same by those who ask, which are mostly the same objects. */
+const known = new WeakMap<ModelledKind, BuiltInModel>();
+
+/** The model of a kind of the schema table. Throws a TypeError for one that it lacks. */
+export function builtInModel(kind: ModelledKind): ResourceModel {
+  let model = known.get(kind);
+  if (model !== undefined) return model;
+  const key = `${apiVersionOf(kind)}/${kind.kind}`;
+  model = models.get(key) ?? new BuiltInModel(rowOf(kind));
+  models.set(key, model);
+  known.set(kind, model);
+  return model;
+}
+
+/** The same, printed in another way. */
+export function printedAs(kind: ModelledKind, printer: Printer<KubeObject>): ResourceModel {
+  return new BuiltInModel(rowOf(kind), printer);
+}
+
+class BuiltInModel implements ResourceModel {
+  readonly #row: KindRow;
+  readonly #printer: Printer<KubeObject>;
+
+  constructor(row: KindRow, printer: Printer<KubeObject> = printerOf(row)) {
+    this.#row = row;
+    this.#printer = printer;
+  }
+
+  decode(raw: RawBody, release: string | undefined): DecodedBody {
+    return decodeBody(metaKinds.has(this.#row.kind) ? anyVersion(raw) : raw, this.#row, release);
+  }
+
+  setDefaults(object: KubeObject, now: string, release?: string): void {
+    const { group, version, kind } = this.#row;
+    normalise(this.#row, object);
+    setDefaults(group, version, kind, object, now, release);
+  }
+
+  convert(object: KubeObject, to: ModelledKind): KubeObject {
+    return convertBuiltIn(object, this.#row, to);
+  }
+
+  get objectType(): ObjectType {
+    const { group, version, kind } = this.#row;
+    const type = builtInType(apiVersionOf({ group, version }), kind);
+    if (type === undefined) throw new TypeError(`the schema has no ${apiVersionOf(this.#row)} ${kind}`);
+    return type;
+  }
+
+  validateCreate(object: KubeObject, context: ValidationContext): readonly FieldError[] {
+    return validateCreate(this.#row, object, context);
+  }
+
+  validateUpdate(
+    object: KubeObject,
+    old: KubeObject,
+    subresource: string,
+    context: ValidationContext,
+  ): readonly FieldError[] {
+    const own = validateView(object, old, subresource, context);
+    if (own !== undefined) return own;
+    const validate = subresource === "status" ? validateStatusUpdate : validateUpdate;
+    return validate(this.#row, object, old, context);
+  }
+
+  warnings(object: KubeObject, old: KubeObject | undefined, subresource: string): readonly string[] {
+    const own = subresource === "" ? this.strategy.warnings?.(object, old) : undefined;
+    return [...warningsFor(this.#row, object, old, subresource), ...(own ?? [])];
+  }
+
+  get strategy(): Strategy {
+    return strategies[this.#row.resource] ?? {};
+  }
+
+  get printer(): Printer<KubeObject> {
+    return this.#printer;
+  }
+}
+
+/** Options are sent in the version of whatever they are about. */
+function anyVersion(raw: RawBody): RawBody {
+  if (typeof raw.tree !== "object" || raw.tree === null) return raw;
+  const { apiVersion: _, ...tree } = raw.tree as { apiVersion?: unknown };
+  return { ...raw, tree };
+}

@@ -1,0 +1,44 @@
+import type { ServedResource } from "./resources.ts";
+
+const pathOf = ({ group, version, resource }: ServedResource): string => `${group}/${version}/${resource}`;
+
+/** All that the server serves now. `list` and `byPath` stay the same objects when it changes. */
+export class ResourceSet {
+  readonly #list: ServedResource[] = [];
+  readonly #byPath = new Map<string, ServedResource>();
+  #revision = 0;
+
+  constructor(resources: readonly ServedResource[]) {
+    this.replace([], resources);
+  }
+
+  get list(): readonly ServedResource[] {
+    return this.#list;
+  }
+
+  /** By `group/version/resource`. */
+  get byPath(): ReadonlyMap<string, ServedResource> {
+    return this.#byPath;
+  }
+
+  /** Another number after each change. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** Takes away and adds. What is there already under a path stays: a definition cannot replace a built-in kind. */
+  replace(old: readonly ServedResource[], next: readonly ServedResource[]): void {
+    for (const resource of old) {
+      const index = this.#list.indexOf(resource);
+      if (index < 0) continue;
+      this.#list.splice(index, 1);
+      this.#byPath.delete(pathOf(resource));
+    }
+    for (const resource of next) {
+      if (this.#byPath.has(pathOf(resource))) continue;
+      this.#list.push(resource);
+      this.#byPath.set(pathOf(resource), resource);
+    }
+    this.#revision++;
+  }
+}

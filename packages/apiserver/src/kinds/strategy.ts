@@ -1,0 +1,59 @@
+import type { Features, FieldError, KubeObject } from "@dray/api";
+import type { UserInfo } from "@dray/client";
+import type { Attributes, Decision } from "../authorization/attributes.ts";
+import type { DeleteOptions } from "../request/options.ts";
+import type { Storage } from "../storage/storage.ts";
+import type { GarbageCollection } from "../write/deletion.ts";
+import type { ServedResource } from "./resources.ts";
+
+/** What a strategy knows about the request that it serves. */
+export interface StrategyContext {
+  readonly served: ServedResource;
+  /** "" for the object itself. */
+  readonly subresource: string;
+  readonly user: UserInfo;
+  /** `create`, `update`, `patch`. */
+  readonly verb: string;
+  /** Nothing of what the request leads to is kept. */
+  readonly dryRun: boolean;
+  readonly authorize: (attributes: Attributes) => Decision;
+  readonly features: Features;
+  /** RFC 3339, whole seconds. */
+  readonly now: string;
+  readonly newId: () => string;
+  readonly storage: Storage;
+  /** Adds a text to the Warning headers of the answer. */
+  readonly warn: (text: string) => void;
+}
+
+/**
+ * What is particular about one resource. Objects are in their stored version; the first argument of `prepare...` is
+ * a draft that may be changed, all else is frozen. A resource without a strategy follows the general rules.
+ */
+export interface Strategy {
+  /** After defaults, before validation. */
+  prepareForCreate?(object: KubeObject, context: StrategyContext): void;
+  /** For updates of the object and of its subresources (see `context.subresource`). */
+  prepareForUpdate?(object: KubeObject, old: KubeObject, context: StrategyContext): void;
+  /** Defaults that an object gets when it is read: what is stored has them as if it had been read. */
+  complete?(object: KubeObject): void;
+  /** Rights that depend on what is changed; before validation. */
+  authorizeUpdate?(object: KubeObject, old: KubeObject, context: StrategyContext): readonly FieldError[];
+  /** Rules besides those of the shape and of @dray/api. */
+  validateCreate?(object: KubeObject, context: StrategyContext): readonly FieldError[];
+  validateUpdate?(object: KubeObject, old: KubeObject, context: StrategyContext): readonly FieldError[];
+  /** What a valid object is warned of; without `old` it is a new one. */
+  warnings?(object: KubeObject, old: KubeObject | undefined): readonly string[];
+  /** Seconds until the object goes; absent or undefined: it goes at once. */
+  gracePeriod?(object: KubeObject, options: DeleteOptions, context: StrategyContext): number | undefined;
+  /** Seconds after which a new object vanishes by itself. */
+  ttl?(object: KubeObject): number | undefined;
+  /** Whether an object that is being deleted must stay although its metadata has no finalizers. */
+  heldBack?(object: KubeObject): boolean;
+  /** What becomes of dependents if a DELETE does not say so; "delete" if absent. */
+  readonly garbageCollection?: GarbageCollection;
+  /** What a DELETE with these options is warned of. */
+  warnOfDeletion?(options: DeleteOptions, served: ServedResource): readonly string[];
+  /** Marks a draft in the kind's own way, at its first DELETE. */
+  beginDeletion?(object: KubeObject, options: DeleteOptions, context: StrategyContext): "mark";
+}

@@ -1,0 +1,157 @@
+import { once } from "node:events";
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from "node:http";
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type IncomingHttpHeaders,
+  type SecureServerOptions,
+  type ServerHttp2Stream,
+} from "node:http2";
+import type { Duplex } from "node:stream";
+import type { TLSSocket } from "node:tls";
+import type { Clock, Log } from "@dray/client";
+import { limitHandshakes } from "@dray/streams";
+import { FrontProxies } from "../authentication/front-proxies.ts";
+import type { RequestHeader } from "../authentication/request-header.ts";
+import { Http1Exchange, Http2Exchange } from "../http/exchange.ts";
+import { mayUpgrade, upgradeExchange } from "../upgrade/exchange.ts";
+import { credentialOf } from "./credential.ts";
+import { type Answering, Service } from "./serve.ts";
+import { defaultTimeouts, endWhenIdle, type Timeouts } from "./timeouts.ts";
+import { answerUnknownMethod } from "./unknown-method.ts";
+
+/** Bytes of the headers of a request (http.DefaultMaxHeaderBytes of Go): a token or a selector may be long. */
+const headerLimit = 1 << 20;
+
+/** Milliseconds of silence after which the system asks whether the other side is still there. */
+const keepAliveDelay = 30_000;
+
+export interface ListenOptions {
+  /** Loopback if absent. */
+  readonly host?: string;
+  /** Any free port if absent or 0. */
+  readonly port?: number;
+  /** How long clients are waited for; upstream's times where absent. */
+  readonly timeouts?: Partial<Timeouts>;
+}
+
+export interface Tls {
+  readonly certificate: string;
+  readonly key: string;
+  /** PEM of the authority whose client certificates are believed. */
+  readonly clientAuthority: string;
+  readonly requestHeader?: RequestHeader | undefined;
+}
+
+export interface Listener {
+  readonly url: string;
+  readonly port: number;
+  /** Ends all connections, watches included. */
+  close(): Promise<void>;
+}
+
+/** Serves over HTTPS: HTTP/2, and HTTP/1.1 for those who do not speak it. */
+export async function listen(
+  answering: Answering,
+  tls: Tls,
+  options: ListenOptions,
+  clock: Clock,
+  log: Log,
+): Promise<Listener> {
+  const timeouts = { ...defaultTimeouts, ...options.timeouts };
+  const proxies = tls.requestHeader && new FrontProxies(tls.requestHeader, tls.clientAuthority);
+  const server = createSecureServer({
+    allowHTTP1: true,
+    cert: tls.certificate,
+    key: tls.key,
+    ca: [tls.clientAuthority, ...(tls.requestHeader ? [tls.requestHeader.clientAuthority] : [])],
+    requestCert: true,
+    // A certificate of another authority is as good as none: the request is then anonymous or has a token.
+    rejectUnauthorized: false,
+    minVersion: "TLSv1.2",
+    settings: { maxConcurrentStreams: 1000, maxHeaderListSize: headerLimit },
+    maxHeaderSize: headerLimit,
+    http1Options: {
+      headersTimeout: timeouts.header,
+      keepAliveTimeout: timeouts.idle,
+      connectionsCheckingInterval: Math.min(timeouts.header / 4, 5_000),
+    },
+    // In MiB. With less, a few long lists on their way end all other streams of their connection.
+    maxSessionMemory: 32,
+    // As many as fit, for the least that one takes (RFC 9113, 6.5.2).
+    maxHeaderListPairs: headerLimit / 32,
+  } as SecureServerOptions);
+  // Else Node leaves out the last of many headers, which may say in whose name the request is.
+  (server as unknown as HttpServer).maxHeadersCount = 0;
+  const sockets = trackSockets(server);
+  const service = new Service(answering, clock, log, timeouts.progress, proxies);
+  server.on("request", (request, response) =>
+    service.serve(
+      new Http1Exchange(request as unknown as IncomingMessage, response as unknown as ServerResponse),
+    ),
+  );
+  const upgrading = server as unknown as HttpServer & { shouldUpgradeCallback: typeof mayUpgrade };
+  upgrading.shouldUpgradeCallback = mayUpgrade;
+  upgrading.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    upgradeExchange(request, socket, head).then(
+      (exchange) => service.serve(exchange),
+      () => socket.destroy(),
+    );
+  });
+  // Who listens for requests gets those of HTTP/2 as well, in objects that cost as much as the rest of a small answer.
+  server.removeAllListeners("stream");
+  server.on(
+    "stream",
+    (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, raw: string[]) => {
+      if (stream.destroyed || headers[":method"] === "CONNECT") {
+        stream.on("error", (error) => log.debug({ error }, "a client has gone away"));
+        if (!stream.destroyed) stream.respond({ ":status": 405 }, { endStream: true });
+        return;
+      }
+      if (headers.expect === "100-continue") stream.additionalHeaders({ ":status": 100 });
+      service.serve(new Http2Exchange(stream, headers, raw));
+    },
+  );
+  limitHandshakes(server, clock, timeouts.header);
+  server.on("session", (session) => endWhenIdle(session, clock, timeouts.idle));
+  server.on("sessionError", (error) => log.debug({ error }, "a connection has failed"));
+  server.on("clientError", (error: Error, socket: TLSSocket) => {
+    const answered = answerUnknownMethod(error, socket, (request) => {
+      const credential = credentialOf(socket, request, proxies);
+      return answering.handle({ ...request, credential, signal: new AbortController().signal });
+    });
+    const tooLong = "code" in error && error.code === "HPE_HEADER_OVERFLOW";
+    const status = tooLong ? "431 Request Header Fields Too Large" : "400 Bad Request";
+    if (!answered && socket.writable) socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
+  });
+  server.on("tlsClientError", (error) => log.debug({ error }, "a TLS handshake has failed"));
+  const host = options.host ?? "127.0.0.1";
+  server.listen(options.port ?? 0, host);
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the listener has no port");
+  const shownHost = host.includes(":") ? `[${host}]` : host;
+  return {
+    url: `https://${shownHost}:${address.port}`,
+    port: address.port,
+    async close() {
+      const closed = once(server, "close");
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}
+
+function trackSockets(server: Http2SecureServer): Set<TLSSocket> {
+  const sockets = new Set<TLSSocket>();
+  server.on("secureConnection", (socket: TLSSocket) => {
+    sockets.add(socket);
+    socket.setNoDelay(true);
+    // A client whose machine is gone says nothing of it.
+    socket.setKeepAlive(true, keepAliveDelay);
+    socket.on("error", () => {});
+    socket.once("close", () => sockets.delete(socket));
+  });
+  return sockets;
+}

@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { Writable } from "node:stream";
+import { test } from "node:test";
+import type { TLSSocket } from "node:tls";
+import { type ApiResponse, type Clock, silentLog, type WatchFrame } from "@dray/client";
+import type { Exchange } from "../http/exchange.ts";
+import { Service } from "./serve.ts";
+
+const MiB = 2 ** 20;
+
+/** A clock that the test moves. */
+class FakeClock implements Clock {
+  #now = 0;
+  readonly #timers = new Set<{ at: number; run: () => void }>();
+  now(): number {
+    return this.#now;
+  }
+  after(milliseconds: number, run: () => void): () => void {
+    const timer = { at: this.#now + milliseconds, run };
+    this.#timers.add(timer);
+    return () => void this.#timers.delete(timer);
+  }
+  pass(milliseconds: number): void {
+    this.#now += milliseconds;
+    for (const timer of [...this.#timers])
+      if (timer.at <= this.#now && this.#timers.delete(timer)) timer.run();
+  }
+}
+
+/** Events that come one by one to all watches that have begun. */
+class Events {
+  readonly #frames: WatchFrame[] = [];
+  #next = Promise.withResolvers<void>();
+
+  send(bytes: Uint8Array): void {
+    this.#frames.push({ bytes: () => bytes } as WatchFrame);
+    this.#next.resolve();
+    this.#next = Promise.withResolvers();
+  }
+
+  async *watch(signal: AbortSignal): AsyncGenerator<WatchFrame> {
+    for (let index = 0; !signal.aborted; index++) {
+      while (index >= this.#frames.length && !signal.aborted) {
+        const gone = new Promise<void>((resolve) =>
+          signal.addEventListener("abort", () => resolve(), { once: true }),
+        );
+        await Promise.race([this.#next.promise, gone]);
+      }
+      if (!signal.aborted) yield this.#frames[index]!;
+    }
+  }
+}
+
+/** One watcher. A silent one takes nothing: what is written stays where it is. */
+class Watcher {
+  /** Bytes that were taken over from the server, and by a silent one never sent. */
+  taken = 0;
+  /** The first byte of each event. */
+  readonly seen: number[] = [];
+  isCutOff = false;
+  readonly exchange: Exchange;
+
+  constructor(silent: boolean, eventLength: number) {
+    const answer = new Writable({
+      write: (chunk: Buffer, _encoding, done) => {
+        if (this.taken % eventLength === 0) this.seen.push(chunk[0]!);
+        this.taken += chunk.length;
+        if (!silent) setImmediate(done);
+      },
+    });
+    const socket = { bytesRead: 0, getPeerCertificate: () => undefined } as unknown as TLSSocket;
+    const begin = (): void => {};
+    const cutOff = (): void => {
+      this.isCutOff = true;
+      answer.destroy();
+    };
+    this.exchange = {
+      ...{ method: "GET", url: "/", headers: {}, socket, body: undefined, answer, begun: true },
+      ...{ begin, beginStream: begin, only: begin, leaveBody: begin, takeOver: begin, cutOff },
+      end: () => void answer.end(),
+    };
+  }
+}
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise(setImmediate);
+}
+
+test("thousands of watchers that take nothing neither hold up those that do, nor memory without bounds", async (t) => {
+  const clock = new FakeClock();
+  const events = new Events();
+  const handle = async ({ signal }: { signal: AbortSignal }): Promise<ApiResponse> => ({
+    ...{ type: "watch", status: 200, headers: {} },
+    events: events.watch(signal),
+  });
+  const service = new Service({ handle, refusal: () => undefined }, clock, silentLog, 60_000);
+  const length = 200_000;
+  const silent = Array.from({ length: 3000 }, () => new Watcher(true, length));
+  const readers = Array.from({ length: 20 }, () => new Watcher(false, length));
+  t.after(() => {
+    for (const { exchange } of [...silent, ...readers]) exchange.answer.destroy();
+  });
+  for (const { exchange } of [...silent, ...readers]) service.serve(exchange);
+  await turns(5);
+  const sent = [...Array(10).keys()];
+  for (const event of sent) {
+    events.send(new Uint8Array(length).fill(event));
+    await turns(20);
+  }
+  // No time has passed.
+  for (const { seen, taken } of readers) {
+    assert.deepEqual(seen, sent);
+    assert.equal(taken, sent.length * length);
+  }
+  const copied = (): number =>
+    silent.reduce((sum, { isCutOff, exchange }) => sum + (isCutOff ? 0 : exchange.answer.writableLength), 0);
+  assert.ok(copied() <= 3000 * 32 * 1024, `${copied() / MiB} MiB before a second has passed`);
+  clock.pass(1_000);
+  await turns(10);
+  assert.ok(copied() <= 64 * MiB, `${copied() / MiB} MiB`);
+  const cut = silent.filter(({ isCutOff }) => isCutOff).length;
+  assert.ok(cut >= 952 && cut < 1000, `${cut} were cut off`);
+  // The longest first: they began in this order.
+  assert.ok(silent.slice(0, cut).every(({ isCutOff }) => isCutOff));
+  assert.ok(readers.every(({ isCutOff }) => !isCutOff));
+  // The others have a minute, as they would without them.
+  clock.pass(60_000);
+  await turns(10);
+  assert.ok(silent.every(({ isCutOff }) => isCutOff));
+});

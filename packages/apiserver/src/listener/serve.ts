@@ -1,0 +1,296 @@
+import { promisify } from "node:util";
+import type { ApiRequest, ApiResponse, Clock, Log } from "@dray/client";
+import type { FrontProxies } from "../authentication/front-proxies.ts";
+import { encodeJSON } from "../encoding/codec.ts";
+import { statusObject } from "../errors/status.ts";
+import type { AnswerHeaders, Exchange } from "../http/exchange.ts";
+import { credentialOf } from "./credential.ts";
+import { minRate } from "./timeouts.ts";
+import { type Waiting, WaitingBytes } from "./waiting-bytes.ts";
+
+/** Largest body of a request, in bytes. */
+export const bodyLimit = 3_145_728;
+/** Bytes of bodies that may wait for their readers, all clients together: above it 429 is answered instead. */
+const unsentLimit = 256 * 2 ** 20;
+/**
+ * Bytes of an event that are handed over at once. What waits behind them is the event itself, which all watchers share;
+ * what is handed over is copied and encrypted, in buffers that a connection keeps.
+ */
+const sliceLength = 32 * 1024;
+/** Maximum number of bytes that wait behind all watchers together. */
+const waitingLimit = 64 * 2 ** 20;
+/** A body that may be larger is only read after its sender has shown that he may send it. */
+const trustedBody = 64 * 1024;
+/** Answers of more bytes than this are compressed for who accepts it (defaultGzipThresholdBytes of kube-apiserver). */
+const compressAbove = 128 * 1024;
+
+/** Smaller answers fit into the buffers of their connection; a timer for each would cost more than they do. */
+const timedAbove = 16 * 1024;
+
+/** What answers the requests. */
+export interface Answering {
+  handle(request: ApiRequest): Promise<ApiResponse>;
+  /** The answer to a request without its body, if that is refused whatever the body says. */
+  refusal(head: ApiRequest): ApiResponse | undefined;
+}
+
+/** Why the signal of a request is aborted. One for all: an error of its own for each would cost a stack trace. */
+const ended = new Error("the exchange with the client has ended");
+const nothing = new Uint8Array();
+
+/** Answers the exchanges of one listener. */
+export class Service {
+  readonly #answering: Answering;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  /** Milliseconds after which a client is cut off that takes nothing of its watch, or owes its body. */
+  readonly #patience: number;
+  readonly #proxies: FrontProxies | undefined;
+  readonly #waiting: WaitingBytes;
+  /** How many bytes all the clients have yet to take. */
+  #unsent = 0;
+
+  constructor(answering: Answering, clock: Clock, log: Log, patience: number, proxies?: FrontProxies) {
+    this.#answering = answering;
+    this.#clock = clock;
+    this.#waiting = new WaitingBytes(clock, waitingLimit);
+    this.#log = log;
+    this.#patience = patience;
+    this.#proxies = proxies;
+  }
+
+  /** Answers it, whatever happens. Never throws. */
+  serve(exchange: Exchange): void {
+    const { answer, body, url } = exchange;
+    const away = (error: Error): void => this.#log.debug({ error, url }, "a client has gone away");
+    answer.on("error", away);
+    body?.on("error", away);
+    this.#serve(exchange).catch((error: unknown) => {
+      if (answer.destroyed) {
+        this.#log.debug({ error, url }, "a client has gone away");
+        return;
+      }
+      this.#log.error({ error, url }, "an answer could not be sent");
+      if (exchange.begun) exchange.cutOff();
+      else fail(exchange, "InternalError", 500, "Internal error occurred: the answer could not be encoded");
+    });
+  }
+
+  async #serve(exchange: Exchange): Promise<void> {
+    const request = new ExchangeRequest(exchange, this.#proxies);
+    let response = mayBeLarge(exchange) ? this.#answering.refusal(request) : undefined;
+    if (response !== undefined) exchange.leaveBody();
+    else {
+      const body = await readBody(exchange, this.#clock, this.#patience);
+      if (body === undefined) {
+        exchange.leaveBody();
+        fail(exchange, "RequestEntityTooLarge", 413, `Request entity too large: limit is ${bodyLimit}`);
+        return;
+      }
+      request.body = body;
+      response = await this.#answering.handle(request);
+    }
+    if (exchange.answer.destroyed) {
+      if (response.type === "upgrade") response.discard();
+      return;
+    }
+    if (response.type === "upgrade") exchange.takeOver(response);
+    else if (response.type !== "body") await this.#stream(exchange, request, response);
+    else if (response.status === 304 || exchange.method === "HEAD")
+      exchange.only(response.status, response.headers);
+    else await this.#send(exchange, response.status, response.headers, response.bytes());
+  }
+
+  async #send(exchange: Exchange, status: number, headers: AnswerHeaders, bytes: Uint8Array): Promise<void> {
+    const { answer } = exchange;
+    const large = bytes.length > compressAbove;
+    if (large && this.#unsent + bytes.length > unsentLimit && this.#unsent > 0) {
+      const message = "Too many requests, please try again later.";
+      fail(exchange, "TooManyRequests", 429, message, { "retry-after": "1" });
+      return;
+    }
+    this.#unsent += bytes.length;
+    const limit = this.#patience + (bytes.length / minRate) * 1000;
+    const cancel =
+      bytes.length > timedAbove ? this.#clock.after(limit, () => this.#cutOff(exchange)) : undefined;
+    answer.once("close", () => {
+      cancel?.();
+      this.#unsent -= bytes.length;
+    });
+    const encodings = large ? (exchange.headers["accept-encoding"] ?? "").split(",") : [];
+    if (!encodings.some((encoding) => encoding.trim() === "gzip")) {
+      exchange.begin(status, { ...headers, "content-length": String(bytes.length) });
+      exchange.end(bytes);
+      return;
+    }
+    const { gzip } = await import("node:zlib");
+    const packed = await promisify(gzip)(bytes, { level: 1 });
+    if (answer.destroyed) return;
+    exchange.begin(status, {
+      ...headers,
+      "content-encoding": "gzip",
+      vary: [headers["vary"] ?? [], "Accept-Encoding"].flat(),
+      "content-length": String(packed.length),
+    });
+    exchange.end(packed);
+  }
+
+  async #stream(
+    exchange: Exchange,
+    { signal }: ApiRequest,
+    response: Extract<ApiResponse, { type: "watch" | "bytes" }>,
+  ): Promise<void> {
+    const { answer } = exchange;
+    exchange.beginStream(response.status, response.headers);
+    // A log that is read slowly holds up nothing; a watch keeps what has happened since.
+    const watch = response.type === "watch";
+    const limit = watch ? this.#patience : undefined;
+    for await (const part of response.type === "watch" ? response.events : response.chunks) {
+      if (signal.aborted) break;
+      const chunk = part instanceof Uint8Array ? part : part.bytes();
+      let release: (() => void) | undefined;
+      let at = 0;
+      for (; at < chunk.length; at += sliceLength) {
+        const slice = chunk.subarray(at, at + sliceLength);
+        const taken = Promise.withResolvers<void>();
+        const room = answer.write(slice, () => taken.resolve());
+        // Small events may wait together.
+        if (room && at + sliceLength >= chunk.length) continue;
+        if (watch) release ??= this.#waiting.hold(this.#waitingFor(exchange, chunk, () => at));
+        const inTime = await within(taken.promise, signal, this.#clock, limit);
+        if (signal.aborted) break;
+        if (inTime) continue;
+        release?.();
+        this.#cutOff(exchange);
+        return;
+      }
+      release?.();
+    }
+    exchange.end();
+  }
+
+  /** `taken` says how much of the event is gone. Over HTTP/2 a client that reads also says so itself. */
+  #waitingFor(exchange: Exchange, event: Uint8Array, taken: () => number): Waiting {
+    const { socket } = exchange;
+    return {
+      event,
+      copied: Math.min(event.length, sliceLength),
+      progress: () => socket.bytesRead + taken(),
+      cutOff: () => this.#cutOff(exchange),
+    };
+  }
+
+  #cutOff(exchange: Exchange): void {
+    this.#log.warn({ url: exchange.url }, "a client that takes nothing of its answer was cut off");
+    exchange.cutOff();
+  }
+}
+
+/** What an exchange asks for; the body comes later. */
+class ExchangeRequest implements ApiRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: ApiRequest["headers"];
+  readonly repeated?: NonNullable<ApiRequest["repeated"]>;
+  readonly credential: ApiRequest["credential"];
+  readonly remoteAddress?: string;
+  body?: Uint8Array;
+  readonly #answer: Exchange["answer"];
+  #gone: AbortController | undefined;
+
+  constructor(exchange: Exchange, proxies: FrontProxies | undefined) {
+    const { method, url, headers, repeated, socket, answer } = exchange;
+    this.method = method;
+    this.url = url;
+    this.headers = headers;
+    if (repeated !== undefined) this.repeated = repeated;
+    this.credential = credentialOf(socket, exchange, proxies);
+    if (url.includes("/proxy") && socket.remoteAddress !== undefined)
+      this.remoteAddress = socket.remoteAddress;
+    this.#answer = answer;
+  }
+
+  /** Most requests never look at their signal: it is made when somebody does. */
+  get signal(): AbortSignal {
+    if (this.#gone === undefined) {
+      const gone = new AbortController();
+      this.#gone = gone;
+      if (this.#answer.destroyed) gone.abort(ended);
+      else this.#answer.once("close", () => gone.abort(ended));
+    }
+    return this.#gone.signal;
+  }
+}
+
+/** Resolves true when `done` does, or the client has gone; false if neither happens within the limit. */
+function within(
+  done: Promise<void>,
+  signal: AbortSignal,
+  clock: Clock,
+  limit: number | undefined,
+): Promise<boolean> {
+  return new Promise((resolve) => {
+    const end = (inTime: boolean): void => {
+      cancel?.();
+      signal.removeEventListener("abort", gone);
+      resolve(inTime);
+    };
+    const gone = (): void => end(true);
+    const cancel = limit === undefined ? undefined : clock.after(limit, () => end(false));
+    signal.addEventListener("abort", gone, { once: true });
+    done.then(gone);
+    if (signal.aborted) gone();
+  });
+}
+
+/** Whether the body may be large: one of unknown length may be. */
+function mayBeLarge({ body, headers }: Exchange): boolean {
+  return body !== undefined && !(Number(headers["content-length"]) <= trustedBody);
+}
+
+/** The whole body, or undefined if it is larger than the limit. Rejects if the client goes away or takes too long. */
+function readBody(
+  exchange: Exchange,
+  clock: Clock,
+  patience: number,
+): Promise<Uint8Array | undefined> | Uint8Array | undefined {
+  const { body, headers } = exchange;
+  if (body === undefined) return nothing;
+  if (Number(headers["content-length"] ?? 0) > bodyLimit) return undefined;
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const stop = clock.after(patience, () => {
+      reject(new Error("the client did not complete its request in time"));
+      exchange.cutOff();
+    });
+    body.on("data", (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > bodyLimit) resolve(undefined);
+      else chunks.push(chunk);
+    });
+    const gone = (): void => {
+      stop();
+      reject(new Error("the client went away before its request was complete"));
+    };
+    body.once("close", gone);
+    body.once("end", () => {
+      stop();
+      body.off("close", gone);
+      resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
+    });
+  });
+}
+
+function fail(
+  exchange: Exchange,
+  reason: string,
+  code: number,
+  message: string,
+  headers: AnswerHeaders = {},
+): void {
+  const text = `${encodeJSON(statusObject({ status: "Failure", message, reason, code }))}\n`;
+  const length = String(Buffer.byteLength(text));
+  exchange.begin(code, { ...headers, "content-type": "application/json", "content-length": length });
+  exchange.end(text);
+}

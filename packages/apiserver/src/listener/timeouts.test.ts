@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:http2";
+import { connect as tcpConnect } from "node:net";
+import { type TestContext, test } from "node:test";
+import { connect as tlsConnect } from "node:tls";
+import { type Clock, systemClock } from "@dray/client";
+import { createAuthority, issueCertificate } from "../index.ts";
+import { testServer } from "../testing/test-server.ts";
+import type { ListenOptions } from "./listener.ts";
+
+const now = Date.now();
+const authority = await createAuthority("test-ca", now);
+const pair = await issueCertificate(
+  authority,
+  { commonName: "kube-apiserver", ipAddresses: ["127.0.0.1"], usages: ["server"] },
+  now,
+);
+const serving = { ...pair, clientAuthority: authority.certificate };
+const authorization = "Bearer admin-token";
+
+/** The system's clock, but delays within these bounds pass when the test says so. */
+function partialClock(least: number, most: number): Clock & { pass(milliseconds: number): void } {
+  let ahead = 0;
+  const timers = new Set<{ at: number; run: () => void }>();
+  return {
+    now: () => systemClock.now() + ahead,
+    after(milliseconds, run) {
+      // A minute is the limit of a request.
+      if (milliseconds < least || milliseconds > most || milliseconds === 60_000)
+        return systemClock.after(milliseconds, run);
+      const timer = { at: this.now() + milliseconds, run };
+      timers.add(timer);
+      return () => timers.delete(timer);
+    },
+    pass(milliseconds) {
+      ahead += milliseconds;
+      for (const timer of [...timers]) {
+        if (timer.at > this.now() || !timers.delete(timer)) continue;
+        timer.run();
+      }
+    },
+  };
+}
+
+async function listening(t: TestContext, options: ListenOptions = {}, clock: Clock = systemClock) {
+  const { server, call } = await testServer({ serving, clock });
+  t.after(() => server.close());
+  const { port, url } = await server.listen(options);
+  return { port, url, call };
+}
+
+const tls = (port: number) => tlsConnect({ port, host: "127.0.0.1", ca: authority.certificate });
+
+test("who connects and shakes no hands is left", async (t) => {
+  const { port } = await listening(t, { timeouts: { header: 200 } });
+  const socket = tcpConnect(port, "127.0.0.1");
+  socket.on("error", () => {});
+  socket.resume();
+  await once(socket, "close");
+});
+
+test("who sends the header of a request byte by byte, or nothing, is left, by HTTP/1.1", async (t) => {
+  const { port } = await listening(t, { timeouts: { header: 300 } });
+  for (const text of ["GET /version HTTP/1.1\r\nHost: x\r\nX: ", ""]) {
+    const socket = tls(port);
+    socket.on("error", () => {});
+    await once(socket, "secureConnect");
+    socket.write(text);
+    const drip = setInterval(() => text !== "" && socket.writable && socket.write("y"), 50);
+    socket.resume();
+    await once(socket, "close");
+    clearInterval(drip);
+  }
+});
+
+test("a connection without a request is kept for a while, and then left, by HTTP/1.1", async (t) => {
+  const { port } = await listening(t, { timeouts: { idle: 300 } });
+  const socket = tls(port);
+  socket.write(`GET /livez HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n\r\n`);
+  assert.match(String((await once(socket, "data"))[0]), /^HTTP\/1\.1 200 .*\r\nKeep-Alive: timeout=/s);
+  await once(socket, "close");
+});
+
+test("a connection without a request is ended with a farewell, one with a watch is not, by HTTP/2", async (t) => {
+  const clock = partialClock(1_000, 90_000);
+  const { url } = await listening(t, {}, clock);
+  const [idle, busy] = [0, 1].map(() => connect(url, { ca: authority.certificate }));
+  t.after(() => busy!.destroy());
+  await once((await ask(idle!, "/livez")).resume(), "close");
+  const watch = await ask(busy!, "/api/v1/namespaces?watch=true");
+  watch.resume();
+  let lost = false;
+  busy!.on("close", () => {
+    lost = true;
+  });
+  clock.pass(89_000);
+  await once((await ask(idle!, "/livez")).resume(), "close");
+  const farewell = once(idle!, "goaway");
+  const closed = once(idle!, "close");
+  // The server learns of the end of the request after its client.
+  const passing = setInterval(() => clock.pass(30_000), 20);
+  assert.equal((await farewell)[0], 0);
+  await closed;
+  clearInterval(passing);
+  assert.equal(lost, false);
+  assert.equal(watch.destroyed, false);
+});
+
+async function ask(session: ReturnType<typeof connect>, path: string) {
+  const stream = session.request({ ":path": path, authorization });
+  stream.on("error", () => {});
+  const [headers] = await once(stream, "response");
+  assert.equal(headers[":status"], 200);
+  return stream;
+}
+
+test("who takes nothing of a large answer is cut off, by HTTP/1.1 and HTTP/2", async (t) => {
+  // A minute, and 20 MB at 64 KiB a second.
+  const clock = partialClock(360_000, 400_000);
+  const { port, url, call } = await listening(t, {}, clock);
+  const maps = "/api/v1/namespaces/default/configmaps";
+  for (let index = 0; index < 20; index++) {
+    const body = { metadata: { name: `m${index}` }, data: { text: "x".repeat(1_000_000) } };
+    assert.equal((await call("POST", maps, { body })).status, 201);
+  }
+  const socket = tls(port);
+  socket.on("error", () => {});
+  socket.write(`GET ${maps} HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n\r\n`);
+  await once(socket, "readable");
+  const session = connect(url, { ca: authority.certificate });
+  t.after(() => session.destroy());
+  const stream = await ask(session, maps);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  clock.pass(1_000_000);
+  // What was sent before is still there; then comes the end.
+  const ended = [once(socket, "close"), once(stream, "close")];
+  socket.resume();
+  stream.resume();
+  await Promise.all(ended);
+  assert.notEqual(stream.rstCode, undefined);
+});

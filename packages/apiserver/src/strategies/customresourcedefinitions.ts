@@ -1,0 +1,75 @@
+import type { KubeObject } from "@dray/api";
+import { cleanupFinalizer } from "../controllers/custom-resources.ts";
+import { withCondition } from "../customresources/conditions.ts";
+import { newFormatWarnings } from "../customresources/definition/format-warnings.ts";
+import type { Definition } from "../customresources/definition/types.ts";
+import {
+  validateDefinition,
+  validateDefinitionStatus,
+  validateDefinitionUpdate,
+} from "../customresources/definition/validate.ts";
+import type { Strategy } from "../kinds/strategy.ts";
+
+/** Names that follow from others, in place (apiextensions.k8s.io/v1 defaults). */
+export function withDefaultNames(object: KubeObject): void {
+  const { spec, status } = object as Partial<Definition>;
+  if (spec === undefined) return;
+  const storage = spec.versions?.find((version) => version.storage)?.name;
+  // A status that names no stored version at all would have the definition refused for ever.
+  if (status && !status.storedVersions?.length && storage !== undefined) status.storedVersions = [storage];
+  const { names } = spec;
+  if (names?.kind) {
+    names.singular ||= names.kind.toLowerCase();
+    names.listKind ||= `${names.kind}List`;
+  }
+  spec.conversion ??= { strategy: "None" };
+  const service = spec.conversion.webhook?.clientConfig?.service;
+  if (service !== undefined) service.port ??= 443;
+}
+
+/** Notes the version in which objects are stored from now on, beside those in which they may still be. */
+function noteStoredVersion(definition: Definition): void {
+  const storage = definition.spec.versions?.find((version) => version.storage)?.name;
+  if (storage === undefined) return;
+  const status = definition.status ?? emptyStatus;
+  const stored = status.storedVersions ?? [];
+  if (stored.includes(storage)) return;
+  definition.status = { ...status, storedVersions: [...stored, storage] };
+}
+
+const emptyStatus = {
+  conditions: null as unknown as [],
+  acceptedNames: { plural: "", kind: "" },
+  storedVersions: null as unknown as [],
+};
+
+/** Definitions of custom resources: their status is the server's, and their objects are deleted before them. */
+export const customresourcedefinitions: Strategy = {
+  prepareForCreate: (object) => noteStoredVersion(object as Definition),
+  prepareForUpdate(object, _old, context) {
+    if (context.subresource === "") noteStoredVersion(object as Definition);
+  },
+  validateCreate: (object) => validateDefinition(object as Definition).list,
+  validateUpdate(object, old, context) {
+    if (context.subresource === "status") return validateDefinitionStatus(object as Definition).list;
+    return validateDefinitionUpdate(object as Definition, old as Definition).list;
+  },
+  warnings: (object, old) => newFormatWarnings(object as Definition, old as Definition | undefined),
+  /** Upstream: apiextensions-apiserver, pkg/registry/customresourcedefinition/etcd.go, REST.Delete */
+  beginDeletion(object, _options, context) {
+    const definition = object as Definition;
+    const { metadata } = object;
+    metadata.deletionTimestamp = context.now;
+    const finalizers = metadata.finalizers ?? [];
+    if (!finalizers.includes(cleanupFinalizer)) metadata.finalizers = [...finalizers, cleanupFinalizer];
+    const condition = {
+      type: "Terminating",
+      status: "True",
+      reason: "InstanceDeletionPending",
+      message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+    } as const;
+    const status = definition.status ?? emptyStatus;
+    definition.status = { ...status, conditions: withCondition(status.conditions, condition, context.now) };
+    return "mark";
+  },
+};

@@ -1,0 +1,60 @@
+import type { PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec } from "@dray/api/core/v1";
+import type { Strategy } from "../kinds/strategy.ts";
+
+export const persistentvolumes: Strategy = {
+  prepareForCreate(object, context) {
+    (object as PersistentVolume).status = { phase: "Pending", lastPhaseTransitionTime: context.now };
+  },
+
+  prepareForUpdate(object, old, context) {
+    const [volume, before] = [object as PersistentVolume, old as PersistentVolume];
+    if (context.subresource !== "status" || !volume.status) return;
+    const changed = volume.status.phase !== before.status?.phase;
+    const [time, last] = [volume.status.lastPhaseTransitionTime, before.status?.lastPhaseTransitionTime];
+    if (changed && (time === undefined || time === last)) volume.status.lastPhaseTransitionTime = context.now;
+    else if (!changed && time === undefined && last !== undefined)
+      volume.status.lastPhaseTransitionTime = last;
+  },
+};
+
+/**
+ * Drops sources that nobody serves: the newer field has no other namespace, the older, where it stands alone, knows
+ * claims and snapshots only (EnforceDataSourceBackwardsCompatibility).
+ */
+function dropUnknownSources(spec: PersistentVolumeClaimSpec): void {
+  if (spec.dataSourceRef?.namespace) delete spec.dataSourceRef;
+  const { dataSource } = spec;
+  if (spec.dataSourceRef) return;
+  const isClaim = dataSource?.kind === "PersistentVolumeClaim" && !dataSource.apiGroup;
+  const isSnapshot =
+    dataSource?.kind === "VolumeSnapshot" && dataSource.apiGroup === "snapshot.storage.k8s.io";
+  if (!isClaim && !isSnapshot) delete spec.dataSource;
+}
+
+/** Both fields say the same. */
+function alignSources(spec: PersistentVolumeClaimSpec): void {
+  const { dataSource, dataSourceRef } = spec;
+  if (dataSource && !dataSourceRef) spec.dataSourceRef = { ...dataSource };
+  else if (dataSourceRef && !dataSource && !dataSourceRef.namespace) {
+    const { namespace: _own, ...local } = dataSourceRef;
+    spec.dataSource = local;
+  }
+}
+
+export const persistentvolumeclaims: Strategy = {
+  prepareForCreate(object) {
+    const claim = object as PersistentVolumeClaim;
+    claim.status = { phase: "Pending" };
+    if (!claim.spec) return;
+    dropUnknownSources(claim.spec);
+    alignSources(claim.spec);
+  },
+
+  prepareForUpdate(object, old, context) {
+    const [claim, before] = [object as PersistentVolumeClaim, old as PersistentVolumeClaim];
+    const used = before.spec?.dataSource ?? before.spec?.dataSourceRef;
+    if (context.subresource !== "" || !claim.spec) return;
+    if (!used) dropUnknownSources(claim.spec);
+    alignSources(claim.spec);
+  },
+};

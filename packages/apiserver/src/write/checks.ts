@@ -1,0 +1,92 @@
+import type { Features, FieldError, KubeObject } from "@dray/api";
+import type { ValidationContext } from "@dray/api/validation";
+import { Expressions } from "../admission/policy/expressions.ts";
+import { type ModelledKind, modelOf } from "../kinds/model.ts";
+import { atOnce, type Step } from "../request/pieces.ts";
+import { objectKey } from "../storage/keys.ts";
+import type { Storage } from "../storage/storage.ts";
+
+/** Compiles device selectors; loaded when the first one comes. */
+type Compile = ValidationContext["compileSelector"];
+
+/** Warnings for a new object that do not come from its contents. */
+type CreationWarnings = (group: string, resource: string, object: KubeObject) => readonly string[];
+
+/** The rules of @dray/api, with what they must be told: gates, the CEL compiler, the labels of the namespace. */
+export class Checks {
+  readonly #features: Features;
+  readonly #storage: Storage;
+  readonly #compile: Compile;
+  readonly #creationWarnings: CreationWarnings;
+
+  constructor(
+    features: Features,
+    storage: Storage,
+    compile: Compile,
+    creationWarnings: CreationWarnings = () => [],
+  ) {
+    this.#features = features;
+    this.#storage = storage;
+    this.#compile = compile;
+    this.#creationWarnings = creationWarnings;
+  }
+
+  /** `requestGroup` is the API group of the request. Each expression that is compiled is a step. */
+  create(
+    kind: ModelledKind,
+    object: KubeObject,
+    requestGroup: string,
+    step: Step = atOnce,
+  ): readonly FieldError[] {
+    return modelOf(kind).validateCreate(object, this.#context(object, requestGroup, step));
+  }
+
+  update(
+    kind: ModelledKind,
+    object: KubeObject,
+    old: KubeObject,
+    subresource: string,
+    requestGroup: string,
+    step: Step = atOnce,
+  ): readonly FieldError[] {
+    return modelOf(kind).validateUpdate(object, old, subresource, this.#context(object, requestGroup, step));
+  }
+
+  /** What a valid object is warned of; without `old` it is a new one. */
+  warnings(
+    kind: ModelledKind,
+    object: KubeObject,
+    old: KubeObject | undefined,
+    subresource: string,
+  ): readonly string[] {
+    return modelOf(kind).warnings(object, old, subresource);
+  }
+
+  /** Warnings for a new object because the cluster lacks a part. */
+  creationWarnings(
+    { group, resource }: { readonly group: string; readonly resource: string },
+    object: KubeObject,
+  ): readonly string[] {
+    return this.#creationWarnings(group, resource, object);
+  }
+
+  #context(object: KubeObject, requestGroup: string, step: Step): ValidationContext {
+    const namespace = object.metadata.namespace;
+    const labels = namespace
+      ? this.#storage.cache("namespaces").get(objectKey("namespaces", "", namespace))?.object.metadata.labels
+      : undefined;
+    return {
+      features: this.#features,
+      requestGroup,
+      compileSelector: (expression, derived) => step(() => this.#compile(expression, derived)),
+      admissionExpressions: (options) => {
+        const expressions = step(() => new Expressions(options));
+        return {
+          compile: (text, wanted) => step(() => expressions.compile(text, wanted)),
+          variable: (name, text, wanted) => step(() => expressions.variable(name, text, wanted)),
+        };
+      },
+      namespaceLabels: labels,
+    };
+  }
+}

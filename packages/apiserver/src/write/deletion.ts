@@ -1,0 +1,152 @@
+import type { KubeObject } from "@dray/api";
+import { timeText } from "@dray/api";
+import type { ServedResource } from "../kinds/resources.ts";
+import type { DeleteOptions } from "../request/options.ts";
+
+/** What a DELETE does to an object. */
+export type Course =
+  /** Nothing: its deletion is pending already, and these options do not bring it forward. */
+  | "pending"
+  /** The object goes as it is stored. */
+  | "remove"
+  /** The object goes, since its last finalizers were the garbage collector's and the options drop them. */
+  | "removeEmptied"
+  /** The marked object is stored, and stays until its finalizers are done or its grace period is over. */
+  | "mark"
+  /** The marked object is stored and then goes: watchers see both. */
+  | "markAndRemove";
+
+/** What `planDeletion` is told about the object. */
+export interface DeletionRules {
+  /** Grace period in seconds of a kind that is deleted gracefully; undefined for other kinds. */
+  readonly grace: number | undefined;
+  /** What becomes of dependents if neither options nor finalizers decide. */
+  readonly garbageCollection: GarbageCollection;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** `unsupported`: the kind has no dependents, the garbage collector's finalizers are dropped. */
+export type GarbageCollection = "delete" | "orphan" | "unsupported";
+
+/**
+ * Decides what a DELETE does and makes its marks on `object`, a draft.
+ *
+ * Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go, Store.Delete
+ */
+export function planDeletion(object: KubeObject, options: DeleteOptions, rules: DeletionRules): Course {
+  const begun = beginGracefully(object, options.gracePeriodSeconds, rules);
+  if (begun === "pending") return "pending";
+  const { metadata } = object;
+  const before = metadata.finalizers ?? [];
+  const finalizers = deletionFinalizers(before, options, rules.garbageCollection);
+  const changed = finalizers.length !== before.length || finalizers.some((name) => !before.includes(name));
+  if (changed) {
+    if (finalizers.length > 0) metadata.finalizers = finalizers;
+    else delete metadata.finalizers;
+  }
+  const left = changed ? finalizers : before;
+  if (begun === undefined) {
+    if (left.length === 0) return changed ? "removeEmptied" : "remove";
+    markDeleting(object, rules.now);
+    return "mark";
+  }
+  return left.length > 0 || begun > 0 ? "mark" : "markAndRemove";
+}
+
+/**
+ * Marks an object of a kind that is deleted gracefully. Returns the grace period in seconds; undefined if there is none
+ * and the object goes at once; "pending" if an earlier DELETE stands.
+ *
+ * Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/delete.go, BeforeDelete
+ */
+function beginGracefully(
+  { metadata }: KubeObject,
+  given: number | undefined,
+  { grace, now }: DeletionRules,
+): number | "pending" | undefined {
+  if (grace === undefined) return undefined;
+  const before = metadata.deletionTimestamp;
+  if (before === undefined) {
+    metadata.deletionTimestamp = timeText(now + grace * 1000);
+    metadata.deletionGracePeriodSeconds = grace;
+    bumpGeneration(metadata);
+    return grace;
+  }
+  const period = Math.max(0, Number(metadata.deletionGracePeriodSeconds ?? 0));
+  if (period === 0) return undefined;
+  const wanted = given === undefined ? period : given < 0 ? 1 : given;
+  if (wanted >= period) return "pending";
+  const brought = Date.parse(before) + (wanted - period) * 1000;
+  const past = brought < now;
+  metadata.deletionTimestamp = timeText(past ? now : brought);
+  // The time is over; the kubelet still gets to end the pod.
+  metadata.deletionGracePeriodSeconds = past && wanted !== 0 ? 1 : wanted;
+  return wanted;
+}
+
+/** Upstream: store.go, markAsDeleting */
+function markDeleting({ metadata }: KubeObject, now: number): void {
+  const { deletionTimestamp } = metadata;
+  if (deletionTimestamp === undefined) bumpGeneration(metadata);
+  if (deletionTimestamp === undefined || Date.parse(deletionTimestamp) > now)
+    metadata.deletionTimestamp = timeText(now);
+  metadata.deletionGracePeriodSeconds = 0;
+}
+
+function bumpGeneration(metadata: KubeObject["metadata"]): void {
+  const generation = Number(metadata.generation ?? 0);
+  if (generation > 0) metadata.generation = generation + 1;
+}
+
+/**
+ * The finalizers that an object has once its deletion has begun with these options.
+ *
+ * Upstream: store.go, deletionFinalizersForGarbageCollection
+ */
+function deletionFinalizers(
+  present: readonly string[],
+  options: DeleteOptions,
+  garbageCollection: GarbageCollection,
+): string[] {
+  const rest = present.filter((name) => name !== "orphan" && name !== "foregroundDeletion");
+  if (garbageCollection === "unsupported") return rest;
+  const policy = options.propagationPolicy ?? decidedBy(present);
+  if (policy === "Orphan" || (policy === undefined && garbageCollection === "orphan"))
+    return [...rest, "orphan"];
+  return policy === "Foreground" ? [...rest, "foregroundDeletion"] : rest;
+}
+
+/** The policy that an object has as a finalizer; the first one counts. */
+function decidedBy(finalizers: readonly string[]): DeleteOptions["propagationPolicy"] {
+  const first = finalizers.find((name) => name === "orphan" || name === "foregroundDeletion");
+  return first === undefined ? undefined : first === "orphan" ? "Orphan" : "Foreground";
+}
+
+/**
+ * The DeleteOptions (meta/v1) that admission is told of: those of the client with what the kind makes of them, the
+ * grace period of a pod and that it is this namespace.
+ */
+export function givenDeletion(
+  options: DeleteOptions,
+  grace: number | undefined,
+  served: ServedResource,
+  object: KubeObject,
+): object {
+  const { dryRun, propagationPolicy, orphanDependents } = options;
+  const seconds = grace ?? options.gracePeriodSeconds;
+  const isNamespace = served.group === "" && served.resource === "namespaces";
+  const preconditions = options.preconditions ?? (isNamespace ? { uid: object.metadata.uid } : undefined);
+  return {
+    kind: "DeleteOptions",
+    apiVersion: "meta.k8s.io/v1",
+    ...(seconds === undefined ? {} : { gracePeriodSeconds: seconds }),
+    ...(preconditions === undefined ? {} : { preconditions }),
+    ...(orphanDependents === undefined
+      ? propagationPolicy === undefined
+        ? {}
+        : { propagationPolicy }
+      : { orphanDependents }),
+    ...(dryRun ? { dryRun: ["All"] } : {}),
+  };
+}

@@ -1,0 +1,104 @@
+import { apiVersionOf, cameEmpty, type KubeObject, withEmpty } from "@dray/api";
+import { convert } from "../kinds/conversion/index.ts";
+import { type ModelledKind, modelOf } from "../kinds/model.ts";
+import type { ServedResource } from "../kinds/resources.ts";
+import { type ObjectType, trackUpdate } from "../patch/index.ts";
+
+type Plain = { readonly [key: string]: unknown };
+
+/** The type of a version, with the way to the other versions of its kind, which `find` knows. */
+export function objectType(
+  served: ModelledKind,
+  find: (apiVersion: string) => ModelledKind | undefined = () => undefined,
+): ObjectType {
+  return {
+    ...modelOf(served).objectType,
+    inVersion(apiVersion) {
+      const other = find(apiVersion);
+      // A webhook is not asked for what managers have set in another version.
+      if (other === undefined || other.model?.conversion !== undefined) return undefined;
+      const way = (from: ModelledKind, to: ModelledKind) => (object: Plain) =>
+        convert(object as unknown as KubeObject, from, to) as unknown as Plain;
+      return { type: modelOf(other).objectType, to: way(served, other), from: way(other, served) };
+    },
+  };
+}
+
+/** Keeps metadata.managedFields: who last set which field. Drafts are changed in place. */
+export class ManagedFields {
+  readonly #resources: readonly ServedResource[];
+  readonly #types = new WeakMap<ServedResource, ObjectType>();
+
+  /** `resources` may change: the list is looked at anew each time. */
+  constructor(resources: readonly ServedResource[]) {
+    this.#resources = resources;
+  }
+
+  type(served: ServedResource): ObjectType {
+    const known = this.#types.get(served);
+    if (known !== undefined) return known;
+    const { group, resource } = served.stored;
+    const type = objectType(served, (apiVersion) =>
+      this.#resources.find(
+        (other) =>
+          other.stored.resource === resource &&
+          other.stored.group === group &&
+          apiVersionOf(other) === apiVersion,
+      ),
+    );
+    this.#types.set(served, type);
+    return type;
+  }
+
+  /** For a new object; `draft` is in the served version. */
+  created(
+    served: ServedResource,
+    draft: KubeObject,
+    manager: string,
+    subresource: string,
+    now: string,
+  ): void {
+    const updated = trackUpdate({
+      live: undefined,
+      updated: withEmpty(draft),
+      manager,
+      type: this.type(served),
+      subresource,
+      now,
+    });
+    take(draft, updated);
+  }
+
+  /** For a change; both are in the stored version. */
+  updated(
+    served: ServedResource,
+    object: KubeObject,
+    old: KubeObject,
+    manager: string,
+    subresource: string,
+    now: string,
+  ): void {
+    const updated = trackUpdate({
+      live: convert(old, served.stored, served),
+      updated: asSent(withEmpty(convert(object, served.stored, served)), object),
+      manager,
+      type: this.type(served),
+      subresource,
+      now,
+    });
+    take(object, updated);
+  }
+}
+
+/** An empty list ends the tracking where no list at all does not: what decoding has left out counts here. */
+function asSent(shown: KubeObject, object: KubeObject): KubeObject {
+  if (object.metadata.managedFields !== undefined || !cameEmpty(object.metadata, "managedFields"))
+    return shown;
+  return { ...shown, metadata: { ...shown.metadata, managedFields: [] } };
+}
+
+function take(target: KubeObject, source: KubeObject): void {
+  const { managedFields } = source.metadata;
+  if (managedFields === undefined) delete target.metadata.managedFields;
+  else target.metadata.managedFields = managedFields;
+}

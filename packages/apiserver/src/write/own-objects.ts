@@ -1,0 +1,115 @@
+import { type KubeObject, StatusError } from "@dray/api";
+import type { ServedResource } from "../kinds/resources.ts";
+import { thaw } from "../storage/json.ts";
+import type { Registry, Write } from "./registry.ts";
+
+const user = { name: "system:apiserver", groups: ["system:masters"] };
+
+/** Writes of the server on its own behalf. */
+export class OwnObjects {
+  readonly #registry: Registry;
+  readonly #resources: readonly ServedResource[];
+  readonly #fieldManager: string;
+
+  /** `resources`: those of the release, whether they are served or not. `fieldManager` owns what is written. */
+  constructor(registry: Registry, resources: readonly ServedResource[], fieldManager = "kube-apiserver") {
+    this.#registry = registry;
+    this.#resources = resources;
+    this.#fieldManager = fieldManager;
+  }
+
+  served(group: string, resource: string): ServedResource {
+    const wanted = (row: ServedResource): boolean =>
+      row.group === group && row.resource === resource && row.version === "v1";
+    return this.#resources.find(wanted)!;
+  }
+
+  find(served: ServedResource, namespace: string, name: string): KubeObject | undefined {
+    return this.#registry.find(served, namespace, name)?.object;
+  }
+
+  list(served: ServedResource): KubeObject[] {
+    const cache = this.#registry.cache(served);
+    return [...cache.range(cache.prefix)].map(({ object }) => object);
+  }
+
+  #write(served: ServedResource, namespace: string, name: string, verb: string): Write {
+    const options = {
+      dryRun: false,
+      fieldManager: this.#fieldManager,
+      fieldValidation: "Ignore",
+      force: false,
+    } as const;
+    return { served, subresource: "", namespace, name, user, verb, options };
+  }
+
+  /** Rejects with AlreadyExists if it is there. */
+  async create(served: ServedResource, draft: object): Promise<void> {
+    const object = structuredClone(draft) as KubeObject;
+    await this.#registry.create(this.#write(served, object.metadata.namespace ?? "", "", "create"), object);
+  }
+
+  /** Nothing happens if it is there. */
+  async ensure(served: ServedResource, draft: object): Promise<void> {
+    const { name, namespace = "" } = (draft as KubeObject).metadata;
+    if (this.find(served, namespace, name)) return;
+    try {
+      await this.create(served, draft);
+    } catch (error) {
+      if (!StatusError.is(error, "AlreadyExists")) throw error;
+    }
+  }
+
+  async change(
+    served: ServedResource,
+    present: KubeObject,
+    change: (draft: KubeObject) => void,
+    { fieldManager, subresource }: { fieldManager: string; subresource: string } = {
+      fieldManager: this.#fieldManager,
+      subresource: "",
+    },
+  ): Promise<void> {
+    const { name, namespace = "" } = present.metadata;
+    const write = this.#write(served, namespace, name, "update");
+    await this.#registry.update(
+      { ...write, subresource, options: { ...write.options, fieldManager } },
+      {
+        unchecked: true,
+        change: (current) => {
+          const draft = thaw(current!);
+          change(draft);
+          return draft;
+        },
+      },
+    );
+  }
+
+  /** Nothing happens if it is not there. With `uid`, rejects with Conflict if another one has the name. */
+  async remove(served: ServedResource, name: string, uid?: string): Promise<void> {
+    const preconditions = uid === undefined ? {} : { preconditions: { uid } };
+    try {
+      await this.#registry.delete(this.#write(served, "", name, "delete"), {
+        dryRun: false,
+        ...preconditions,
+      });
+    } catch (error) {
+      if (!StatusError.is(error, "NotFound")) throw error;
+    }
+  }
+
+  /** A new object that is sound by construction: only the store is asked. False if it is there already. */
+  async put(served: ServedResource, draft: object): Promise<boolean> {
+    const registry = this.#registry;
+    const object = structuredClone(draft) as KubeObject;
+    const { metadata } = object;
+    metadata.uid = registry.newId();
+    metadata.creationTimestamp = this.now();
+    registry.managers.created(served, object, this.#fieldManager, "", this.now());
+    const key = registry.key(served, metadata.namespace ?? "", metadata.name);
+    return (await registry.storage.put(key, object, 0)) !== undefined;
+  }
+
+  now(): string {
+    return this.#registry.now();
+  }
+}

@@ -1,0 +1,146 @@
+import { invalid, type KubeObject, quoted, type StatusError } from "@dray/api";
+import { conflict, serverError } from "../errors/status.ts";
+import type { ServedResource } from "../kinds/resources.ts";
+import type { DeleteOptions } from "../request/options.ts";
+import type { Stored } from "../storage/cache.ts";
+
+/** 409: another write came between reading and writing. */
+export function modified(served: ServedResource, name: string): StatusError {
+  return conflict(
+    served,
+    name,
+    "the object has been modified; please apply your changes to the latest version and try again",
+  );
+}
+
+/**
+ * What the object to be written says of the one it replaces must be true: uid (where it replaces it whole) and
+ * resourceVersion. Throws 409, and 422 where the kind insists on a resourceVersion.
+ */
+export function checkVersion(
+  served: ServedResource,
+  replaces: boolean,
+  object: KubeObject,
+  current: Stored,
+  dryRun: boolean,
+): void {
+  const old = current.object;
+  const { name } = old.metadata;
+  const { uid, resourceVersion } = object.metadata;
+  if (replaces && uid && uid !== old.metadata.uid) {
+    throw otherStored(served, name, current.key, dryRun, {
+      field: "UID",
+      sent: uid,
+      stored: old.metadata.uid,
+    });
+  }
+  if (resourceVersion && resourceVersion !== "0") {
+    checkIsVersion(resourceVersion);
+    if (Number(resourceVersion) !== current.revision) throw modified(served, name);
+  } else if ((replaces || resourceVersion !== undefined) && served.facts.needsVersion) {
+    throw invalid({ group: served.group, kind: served.resource }, name, [
+      {
+        type: "Invalid",
+        path: "metadata.resourceVersion",
+        value: "0",
+        detail: "must be specified for an update",
+      },
+    ]);
+  }
+}
+
+/** Upstream: pkg/kubeapiserver/default_storage_factory_builder.go, SpecialDefaultResourcePrefixes */
+const prefixes: Readonly<Record<string, string>> = {
+  endpoints: "services/endpoints",
+  ingresses: "ingress",
+  nodes: "minions",
+  replicationcontrollers: "controllers",
+  services: "services/specs",
+};
+
+/** A key as upstream has it: of custom resources the group stands first, and a dry run knows no prefix. */
+function shownKey({ group, resource, facts, stored }: ServedResource, key: string, dryRun: boolean): string {
+  const own = stored.resource;
+  const prefix = facts.schemaless ? `${group}/${resource}` : (prefixes[own] ?? own);
+  const shown = key.replace(`/${own}/`, `/${prefix}/`);
+  return dryRun ? shown.replace("/registry/", "/") : shown;
+}
+
+interface Precondition {
+  readonly field: "UID" | "ResourceVersion";
+  readonly sent: string;
+  /** Empty where nothing is stored. */
+  readonly stored: string;
+}
+
+/** 409: what an object was sent with is not what is stored. */
+export function otherStored(
+  served: ServedResource,
+  name: string,
+  key: string,
+  dryRun: boolean,
+  { field, sent, stored }: Precondition,
+): StatusError {
+  const precondition = `Precondition failed: ${field} in precondition: ${sent}, ${field} in object meta: ${stored}`;
+  return conflict(
+    served,
+    name,
+    `StorageError: invalid object, Code: 4, Key: ${shownKey(served, key, dryRun)}, ResourceVersion: 0, AdditionalErrorMsg: ${precondition}`,
+  );
+}
+
+/** Checks uid and resourceVersion as the store does. Throws 409. */
+export function checkStored(
+  served: ServedResource,
+  { uid, resourceVersion }: { readonly uid?: string; readonly resourceVersion?: string },
+  stored: KubeObject,
+  key: string,
+  dryRun: boolean,
+): void {
+  const { metadata } = stored;
+  const differs = (precondition: Precondition): StatusError =>
+    otherStored(served, metadata.name, key, dryRun, precondition);
+  if (uid && uid !== metadata.uid) throw differs({ field: "UID", sent: uid, stored: metadata.uid });
+  if (resourceVersion && resourceVersion !== metadata.resourceVersion)
+    throw differs({ field: "ResourceVersion", sent: resourceVersion, stored: metadata.resourceVersion });
+}
+
+/** Throws 500 for a resourceVersion that is not a number. */
+export function checkIsVersion(resourceVersion: string): void {
+  if (!/^\d+$/.test(resourceVersion))
+    throw serverError(`strconv.ParseUint: parsing ${quoted(resourceVersion)}: invalid syntax`);
+}
+
+/** The preconditions of a DELETE. Throws 409. */
+export function checkPreconditions(served: ServedResource, options: DeleteOptions, old: KubeObject): void {
+  const { uid, resourceVersion } = options.preconditions ?? {};
+  const kind = { group: served.group, resource: served.kind };
+  const name = old.metadata.name;
+  // Namespaces are deleted in a way of their own, with words of its own.
+  if (served.resource === "namespaces") {
+    const failed = (field: string, wanted: string, present: string): StatusError =>
+      conflict(
+        served,
+        name,
+        `Precondition failed: ${field} in precondition: ${wanted}, ${field} in object meta: ${present}`,
+      );
+    if (uid !== undefined && uid !== old.metadata.uid) throw failed("UID", uid, old.metadata.uid);
+    if (resourceVersion !== undefined && resourceVersion !== old.metadata.resourceVersion) {
+      throw failed("ResourceVersion", resourceVersion, old.metadata.resourceVersion);
+    }
+  }
+  if (uid !== undefined && uid !== old.metadata.uid) {
+    throw conflict(
+      kind,
+      name,
+      `the UID in the precondition (${uid}) does not match the UID in record (${old.metadata.uid}). The object might have been deleted and then recreated`,
+    );
+  }
+  if (resourceVersion !== undefined && resourceVersion !== old.metadata.resourceVersion) {
+    throw conflict(
+      kind,
+      name,
+      `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${old.metadata.resourceVersion}). The object might have been modified`,
+    );
+  }
+}
