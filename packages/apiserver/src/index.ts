@@ -3,7 +3,6 @@ export { admissionPluginNames } from "./admission/plugin-names.ts";
 export type { TokenEntry } from "./authentication/authenticate.ts";
 export type { RequestHeader } from "./authentication/request-header.ts";
 export type { Listener, ListenOptions } from "./listener/listener.ts";
-export { bodyLimit } from "./listener/serve.ts";
 export {
   type Certificate,
   type CertificateOptions,
@@ -15,5 +14,6 @@ export {
   signCertificateRequest,
 } from "./pki.ts";
 export type { KubeletClient } from "./proxy/kubelet.ts";
+export { bodyLimit } from "./request/body-limit.ts";
 export { type ApiServer, createServer, type ServerOptions } from "./server/server.ts";
 export { firstServiceAddress } from "./strategies/service/ranges.ts";

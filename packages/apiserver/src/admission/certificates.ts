@@ -5,7 +5,7 @@ import { parseCertificateRequest } from "../certificates/certificate-request.ts"
 import { forbidden } from "../errors/status.ts";
 import { deepEqual } from "../storage/json.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./admission.ts";
-import type { AdmissionContext } from "./plugins.ts";
+import type { AdmissionContext } from "./context.ts";
 
 const group = "certificates.k8s.io";
 

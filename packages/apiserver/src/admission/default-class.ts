@@ -3,7 +3,7 @@ import type { PersistentVolumeClaim } from "@dray/api/core/v1";
 import type { Ingress } from "@dray/api/networking/v1";
 import type { Storage } from "../storage/storage.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./admission.ts";
-import type { AdmissionContext } from "./plugins.ts";
+import type { AdmissionContext } from "./context.ts";
 
 /** The newest class that is marked as the default one; of several that are as new, the first by name. */
 function defaultClass(storage: Storage, resource: string, marks: readonly string[]): string | undefined {

@@ -10,7 +10,7 @@ import type {
 import { type Amounts, amountsOf, containerTotal, type ResourceSide } from "@dray/api/pod";
 import { forbidden } from "../errors/status.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./admission.ts";
-import type { AdmissionContext } from "./plugins.ts";
+import type { AdmissionContext } from "./context.ts";
 
 const annotation = "kubernetes.io/limit-ranger";
 const zero = Quantity.of(0);

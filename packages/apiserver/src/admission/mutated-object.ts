@@ -1,9 +1,9 @@
 import { type KubeObject, quoted } from "@dray/api";
 import { decodePatched, encodeJSON } from "../encoding/codec.ts";
 import { convert } from "../kinds/conversion/index.ts";
+import type { ObjectReader } from "../read/objects.ts";
 import type { FieldValidation } from "../request/options.ts";
 import { deepEqual, thaw } from "../storage/json.ts";
-import type { Registry } from "../write/registry.ts";
 import type { AdmissionRequest } from "./admission.ts";
 import type { Tree } from "./json-patch.ts";
 import type { VersionedResource } from "./versions.ts";
@@ -27,13 +27,13 @@ export interface Replacement {
 export function replaceObject(
   request: AdmissionRequest,
   { tree, version, validation }: Replacement,
-  registry: Registry,
+  reader: ObjectReader,
 ): boolean {
   if (request.object === undefined) return false;
   const kind = request.kind === undefined ? version.served : version.kind;
   let decoded: KubeObject;
   try {
-    decoded = decodePatched(tree, kind, { ...registry.decoding(validation), keepsNulls: true }).object;
+    decoded = decodePatched(tree, kind, { ...reader.decoding(validation), keepsNulls: true }).object;
   } catch (error) {
     // Keeps the reason only: the rest of the message is for patches of clients.
     throw new UndecodableError((error as Error).message.split(`${quoted(encodeJSON(tree))}: `).at(-1)!);

@@ -3,7 +3,7 @@ import type { Namespace } from "@dray/api/core/v1";
 import { forbidden, notFound } from "../errors/status.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { AdmissionPlugin } from "./admission.ts";
-import type { AdmissionContext } from "./plugins.ts";
+import type { AdmissionContext } from "./context.ts";
 
 /** Namespaces that a cluster cannot do without. */
 const permanent = new Set(["default", "kube-system", "kube-public"]);

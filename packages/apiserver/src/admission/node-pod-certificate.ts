@@ -5,7 +5,7 @@ import { resourceAttributes } from "../authorization/attributes.ts";
 import { serverError } from "../errors/status.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { AdmissionRequest } from "./admission.ts";
-import type { AdmissionContext } from "./plugins.ts";
+import type { AdmissionContext } from "./context.ts";
 
 const mirrorAnnotation = "kubernetes.io/config.mirror";
 

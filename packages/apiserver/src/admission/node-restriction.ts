@@ -9,10 +9,10 @@ import { deepEqual } from "../storage/json.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./admission.ts";
+import type { AdmissionContext } from "./context.ts";
 import { apiReference } from "./mirror-pod.ts";
 import { forbiddenNodeLabels } from "./node-labels.ts";
 import { checkPodCertificateRequest } from "./node-pod-certificate.ts";
-import type { AdmissionContext } from "./plugins.ts";
 
 type Refuse = (why: string) => never;
 

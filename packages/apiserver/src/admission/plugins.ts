@@ -1,11 +1,3 @@
-import type { Features } from "@dray/api";
-import type { Clock } from "@dray/client";
-import type { Attributes, Decision } from "../authorization/attributes.ts";
-import type { Rbac } from "../authorization/rbac.ts";
-import type { ServedResource } from "../kinds/resources.ts";
-import type { Storage } from "../storage/storage.ts";
-import type { WebhookClient } from "../webhook/client.ts";
-import type { Registry } from "../write/registry.ts";
 import type { AdmissionPlugin } from "./admission.ts";
 import {
   certificateApproval,
@@ -13,8 +5,8 @@ import {
   certificateSubjectRestriction,
   clusterTrustBundleAttest,
 } from "./certificates.ts";
+import type { AdmissionContext } from "./context.ts";
 import { defaultIngressClass, defaultStorageClass } from "./default-class.ts";
-import type { DeviceUsage } from "./device-usage.ts";
 import { limitRanger } from "./limit-ranger.ts";
 import { namespaceLifecycle } from "./namespace-lifecycle.ts";
 import { nodeRestriction } from "./node-restriction.ts";
@@ -35,23 +27,6 @@ import { uniqueDeviceAllocation } from "./unique-device-allocation.ts";
 import { persistentVolumeClaimResize, storageObjectInUseProtection } from "./volumes.ts";
 import { mutatingAdmissionWebhook } from "./webhook/mutating.ts";
 import { validatingAdmissionWebhook } from "./webhook/validating.ts";
-
-/** What plugins may ask. */
-export interface AdmissionContext {
-  readonly storage: Storage;
-  readonly features: Features;
-  readonly rbac: Rbac;
-  readonly authorize: (attributes: Attributes) => Decision;
-  readonly now: () => number;
-  readonly after: Clock["after"];
-  readonly newId: () => string;
-  readonly resources: readonly ServedResource[];
-  readonly deviceUsage?: DeviceUsage | undefined;
-  /** How webhooks are asked. */
-  readonly webhooks: WebhookClient;
-  /** For what a plugin writes itself. Plugins are made before the registry, which asks them. */
-  readonly registry: () => Registry;
-}
 
 /** All plugins in the order of kube-apiserver; of those that are off by default the enabled ones. */
 export function admissionPlugins(

@@ -1,7 +1,7 @@
 import type { PodGroup, Workload } from "@dray/api/scheduling/v1alpha2";
 import { objectKey } from "../storage/keys.ts";
 import { type AdmissionPlugin, type AdmissionRequest, refused } from "./admission.ts";
-import type { AdmissionContext } from "./plugins.ts";
+import type { AdmissionContext } from "./context.ts";
 
 const finalizer = "scheduling.k8s.io/podgroup-protection";
 

@@ -3,7 +3,7 @@ import type { PriorityClass } from "@dray/api/scheduling/v1";
 import type { PodGroup } from "@dray/api/scheduling/v1beta1";
 import { forbidden } from "../errors/status.ts";
 import type { AdmissionPlugin } from "./admission.ts";
-import type { AdmissionContext } from "./plugins.ts";
+import type { AdmissionContext } from "./context.ts";
 
 /** The priority classes that every cluster has. */
 export const systemPriorityClasses = [

@@ -5,7 +5,7 @@ import { compactText, uncovered } from "../authorization/rules.ts";
 import { forbidden, notFound } from "../errors/status.ts";
 import { deepEqual } from "../storage/json.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./admission.ts";
-import type { AdmissionContext } from "./plugins.ts";
+import type { AdmissionContext } from "./context.ts";
 
 const group = "rbac.authorization.k8s.io";
 

@@ -5,7 +5,7 @@ import { forbidden } from "../errors/status.ts";
 import { deepEqual } from "../storage/json.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./admission.ts";
-import type { AdmissionContext } from "./plugins.ts";
+import type { AdmissionContext } from "./context.ts";
 
 type List = Readonly<Record<string, string>>;
 

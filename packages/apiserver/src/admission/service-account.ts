@@ -5,7 +5,7 @@ import { forbidden } from "../errors/status.ts";
 import { nameSuffix } from "../kinds/generated-names.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { AdmissionPlugin } from "./admission.ts";
-import type { AdmissionContext } from "./plugins.ts";
+import type { AdmissionContext } from "./context.ts";
 
 const defaultAccount = "default";
 /** Milliseconds. */

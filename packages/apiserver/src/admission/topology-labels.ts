@@ -2,7 +2,7 @@ import { minorOf } from "@dray/api";
 import type { Binding, Pod } from "@dray/api/core/v1";
 import { objectKey } from "../storage/keys.ts";
 import type { AdmissionPlugin } from "./admission.ts";
-import type { AdmissionContext } from "./plugins.ts";
+import type { AdmissionContext } from "./context.ts";
 
 const keys = ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"];
 

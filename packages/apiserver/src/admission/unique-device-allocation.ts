@@ -1,8 +1,8 @@
 import { forbidden } from "../errors/status.ts";
 import type { AdmissionPlugin } from "./admission.ts";
+import type { AdmissionContext } from "./context.ts";
 import { DeviceHolders, type TakenDevice } from "./device-holders.ts";
 import { followDevices, unversioned } from "./device-usage.ts";
-import type { AdmissionContext } from "./plugins.ts";
 
 const resource = { group: "resource.k8s.io", resource: "resourceclaims" };
 

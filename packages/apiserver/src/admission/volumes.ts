@@ -4,7 +4,7 @@ import type { StorageClass } from "@dray/api/storage/v1";
 import { forbidden } from "../errors/status.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { AdmissionPlugin } from "./admission.ts";
-import type { AdmissionContext } from "./plugins.ts";
+import type { AdmissionContext } from "./context.ts";
 
 /** By `group/resource`; controllers take these finalizers away when nothing uses the object any more. */
 const finalizers: Readonly<Record<string, string | undefined>> = {

@@ -1,14 +1,10 @@
-import { quoted, StatusError } from "@dray/api";
+import { quoted } from "@dray/api";
 import type { Secret, ServiceAccount } from "@dray/api/core/v1";
-import type { ServedResource } from "../kinds/resources.ts";
-import { thaw } from "../storage/json.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
-import type { Registry } from "../write/registry.ts";
 
 export const legacyIssuer = "kubernetes/serviceaccount";
 export const legacyClaim = (name: string): string => `kubernetes.io/serviceaccount/${name}`;
-const lastUsed = "kubernetes.io/legacy-token-last-used";
 const invalidSince = "kubernetes.io/legacy-token-invalid-since";
 
 export interface LegacyToken {
@@ -61,44 +57,4 @@ export function legacyToken(
     };
   }
   return { secret, account };
-}
-
-/** Notes on the secret on which day its token was used, so that unused ones can be cleaned away (KEP-2799). */
-export async function markUsed(
-  registry: Registry,
-  resources: readonly ServedResource[],
-  secret: Secret,
-): Promise<void> {
-  const today = registry.now().slice(0, 10);
-  if (secret.metadata.labels?.[lastUsed] === today) return;
-  const served = resources.find(({ group, resource }) => group === "" && resource === "secrets")!;
-  const { name, namespace = "" } = secret.metadata;
-  try {
-    await registry.update(
-      {
-        served,
-        subresource: "",
-        namespace,
-        name,
-        user: { name: "system:apiserver", groups: ["system:masters"] },
-        verb: "patch",
-        options: {
-          dryRun: false,
-          fieldManager: "kube-apiserver",
-          fieldValidation: "Ignore",
-          force: false,
-        },
-      },
-      {
-        unchecked: true,
-        change(current) {
-          const marked = thaw(current) as Secret;
-          marked.metadata.labels = { ...marked.metadata.labels, [lastUsed]: today };
-          return marked;
-        },
-      },
-    );
-  } catch (error) {
-    if (!StatusError.is(error, "NotFound")) throw error;
-  }
 }

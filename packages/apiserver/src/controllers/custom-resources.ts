@@ -4,15 +4,12 @@ import type { CustomResourceDefinitionStatus } from "@dray/api/apiextensions/v1"
 import type { Clock, Log } from "@dray/client";
 import { type Condition, nameStatus, nextCondition, withCondition } from "../customresources/conditions.ts";
 import type { ConversionParts } from "../customresources/conversion-webhook.ts";
-import { type Definition, isTrue } from "../customresources/definition/types.ts";
+import { cleanupFinalizer, type Definition, isTrue } from "../customresources/definition/types.ts";
 import { resourcesOf, storageVersion, storedName } from "../customresources/resources.ts";
 import type { ResourceSet } from "../kinds/resource-set.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import { deepEqual, thaw } from "../storage/json.ts";
 import type { Registry } from "../write/registry.ts";
-
-/** Definitions are deleted after their objects: this name holds them back (apiextensions.k8s.io/v1). */
-export const cleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 
 const system = { name: "system:apiserver", groups: ["system:masters"] };
 

@@ -1,14 +1,8 @@
 import type { CustomResourceSubresourceScale } from "@dray/api/apiextensions/v1";
 import type { FieldErrors } from "@dray/api/validation";
 import { goText, goType } from "../json/go-text.ts";
+import type { ScalePaths } from "../kinds/resources.ts";
 import { isPlain, type Plain } from "./schema/schema.ts";
-
-/** Where a custom resource has what its scale shows (apiextensions.k8s.io/v1 CustomResourceSubresourceScale). */
-export interface ScalePaths {
-  readonly spec: string;
-  readonly status: string;
-  readonly selector?: string;
-}
 
 export function scalePaths(scale: CustomResourceSubresourceScale): ScalePaths {
   return {

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { ApiRequest, ApiResponse } from "@dray/client";
+import { accepted } from "../encoding/accepted.ts";
 import { encodeJSON } from "../encoding/codec.ts";
 import { encoded } from "../encoding/representation.ts";
 import { methodNotAllowed, notServed } from "../errors/status.ts";
-import { accepted } from "../handlers/context.ts";
 import { bodyResponse, noPage } from "../http/response.ts";
 import { acceptClauses, checkTypes, noForms } from "../request/accept.ts";
 import { encodeYAML } from "../yaml/emit.ts";

@@ -1,8 +1,8 @@
 import { timeText } from "@dray/api";
 import type { ApiRequest, ApiResponse, Clock } from "@dray/client";
 import { encoded, notAcceptable } from "../encoding/representation.ts";
-import { headersOf } from "../handlers/context.ts";
 import { bodyResponse } from "../http/response.ts";
+import { headersOf } from "../http/warnings.ts";
 import { acceptClauses } from "../request/accept.ts";
 
 const group = "config.k8s.io";

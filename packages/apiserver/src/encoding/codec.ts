@@ -8,7 +8,8 @@ import {
   type RawBody,
   unknownConversion,
 } from "@dray/api/codec";
-import { type ModelledKind, modelOf } from "../kinds/model.ts";
+import type { ModelledKind } from "../kinds/model.ts";
+import { modelOf } from "../kinds/models.ts";
 import { sortProblems } from "../patch/problem-order.ts";
 import type { Pause } from "../request/large-work.ts";
 import type { FieldValidation } from "../request/options.ts";

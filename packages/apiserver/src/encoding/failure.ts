@@ -1,8 +1,8 @@
 import { quoted, StatusError } from "@dray/api";
 import type { ApiRequest, ApiResponse, Log } from "@dray/client";
 import { statusObject } from "../errors/status.ts";
-import { headersOf } from "../handlers/context.ts";
 import { bodyResponse } from "../http/response.ts";
+import { headersOf } from "../http/warnings.ts";
 import { negotiate, noForms } from "../request/accept.ts";
 import { BadPath, UnknownPath } from "../request/info.ts";
 import { encodeJSON } from "./codec.ts";

@@ -6,7 +6,7 @@ import { bodyResponse } from "../http/response.ts";
 import { indentedJSON } from "../json/indent.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import type { Accepted, Forms } from "../request/accept.ts";
-import { internalMetadata } from "../strategies/daemonsets.ts";
+import { printerOf, shownMetadata } from "../tables/index.ts";
 import { encodeYAML } from "../yaml/emit.ts";
 import { encodeObject, encodeProtobuf } from "./codec.ts";
 import { type TableOptions, tableOf } from "./table.ts";
@@ -61,7 +61,7 @@ function transformed(
       `you requested PartialObjectMetadataList, but the requested object is not a list (*${internalType(served)})`,
     );
   }
-  return partial(object, version(accepted));
+  return partial(object, served, version(accepted));
 }
 
 /** The Go type of a kind, which some messages name: `core.Pod`. */
@@ -91,7 +91,7 @@ export function listResponse(
   }
   if (accepted.as) {
     const apiVersion = version(accepted);
-    const items = list.items.map((item) => partial(item, apiVersion));
+    const items = list.items.map((item) => partial(item, served, apiVersion));
     return encoded(
       200,
       { kind: "PartialObjectMetadataList", apiVersion, metadata: list.metadata, items },
@@ -127,8 +127,8 @@ export function tableVersion(accepted: Accepted): "v1" | "v1beta1" {
 }
 
 /** Only the metadata of an object. */
-export function partial(object: KubeObject, apiVersion = "meta.k8s.io/v1"): object {
-  return { kind: "PartialObjectMetadata", apiVersion, metadata: internalMetadata(object) };
+export function partial(object: KubeObject, { stored }: ServedResource, apiVersion: string): object {
+  return { kind: "PartialObjectMetadata", apiVersion, metadata: shownMetadata(printerOf(stored), object) };
 }
 
 /**

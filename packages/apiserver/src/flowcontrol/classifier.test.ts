@@ -7,7 +7,8 @@ import { requestInfo } from "../request/info.ts";
 import { compareFlowSchemas, type FlowSchemaSource } from "../tables/flow-schema-order.ts";
 import { mandatorySchemas, suggestedSchemas } from "./bootstrap-objects.ts";
 import { Classifier } from "./classifier.ts";
-import { Flow, FlowCounts } from "./flow.ts";
+import { FlowCounts } from "./counts.ts";
+import { Flow } from "./flow.ts";
 import { PriorityLevel } from "./priority-level.ts";
 
 function classifierOf(schemas: readonly FlowSchemaSource[]): Classifier {

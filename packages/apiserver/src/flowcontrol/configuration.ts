@@ -8,7 +8,8 @@ import { compareFlowSchemas, type FlowSchemaSource } from "../tables/flow-schema
 import { allocate } from "./allocation.ts";
 import { mandatoryLevels, mandatorySchemas } from "./bootstrap-objects.ts";
 import { Classifier } from "./classifier.ts";
-import { Flow, FlowCounts } from "./flow.ts";
+import { FlowCounts } from "./counts.ts";
+import { Flow } from "./flow.ts";
 import { PriorityLevel } from "./priority-level.ts";
 
 const schemas = "flowschemas";

@@ -2,6 +2,7 @@ import type { ApiResponse, Clock } from "@dray/client";
 import { isLongRunning } from "../request/long-running.ts";
 import type { Configuration } from "./configuration.ts";
 import type { WorkEstimator } from "./estimate.ts";
+import type { Flow } from "./flow.ts";
 import {
   type Arrival,
   kindOfRequest,
@@ -70,7 +71,7 @@ export class FlowControl implements Limiter {
     this.#cancelAdjustment();
   }
 
-  #arrive({ info, user, notes }: Arrival): FlowRequest {
+  #arrive({ info, user, notes }: Arrival): FlowRequest<Flow> {
     const flow = this.#configuration.classifier.classify(info, user);
     const { level } = flow;
     notes.flow = flow;
@@ -82,7 +83,7 @@ export class FlowControl implements Limiter {
   }
 
   /** Resolves when the request is executed, or rejected: after its time, or because the client has gone. */
-  async #decision(request: FlowRequest, { request: { signal }, limit }: Arrival): Promise<void> {
+  async #decision(request: FlowRequest<Flow>, { request: { signal }, limit }: Arrival): Promise<void> {
     const give = (): void => request.flow.level.requests.timeOut(request);
     const cancel = this.#clock.after(Math.min(limit * waitFraction, maxWait), give);
     signal.addEventListener("abort", give, { once: true });
@@ -92,13 +93,13 @@ export class FlowControl implements Limiter {
     signal.removeEventListener("abort", give);
   }
 
-  #noteWait(request: FlowRequest): void {
+  #noteWait(request: FlowRequest<Flow>): void {
     const { counts } = request.flow;
     if (request.state === "rejected") counts.rejectedWait.observe(this.#clock.now() - request.arrived);
     else counts.executedWait.observe(request.started - request.arrived);
   }
 
-  #rejection({ flow }: FlowRequest): ApiResponse {
+  #rejection({ flow }: FlowRequest<Flow>): ApiResponse {
     const { level } = flow;
     const retryAfter = this.#retryAfter.get(level.name) ?? new RetryAfter();
     this.#retryAfter.set(level.name, retryAfter);
@@ -107,7 +108,7 @@ export class FlowControl implements Limiter {
     return tooManyRequests(retryAfter.seconds);
   }
 
-  #finish(request: FlowRequest): void {
+  #finish(request: FlowRequest<Flow>): void {
     const { flow, info, started } = request;
     const { level, counts } = flow;
     this.#executing[kindOfRequest(info)]--;
@@ -119,7 +120,7 @@ export class FlowControl implements Limiter {
 
   /** A watch has a seat until it has sent the objects that were there before. Writes count it until its end. */
   async #watch(
-    request: FlowRequest,
+    request: FlowRequest<Flow>,
     { request: { signal }, info }: Arrival,
     work: (watch: WatchProgress) => Promise<ApiResponse>,
   ): Promise<ApiResponse> {

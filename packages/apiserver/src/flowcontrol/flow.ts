@@ -2,32 +2,9 @@ import type { PolicyRulesWithSubjects } from "@dray/api/flowcontrol/v1";
 import type { UserInfo } from "@dray/client";
 import type { RequestInfo } from "../request/info.ts";
 import type { FlowSchemaSource } from "../tables/flow-schema-order.ts";
+import type { FlowCounts } from "./counts.ts";
 import { handOf } from "./hand.ts";
-import { Histogram } from "./histogram.ts";
 import type { PriorityLevel } from "./priority-level.ts";
-import type { RejectReason } from "./request.ts";
-
-/** Counts of the requests of one FlowSchema at one priority level. */
-export class FlowCounts {
-  readonly level: string;
-  readonly schema: string;
-  dispatched = 0;
-  executing = 0;
-  executingSeats = 0;
-  waiting = 0;
-  waitingSeats = 0;
-  readonly rejected = new Map<RejectReason, number>();
-  readonly executedWait = new Histogram();
-  readonly rejectedWait = new Histogram();
-  readonly execution = new Histogram();
-  /** Of watches: until they have sent what was there before. */
-  readonly watchExecution = new Histogram();
-
-  constructor(level: string, schema: string) {
-    this.level = level;
-    this.schema = schema;
-  }
-}
 
 /** Maximum number of cached hands of a FlowSchema. */
 const maxHands = 1000;

@@ -1,5 +1,5 @@
 import type { Configuration } from "./configuration.ts";
-import type { FlowCounts } from "./flow.ts";
+import type { FlowCounts } from "./counts.ts";
 import type { PriorityLevel } from "./priority-level.ts";
 
 const prefix = "apiserver_flowcontrol_";

@@ -1,6 +1,7 @@
 import type { Clock } from "@dray/client";
+import type { RejectReason } from "./counts.ts";
 import type { SeatDemand } from "./demand.ts";
-import type { FlowRequest, RejectReason } from "./request.ts";
+import type { FlowRequest, Queue } from "./request.ts";
 
 /** Milliseconds that a request is expected to take (estimatedServiceDuration). */
 const expectedDuration = 3;
@@ -11,18 +12,6 @@ export interface Queuing {
   readonly handSize: number;
   /** Maximum number of requests in a queue where no seat is free. */
   readonly queueLengthLimit: number;
-}
-
-/** Requests of a few flows that wait, in the order of their arrival. */
-export interface Queue {
-  readonly index: number;
-  readonly waiting: Set<FlowRequest>;
-  /** Work of those that wait, in seat-milliseconds. */
-  waitingWork: number;
-  executing: number;
-  seatsInUse: number;
-  /** Virtual time at which its next request starts. */
-  nextStart: number;
 }
 
 /**

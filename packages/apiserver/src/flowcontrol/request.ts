@@ -1,7 +1,6 @@
 import type { UserInfo } from "@dray/client";
 import type { RequestInfo } from "../request/info.ts";
-import type { Flow } from "./flow.ts";
-import type { Queue } from "./queue-set.ts";
+import type { FlowCounts } from "./counts.ts";
 
 /** The seats that a request takes, and for how long. */
 export interface WorkEstimate {
@@ -14,11 +13,29 @@ export interface WorkEstimate {
 
 export const oneSeat: WorkEstimate = { initialSeats: 1, finalSeats: 0, latency: 0 };
 
-/** Reasons of the metric of rejected requests. */
-export type RejectReason = "concurrency-limit" | "queue-full" | "time-out";
+/** The part of a FlowSchema in effect that its requests need while they wait and are executed. */
+export interface RequestFlow {
+  readonly name: string;
+  readonly level: { readonly name: string; readonly isExempt: boolean };
+  readonly counts: FlowCounts;
+  distinguisher(info: RequestInfo, user: UserInfo): string;
+  hand(distinguisher: string, queuing: { queues: number; handSize: number }): readonly number[];
+}
+
+/** Requests of a few flows that wait, in the order of their arrival. */
+export interface Queue {
+  readonly index: number;
+  readonly waiting: Set<FlowRequest>;
+  /** Work of those that wait, in seat-milliseconds. */
+  waitingWork: number;
+  executing: number;
+  seatsInUse: number;
+  /** Virtual time at which its next request starts. */
+  nextStart: number;
+}
 
 /** A request at a priority level. */
-export class FlowRequest {
+export class FlowRequest<Flow extends RequestFlow = RequestFlow> {
   readonly flow: Flow;
   readonly info: RequestInfo;
   readonly user: UserInfo;

@@ -1,15 +1,17 @@
 import { quoted, StatusError } from "@dray/api";
 import type { Binding, Pod } from "@dray/api/core/v1";
 import type { ApiResponse } from "@dray/client";
+import { accepted } from "../encoding/accepted.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
 import { conflict, serverError, statusObject } from "../errors/status.ts";
+import { headersOf } from "../http/warnings.ts";
 import { writeOptions } from "../request/options.ts";
 import { thaw } from "../storage/json.ts";
 import { withPodCondition } from "../strategies/pod-conditions.ts";
 import { ensureNamespace } from "../write/metadata.ts";
 import { checkStored } from "../write/preconditions.ts";
 import { readObject } from "./body.ts";
-import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
+import { type Context, tableOptions } from "./context.ts";
 import { writeOf } from "./write.ts";
 
 const bindingKind = { group: "", version: "v1", kind: "Binding" };

@@ -1,6 +1,6 @@
 import { type KubeObject, StatusError } from "@dray/api";
 import { decode } from "../encoding/codec.ts";
-import { bodyLimit } from "../listener/serve.ts";
+import { bodyLimit } from "../request/body-limit.ts";
 import type { FieldValidation } from "../request/options.ts";
 import { type Context, warn } from "./context.ts";
 

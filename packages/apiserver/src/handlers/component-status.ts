@@ -2,10 +2,12 @@ import { request } from "node:https";
 import { apiVersionOf } from "@dray/api";
 import type { ComponentStatus } from "@dray/api/core/v1";
 import type { ApiResponse } from "@dray/client";
+import { accepted } from "../encoding/accepted.ts";
 import { listResponse, objectResponse, resourceForms } from "../encoding/representation.ts";
 import { notFound } from "../errors/status.ts";
+import { headersOf } from "../http/warnings.ts";
 import { listOptions } from "../request/options.ts";
-import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
+import { type Context, tableOptions } from "./context.ts";
 import { selectionOf } from "./select.ts";
 
 /** Ports of the health endpoints on this machine (componentstatuses of kube-apiserver look there too). */

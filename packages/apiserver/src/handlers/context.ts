@@ -3,13 +3,10 @@ import type { Authenticator } from "../authentication/authenticate.ts";
 import type { ServiceAccountTokens } from "../authentication/service-account.ts";
 import type { Attributes, Decision } from "../authorization/attributes.ts";
 import type { Rbac } from "../authorization/rbac.ts";
-import { metadataForms, notAcceptable } from "../encoding/representation.ts";
 import type { TableOptions } from "../encoding/table.ts";
 import type { WatchProgress } from "../flowcontrol/limiter.ts";
-import { warningHeaders } from "../http/warnings.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import type { KubeletClient } from "../proxy/kubelet.ts";
-import { type Accepted, endpointTypes, type Forms, negotiate, streamTypes } from "../request/accept.ts";
 import type { RequestInfo } from "../request/info.ts";
 import type { Pause } from "../request/large-work.ts";
 import type { UsageCollector } from "../resource-metrics/collector.ts";
@@ -41,56 +38,9 @@ export interface Context {
   readonly watch?: WatchProgress;
 }
 
-/** Subresources that upstream shows in no Table, and resources whose `status` it does not. */
-const withoutTable = new Set([
-  "approval",
-  "binding",
-  "ephemeralcontainers",
-  "eviction",
-  "finalize",
-  "resize",
-  "token",
-]);
-const statusWithoutTable = new Set([
-  "compositepodgroups",
-  "customresourcedefinitions",
-  "devicetaintrules",
-  "podgroups",
-  "resourceclaims",
-  "resourcepoolstatusrequests",
-]);
-
-function hasTable({ info, served }: Pick<Context, "info" | "served">): boolean {
-  if (served.facts.createOnly || withoutTable.has(info.subresource)) return false;
-  return info.subresource !== "status" || !statusWithoutTable.has(served.resource);
-}
-
-type Asked = Pick<Context, "request"> & Partial<Pick<Context, "info" | "served">>;
-
-/** What the client accepts of an answer, or with `stream` of a watch. Throws 406. */
-export function accepted({ request, info, served }: Asked, forms: Forms, stream = false): Accepted {
-  const tables = info === undefined || served === undefined || hasTable({ info, served });
-  // Objects without a schema of the server's own are written in protobuf only where the answer is made into another form.
-  const protobuf = served?.facts.schemaless !== true || info?.subresource === "scale";
-  const answer = negotiate(request, tables ? forms : metadataForms, protobuf);
-  if (answer === undefined || (stream && answer.mediaType === "application/yaml")) {
-    const types = answer === undefined ? endpointTypes : streamTypes;
-    throw notAcceptable(`only the following media types are accepted: ${types}`);
-  }
-  return answer;
-}
-
 /** Adds warnings to the answer, of which each is given once: also of a patch that is tried again. */
 export function warn({ warnings }: Pick<Context, "warnings">, texts: readonly string[]): void {
   for (const text of texts) warnings.add(text);
-}
-
-/** The headers that every answer of a resource has. */
-export function headersOf(context: {
-  readonly warnings: ReadonlySet<string>;
-}): Record<string, string | readonly string[]> {
-  const warning = warningHeaders(context.warnings);
-  return warning.length === 0 ? {} : { warning };
 }
 
 /** What the query says of Tables; whether that makes sense is seen where there is one. */

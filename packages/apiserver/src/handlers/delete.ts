@@ -1,12 +1,14 @@
 import { apiVersionOf, type KubeObject, StatusError } from "@dray/api";
 import type { ApiResponse } from "@dray/client";
 import { CompactedError } from "@dray/store";
+import { accepted } from "../encoding/accepted.ts";
 import { listResponse, objectResponse, resourceForms } from "../encoding/representation.ts";
+import { headersOf } from "../http/warnings.ts";
 import { converted, prepareConversion } from "../kinds/conversion/index.ts";
 import { type DeleteOptions, listOptions, type WriteOptions } from "../request/options.ts";
 import type { Stored } from "../storage/cache.ts";
 import { readFailure } from "../storage/failures.ts";
-import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
+import { type Context, tableOptions } from "./context.ts";
 import { parseContinue } from "./continue.ts";
 import { readDeleteOptions } from "./delete-options.ts";
 import { reach } from "./freshness.ts";
@@ -30,7 +32,7 @@ export async function deleteObject(context: Context): Promise<ApiResponse> {
 }
 
 function warnOfDeletion({ registry, served, warnings }: Context, options: DeleteOptions): void {
-  for (const text of registry.strategy(served).warnOfDeletion?.(options, served) ?? []) warnings.add(text);
+  for (const text of registry.strategy(served).warnOfDeletion?.(options) ?? []) warnings.add(text);
 }
 
 /** DELETE of all selected objects of a collection; answers with what they were. */

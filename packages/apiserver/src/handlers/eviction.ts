@@ -3,15 +3,17 @@ import type { Pod } from "@dray/api/core/v1";
 import { isPodActive } from "@dray/api/pod";
 import type { Eviction } from "@dray/api/policy/v1";
 import type { ApiResponse } from "@dray/client";
+import { accepted } from "../encoding/accepted.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
 import { serverError, statusObject } from "../errors/status.ts";
+import { headersOf } from "../http/warnings.ts";
 import { type DeleteOptions, deleteOptions, writeOptions } from "../request/options.ts";
 import { thaw } from "../storage/json.ts";
 import { withPodCondition } from "../strategies/pod-conditions.ts";
 import { ensureNamespace } from "../write/metadata.ts";
 import { checkPreconditions } from "../write/preconditions.ts";
 import { bodyOf, readObject } from "./body.ts";
-import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
+import { type Context, tableOptions } from "./context.ts";
 import { spendBudget } from "./disruption.ts";
 import { writeOf } from "./write.ts";
 

@@ -1,10 +1,12 @@
 import type { Namespace } from "@dray/api/core/v1";
 import type { ApiResponse } from "@dray/client";
+import { accepted } from "../encoding/accepted.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
+import { headersOf } from "../http/warnings.ts";
 import { writeOptions } from "../request/options.ts";
 import { thaw } from "../storage/json.ts";
 import { readObject } from "./body.ts";
-import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
+import { type Context, tableOptions } from "./context.ts";
 import { checkName, writeOf } from "./write.ts";
 
 /** PUT on `namespaces/finalize`: sets spec.finalizers; when none are left a deleted namespace is gone. */

@@ -1,14 +1,16 @@
 import { apiVersionOf, StatusError } from "@dray/api";
 import type { ApiResponse } from "@dray/client";
 import { CompactedError } from "@dray/store";
+import { accepted } from "../encoding/accepted.ts";
 import { listResponse, resourceForms } from "../encoding/representation.ts";
+import { headersOf } from "../http/warnings.ts";
 import { convert, prepareConversion } from "../kinds/conversion/index.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import { type ListOptions, listOptions } from "../request/options.ts";
 import { versionProblem } from "../request/version.ts";
 import type { Stored } from "../storage/cache.ts";
 import { readFailure } from "../storage/failures.ts";
-import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
+import { type Context, tableOptions } from "./context.ts";
 import { continueToken, expiredContinue, parseContinue } from "./continue.ts";
 import { reach } from "./freshness.ts";
 import { Page } from "./page.ts";

@@ -1,6 +1,7 @@
 import { type FieldError, invalid } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import type { ApiResponse } from "@dray/client";
+import { accepted } from "../encoding/accepted.ts";
 import { resourceForms } from "../encoding/representation.ts";
 import { bodyResponse } from "../http/response.ts";
 import { containerLogs } from "../proxy/kubelet.ts";
@@ -8,7 +9,7 @@ import { queryBoolean } from "../request/info.ts";
 import { integerOption, timeOption } from "../request/values.ts";
 import { isWebSocket } from "../upgrade/request.ts";
 import { chosenContainer, nodeOf } from "./container.ts";
-import { accepted, type Context } from "./context.ts";
+import type { Context } from "./context.ts";
 
 /** GET on `pods/log`: bytes from the kubelet of the pod's node, over WebSocket if the client asks for that. */
 export async function podLog(context: Context): Promise<ApiResponse> {

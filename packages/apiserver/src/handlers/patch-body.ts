@@ -5,7 +5,9 @@ import { checkNesting } from "../json/nesting.ts";
 import type { Pause } from "../request/large-work.ts";
 import { bodyOf } from "./body.ts";
 import type { Context } from "./context.ts";
-import type { PatchKind } from "./patch.ts";
+
+/** JSON patch (RFC 6902), merge patch (RFC 7386), strategic merge patch, server-side apply. */
+export type PatchKind = "json" | "merge" | "strategic" | "apply";
 
 /** The body of a patch as it was read: a tree, or why there is none. */
 export interface PatchBody {

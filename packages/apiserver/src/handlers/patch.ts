@@ -1,9 +1,11 @@
 import { apiVersionOf, type KubeObject, quoted, StatusError } from "@dray/api";
 import { encodeJSON, kindOf, structType } from "@dray/api/codec";
 import type { ApiResponse } from "@dray/client";
+import { accepted } from "../encoding/accepted.ts";
 import { type Decoded, type DecodeOptions, decodePatched } from "../encoding/codec.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
 import { conflict, genericError } from "../errors/status.ts";
+import { headersOf } from "../http/warnings.ts";
 import { duplicateFields } from "../json/nesting.ts";
 import { convert } from "../kinds/conversion/index.ts";
 import type { ServedResource } from "../kinds/resources.ts";
@@ -22,11 +24,9 @@ import { writtenPaths } from "../patch/problem-order.ts";
 import { type WriteOptions, writeOptions } from "../request/options.ts";
 import { ensureNamespace } from "../write/metadata.ts";
 import type { UpdateRules } from "../write/registry.ts";
-import { accepted, type Context, headersOf, tableOptions, warn } from "./context.ts";
-import { readPatchBody } from "./patch-body.ts";
+import { type Context, tableOptions, warn } from "./context.ts";
+import { type PatchKind, readPatchBody } from "./patch-body.ts";
 import { checkName, writeOf } from "./write.ts";
-
-export type PatchKind = "json" | "merge" | "strategic" | "apply";
 
 const patchTypes: ReadonlyMap<string, PatchKind> = new Map([
   ["application/json-patch+json", "json"],

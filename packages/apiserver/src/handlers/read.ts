@@ -1,11 +1,13 @@
 import { StatusError } from "@dray/api";
 import type { ApiResponse } from "@dray/client";
+import { accepted } from "../encoding/accepted.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
 import { serverError } from "../errors/status.ts";
+import { headersOf } from "../http/warnings.ts";
 import { converted } from "../kinds/conversion/index.ts";
 import { queryBoolean, type RequestInfo } from "../request/info.ts";
 import { versionProblem } from "../request/version.ts";
-import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
+import { type Context, tableOptions } from "./context.ts";
 import { reach } from "./freshness.ts";
 
 /** Older clients asked for an object without what the server has added. Throws 400. */

@@ -2,12 +2,14 @@ import { apiVersionOf, type KubeObject, timeText } from "@dray/api";
 import type { Node, Pod } from "@dray/api/core/v1";
 import type { NodeMetrics, PodMetrics } from "@dray/api/metrics/v1beta1";
 import type { ApiResponse } from "@dray/client";
+import { accepted } from "../encoding/accepted.ts";
 import { listResponse, objectResponse, resourceForms } from "../encoding/representation.ts";
 import { notFound } from "../errors/status.ts";
+import { headersOf } from "../http/warnings.ts";
 import { listOptions } from "../request/options.ts";
 import { type Usage, usageQuantities, windowText } from "../resource-metrics/usage.ts";
 import { objectKey, registryPrefix } from "../storage/keys.ts";
-import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
+import { type Context, tableOptions } from "./context.ts";
 import { selectionOf } from "./select.ts";
 
 /** How the numbers of one resource of metrics.k8s.io are made of objects that are stored. */

@@ -22,12 +22,14 @@ import type { PolicyRule } from "@dray/api/rbac/v1";
 import type { ApiResponse, UserInfo } from "@dray/client";
 import { type Attributes, resourceAttributes } from "../authorization/attributes.ts";
 import { nodeNameOf } from "../authorization/node.ts";
+import { accepted } from "../encoding/accepted.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
+import { headersOf } from "../http/warnings.ts";
 import { writeOptions } from "../request/options.ts";
 import { ensureNamespace } from "../write/metadata.ts";
 import { bindPod } from "./binding.ts";
 import { readObject } from "./body.ts";
-import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
+import { type Context, tableOptions } from "./context.ts";
 import { writeOf } from "./write.ts";
 
 /** POST on a resource of which nothing is stored: the body is a question, the answer its status. */

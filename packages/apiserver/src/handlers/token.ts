@@ -12,14 +12,16 @@ import type { Node, Pod, Secret, ServiceAccount } from "@dray/api/core/v1";
 import type { ApiResponse } from "@dray/client";
 import { checkNodeToken } from "../admission/node-token.ts";
 import type { BoundTo } from "../authentication/service-account.ts";
+import { accepted } from "../encoding/accepted.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
 import { conflict, notFound } from "../errors/status.ts";
+import { headersOf } from "../http/warnings.ts";
 import { builtInType, trackUpdate } from "../patch/index.ts";
 import { writeOptions } from "../request/options.ts";
 import { objectKey } from "../storage/keys.ts";
 import { ensureNamespace } from "../write/metadata.ts";
 import { readObject } from "./body.ts";
-import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
+import { type Context, tableOptions } from "./context.ts";
 import { writeOf } from "./write.ts";
 
 const tokenKind = { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" };

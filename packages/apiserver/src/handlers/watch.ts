@@ -1,17 +1,19 @@
 import { apiVersionOf, type KubeObject, StatusError } from "@dray/api";
 import type { ApiResponse, WatchEventType, WatchFrame, WatchResponse } from "@dray/client";
+import { accepted } from "../encoding/accepted.ts";
 import { encodeObject, protobufWatchFrame } from "../encoding/codec.ts";
 import { partial, resourceForms, tableVersion } from "../encoding/representation.ts";
 import { includedOf, tableOf } from "../encoding/table.ts";
 import { serverError, statusObject } from "../errors/status.ts";
+import { headersOf } from "../http/warnings.ts";
 import { convert, prepareConversion } from "../kinds/conversion/index.ts";
-import { modelOf } from "../kinds/model.ts";
+import { modelOf } from "../kinds/models.ts";
 import type { Accepted } from "../request/accept.ts";
 import { type ListOptions, listOptions } from "../request/options.ts";
 import { versionProblem } from "../request/version.ts";
 import type { CacheEvent } from "../storage/history.ts";
 import { isWebSocket } from "../upgrade/request.ts";
-import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
+import { type Context, tableOptions } from "./context.ts";
 import { reach } from "./freshness.ts";
 import { LargeFrames } from "./large-frames.ts";
 import { type Selection, selectionOf } from "./select.ts";
@@ -264,8 +266,8 @@ class Frames {
   #shown(object: KubeObject): object {
     const { as } = this.#accepted;
     if (as === undefined) return object;
-    if (as.kind !== "Table") return partial(object, apiVersionOf(as));
     const { served } = this.#context;
+    if (as.kind !== "Table") return partial(object, served, apiVersionOf(as));
     const metadata = { resourceVersion: object.metadata.resourceVersion };
     const options = { ...tableOptions(this.#context), omitColumns: this.#columnsSent };
     this.#columnsSent = true;

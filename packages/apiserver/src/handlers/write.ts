@@ -1,12 +1,14 @@
 import { type KubeObject, StatusError } from "@dray/api";
 import type { ApiResponse } from "@dray/client";
+import { accepted } from "../encoding/accepted.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
+import { headersOf } from "../http/warnings.ts";
 import { convert } from "../kinds/conversion/index.ts";
 import { givenOptions, type WriteOptions, writeOptions } from "../request/options.ts";
 import { ensureNamespace } from "../write/metadata.ts";
 import type { Write } from "../write/registry.ts";
 import { readObject } from "./body.ts";
-import { accepted, type Context, headersOf, tableOptions } from "./context.ts";
+import { type Context, tableOptions } from "./context.ts";
 
 /** The write that a request is, as the registry takes it. */
 export function writeOf(context: Context, options: WriteOptions): Write {

@@ -36,3 +36,13 @@ function warningHeader(text: string): string {
   const bytes = Buffer.from(text.replace(/(["\\])/g, "\\$1"), "utf8");
   return `299 - "${bytes.toString("latin1")}"`;
 }
+
+/** The headers that every answer of a resource has. */
+export function headersOf({
+  warnings,
+}: {
+  readonly warnings: ReadonlySet<string>;
+}): Record<string, string | readonly string[]> {
+  const warning = warningHeaders(warnings);
+  return warning.length === 0 ? {} : { warning };
+}

@@ -4,7 +4,6 @@ import type { CustomSchema } from "@dray/api/openapi";
 import type { ValidationContext } from "@dray/api/validation";
 import type { ObjectType } from "../patch/index.ts";
 import type { Printer } from "../tables/column.ts";
-import { builtInModel } from "./built-in.ts";
 import type { Strategy } from "./strategy.ts";
 
 /** A kind in one version; it may bring its model along. */
@@ -25,7 +24,7 @@ export interface OutsideConversion {
 
 /**
  * What the server must know of a kind in one version, beyond its names and facts. Built-in kinds take it from the
- * schema table (`built-in.ts`), custom ones from their definition (`customresources/model.ts`).
+ * schema table (`models.ts`), custom ones from their definition (`customresources/model.ts`).
  */
 export interface ResourceModel {
   /**
@@ -54,14 +53,10 @@ export interface ResourceModel {
   tolerated?(object: KubeObject): readonly string[];
   /** What a valid object is warned of; without `old` it is a new one. */
   warnings(object: KubeObject, old: KubeObject | undefined, subresource: string): readonly string[];
-  readonly strategy: Strategy;
+  /** What is particular about it; built-in kinds have theirs in `strategies/`. */
+  readonly strategy?: Strategy;
   /** How tables show it. */
   readonly printer: Printer<KubeObject>;
   /** Its OpenAPI schema where the schema table has none. */
   readonly openAPI?: CustomSchema;
-}
-
-/** The model of a kind: its own, or that of the schema table. Throws a TypeError for a kind that nobody knows. */
-export function modelOf(kind: ModelledKind): ResourceModel {
-  return kind.model ?? builtInModel(kind);
 }

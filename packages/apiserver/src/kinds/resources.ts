@@ -1,6 +1,5 @@
 import { apiVersionOf, type FeatureGate, type Features, isInRelease } from "@dray/api";
 import { type KindRow, kindRows } from "@dray/api/schema";
-import type { ScalePaths } from "../customresources/scale-paths.ts";
 import deprecations from "./deprecations.json" with { type: "json" };
 import facts from "./facts.json" with { type: "json" };
 import type { ResourceModel } from "./model.ts";
@@ -69,6 +68,13 @@ export interface SubresourceFacts {
 /** A row of the schema table, or one like it for a kind that brings its model along. */
 export interface StoredRow extends KindRow {
   readonly model?: ResourceModel;
+}
+
+/** Where a custom resource has what its scale shows (apiextensions.k8s.io/v1 CustomResourceSubresourceScale). */
+export interface ScalePaths {
+  readonly spec: string;
+  readonly status: string;
+  readonly selector?: string;
 }
 
 /** One resource in one served version. */

@@ -3,12 +3,9 @@ import type { UserInfo } from "@dray/client";
 import type { Attributes, Decision } from "../authorization/attributes.ts";
 import type { DeleteOptions } from "../request/options.ts";
 import type { Storage } from "../storage/storage.ts";
-import type { GarbageCollection } from "../write/deletion.ts";
-import type { ServedResource } from "./resources.ts";
 
 /** What a strategy knows about the request that it serves. */
 export interface StrategyContext {
-  readonly served: ServedResource;
   /** "" for the object itself. */
   readonly subresource: string;
   readonly user: UserInfo;
@@ -25,6 +22,9 @@ export interface StrategyContext {
   /** Adds a text to the Warning headers of the answer. */
   readonly warn: (text: string) => void;
 }
+
+/** `unsupported`: the kind has no dependents, the garbage collector's finalizers are dropped. */
+export type GarbageCollection = "delete" | "orphan" | "unsupported";
 
 /**
  * What is particular about one resource. Objects are in their stored version; the first argument of `prepare...` is
@@ -53,7 +53,7 @@ export interface Strategy {
   /** What becomes of dependents if a DELETE does not say so; "delete" if absent. */
   readonly garbageCollection?: GarbageCollection;
   /** What a DELETE with these options is warned of. */
-  warnOfDeletion?(options: DeleteOptions, served: ServedResource): readonly string[];
+  warnOfDeletion?(options: DeleteOptions): readonly string[];
   /** Marks a draft in the kind's own way, at its first DELETE. */
   beginDeletion?(object: KubeObject, options: DeleteOptions, context: StrategyContext): "mark";
 }

@@ -4,12 +4,11 @@ import type { FrontProxies } from "../authentication/front-proxies.ts";
 import { encodeJSON } from "../encoding/codec.ts";
 import { statusObject } from "../errors/status.ts";
 import type { AnswerHeaders, Exchange } from "../http/exchange.ts";
+import { bodyLimit } from "../request/body-limit.ts";
 import { credentialOf } from "./credential.ts";
 import { minRate } from "./timeouts.ts";
 import { type Waiting, WaitingBytes } from "./waiting-bytes.ts";
 
-/** Largest body of a request, in bytes. */
-export const bodyLimit = 3_145_728;
 /** Bytes of bodies that may wait for their readers, all clients together: above it 429 is answered instead. */
 const unsentLimit = 256 * 2 ** 20;
 /**

@@ -14,10 +14,10 @@ import {
   managedFieldsOf,
   withManagedFields,
 } from "./managed-fields.ts";
+import type { ObjectType } from "./object-type.ts";
 import { mergeApplied, ownable, takeOver } from "./ownership.ts";
 import { reconcile } from "./reconcile.ts";
 import { strip, tracked } from "./track-update.ts";
-import type { ObjectType } from "./type-schema.ts";
 
 export interface ApplyOptions {
   /** The stored object in the version of the request; undefined where it is being created. */

@@ -1,5 +1,5 @@
 import { emptySet, type FieldSet, setOf } from "./field-set.ts";
-import type { ObjectType } from "./type-schema.ts";
+import type { ObjectType } from "./object-type.ts";
 
 /** Fields that the server keeps for itself: never part of an entry. */
 export const serverFields: FieldSet = setOf(

@@ -8,6 +8,7 @@ export { atomicPaths } from "./atomic-paths.ts";
 export { typedProblem } from "./check-typed.ts";
 export { jsonPatch, jsonPatchWarnings } from "./json-patch.ts";
 export { mergePatch } from "./merge-patch.ts";
+export type { ObjectType, OtherVersion } from "./object-type.ts";
 export { UnkeyedElementError } from "./path-element.ts";
 export { restoreProblem } from "./restore.ts";
 export { scaledManagedFields, scaleManagedFields } from "./scale.ts";
@@ -21,8 +22,6 @@ export {
   type FieldSchema,
   type ListSchema,
   type MapSchema,
-  type ObjectType,
-  type OtherVersion,
   type ScalarSort,
   type TypeSchema,
 } from "./type-schema.ts";

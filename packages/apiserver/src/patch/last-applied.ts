@@ -5,7 +5,7 @@ import { compare } from "./compare.ts";
 import type { Conflict } from "./conflicts.ts";
 import { difference, type FieldSet, isEmptySet } from "./field-set.ts";
 import { fieldsOf } from "./fields-of.ts";
-import type { ObjectType } from "./type-schema.ts";
+import type { ObjectType } from "./object-type.ts";
 
 /** What client-side `kubectl apply` remembers of the last body that it sent. */
 const annotation = "kubectl.kubernetes.io/last-applied-configuration";

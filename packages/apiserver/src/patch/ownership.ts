@@ -14,8 +14,8 @@ import {
 import { fieldsOf } from "./fields-of.ts";
 import { ignoredFields } from "./ignored-fields.ts";
 import { type Managed, type ManagedEntry, withFields } from "./managed-fields.ts";
+import type { ObjectType } from "./object-type.ts";
 import { removeFields } from "./remove-fields.ts";
-import type { ObjectType } from "./type-schema.ts";
 import { typedMerge } from "./typed-merge.ts";
 
 /** A write as seen by the entries of managedFields: before and after, in the version of the request. */

@@ -1,6 +1,7 @@
 import { below, canonicalSets, type FieldSet, type FieldSetBuilder, leaf } from "./field-set.ts";
 import { type Managed, withFields } from "./managed-fields.ts";
-import { anyValue, type ObjectType, type TypeSchema } from "./type-schema.ts";
+import type { ObjectType } from "./object-type.ts";
+import { anyValue, type TypeSchema } from "./type-schema.ts";
 
 /**
  * The entries as today's schemas have them: what has become atomic since an entry was written is owned as a whole,

@@ -11,10 +11,11 @@ import {
   setField,
 } from "../json/values.ts";
 import { plainError } from "./errors.ts";
+import type { ObjectType } from "./object-type.ts";
 import { deleteFrom, directive, elementOrder, retainKeys, unknownDirective } from "./strategic-directives.ts";
 import { elementSort, mergeList, sortOf } from "./strategic-lists.ts";
 import { arranged, checkOrder, orderLeftBehind, Places } from "./strategic-order.ts";
-import type { FieldSchema, MapSchema, ObjectType } from "./type-schema.ts";
+import type { FieldSchema, MapSchema } from "./type-schema.ts";
 
 const badPrimitiveList = "invalid patch format of primitive list";
 const badRetainKeys = "invalid patch format of retainKeys";

@@ -2,12 +2,12 @@ import { apiVersionOf } from "@dray/api";
 import { type FieldMarks, type FieldRow, kindRows, typeRows, zeroScalars } from "@dray/api/schema";
 import type { JsonObject, MutableObject } from "../json/values.ts";
 import atomicTypes from "./atomic-types.json" with { type: "json" };
+import type { ObjectType } from "./object-type.ts";
 import {
   anyValue,
   atomicValue,
   type FieldSchema,
   type ListSchema,
-  type ObjectType,
   type ScalarSort,
   type TypeSchema,
 } from "./type-schema.ts";

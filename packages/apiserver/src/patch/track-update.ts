@@ -13,10 +13,10 @@ import {
   withManagedFields,
   withTime,
 } from "./managed-fields.ts";
+import type { ObjectType } from "./object-type.ts";
 import { ownable, takeOver } from "./ownership.ts";
 import { UnkeyedElementError } from "./path-element.ts";
 import { reconcile } from "./reconcile.ts";
-import type { ObjectType } from "./type-schema.ts";
 
 export interface TrackUpdateOptions<T extends object = JsonObject> {
   /** The stored object, in the version of the request; undefined where it is being created. */

@@ -2,9 +2,18 @@ import { isInRelease, quoted, StatusError } from "@dray/api";
 import type { Endpoints, Pod, Service } from "@dray/api/core/v1";
 import type { Endpoint, EndpointSlice } from "@dray/api/discovery/v1";
 import { notFound } from "../errors/status.ts";
-import type { Context } from "../handlers/context.ts";
+import type { ServedResource } from "../kinds/resources.ts";
+import type { ObjectReader } from "../read/objects.ts";
+import type { RequestInfo } from "../request/info.ts";
 import { objectKey } from "../storage/keys.ts";
 import { serviceLabel } from "./service-address.ts";
+
+/** A request to the proxy of a service. */
+interface Context {
+  readonly info: RequestInfo;
+  readonly served: ServedResource;
+  readonly registry: ObjectReader;
+}
 
 /** Where a request to a service goes. */
 interface ServiceEndpoint {

@@ -12,13 +12,13 @@ import type { ApiRequest, ApiResponse, Clock, Log, Transport, UserInfo } from "@
 import { silentLog, systemClock } from "@dray/client";
 import type { Store } from "@dray/store";
 import { Admission } from "../admission/admission.ts";
+import type { AdmissionContext } from "../admission/context.ts";
 import type { DeviceUsage } from "../admission/device-usage.ts";
-import { type AdmissionContext, admissionPlugins } from "../admission/plugins.ts";
+import { admissionPlugins } from "../admission/plugins.ts";
 import { Aggregator } from "../aggregation/aggregator.ts";
 import { Authenticator, type TokenEntry } from "../authentication/authenticate.ts";
 import { BootstrapTokens } from "../authentication/bootstrap-token.ts";
 import { impersonate } from "../authentication/impersonate.ts";
-import { markUsed } from "../authentication/legacy-token.ts";
 import type { RequestHeader } from "../authentication/request-header.ts";
 import { ServiceAccountTokens } from "../authentication/service-account.ts";
 import { TokenSigner } from "../authentication/token.ts";
@@ -31,6 +31,7 @@ import { bootstrap } from "../controllers/bootstrap.ts";
 import { aggregateRoles } from "../controllers/cluster-roles.ts";
 import { CustomResources } from "../controllers/custom-resources.ts";
 import { type Endpoint, KubernetesService } from "../controllers/kubernetes-service.ts";
+import { markUsed } from "../controllers/legacy-tokens.ts";
 import { Discovery } from "../discovery/documents.ts";
 import { encodeObject } from "../encoding/codec.ts";
 import { failureResponse } from "../encoding/failure.ts";
@@ -50,6 +51,7 @@ import { inProcessTransport } from "../listener/transport.ts";
 import { healthChecks } from "../observe/health.ts";
 import { Metrics } from "../observe/metrics.ts";
 import type { KubeletClient } from "../proxy/kubelet.ts";
+import { ObjectReader } from "../read/objects.ts";
 import { type RequestInfo, requestInfo } from "../request/info.ts";
 import { LargeWork } from "../request/large-work.ts";
 import { isLongRunning } from "../request/long-running.ts";
@@ -59,6 +61,7 @@ import { deviceSelectors } from "../strategies/selectors.ts";
 import { defaultPortRange, type PortRange } from "../strategies/service/ports.ts";
 import { parseRange } from "../strategies/service/ranges.ts";
 import { ServiceStorage } from "../strategies/service/storage.ts";
+import { strategyOf } from "../strategies/strategies.ts";
 import { WebhookClient } from "../webhook/client.ts";
 import { Checks } from "../write/checks.ts";
 import { ManagedFields } from "../write/managed-fields.ts";
@@ -252,7 +255,8 @@ class Server implements ApiServer {
       after: (milliseconds, run) => clock.after(milliseconds, run),
       newId,
       resources: this.#resources.list,
-      registry: () => this.#registry,
+      reader: new ObjectReader(storage, features, clock),
+      storeStatus: (served, object) => this.#own.storeStatus(served, object),
       deviceUsage: options.deviceUsage,
       webhooks: this.#webhooks,
     };
@@ -266,6 +270,7 @@ class Server implements ApiServer {
       new ManagedFields(this.#resources.list),
       new Checks(features, storage, deviceSelectors(features), options.creationWarnings),
       this.#authorize,
+      strategyOf,
     );
     this.#usage = new UsageCollector({
       clock,

@@ -1,31 +1,12 @@
-import type { KubeObject } from "@dray/api";
-import { cleanupFinalizer } from "../controllers/custom-resources.ts";
 import { withCondition } from "../customresources/conditions.ts";
 import { newFormatWarnings } from "../customresources/definition/format-warnings.ts";
-import type { Definition } from "../customresources/definition/types.ts";
+import { cleanupFinalizer, type Definition } from "../customresources/definition/types.ts";
 import {
   validateDefinition,
   validateDefinitionStatus,
   validateDefinitionUpdate,
 } from "../customresources/definition/validate.ts";
 import type { Strategy } from "../kinds/strategy.ts";
-
-/** Names that follow from others, in place (apiextensions.k8s.io/v1 defaults). */
-export function withDefaultNames(object: KubeObject): void {
-  const { spec, status } = object as Partial<Definition>;
-  if (spec === undefined) return;
-  const storage = spec.versions?.find((version) => version.storage)?.name;
-  // A status that names no stored version at all would have the definition refused for ever.
-  if (status && !status.storedVersions?.length && storage !== undefined) status.storedVersions = [storage];
-  const { names } = spec;
-  if (names?.kind) {
-    names.singular ||= names.kind.toLowerCase();
-    names.listKind ||= `${names.kind}List`;
-  }
-  spec.conversion ??= { strategy: "None" };
-  const service = spec.conversion.webhook?.clientConfig?.service;
-  if (service !== undefined) service.port ??= 443;
-}
 
 /** Notes the version in which objects are stored from now on, beside those in which they may still be. */
 function noteStoredVersion(definition: Definition): void {

@@ -89,14 +89,6 @@ function keepObservedGenerations({ status }: Pod, { status: old }: Pod): void {
   }
 }
 
-/** A pod cannot end sooner than at once; the kubelet gives it a second. */
-export function positiveGracePeriod(object: KubeObject): void {
-  const { spec } = object as Pod;
-  const seconds = spec?.terminationGracePeriodSeconds;
-  if (spec && seconds !== undefined && seconds !== null && seconds < 0)
-    spec.terminationGracePeriodSeconds = 1;
-}
-
 /** Resources of the pod as a whole are completed after admission (PodLevelResourcesFixDefaulting). */
 const completesLate = (version: KubernetesVersion): boolean => minorOf(version) >= 37;
 

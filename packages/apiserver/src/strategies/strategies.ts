@@ -1,3 +1,4 @@
+import type { StoredRow } from "../kinds/resources.ts";
 import type { Strategy } from "../kinds/strategy.ts";
 import { apiservices } from "./apiservices.ts";
 import { certificatesigningrequests } from "./certificatesigningrequests.ts";
@@ -26,8 +27,14 @@ import { serviceaccounts } from "./serviceaccounts.ts";
 import { services } from "./services.ts";
 import { persistentvolumeclaims, persistentvolumes } from "./volumes.ts";
 
-/** The strategies by resource; what is not here follows the general rules alone. */
-export const strategies: Readonly<Record<string, Strategy | undefined>> = {
+const general: Strategy = {};
+
+/** The strategy of a kind: the one it brings along, or that of its file here. Without either the general rules hold. */
+export function strategyOf({ model, resource }: StoredRow): Strategy {
+  return model?.strategy ?? strategies[resource] ?? general;
+}
+
+const strategies: Readonly<Record<string, Strategy | undefined>> = {
   apiservices,
   certificatesigningrequests,
   clustertrustbundles,

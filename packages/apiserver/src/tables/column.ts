@@ -1,5 +1,5 @@
 import { labelSelectorOf } from "@dray/api";
-import type { LabelSelector, TableColumnDefinition } from "@dray/api/meta/v1";
+import type { LabelSelector, ObjectMeta, TableColumnDefinition } from "@dray/api/meta/v1";
 
 export type Column = Required<TableColumnDefinition>;
 /** What a cell of a Table may hold. */
@@ -10,6 +10,8 @@ export interface Printer<T> {
   readonly columns: readonly Column[];
   /** The order of the rows, where it is not that of the list. */
   order?(left: T, right: T): number;
+  /** Metadata in rows and in PartialObjectMetadata; that of the object if absent. */
+  metadata?(object: T): ObjectMeta;
   /** `now` in milliseconds since the epoch. */
   cells(object: T, now: number): Cell[];
 }

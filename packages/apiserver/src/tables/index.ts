@@ -1,8 +1,7 @@
 /** Tables (meta/v1): the columns that kubectl prints, chosen and filled by the server as upstream's printers do. */
 import type { KubeObject } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
-import type { ListMeta, Table, TableRow } from "@dray/api/meta/v1";
-import { internalMetadata } from "../strategies/daemonsets.ts";
+import type { ListMeta, ObjectMeta, Table, TableRow } from "@dray/api/meta/v1";
 import * as admission from "./admission.ts";
 import { autoscalers } from "./autoscaling.ts";
 import type { Cell, Column, Printer } from "./column.ts";
@@ -106,6 +105,11 @@ export function printerOf({ group, kind, model }: TableKind): Printer<KubeObject
   return printer as Printer<KubeObject>;
 }
 
+/** Metadata of an object as rows and PartialObjectMetadata carry it. */
+export function shownMetadata(printer: Printer<KubeObject>, object: KubeObject): ObjectMeta {
+  return printer.metadata?.(object) ?? object.metadata;
+}
+
 /** The columns of a kind; those of priority 1 are always sent and shown by `-o wide`. */
 export function tableColumns(kind: TableKind): readonly Column[] {
   return printerOf(kind).columns;
@@ -139,10 +143,15 @@ export interface TableRequest {
   readonly version?: "v1" | "v1beta1";
 }
 
-function rowObject(object: KubeObject, include: IncludeObject, apiVersion: string): unknown {
+function rowObject(
+  object: KubeObject,
+  printer: Printer<KubeObject>,
+  include: IncludeObject,
+  apiVersion: string,
+): unknown {
   if (include === "None") return null;
   if (include === "Object") return object;
-  return { kind: "PartialObjectMetadata", apiVersion, metadata: internalMetadata(object) };
+  return { kind: "PartialObjectMetadata", apiVersion, metadata: shownMetadata(printer, object) };
 }
 
 /** Objects as a Table; `null` columns where they are omitted, as upstream writes it. */
@@ -156,7 +165,7 @@ export function makeTable(request: TableRequest): Table & { kind: "Table"; apiVe
     return {
       cells: printer.cells(object, now),
       ...(conditions.length > 0 ? { conditions } : {}),
-      object: rowObject(object, includeObject, apiVersion),
+      object: rowObject(object, printer, includeObject, apiVersion),
     };
   });
   return {

@@ -15,6 +15,7 @@ import {
   selectorText,
   wide,
 } from "./column.ts";
+import { internalMetadata } from "./template-generation.ts";
 
 const podColumns = wide("Containers", "Images");
 
@@ -31,6 +32,7 @@ export const daemonSets: Printer<DaemonSet> = {
     ...podColumns,
     ...wide("Selector"),
   ],
+  metadata: internalMetadata,
   cells: ({ metadata, spec, status }, now) => [
     metadata.name,
     status?.desiredNumberScheduled ?? 0,

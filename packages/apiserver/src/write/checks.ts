@@ -1,7 +1,8 @@
 import type { Features, FieldError, KubeObject } from "@dray/api";
 import type { ValidationContext } from "@dray/api/validation";
 import { Expressions } from "../admission/policy/expressions.ts";
-import { type ModelledKind, modelOf } from "../kinds/model.ts";
+import type { ModelledKind } from "../kinds/model.ts";
+import { modelOf } from "../kinds/models.ts";
 import { atOnce, type Step } from "../request/pieces.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";

@@ -1,6 +1,7 @@
 import type { KubeObject } from "@dray/api";
 import { timeText } from "@dray/api";
 import type { ServedResource } from "../kinds/resources.ts";
+import type { GarbageCollection } from "../kinds/strategy.ts";
 import type { DeleteOptions } from "../request/options.ts";
 
 /** What a DELETE does to an object. */
@@ -25,9 +26,6 @@ export interface DeletionRules {
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
-
-/** `unsupported`: the kind has no dependents, the garbage collector's finalizers are dropped. */
-export type GarbageCollection = "delete" | "orphan" | "unsupported";
 
 /**
  * Decides what a DELETE does and makes its marks on `object`, a draft.

@@ -1,6 +1,7 @@
 import { apiVersionOf, cameEmpty, type KubeObject, withEmpty } from "@dray/api";
 import { convert } from "../kinds/conversion/index.ts";
-import { type ModelledKind, modelOf } from "../kinds/model.ts";
+import type { ModelledKind } from "../kinds/model.ts";
+import { modelOf } from "../kinds/models.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import { type ObjectType, trackUpdate } from "../patch/index.ts";
 

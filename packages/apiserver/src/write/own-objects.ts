@@ -29,8 +29,7 @@ export class OwnObjects {
   }
 
   list(served: ServedResource): KubeObject[] {
-    const cache = this.#registry.cache(served);
-    return [...cache.range(cache.prefix)].map(({ object }) => object);
+    return this.#registry.list(served);
   }
 
   #write(served: ServedResource, namespace: string, name: string, verb: string): Write {
@@ -82,6 +81,20 @@ export class OwnObjects {
         },
       },
     );
+  }
+
+  /** Stores the status of an object as it is. False if the object has been changed since, or is gone. */
+  async storeStatus(served: ServedResource, object: KubeObject): Promise<boolean> {
+    const { name, namespace = "", resourceVersion = "" } = object.metadata;
+    const write = { ...this.#write(served, namespace, name, "update"), subresource: "status" };
+    const rules = { unchecked: true, expectedVersion: resourceVersion, change: () => thaw(object) };
+    try {
+      await this.#registry.update(write, rules);
+      return true;
+    } catch (error) {
+      if (StatusError.is(error, "Conflict") || StatusError.is(error, "NotFound")) return false;
+      throw error;
+    }
   }
 
   /** Nothing happens if it is not there. With `uid`, rejects with Conflict if another one has the name. */

@@ -5,25 +5,24 @@ import {
   invalid,
   type KubeObject,
   StatusError,
-  timeText,
 } from "@dray/api";
 import { dropDisabledFields } from "@dray/api/validation";
 import type { ApiRequest, Clock, UserInfo } from "@dray/client";
 import { type Admission, type AdmissionRequest, shownName } from "../admission/admission.ts";
 import type { Attributes, Decision } from "../authorization/attributes.ts";
-import type { DecodeOptions, Kind } from "../encoding/codec.ts";
+import type { Kind } from "../encoding/codec.ts";
 import { alreadyExists, conflict, notFound, serverError, statusObject } from "../errors/status.ts";
 import { convert, converted } from "../kinds/conversion/index.ts";
 import { nameSuffix } from "../kinds/generated-names.ts";
-import { modelOf } from "../kinds/model.ts";
-import type { ServedResource } from "../kinds/resources.ts";
+import { modelOf } from "../kinds/models.ts";
+import type { ServedResource, StoredRow } from "../kinds/resources.ts";
 import type { Strategy, StrategyContext } from "../kinds/strategy.ts";
+import { ObjectReader } from "../read/objects.ts";
 import type { Pause } from "../request/large-work.ts";
-import type { DeleteOptions, FieldValidation, WriteOptions } from "../request/options.ts";
+import type { DeleteOptions, WriteOptions } from "../request/options.ts";
 import { inPieces } from "../request/pieces.ts";
-import type { ResourceCache, Stored } from "../storage/cache.ts";
+import type { Stored } from "../storage/cache.ts";
 import { deepFreeze, thaw } from "../storage/json.ts";
-import { objectKey } from "../storage/keys.ts";
 import { isTooLarge, tooLarge } from "../storage/size.ts";
 import type { Storage } from "../storage/storage.ts";
 import { Turns } from "../storage/turns.ts";
@@ -102,18 +101,15 @@ export interface Deletion {
 const attempts = 8;
 
 /** The general life of all objects: create, update, delete, by the rules of Kubernetes and the strategy of each kind. */
-export class Registry {
-  readonly storage: Storage;
-  readonly features: Features;
+export class Registry extends ObjectReader {
   readonly #clock: Clock;
   readonly #newId: () => string;
   readonly #admission: Admission;
   readonly managers: ManagedFields;
   readonly checks: Checks;
   readonly #turns = new Turns();
-  /** The last time that somebody has asked for: a request asks several times. */
-  #told = { second: Number.NaN, text: "" };
   readonly #authorize: (attributes: Attributes) => Decision;
+  readonly #strategyOf: (kind: StoredRow) => Strategy;
 
   constructor(
     storage: Storage,
@@ -124,44 +120,24 @@ export class Registry {
     managers: ManagedFields,
     checks: Checks,
     authorize: (attributes: Attributes) => Decision,
+    strategyOf: (kind: StoredRow) => Strategy,
   ) {
-    this.storage = storage;
-    this.features = features;
+    super(storage, features, clock);
     this.#clock = clock;
     this.#newId = newId;
     this.#admission = admission;
     this.managers = managers;
     this.checks = checks;
     this.#authorize = authorize;
-  }
-
-  cache(served: ServedResource): ResourceCache {
-    return this.storage.cache(served.stored.resource);
-  }
-
-  key(served: ServedResource, namespace: string, name: string): string {
-    return objectKey(served.stored.resource, served.namespaced ? namespace : "", name);
-  }
-
-  /** The stored object, in its stored version. */
-  find(served: ServedResource, namespace: string, name: string): Stored | undefined {
-    return this.cache(served).get(this.key(served, namespace, name));
-  }
-
-  /** The stored object; throws 404. */
-  need(served: ServedResource, namespace: string, name: string): Stored {
-    const stored = this.find(served, namespace, name);
-    if (stored === undefined) throw notFound(served, name);
-    return stored;
+    this.#strategyOf = strategyOf;
   }
 
   strategy(served: ServedResource): Strategy {
-    return modelOf(served.stored).strategy;
+    return this.#strategyOf(served.stored);
   }
 
   context(write: Write): StrategyContext {
     return {
-      served: write.served,
       subresource: write.subresource,
       user: write.user,
       verb: write.verb,
@@ -173,20 +149,6 @@ export class Registry {
       storage: this.storage,
       warn: write.warn ?? (() => {}),
     };
-  }
-
-  /** RFC 3339, whole seconds. */
-  now(seconds = 0): string {
-    const second = Math.floor(this.#clock.now() / 1000) + seconds;
-    if (second !== this.#told.second) {
-      this.#told = { second, text: timeText(second * 1000) };
-    }
-    return this.#told.text;
-  }
-
-  /** How bodies and patches are decoded here and now. */
-  decoding(validation: FieldValidation): DecodeOptions {
-    return { validation, now: this.now(), release: this.features.version };
   }
 
   newId(): string {
@@ -288,6 +250,7 @@ export class Registry {
     );
     this.#refuse(served, object, [...wrong, ...(strategy.validateCreate?.(object, context) ?? [])]);
     this.#warn(write, this.checks.warnings(served.stored, object, undefined, write.subresource));
+    if (write.subresource === "") this.#warn(write, strategy.warnings?.(object, undefined) ?? []);
     this.#warn(write, this.checks.creationWarnings(served, object));
     await write.pause?.();
     await this.#admission.validate(this.#admissionRequest(write, "CREATE", { object }));
@@ -414,6 +377,7 @@ export class Registry {
       this.#warn(write, modelOf(served.stored).tolerated?.(object) ?? []);
       this.#refuse(served, object, problems);
       this.#warn(write, this.checks.warnings(served.stored, object, old, write.subresource));
+      if (write.subresource === "") this.#warn(write, strategy.warnings?.(object, old) ?? []);
       await write.pause?.();
       await this.#admission.validate(admitted);
     }

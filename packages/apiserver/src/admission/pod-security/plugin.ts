@@ -4,7 +4,7 @@ import { forbidden } from "../../errors/status.ts";
 import { deepEqual } from "../../storage/json.ts";
 import { objectKey } from "../../storage/keys.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "../admission.ts";
-import type { AdmissionContext } from "../plugins.ts";
+import type { AdmissionContext } from "../context.ts";
 import type { Violation } from "./check.ts";
 import { violations } from "./checks.ts";
 import { isStricter, type LevelVersion, type Policy, policyOf, policyText } from "./policy.ts";

@@ -9,7 +9,7 @@ import type { ResourceCache } from "../../storage/cache.ts";
 import { objectKey } from "../../storage/keys.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { AdmissionRequest } from "../admission.ts";
-import type { AdmissionContext } from "../plugins.ts";
+import type { AdmissionContext } from "../context.ts";
 import { isNamespaces, namespaceOf, type VersionedResource } from "../versions.ts";
 import { matchedVersion } from "./match-resources.ts";
 import { ConfigurationError, collectParams, paramResource } from "./params.ts";
@@ -153,7 +153,7 @@ class Finder<K extends keyof Kinds> {
       if (matchResources && matchedVersion(matchResources, this.#request, this.#context) === undefined)
         return [];
       if (served === undefined || paramRef === undefined) return [undefined];
-      return collectParams(paramRef, served, namespaceOf(this.#request), this.#context.registry());
+      return collectParams(paramRef, served, namespaceOf(this.#request), this.#context.reader);
     });
     if (typeof params === "string") yield { policy, binding, problem: params };
     else for (const object of params) yield { policy, binding, matched, params: object };

@@ -1,7 +1,7 @@
 import type { MatchResources, NamedRuleWithOperations } from "@dray/api/admissionregistration/v1";
 import type { AdmissionRequest } from "../admission.ts";
+import type { AdmissionContext } from "../context.ts";
 import { namespaceSelected, objectSelected, ruleConcerns, ruleMatches } from "../matching.ts";
-import type { AdmissionContext } from "../plugins.ts";
 import { otherVersions, requestedVersion, type VersionedResource } from "../versions.ts";
 
 /**

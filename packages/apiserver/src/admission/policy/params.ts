@@ -2,7 +2,7 @@ import { type KubeObject, labelSelectorOf } from "@dray/api";
 import type { ParamKind, ParamRef } from "@dray/api/admissionregistration/v1";
 import { convert } from "../../kinds/conversion/index.ts";
 import type { ServedResource } from "../../kinds/resources.ts";
-import type { Registry } from "../../write/registry.ts";
+import type { ObjectReader } from "../../read/objects.ts";
 
 /** What is wrong with a policy or a binding as it is set up; the failure policy says what follows. */
 export class ConfigurationError extends Error {}
@@ -31,9 +31,9 @@ export function collectParams(
   ref: ParamRef,
   served: ServedResource,
   requestNamespace: string,
-  registry: Registry,
+  reader: ObjectReader,
 ): KubeObject[] {
-  const found = find(ref, served, paramNamespace(ref, served, requestNamespace), registry);
+  const found = find(ref, served, paramNamespace(ref, served, requestNamespace), reader);
   if (found.length === 0 && ref.parameterNotFoundAction === "Deny") {
     throw new ConfigurationError("no params found for policy binding with `Deny` parameterNotFoundAction");
   }
@@ -56,10 +56,10 @@ function paramNamespace(ref: ParamRef, served: ServedResource, requestNamespace:
   );
 }
 
-function find(ref: ParamRef, served: ServedResource, namespace: string, registry: Registry): KubeObject[] {
-  const cache = registry.cache(served);
+function find(ref: ParamRef, served: ServedResource, namespace: string, reader: ObjectReader): KubeObject[] {
+  const cache = reader.cache(served);
   if (ref.name) {
-    const stored = registry.find(served, namespace, ref.name);
+    const stored = reader.find(served, namespace, ref.name);
     return stored === undefined ? [] : [stored.object];
   }
   const selection = labelSelectorOf(ref.selector);

@@ -1,6 +1,6 @@
 import { StatusError, type StatusReason, statusCodes } from "@dray/api";
 import { type AdmissionPlugin, type AdmissionRequest, refused } from "../admission.ts";
-import type { AdmissionContext } from "../plugins.ts";
+import type { AdmissionContext } from "../context.ts";
 import { objectsIn } from "../versions.ts";
 import { type Denial, evaluatePolicy } from "./evaluate.ts";
 import { BoundPolicies, findInvocations, type Invocation, isExempt, namespaceObject } from "./invocations.ts";

@@ -11,11 +11,9 @@ import {
 } from "@dray/api/quota";
 import type { DeviceClass, ResourceClaim } from "@dray/api/resource/v1";
 import { forbidden } from "../../errors/status.ts";
-import type { ServedResource } from "../../kinds/resources.ts";
-import { thaw } from "../../storage/json.ts";
 import { objectKey } from "../../storage/keys.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "../admission.ts";
-import type { AdmissionContext } from "../plugins.ts";
+import type { AdmissionContext } from "../context.ts";
 
 /** A write that waits for its answer. */
 interface Waiting {
@@ -27,14 +25,6 @@ interface Waiting {
 }
 
 const attempts = 4;
-const system = { name: "system:apiserver", groups: ["system:masters"] };
-const options = {
-  dryRun: false,
-  fieldManager: "kube-apiserver",
-  fieldValidation: "Ignore",
-  force: false,
-} as const;
-
 /**
  * Charges writes to the quotas of their namespace before they happen, so that status.used is never behind and no
  * number of concurrent writes takes more than the limit (core/v1 ResourceQuota). What is deleted is given back by the
@@ -124,24 +114,10 @@ function chargeOne(balances: Balance[], { request, object, evaluator }: Waiting)
 }
 
 /** Stores a quota's status unless the quota has been changed in the meantime; answers whether it has been stored. */
-async function store(context: AdmissionContext, quota: ResourceQuota): Promise<boolean> {
-  const { name, namespace = "", resourceVersion = "" } = quota.metadata;
-  const served = context.resources.find(
-    ({ group, resource }) => group === "" && resource === "resourcequotas",
-  ) as ServedResource;
-  try {
-    await context
-      .registry()
-      .update(
-        { served, subresource: "status", namespace, name, user: system, verb: "update", options },
-        { unchecked: true, expectedVersion: resourceVersion, change: () => thaw(quota) },
-      );
-    return true;
-  } catch (error) {
-    // A quota that is gone restricts nothing: the next attempt does not find it.
-    if (StatusError.is(error, "Conflict") || StatusError.is(error, "NotFound")) return false;
-    throw error;
-  }
+function store({ resources, storeStatus }: AdmissionContext, quota: ResourceQuota): Promise<boolean> {
+  const served = resources.find(({ group, resource }) => group === "" && resource === "resourcequotas")!;
+  // A quota that is gone restricts nothing: the next attempt does not find it.
+  return storeStatus(served, quota);
 }
 
 function lookupOf({ storage, now, features }: AdmissionContext): QuotaLookup {

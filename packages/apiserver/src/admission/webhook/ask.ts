@@ -2,7 +2,7 @@ import { quoted, StatusError } from "@dray/api";
 import type { MutatingWebhook, ValidatingWebhook } from "@dray/api/admissionregistration/v1";
 import { CallFailure, failed, rejected, requestTimeout } from "../../webhook/errors.ts";
 import type { AdmissionRequest } from "../admission.ts";
-import type { AdmissionContext } from "../plugins.ts";
+import type { AdmissionContext } from "../context.ts";
 import type { Call } from "./hooks.ts";
 import { reviewOf } from "./review.ts";
 import { verdictOf, type WebhookPatch } from "./verdict.ts";

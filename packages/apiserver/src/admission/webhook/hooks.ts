@@ -8,8 +8,8 @@ import type {
 import { forbidden } from "../../errors/status.ts";
 import { internalError } from "../../webhook/errors.ts";
 import type { AdmissionRequest } from "../admission.ts";
+import type { AdmissionContext } from "../context.ts";
 import { namespaceSelected, objectSelected, ruleConcerns, ruleMatches } from "../matching.ts";
-import type { AdmissionContext } from "../plugins.ts";
 import type { Expression } from "../policy/activation.ts";
 import { compileConditions, conditionsMet } from "../policy/conditions.ts";
 import { Expressions } from "../policy/expressions.ts";

@@ -1,6 +1,6 @@
 import type { MutatingWebhookConfiguration } from "@dray/api/admissionregistration/v1";
 import type { AdmissionPlugin } from "../admission.ts";
-import type { AdmissionContext } from "../plugins.ts";
+import type { AdmissionContext } from "../context.ts";
 import { Reinvocations } from "../reinvocations.ts";
 import { ask } from "./ask.ts";
 import { callOf, hooksOf, isExempt } from "./hooks.ts";
@@ -23,7 +23,7 @@ export function mutatingAdmissionWebhook(context: AdmissionContext): AdmissionPl
         if (call === undefined || (rounds.second && !state.isWanted(hook.id))) continue;
         await ask(call, request, context, true, (patch) => {
           const { name } = hook.webhook;
-          if (!applyPatch(patch, request, call.version, name, context.registry())) return;
+          if (!applyPatch(patch, request, call.version, name, context.reader)) return;
           state.changed();
           rounds.wantsSecond = true;
         });

@@ -1,7 +1,7 @@
 import { quoted } from "@dray/api";
 import { JSONError, parseJSON } from "@dray/api/codec";
+import type { ObjectReader } from "../../read/objects.ts";
 import { CallFailure, internalError } from "../../webhook/errors.ts";
-import type { Registry } from "../../write/registry.ts";
 import type { AdmissionRequest } from "../admission.ts";
 import { applyOperations, OperationError, type Tree } from "../json-patch.ts";
 import { replaceObject, UndecodableError } from "../mutated-object.ts";
@@ -18,7 +18,7 @@ export function applyPatch(
   request: AdmissionRequest,
   version: VersionedResource,
   webhook: string,
-  registry: Registry,
+  reader: ObjectReader,
 ): boolean {
   const operations = readOperations(text);
   if (operations.length === 0) return false;
@@ -30,7 +30,7 @@ export function applyPatch(
   }
   try {
     const tree = applyOperations(object as unknown as Tree, operations);
-    return replaceObject(request, { tree, version, validation: "Ignore" }, registry);
+    return replaceObject(request, { tree, version, validation: "Ignore" }, reader);
   } catch (error) {
     if (!(error instanceof OperationError || error instanceof UndecodableError)) throw error;
     throw internalError(error.message);

@@ -1,6 +1,6 @@
 import type { ValidatingWebhookConfiguration } from "@dray/api/admissionregistration/v1";
 import type { AdmissionPlugin } from "../admission.ts";
-import type { AdmissionContext } from "../plugins.ts";
+import type { AdmissionContext } from "../context.ts";
 import { ask } from "./ask.ts";
 import { callOf, hooksOf, isExempt } from "./hooks.ts";
 

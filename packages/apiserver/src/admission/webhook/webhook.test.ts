@@ -6,7 +6,7 @@ import { systemClock } from "@dray/client";
 import { createAuthority } from "../../certificates/pki.ts";
 import { type Answer, type TestServer, testServer } from "../../testing/test-server.ts";
 import type { AdmissionRequest } from "../admission.ts";
-import type { AdmissionContext } from "../plugins.ts";
+import type { AdmissionContext } from "../context.ts";
 import { ask } from "./ask.ts";
 import { Hooks, type Reply } from "./test-hooks.ts";
 

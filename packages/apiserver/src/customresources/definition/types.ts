@@ -18,3 +18,6 @@ export type { CustomResourceDefinitionNames as Names, CustomResourceDefinitionVe
 export function isTrue(definition: Definition, type: string): boolean {
   return definition.status?.conditions?.some((one) => one.type === type && one.status === "True") ?? false;
 }
+
+/** Definitions are deleted after their objects: this name holds them back (apiextensions.k8s.io/v1). */
+export const cleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";

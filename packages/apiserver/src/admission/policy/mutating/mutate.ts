@@ -1,7 +1,8 @@
 import { apiVersionOf } from "@dray/api";
 import { kindOf } from "@dray/api/codec";
 import { appliedObject, PatchValueError, patchOperations, type Value } from "@dray/cel";
-import { type ModelledKind, modelOf } from "../../../kinds/model.ts";
+import type { ModelledKind } from "../../../kinds/model.ts";
+import { modelOf } from "../../../kinds/models.ts";
 import {
   atomicPaths,
   type TypeSchema,
@@ -9,8 +10,8 @@ import {
   typedProblem,
   UnkeyedElementError,
 } from "../../../patch/index.ts";
+import type { ObjectReader } from "../../../read/objects.ts";
 import { internalError } from "../../../webhook/errors.ts";
-import type { Registry } from "../../../write/registry.ts";
 import type { AdmissionRequest } from "../../admission.ts";
 import { applyOperations, OperationError, type Tree } from "../../json-patch.ts";
 import { replaceObject, UndecodableError } from "../../mutated-object.ts";
@@ -31,18 +32,18 @@ export class MutationError extends Error {
 export function mutate(
   mutation: CompiledMutation,
   input: Omit<ActivationInput, "objects">,
-  registry: Registry,
+  reader: ObjectReader,
 ): boolean {
   const { request, matched: version } = input;
   const objects = objectsIn(request, version);
   const live = objects.object as unknown as Tree;
   const value = evaluate(mutation, { ...input, objects });
-  if (mutation.patchType === "ApplyConfiguration") return apply(value, live, request, version, registry);
+  if (mutation.patchType === "ApplyConfiguration") return apply(value, live, request, version, reader);
   const tree = patched(value, live);
   if (tree === undefined) return false;
   const { apiVersion, kind } = live;
   // As in upstream, kind and version need not be in the patched object.
-  return replacePatched(request, { apiVersion, kind, ...tree }, version, registry);
+  return replacePatched(request, { apiVersion, kind, ...tree }, version, reader);
 }
 
 function evaluate(mutation: CompiledMutation, input: ActivationInput): Value {
@@ -62,13 +63,13 @@ function apply(
   live: Tree,
   request: AdmissionRequest,
   version: VersionedResource,
-  registry: Registry,
+  reader: ObjectReader,
 ): boolean {
   const kind = request.kind === undefined ? version.served : version.kind;
   const applied = { ...objectOf(value), apiVersion: apiVersionOf(kind), kind: kind.kind };
   const tree = merged(schemaOf(kind), live, applied);
   try {
-    return replaceObject(request, { tree, version, validation: "Ignore" }, registry);
+    return replaceObject(request, { tree, version, validation: "Ignore" }, reader);
   } catch (error) {
     if (!(error instanceof UndecodableError)) throw error;
     throw new MutationError(`unable to convert unstructured object to ${kindText(kind)}: ${error.message}`);
@@ -132,12 +133,12 @@ function replacePatched(
   request: AdmissionRequest,
   tree: Tree,
   version: VersionedResource,
-  registry: Registry,
+  reader: ObjectReader,
 ): boolean {
   // Upstream decodes custom resources without a schema here, and prunes them later.
   const validation = version.served.facts.schemaless ? "Ignore" : "Strict";
   try {
-    return replaceObject(request, { tree, version, validation }, registry);
+    return replaceObject(request, { tree, version, validation }, reader);
   } catch (error) {
     throw error instanceof UndecodableError ? internalError(error.message) : error;
   }

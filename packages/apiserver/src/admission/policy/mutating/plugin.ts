@@ -1,7 +1,7 @@
 import { quoted, StatusError } from "@dray/api";
 import { notFound } from "../../../errors/status.ts";
 import { type AdmissionPlugin, type AdmissionRequest, type Rounds, refused } from "../../admission.ts";
-import type { AdmissionContext } from "../../plugins.ts";
+import type { AdmissionContext } from "../../context.ts";
 import { Reinvocations } from "../../reinvocations.ts";
 import { isNamespaces, objectsIn } from "../../versions.ts";
 import type { ActivationInput } from "../activation.ts";
@@ -115,7 +115,7 @@ class Round {
     let isChanged = false;
     for (const mutation of compiledMutatingPolicy(invocation.policy).mutations) {
       try {
-        isChanged = mutate(mutation, input, this.#context.registry()) || isChanged;
+        isChanged = mutate(mutation, input, this.#context.reader) || isChanged;
         this.#isApplied = true;
       } catch (error) {
         if (!(error instanceof MutationError)) throw error;

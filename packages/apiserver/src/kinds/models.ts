@@ -11,16 +11,19 @@ import {
   warningsFor,
 } from "@dray/api/validation";
 import { builtInType, type ObjectType } from "../patch/index.ts";
-import { strategies } from "../strategies/strategies.ts";
 import type { Printer } from "../tables/column.ts";
 import { printerOf } from "../tables/index.ts";
 import { convertBuiltIn } from "./conversion/built-in.ts";
 import type { ModelledKind, ResourceModel } from "./model.ts";
 import { normalise } from "./normalise.ts";
-import type { Strategy } from "./strategy.ts";
 
 /** Kinds of the meta group: their types are known to every group. */
 const metaKinds = new Set(["DeleteOptions"]);
+
+/** The model of a kind: its own, or that of the schema table. Throws a TypeError for a kind that nobody knows. */
+export function modelOf(kind: ModelledKind): ResourceModel {
+  return kind.model ?? builtInModel(kind);
+}
 
 /** The row of a kind in the schema. Throws a TypeError for one that it lacks. */
 export function rowOf(kind: ModelledKind): KindRow {
@@ -97,12 +100,7 @@ class BuiltInModel implements ResourceModel {
   }
 
   warnings(object: KubeObject, old: KubeObject | undefined, subresource: string): readonly string[] {
-    const own = subresource === "" ? this.strategy.warnings?.(object, old) : undefined;
-    return [...warningsFor(this.#row, object, old, subresource), ...(own ?? [])];
-  }
-
-  get strategy(): Strategy {
-    return strategies[this.#row.resource] ?? {};
+    return warningsFor(this.#row, object, old, subresource);
   }
 
   get printer(): Printer<KubeObject> {

@@ -1,0 +1,64 @@
+import { type Features, type KubeObject, timeText } from "@dray/api";
+import type { Clock } from "@dray/client";
+import type { DecodeOptions } from "../encoding/codec.ts";
+import { notFound } from "../errors/status.ts";
+import type { ServedResource } from "../kinds/resources.ts";
+import type { FieldValidation } from "../request/options.ts";
+import type { ResourceCache, Stored } from "../storage/cache.ts";
+import { objectKey } from "../storage/keys.ts";
+import type { Storage } from "../storage/storage.ts";
+
+/** Finds stored objects by the resource that serves them. */
+export class ObjectReader {
+  readonly storage: Storage;
+  readonly features: Features;
+  readonly #clock: Clock;
+  /** Cached text of the last second that was asked for: a request asks several times. */
+  #lastTime = { second: Number.NaN, text: "" };
+
+  constructor(storage: Storage, features: Features, clock: Clock) {
+    this.storage = storage;
+    this.features = features;
+    this.#clock = clock;
+  }
+
+  cache(served: ServedResource): ResourceCache {
+    return this.storage.cache(served.stored.resource);
+  }
+
+  key(served: ServedResource, namespace: string, name: string): string {
+    return objectKey(served.stored.resource, served.namespaced ? namespace : "", name);
+  }
+
+  /** The stored object, in its stored version. */
+  find(served: ServedResource, namespace: string, name: string): Stored | undefined {
+    return this.cache(served).get(this.key(served, namespace, name));
+  }
+
+  /** The stored object, in its stored version. Throws 404. */
+  need(served: ServedResource, namespace: string, name: string): Stored {
+    const stored = this.find(served, namespace, name);
+    if (stored === undefined) throw notFound(served, name);
+    return stored;
+  }
+
+  /** All stored objects, in their stored version. */
+  list(served: ServedResource): KubeObject[] {
+    const cache = this.cache(served);
+    return [...cache.range(cache.prefix)].map(({ object }) => object);
+  }
+
+  /** The time, or the time in so many seconds: RFC 3339, whole seconds. */
+  now(seconds = 0): string {
+    const second = Math.floor(this.#clock.now() / 1000) + seconds;
+    if (second !== this.#lastTime.second) {
+      this.#lastTime = { second, text: timeText(second * 1000) };
+    }
+    return this.#lastTime.text;
+  }
+
+  /** Options with which bodies and patches are decoded at this moment. */
+  decoding(validation: FieldValidation): DecodeOptions {
+    return { validation, now: this.now(), release: this.features.version };
+  }
+}
