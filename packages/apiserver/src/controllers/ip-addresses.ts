@@ -1,8 +1,8 @@
 import type { KubeObject } from "@dray/api";
 import type { Service } from "@dray/api/core/v1";
 import { heldAddresses } from "../strategies/service/addresses.ts";
+import type { IPAddressWriter } from "../strategies/service/allocator.ts";
 import { familyOf } from "../strategies/service/ranges.ts";
-import type { IPAddressWriter } from "../strategies/service/storage.ts";
 import type { OwnObjects } from "../write/own-objects.ts";
 
 const managedBy = "ipaddress.kubernetes.io/managed-by";

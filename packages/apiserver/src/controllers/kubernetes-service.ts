@@ -3,8 +3,9 @@ import type { ServiceCIDR } from "@dray/api/networking/v1";
 import type { Clock, Log } from "@dray/client";
 import type { ServedResource } from "../kinds/resources.ts";
 import { deepEqual } from "../storage/json.ts";
+import type { Storage } from "../storage/storage.ts";
+import type { IPAddressWriter, ServiceAllocator } from "../strategies/service/allocator.ts";
 import { type AddressRange, addressText, familyOf } from "../strategies/service/ranges.ts";
-import type { IPAddressWriter, ServiceStorage } from "../strategies/service/storage.ts";
 import type { OwnObjects } from "../write/own-objects.ts";
 import { ipAddressWriter, repairAddresses } from "./ip-addresses.ts";
 
@@ -24,23 +25,32 @@ export const apiServiceAddress = ([range]: readonly AddressRange[]): string =>
 /** Milliseconds after which what belongs to the service is looked after again, as upstream does. */
 const reconcileInterval = 10_000;
 
+export interface KubernetesServiceParts {
+  readonly own: OwnObjects;
+  readonly storage: Storage;
+  readonly allocator: ServiceAllocator;
+  readonly endpoint: Endpoint;
+}
+
 /** Gives services their addresses, and keeps the service `kubernetes` (kube-apiserver's kubernetesservice controller). */
 export class KubernetesService {
   readonly #own: OwnObjects;
-  readonly #storage: ServiceStorage;
+  readonly #storage: Storage;
+  readonly #allocator: ServiceAllocator;
   readonly #endpoint: Endpoint;
   readonly #writer: IPAddressWriter;
 
-  constructor(own: OwnObjects, storage: ServiceStorage, endpoint: Endpoint) {
+  constructor({ own, storage, allocator, endpoint }: KubernetesServiceParts) {
     this.#own = own;
     this.#storage = storage;
+    this.#allocator = allocator;
     this.#endpoint = endpoint;
     this.#writer = ipAddressWriter(own);
   }
 
   /** From here on services can be written. */
   async prepare(): Promise<void> {
-    this.#storage.writer = this.#writer;
+    this.#allocator.writer = this.#writer;
     await keepServiceCIDR(this.#own, this.#endpoint);
   }
 

@@ -42,7 +42,7 @@ export async function listObjects(context: Context): Promise<ApiResponse> {
   else if (token !== undefined || options.resourceVersion === "") await storage.current();
   const revision = exact || storage.revision;
   const page = new Page(selection, limit, one);
-  if (selection.all) page.behind = storage.remainders.get(prefix, options.continue);
+  if (selection.all) page.behind = storage.remainingCounts.get(prefix, options.continue);
   const start = token && prefix + token.start;
   try {
     const found = storage.objectsAt(cache, revision, prefix, start);
@@ -60,7 +60,7 @@ export async function listObjects(context: Context): Promise<ApiResponse> {
     remaining > 0
       ? continueToken({ start: `/${page.last.slice(prefix.length)}\u0000`, revision })
       : undefined;
-  if (next !== undefined && selection.all) storage.remainders.set(prefix, next, remaining);
+  if (next !== undefined && selection.all) storage.remainingCounts.set(prefix, next, remaining);
   const metadata = {
     resourceVersion: String(revision),
     ...(next === undefined ? {} : { continue: next }),

@@ -26,6 +26,14 @@ export interface StrategyContext {
 /** `unsupported`: the kind has no dependents, the garbage collector's finalizers are dropped. */
 export type GarbageCollection = "delete" | "orphan" | "unsupported";
 
+/** What an object takes that no other object may have, such as addresses and ports. One of the methods is called once. */
+export interface Reservation {
+  /** The object has been stored. */
+  commit(): void | Promise<void>;
+  /** The object has not been stored. */
+  release(): void | Promise<void>;
+}
+
 /**
  * What is particular about one resource. Objects are in their stored version; the first argument of `prepare...` is
  * a draft that may be changed, all else is frozen. A resource without a strategy follows the general rules.
@@ -46,6 +54,13 @@ export interface Strategy {
   warnings?(object: KubeObject, old: KubeObject | undefined): readonly string[];
   /** Seconds until the object goes; absent or undefined: it goes at once. */
   gracePeriod?(object: KubeObject, options: DeleteOptions, context: StrategyContext): number | undefined;
+  /**
+   * Right before the object is stored under its key: takes what only one object may have, and may replace it in the
+   * object. Throws StatusError.
+   */
+  reserve?(key: string, object: KubeObject): Promise<Reservation>;
+  /** The object has been removed from the store. */
+  afterDelete?(object: KubeObject): Promise<void>;
   /** Seconds after which a new object vanishes by itself. */
   ttl?(object: KubeObject): number | undefined;
   /** Whether an object that is being deleted must stay although its metadata has no finalizers. */

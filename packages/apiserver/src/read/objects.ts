@@ -48,6 +48,11 @@ export class ObjectReader {
     return [...cache.range(cache.prefix)].map(({ object }) => object);
   }
 
+  /** Milliseconds since the epoch. */
+  time(): number {
+    return this.#clock.now();
+  }
+
   /** The time, or the time in so many seconds: RFC 3339, whole seconds. */
   now(seconds = 0): string {
     const second = Math.floor(this.#clock.now() / 1000) + seconds;

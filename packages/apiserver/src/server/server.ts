@@ -57,11 +57,12 @@ import { LargeWork } from "../request/large-work.ts";
 import { isLongRunning } from "../request/long-running.ts";
 import { UsageCollector } from "../resource-metrics/collector.ts";
 import { registryPrefix } from "../storage/keys.ts";
+import { Storage } from "../storage/storage.ts";
 import { deviceSelectors } from "../strategies/selectors.ts";
+import { ServiceAllocator } from "../strategies/service/allocator.ts";
 import { defaultPortRange, type PortRange } from "../strategies/service/ports.ts";
 import { parseRange } from "../strategies/service/ranges.ts";
-import { ServiceStorage } from "../strategies/service/storage.ts";
-import { strategyOf } from "../strategies/strategies.ts";
+import { strategyLookup } from "../strategies/strategies.ts";
 import { WebhookClient } from "../webhook/client.ts";
 import { Checks } from "../write/checks.ts";
 import { ManagedFields } from "../write/managed-fields.ts";
@@ -167,13 +168,14 @@ export async function createServer(options: ServerOptions): Promise<ApiServer> {
   });
   const families = ranges.map(({ family }) => family);
   const ports = options.nodePorts ?? defaultPortRange;
-  const storage = new ServiceStorage(options.store, clock, log, encodeObject, families, ports, Math.random);
+  const storage = new Storage(options.store, clock, log, encodeObject);
+  const allocator = new ServiceAllocator({ storage, families, nodePorts: ports, random: Math.random });
   await storage.start();
   const issuer = options.serviceAccounts?.issuer ?? defaultIssuer;
   const { key = await createSigningKey(), verificationKeys } = options.serviceAccounts ?? {};
   const signer = new TokenSigner(key, verificationKeys);
   const tokens = new ServiceAccountTokens(signer, issuer, storage, clock, newId);
-  const server = new Server(options, features, clock, log, newId, storage, tokens);
+  const server = new Server(options, features, clock, log, newId, storage, allocator, tokens);
   const { advertisedAddress: address, advertisedPort: port = defaultPort } = options;
   await server.bootstrap({ ranges, port, ...(address === undefined ? {} : { address }) });
   return server;
@@ -184,7 +186,8 @@ class Server implements ApiServer {
   readonly #features: Features;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #storage: ServiceStorage;
+  readonly #storage: Storage;
+  readonly #allocator: ServiceAllocator;
   readonly #tokens: ServiceAccountTokens;
   readonly #authenticator: Authenticator;
   readonly #authorize: ReturnType<typeof createAuthorizer>;
@@ -212,7 +215,8 @@ class Server implements ApiServer {
     clock: Clock,
     log: Log,
     newId: () => string,
-    storage: ServiceStorage,
+    storage: Storage,
+    allocator: ServiceAllocator,
     tokens: ServiceAccountTokens,
   ) {
     this.#options = options;
@@ -220,6 +224,7 @@ class Server implements ApiServer {
     this.#clock = clock;
     this.#log = log;
     this.#storage = storage;
+    this.#allocator = allocator;
     this.#tokens = tokens;
     this.#authenticator = new Authenticator({
       tokens: options.tokens ?? [],
@@ -261,17 +266,17 @@ class Server implements ApiServer {
       webhooks: this.#webhooks,
     };
     const plugins = admissionPlugins(admission, options.enabledAdmissionPlugins);
-    this.#registry = new Registry(
+    this.#registry = new Registry({
       storage,
       features,
       clock,
       newId,
-      new Admission(plugins, options.disabledAdmissionPlugins),
-      new ManagedFields(this.#resources.list),
-      new Checks(features, storage, deviceSelectors(features), options.creationWarnings),
-      this.#authorize,
-      strategyOf,
-    );
+      admission: new Admission(plugins, options.disabledAdmissionPlugins),
+      managers: new ManagedFields(this.#resources.list),
+      checks: new Checks(features, storage, deviceSelectors(features), options.creationWarnings),
+      authorize: this.#authorize,
+      strategyOf: strategyLookup(allocator),
+    });
     this.#usage = new UsageCollector({
       clock,
       log,
@@ -318,7 +323,12 @@ class Server implements ApiServer {
     await this.#customResources.start();
     const resources = servedResources(this.#features);
     const flowControl = new FlowControlObjects(new OwnObjects(this.#registry, resources, producer));
-    const service = new KubernetesService(this.#own, this.#storage, endpoint);
+    const service = new KubernetesService({
+      own: this.#own,
+      storage: this.#storage,
+      allocator: this.#allocator,
+      endpoint,
+    });
     // Writes of one turn share one durable commit.
     await Promise.all([
       service.prepare(),

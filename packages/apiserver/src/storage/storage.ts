@@ -18,7 +18,7 @@ import { Histories } from "./history.ts";
 import { registryPrefix, resourceOfKey } from "./keys.ts";
 import { pastEvents } from "./past.ts";
 import { catchUpLimit, Progress } from "./progress.ts";
-import { Remainders } from "./remainders.ts";
+import { RemainingCounts } from "./remaining-counts.ts";
 import { shareFields } from "./shared-fields.ts";
 import { checkSize } from "./size.ts";
 import { storedAt } from "./stored-at.ts";
@@ -49,7 +49,7 @@ export class Storage {
   readonly #health: Health;
   readonly #progress: Progress;
   readonly #compaction: Compaction;
-  readonly remainders = new Remainders();
+  readonly remainingCounts = new RemainingCounts();
   /** Set once, by the admission plugin that needs it. */
   guard: WriteGuard | undefined;
   #began = 0;

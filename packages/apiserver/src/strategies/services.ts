@@ -2,45 +2,50 @@ import type { Service, ServiceSpec } from "@dray/api/core/v1";
 import { serviceAddressErrors } from "@dray/api/validation";
 import type { Strategy, StrategyContext } from "../kinds/strategy.ts";
 import { deepEqual } from "../storage/json.ts";
+import type { ServiceAllocator } from "./service/allocator.ts";
 import { settleFamilies } from "./service/families.ts";
 import { getsNodePorts, needsHealthCheck } from "./service/ports.ts";
 import type { Family } from "./service/ranges.ts";
-import { ServiceStorage } from "./service/storage.ts";
 import { dropOldTypeFields } from "./service-type.ts";
 
 /**
  * Gives services their cluster addresses and node ports, in the order of upstream: what is given is settled before it
  * is validated (registry/core/service/storage).
  */
-export const services: Strategy = {
-  prepareForCreate(object, context) {
-    const service = object as Service;
-    service.status = { loadBalancer: {} };
-    const { spec } = service;
-    if (!spec) return;
-    if (spec.clusterIP && !spec.clusterIPs?.length) spec.clusterIPs = [spec.clusterIP];
-    allocate(service, undefined, context);
-  },
+export function servicesStrategy(allocator: ServiceAllocator): Strategy {
+  return {
+    prepareForCreate(object, context) {
+      const service = object as Service;
+      service.status = { loadBalancer: {} };
+      const { spec } = service;
+      if (!spec) return;
+      if (spec.clusterIP && !spec.clusterIPs?.length) spec.clusterIPs = [spec.clusterIP];
+      allocate(service, undefined, allocator, context);
+    },
 
-  prepareForUpdate(object, old, context) {
-    if (context.subresource !== "") return;
-    const [service, before] = [object as Service, old as Service];
-    if (service.spec && before.spec) {
-      keepGiven(service.spec, before.spec);
-      followAddress(service.spec, before.spec);
-      allocate(service, before.spec, context);
-    }
-    dropOldTypeFields(service, before);
-  },
+    prepareForUpdate(object, old, context) {
+      if (context.subresource !== "") return;
+      const [service, before] = [object as Service, old as Service];
+      if (service.spec && before.spec) {
+        keepGiven(service.spec, before.spec);
+        followAddress(service.spec, before.spec);
+        allocate(service, before.spec, allocator, context);
+      }
+      dropOldTypeFields(service, before);
+    },
 
-  // A default that was once given to all types (defaultOnReadInternalTrafficPolicy).
-  complete(object) {
-    const { spec } = object as Service;
-    if (spec?.type === "ExternalName") delete spec.internalTrafficPolicy;
-  },
-};
+    // A default that was once given to all types (defaultOnReadInternalTrafficPolicy).
+    complete(object) {
+      const { spec } = object as Service;
+      if (spec?.type === "ExternalName") delete spec.internalTrafficPolicy;
+    },
 
-/** Who sends again what made a service need not know what it was given (patchAllocatedValues). */
+    reserve: (key, object) => allocator.reserve(key, object as Service),
+    afterDelete: (object) => allocator.afterDelete(object as Service),
+  };
+}
+
+/** A client that sends a service again need not send what was allocated to it (patchAllocatedValues). */
 function keepGiven(spec: ServiceSpec, old: ServiceSpec): void {
   if (hasAddress(spec) && hasAddress(old)) {
     if (!spec.clusterIP && old.clusterIP) spec.clusterIP = old.clusterIP;
@@ -73,23 +78,23 @@ function followAddress(spec: ServiceSpec, old: ServiceSpec): void {
 function allocate(
   service: Service,
   old: ServiceSpec | undefined,
-  { storage, dryRun, features }: StrategyContext,
+  allocator: ServiceAllocator,
+  { dryRun, features }: StrategyContext,
 ): void {
   const spec = service.spec!;
-  if (!(storage instanceof ServiceStorage)) throw new TypeError("services need a storage of their own");
   if (hasAddress(spec)) {
     // Validation refuses these fields, and reports nothing else.
     if (serviceAddressErrors(spec, old, features.version).length > 0) return;
-    settleFamilies(service, old, storage.families);
-    giveAddresses(service, old, storage, dryRun);
+    settleFamilies(service, old, allocator.families);
+    giveAddresses(service, old, allocator, dryRun);
   }
-  storage.ports.assign(service, old, dryRun);
+  allocator.ports.assign(service, old, dryRun);
 }
 
 function giveAddresses(
   service: Service,
   old: ServiceSpec | undefined,
-  { addresses }: ServiceStorage,
+  { addresses }: ServiceAllocator,
   dryRun: boolean,
 ): void {
   const spec = service.spec!;

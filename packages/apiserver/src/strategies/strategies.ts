@@ -23,15 +23,20 @@ import { priorityclasses } from "./priorityclasses.ts";
 import { replicationcontrollers } from "./replicationcontrollers.ts";
 import { resourceclaims } from "./resourceclaims.ts";
 import { secrets } from "./secrets.ts";
+import type { ServiceAllocator } from "./service/allocator.ts";
 import { serviceaccounts } from "./serviceaccounts.ts";
-import { services } from "./services.ts";
+import { servicesStrategy } from "./services.ts";
 import { persistentvolumeclaims, persistentvolumes } from "./volumes.ts";
 
 const general: Strategy = {};
 
-/** The strategy of a kind: the one it brings along, or that of its file here. Without either the general rules hold. */
-export function strategyOf({ model, resource }: StoredRow): Strategy {
-  return model?.strategy ?? strategies[resource] ?? general;
+/**
+ * Returns a function that finds the strategy of a kind: the one that the kind brings along, or that of its file here.
+ * Without either the general rules hold.
+ */
+export function strategyLookup(allocator: ServiceAllocator): (kind: StoredRow) => Strategy {
+  const all: typeof strategies = { ...strategies, services: servicesStrategy(allocator) };
+  return ({ model, resource }) => model?.strategy ?? all[resource] ?? general;
 }
 
 const strategies: Readonly<Record<string, Strategy | undefined>> = {
@@ -58,7 +63,6 @@ const strategies: Readonly<Record<string, Strategy | undefined>> = {
   resourceclaims,
   secrets,
   serviceaccounts,
-  services,
   validatingadmissionpolicies: admissionPolicies,
   validatingadmissionpolicybindings: validatingAdmissionPolicyBindings,
 };

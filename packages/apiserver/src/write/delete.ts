@@ -1,0 +1,132 @@
+import type { KubeObject } from "@dray/api";
+import { conflict } from "../errors/status.ts";
+import { converted } from "../kinds/conversion/index.ts";
+import { modelOf } from "../kinds/models.ts";
+import type { ServedResource } from "../kinds/resources.ts";
+import type { DeleteOptions } from "../request/options.ts";
+import type { Stored } from "../storage/cache.ts";
+import { deepFreeze, thaw } from "../storage/json.ts";
+import { admissionRequest, WriteContext, type WriteParts } from "./context.ts";
+import { type Course, givenDeletion, planDeletion } from "./deletion.ts";
+import { sameObject } from "./metadata.ts";
+import { checkPreconditions } from "./preconditions.ts";
+import { maxAttempts } from "./update.ts";
+import type { Deletion, Write } from "./write.ts";
+
+/** Deletes an object, or begins to, again and again until no other write comes between. */
+export async function deleteObject(
+  parts: WriteParts,
+  write: Write,
+  options: DeleteOptions,
+): Promise<Deletion> {
+  const { served, namespace, name } = write;
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const current = parts.reader.need(served, namespace, name);
+    const deletion = await deleteOnce(new WriteContext(parts, write), options, current);
+    if (deletion !== undefined) return deletion;
+  }
+  throw conflict(served, name, "too many writers change this object at the same time");
+}
+
+/** What a DELETE is about to do. */
+interface Plan {
+  readonly course: Course;
+  /** The object as it is stored. */
+  readonly old: KubeObject;
+  /** The object with the marks of its deletion. */
+  readonly object: KubeObject;
+  /** Grace period in seconds of a kind that is deleted gracefully. */
+  readonly grace: number | undefined;
+}
+
+/**
+ * Undefined if another write came between.
+ *
+ * Upstream: apiserver/pkg/registry/generic/registry/store.go, Store.Delete
+ */
+async function deleteOnce(
+  context: WriteContext,
+  options: DeleteOptions,
+  current: Stored,
+): Promise<Deletion | undefined> {
+  const { served, admitted } = context.write;
+  const old = modelOf(served).conversion
+    ? await converted(current.object, served.stored, served.stored)
+    : current.object;
+  checkPreconditions(served, options, old);
+  const plan = planOf(context, options, old);
+  if (plan.course === "pending") return { gone: false, object: await shown(served, old) };
+  if (!admitted) await admit(context, options, plan);
+  if (options.dryRun) {
+    return dryDeletion(served, plan.course, await shown(served, old), await shown(served, plan.object));
+  }
+  return carryOut(context, plan, current);
+}
+
+function planOf(context: WriteContext, options: DeleteOptions, old: KubeObject): Plan {
+  const { strategy, parts } = context;
+  const object = thaw(old);
+  const hasBegun = old.metadata.deletionTimestamp !== undefined;
+  if (hasBegun && strategy.heldBack?.(object)) return { course: "pending", old, object, grace: undefined };
+  const grace = strategy.gracePeriod?.(object, options, context);
+  const own = hasBegun ? undefined : strategy.beginDeletion?.(object, options, context);
+  const garbageCollection = strategy.garbageCollection ?? "delete";
+  const course = own ?? planDeletion(object, options, { grace, garbageCollection, now: parts.reader.time() });
+  return { course, old, object, grace };
+}
+
+async function admit(context: WriteContext, options: DeleteOptions, { old, grace }: Plan): Promise<void> {
+  const { write, parts } = context;
+  const { dryRun } = options;
+  // In a collection delete, admission sees the client's options only.
+  const given = givenDeletion(options, write.collection ? undefined : grace, write.served, old);
+  const deleting = { ...write, subresource: "", options: { ...write.options, dryRun }, given };
+  const request = admissionRequest(deleting, "DELETE", { old });
+  await parts.admission.mutate(request);
+  await parts.admission.validate(request);
+}
+
+/** Stores the marked object, removes it, or both. Undefined if another write came between. */
+async function carryOut(
+  context: WriteContext,
+  { course, old, object }: Plan,
+  current: Stored,
+): Promise<Deletion | undefined> {
+  const { served } = context.write;
+  let { revision } = current;
+  let last = old;
+  if (course === "mark" || course === "markAndRemove") {
+    if (course === "mark" && sameObject(object, old))
+      return { gone: false, object: await shown(served, old) };
+    const stored = await context.store(current.key, object, revision);
+    if (stored === undefined) return undefined;
+    if (course === "mark") return { gone: false, object: await shown(served, stored.object) };
+    revision = stored.revision;
+    last = stored.object;
+  }
+  const removed = await context.remove(current.key, last, revision);
+  if (removed === undefined) return undefined;
+  const metadata = { ...last.metadata, resourceVersion: String(removed) };
+  return { gone: true, object: await shown(served, { ...last, metadata }) };
+}
+
+/** An object in the served version. */
+async function shown(served: ServedResource, object: KubeObject): Promise<KubeObject> {
+  return deepFreeze(await converted(object, served.stored, served));
+}
+
+/** Upstream answers with what it has at that point: the marked object, or an empty one. */
+function dryDeletion(
+  served: ServedResource,
+  course: Exclude<Course, "pending">,
+  old: KubeObject,
+  marked: KubeObject,
+): Deletion {
+  if (course === "mark") return { gone: false, object: marked };
+  if (course === "markAndRemove") return { gone: true, object: marked, shown: true };
+  if (course === "remove") return { gone: true, object: old };
+  const { zero } = modelOf(served.stored).objectType;
+  const { apiVersion, kind } = old;
+  const empty = { apiVersion, kind, metadata: {}, ...zero } as unknown as KubeObject;
+  return { gone: true, object: empty, shown: true };
+}

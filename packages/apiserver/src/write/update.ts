@@ -1,0 +1,175 @@
+import type { KubeObject } from "@dray/api";
+import { dropDisabledFields } from "@dray/api/validation";
+import type { AdmissionRequest } from "../admission/admission.ts";
+import { conflict, notFound } from "../errors/status.ts";
+import { convert, converted } from "../kinds/conversion/index.ts";
+import { modelOf } from "../kinds/models.ts";
+import { inPieces } from "../request/pieces.ts";
+import type { Stored } from "../storage/cache.ts";
+import { deepFreeze } from "../storage/json.ts";
+import { tooLarge } from "../storage/size.ts";
+import { WriteContext, type WriteParts } from "./context.ts";
+import { create } from "./create.ts";
+import { countGeneration, ensureNamespace, prepareMetadata, sameObject } from "./metadata.ts";
+import { checkIsVersion, checkVersion, modified, otherStored } from "./preconditions.ts";
+import type { UpdateRules, Write, Written } from "./write.ts";
+
+/** Maximum number of times that a write is begun anew because another one came between reading and writing. */
+export const maxAttempts = 100;
+
+/** Changes an object, again and again until no other write comes between. Returns it in the served version. */
+export async function update(
+  parts: WriteParts,
+  write: Write,
+  rules: UpdateRules,
+  key: string,
+): Promise<Written> {
+  const { served } = write;
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const current = parts.reader.cache(served).get(key);
+    if (current === undefined)
+      return { object: await createMissing(parts, write, rules, key), created: true };
+    const written = await updateOnce(new WriteContext(parts, write), rules, current);
+    if (written)
+      return { object: deepFreeze(await converted(written, served.stored, served)), created: false };
+  }
+  throw conflict(served, write.name, "too many writers change this object at the same time");
+}
+
+/** Throws 404 where updates of the kind create nothing, 409 where the object sent has the uid of another one. */
+async function createMissing(
+  parts: WriteParts,
+  write: Write,
+  rules: UpdateRules,
+  key: string,
+): Promise<KubeObject> {
+  const { served } = write;
+  if (!rules.mayCreate) throw notFound(served, write.name);
+  const draft = await rules.change(undefined);
+  const { uid, resourceVersion } = draft.metadata;
+  // Any version will do: there is nothing that it could be the version of.
+  if (rules.replaces && uid) {
+    const { dryRun } = write.options;
+    throw otherStored(served, write.name, key, dryRun, { field: "UID", sent: uid, stored: "" });
+  }
+  if (rules.replaces && resourceVersion) checkIsVersion(resourceVersion);
+  delete (draft.metadata as { resourceVersion?: string }).resourceVersion;
+  return create(parts, write, convert(draft, served.stored, served), rules.ownManagers ?? false);
+}
+
+/**
+ * Returns the written object in its stored version, undefined if another write came between.
+ *
+ * Upstream: apiserver/pkg/registry/generic/registry/store.go, Store.Update
+ */
+async function updateOnce(
+  context: WriteContext,
+  rules: UpdateRules,
+  current: Stored,
+): Promise<KubeObject | undefined> {
+  const { write, strategy } = context;
+  const { served } = write;
+  const old = await converted(current.object, served.stored, served.stored);
+  const object = await rules.change(old);
+  const { view } = rules;
+  const seen = view ? { object: view.show(object), old: view.show(old), kind: view.kind } : { object, old };
+  const admitted = context.admissionRequest("UPDATE", seen);
+  await write.pause?.();
+  const isRefused = context.willBeTooLarge(object);
+  await write.pause?.();
+  if (!rules.ownManagers && !isRefused) trackFields(context, object, old);
+  await write.pause?.();
+  if (!rules.unchecked) await context.parts.admission.mutate(admitted);
+  view?.take(object, seen.object);
+  ensureNamespace(served, write.namespace, object);
+  checkVersion(served, rules.replaces === true, object, current, context.dryRun);
+  prepare(context, object, old);
+  await write.pause?.();
+  if (!rules.unchecked) await validate(context, object, old, admitted);
+  strategy.complete?.(object);
+  await write.pause?.();
+  if (sameObject(object, old)) return old;
+  return store(context, rules, object, current, { old, isRefused });
+}
+
+function trackFields({ parts, write, now }: WriteContext, object: KubeObject, old: KubeObject): void {
+  parts.managers.updated(write.served, object, old, write.options.fieldManager, write.subresource, now);
+}
+
+/** Keeps what no update changes, and counts the generation. */
+function prepare(context: WriteContext, object: KubeObject, old: KubeObject): void {
+  const { served, subresource } = context.write;
+  prepareMetadata(served, object, old, subresource);
+  const { generation } = served.facts;
+  if (generation === "sent") countGeneration(served, object, old, subresource);
+  dropDisabledFields(served.stored, object, old, context.features);
+  context.strategy.prepareForUpdate?.(object, old, context);
+  // The scheduler's choice is no change of what the user wants (KEP-5067: generation counts from 1).
+  if (generation && generation !== "sent" && subresource !== "binding")
+    countGeneration(served, object, old, subresource);
+}
+
+/** Throws 422, or what admission throws. */
+async function validate(
+  context: WriteContext,
+  object: KubeObject,
+  old: KubeObject,
+  admitted: AdmissionRequest,
+): Promise<void> {
+  const { parts, write, strategy } = context;
+  const { served, subresource, pause } = write;
+  const { checks } = parts;
+  const errors = await inPieces(pause, (step) =>
+    checks.update(served.stored, object, old, subresource, served.group, step),
+  );
+  const problems = [
+    ...(strategy.authorizeUpdate?.(object, old, context) ?? []),
+    ...errors,
+    ...(strategy.validateUpdate?.(object, old, context) ?? []),
+  ];
+  context.warnAll(modelOf(served.stored).tolerated?.(object) ?? []);
+  context.refuse(object, problems);
+  context.warnAll(checks.warnings(served.stored, object, old, subresource));
+  if (subresource === "") context.warnAll(strategy.warnings?.(object, old) ?? []);
+  await pause?.();
+  await parts.admission.validate(admitted);
+}
+
+/** Stores the object, or removes it where its deletion has waited for this update. */
+async function store(
+  context: WriteContext,
+  rules: UpdateRules,
+  object: KubeObject,
+  current: Stored,
+  { old, isRefused }: { readonly old: KubeObject; readonly isRefused: boolean },
+): Promise<KubeObject | undefined> {
+  const { served, name, pause } = context.write;
+  if (context.dryRun) {
+    object.metadata.resourceVersion = old.metadata.resourceVersion ?? "";
+    return object;
+  }
+  if (endsDeletion(context, object)) {
+    const removed = await context.remove(current.key, current.object, current.revision);
+    if (removed === undefined) return undefined;
+    return { ...object, metadata: { ...object.metadata, resourceVersion: old.metadata.resourceVersion } };
+  }
+  delete object.metadata.selfLink;
+  await pause?.();
+  if (isRefused) throw tooLarge();
+  const stored = await context.store(current.key, object, current.revision);
+  await pause?.();
+  if (stored) return stored.object;
+  if (rules.expectedVersion !== undefined) throw modified(served, name);
+  return undefined;
+}
+
+/** Whether nothing holds back the deletion of the object any more. */
+function endsDeletion({ strategy }: WriteContext, object: KubeObject): boolean {
+  const { deletionTimestamp, finalizers = [], deletionGracePeriodSeconds = 0 } = object.metadata;
+  return (
+    deletionTimestamp !== undefined &&
+    finalizers.length === 0 &&
+    deletionGracePeriodSeconds === 0 &&
+    !strategy.heldBack?.(object)
+  );
+}
