@@ -1,10 +1,12 @@
 import type { DeviceAttribute } from "@dray/api/resource/v1";
-import type { Expr } from "./ast.ts";
-import { attributeResult } from "./attribute-result.ts";
-import { boolResult } from "./bool-result.ts";
+import type { Backend } from "./compile/backend.ts";
 import { type Reads, readsOf } from "./compile/reads.ts";
-import type { Backend } from "./compile/runner.ts";
-import { type DeviceInput, PreparedDevice } from "./device.ts";
+import type { Shape } from "./cost/estimator.ts";
+import { attributeResult } from "./device/attribute-result.ts";
+import { boolResult } from "./device/bool-result.ts";
+import { resultHints } from "./device/hints.ts";
+import { type DeviceInput, PreparedDevice } from "./device/prepared-device.ts";
+import { selectorWarnings } from "./device/warnings.ts";
 import {
   type Compiled,
   type CompileFailure,
@@ -14,9 +16,8 @@ import {
   limitExceededText,
   type Refusal,
 } from "./environment.ts";
-import type { Shape } from "./estimate.ts";
-import { resultHints } from "./hints.ts";
-import * as types from "./types.ts";
+import type { Expr } from "./syntax/ast.ts";
+import * as types from "./values/types.ts";
 import {
   anyType,
   boolType,
@@ -28,9 +29,8 @@ import {
   sameType,
   stringType,
   structType,
-} from "./types.ts";
-import { CelError, type Value } from "./values.ts";
-import { selectorWarnings } from "./warnings.ts";
+} from "./values/types.ts";
+import { CelError, type Value } from "./values/value.ts";
 
 export interface DeviceEnvironmentOptions {
   /** True for expressions that an API server has stored: everything is known, gates are ignored. */

@@ -1,14 +1,16 @@
-import { type Expr, walk } from "./ast.ts";
-import { check } from "./checker.ts";
+import { check } from "./check/checker.ts";
+import type { Scope } from "./check/env.ts";
+import { checkFormats } from "./check/format-validator.ts";
+import { checkLiterals } from "./check/literal-validators.ts";
+import { typeWithoutValue } from "./check/type-references.ts";
+import { type Backend, type Runner, runner } from "./compile/backend.ts";
 import { deviceIndex, Frame } from "./compile/frame.ts";
 import type { Lowered } from "./compile/ir.ts";
 import { lower, type Names, PlanError } from "./compile/lower.ts";
-import { type Backend, type Runner, runner } from "./compile/runner.ts";
-import { functionTable } from "./declarations.ts";
-import { estimate, type Shape } from "./estimate.ts";
-import { failureHints } from "./hints.ts";
+import { estimate, type Shape } from "./cost/estimator.ts";
+import { failureHints } from "./device/hints.ts";
+import { functionTable } from "./library/declarations.ts";
 import {
-  checkFormats,
   findPatchType,
   includesLibrary,
   libraries,
@@ -16,15 +18,13 @@ import {
   patchLibrary,
   readers,
 } from "./library/index.ts";
-import { checkLiterals } from "./literals.ts";
-import type { Syntax } from "./macros.ts";
-import { parse } from "./parser.ts";
-import type { Scope } from "./scope.ts";
-import { type Problem, Source } from "./source.ts";
-import { typeWithoutValue } from "./type-values.ts";
-import * as types from "./types.ts";
-import { type CelType, typeOf } from "./types.ts";
-import { CelError, type Value } from "./values.ts";
+import { type Expr, walk } from "./syntax/ast.ts";
+import type { Syntax } from "./syntax/macros.ts";
+import { parse } from "./syntax/parser.ts";
+import { type Problem, Source } from "./syntax/source.ts";
+import * as types from "./values/types.ts";
+import { type CelType, typeOf } from "./values/types.ts";
+import { CelError, type Value } from "./values/value.ts";
 
 /** An expression that does not compile, with the text that the API server reports. */
 export interface CompileFailure {

@@ -1,7 +1,6 @@
-export { isAddress, isNetwork, isRequestUri } from "./checks.ts";
+export type { Backend } from "./compile/backend.ts";
 export type { Reads } from "./compile/reads.ts";
-export type { Backend } from "./compile/runner.ts";
-export { type DeviceInput, PreparedDevice } from "./device.ts";
+export { type DeviceInput, PreparedDevice } from "./device/prepared-device.ts";
 export * from "./device-environment.ts";
 export {
   type CompileFailure,
@@ -13,10 +12,6 @@ export {
   type Program,
   type Result,
 } from "./environment.ts";
-export { equal } from "./equality.ts";
-export { ForeignValue } from "./foreign-value.ts";
-export { jsonValue } from "./json.ts";
-export { LazyMap } from "./lazy.ts";
 export {
   type AuthorizationCheck,
   type AuthorizationDecision,
@@ -26,11 +21,16 @@ export {
   ResourceCheckValue,
   resourceCheckType,
 } from "./library/authorizer.ts";
-export { calendarDay, parseDuration, parseTimestamp } from "./library/conversions.ts";
-export { patternMatches, patternProblem } from "./library/regex.ts";
-export { LiteralMap, StringMap } from "./maps.ts";
-export { appliedObject, PatchValueError, patchOperations } from "./patch-values.ts";
-export * as types from "./types.ts";
+export { ForeignValue } from "./library/patch/foreign-value.ts";
+export { appliedObject, PatchValueError, patchOperations } from "./library/patch/result.ts";
+export { patternMatches, patternProblem } from "./library/regex/regex.ts";
+export { isAddress, isNetwork, isRequestUri } from "./library/text-checks.ts";
+export { equal } from "./values/equality.ts";
+export { jsonValue } from "./values/json-value.ts";
+export { LazyMap } from "./values/lazy-map.ts";
+export { LiteralMap, StringMap } from "./values/maps.ts";
+export { calendarDay, parseDuration, parseTimestamp } from "./values/time.ts";
+export * as types from "./values/types.ts";
 export {
   CelError,
   Duration,
@@ -43,4 +43,4 @@ export {
   typeName,
   Uint,
   type Value,
-} from "./values.ts";
+} from "./values/value.ts";

@@ -1,5 +1,5 @@
-import type { PreparedDevice } from "../device.ts";
-import type { Value } from "../values.ts";
+import type { PreparedDevice } from "../device/prepared-device.ts";
+import type { Value } from "../values/value.ts";
 
 /** One evaluation. A program keeps a single one and uses it again: evaluations do not overlap. */
 export class Frame {

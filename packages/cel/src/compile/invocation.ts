@@ -1,7 +1,15 @@
-import type { CallCost } from "../cost.ts";
-import type { FunctionDeclaration, Implementation, Overload } from "../declarations.ts";
-import type { CelType } from "../types.ts";
-import { CelError, isOfType, Panic, QuantityValue, SemverValue, typeName, type Value } from "../values.ts";
+import type { CallCost } from "../cost/tracker-rules.ts";
+import type { FunctionDeclaration, Implementation, Overload } from "../library/declarations.ts";
+import type { CelType } from "../values/types.ts";
+import {
+  CelError,
+  isOfType,
+  Panic,
+  QuantityValue,
+  SemverValue,
+  typeName,
+  type Value,
+} from "../values/value.ts";
 
 /** A call with its function chosen, as far as types tell. */
 export interface Invocation {

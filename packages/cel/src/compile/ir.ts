@@ -1,7 +1,7 @@
-import type { MessageType } from "../messages.ts";
-import type { Value } from "../values.ts";
+import type { MessageType } from "../values/message.ts";
+import type { Value } from "../values/value.ts";
+import type { ConstantSet } from "./constant-set.ts";
 import type { Invocation } from "./invocation.ts";
-import type { ConstantSet } from "./sets.ts";
 
 /**
  * What a checked expression comes down to, with everything decided that does not depend on values. Both back ends, the

@@ -1,16 +1,16 @@
-import { accumulatorName, type Call, type Comprehension, type Expr, type MapLiteral } from "../ast.ts";
-import { callCost } from "../cost.ts";
-import { quadratic } from "../cost-rules.ts";
-import type { FunctionDeclaration } from "../declarations.ts";
-import { patternProblem } from "../library/regex.ts";
-import { isHashable, LiteralMap } from "../maps.ts";
-import type { FindMessage } from "../messages.ts";
-import { type CelType, isOptional } from "../types.ts";
-import { CelError, TypeValue, typeName, type Value } from "../values.ts";
+import { callCost } from "../cost/tracker.ts";
+import { quadratic } from "../cost/tracker-rules.ts";
+import type { FunctionDeclaration } from "../library/declarations.ts";
+import { patternProblem } from "../library/regex/regex.ts";
+import { accumulatorName, type Call, type Comprehension, type Expr, type MapLiteral } from "../syntax/ast.ts";
+import { isHashable, LiteralMap } from "../values/maps.ts";
+import type { FindMessage } from "../values/message.ts";
+import { type CelType, isOptional } from "../values/types.ts";
+import { CelError, TypeValue, typeName, type Value } from "../values/value.ts";
+import { ConstantSet } from "./constant-set.ts";
 import { type Invocation, implementation } from "./invocation.ts";
 import type { Chain, Lowered, Node, Qualifier } from "./ir.ts";
 import { badKey, pushOptional, setOptional } from "./runtime.ts";
-import { ConstantSet } from "./sets.ts";
 
 /** The expression cannot be made ready to run. */
 export class PlanError extends Error {

@@ -1,24 +1,24 @@
 import { floatText } from "@dray/api";
-import { DomainMap, noEntries } from "../device.ts";
-import { wholeNumber } from "../equality.ts";
-import { durationText } from "../library/conversions.ts";
-import { LiteralMap } from "../maps.ts";
-import { MessageValue } from "../messages.ts";
-import { textLength } from "../texts.ts";
+import { DomainMap, emptyDomain } from "../values/domain-map.ts";
+import { wholeNumber } from "../values/equality.ts";
+import { goValueType } from "../values/go-types.ts";
+import { inInt } from "../values/integers.ts";
+import { LiteralMap } from "../values/maps.ts";
+import { MessageValue } from "../values/message.ts";
+import { textLength } from "../values/text.ts";
+import { durationText } from "../values/time.ts";
 import {
   CelError,
   Duration,
-  inInt,
   LibraryValue,
   MapValue,
   noSuchOverload,
   Optional,
-  QuantityValue,
   TypeValue,
   typeName,
   Uint,
   type Value,
-} from "../values.ts";
+} from "../values/value.ts";
 
 /** What nodes do to values: the one description that the closures and the generated source share. */
 
@@ -32,36 +32,6 @@ function keyText(key: Value): string {
   return String(key instanceof LibraryValue ? key.identity : key);
 }
 
-/** Names of Go's types, which some errors show. */
-const goNames: Readonly<Record<string, string>> = {
-  bool: "types.Bool",
-  bytes: "types.Bytes",
-  double: "types.Double",
-  "google.protobuf.Duration": "types.Duration",
-  "google.protobuf.Timestamp": "types.Timestamp",
-  int: "types.Int",
-  "kubernetes.NamedFormat": "cel.Format",
-  "kubernetes.Quantity": "cel.Quantity",
-  "kubernetes.Semver": "cel.Semver",
-  "kubernetes.URL": "cel.URL",
-  list: "*types.baseList",
-  map: "*types.baseMap",
-  "net.CIDR": "cel.CIDR",
-  "net.IP": "cel.IP",
-  null_type: "types.Null",
-  optional_type: "*types.Optional",
-  string: "types.String",
-  type: "*types.Type",
-  uint: "types.Uint",
-};
-
-export function goType(value: Value): string {
-  if (value instanceof DomainMap) return "cel.mapper";
-  const name = typeName(value);
-  const goName = goNames[name] ?? name;
-  return value instanceof QuantityValue && value.computed ? `*${goName}` : goName;
-}
-
 /** Why a value cannot be an index or a field; undefined if it can. */
 export function badKey(key: Value): CelError | undefined {
   switch (typeof key) {
@@ -72,7 +42,7 @@ export function badKey(key: Value): CelError | undefined {
       return undefined;
     default:
       if (key instanceof Uint) return undefined;
-      return key instanceof CelError ? key : new CelError(`invalid qualifier type: ${goType(key)}`);
+      return key instanceof CelError ? key : new CelError(`invalid qualifier type: ${goValueType(key)}`);
   }
 }
 
@@ -155,8 +125,8 @@ export function notIterable(value: Value, two: boolean): CelError {
   if (value instanceof CelError) return value;
   return new CelError(
     two
-      ? `unsupported comprehension range type: ${goType(value)}`
-      : `got '${goType(value)}', expected iterable type`,
+      ? `unsupported comprehension range type: ${goValueType(value)}`
+      : `got '${goValueType(value)}', expected iterable type`,
   );
 }
 
@@ -170,7 +140,7 @@ export function memberAt(range: Value, items: readonly Value[], i: number): Valu
  * in its place, which finds no domains that are not there.
  */
 export function bound(value: Value): Value {
-  return value instanceof DomainMap && value.size === 0 ? noEntries : value;
+  return value instanceof DomainMap && value.size === 0 ? emptyDomain : value;
 }
 
 /** `list + [element]` where the list belongs to the loop that builds it. */

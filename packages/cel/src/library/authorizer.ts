@@ -1,7 +1,7 @@
 import { dnsLabel, dnsSubdomain } from "@dray/api";
-import { declare, type FunctionDeclaration, type Implementation, method } from "../declarations.ts";
-import { boolType, type CelType, stringType, structType } from "../types.ts";
-import { CelError, LibraryValue, type Value } from "../values.ts";
+import { boolType, type CelType, stringType, structType } from "../values/types.ts";
+import { CelError, LibraryValue, type Value } from "../values/value.ts";
+import { declare, type FunctionDeclaration, type Implementation, method } from "./declarations.ts";
 
 /** What an expression asks: may the one it asks for do that? */
 export interface AuthorizationCheck {

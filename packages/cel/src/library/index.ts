@@ -1,25 +1,24 @@
-import type { FunctionDeclaration } from "../declarations.ts";
-import { type CelType, dynType, optionalType } from "../types.ts";
-import { CelError, type Value } from "../values.ts";
+import { parseDuration, parseTimestamp } from "../values/time.ts";
+import { type CelType, dynType, optionalType } from "../values/types.ts";
+import { CelError, type Value } from "../values/value.ts";
 import { authorizerLibrary } from "./authorizer.ts";
-import { parseDuration, parseTimestamp } from "./conversions.ts";
-import { formatLibrary } from "./format.ts";
-import { formatsLibrary } from "./formats.ts";
-import { quantityLibrary } from "./kubernetes.ts";
+import type { FunctionDeclaration } from "./declarations.ts";
+import { formatLibrary } from "./format/format.ts";
 import { listsLibrary, mapInsertLibrary } from "./lists.ts";
+import { formatsLibrary } from "./named-formats.ts";
 import { cidrType, ipType, networkLibrary } from "./network.ts";
 import { optionalLibrary } from "./optional.ts";
-import { patternProblem, regexLibrary } from "./regex.ts";
+import { quantityLibrary } from "./quantity.ts";
+import { patternProblem, regexLibrary } from "./regex/regex.ts";
 import { semverLibrary } from "./semver.ts";
 import { setsLibrary } from "./sets.ts";
 import { standardLibrary } from "./standard.ts";
 import { stringsLibrary } from "./strings.ts";
-import { timesLibrary } from "./times.ts";
-import { urlsLibrary } from "./urls.ts";
+import { timesLibrary } from "./time.ts";
+import { urlsLibrary } from "./url/url.ts";
 
-export { checkFormats } from "./format-check.ts";
-export { includesLibrary } from "./kubernetes.ts";
-export { findPatchType, patchLibrary } from "./patch-types.ts";
+export { findPatchType, patchLibrary } from "./patch/types.ts";
+export { includesLibrary } from "./quantity.ts";
 
 /** All functions of Kubernetes' CEL but `includes()`. Forms of one name are tried in this order. */
 export const libraries: readonly (readonly FunctionDeclaration[])[] = [

@@ -1,15 +1,6 @@
-import { touchElements } from "../budget.ts";
-import {
-  declare,
-  type FunctionDeclaration,
-  form,
-  type Implementation,
-  K,
-  method,
-  T,
-  V,
-} from "../declarations.ts";
-import { equal } from "../equality.ts";
+import { touchElements } from "../values/budget.ts";
+import { equal } from "../values/equality.ts";
+import { compare, missing } from "../values/ordering.ts";
 import {
   boolType,
   bytesType,
@@ -24,7 +15,7 @@ import {
   stringType,
   timestampType,
   uintType,
-} from "../types.ts";
+} from "../values/types.ts";
 import {
   CelError,
   Duration,
@@ -34,8 +25,17 @@ import {
   typeName,
   Uint,
   type Value,
-} from "../values.ts";
-import { compare, missing } from "./compare.ts";
+} from "../values/value.ts";
+import {
+  declare,
+  type FunctionDeclaration,
+  form,
+  type Implementation,
+  K,
+  method,
+  T,
+  V,
+} from "./declarations.ts";
 import { sortIndexes } from "./sort.ts";
 import { add } from "./standard.ts";
 

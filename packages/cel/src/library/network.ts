@@ -15,9 +15,9 @@ import {
   parseAddress,
   parseNetwork,
 } from "@dray/api/ip";
-import { declare, type FunctionDeclaration, form, method } from "../declarations.ts";
-import { boolType, type CelType, intType, stringType } from "../types.ts";
-import { CelError, LibraryValue, noSuchOverload, type Value } from "../values.ts";
+import { boolType, type CelType, intType, stringType } from "../values/types.ts";
+import { CelError, LibraryValue, noSuchOverload, type Value } from "../values/value.ts";
+import { declare, type FunctionDeclaration, form, method } from "./declarations.ts";
 
 const opaque = (name: string): CelType => ({ kind: "opaque", name, params: [] });
 export const ipType = opaque("net.IP");

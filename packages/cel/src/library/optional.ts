@@ -1,21 +1,19 @@
-import { declare, type FunctionDeclaration, form, K, method, T, V } from "../declarations.ts";
-import { MessageValue } from "../messages.ts";
-import { boolType, dynType, intType, listType, mapType, optionalType, stringType } from "../types.ts";
-import { CelError, Duration, MapValue, Optional, Timestamp, Uint, type Value } from "../values.ts";
+import { MessageValue } from "../values/message.ts";
+import { minTimestamp } from "../values/time.ts";
+import { boolType, dynType, intType, listType, mapType, optionalType, stringType } from "../values/types.ts";
+import { CelError, Duration, MapValue, Optional, Timestamp, Uint, type Value } from "../values/value.ts";
+import { declare, type FunctionDeclaration, form, K, method, T, V } from "./declarations.ts";
 
 const optional = optionalType(T);
 const list = listType(T);
 const absent = new CelError("optional.none() dereference");
-
-/** The first instant there is. */
-const firstInstant = -62135596800n * 1_000_000_000n;
 
 /** Whether it is what its type begins with: nothing, zero, empty. Types of Kubernetes have no such value. */
 function isZero(value: Value): boolean {
   if (value === null || value === false || value === "" || value === 0n || value === 0) return true;
   if (value instanceof Uint) return value.value === 0n;
   if (value instanceof Duration) return value.nanoseconds === 0n;
-  if (value instanceof Timestamp) return value.nanoseconds === firstInstant;
+  if (value instanceof Timestamp) return value.nanoseconds === minTimestamp;
   if (value instanceof Uint8Array || Array.isArray(value)) return value.length === 0;
   if (value instanceof MessageValue) return value.isZero;
   // A map of domains finds every key, and is none that could be empty.

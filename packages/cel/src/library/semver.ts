@@ -1,7 +1,7 @@
 import { compareSemanticVersions, parseSemanticVersion } from "@dray/api";
-import { declare, type FunctionDeclaration, form, type Implementation, method } from "../declarations.ts";
-import { boolType, intType, semverType, stringType } from "../types.ts";
-import { CelError, SemverValue, type Value } from "../values.ts";
+import { boolType, intType, semverType, stringType } from "../values/types.ts";
+import { CelError, SemverValue, type Value } from "../values/value.ts";
+import { declare, type FunctionDeclaration, form, type Implementation, method } from "./declarations.ts";
 
 function parse(text: string): Value {
   const version = parseSemanticVersion(text);

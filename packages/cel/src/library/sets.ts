@@ -1,7 +1,7 @@
-import { declare, type FunctionDeclaration, form, T } from "../declarations.ts";
-import { equal } from "../equality.ts";
-import { boolType, listType } from "../types.ts";
-import type { Value } from "../values.ts";
+import { equal } from "../values/equality.ts";
+import { boolType, listType } from "../values/types.ts";
+import type { Value } from "../values/value.ts";
+import { declare, type FunctionDeclaration, form, T } from "./declarations.ts";
 
 const list = listType(T);
 

@@ -1,16 +1,9 @@
-import { touchElements } from "../budget.ts";
-import {
-  declare,
-  type FunctionDeclaration,
-  form,
-  type Implementation,
-  K,
-  method,
-  T,
-  V,
-} from "../declarations.ts";
-import { equal } from "../equality.ts";
-import { textLength } from "../texts.ts";
+import { touchElements } from "../values/budget.ts";
+import { equal } from "../values/equality.ts";
+import { inInt, inUint } from "../values/integers.ts";
+import { compare, missing } from "../values/ordering.ts";
+import { textLength } from "../values/text.ts";
+import { timestamp } from "../values/time.ts";
 import {
   boolType,
   bytesType,
@@ -25,13 +18,11 @@ import {
   timestampType,
   typeOf,
   uintType,
-} from "../types.ts";
+} from "../values/types.ts";
 import {
   CelError,
   Duration,
-  inInt,
   integerOverflow,
-  inUint,
   MapValue,
   noSuchOverload,
   Timestamp,
@@ -40,9 +31,18 @@ import {
   Uint,
   unsignedOverflow,
   type Value,
-} from "../values.ts";
-import { compare, missing } from "./compare.ts";
-import { conversions, timestamp } from "./conversions.ts";
+} from "../values/value.ts";
+import { conversions } from "./conversions.ts";
+import {
+  declare,
+  type FunctionDeclaration,
+  form,
+  type Implementation,
+  K,
+  method,
+  T,
+  V,
+} from "./declarations.ts";
 
 const division = new CelError("division by zero");
 const modulus = new CelError("modulus by zero");

@@ -1,8 +1,8 @@
 import { goEscapes } from "@dray/api";
-import { declare, type FunctionDeclaration, form, method } from "../declarations.ts";
-import { intType, listType, stringType } from "../types.ts";
-import { CelError, type Value } from "../values.ts";
-import { inText } from "./conversions.ts";
+import { intType, listType, stringType } from "../values/types.ts";
+import { CelError, type Value } from "../values/value.ts";
+import { scalarText } from "../values/value-text.ts";
+import { declare, type FunctionDeclaration, form, method } from "./declarations.ts";
 
 const outOfRange = (index: bigint): CelError => new CelError(`index out of range: ${index}`);
 const points = (text: Value): string[] => Array.from(text as string);
@@ -91,7 +91,7 @@ function join(list: Value, separator: Value): Value {
   const odd = texts.find((text) => typeof text !== "string");
   return odd === undefined
     ? texts.join(separator as string)
-    : new CelError(`join: invalid input: ${inText(odd)}`);
+    : new CelError(`join: invalid input: ${scalarText(odd)}`);
 }
 
 const lower = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());

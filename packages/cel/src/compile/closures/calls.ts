@@ -1,7 +1,7 @@
-import { CelError, type Value } from "../../values.ts";
-import type { Step } from "../closures.ts";
+import { CelError, type Value } from "../../values/value.ts";
 import { spend } from "../frame.ts";
 import type { Invocation } from "../invocation.ts";
+import type { Step } from "./step.ts";
 
 /** A call whose arguments are ready to run. */
 export function invoke(call: Invocation, args: readonly Step[]): Step {

@@ -1,4 +1,4 @@
-import { CelError } from "../../values.ts";
+import { CelError } from "../../values/value.ts";
 import { deviceIndex } from "../frame.ts";
 import type { Chain, Node, Presence, Qualifier } from "../ir.ts";
 import type { Code, Operand } from "./code.ts";
@@ -67,7 +67,7 @@ function devicePath(code: Code, { base, qualifiers }: Chain): Path | undefined {
 /** The map of a domain, looked up once in each evaluation. */
 function domainMap(code: Code, field: string, domain: string): Operand {
   const name = code.shared(JSON.stringify([field, domain]));
-  code.write(`${name} ??= D.${field}.get(${JSON.stringify(domain)}) ?? noEntries;`);
+  code.write(`${name} ??= D.${field}.get(${JSON.stringify(domain)}) ?? emptyDomain;`);
   return name;
 }
 

@@ -1,5 +1,5 @@
-import { textLength } from "../../texts.ts";
-import { CelError } from "../../values.ts";
+import { textLength } from "../../values/text.ts";
+import { CelError } from "../../values/value.ts";
 import type { Invocation } from "../invocation.ts";
 import type { Invoke, Node } from "../ir.ts";
 import { textCost } from "../runtime.ts";

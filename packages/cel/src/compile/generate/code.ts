@@ -1,4 +1,4 @@
-import type { Value } from "../../values.ts";
+import type { Value } from "../../values/value.ts";
 import type { Node } from "../ir.ts";
 
 /** An expression of JavaScript without effects: a variable or a literal. */

@@ -1,0 +1,190 @@
+import { quoted } from "@dray/api";
+import { beginEvaluation, touchElements } from "../../values/budget.ts";
+import { goValueType } from "../../values/go-types.ts";
+import { LiteralMap } from "../../values/maps.ts";
+import { durationText, timestampText } from "../../values/time.ts";
+import {
+  Duration,
+  MapValue,
+  Optional,
+  QuantityValue,
+  Timestamp,
+  TypeValue,
+  typeName,
+  Uint,
+  type Value,
+} from "../../values/value.ts";
+import { scalarText } from "../../values/value-text.ts";
+import { base64, ForeignValue, foreign } from "./foreign-value.ts";
+import { JSONPatchValue, ObjectValue } from "./types.ts";
+
+/** The value is not a patch. The message is upstream's. */
+export class PatchValueError extends Error {
+  override readonly name = "PatchValueError";
+}
+
+type JsonObject = { readonly [key: string]: unknown };
+
+/**
+ * Converts the result of an ApplyConfiguration expression to JSON, with a ForeignValue for each value that JSON lacks.
+ * Throws PatchValueError.
+ * Upstream: pkg/admission/plugin/policy/mutating/patch/smd.go, applyConfigPatcher.Patch
+ */
+export function appliedObject(value: Value): JsonObject {
+  if (!(value instanceof ObjectValue))
+    throw new PatchValueError(
+      `unsupported return type from ApplyConfiguration expression: ${typeName(value)}`,
+    );
+  const applied = bounded(() => {
+    checkNames(value);
+    return native(value, false);
+  });
+  if (applied instanceof ForeignValue) throw new PatchValueError("invalid return type: *dynamic.ObjectVal");
+  return applied as JsonObject;
+}
+
+/**
+ * Converts the result of a JSONPatch expression to operations. Throws PatchValueError.
+ * Upstream: pkg/admission/plugin/policy/mutating/patch/json_patch.go, evaluatePatchExpression
+ */
+export function patchOperations(value: Value): JsonObject[] {
+  const mismatch = "type mismatch: JSONPatchType.expression should evaluate to array";
+  if (!Array.isArray(value)) throw new PatchValueError(mismatch);
+  const operations = value as readonly Value[];
+  return operations.map((operation) => {
+    if (!(operation instanceof JSONPatchValue)) throw new PatchValueError(`${mismatch} of JSONPatch`);
+    const { op, path, from, value: wanted } = operation;
+    if (wanted instanceof ObjectValue) bounded(() => checkNames(wanted));
+    return {
+      op,
+      path,
+      ...(from === "" ? {} : { from }),
+      ...(wanted === undefined ? {} : { value: bounded(() => marshalled(wanted)) }),
+    };
+  });
+}
+
+/** Ends the conversion of a value that holds the same list or map again and again: sharing costs nothing in CEL. */
+function bounded<T>(convert: () => T): T {
+  beginEvaluation();
+  try {
+    return convert();
+  } catch (error) {
+    throw error instanceof RangeError ? new PatchValueError(`internal error: ${error.message}`) : error;
+  }
+}
+
+/** Checks that each object has the type of its field path: `Object.spec` in `Object{spec: …}`. */
+function checkNames(object: ObjectValue): void {
+  const problems = [...misnamed(object, object.typeName)];
+  if (problems.length > 0) throw new PatchValueError(`type mismatch: ${problems.join("\n")}`);
+}
+
+function* misnamed(value: Value, path: string): Generator<string> {
+  touchElements(1);
+  if (value instanceof ObjectValue) {
+    const { typeName: name, fields } = value;
+    if (name !== path) {
+      const why = "which matches field name path from root Object type";
+      yield `unexpected type name ${quoted(name)}, expected ${quoted(path)}, ${why}`;
+    }
+    for (const [field, inner] of fields) yield* misnamed(inner, `${path}.${field}`);
+  } else if (Array.isArray(value)) {
+    for (const item of value as readonly Value[]) yield* misnamed(item, path);
+  } else if (value instanceof LiteralMap) {
+    for (const key of value.keys()) yield* misnamed(value.find(key)!, path);
+  }
+}
+
+/** Accepts any key, `__proto__` included. */
+function record(entries: readonly (readonly [string, unknown])[]): JsonObject {
+  return Object.fromEntries(entries);
+}
+
+/**
+ * Converts a value as upstream does. A map literal within a list or map stays foreign: it must be an `Object.…`. Null
+ * stays foreign, too: `?field: optional.none()` leaves a field out.
+ * Upstream: pkg/cel/mutation/dynamic/objects.go, convertField
+ */
+function native(value: Value, isNested: boolean): unknown {
+  touchElements(1);
+  if (value instanceof ObjectValue) return nativeFields(value);
+  if (value instanceof Optional) return value.value === undefined ? null : native(value.value, isNested);
+  if (Array.isArray(value)) return (value as readonly Value[]).map((item) => native(item, true));
+  if (value instanceof MapValue && !(value instanceof LiteralMap && isNested)) {
+    const nests = value instanceof LiteralMap;
+    return record([...value.keys()].map((key) => [textKey(key), native(value.find(key)!, nests)]));
+  }
+  if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : value;
+  if (value instanceof TypeValue) return value.name;
+  return typeof value === "object" ? foreign(value) : value;
+}
+
+/** A key of a map is not a string. */
+class KeyError extends Error {}
+
+function textKey(key: Value): string {
+  if (typeof key === "string") return key;
+  throw new KeyError(`map key ${quoted(scalarText(key))} is of type ${goValueType(key)}, not string`);
+}
+
+function nativeFields({ fields }: ObjectValue): JsonObject | ForeignValue {
+  const entries: [string, unknown][] = [];
+  for (const [name, value] of fields) {
+    try {
+      entries.push([name, native(value, false)]);
+    } catch (error) {
+      if (!(error instanceof KeyError)) throw error;
+      const text = `fail to convert field ${quoted(name)}: ${error.message}`;
+      return new ForeignValue({ type: "*types.Err", text, syntax: text });
+    }
+  }
+  return record(entries);
+}
+
+/** Converts the value of an operation to the JSON of protobuf's `Value`. Throws PatchValueError. */
+function marshalled(value: Value): unknown {
+  touchElements(1);
+  if (value instanceof ObjectValue) return withoutForeign(native(value, false));
+  if (value instanceof Optional) return value.value === undefined ? null : marshalled(value.value);
+  if (Array.isArray(value)) return (value as readonly Value[]).map(marshalled);
+  if (value instanceof MapValue)
+    return record([...value.keys()].map((key) => [marshalledKey(key), marshalled(value.find(key)!)]));
+  if (typeof value === "bigint" || value instanceof Uint) {
+    const whole = value instanceof Uint ? value.value : value;
+    // Protobuf writes integers beyond 2^53 as strings.
+    return Number.isSafeInteger(Number(whole)) ? Number(whole) : String(whole);
+  }
+  if (value === null || typeof value !== "object") return value;
+  if (value instanceof Uint8Array) return base64(value);
+  if (value instanceof Timestamp) return timestampText(value);
+  if (value instanceof Duration) return durationText(value);
+  throw unmarshalled(unmarshallable(value));
+}
+
+function marshalledKey(key: Value): string {
+  if (typeof key === "string") return key;
+  throw unmarshalled(`unsupported type conversion from '${typeName(key)}' to string`);
+}
+
+function unmarshallable(value: Value): string {
+  if (value instanceof TypeValue) return "type conversion not supported for 'type'";
+  if (value instanceof JSONPatchValue) return "cannot convert to native type: *structpb.Value";
+  const name = value instanceof QuantityValue ? "Quantity" : typeName(value);
+  return `type conversion error from '${name}' to '*structpb.Value'`;
+}
+
+/** Converts fields of objects, which pass through Go values: integers become doubles, bytes base64. */
+function withoutForeign(value: unknown): unknown {
+  if (typeof value === "bigint") return Number(value);
+  if (value instanceof ForeignValue) {
+    if (value.marshalled !== undefined) return value.marshalled;
+    throw unmarshalled(`proto: invalid type: ${value.type}`);
+  }
+  if (Array.isArray(value)) return value.map(withoutForeign);
+  if (typeof value !== "object" || value === null) return value;
+  return record(Object.entries(value).map(([key, member]) => [key, withoutForeign(member)]));
+}
+
+const unmarshalled = (why: string): PatchValueError =>
+  new PatchValueError(`JSONPath valueExpression evaluated to a type that could not marshal to JSON: ${why}`);

@@ -1,0 +1,165 @@
+import type { Expr } from "./ast.ts";
+import { Extents } from "./expression-sizes.ts";
+import { type Token, tokenize } from "./lexer.ts";
+import type { Syntax } from "./macros.ts";
+import { call, isNumber, Primaries } from "./primary-parser.ts";
+import type { Problem, Source } from "./source.ts";
+import { Stop, TokenStream, TooDeep } from "./token-stream.ts";
+
+/** Deeper nesting is refused (cel-go's default for parsers). */
+const deepest = 250;
+/** Longer expressions are refused unread (cel-go's default). */
+const longest = 100_000;
+/** Expressions that macros may copy in all: what `optMap` is applied to stands twice in what it becomes. */
+const mostCopied = 100_000;
+
+const comparisons: Readonly<Record<string, string>> = {
+  "<": "_<_", "<=": "_<=_", ">": "_>_", ">=": "_>=_", "==": "_==_", "!=": "_!=_", in: "@in",
+}; // biome-ignore format: a table reads better in lines
+/** With how strongly they bind. */
+const calculations: Readonly<Record<string, readonly [name: string, binds: number]>> = {
+  "+": ["_+_", 1], "-": ["_-_", 1], "*": ["_*_", 2], "/": ["_/_", 2], "%": ["_%_", 2],
+}; // biome-ignore format: a table reads better in lines
+
+const everySyntax: Syntax = { bindings: true, escapedNames: true };
+
+/** Parses CEL, macros expanded. Without an expression there is at least one problem. */
+export function parse(
+  source: Source,
+  syntax: Syntax = everySyntax,
+): { expr?: Expr; problems: readonly Problem[] } {
+  if (source.points.length > longest) {
+    const message = `expression code point size exceeds limit: size: ${source.points.length}, limit ${longest}`;
+    return { problems: [{ at: -1, message }] };
+  }
+  const problems: Problem[] = [];
+  const parser = new Parser(new TokenStream(tokenize(source, problems)), syntax);
+  try {
+    const expr = parser.parse();
+    for (const each of parser.problems) problems.push(each);
+    if (problems.length === 0) return { expr, problems };
+  } catch (error) {
+    if (error instanceof TooDeep) return { problems: [error.problem] };
+    if (!(error instanceof Stop)) throw error;
+    for (const each of parser.problems) problems.push(each);
+    problems.push(error.problem);
+  }
+  return { problems };
+}
+
+class Parser {
+  /** What is wrong with what has the right form. */
+  readonly problems: Problem[] = [];
+  readonly #tokens: TokenStream;
+  readonly #extents = new Extents();
+  readonly #primaries: Primaries;
+  /** How deep the rules of the grammar are nested in themselves right now. */
+  readonly #nesting = { expression: 0, relation: 0, calculation: 0 };
+
+  constructor(tokens: TokenStream, syntax: Syntax) {
+    this.#tokens = tokens;
+    this.#primaries = new Primaries(tokens, this.problems, this.#extents, () => this.#expression(), syntax);
+  }
+
+  parse(): Expr {
+    const expr = this.#expression();
+    const isEnd = (token: Token): boolean => token.kind === "end";
+    if (!isEnd(this.#tokens.peek())) this.#tokens.unexpected("<EOF>", isEnd);
+    if (this.#extents.depth(expr) > deepest) throw new TooDeep(-1, "max recursion depth exceeded");
+    if (this.#extents.copied > mostCopied) {
+      throw new TooDeep(-1, `macros copy more than ${mostCopied} expressions`);
+    }
+    return expr;
+  }
+
+  #enter(rule: "expression" | "relation" | "calculation"): void {
+    if (++this.#nesting[rule] > deepest)
+      throw new TooDeep(-1, `expression recursion limit exceeded: ${deepest}`);
+  }
+
+  #operator(token: Token, name: string, ...operands: Expr[]): Expr {
+    return this.#extents.made(call(token.at, name, undefined, operands), operands, 1);
+  }
+
+  #expression(): Expr {
+    this.#enter("expression");
+    let expr = this.#or();
+    const question = this.#tokens.accept("?");
+    if (question !== undefined) {
+      const yes = this.#or();
+      this.#tokens.expect(":");
+      expr = this.#operator(question, "_?_:_", expr, yes, this.#expression());
+    }
+    this.#nesting.expression--;
+    return expr;
+  }
+
+  #or(): Expr {
+    return this.#logical("||", "_||_", () => this.#logical("&&", "_&&_", () => this.#relation()));
+  }
+
+  /** A chain of one logical operator becomes a balanced tree: long chains stay shallow. */
+  #logical(symbol: string, name: string, operand: () => Expr): Expr {
+    const terms = [operand()];
+    const ops: number[] = [];
+    for (let token = this.#tokens.accept(symbol); token !== undefined; token = this.#tokens.accept(symbol)) {
+      ops.push(token.at);
+      terms.push(operand());
+    }
+    const balance = (low: number, high: number): Expr => {
+      if (low > high) return terms[low]!;
+      const middle = Math.floor((low + high + 1) / 2);
+      const left = middle === low ? terms[middle]! : balance(low, middle - 1);
+      const right = middle === high ? terms[middle + 1]! : balance(middle + 1, high);
+      return this.#extents.made(call(ops[middle]!, name, undefined, [left, right]), [left, right]);
+    };
+    return balance(0, ops.length - 1);
+  }
+
+  #relation(): Expr {
+    this.#enter("relation");
+    let left = this.#calculation(1);
+    for (;;) {
+      const token = this.#tokens.peek();
+      const name = token.kind === "symbol" || token.text === "in" ? own(comparisons, token.text) : undefined;
+      if (name === undefined) break;
+      this.#tokens.take();
+      this.#enter("relation");
+      left = this.#operator(token, name, left, this.#calculation(1));
+      this.#nesting.relation--;
+    }
+    this.#nesting.relation--;
+    return left;
+  }
+
+  /** Operators that bind at least so strongly. */
+  #calculation(least: number): Expr {
+    this.#enter("calculation");
+    let left = this.#unary();
+    for (;;) {
+      const token = this.#tokens.peek();
+      const operator = token.kind === "symbol" ? own(calculations, token.text) : undefined;
+      if (operator === undefined || operator[1] < least) break;
+      this.#tokens.take();
+      left = this.#operator(token, operator[0], left, this.#calculation(operator[1] + 1));
+    }
+    this.#nesting.calculation--;
+    return left;
+  }
+
+  #unary(): Expr {
+    const first = this.#tokens.peek();
+    if (!this.#tokens.is("!") && (!this.#tokens.is("-") || isNumber(this.#tokens.peek(1))))
+      return this.#primaries.member();
+    let count = 0;
+    while (this.#tokens.accept(first.text) !== undefined) count++;
+    const operand = this.#primaries.member();
+    if (count % 2 === 0) return operand;
+    return this.#extents.made(call(first.at, first.text === "!" ? "!_" : "-_", undefined, [operand]), [
+      operand,
+    ]);
+  }
+}
+
+const own = <V>(table: Readonly<Record<string, V>>, key: string): V | undefined =>
+  Object.hasOwn(table, key) ? table[key] : undefined;

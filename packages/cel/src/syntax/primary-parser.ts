@@ -1,0 +1,316 @@
+import type { Call, Expr, MapEntry } from "./ast.ts";
+import type { Extents } from "./expression-sizes.ts";
+import { partialExpression } from "./incomplete-expression.ts";
+import { numberValue, type Token, UnescapeError, unquote } from "./lexer.ts";
+import { copiesTarget, expandMacro, type Syntax } from "./macros.ts";
+import type { Problem } from "./source.ts";
+import { expressionStarts, Stop, startsExpression, type TokenStream, TooDeep } from "./token-stream.ts";
+
+const reserved = new Set([
+  "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package",
+  "namespace", "return", "var", "void", "while",
+]); // biome-ignore format: a table reads better in lines
+/** Words that are tokens of their own and so never names, not even of fields. */
+const keywords = new Set(["true", "false", "null", "in"]);
+
+/** Operators that may follow an operand, and begin none. */
+const operators = new Set(["*", "/", "%", "+", "==", "!=", "<", "<=", ">", ">=", "&&", "||", "?"]);
+
+/** After so many errors parsing does not go on (cel-go's ErrorRecoveryLimit). */
+const mostRecoveries = 30;
+const recoveryLimit = `Syntax error: error recovery attempt limit exceeded: ${mostRecoveries}`;
+
+/** Parses what operators stand between: names, literals, parentheses, and what is taken from them. */
+export class Primaries {
+  readonly #tokens: TokenStream;
+  readonly #problems: Problem[];
+  readonly #extents: Extents;
+  readonly #expression: () => Expr;
+  readonly #syntax: Syntax;
+  #recoveries = 0;
+
+  constructor(
+    tokens: TokenStream,
+    problems: Problem[],
+    extents: Extents,
+    expression: () => Expr,
+    syntax: Syntax,
+  ) {
+    this.#tokens = tokens;
+    this.#syntax = syntax;
+    this.#problems = problems;
+    this.#extents = extents;
+    this.#expression = expression;
+  }
+
+  /** An operand with the fields, indexes and calls that follow it. */
+  member(): Expr {
+    let expr = this.#primary();
+    for (;;) {
+      const dot = this.#tokens.accept(".");
+      if (dot !== undefined) {
+        expr = this.#field(dot, expr);
+        continue;
+      }
+      const bracket = this.#tokens.accept("[");
+      if (bracket === undefined) return expr;
+      const optional = this.#tokens.accept("?") !== undefined;
+      const index = this.#expression();
+      this.#tokens.expect("]");
+      const name = optional ? "_[?_]" : "_[_]";
+      expr = this.#extents.made(call(bracket.at, name, undefined, [expr, index]), [expr, index], 1);
+    }
+  }
+
+  #field(dot: Token, operand: Expr): Expr {
+    const question = this.#tokens.accept("?");
+    const token = this.#tokens.peek();
+    const field = this.#fieldName();
+    if (question !== undefined) {
+      const name: Expr = { kind: "literal", at: token.at, value: field };
+      return this.#extents.made(call(dot.at, "_?._", undefined, [operand, name]), [operand], 1);
+    }
+    const open = token.kind === "identifier" ? this.#tokens.accept("(") : undefined;
+    if (open === undefined) {
+      return this.#extents.made(
+        { kind: "select", at: dot.at, operand, field, testOnly: false },
+        [operand],
+        1,
+      );
+    }
+    return this.#called(call(open.at, field, operand, this.#arguments(field, operand)));
+  }
+
+  #fieldName(): string {
+    const token = this.#tokens.peek();
+    if (token.kind === "escaped") {
+      if (!this.#syntax.escapedNames)
+        this.#problems.push({ at: token.at, message: "unsupported syntax: '`'" });
+      return this.#tokens.take().text.slice(1, -1);
+    }
+    if (!isName(token)) this.#tokens.nowhere();
+    return this.#tokens.take().text;
+  }
+
+  #arguments(name: string, target: Expr | undefined): Expr[] {
+    const args: Expr[] = [];
+    if (this.#tokens.accept(")")) return args;
+    let start = this.#tokens.position;
+    try {
+      do {
+        start = this.#tokens.position;
+        args.push(this.#expression());
+        start = -1;
+      } while (this.#tokens.accept(","));
+      this.#tokens.expect(")");
+    } catch (error) {
+      if (error instanceof Stop && !(error instanceof TooDeep)) this.#brokenOff(name, target, args, start);
+      throw error;
+    }
+    return args;
+  }
+
+  /** Upstream goes on with the arguments that there are; what their macro says of them comes first in the text. */
+  #brokenOff(name: string, target: Expr | undefined, args: readonly Expr[], start: number): void {
+    const partial = start < 0 ? undefined : partialExpression(this.#tokens.since(start));
+    const missing: Expr = { kind: "literal", at: this.#tokens.peek().at, value: null };
+    const last = partial ?? (args.length > 0 && start >= 0 ? missing : undefined);
+    const known = last === undefined ? args : [...args, last];
+    expandMacro(call(0, name, target, known), this.#problems, this.#syntax);
+  }
+
+  /** A call, or what its macro makes of it. */
+  #called(made: Call): Expr {
+    const parts = made.target === undefined ? made.args : [made.target, ...made.args];
+    const expr = expandMacro(made, this.#problems, this.#syntax) ?? made;
+    const copies = expr !== made && made.target !== undefined && copiesTarget.has(made.name);
+    const copied = copies ? made.target : undefined;
+    return this.#extents.made(expr, parts, made.target === undefined ? 0 : 1, copied);
+  }
+
+  #primary(): Expr {
+    const token = this.#tokens.peek();
+    switch (token.kind) {
+      case "int":
+      case "uint":
+      case "double":
+        return this.#number(token.at, "");
+      case "string":
+      case "bytes":
+        return this.#string(this.#tokens.take());
+      case "identifier":
+        if (token.text === "in") break;
+        return this.#identifier();
+      case "symbol":
+        if (token.text === ".") return this.#identifier();
+        if (token.text === "(") {
+          this.#tokens.take();
+          const expr = this.#expression();
+          this.#tokens.expect(")");
+          return expr;
+        }
+        if (token.text === "[") return this.#list();
+        if (token.text === "{") return this.#map();
+        if (token.text === "-") {
+          this.#tokens.take();
+          if (!isNumber(this.#tokens.peek())) this.#tokens.unexpected("{NUM_FLOAT, NUM_INT}", isNumber);
+          return this.#number(token.at, "-");
+        }
+        break;
+      default:
+    }
+    return this.#recovered(token);
+  }
+
+  /**
+   * No operand: parsing goes on where ANTLR's does. A token that an operand follows is left out; before an operator the
+   * operand is taken to be missing.
+   */
+  #recovered(token: Token): Expr {
+    const extraneous = startsExpression(this.#tokens.peek(1)) && token.kind !== "end";
+    if (!extraneous && !(token.kind === "symbol" && operators.has(token.text)) && token.text !== "in")
+      return this.#tokens.unexpected(expressionStarts, startsExpression);
+    try {
+      this.#tokens.unexpected(expressionStarts, startsExpression);
+    } catch (error) {
+      if (!(error instanceof Stop)) throw error;
+      this.#problems.push(error.problem);
+    }
+    if (++this.#recoveries >= mostRecoveries) throw new Stop(token.at, recoveryLimit);
+    if (!extraneous) return { kind: "literal", at: token.at, value: null };
+    this.#tokens.take();
+    return this.#primary();
+  }
+
+  #identifier(): Expr {
+    const dot = this.#tokens.accept(".");
+    const token = this.#tokens.peek();
+    if (dot !== undefined && !isName(token)) this.#tokens.unexpected("IDENTIFIER", isName);
+    this.#tokens.take();
+    if (keywords.has(token.text)) {
+      return { kind: "literal", at: token.at, value: token.text === "null" ? null : token.text === "true" };
+    }
+    const name = dot === undefined ? token.text : `.${token.text}`;
+    const struct = this.#structName(token, dot !== undefined);
+    if (struct !== undefined) return struct;
+    const open = this.#tokens.accept("(");
+    const isReserved = reserved.has(token.text);
+    const start = dot?.at ?? token.at;
+    // Told before the arguments are read: they may break off.
+    if (isReserved) this.#problems.push({ at: start, message: `reserved identifier: ${token.text}` });
+    const found = this.#problems.length;
+    const args = open === undefined ? [] : this.#arguments(name, undefined);
+    if (isReserved) {
+      // What is wrong with the arguments of something that is no function does not matter.
+      this.#problems.length = found;
+      return { kind: "literal", at: start, value: null };
+    }
+    if (open === undefined) return { kind: "identifier", at: token.at, name };
+    return this.#called(call(open.at, name, undefined, args));
+  }
+
+  /** `a.b.C{...}` where the tokens ahead say so. */
+  #structName(first: Token, leadingDot: boolean): Expr | undefined {
+    let ahead = 0;
+    let name = leadingDot ? `.${first.text}` : first.text;
+    while (this.#tokens.is(".", ahead) && isName(this.#tokens.peek(ahead + 1))) {
+      name += `.${this.#tokens.peek(ahead + 1).text}`;
+      ahead += 2;
+    }
+    if (!this.#tokens.is("{", ahead)) return undefined;
+    for (; ahead > 0; ahead--) this.#tokens.take();
+    const brace = this.#tokens.take();
+    const fields: { at: number; name: string; value: Expr; optional: boolean }[] = [];
+    const start = this.#tokens.peek().at;
+    this.#sequence("}", (optional) => {
+      const token = this.#tokens.peek();
+      if (!isName(token) && token.kind !== "escaped") this.#noField(optional, fields.length === 0, start);
+      const field = this.#fieldName();
+      const colon = this.#tokens.expect(":");
+      fields.push({ at: colon.at, name: field, value: this.#expression(), optional });
+    });
+    const parts = fields.map(({ value }) => value);
+    return this.#extents.made({ kind: "struct", at: brace.at, name, fields }, parts);
+  }
+
+  /** Reports a missing field name in ANTLR's words. */
+  #noField(isOptional: boolean, isFirst: boolean, start: number): never {
+    const isField = (token: Token): boolean => isName(token) || token.kind === "escaped";
+    if (isOptional) {
+      this.#problems.push({ at: start, message: "unsupported ident kind" });
+      return this.#tokens.unexpected("{IDENTIFIER, ESC_IDENTIFIER}", isField);
+    }
+    if (!isFirst) return this.#tokens.unexpected("'}'", ({ text }) => text === "}");
+    return this.#tokens.unexpected(
+      "{'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}",
+      (token) => isField(token) || (token.kind === "symbol" && "},?".includes(token.text)),
+    );
+  }
+
+  /** Elements with commas between them, each perhaps optional; a comma may stand at the end, or all alone. */
+  #sequence(close: string, element: (optional: boolean) => void): void {
+    const tokens = this.#tokens;
+    if (!tokens.is(close) && !tokens.is(",")) {
+      element(tokens.accept("?") !== undefined);
+      while (tokens.is(",") && !tokens.is(close, 1) && !tokens.is(",", 1)) {
+        tokens.take();
+        element(tokens.accept("?") !== undefined);
+      }
+    }
+    const comma = tokens.accept(",");
+    if (comma !== undefined) tokens.expect(close);
+    else if (tokens.accept(close) === undefined)
+      tokens.unexpected(
+        `{'${close}', ','}`,
+        ({ kind, text }) => kind === "symbol" && (text === close || text === ","),
+      );
+  }
+
+  #list(): Expr {
+    const open = this.#tokens.take();
+    const elements: Expr[] = [];
+    const optional = new Set<number>();
+    this.#sequence("]", (isOptional) => {
+      if (isOptional) optional.add(elements.length);
+      elements.push(this.#expression());
+    });
+    return this.#extents.made({ kind: "list", at: open.at, elements, optional }, elements);
+  }
+
+  #map(): Expr {
+    const open = this.#tokens.take();
+    const entries: MapEntry[] = [];
+    this.#sequence("}", (optional) => {
+      const key = this.#expression();
+      const colon = this.#tokens.expect(":");
+      entries.push({ at: colon.at, key, value: this.#expression(), optional });
+    });
+    const parts = entries.flatMap(({ key, value }) => [key, value]);
+    return this.#extents.made({ kind: "map", at: open.at, entries }, parts);
+  }
+
+  #number(at: number, sign: "" | "-"): Expr {
+    const token = this.#tokens.take();
+    const value = numberValue(token, sign);
+    if (value === undefined) this.#problems.push({ at, message: `invalid ${token.kind} literal` });
+    return { kind: "literal", at, value: value ?? null };
+  }
+
+  #string(token: Token): Expr {
+    try {
+      return { kind: "literal", at: token.at, value: unquote(token) };
+    } catch (error) {
+      if (!(error instanceof UnescapeError)) throw error;
+      this.#problems.push({ at: token.at, message: error.message });
+      return { kind: "literal", at: token.at, value: "" };
+    }
+  }
+}
+
+const isName = (token: Token): boolean => token.kind === "identifier" && !keywords.has(token.text);
+/** A minus before it is part of it. */
+export const isNumber = (token: Token): boolean => token.kind === "int" || token.kind === "double";
+
+export function call(at: number, name: string, target: Expr | undefined, args: readonly Expr[]): Call {
+  return { kind: "call", at, name, target, args };
+}

@@ -1,0 +1,122 @@
+import { Quantity } from "@dray/api";
+import { inInt } from "./integers.ts";
+
+/**
+ * How Go's resource.Quantity holds a number: digits times a power of ten, in 64 bits as long as parsing and arithmetic
+ * fit there (`short`), else in as many as it takes. What `asInteger()` refuses and how `asApproximateFloat()` rounds
+ * hang on it.
+ */
+export interface Amount {
+  readonly digits: bigint;
+  readonly exponent: number;
+  readonly short: boolean;
+}
+
+const form = /^([+-]?)0*([0-9]*)(?:\.([0-9]*))?(.*)$/;
+const decimalSuffixes: Readonly<Record<string, number>> = {
+  n: -9, u: -6, m: -3, "": 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18,
+}; // biome-ignore format: a table reads better in lines
+const binarySuffixes = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+
+/** Digits that are sure to fit into 64 bits. */
+const shortDigits = 18;
+/** Nothing smaller is told apart. */
+const smallestExponent = -9;
+const largest = 2n ** 63n - 1n;
+/** More digits than any quantity needs and few enough to compute with: `1e1000000000` is a quantity, too. */
+const mostDigits = 10_000;
+
+function tens(power: number): bigint {
+  if (power > mostDigits) throw new RangeError(`a quantity has more than ${mostDigits} digits`);
+  return 10n ** BigInt(power);
+}
+
+const magnitude = (value: bigint): bigint => (value < 0n ? -value : value);
+
+/** Reads the text of a quantity, which must be one (see Quantity.parse). */
+export function amountOf(text: string): Amount {
+  const [, sign = "", rest = "", fraction = "", suffix = ""] = form.exec(text)!;
+  const whole = rest === "" ? "0" : rest;
+  const unsigned = BigInt(whole + fraction);
+  const digits = sign === "-" ? -unsigned : unsigned;
+  const step = binarySuffixes.indexOf(suffix);
+  if (step > 0) return binaryAmount(digits, whole, fraction, step * 10);
+  const exponent = (decimalSuffixes[suffix] ?? Number(suffix.slice(1))) - fraction.length;
+  const short = whole.length + fraction.length <= shortDigits && exponent >= smallestExponent;
+  return short ? { digits, exponent, short } : atNano(digits, exponent);
+}
+
+function binaryAmount(digits: bigint, whole: string, fraction: string, power: number): Amount {
+  const bytes = digits * 2n ** BigInt(power);
+  const room = 15 - whole.length - Math.trunc((power * 3) / 10) - 1;
+  if (fraction === "" && room >= 0) return { digits: bytes, exponent: 0, short: true };
+  const amount = atNano(bytes, -fraction.length);
+  if (magnitude(amount.digits) <= largest * tens(-amount.exponent)) return amount;
+  return { digits: bytes < 0n ? -largest : largest, exponent: 0, short: false };
+}
+
+/** In billionths, rounded away from zero. */
+function atNano(digits: bigint, exponent: number): Amount {
+  const shift = exponent - smallestExponent;
+  if (digits === 0n || shift >= 0) {
+    return { digits: digits === 0n ? 0n : digits * tens(shift), exponent: smallestExponent, short: false };
+  }
+  const size = (magnitude(digits) + tens(-shift) - 1n) / tens(-shift);
+  return { digits: digits < 0n ? -size : size, exponent: smallestExponent, short: false };
+}
+
+/** The sum, in 64 bits where both are and it fits. */
+export function addAmounts(a: Amount, b: Amount): Amount {
+  if (a.short && b.short) {
+    if (b.digits === 0n) return a;
+    if (a.digits === 0n) return b;
+  }
+  const exponent = Math.min(a.exponent, b.exponent);
+  const scaled = [a, b].map((amount) => amount.digits * tens(amount.exponent - exponent)) as [bigint, bigint];
+  const digits = scaled[0] + scaled[1];
+  const short = a.short && b.short && inInt(scaled[0]) && inInt(scaled[1]) && inInt(digits);
+  return { digits, exponent, short };
+}
+
+/** The difference. The smallest number of 64 bits has no negative there: upstream adds it instead. */
+export function subtractAmounts(a: Amount, b: Amount): Amount {
+  if (a.short && b.short) {
+    const sum = addAmounts(a, { ...b, digits: BigInt.asIntN(64, -b.digits) });
+    if (sum.short) return sum;
+  }
+  return addAmounts({ ...a, short: false }, { ...b, digits: -b.digits, short: false });
+}
+
+/** The quantity of that amount, for comparisons. */
+export function quantityOf({ digits, exponent }: Amount): Quantity {
+  if (exponent >= smallestExponent && exponent <= 0) {
+    const nano = digits * tens(exponent - smallestExponent);
+    return Quantity.parse(`${nano}n`);
+  }
+  return Quantity.parse(`${digits}e${exponent}`);
+}
+
+/** The whole number, as far as upstream sees one: not in `1000m`, nor in what left 64 bits. */
+export function integerOf({ digits, exponent, short }: Amount): bigint | undefined {
+  if (!short || exponent < 0) return undefined;
+  if (digits === 0n) return 0n;
+  if (exponent > shortDigits) return undefined;
+  const value = digits * tens(exponent);
+  return inInt(value) ? value : undefined;
+}
+
+const power = (exponent: number): number => Number(`1e${exponent}`);
+
+/** 10^exponent as Go's math.Pow10 has it, which multiplies two numbers of a table. */
+function powerOfTen(exponent: number): number {
+  if (exponent > 308) return Number.POSITIVE_INFINITY;
+  if (exponent < -323) return 0;
+  const size = Math.abs(exponent);
+  const large = size - (size % 32);
+  return exponent < 0 ? power(-large) / power(size % 32) : power(large) * power(size % 32);
+}
+
+/** The digits as a double times a double: not always the nearest one. */
+export function approximate({ digits, exponent }: Amount): number {
+  return exponent === 0 ? Number(digits) : Number(digits) * powerOfTen(exponent);
+}
