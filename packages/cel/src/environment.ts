@@ -3,25 +3,20 @@ import type { Scope } from "./check/env.ts";
 import { checkFormats } from "./check/format-validator.ts";
 import { checkLiterals } from "./check/literal-validators.ts";
 import { typeWithoutValue } from "./check/type-references.ts";
-import { type Backend, type Runner, runner } from "./compile/backend.ts";
+import { type Backend, createBackend, type Evaluator } from "./compile/backend.ts";
 import { deviceIndex, Frame } from "./compile/frame.ts";
 import type { Lowered } from "./compile/ir.ts";
 import { lower, type Names, PlanError } from "./compile/lower.ts";
 import { estimate, type Shape } from "./cost/estimator.ts";
 import { failureHints } from "./device/hints.ts";
+import { type CallContext, FunctionCaches } from "./library/call-context.ts";
 import { functionTable } from "./library/declarations.ts";
-import {
-  findPatchType,
-  includesLibrary,
-  libraries,
-  libraryTypes,
-  patchLibrary,
-  readers,
-} from "./library/index.ts";
+import { findPatchType, includesLibrary, libraries, libraryTypes, patchLibrary } from "./library/index.ts";
 import { type Expr, walk } from "./syntax/ast.ts";
 import type { Syntax } from "./syntax/macros.ts";
 import { parse } from "./syntax/parser.ts";
 import { type Problem, Source } from "./syntax/source.ts";
+import { ElementBudget } from "./values/element-budget.ts";
 import * as types from "./values/types.ts";
 import { type CelType, typeOf } from "./values/types.ts";
 import { CelError, type Value } from "./values/value.ts";
@@ -180,7 +175,7 @@ export interface Compiled {
   readonly maxCost: number | bigint;
   readonly lowered: Lowered;
   readonly frame: Frame;
-  readonly run: Runner;
+  readonly run: Evaluator;
 }
 
 /** Why an expression is turned down for its type, and what may have been meant. */
@@ -206,19 +201,23 @@ export function createCompiler(options: EnvironmentOptions, device?: CelType): C
     functions: functionsFor(options),
     container: options.container ?? "",
   };
+  const caches = new FunctionCaches();
+  const context: CallContext = { ...caches, budget: new ElementBudget() };
   const names: Names = {
     functions: scope.functions,
     types: new Set(typeNames.keys()),
     messages: scope.messages,
     variables: new Map(declared.map(([name], i) => [name, i < own.length ? i : deviceIndex])),
+    context,
   };
+  const backend = createBackend(options.backend);
   const syntax = {
     bindings: options.basic !== true,
     // Annotation keys occur as field names: `Object.metadata.annotations{…}`.
     escapedNames: options.basic !== true || options.patchTypes === true,
   };
   return (expression, refuse) => {
-    const checked = parseAndCheck(expression, scope, syntax);
+    const checked = parseAndCheck(expression, scope, syntax, context);
     if (!checked.ok) return checked;
     const { expr } = checked;
     const type = expr.type ?? types.errorType;
@@ -230,8 +229,8 @@ export function createCompiler(options: EnvironmentOptions, device?: CelType): C
       const lowered = lower(expr, names);
       const most = estimate(expr, options.sizes ?? {});
       const maxCost = most <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(most) : most;
-      const frame = new Frame(lowered.slots);
-      return { ok: true, expr, type, maxCost, lowered, frame, run: runner(lowered, options.backend) };
+      const frame = new Frame(lowered.slots, caches);
+      return { ok: true, expr, type, maxCost, lowered, frame, run: backend(lowered.root) };
     } catch (error) {
       if (!(error instanceof PlanError)) throw error;
       return uninstantiable(error.message);
@@ -243,6 +242,7 @@ function parseAndCheck(
   expression: string,
   scope: Scope,
   syntax: Syntax,
+  context: CallContext,
 ): { ok: true; expr: Expr } | CompileFailure {
   const source = new Source(expression);
   const parsed = parse(source, syntax);
@@ -250,7 +250,7 @@ function parseAndCheck(
   if (expr === undefined) return uncompilable(source, undefined, parsed.problems);
   let problems = check(expr, scope);
   if (problems.length === 0)
-    problems = [...checkLiterals(expr, readers, scope.functions), ...checkFormats(expr)];
+    problems = [...checkLiterals(expr, scope.functions, context), ...checkFormats(expr)];
   if (problems.length > 0) return uncompilable(source, expr, problems);
   return { ok: true, expr };
 }

@@ -23,7 +23,7 @@ export {
 } from "./library/authorizer.ts";
 export { ForeignValue } from "./library/patch/foreign-value.ts";
 export { appliedObject, PatchValueError, patchOperations } from "./library/patch/result.ts";
-export { patternMatches, patternProblem } from "./library/regex/regex.ts";
+export { compilePattern, type Pattern, patternProblem } from "./library/regex/pattern.ts";
 export { isAddress, isNetwork, isRequestUri } from "./library/text-checks.ts";
 export { equal } from "./values/equality.ts";
 export { jsonValue } from "./values/json-value.ts";

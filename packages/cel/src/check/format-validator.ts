@@ -1,4 +1,4 @@
-import { accepted, type Clause, FormatError, followFormat, wrongType } from "../library/format/clauses.ts";
+import { accepted, type Clause, FormatError, formatClauses, wrongType } from "../library/format/clauses.ts";
 import { type Call, type Expr, walk } from "../syntax/ast.ts";
 import type { Problem } from "../syntax/source.ts";
 import { type CelType, errorType } from "../values/types.ts";
@@ -17,13 +17,13 @@ function checkCall({ target, args: [list], at }: Call): Problem | undefined {
   if (target?.kind !== "literal" || typeof target.value !== "string" || list?.kind !== "list")
     return undefined;
   const args = list.elements;
-  const result = followFormat(
+  const result = formatClauses(
     target.value,
     args.length,
     (clause, i) => refused(clause, args[i]!) ?? "",
     true,
   );
-  if (result instanceof FormatError) return { at: result.at ?? at, message: result.message };
+  if (result instanceof FormatError) return { at: result.offset ?? at, message: result.message };
   if (args.length <= result.used) return undefined;
   const counts = `expected ${result.used}, got ${args.length}`;
   return { at, message: `too many arguments supplied to string.format (${counts})` };

@@ -1,12 +1,11 @@
+import type { CallContext } from "../library/call-context.ts";
 import type { FunctionDeclaration } from "../library/declarations.ts";
+import { literalChecks } from "../library/index.ts";
 import { type Call, type Expr, parts } from "../syntax/ast.ts";
 import type { Problem } from "../syntax/source.ts";
 import { type CelType, dynType, errorType, isOptional, sameType } from "../values/types.ts";
-import { CelError, type Value } from "../values/value.ts";
+import { CelError } from "../values/value.ts";
 import { mismatch } from "./checker.ts";
-
-/** Reads the text of a constant argument; an error value says that it cannot be read. */
-export type Readers = ReadonlyMap<string, (text: string) => Value>;
 
 /**
  * The checks that Kubernetes adds to the type checker (since 1.29): elements of one literal are of one type, and
@@ -14,14 +13,14 @@ export type Readers = ReadonlyMap<string, (text: string) => Value>;
  */
 export function checkLiterals(
   expr: Expr,
-  readers: Readers,
   functions: ReadonlyMap<string, FunctionDeclaration>,
+  context: CallContext,
 ): Problem[] {
   const problems: Problem[] = [];
   const visit = (node: Expr, exempt: boolean): void => {
     if (node.kind === "list" && !exempt) for (const each of mixedElements(node)) problems.push(each);
     if (node.kind === "map" && !exempt) for (const each of mixedEntries(node)) problems.push(each);
-    if (node.kind === "call") for (const each of unreadable(node, readers, functions)) problems.push(each);
+    if (node.kind === "call") for (const each of unreadable(node, functions, context)) problems.push(each);
     const mixes = exempt || (node.kind === "call" && mixing.has(node.name));
     for (const part of parts(node)) visit(part, mixes);
   };
@@ -66,16 +65,17 @@ function mixedEntries(map: Expr & { kind: "map" }): Problem[] {
 /** What evaluating the call with its constant argument shows; of `matches` the first argument counts, whatever its role. */
 function unreadable(
   call: Call,
-  readers: Readers,
   functions: ReadonlyMap<string, FunctionDeclaration>,
+  context: CallContext,
 ): Problem[] {
   const arg = call.args[0];
-  const reader = readers.get(call.name);
-  if (arg?.kind !== "literal" || reader === undefined) return [];
-  const invoke = call.overloads?.[0]?.invoke ?? functions.get(call.name)?.whole;
+  const isValid = literalChecks.get(call.name);
+  if (arg?.kind !== "literal" || isValid === undefined) return [];
   const { value } = arg;
-  // Null passes for what the checker wants here, and no form takes it.
-  const result = typeof value === "string" ? reader(value) : invoke?.(value, null, null, null);
-  const wrong = value === null || result instanceof CelError;
-  return wrong ? [{ at: arg.at, message: `invalid ${call.name} argument` }] : [];
+  const message = `invalid ${call.name} argument`;
+  if (typeof value === "string") return isValid(value, context) ? [] : [{ at: arg.at, message }];
+  const invoke = call.overloads?.[0]?.invoke ?? functions.get(call.name)?.singleton;
+  // The checker accepts null, but no overload does.
+  const fails = value === null || invoke?.(value, null, null, null, context) instanceof CelError;
+  return fails ? [{ at: arg.at, message }] : [];
 }

@@ -1,64 +1,66 @@
-import { beginEvaluation } from "../values/budget.ts";
 import { CelError, Panic, type Value } from "../values/value.ts";
 import { closures } from "./closures/closures.ts";
 import type { Step } from "./closures/step.ts";
 import { CostLimitExceeded, type Frame } from "./frame.ts";
 import { generate } from "./generate/generate.ts";
-import type { Lowered } from "./ir.ts";
+import type { Node } from "./ir.ts";
 
-/** How expressions are run: as generated JavaScript, or as closures where the platform forbids that. */
+/** How programs run: as generated JavaScript, or as closures where a Content-Security-Policy forbids generated code. */
 export type Backend = "generated" | "closures";
 
-/** Evaluates with what is in the frame; undefined where the limit was exceeded. What was spent is left in the frame. */
-export type Runner = (frame: Frame) => Value | undefined;
+/** Evaluates with the variables of the frame; undefined if the cost limit was exceeded. Leaves the cost in the frame. */
+export type Evaluator = (frame: Frame) => Value | undefined;
 
-let permitted: boolean | undefined;
-
-/** Whether code may be generated here: a Content-Security-Policy can forbid it. Found out once, by trying. */
-function mayGenerate(): boolean {
-  if (permitted === undefined) {
-    try {
-      permitted = new Function("return true")() === true;
-    } catch {
-      permitted = false;
-    }
-  }
-  return permitted;
+/** Returns a function that makes evaluators with the named back end, by default the fastest one that is permitted. */
+export function createBackend(name?: Backend): (root: Node) => Evaluator {
+  let backend = name;
+  return (root) => {
+    backend ??= canGenerate() ? "generated" : "closures";
+    return backend === "generated" ? generated(root) : exact(root);
+  };
 }
 
-/** Makes an expression ready to run, by the named back end or the best one there is. */
-export function runner({ root }: Lowered, backend?: Backend): Runner {
-  let exact: Step | undefined;
-  const exactly: Runner = (frame) => {
-    exact ??= closures(root);
-    return runExactly(exact, frame);
-  };
-  if (backend === "closures" || (backend === undefined && !mayGenerate())) return exactly;
+/** A Content-Security-Policy can forbid to generate code. */
+function canGenerate(): boolean {
+  try {
+    return new Function("return true")() === true;
+  } catch {
+    return false;
+  }
+}
+
+function generated(root: Node): Evaluator {
+  const exactly = exact(root);
   const fast = generate(root);
   if (fast === undefined) return exactly;
   return (frame) => {
-    beginEvaluation();
+    frame.budget.reset();
     try {
       const value = fast(frame);
       if (frame.cost <= frame.limit) return value;
     } catch (error) {
       if (!(error instanceof RangeError || error instanceof Panic)) throw error;
     }
-    // Generated code does not look at the limit at every step: the closures find the place where it was exceeded.
+    // Generated code does not check the limit at every step: closures find the step that exceeds it.
     return exactly(frame);
   };
 }
 
-function runExactly(step: Step, frame: Frame): Value | undefined {
-  frame.cost = 0;
-  beginEvaluation();
-  try {
-    return step(frame);
-  } catch (error) {
-    if (error instanceof CostLimitExceeded) return undefined;
-    if (error instanceof Panic) return error.error;
-    // A string or list beyond what the engine can hold; costs are charged for what comes out, not for trying.
-    if (error instanceof RangeError) return new CelError(`internal error: ${error.message}`);
-    throw error;
-  }
+/** Evaluates with closures, which stop where the limit is exceeded. They are made at the first evaluation. */
+function exact(root: Node): Evaluator {
+  let step: Step | undefined;
+  return (frame) => {
+    step ??= closures(root);
+    frame.cost = 0;
+    frame.budget.reset();
+    try {
+      return step(frame);
+    } catch (error) {
+      if (error instanceof CostLimitExceeded) return undefined;
+      if (error instanceof Panic) return error.error;
+      // A string or list exceeds a limit of the engine, or the element budget: results are charged, attempts are not.
+      if (error instanceof RangeError) return new CelError(`internal error: ${error.message}`);
+      throw error;
+    }
+  };
 }

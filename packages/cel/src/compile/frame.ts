@@ -1,35 +1,44 @@
 import type { PreparedDevice } from "../device/prepared-device.ts";
+import type { CallContext, FunctionCaches } from "../library/call-context.ts";
+import { ElementBudget } from "../values/element-budget.ts";
 import type { Value } from "../values/value.ts";
 
-/** One evaluation. A program keeps a single one and uses it again: evaluations do not overlap. */
-export class Frame {
+/** The state of an evaluation. A program has one frame and reuses it: its evaluations do not overlap. */
+export class Frame implements CallContext {
+  /** Maximum cost. */
   limit = 0;
-  /** Spent so far, in the units of cel-go. */
+  /** The cost so far, in cel-go's units. */
   cost = 0;
   /** Variables of loops and bindings, by slot. */
   readonly locals: (Value | undefined)[];
-  /** Variables of the environment, by place. */
+  /** Variables of the environment, by index. */
   variables: readonly (Value | undefined)[] = [];
-  /** The variable `device` of a selector, which has no place among the others. */
+  /** The variable `device` of selectors, which has no index. */
   device: PreparedDevice | undefined;
+  readonly budget = new ElementBudget();
+  readonly patterns: FunctionCaches["patterns"];
+  readonly timeZones: FunctionCaches["timeZones"];
 
-  constructor(slots: number) {
+  constructor(slots: number, { patterns, timeZones }: FunctionCaches) {
     this.locals = new Array<Value | undefined>(slots).fill(undefined);
+    this.patterns = patterns;
+    this.timeZones = timeZones;
   }
 }
 
-/** Thrown by closures when more was spent than the limit allows. */
+/** Thrown by closures when the cost exceeds the limit. */
 export class CostLimitExceeded extends Error {}
 
+/** Adds to the cost. Throws CostLimitExceeded. */
 export function spend(frame: Frame, cost: number): void {
   frame.cost += cost;
   if (frame.cost > frame.limit) throw new CostLimitExceeded();
 }
 
-/** What of a variable there is to see: an environment may declare more than an evaluation brings. */
+/** A variable of the environment; undefined if the evaluation has no value for it. */
 export function variable(frame: Frame, index: number): Value | undefined {
   return index === deviceIndex ? frame.device?.value : frame.variables[index];
 }
 
-/** Stands for the place of the variable `device` of selectors. */
+/** The index of the variable `device` of selectors. */
 export const deviceIndex = -1;

@@ -11,27 +11,25 @@ import {
   type Value,
 } from "../values/value.ts";
 
-/** A call with its function chosen, as far as types tell. */
+/** A call, with its implementation chosen as far as the types of its arguments are known. */
 export interface Invocation {
   readonly name: string;
-  /** Number of arguments, a receiver included. */
-  readonly arity: number;
-  /** Called with values that are no errors. */
+  /** Called without CelErrors as arguments. */
   readonly invoke: Implementation;
   readonly cost: number | CallCost;
   /**
-   * The first error ends the call and nothing is spent on it, unless it is the last argument's: cel-go evaluates no
-   * further argument and then misses them when it counts. Otherwise all arguments are evaluated, and paid for.
+   * Except for that of the last argument, the first error ends the call, and the call costs nothing: cel-go evaluates
+   * no further argument, and its cost tracker then misses them. In other calls all arguments are evaluated and charged.
    */
   readonly stopsEarly: boolean;
-  /** The work grows faster than the arguments: what cannot be paid for is not begun. */
+  /** The work is quadratic: it is charged before it starts. */
   readonly prepaid: boolean;
 }
 
-/** A test of one argument at run time; undefined where every value fits. */
-type Test = (value: Value) => boolean;
+/** Checks the type of an argument at run time; undefined if every value fits. */
+type Guard = (value: Value) => boolean;
 
-function testOf(type: CelType): Test | undefined {
+function guardOf(type: CelType): Guard | undefined {
   switch (type.kind) {
     case "dyn":
     case "any":
@@ -52,22 +50,25 @@ function testOf(type: CelType): Test | undefined {
   }
 }
 
-/** Calls the form that fits the arguments; with a form known beforehand, only that. */
+/** Dispatches on the types of the arguments; among all overloads if `single` is undefined. */
 export function implementation(
   declaration: FunctionDeclaration,
   single: Overload | undefined,
   arity: number,
 ): Implementation {
-  const invoke = declaration.whole ?? dispatch(declaration, single, arity);
-  return (a, b, c, d) => {
-    const result = invoke(a, b, c, d);
-    if (result instanceof CelError && result.message.startsWith(panicked)) throw new Panic(result);
+  const invoke = declaration.singleton ?? dispatch(declaration, single, arity);
+  return (a, b, c, d, context) => {
+    const result = invoke(a, b, c, d, context);
+    if (result instanceof CelError && result.message.startsWith(panicPrefix)) throw new Panic(result);
     return result;
   };
 }
 
-/** How cel-go words that Go panicked: no operator absorbs that, the evaluation ends there and then. */
-const panicked = "internal error: ";
+/** The start of cel-go's error for a panic in Go. */
+const panicPrefix = "internal error: ";
+
+/** Undefined if the arguments do not have the types of the overload. */
+type Attempt = (...call: Parameters<Implementation>) => Value | undefined;
 
 function dispatch(
   declaration: FunctionDeclaration,
@@ -83,36 +84,38 @@ function dispatch(
   };
   const only = candidates[0];
   if (candidates.length === 1 && only !== undefined) {
-    return (a, b, c, d) => {
-      const result = only(a, b, c, d);
+    return (a, b, c, d, context) => {
+      const result = only(a, b, c, d, context);
       return result === undefined ? mismatch([a, b, c, d]) : result;
     };
   }
-  return (a, b, c, d) => {
+  return (a, b, c, d, context) => {
     for (const candidate of candidates) {
-      const result = candidate(a, b, c, d);
+      const result = candidate(a, b, c, d, context);
       if (result !== undefined) return result;
     }
     return mismatch([a, b, c, d]);
   };
 }
 
-/** The form, or undefined where the arguments are not of its types. */
-function guarded(overload: Overload): (a: Value, b: Value, c: Value, d: Value) => Value | undefined {
+function guarded(overload: Overload): Attempt {
   const invoke = overload.invoke!;
   if (overload.unguarded === true) return invoke;
-  const [first, second, ...others] = overload.args.map(testOf);
-  if (others.every((test) => test === undefined)) {
+  const [first, second, ...others] = overload.args.map(guardOf);
+  if (others.every((guard) => guard === undefined)) {
     if (second === undefined) {
       if (first === undefined) return invoke;
-      return (a, b, c, d) => (first(a) ? invoke(a, b, c, d) : undefined);
+      return (a, b, c, d, context) => (first(a) ? invoke(a, b, c, d, context) : undefined);
     }
-    if (first === undefined) return (a, b, c, d) => (second(b) ? invoke(a, b, c, d) : undefined);
-    return (a, b, c, d) => (first(a) && second(b) ? invoke(a, b, c, d) : undefined);
+    if (first === undefined)
+      return (a, b, c, d, context) => (second(b) ? invoke(a, b, c, d, context) : undefined);
+    return (a, b, c, d, context) => (first(a) && second(b) ? invoke(a, b, c, d, context) : undefined);
   }
-  const tests = [first, second, ...others];
-  return (a, b, c, d) => {
+  const guards = [first, second, ...others];
+  return (a, b, c, d, context) => {
     const args = [a, b, c, d];
-    return tests.every((test, i) => test === undefined || test(args[i]!)) ? invoke(a, b, c, d) : undefined;
+    return guards.every((guard, i) => guard === undefined || guard(args[i]!))
+      ? invoke(a, b, c, d, context)
+      : undefined;
   };
 }

@@ -1,7 +1,7 @@
 import { callCost } from "../cost/tracker.ts";
 import { quadratic } from "../cost/tracker-rules.ts";
+import type { CallContext } from "../library/call-context.ts";
 import type { FunctionDeclaration } from "../library/declarations.ts";
-import { patternProblem } from "../library/regex/regex.ts";
 import { accumulatorName, type Call, type Comprehension, type Expr, type MapLiteral } from "../syntax/ast.ts";
 import { isHashable, LiteralMap } from "../values/maps.ts";
 import type { FindMessage } from "../values/message.ts";
@@ -26,6 +26,8 @@ export interface Names {
   readonly variables: ReadonlyMap<string, number>;
   /** Message types of the environment. */
   readonly messages?: FindMessage | undefined;
+  /** For calls that are made when the expression is compiled. */
+  readonly context: CallContext;
 }
 
 /** Conversions of constants are carried out once, when the expression is made ready; a failure is its failure. */
@@ -161,18 +163,19 @@ class Lowering {
     const name = expr.name.replace(/^\./, "");
     const declaration = this.#names.functions.get(name);
     if (declaration === undefined) throw new PlanError(`unknown function: ${name}`);
-    const call = invocation(expr, name, declaration, args);
+    const call = invocation(expr, name, declaration, args, this.#names.context);
     const values = args.map((arg) => (arg.kind === "constant" ? arg.value : undefined));
     if (args.length === 0 || values.includes(undefined)) return { kind: "invoke", call, args };
     const [a = null, b = null, c = null, d = null] = values as Value[];
     if (converted.has(name) && args.length === 1) {
-      const value = call.invoke(a, b, c, d);
+      const value = call.invoke(a, b, c, d, this.#names.context);
       if (value instanceof CelError) throw new PlanError(value.message);
       return constant(value);
     }
     if (!reading.has(name)) return { kind: "invoke", call, args };
-    const value = call.invoke(a, b, c, d);
-    const cost = typeof call.cost === "number" ? call.cost : call.cost(a, b, c, d, value);
+    const value = call.invoke(a, b, c, d, this.#names.context);
+    const cost =
+      typeof call.cost === "number" ? call.cost : call.cost(a, b, c, d, value, this.#names.context);
     return { kind: "made", value, cost };
   }
 
@@ -288,20 +291,20 @@ function invocation(
   name: string,
   declaration: FunctionDeclaration,
   args: readonly Node[],
+  { patterns }: CallContext,
 ): Invocation {
   const overloads = expr.overloads ?? declaration.overloads;
   const single = overloads.length === 1 ? overloads[0] : undefined;
   const arity = args.length;
   // Where cel-go chooses among several forms at run time, it makes calls of any number of arguments of them.
-  const dispatched = single === undefined && declaration.whole === undefined;
+  const dispatched = single === undefined && declaration.singleton === undefined;
   const pattern = patterned.has(name) ? constantText(args[1]) : undefined;
   // Upstream compiles such a pattern once, and then calls without a look at the types.
   const fixed = pattern === undefined ? undefined : single?.invoke;
-  const wrong = pattern === undefined ? undefined : patternProblem(pattern);
-  if (wrong !== undefined) throw new PlanError(wrong);
+  const compiled = pattern === undefined ? undefined : patterns.compile(pattern);
+  if (typeof compiled === "string") throw new PlanError(compiled);
   return {
     name,
-    arity,
     invoke: fixed ?? implementation(declaration, single, arity),
     cost: callCost(name, single?.id ?? "", arity),
     stopsEarly: arity > 2 || name === "format" || pattern !== undefined || dispatched,

@@ -1,19 +1,19 @@
 import { FormatValue } from "../library/named-formats.ts";
 import { goValueType } from "../values/go-types.ts";
 import { CelError, costSize, Panic, typeName, type Value } from "../values/value.ts";
-import { type CallCost, characters } from "./tracker-rules.ts";
+import { type CallCost, patternCost, stringCost } from "./tracker-rules.ts";
 
-/** What a list function spends by the list it makes, and once more for itself. */
+/** A list function costs what its result does, and 1. */
 const makesList = (elements: number): number => 11 + Math.trunc(elements);
 
-/** Every element is compared with every other; texts are looked into. */
+/** Each element is compared with each other one; strings and bytes are traversed. */
 function comparesEach(list: Value): number {
   const [first] = asList(list);
-  const text = typeof first === "string" || first instanceof Uint8Array;
-  return makesList(costSize(list) ** 2 * (text ? 2.1 : 2));
+  const isText = typeof first === "string" || first instanceof Uint8Array;
+  return makesList(costSize(list) ** 2 * (isText ? 2.1 : 2));
 }
 
-/** Upstream takes the argument for a list before it knows, and Go panics where it is none. */
+/** Upstream asserts that the argument is a list, and panics for other values. */
 function asList(value: Value): readonly Value[] {
   if (Array.isArray(value)) return value as readonly Value[];
   const missing = adders.has(typeName(value)) ? "Contains" : "Add";
@@ -25,7 +25,7 @@ function asList(value: Value): readonly Value[] {
   );
 }
 
-/** Types of which values can be added, in Go's sense: of a list's methods they lack another one first. */
+/** Types that implement Go's traits.Adder, so that another method of traits.Lister is the first that they lack. */
 const adders: ReadonlySet<string> = new Set([
   "bytes",
   "double",
@@ -43,11 +43,9 @@ function flattened(list: Value, depth: Value): number {
   );
 }
 
-const pattern = (count: number): number => Math.ceil(count * 0.25);
-
 function validated(format: Value, text: Value): number {
   if (!(format instanceof FormatValue)) return 1;
-  return characters(1 + costSize(text)) * pattern(format.patternSize);
+  return stringCost(1 + costSize(text)) * patternCost(format.patternSize);
 }
 
 const rules: ReadonlyMap<string, CallCost> = new Map<string, CallCost>([
@@ -56,9 +54,9 @@ const rules: ReadonlyMap<string, CallCost> = new Map<string, CallCost>([
   ["format-validate", validated],
 ]);
 
-/** The cost of calls in a form, where it hangs on more than the sizes of the arguments. */
-export function valueCost(form: string): CallCost | undefined {
-  if (/^list_.*_sort$/.test(form)) return comparesEach;
-  if (/^list_.*_sortByAssociatedKeys$/.test(form)) return (_list, keys) => comparesEach(keys);
-  return rules.get(form);
+/** The cost of calls of an overload if it depends on more than the sizes of the arguments. */
+export function valueCost(overloadId: string): CallCost | undefined {
+  if (/^list_.*_sort$/.test(overloadId)) return comparesEach;
+  if (/^list_.*_sortByAssociatedKeys$/.test(overloadId)) return (_list, keys) => comparesEach(keys);
+  return rules.get(overloadId);
 }

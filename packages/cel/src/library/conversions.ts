@@ -30,7 +30,7 @@ import {
   type Value,
 } from "../values/value.ts";
 import { bytesText } from "../values/value-text.ts";
-import { declare, type FunctionDeclaration, form } from "./declarations.ts";
+import { declare, type FunctionDeclaration, overload } from "./declarations.ts";
 
 const failed = (to: string): CelError => new CelError(`type conversion error from 'string' to '${to}'`);
 const badDuration = failed("google.protobuf.Duration");
@@ -98,54 +98,61 @@ function parseBool(text: string): Value {
 /** The functions that turn a value of one scalar type into another. */
 export const conversions: readonly FunctionDeclaration[] = [
   declare("bool", [
-    form("bool_to_bool", [boolType], boolType, (a) => a),
-    form("string_to_bool", [stringType], boolType, (a) => parseBool(a as string)),
+    overload("bool_to_bool", [boolType], boolType, (a) => a),
+    overload("string_to_bool", [stringType], boolType, (a) => parseBool(a as string)),
   ]),
   declare("bytes", [
-    form("bytes_to_bytes", [bytesType], bytesType, (a) => a),
-    form("string_to_bytes", [stringType], bytesType, (a) => utf8(a as string)),
+    overload("bytes_to_bytes", [bytesType], bytesType, (a) => a),
+    overload("string_to_bytes", [stringType], bytesType, (a) => utf8(a as string)),
   ]),
   declare("double", [
-    form("double_to_double", [doubleType], doubleType, (a) => a),
-    form("int64_to_double", [intType], doubleType, (a) => Number(a)),
-    form("string_to_double", [stringType], doubleType, (a) => parseDouble(a as string)),
-    form("uint64_to_double", [uintType], doubleType, (a) => Number((a as Uint).value)),
+    overload("double_to_double", [doubleType], doubleType, (a) => a),
+    overload("int64_to_double", [intType], doubleType, (a) => Number(a)),
+    overload("string_to_double", [stringType], doubleType, (a) => parseDouble(a as string)),
+    overload("uint64_to_double", [uintType], doubleType, (a) => Number((a as Uint).value)),
   ]),
   declare("duration", [
-    form("duration_to_duration", [durationType], durationType, (a) => a),
-    form("string_to_duration", [stringType], durationType, (a) => parseDuration(a as string) ?? badDuration),
+    overload("duration_to_duration", [durationType], durationType, (a) => a),
+    overload(
+      "string_to_duration",
+      [stringType],
+      durationType,
+      (a) => parseDuration(a as string) ?? badDuration,
+    ),
   ]),
   declare("int", [
-    form("int64_to_int64", [intType], intType, (a) => a),
-    form("double_to_int64", [doubleType], intType, (a) => doubleToWhole(a as number, int, integerOverflow)),
-    form("duration_to_int64", [durationType], intType, (a) => (a as Duration).nanoseconds),
-    form("string_to_int64", [stringType], intType, (a) => parseInt64(a as string)),
-    form("timestamp_to_int64", [timestampType], intType, (a) =>
+    overload("int64_to_int64", [intType], intType, (a) => a),
+    overload("double_to_int64", [doubleType], intType, (a) =>
+      doubleToWhole(a as number, int, integerOverflow),
+    ),
+    overload("duration_to_int64", [durationType], intType, (a) => (a as Duration).nanoseconds),
+    overload("string_to_int64", [stringType], intType, (a) => parseInt64(a as string)),
+    overload("timestamp_to_int64", [timestampType], intType, (a) =>
       floorDivide((a as Timestamp).nanoseconds, second),
     ),
-    form("uint64_to_int64", [uintType], intType, (a) => int((a as Uint).value)),
+    overload("uint64_to_int64", [uintType], intType, (a) => int((a as Uint).value)),
   ]),
   declare("string", [
-    form("string_to_string", [stringType], stringType, (a) => a),
-    form("bool_to_string", [boolType], stringType, (a) => String(a)),
-    form("bytes_to_string", [bytesType], stringType, (a) => bytesText(a as Uint8Array)),
-    form("double_to_string", [doubleType], stringType, (a) => floatText(a as number)),
-    form("duration_to_string", [durationType], stringType, (a) => durationText(a as Duration)),
-    form("int64_to_string", [intType], stringType, (a) => String(a)),
-    form("timestamp_to_string", [timestampType], stringType, (a) => timestampText(a as Timestamp)),
-    form("uint64_to_string", [uintType], stringType, (a) => String((a as Uint).value)),
+    overload("string_to_string", [stringType], stringType, (a) => a),
+    overload("bool_to_string", [boolType], stringType, (a) => String(a)),
+    overload("bytes_to_string", [bytesType], stringType, (a) => bytesText(a as Uint8Array)),
+    overload("double_to_string", [doubleType], stringType, (a) => floatText(a as number)),
+    overload("duration_to_string", [durationType], stringType, (a) => durationText(a as Duration)),
+    overload("int64_to_string", [intType], stringType, (a) => String(a)),
+    overload("timestamp_to_string", [timestampType], stringType, (a) => timestampText(a as Timestamp)),
+    overload("uint64_to_string", [uintType], stringType, (a) => String((a as Uint).value)),
   ]),
   declare("timestamp", [
-    form("timestamp_to_timestamp", [timestampType], timestampType, (a) => a),
-    form("int64_to_timestamp", [intType], timestampType, (a) => timestamp((a as bigint) * second)),
-    form("string_to_timestamp", [stringType], timestampType, (a) => parseTimestamp(a as string)),
+    overload("timestamp_to_timestamp", [timestampType], timestampType, (a) => a),
+    overload("int64_to_timestamp", [intType], timestampType, (a) => timestamp((a as bigint) * second)),
+    overload("string_to_timestamp", [stringType], timestampType, (a) => parseTimestamp(a as string)),
   ]),
   declare("uint", [
-    form("uint64_to_uint64", [uintType], uintType, (a) => a),
-    form("double_to_uint64", [doubleType], uintType, (a) =>
+    overload("uint64_to_uint64", [uintType], uintType, (a) => a),
+    overload("double_to_uint64", [doubleType], uintType, (a) =>
       doubleToWhole(a as number, uint, unsignedOverflow),
     ),
-    form("int64_to_uint64", [intType], uintType, (a) => uint(a as bigint)),
-    form("string_to_uint64", [stringType], uintType, (a) => parseUint64(a as string)),
+    overload("int64_to_uint64", [intType], uintType, (a) => uint(a as bigint)),
+    overload("string_to_uint64", [stringType], uintType, (a) => parseUint64(a as string)),
   ]),
 ];

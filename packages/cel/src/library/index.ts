@@ -1,7 +1,8 @@
 import { parseDuration, parseTimestamp } from "../values/time.ts";
 import { type CelType, dynType, optionalType } from "../values/types.ts";
-import { CelError, type Value } from "../values/value.ts";
+import { CelError } from "../values/value.ts";
 import { authorizerLibrary } from "./authorizer.ts";
+import type { CallContext } from "./call-context.ts";
 import type { FunctionDeclaration } from "./declarations.ts";
 import { formatLibrary } from "./format/format.ts";
 import { listsLibrary, mapInsertLibrary } from "./lists.ts";
@@ -9,18 +10,18 @@ import { formatsLibrary } from "./named-formats.ts";
 import { cidrType, ipType, networkLibrary } from "./network.ts";
 import { optionalLibrary } from "./optional.ts";
 import { quantityLibrary } from "./quantity.ts";
-import { patternProblem, regexLibrary } from "./regex/regex.ts";
+import { regexLibrary } from "./regex/regex.ts";
 import { semverLibrary } from "./semver.ts";
 import { setsLibrary } from "./sets.ts";
 import { standardLibrary } from "./standard.ts";
 import { stringsLibrary } from "./strings.ts";
-import { timesLibrary } from "./time.ts";
+import { timeLibrary } from "./time.ts";
 import { urlsLibrary } from "./url/url.ts";
 
+export { includesLibrary } from "./includes.ts";
 export { findPatchType, patchLibrary } from "./patch/types.ts";
-export { includesLibrary } from "./quantity.ts";
 
-/** All functions of Kubernetes' CEL but `includes()`. Forms of one name are tried in this order. */
+/** All functions of Kubernetes' CEL except `includes()`. Overloads of one name are tried in this order. */
 export const libraries: readonly (readonly FunctionDeclaration[])[] = [
   standardLibrary,
   urlsLibrary,
@@ -36,17 +37,18 @@ export const libraries: readonly (readonly FunctionDeclaration[])[] = [
   mapInsertLibrary,
   semverLibrary,
   listsLibrary,
-  timesLibrary,
+  timeLibrary,
 ];
 
-/** Types of libraries that expressions can name. Quantities, versions, URLs and formats they cannot. */
+/** Types of libraries that expressions can name. The types of quantities, versions, URLs and formats have no name. */
 export const libraryTypes: readonly CelType[] = [ipType, cidrType, optionalType(dynType)];
 
-/** Readers of arguments that are looked at when they are constant; an error says that the text cannot be read. */
-export const readers: ReadonlyMap<string, (text: string) => Value> = new Map<string, (text: string) => Value>(
-  [
-    ["duration", (text) => parseDuration(text) ?? new CelError("")],
-    ["timestamp", parseTimestamp],
-    ["matches", (text) => (patternProblem(text) === undefined ? null : new CelError(""))],
-  ],
-);
+/** Checks the text of a constant argument. */
+export type LiteralCheck = (text: string, context: CallContext) => boolean;
+
+/** The functions whose constant argument is checked at compile time. */
+export const literalChecks: ReadonlyMap<string, LiteralCheck> = new Map<string, LiteralCheck>([
+  ["duration", (text) => parseDuration(text) !== undefined],
+  ["timestamp", (text) => !(parseTimestamp(text) instanceof CelError)],
+  ["matches", (text, { patterns }) => typeof patterns.compile(text) !== "string"],
+]);

@@ -1,6 +1,6 @@
-import { touchElements } from "../values/budget.ts";
-import { equal } from "../values/equality.ts";
-import { compare, missing } from "../values/ordering.ts";
+import type { ElementBudget } from "../values/element-budget.ts";
+import { equalWithin } from "../values/equality.ts";
+import { compare, missingOperator } from "../values/ordering.ts";
 import {
   boolType,
   bytesType,
@@ -29,10 +29,10 @@ import {
 import {
   declare,
   type FunctionDeclaration,
-  form,
   type Implementation,
   K,
   method,
+  overload,
   T,
   V,
 } from "./declarations.ts";
@@ -43,8 +43,8 @@ type List = readonly Value[];
 const list = listType(T);
 const of = (value: Value): List => value as List;
 
-/** Longest list that a function makes. */
-const longest = 1_000_000n;
+/** Maximum length of `lists.range`. */
+const maxRange = 1_000_000n;
 
 const ordered: readonly (readonly [string, CelType])[] = [
   ["int", intType],
@@ -60,7 +60,7 @@ const ordered: readonly (readonly [string, CelType])[] = [
 function range(count: Value): Value {
   const size = count as bigint;
   if (size < 0n) return new CelError(`lists.range: size must be non-negative, got ${size}`);
-  if (size > longest) return new CelError(`lists.range: size ${size} exceeds maximum allowed (${longest})`);
+  if (size > maxRange) return new CelError(`lists.range: size ${size} exceeds maximum allowed (${maxRange})`);
   return Array.from({ length: Number(size) }, (_, i) => BigInt(i));
 }
 
@@ -75,8 +75,8 @@ function slice(value: Value, start: Value, end: Value): Value {
   return of(value).slice(Number(from), Number(to));
 }
 
-/** Nothing looks at the types of the arguments before this does (observed). */
-function flatten(value: Value, depth: Value): Value {
+/** Upstream does not check the types of the arguments first (observed). */
+function flatten(value: Value, depth: Value, budget: ElementBudget): Value {
   if (!Array.isArray(value) || typeof depth !== "bigint") {
     const params = (arg: Value): string =>
       arg instanceof MapValue ? "(dyn, dyn)" : arg instanceof Optional || Array.isArray(arg) ? "(dyn)" : "";
@@ -85,24 +85,25 @@ function flatten(value: Value, depth: Value): Value {
   }
   if (depth < 0n) return new CelError("level must be non-negative");
   const flat: Value[] = [];
-  const add = (items: List, left: bigint): void => {
-    touchElements(items.length);
+  const append = (items: List, levels: bigint): void => {
+    budget.spend(items.length);
     for (const item of items) {
-      if (Array.isArray(item) && left > 0n) add(item, left - 1n);
+      if (Array.isArray(item) && levels > 0n) append(item, levels - 1n);
       else flat.push(item);
     }
   };
-  add(of(value), depth);
+  append(of(value), depth);
   return flat;
 }
 
-function distinct(value: Value): Value {
+const distinct: Implementation = (value, _b, _c, _d, { budget }) => {
   const kept: Value[] = [];
-  for (const item of of(value)) if (!kept.some((known) => equal(item, known) === true)) kept.push(item);
+  for (const item of of(value))
+    if (!kept.some((other) => equalWithin(item, other, budget) === true)) kept.push(item);
   return kept;
-}
+};
 
-/** The list in the order of its keys. What has no order is left where it is met. */
+/** Sorts a list by its keys. Keys without an order, such as NaN, stay where the algorithm meets them. */
 function sorted(items: List, keys: List): Value {
   const first = keys[0];
   if (first === undefined) return items;
@@ -116,7 +117,7 @@ function sorted(items: List, keys: List): Value {
 
 const isOrdered = (value: Value): boolean => ordered.some(([, type]) => typeName(value) === type.name);
 
-/** -1, 0 or 1; undefined where two values have no order, which upstream takes for "neither way". */
+/** Returns -1, 0 or 1; undefined for two values without an order, which upstream treats as neither less nor greater. */
 function order(a: Value, b: Value): number | undefined {
   const result = compare(a, b, "");
   return typeof result === "number" ? result : undefined;
@@ -142,10 +143,10 @@ const extreme =
 
 const sum =
   (zero: bigint | number | Uint | Duration): Implementation =>
-  (value) => {
+  (value, _b, c, d, context) => {
     let total: Value = zero;
     for (const item of of(value)) {
-      total = add(total, item);
+      total = add(total, item, c, d, context);
       if (total instanceof CelError) return total;
     }
     return total;
@@ -153,8 +154,8 @@ const sum =
 
 const find =
   (last: boolean): Implementation =>
-  (value, wanted) => {
-    const same = (item: Value): boolean => equal(item, wanted) === true;
+  (value, wanted, _c, _d, { budget }) => {
+    const same = (item: Value): boolean => equalWithin(item, wanted, budget) === true;
     return BigInt(last ? of(value).findLastIndex(same) : of(value).findIndex(same));
   };
 
@@ -169,17 +170,24 @@ const each = (
     ordered.map(([type, element]) => method(id(type), [listType(element)], result(element), invoke)),
   );
 
-/** Lists (the lists library of Kubernetes of 1.0, and cel-go ext.Lists, version 3). */
+/** Lists (the lists library of Kubernetes 1.0, and cel-go ext.Lists, version 3). */
 export const listsLibrary: readonly FunctionDeclaration[] = [
-  declare("lists.range", [form("lists_range", [intType], listType(intType), range)]),
+  declare("lists.range", [overload("lists_range", [intType], listType(intType), range)]),
   declare("slice", [method("list_slice", [list, intType, intType], list, slice)]),
   declare("flatten", [
     {
-      ...method("list_flatten", [listType(list)], list, (a) => flatten(a, Array.isArray(a) ? 1n : null)),
+      ...method("list_flatten", [listType(list)], list, (a, _b, _c, _d, { budget }) =>
+        flatten(a, Array.isArray(a) ? 1n : null, budget),
+      ),
       unguarded: true,
     },
     {
-      ...method("list_flatten_int", [listType(dynType), intType], listType(dynType), flatten),
+      ...method(
+        "list_flatten_int",
+        [listType(dynType), intType],
+        listType(dynType),
+        (a, b, _c, _d, { budget }) => flatten(a, b, budget),
+      ),
       unguarded: true,
     },
   ]),
@@ -190,12 +198,12 @@ export const listsLibrary: readonly FunctionDeclaration[] = [
   declare(
     "sort",
     ordered.map(([, type]) => method(`list_${type.name}_sort`, [listType(type)], listType(type))),
-    (a) => (Array.isArray(a) ? sorted(of(a), of(a)) : missing("sort", a)),
+    (a) => (Array.isArray(a) ? sorted(of(a), of(a)) : missingOperator("sort", a)),
   ),
   declare(
     "@sortByAssociatedKeys",
     ordered.map(([, type]) => method(`list_${type.name}_sortByAssociatedKeys`, [list, listType(type)], list)),
-    (a, b) => (Array.isArray(a) ? sorted(of(a), of(b)) : missing("@sortByAssociatedKeys", a)),
+    (a, b) => (Array.isArray(a) ? sorted(of(a), of(b)) : missingOperator("@sortByAssociatedKeys", a)),
   ),
   each(
     "isSorted",
@@ -226,12 +234,12 @@ export const listsLibrary: readonly FunctionDeclaration[] = [
 ];
 
 /**
- * What the macros transformMap() and transformMapEntry() stand on (cel-go ext.TwoVarComprehensions). Only they can write
- * it, and their loops insert in place.
+ * The function to which transformMap() and transformMapEntry() expand (cel-go ext.TwoVarComprehensions). No expression
+ * can name it, and the loops of these macros insert in place.
  */
 export const mapInsertLibrary: readonly FunctionDeclaration[] = [
   declare("cel.@mapInsert", [
-    form("@mapInsert_map_key_value", [mapType(K, V), K, V], mapType(K, V)),
-    form("@mapInsert_map_map", [mapType(K, V), mapType(K, V)], mapType(K, V)),
+    overload("@mapInsert_map_key_value", [mapType(K, V), K, V], mapType(K, V)),
+    overload("@mapInsert_map_map", [mapType(K, V), mapType(K, V)], mapType(K, V)),
   ]),
 ];

@@ -3,7 +3,7 @@ import { calendarDay } from "../values/time.ts";
 import { listType, optionalType, stringType, structType } from "../values/types.ts";
 import { LibraryValue, Optional, type Value } from "../values/value.ts";
 import { fromBytes, toBytes } from "./byte-text.ts";
-import { declare, type FunctionDeclaration, form, method } from "./declarations.ts";
+import { declare, type FunctionDeclaration, method, overload } from "./declarations.ts";
 import { urlProblem } from "./url/parser.ts";
 
 const formatType = structType("kubernetes.NamedFormat");
@@ -93,12 +93,12 @@ export const formatsLibrary: readonly FunctionDeclaration[] = [
     method("format-validate", [formatType, stringType], optionalType(listType(stringType)), validate),
   ]),
   declare("format.named", [
-    form("format-named", [stringType], optionalType(formatType), (a) => {
+    overload("format-named", [stringType], optionalType(formatType), (a) => {
       const format = formats.get(a as string);
       return format === undefined ? Optional.none : new Optional(format);
     }),
   ]),
   ...Array.from(formats, ([name, format]) =>
-    declare(`format.${name}`, [form(`format.${name}`, [], formatType, () => format)]),
+    declare(`format.${name}`, [overload(`format.${name}`, [], formatType, () => format)]),
   ),
 ];

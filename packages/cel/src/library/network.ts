@@ -17,7 +17,7 @@ import {
 } from "@dray/api/ip";
 import { boolType, type CelType, intType, stringType } from "../values/types.ts";
 import { CelError, LibraryValue, noSuchOverload, type Value } from "../values/value.ts";
-import { declare, type FunctionDeclaration, form, method } from "./declarations.ts";
+import { declare, type FunctionDeclaration, method, overload } from "./declarations.ts";
 
 const opaque = (name: string): CelType => ({ kind: "opaque", name, params: [] });
 export const ipType = opaque("net.IP");
@@ -104,12 +104,12 @@ const test = (name: string, id: string, holds: (ip: Address) => boolean): Functi
 
 /** Addresses (Kubernetes CEL library of 1.30). */
 const ipLibrary: readonly FunctionDeclaration[] = [
-  declare("ip", [form("string_to_ip", [stringType], ipType, (a) => parseIp(a as string))]),
+  declare("ip", [overload("string_to_ip", [stringType], ipType, (a) => parseIp(a as string))]),
   declare("isIP", [
-    form("is_ip", [stringType], boolType, (a) => !(parseIp(a as string) instanceof CelError)),
+    overload("is_ip", [stringType], boolType, (a) => !(parseIp(a as string) instanceof CelError)),
   ]),
   declare("ip.isCanonical", [
-    form("ip_is_canonical", [stringType], boolType, (a) => {
+    overload("ip_is_canonical", [stringType], boolType, (a) => {
       const ip = parseIp(a as string);
       return ip instanceof CelError ? ip : addressText(ip.address) === a;
     }),
@@ -120,14 +120,14 @@ const ipLibrary: readonly FunctionDeclaration[] = [
   test("isLinkLocalMulticast", "ip_is_link_local_multicast", isLinkLocalMulticast),
   test("isLinkLocalUnicast", "ip_is_link_local_unicast", isLinkLocalUnicast),
   test("isGlobalUnicast", "ip_is_global_unicast", isGlobalUnicast),
-  declare("string", [form("ip_to_string", [ipType], stringType, (a) => addressText(address(a)))]),
+  declare("string", [overload("ip_to_string", [ipType], stringType, (a) => addressText(address(a)))]),
 ];
 
 /** Networks (Kubernetes CEL library of 1.30). */
 const cidrLibrary: readonly FunctionDeclaration[] = [
-  declare("cidr", [form("string_to_cidr", [stringType], cidrType, (a) => parseCidr(a as string))]),
+  declare("cidr", [overload("string_to_cidr", [stringType], cidrType, (a) => parseCidr(a as string))]),
   declare("isCIDR", [
-    form("is_cidr", [stringType], boolType, (a) => !(parseCidr(a as string) instanceof CelError)),
+    overload("is_cidr", [stringType], boolType, (a) => !(parseCidr(a as string) instanceof CelError)),
   ]),
   declare("containsIP", [
     method("cidr_contains_ip_string", [cidrType, stringType], boolType, containsIp),
@@ -142,7 +142,7 @@ const cidrLibrary: readonly FunctionDeclaration[] = [
     method("cidr_prefix_length", [cidrType], intType, (a) => BigInt(network(a).prefix)),
   ]),
   declare("masked", [method("cidr_masked", [cidrType], cidrType, (a) => new CidrValue(masked(network(a))))]),
-  declare("string", [form("cidr_to_string", [cidrType], stringType, (a) => networkText(network(a)))]),
+  declare("string", [overload("cidr_to_string", [cidrType], stringType, (a) => networkText(network(a)))]),
 ];
 
 export const networkLibrary: readonly FunctionDeclaration[] = [...ipLibrary, ...cidrLibrary];

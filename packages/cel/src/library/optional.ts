@@ -2,7 +2,7 @@ import { MessageValue } from "../values/message.ts";
 import { minTimestamp } from "../values/time.ts";
 import { boolType, dynType, intType, listType, mapType, optionalType, stringType } from "../values/types.ts";
 import { CelError, Duration, MapValue, Optional, Timestamp, Uint, type Value } from "../values/value.ts";
-import { declare, type FunctionDeclaration, form, K, method, T, V } from "./declarations.ts";
+import { declare, type FunctionDeclaration, K, method, overload, T, V } from "./declarations.ts";
 
 const optional = optionalType(T);
 const list = listType(T);
@@ -27,12 +27,12 @@ const unwrap = (a: Value): Value =>
 
 /** Values that may be missing. `or` and `orValue` are evaluated by the plan: their argument is lazy. */
 export const optionalLibrary: readonly FunctionDeclaration[] = [
-  declare("optional.of", [form("optional_of", [T], optional, (a) => new Optional(a))]),
+  declare("optional.of", [overload("optional_of", [T], optional, (a) => new Optional(a))]),
   declare("optional.ofNonZeroValue", [
-    form("optional_ofNonZeroValue", [T], optional, (a) => (isZero(a) ? Optional.none : new Optional(a))),
+    overload("optional_ofNonZeroValue", [T], optional, (a) => (isZero(a) ? Optional.none : new Optional(a))),
   ]),
-  declare("optional.none", [form("optional_none", [], optional, () => Optional.none)]),
-  declare("optional.unwrap", [form("optional_unwrap", [listType(optional)], list, unwrap)]),
+  declare("optional.none", [overload("optional_none", [], optional, () => Optional.none)]),
+  declare("optional.unwrap", [overload("optional_unwrap", [listType(optional)], list, unwrap)]),
   declare("unwrapOpt", [method("optional_unwrapOpt", [listType(optional)], list, unwrap)]),
   declare("value", [
     method("optional_value", [optional], T, (a) => (a as Optional).value ?? nothing(a as Optional)),
@@ -42,16 +42,16 @@ export const optionalLibrary: readonly FunctionDeclaration[] = [
   ]),
   declare("or", [method("optional_or_optional", [optional, optional], optional)]),
   declare("orValue", [method("optional_orValue_value", [optional, T], T)]),
-  declare("_?._", [form("select_optional_field", [dynType, stringType], optionalType(V))]),
+  declare("_?._", [overload("select_optional_field", [dynType, stringType], optionalType(V))]),
   declare("_[?_]", [
-    form("list_optindex_optional_int", [list, intType], optional),
-    form("optional_list_optindex_optional_int", [optionalType(list), intType], optional),
-    form("map_optindex_optional_value", [mapType(K, V), K], optionalType(V)),
-    form("optional_map_optindex_optional_value", [optionalType(mapType(K, V)), K], optionalType(V)),
+    overload("list_optindex_optional_int", [list, intType], optional),
+    overload("optional_list_optindex_optional_int", [optionalType(list), intType], optional),
+    overload("map_optindex_optional_value", [mapType(K, V), K], optionalType(V)),
+    overload("optional_map_optindex_optional_value", [optionalType(mapType(K, V)), K], optionalType(V)),
   ]),
   declare("_[_]", [
-    form("optional_list_index_int", [optionalType(list), intType], optional),
-    form("optional_map_index_value", [optionalType(mapType(K, V)), K], optionalType(V)),
+    overload("optional_list_index_int", [optionalType(list), intType], optional),
+    overload("optional_map_index_value", [optionalType(mapType(K, V)), K], optionalType(V)),
   ]),
 ];
 

@@ -8,10 +8,9 @@ import {
   quantityOf,
   subtractAmounts,
 } from "../values/amount.ts";
-import { equal } from "../values/equality.ts";
-import { boolType, doubleType, dynType, intType, quantityType, stringType } from "../values/types.ts";
+import { boolType, doubleType, intType, quantityType, stringType } from "../values/types.ts";
 import { CelError, QuantityValue, type Value } from "../values/value.ts";
-import { declare, type FunctionDeclaration, form, type Implementation, method } from "./declarations.ts";
+import { declare, type FunctionDeclaration, type Implementation, method, overload } from "./declarations.ts";
 
 const noInteger = new CelError("cannot convert value to integer");
 const quantity = (value: Value): Quantity => (value as QuantityValue).quantity;
@@ -48,17 +47,17 @@ const arithmetic = (name: string, compute: (a: Amount, b: Amount) => Amount): Fu
 /** Quantities (Kubernetes CEL library of 1.28). */
 export const quantityLibrary: readonly FunctionDeclaration[] = [
   declare("quantity", [
-    form("string_to_quantity", [stringType], quantityType, (a) => parseQuantity(a as string)),
+    overload("string_to_quantity", [stringType], quantityType, (a) => parseQuantity(a as string)),
   ]),
   declare("isQuantity", [
-    form(
+    overload(
       "is_quantity_string",
       [stringType],
       boolType,
       (a) => !(parseQuantity(a as string) instanceof CelError),
     ),
   ]),
-  declare("sign", [form("quantity_sign", [quantityType], intType, (a) => BigInt(quantity(a).sign))]),
+  declare("sign", [overload("quantity_sign", [quantityType], intType, (a) => BigInt(quantity(a).sign))]),
   declare("isInteger", [
     method("quantity_is_integer", [quantityType], boolType, (a) => integerOf(amount(a)) !== undefined),
   ]),
@@ -73,15 +72,4 @@ export const quantityLibrary: readonly FunctionDeclaration[] = [
   two("compareTo", intType, (a, b) => BigInt(quantity(a).compare(quantity(b)))),
   arithmetic("add", addAmounts),
   arithmetic("sub", subtractAmounts),
-];
-
-/** A scalar equals, a list has an equal element; comparisons that fail count as false (KEP-5491). */
-function includes(container: Value, value: Value): Value {
-  if (!Array.isArray(container)) return equal(container, value) === true;
-  return container.some((element) => equal(element, value) === true);
-}
-
-/** `includes()` of DRA, behind the gate of list attributes. */
-export const includesLibrary: readonly FunctionDeclaration[] = [
-  declare("includes", [method("list_includes_dyn_dyn", [dynType, dynType], boolType, includes)]),
 ];

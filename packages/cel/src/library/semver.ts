@@ -1,7 +1,7 @@
 import { compareSemanticVersions, parseSemanticVersion } from "@dray/api";
 import { boolType, intType, semverType, stringType } from "../values/types.ts";
 import { CelError, SemverValue, type Value } from "../values/value.ts";
-import { declare, type FunctionDeclaration, form, type Implementation, method } from "./declarations.ts";
+import { declare, type FunctionDeclaration, type Implementation, method, overload } from "./declarations.ts";
 
 function parse(text: string): Value {
   const version = parseSemanticVersion(text);
@@ -38,14 +38,14 @@ const part = (name: "major" | "minor" | "patch"): FunctionDeclaration =>
 /** Semantic versions (Kubernetes CEL library of 1.33). */
 export const semverLibrary: readonly FunctionDeclaration[] = [
   declare("semver", [
-    form("string_to_semver", [stringType], semverType, (a) => parse(a as string)),
-    form("string_bool_to_semver", [stringType, boolType], semverType, (a, b) =>
+    overload("string_to_semver", [stringType], semverType, (a) => parse(a as string)),
+    overload("string_bool_to_semver", [stringType, boolType], semverType, (a, b) =>
       b === true ? normalized(a as string) : parse(a as string),
     ),
   ]),
   declare("isSemver", [
-    form("is_semver_string", [stringType], boolType, (a) => !(parse(a as string) instanceof CelError)),
-    form(
+    overload("is_semver_string", [stringType], boolType, (a) => !(parse(a as string) instanceof CelError)),
+    overload(
       "is_semver_string_bool",
       [stringType, boolType],
       boolType,

@@ -1,22 +1,36 @@
-import { equal } from "../values/equality.ts";
+import type { ElementBudget } from "../values/element-budget.ts";
+import { equalWithin } from "../values/equality.ts";
 import { boolType, listType } from "../values/types.ts";
 import type { Value } from "../values/value.ts";
-import { declare, type FunctionDeclaration, form, T } from "./declarations.ts";
+import { declare, type FunctionDeclaration, overload, T } from "./declarations.ts";
 
 const list = listType(T);
 
-const has = (container: Value, wanted: Value): boolean =>
-  (container as readonly Value[]).some((element) => equal(wanted, element) === true);
-const contains = (container: Value, part: Value): boolean =>
-  (part as readonly Value[]).every((wanted) => has(container, wanted));
-const intersects = (a: Value, b: Value): boolean =>
-  (a as readonly Value[]).some((element) => has(b, element));
+const has = (container: Value, wanted: Value, budget: ElementBudget): boolean =>
+  (container as readonly Value[]).some((element) => equalWithin(wanted, element, budget) === true);
+const contains = (container: Value, part: Value, budget: ElementBudget): boolean =>
+  (part as readonly Value[]).every((wanted) => has(container, wanted, budget));
+const intersects = (a: Value, b: Value, budget: ElementBudget): boolean =>
+  (a as readonly Value[]).some((element) => has(b, element, budget));
 
-/** Lists taken for sets (Kubernetes CEL library of 1.29). */
+/** Lists as sets (Kubernetes CEL library of 1.29). */
 export const setsLibrary: readonly FunctionDeclaration[] = [
-  declare("sets.contains", [form("list_sets_contains_list", [list, list], boolType, contains)]),
-  declare("sets.intersects", [form("list_sets_intersects_list", [list, list], boolType, intersects)]),
+  declare("sets.contains", [
+    overload("list_sets_contains_list", [list, list], boolType, (a, b, _c, _d, { budget }) =>
+      contains(a, b, budget),
+    ),
+  ]),
+  declare("sets.intersects", [
+    overload("list_sets_intersects_list", [list, list], boolType, (a, b, _c, _d, { budget }) =>
+      intersects(a, b, budget),
+    ),
+  ]),
   declare("sets.equivalent", [
-    form("list_sets_equivalent_list", [list, list], boolType, (a, b) => contains(a, b) && contains(b, a)),
+    overload(
+      "list_sets_equivalent_list",
+      [list, list],
+      boolType,
+      (a, b, _c, _d, { budget }) => contains(a, b, budget) && contains(b, a, budget),
+    ),
   ]),
 ];

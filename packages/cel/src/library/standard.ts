@@ -1,7 +1,7 @@
-import { touchElements } from "../values/budget.ts";
-import { equal } from "../values/equality.ts";
+import type { ElementBudget } from "../values/element-budget.ts";
+import { equalWithin } from "../values/equality.ts";
 import { inInt, inUint } from "../values/integers.ts";
-import { compare, missing } from "../values/ordering.ts";
+import { compare, missingOperator } from "../values/ordering.ts";
 import { textLength } from "../values/text.ts";
 import { timestamp } from "../values/time.ts";
 import {
@@ -36,10 +36,10 @@ import { conversions } from "./conversions.ts";
 import {
   declare,
   type FunctionDeclaration,
-  form,
   type Implementation,
   K,
   method,
+  overload,
   T,
   V,
 } from "./declarations.ts";
@@ -78,23 +78,23 @@ function arithmetic(name: Operator): Implementation {
   const ints = intOperators[name];
   const uints = uintOperators[name];
   const doubles = doubleOperators[name];
-  return (a, b) => {
+  return (a, b, _c, _d, { budget }) => {
     if (typeof a === "bigint") return typeof b === "bigint" ? ints(a, b) : noSuchOverload;
     if (typeof a === "number" && doubles !== undefined) {
       return typeof b === "number" ? doubles(a, b) : noSuchOverload;
     }
     if (a instanceof Uint) return b instanceof Uint ? uints(a.value, b.value) : noSuchOverload;
-    if (name === "_+_") return concatenate(a, b);
+    if (name === "_+_") return concatenate(a, b, budget);
     if (name === "_-_") return subtractTime(a, b);
-    return missing(name, a);
+    return missingOperator(name, a);
   };
 }
 
-function concatenate(a: Value, b: Value): Value {
+function concatenate(a: Value, b: Value, budget: ElementBudget): Value {
   if (typeof a === "string") return typeof b === "string" ? a + b : noSuchOverload;
   if (Array.isArray(a)) {
     if (!Array.isArray(b)) return noSuchOverload;
-    touchElements(a.length + b.length);
+    budget.spend(a.length + b.length);
     return a.concat(b);
   }
   if (a instanceof Uint8Array) {
@@ -109,7 +109,7 @@ function concatenate(a: Value, b: Value): Value {
     return timestamp(a.nanoseconds + b.nanoseconds, b.offset);
   if (a instanceof Timestamp && b instanceof Duration)
     return timestamp(a.nanoseconds + b.nanoseconds, a.offset);
-  return a instanceof Duration || a instanceof Timestamp ? noSuchOverload : missing("_+_", a);
+  return a instanceof Duration || a instanceof Timestamp ? noSuchOverload : missingOperator("_+_", a);
 }
 
 function subtractTime(a: Value, b: Value): Value {
@@ -120,7 +120,7 @@ function subtractTime(a: Value, b: Value): Value {
     if (b instanceof Duration) return timestamp(a.nanoseconds - b.nanoseconds, a.offset);
     return b instanceof Timestamp ? duration(a.nanoseconds - b.nanoseconds) : noSuchOverload;
   }
-  return missing("_-_", a);
+  return missingOperator("_-_", a);
 }
 
 function duration(nanoseconds: bigint): Value {
@@ -131,7 +131,7 @@ function negate(value: Value): Value {
   if (typeof value === "bigint") return int(-value);
   if (typeof value === "number") return -value;
   if (typeof value === "boolean") return noSuchOverload;
-  return value instanceof Duration ? duration(-value.nanoseconds) : missing("-_", value);
+  return value instanceof Duration ? duration(-value.nanoseconds) : missingOperator("-_", value);
 }
 
 function comparison(name: string, holds: (order: number) => boolean): Implementation {
@@ -141,25 +141,22 @@ function comparison(name: string, holds: (order: number) => boolean): Implementa
   };
 }
 
-/** `a in b`; list elements are compared from the needle's side. */
-export function contains(needle: Value, container: Value): Value {
-  if (Array.isArray(container)) return container.some((element) => equal(needle, element) === true);
+/** `a in b`; the needle is the left operand of each comparison. */
+const contains: Implementation = (needle, container, _c, _d, { budget }) => {
+  if (Array.isArray(container))
+    return container.some((element) => equalWithin(needle, element, budget) === true);
   if (container instanceof MapValue) return container.has(needle);
   return noSuchOverload;
-}
+};
 
 function size(value: Value): Value {
   if (typeof value === "string") return BigInt(textLength(value));
   if (Array.isArray(value) || value instanceof Uint8Array) return BigInt(value.length);
-  return value instanceof MapValue ? BigInt(value.size) : missing("size", value);
+  return value instanceof MapValue ? BigInt(value.size) : missingOperator("size", value);
 }
 
 /** `a + b` */
-export function add(a: Value, b: Value): Value {
-  return addition(a, b, null, null);
-}
-
-const addition = arithmetic("_+_");
+export const add = arithmetic("_+_");
 
 const numeric: readonly (readonly [string, CelType])[] = [
   ["int64", intType],
@@ -167,16 +164,16 @@ const numeric: readonly (readonly [string, CelType])[] = [
   ["double", doubleType],
 ];
 
-/** The first form that fits decides the type of an operand that has none yet: the order is cel-go's. */
-function comparisonForms(prefix: string): ReturnType<typeof form>[] {
-  const same = (id: string, type: CelType): ReturnType<typeof form> =>
-    form(`${prefix}_${id}`, [type, type], boolType);
+/** In cel-go's order: the first overload that matches decides the type of an operand whose type is still open. */
+function comparisonOverloads(prefix: string): ReturnType<typeof overload>[] {
+  const same = (id: string, type: CelType): ReturnType<typeof overload> =>
+    overload(`${prefix}_${id}`, [type, type], boolType);
   const numbers = numeric.flatMap(([left, a]) => [
     same(left, a),
     ...numeric
       .filter(([right]) => right !== left)
       .toSorted(([right], [other]) => (right < other ? -1 : 1))
-      .map(([right, b]) => form(`${prefix}_${left}_${right}`, [a, b], boolType)),
+      .map(([right, b]) => overload(`${prefix}_${left}_${right}`, [a, b], boolType)),
   ]);
   return [
     same("bool", boolType),
@@ -188,8 +185,9 @@ function comparisonForms(prefix: string): ReturnType<typeof form>[] {
   ];
 }
 
-const ofNumbers = (id: string, type: CelType): ReturnType<typeof form> => form(id, [type, type], type);
-const numericForms = (prefix: string): ReturnType<typeof form>[] => [
+const ofNumbers = (id: string, type: CelType): ReturnType<typeof overload> =>
+  overload(id, [type, type], type);
+const numericOverloads = (prefix: string): ReturnType<typeof overload>[] => [
   ofNumbers(`${prefix}_double`, doubleType),
   ofNumbers(`${prefix}_int64`, intType),
   ofNumbers(`${prefix}_uint64`, uintType),
@@ -203,49 +201,53 @@ const strings = (name: string, id: string, test: (a: string, b: string) => boole
     typeof a === "string" && typeof b === "string" ? test(a, b) : noSuchOverload,
   );
 
-/** The functions and operators of the language itself. `&&`, `||`, `?:` and indexing are evaluated by the plan. */
+/** The standard functions and operators. `&&`, `||`, `?:` and indexes have nodes of their own in the program. */
 export const standardLibrary: readonly FunctionDeclaration[] = [
-  declare("_?_:_", [form("conditional", [boolType, T, T], T)]),
-  declare("_&&_", [form("logical_and", [boolType, boolType], boolType)]),
-  declare("_||_", [form("logical_or", [boolType, boolType], boolType)]),
-  declare("!_", [form("logical_not", [boolType], boolType)], (a) =>
+  declare("_?_:_", [overload("conditional", [boolType, T, T], T)]),
+  declare("_&&_", [overload("logical_and", [boolType, boolType], boolType)]),
+  declare("_||_", [overload("logical_or", [boolType, boolType], boolType)]),
+  declare("!_", [overload("logical_not", [boolType], boolType)], (a) =>
     typeof a === "boolean" ? !a : noSuchOverload,
   ),
-  declare("@not_strictly_false", [form("not_strictly_false", [boolType], boolType)]),
-  declare("_==_", [form("equals", [T, T], boolType)], (a, b) => equal(a, b)),
-  declare("_!=_", [form("not_equals", [T, T], boolType)], (a, b) => {
-    // What cannot be compared is not equal.
-    return equal(a, b) !== true;
-  }),
+  declare("@not_strictly_false", [overload("not_strictly_false", [boolType], boolType)]),
+  declare("_==_", [overload("equals", [T, T], boolType)], (a, b, _c, _d, { budget }) =>
+    equalWithin(a, b, budget),
+  ),
+  // Values that cannot be compared are not equal.
+  declare(
+    "_!=_",
+    [overload("not_equals", [T, T], boolType)],
+    (a, b, _c, _d, { budget }) => equalWithin(a, b, budget) !== true,
+  ),
   declare(
     "_+_",
     [
-      form("add_bytes", [bytesType, bytesType], bytesType),
-      form("add_double", [doubleType, doubleType], doubleType),
-      form("add_duration_duration", [durationType, durationType], durationType),
-      form("add_duration_timestamp", [durationType, timestampType], timestampType),
-      form("add_timestamp_duration", [timestampType, durationType], timestampType),
-      form("add_int64", [intType, intType], intType),
-      form("add_list", [list, list], list),
-      form("add_string", [stringType, stringType], stringType),
-      form("add_uint64", [uintType, uintType], uintType),
+      overload("add_bytes", [bytesType, bytesType], bytesType),
+      overload("add_double", [doubleType, doubleType], doubleType),
+      overload("add_duration_duration", [durationType, durationType], durationType),
+      overload("add_duration_timestamp", [durationType, timestampType], timestampType),
+      overload("add_timestamp_duration", [timestampType, durationType], timestampType),
+      overload("add_int64", [intType, intType], intType),
+      overload("add_list", [list, list], list),
+      overload("add_string", [stringType, stringType], stringType),
+      overload("add_uint64", [uintType, uintType], uintType),
     ],
-    arithmetic("_+_"),
+    add,
   ),
   declare(
     "_-_",
     [
       ofNumbers("subtract_double", doubleType),
-      form("subtract_duration_duration", [durationType, durationType], durationType),
+      overload("subtract_duration_duration", [durationType, durationType], durationType),
       ofNumbers("subtract_int64", intType),
-      form("subtract_timestamp_duration", [timestampType, durationType], timestampType),
-      form("subtract_timestamp_timestamp", [timestampType, timestampType], durationType),
+      overload("subtract_timestamp_duration", [timestampType, durationType], timestampType),
+      overload("subtract_timestamp_timestamp", [timestampType, timestampType], durationType),
       ofNumbers("subtract_uint64", uintType),
     ],
     arithmetic("_-_"),
   ),
-  declare("_*_", numericForms("multiply"), arithmetic("_*_")),
-  declare("_/_", numericForms("divide"), arithmetic("_/_")),
+  declare("_*_", numericOverloads("multiply"), arithmetic("_*_")),
+  declare("_/_", numericOverloads("divide"), arithmetic("_/_")),
   declare(
     "_%_",
     [ofNumbers("modulo_int64", intType), ofNumbers("modulo_uint64", uintType)],
@@ -253,47 +255,51 @@ export const standardLibrary: readonly FunctionDeclaration[] = [
   ),
   declare(
     "-_",
-    [form("negate_double", [doubleType], doubleType), form("negate_int64", [intType], intType)],
+    [overload("negate_double", [doubleType], doubleType), overload("negate_int64", [intType], intType)],
     negate,
   ),
   declare(
     "_<_",
-    comparisonForms("less"),
+    comparisonOverloads("less"),
     comparison("_<_", (order) => order < 0),
   ),
   declare(
     "_<=_",
-    comparisonForms("less_equals"),
+    comparisonOverloads("less_equals"),
     comparison("_<=_", (order) => order <= 0),
   ),
   declare(
     "_>_",
-    comparisonForms("greater"),
+    comparisonOverloads("greater"),
     comparison("_>_", (order) => order > 0),
   ),
   declare(
     "_>=_",
-    comparisonForms("greater_equals"),
+    comparisonOverloads("greater_equals"),
     comparison("_>=_", (order) => order >= 0),
   ),
-  declare("@in", [form("in_list", [T, list], boolType), form("in_map", [K, map], boolType)], contains),
-  declare("_[_]", [form("index_list", [list, intType], T), form("index_map", [map, K], V)]),
+  declare(
+    "@in",
+    [overload("in_list", [T, list], boolType), overload("in_map", [K, map], boolType)],
+    contains,
+  ),
+  declare("_[_]", [overload("index_list", [list, intType], T), overload("index_map", [map, K], V)]),
   declare(
     "size",
     [
-      form("size_bytes", [bytesType], intType),
+      overload("size_bytes", [bytesType], intType),
       method("bytes_size", [bytesType], intType),
-      form("size_list", [list], intType),
+      overload("size_list", [list], intType),
       method("list_size", [list], intType),
-      form("size_map", [map], intType),
+      overload("size_map", [map], intType),
       method("map_size", [map], intType),
-      form("size_string", [stringType], intType),
+      overload("size_string", [stringType], intType),
       method("string_size", [stringType], intType),
     ],
     size,
   ),
-  declare("type", [form("type", [T], typeOf(T))], (a) => new TypeValue(typeName(a))),
-  declare("dyn", [form("to_dyn", [T], dynType)], (a) => a),
+  declare("type", [overload("type", [T], typeOf(T))], (a) => new TypeValue(typeName(a))),
+  declare("dyn", [overload("to_dyn", [T], dynType)], (a) => a),
   strings("contains", "contains_string", (a, b) => a.includes(b)),
   strings("startsWith", "starts_with_string", (a, b) => a.startsWith(b)),
   strings("endsWith", "ends_with_string", (a, b) => a.endsWith(b)),

@@ -2,7 +2,7 @@ import { goEscapes } from "@dray/api";
 import { intType, listType, stringType } from "../values/types.ts";
 import { CelError, type Value } from "../values/value.ts";
 import { scalarText } from "../values/value-text.ts";
-import { declare, type FunctionDeclaration, form, method } from "./declarations.ts";
+import { declare, type FunctionDeclaration, method, overload } from "./declarations.ts";
 
 const outOfRange = (index: bigint): CelError => new CelError(`index out of range: ${index}`);
 const points = (text: Value): string[] => Array.from(text as string);
@@ -130,7 +130,7 @@ export const stringsLibrary: readonly FunctionDeclaration[] = [
     method("list_join_string", [listType(text), text], text, join),
   ]),
   declare("strings.quote", [
-    form("strings_quote", [text], text, (a) => {
+    overload("strings_quote", [text], text, (a) => {
       const quoted = Array.from(a as string, (c) => goEscapes[c] ?? c).join("");
       return `"${quoted}"`;
     }),

@@ -1,5 +1,5 @@
 import { compareSemanticVersions } from "@dray/api";
-import { touchElements } from "./budget.ts";
+import { ElementBudget } from "./element-budget.ts";
 import { MessageValue } from "./message.ts";
 import {
   type CelError,
@@ -16,15 +16,20 @@ import {
   type Value,
 } from "./value.ts";
 
-/** CEL's `==`: true, false, or an error where a type of Kubernetes stands left of another type. */
+/** CEL's `==` outside an evaluation. Throws a RangeError for lists or maps with too many elements. */
 export function equal(a: Value, b: Value): boolean | CelError {
+  return equalWithin(a, b, new ElementBudget());
+}
+
+/** CEL's `==`. Returns an error if the left operand has a type of Kubernetes and the right one has another type. */
+export function equalWithin(a: Value, b: Value, budget: ElementBudget): boolean | CelError {
   if (a === b) return true;
   if (a === null || b === null) return false;
   const left = typeof a;
   if (left === "string" || left === "boolean") return false;
   if (left === "number" || left === "bigint" || a instanceof Uint) return compareNumbers(a, b) === 0;
   if (a instanceof QuantityValue) {
-    // Go tells a parsed quantity from a computed one and refuses the second on the right.
+    // In Go a parsed and a computed quantity have two types, and the second is refused on the right.
     if (!(b instanceof QuantityValue) || b.computed) return noSuchOverload;
     return a.quantity.equals(b.quantity);
   }
@@ -32,13 +37,13 @@ export function equal(a: Value, b: Value): boolean | CelError {
     return b instanceof SemverValue ? compareSemanticVersions(a.version, b.version) === 0 : noSuchOverload;
   }
   if (a instanceof MessageValue) {
-    return b instanceof MessageValue && b.typeName === a.typeName && a.equals(b);
+    return b instanceof MessageValue && b.typeName === a.typeName && a.equals(b, budget);
   }
   if (a instanceof LibraryValue) {
-    return b instanceof LibraryValue && b.typeName === a.typeName ? a.equals(b) : noSuchOverload;
+    return b instanceof LibraryValue && b.typeName === a.typeName ? a.equals(b, budget) : noSuchOverload;
   }
-  if (Array.isArray(a)) return Array.isArray(b) && equalLists(a, b);
-  if (a instanceof MapValue) return b instanceof MapValue && equalMaps(a, b);
+  if (Array.isArray(a)) return Array.isArray(b) && equalLists(a, b, budget);
+  if (a instanceof MapValue) return b instanceof MapValue && equalMaps(a, b, budget);
   if (a instanceof Uint8Array) {
     return b instanceof Uint8Array && a.length === b.length && a.every((byte, i) => byte === b[i]);
   }
@@ -48,30 +53,30 @@ export function equal(a: Value, b: Value): boolean | CelError {
   if (a instanceof Optional) {
     if (!(b instanceof Optional)) return false;
     if (a.value === undefined || b.value === undefined) return a.value === b.value;
-    return equal(a.value, b.value);
+    return equalWithin(a.value, b.value, budget);
   }
   return false;
 }
 
-function equalLists(a: readonly Value[], b: readonly Value[]): boolean {
+function equalLists(a: readonly Value[], b: readonly Value[], budget: ElementBudget): boolean {
   if (a.length !== b.length) return false;
-  touchElements(a.length);
-  return a.every((value, i) => equal(value, b[i]!) !== false);
+  budget.spend(a.length);
+  return a.every((value, i) => equalWithin(value, b[i]!, budget) !== false);
 }
 
-function equalMaps(a: MapValue, b: MapValue): boolean {
+function equalMaps(a: MapValue, b: MapValue, budget: ElementBudget): boolean {
   if (a.size !== b.size) return false;
-  touchElements(a.size);
+  budget.spend(a.size);
   for (const key of a.keys()) {
     const other = b.has(key) ? b.find(key) : undefined;
-    if (other === undefined || equal(a.find(key)!, other) === false) return false;
+    if (other === undefined || equalWithin(a.find(key)!, other, budget) === false) return false;
   }
   return a.equalUnseen(b);
 }
 
 /**
- * -1, 0, 1; NaN where a NaN is met; undefined where one is no number. Like cel-go it compares a double with a whole
- * number by the double nearest to that.
+ * Returns -1, 0 or 1; NaN if an operand is NaN, undefined if an operand is not a number. Like cel-go it compares an
+ * integer with a double as the nearest double.
  */
 export function compareNumbers(a: Value, b: Value): number | undefined {
   let x = a instanceof Uint ? a.value : a;
@@ -87,7 +92,7 @@ export function compareNumbers(a: Value, b: Value): number | undefined {
   return Number.isNaN(x) || Number.isNaN(y) ? Number.NaN : 0;
 }
 
-/** The number, where it is a whole one; cel-go does not take the double of the smallest int for one. */
+/** The integer that a number equals, if any. cel-go excludes the double of the minimum int. */
 export function wholeNumber(value: Value): bigint | undefined {
   if (typeof value === "bigint") return value;
   if (value instanceof Uint) return value.value;

@@ -2,16 +2,16 @@ import { compareNumbers } from "./equality.ts";
 import { compareText } from "./text.ts";
 import { CelError, Duration, noSuchOverload, Timestamp, Uint, type Value } from "./value.ts";
 
-/** A value without the operator. Texts and times are asked themselves, in Go, and do not say for what. */
-export function missing(name: string, value: Value): CelError {
-  const asked = typeof value === "string" || value instanceof Duration || value instanceof Timestamp;
-  return asked ? noSuchOverload : new CelError(`no such overload: ${name}`);
+/** The error of a value without an operator. In Go strings and times report it themselves, and leave the name out. */
+export function missingOperator(name: string, value: Value): CelError {
+  const isNameless = typeof value === "string" || value instanceof Duration || value instanceof Timestamp;
+  return isNameless ? noSuchOverload : new CelError(`no such overload: ${name}`);
 }
 
-/** -1, 0, 1, or an error. */
-export function compare(a: Value, b: Value, name: string): number | CelError {
+/** Returns -1, 0 or 1, or an error for values without an order. `operator` is the name for the error. */
+export function compare(a: Value, b: Value, operator: string): number | CelError {
   if (typeof a === "bigint" || typeof a === "number" || a instanceof Uint) {
-    // NaN is found out before the other value is looked at.
+    // NaN is reported before the type of the other operand.
     const order = typeof a === "number" && Number.isNaN(a) ? a : compareNumbers(a, b);
     if (order === undefined) return noSuchOverload;
     return Number.isNaN(order) ? new CelError("NaN values cannot be ordered") : order;
@@ -19,12 +19,12 @@ export function compare(a: Value, b: Value, name: string): number | CelError {
   if (typeof a === "string") return typeof b === "string" ? compareText(a, b) : noSuchOverload;
   if (typeof a === "boolean") return typeof b === "boolean" ? Number(a) - Number(b) : noSuchOverload;
   if (a instanceof Uint8Array) return b instanceof Uint8Array ? compareBytes(a, b) : noSuchOverload;
-  if (a instanceof Duration) return b instanceof Duration ? orderOf(a, b) : noSuchOverload;
-  if (a instanceof Timestamp) return b instanceof Timestamp ? orderOf(a, b) : noSuchOverload;
-  return missing(name, a);
+  if (a instanceof Duration) return b instanceof Duration ? compareTimes(a, b) : noSuchOverload;
+  if (a instanceof Timestamp) return b instanceof Timestamp ? compareTimes(a, b) : noSuchOverload;
+  return missingOperator(operator, a);
 }
 
-function orderOf(a: { nanoseconds: bigint }, b: { nanoseconds: bigint }): number {
+function compareTimes(a: { nanoseconds: bigint }, b: { nanoseconds: bigint }): number {
   return a.nanoseconds < b.nanoseconds ? -1 : a.nanoseconds > b.nanoseconds ? 1 : 0;
 }
 

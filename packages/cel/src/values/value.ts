@@ -1,9 +1,10 @@
 import type { Quantity, SemanticVersion } from "@dray/api";
 import type { Amount } from "./amount.ts";
+import type { ElementBudget } from "./element-budget.ts";
 import { textLength } from "./text.ts";
 import type { CelType } from "./types.ts";
 
-/** An unsigned 64-bit integer; a plain bigint is an int. */
+/** An unsigned 64-bit integer; a bigint is an int. */
 export class Uint {
   readonly value: bigint;
   constructor(value: bigint) {
@@ -19,9 +20,9 @@ export class Duration {
 }
 
 export class Timestamp {
-  /** Since the epoch. */
+  /** Since the Unix epoch. */
   readonly nanoseconds: bigint;
-  /** Minutes east of UTC where it was written: only its text shows that. */
+  /** Minutes east of UTC in the text that it was parsed from. Only its own text depends on it. */
   readonly offset: number;
   constructor(nanoseconds: bigint, offset = 0) {
     this.nanoseconds = nanoseconds;
@@ -44,10 +45,10 @@ export class Optional {
   static readonly none = new Optional(undefined);
 }
 
-/** A value of a quantity; arithmetic makes another type of value in Go, which shows in equality. */
+/** A quantity. In Go the result of arithmetic has another type than a parsed quantity, which matters for equality. */
 export class QuantityValue {
   readonly quantity: Quantity;
-  /** What it was read from, or what was computed: see the quantity library. */
+  /** The text that was parsed, or the result of arithmetic. */
   readonly source: string | Amount;
   constructor(quantity: Quantity, source: string | Amount) {
     this.quantity = quantity;
@@ -65,23 +66,23 @@ export class SemverValue {
   }
 }
 
-/** A value of a type that a library brings along: addresses, URLs, formats. */
+/** A value whose type belongs to a library: addresses, URLs, formats. */
 export abstract class LibraryValue {
-  /** The name of its type at run time, `net.IP`. */
+  /** The name of its type at run time: `net.IP`. */
   abstract readonly typeName: string;
   /** Called with a value of the same class. */
-  abstract equals(other: this): boolean;
-  /** Equal for values that are the same key of a map: of most types each object is one for itself. */
+  abstract equals(other: this, budget: ElementBudget): boolean;
+  /** Values with the same identity are the same map key. In Go each object of most types is a key of its own. */
   get identity(): unknown {
     return this;
   }
-  /** What costs are counted by. */
+  /** The size for cost rules. */
   get size(): number {
     return 1;
   }
 }
 
-/** What went wrong at run time: a value, so that `&&` and `||` can absorb it. */
+/** A run-time error. It is a value, so that `&&` and `||` can absorb it. */
 export class CelError {
   readonly message: string;
   constructor(message: string) {
@@ -89,7 +90,7 @@ export class CelError {
   }
 }
 
-/** Go panicked: no operator absorbs that, the evaluation ends there and then with its error. */
+/** Stands for a panic in Go: the evaluation ends with its error, and no operator absorbs it. */
 export class Panic extends Error {
   readonly error: CelError;
   constructor(error: CelError) {
@@ -117,14 +118,14 @@ export type Value =
   | MapValue
   | CelError;
 
-/** A map: keys of different types are different keys, numbers of equal value are found by one another. */
+/** A map. Keys of different types are different, except for numbers: equal numbers find each other. */
 export abstract class MapValue {
   abstract find(key: Value): Value | undefined;
   abstract has(key: Value): boolean;
   abstract keys(): Iterable<Value>;
   abstract readonly size: number;
 
-  /** Whether what `keys` does not name is equal in another map, for maps that hold more than expressions see. */
+  /** Compares what `keys` leaves out, for maps that hold more than expressions see. */
   equalUnseen(_other: MapValue): boolean {
     return true;
   }
@@ -158,7 +159,7 @@ export function typeName(value: Value): string {
   return "error";
 }
 
-/** The type that a constant has for the checker. */
+/** Reports whether a value can be passed where a type is declared. Of lists and maps it checks the first entry. */
 export function isOfType(value: Value, type: CelType): boolean {
   switch (type.kind) {
     case "dyn":
@@ -183,7 +184,7 @@ export const noSuchOverload = new CelError("no such overload");
 export const integerOverflow = new CelError("integer overflow");
 export const unsignedOverflow = new CelError("unsigned integer overflow");
 
-/** What costs are counted by: characters, bytes, elements; 1 for everything else. */
+/** The size of a value for cost rules: code points, bytes, elements; 1 for all other values. */
 export function costSize(value: Value): number {
   if (typeof value === "string") return textLength(value);
   if (Array.isArray(value)) return value.length;

@@ -1,11 +1,12 @@
 import { quoted } from "@dray/api";
 import type { FieldErrors } from "@dray/api/validation";
-import { patternMatches } from "@dray/cel";
+
 import { Correlation } from "./correlation.ts";
 import { isAmong } from "./enumeration.ts";
 import { hasFormat, knownFormat } from "./formats.ts";
 import { checkNumber, typesOf } from "./numbers.ts";
 import { Outcome, report } from "./outcome.ts";
+import { matchesPattern } from "./patterns.ts";
 import {
   additionalOf,
   child,
@@ -103,7 +104,7 @@ function checkText(outcome: Outcome, schema: Schema, path: string, value: string
       value,
       message: `${path} in body should be at least ${minLength} chars long`,
     });
-  } else if (pattern !== undefined && pattern !== "" && patternMatches(pattern, value) !== true) {
+  } else if (pattern !== undefined && pattern !== "" && !matchesPattern(schema, pattern, value)) {
     outcome.add({ sort: "other", path, value, message: `${path} in body should match '${pattern}'` });
   }
   outcome.matches++;

@@ -1,32 +1,33 @@
 import { CelError, type Value } from "../../values/value.ts";
 import { spend } from "../frame.ts";
 import type { Invocation } from "../invocation.ts";
-import type { Step } from "./step.ts";
+import type { Invoke } from "../ir.ts";
+import type { Plan, Step } from "./step.ts";
 
-/** A call whose arguments are ready to run. */
-export function invoke(call: Invocation, args: readonly Step[]): Step {
+export function invoke({ call, args: nodes }: Invoke, plan: Plan): Step {
+  const args = nodes.map(plan);
   if (call.prepaid || args.length > 2 || call.stopsEarly) return invokeAny(call, args);
   const { invoke, cost } = call;
   const [first, second] = args as [Step, Step];
   if (args.length === 0) {
     return (frame) => {
       spend(frame, 1);
-      return invoke(null, null, null, null);
+      return invoke(null, null, null, null, frame);
     };
   }
   if (args.length === 1) {
     return (frame) => {
       const a = first(frame);
-      const result = a instanceof CelError ? a : invoke(a, null, null, null);
-      spend(frame, typeof cost === "number" ? cost : cost(a, null, null, null, result));
+      const result = a instanceof CelError ? a : invoke(a, null, null, null, frame);
+      spend(frame, typeof cost === "number" ? cost : cost(a, null, null, null, result, frame));
       return result;
     };
   }
   return (frame) => {
     const a = first(frame);
     const b = second(frame);
-    const result = a instanceof CelError ? a : b instanceof CelError ? b : invoke(a, b, null, null);
-    spend(frame, typeof cost === "number" ? cost : cost(a, b, null, null, result));
+    const result = a instanceof CelError ? a : b instanceof CelError ? b : invoke(a, b, null, null, frame);
+    spend(frame, typeof cost === "number" ? cost : cost(a, b, null, null, result, frame));
     return result;
   };
 }
@@ -44,11 +45,11 @@ function invokeAny({ invoke, cost, prepaid, stopsEarly }: Invocation, args: read
     }
     const [a = null, b = null, c = null, d = null] = values;
     if (prepaid) {
-      spend(frame, typeof cost === "number" ? cost : cost(a, b, c, d, null));
-      return error ?? invoke(a, b, c, d);
+      spend(frame, typeof cost === "number" ? cost : cost(a, b, c, d, null, frame));
+      return error ?? invoke(a, b, c, d, frame);
     }
-    const result = error ?? invoke(a, b, c, d);
-    spend(frame, typeof cost === "number" ? cost : cost(a, b, c, d, result));
+    const result = error ?? invoke(a, b, c, d, frame);
+    spend(frame, typeof cost === "number" ? cost : cost(a, b, c, d, result, frame));
     return result;
   };
 }

@@ -11,7 +11,7 @@ export function invoke(code: Code, { call, args }: Invoke): Operand {
   const result = code.variable();
   const fast = fastPath(call, args, a, b, result);
   if (fast !== undefined) code.open(`${fast} else {`);
-  const invoked = `${code.keep(call.invoke)}(${a ?? null}, ${b ?? null}, null, null)`;
+  const invoked = `${code.keep(call.invoke)}(${a ?? null}, ${b ?? null}, null, null, F)`;
   const guards = [a, b].filter((operand, i) => operand !== undefined && mayFail(args[i]!));
   const errors = guards.map((operand) => `${operand} instanceof CelError ? ${operand} : `).join("");
   code.write(`${result} = ${errors}${invoked};`);
@@ -29,7 +29,7 @@ function payCall(
   if (typeof cost === "number") code.pay(cost);
   else {
     const all = [0, 1, 2, 3].map((i) => args[i] ?? "null");
-    code.write(`c += ${code.keep(cost)}(${all.join(", ")}, ${result});`);
+    code.write(`c += ${code.keep(cost)}(${all.join(", ")}, ${result}, F);`);
     // What was made may be large, and made again and again before a loop looks at the limit.
     code.write("if (c > L) { F.cost = c; return null; }");
   }
@@ -87,7 +87,7 @@ function invokeAny(code: Code, call: Invocation, args: readonly Node[]): Operand
     code.write("if (c > L) { F.cost = c; return null; }");
   }
   const all = [0, 1, 2, 3].map((i) => operands[i] ?? "null").join(", ");
-  code.write(`${result} = ${errors.join("")}${code.keep(call.invoke)}(${all});`);
+  code.write(`${result} = ${errors.join("")}${code.keep(call.invoke)}(${all}, F);`);
   if (!call.prepaid) payCall(code, call, operands, result);
   code.close();
   return result;

@@ -1,4 +1,4 @@
-/** What one clause of a format asks for: `%.3f` is verb `f`, precision 3. */
+/** One clause of a format: `%.3f` has the verb `f` and the precision 3. */
 export interface Clause {
   readonly verb: Verb;
   readonly precision: number | undefined;
@@ -7,26 +7,26 @@ export interface Clause {
 const verbs = ["s", "d", "f", "e", "b", "x", "X", "o"] as const;
 export type Verb = (typeof verbs)[number];
 
-/** Why a format cannot be followed. */
+/** A format or an argument is invalid. */
 export class FormatError {
   readonly message: string;
-  /** The place in the source, where it is not the call's own. */
-  readonly at: number | undefined;
-  constructor(message: string, at?: number) {
+  /** Offset of the argument in the source; undefined: the offset of the call. */
+  readonly offset: number | undefined;
+  constructor(message: string, offset?: number) {
     this.message = message;
-    this.at = at;
+    this.offset = offset;
   }
 }
 
 /**
- * Follows a format with so many arguments: `write` turns the argument of that index into text. Answers with the text
- * and how many arguments it took. `checking`: before anything runs upstream looks at the format before the arguments.
+ * Formats `count` arguments; `write` formats the argument at an index. Returns the text and the number of arguments used.
+ * With `isCheck` an incomplete format is reported before a missing argument, as upstream's validator does.
  */
-export function followFormat(
+export function formatClauses(
   format: string,
   count: number,
   write: (clause: Clause, index: number) => string | FormatError,
-  checking: boolean,
+  isCheck: boolean,
 ): { text: string; used: number } | FormatError {
   let text = "";
   let used = 0;
@@ -40,14 +40,14 @@ export function followFormat(
       continue;
     }
     const missing = used >= count ? new FormatError(`index ${used} out of range`) : undefined;
-    const ended = percent + 1 >= format.length ? new FormatError("unexpected end of string") : undefined;
-    const problem = checking ? (ended ?? missing) : (missing ?? ended);
+    const incomplete = percent + 1 >= format.length ? new FormatError("unexpected end of string") : undefined;
+    const problem = isCheck ? (incomplete ?? missing) : (missing ?? incomplete);
     if (problem !== undefined) return problem;
-    const clause = readClause(format.slice(percent + 1));
+    const clause = parseClause(format.slice(percent + 1));
     if (clause instanceof FormatError) return clause;
     const part = write(clause, used);
     if (part instanceof FormatError)
-      return new FormatError(`error during formatting: ${part.message}`, part.at);
+      return new FormatError(`error during formatting: ${part.message}`, part.offset);
     text += part;
     used++;
     at = percent + 1 + clause.length;
@@ -55,9 +55,10 @@ export function followFormat(
   return { text, used };
 }
 
-const largestInt = 2n ** 63n - 1n;
+const maxInt = 2n ** 63n - 1n;
 
-function readClause(rest: string): (Clause & { readonly length: number }) | FormatError {
+/** Parses a clause behind its `%`. */
+function parseClause(rest: string): (Clause & { readonly length: number }) | FormatError {
   const fail = (reason: string): FormatError =>
     new FormatError(`could not parse formatting clause: ${reason}`);
   const failPrecision = (reason: string): FormatError => fail(`error while parsing precision: ${reason}`);
@@ -67,7 +68,7 @@ function readClause(rest: string): (Clause & { readonly length: number }) | Form
     const digits = /^[0-9]*/.exec(rest.slice(1))![0];
     length = digits.length + 1;
     if (length >= rest.length) return failPrecision("could not find end of precision specifier");
-    const reason = digits === "" ? "invalid syntax" : BigInt(digits) > largestInt ? "value out of range" : "";
+    const reason = digits === "" ? "invalid syntax" : BigInt(digits) > maxInt ? "value out of range" : "";
     if (reason !== "") {
       const parsing = `strconv.Atoi: parsing "${digits}": ${reason}`;
       return failPrecision(`error while converting precision to integer: ${parsing}`);
@@ -76,7 +77,7 @@ function readClause(rest: string): (Clause & { readonly length: number }) | Form
   }
   const verb = verbs.find((known) => known === rest[length]);
   if (verb === undefined) {
-    // Upstream looks at one byte of UTF-8 and takes it for a character.
+    // Upstream reads one byte of UTF-8 as a character.
     const byte = new TextEncoder().encode(Array.from(rest.slice(length))[0]!)[0]!;
     return fail(`unrecognized formatting clause "${String.fromCharCode(byte)}"`);
   }
@@ -95,7 +96,7 @@ const printable = [
   "google.protobuf.Duration",
 ];
 
-/** Which types a clause takes, and what is said of others. */
+/** The types that a clause accepts, and the error for other types. */
 export const accepted: Readonly<Record<Verb, { readonly types: readonly string[]; readonly rule: string }>> =
   {
     s: {
@@ -116,6 +117,6 @@ function hexadecimal(): { readonly types: readonly string[]; readonly rule: stri
   return { types: [...integers, "string", "bytes"], rule };
 }
 
-/** The error of an argument of another type. */
-export const wrongType = (verb: Verb, type: string, at?: number): FormatError =>
-  new FormatError(`${accepted[verb].rule}, was given ${type}`, at);
+/** The error of an argument with a type that the clause does not accept. */
+export const wrongType = (verb: Verb, type: string, offset?: number): FormatError =>
+  new FormatError(`${accepted[verb].rule}, was given ${type}`, offset);

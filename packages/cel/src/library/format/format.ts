@@ -1,5 +1,5 @@
 import { floatText, quoted, quotedBytes } from "@dray/api";
-import { touchElements } from "../../values/budget.ts";
+import type { ElementBudget } from "../../values/element-budget.ts";
 import { compareText, utf8 } from "../../values/text.ts";
 import { durationText, timestampText } from "../../values/time.ts";
 import { dynType, listType, stringType } from "../../values/types.ts";
@@ -14,33 +14,33 @@ import {
   type Value,
 } from "../../values/value.ts";
 import { bytesText } from "../../values/value-text.ts";
-import { declare, type FunctionDeclaration, method } from "../declarations.ts";
-import { accepted, type Clause, FormatError, followFormat, wrongType } from "./clauses.ts";
+import { declare, type FunctionDeclaration, type Implementation, method } from "../declarations.ts";
+import { accepted, type Clause, FormatError, formatClauses, wrongType } from "./clauses.ts";
 import { fixedText, scientificText } from "./numbers.ts";
 
-/** What `%f` and `%e` do without a precision. */
-const usualPrecision = 6;
-/** Texts that stand for doubles. */
-const words: Readonly<Record<string, number>> = {
+/** The precision of `%f` and `%e` without one. */
+const defaultPrecision = 6;
+/** Strings that stand for doubles. */
+const doubleNames: Readonly<Record<string, number>> = {
   NaN: Number.NaN,
   Infinity: Number.POSITIVE_INFINITY,
   "-Infinity": Number.NEGATIVE_INFINITY,
 };
 
-function write({ verb, precision }: Clause, value: Value): string | FormatError {
+function formatValue({ verb, precision }: Clause, value: Value, budget: ElementBudget): string | FormatError {
   const type = typeName(value);
   if (verb === "f" || verb === "e") {
-    const double = typeof value === "string" ? words[value] : value;
+    const double = typeof value === "string" ? doubleNames[value] : value;
     if (typeof double !== "number") return wrongType(verb, type);
-    if (verb === "f") return fixedText(double, precision ?? usualPrecision);
-    // Upstream takes the number for a width, of 16 bits: there are always six digits (observed).
-    return scientificText(double).padStart((precision ?? usualPrecision) % 65_536);
+    if (verb === "f") return fixedText(double, precision ?? defaultPrecision);
+    // Upstream takes the precision for a width of 16 bits: there are always six digits (observed).
+    return scientificText(double).padStart((precision ?? defaultPrecision) % 65_536);
   }
   if (!accepted[verb].types.includes(type)) return wrongType(verb, type);
   const integer = value instanceof Uint ? value.value : value;
   switch (verb) {
     case "s":
-      return plainText(value);
+      return plainText(value, budget);
     case "d":
       return String(integer);
     case "b":
@@ -60,11 +60,11 @@ function write({ verb, precision }: Clause, value: Value): string | FormatError 
 const hexOf = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** As `%s` writes a value that stands alone. */
-function plainText(value: Value): string | FormatError {
+/** `%s` of a value at the top level. */
+function plainText(value: Value, budget: ElementBudget): string | FormatError {
   if (value === null) return "null";
-  if (Array.isArray(value)) return listText(value);
-  if (value instanceof MapValue) return mapText(value);
+  if (Array.isArray(value)) return listText(value, budget);
+  if (value instanceof MapValue) return mapText(value, budget);
   if (typeof value === "number") return floatText(value);
   if (value instanceof Uint8Array) {
     const text = bytesText(value);
@@ -77,13 +77,13 @@ function plainText(value: Value): string | FormatError {
   return String(value instanceof Uint ? value.value : value);
 }
 
-/** As `%s` writes a value within a list or map: so that one could read it again. */
-function innerText(value: Value): string | FormatError {
+/** `%s` of a value in a list or map: as CEL writes it. */
+function nestedText(value: Value, budget: ElementBudget): string | FormatError {
   if (!accepted.s.types.includes(typeName(value))) {
     return new FormatError(`no formatting function for ${typeName(value)}`);
   }
-  if (typeof value === "number") return innerDouble(value);
-  const text = plainText(value);
+  if (typeof value === "number") return nestedDouble(value);
+  const text = plainText(value, budget);
   if (text instanceof FormatError) return text;
   if (typeof value === "string") return quoted(text);
   if (value instanceof Uint8Array) return `b${quoted(text)}`;
@@ -92,38 +92,43 @@ function innerText(value: Value): string | FormatError {
   return text;
 }
 
-function innerDouble(value: number): string {
+function nestedDouble(value: number): string {
   if (!Number.isFinite(value)) return `"${floatText(value)}"`;
   // Go writes the sign of a negative zero, and no commas.
-  return (Object.is(value, -0) ? "-" : "") + fixedText(value, usualPrecision).replaceAll(",", "");
+  return (Object.is(value, -0) ? "-" : "") + fixedText(value, defaultPrecision).replaceAll(",", "");
 }
 
-/** The texts of all, or the first error. */
+/** Joins the texts, or returns the first error. */
 function join(texts: readonly (string | FormatError)[], open: string, close: string): string | FormatError {
-  const wrong = texts.find((text) => text instanceof FormatError);
-  return wrong instanceof FormatError ? wrong : open + texts.join(", ") + close;
+  const error = texts.find((text) => text instanceof FormatError);
+  return error instanceof FormatError ? error : open + texts.join(", ") + close;
 }
 
-function listText(list: readonly Value[]): string | FormatError {
-  touchElements(list.length);
-  return join(list.map(innerText), "[", "]");
+function listText(list: readonly Value[], budget: ElementBudget): string | FormatError {
+  budget.spend(list.length);
+  return join(
+    list.map((element) => nestedText(element, budget)),
+    "[",
+    "]",
+  );
 }
 
-const keys = ["string", "bool", "int", "uint"];
+const keyTypes = ["string", "bool", "int", "uint"];
 
-/** Sorted by the texts of the keys, strings with their quotes. */
-function mapText(map: MapValue): string | FormatError {
-  touchElements(map.size);
+/** Sorted by the texts of the keys; strings are compared with their quotes. */
+function mapText(map: MapValue, budget: ElementBudget): string | FormatError {
+  budget.spend(map.size);
   const entries = Array.from(map.keys(), (key): readonly [string, string] | FormatError => {
     const type = typeName(key);
-    if (!keys.includes(type)) return new FormatError(`no formatting function for map key of type ${type}`);
-    const name = innerText(key);
-    const value = innerText(map.find(key)!);
+    if (!keyTypes.includes(type))
+      return new FormatError(`no formatting function for map key of type ${type}`);
+    const name = nestedText(key, budget);
+    const value = nestedText(map.find(key)!, budget);
     if (name instanceof FormatError) return name;
     return value instanceof FormatError ? value : [name, value];
   });
-  const wrong = entries.find((entry) => entry instanceof FormatError);
-  if (wrong instanceof FormatError) return wrong;
+  const error = entries.find((entry) => entry instanceof FormatError);
+  if (error instanceof FormatError) return error;
   const sorted = (entries as (readonly [string, string])[]).sort(([a], [b]) => compareText(a, b));
   return join(
     sorted.map(([name, value]) => `${name}:${value}`),
@@ -132,16 +137,16 @@ function mapText(map: MapValue): string | FormatError {
   );
 }
 
-function format(text: Value, args: Value): Value {
+const format: Implementation = (text, args, _c, _d, { budget }) => {
   const list = args as readonly Value[];
-  const result = followFormat(
+  const result = formatClauses(
     text as string,
     list.length,
-    (clause, index) => write(clause, list[index]!),
+    (clause, index) => formatValue(clause, list[index]!, budget),
     false,
   );
   return result instanceof FormatError ? new CelError(result.message) : result.text;
-}
+};
 
 /** `format` of strings (cel-go ext.Strings, version 2, in the locale en_US). */
 export const formatLibrary: readonly FunctionDeclaration[] = [

@@ -1,5 +1,5 @@
 import { quoted } from "@dray/api";
-import { beginEvaluation, touchElements } from "../../values/budget.ts";
+import { ElementBudget } from "../../values/element-budget.ts";
 import { goValueType } from "../../values/go-types.ts";
 import { LiteralMap } from "../../values/maps.ts";
 import { durationText, timestampText } from "../../values/time.ts";
@@ -35,9 +35,9 @@ export function appliedObject(value: Value): JsonObject {
     throw new PatchValueError(
       `unsupported return type from ApplyConfiguration expression: ${typeName(value)}`,
     );
-  const applied = bounded(() => {
-    checkNames(value);
-    return native(value, false);
+  const applied = bounded((budget) => {
+    checkNames(value, budget);
+    return native(value, false, budget);
   });
   if (applied instanceof ForeignValue) throw new PatchValueError("invalid return type: *dynamic.ObjectVal");
   return applied as JsonObject;
@@ -54,45 +54,44 @@ export function patchOperations(value: Value): JsonObject[] {
   return operations.map((operation) => {
     if (!(operation instanceof JSONPatchValue)) throw new PatchValueError(`${mismatch} of JSONPatch`);
     const { op, path, from, value: wanted } = operation;
-    if (wanted instanceof ObjectValue) bounded(() => checkNames(wanted));
+    if (wanted instanceof ObjectValue) bounded((budget) => checkNames(wanted, budget));
     return {
       op,
       path,
       ...(from === "" ? {} : { from }),
-      ...(wanted === undefined ? {} : { value: bounded(() => marshalled(wanted)) }),
+      ...(wanted === undefined ? {} : { value: bounded((budget) => marshalled(wanted, budget)) }),
     };
   });
 }
 
-/** Ends the conversion of a value that holds the same list or map again and again: sharing costs nothing in CEL. */
-function bounded<T>(convert: () => T): T {
-  beginEvaluation();
+/** Bounds the conversion of a value that contains the same list or map many times: sharing costs nothing in CEL. */
+function bounded<T>(convert: (budget: ElementBudget) => T): T {
   try {
-    return convert();
+    return convert(new ElementBudget());
   } catch (error) {
     throw error instanceof RangeError ? new PatchValueError(`internal error: ${error.message}`) : error;
   }
 }
 
 /** Checks that each object has the type of its field path: `Object.spec` in `Object{spec: …}`. */
-function checkNames(object: ObjectValue): void {
-  const problems = [...misnamed(object, object.typeName)];
+function checkNames(object: ObjectValue, budget: ElementBudget): void {
+  const problems = [...misnamed(object, object.typeName, budget)];
   if (problems.length > 0) throw new PatchValueError(`type mismatch: ${problems.join("\n")}`);
 }
 
-function* misnamed(value: Value, path: string): Generator<string> {
-  touchElements(1);
+function* misnamed(value: Value, path: string, budget: ElementBudget): Generator<string> {
+  budget.spend(1);
   if (value instanceof ObjectValue) {
     const { typeName: name, fields } = value;
     if (name !== path) {
       const why = "which matches field name path from root Object type";
       yield `unexpected type name ${quoted(name)}, expected ${quoted(path)}, ${why}`;
     }
-    for (const [field, inner] of fields) yield* misnamed(inner, `${path}.${field}`);
+    for (const [field, inner] of fields) yield* misnamed(inner, `${path}.${field}`, budget);
   } else if (Array.isArray(value)) {
-    for (const item of value as readonly Value[]) yield* misnamed(item, path);
+    for (const item of value as readonly Value[]) yield* misnamed(item, path, budget);
   } else if (value instanceof LiteralMap) {
-    for (const key of value.keys()) yield* misnamed(value.find(key)!, path);
+    for (const key of value.keys()) yield* misnamed(value.find(key)!, path, budget);
   }
 }
 
@@ -106,14 +105,15 @@ function record(entries: readonly (readonly [string, unknown])[]): JsonObject {
  * stays foreign, too: `?field: optional.none()` leaves a field out.
  * Upstream: pkg/cel/mutation/dynamic/objects.go, convertField
  */
-function native(value: Value, isNested: boolean): unknown {
-  touchElements(1);
-  if (value instanceof ObjectValue) return nativeFields(value);
-  if (value instanceof Optional) return value.value === undefined ? null : native(value.value, isNested);
-  if (Array.isArray(value)) return (value as readonly Value[]).map((item) => native(item, true));
+function native(value: Value, isNested: boolean, budget: ElementBudget): unknown {
+  budget.spend(1);
+  if (value instanceof ObjectValue) return nativeFields(value, budget);
+  if (value instanceof Optional)
+    return value.value === undefined ? null : native(value.value, isNested, budget);
+  if (Array.isArray(value)) return (value as readonly Value[]).map((item) => native(item, true, budget));
   if (value instanceof MapValue && !(value instanceof LiteralMap && isNested)) {
     const nests = value instanceof LiteralMap;
-    return record([...value.keys()].map((key) => [textKey(key), native(value.find(key)!, nests)]));
+    return record([...value.keys()].map((key) => [textKey(key), native(value.find(key)!, nests, budget)]));
   }
   if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : value;
   if (value instanceof TypeValue) return value.name;
@@ -128,11 +128,11 @@ function textKey(key: Value): string {
   throw new KeyError(`map key ${quoted(scalarText(key))} is of type ${goValueType(key)}, not string`);
 }
 
-function nativeFields({ fields }: ObjectValue): JsonObject | ForeignValue {
+function nativeFields({ fields }: ObjectValue, budget: ElementBudget): JsonObject | ForeignValue {
   const entries: [string, unknown][] = [];
   for (const [name, value] of fields) {
     try {
-      entries.push([name, native(value, false)]);
+      entries.push([name, native(value, false, budget)]);
     } catch (error) {
       if (!(error instanceof KeyError)) throw error;
       const text = `fail to convert field ${quoted(name)}: ${error.message}`;
@@ -143,13 +143,13 @@ function nativeFields({ fields }: ObjectValue): JsonObject | ForeignValue {
 }
 
 /** Converts the value of an operation to the JSON of protobuf's `Value`. Throws PatchValueError. */
-function marshalled(value: Value): unknown {
-  touchElements(1);
-  if (value instanceof ObjectValue) return withoutForeign(native(value, false));
-  if (value instanceof Optional) return value.value === undefined ? null : marshalled(value.value);
-  if (Array.isArray(value)) return (value as readonly Value[]).map(marshalled);
+function marshalled(value: Value, budget: ElementBudget): unknown {
+  budget.spend(1);
+  if (value instanceof ObjectValue) return withoutForeign(native(value, false, budget));
+  if (value instanceof Optional) return value.value === undefined ? null : marshalled(value.value, budget);
+  if (Array.isArray(value)) return (value as readonly Value[]).map((item) => marshalled(item, budget));
   if (value instanceof MapValue)
-    return record([...value.keys()].map((key) => [marshalledKey(key), marshalled(value.find(key)!)]));
+    return record([...value.keys()].map((key) => [marshalledKey(key), marshalled(value.find(key)!, budget)]));
   if (typeof value === "bigint" || value instanceof Uint) {
     const whole = value instanceof Uint ? value.value : value;
     // Protobuf writes integers beyond 2^53 as strings.

@@ -1,13 +1,15 @@
-import { equal } from "../../values/equality.ts";
+import type { ElementBudget } from "../../values/element-budget.ts";
+import { equalWithin } from "../../values/equality.ts";
 import { goNativeType } from "../../values/go-types.ts";
 import { LiteralMap, StringMap } from "../../values/maps.ts";
 import { type MessageType, MessageValue } from "../../values/message.ts";
 import { dynType, stringType } from "../../values/types.ts";
 import { CelError, MapValue, typeName, type Value } from "../../values/value.ts";
-import { declare, type FunctionDeclaration, form } from "../declarations.ts";
+import { declare, type FunctionDeclaration, overload } from "../declarations.ts";
 
 /**
- * A value of type `Object`, `Object.spec`, …, with any fields: expressions are compiled without a schema. Upstream: pkg/cel/mutation/dynamic/objects.go, ObjectVal
+ * A value of type `Object`, `Object.spec` and so on, with any fields: expressions are compiled without a schema.
+ * Upstream: pkg/cel/mutation/dynamic/objects.go, ObjectVal
  */
 export class ObjectValue extends MessageValue {
   override readonly typeName: string;
@@ -21,11 +23,11 @@ export class ObjectValue extends MessageValue {
     this.isZero = fields.size === 0;
   }
 
-  override equals({ fields }: ObjectValue): boolean {
+  override equals({ fields }: ObjectValue, budget: ElementBudget): boolean {
     if (fields.size !== this.fields.size) return false;
     for (const [name, value] of this.fields) {
       const other = fields.get(name);
-      if (other === undefined || !isSame(value, other)) return false;
+      if (other === undefined || !isSame(value, other, budget)) return false;
     }
     return true;
   }
@@ -42,9 +44,9 @@ export class ObjectValue extends MessageValue {
 }
 
 /** Upstream compares fields with reflect.DeepEqual: a list or map is equal only to itself. */
-function isSame(a: Value, b: Value): boolean {
+function isSame(a: Value, b: Value, budget: ElementBudget): boolean {
   if (Array.isArray(a) || a instanceof MapValue) return a === b;
-  return typeName(a) === typeName(b) && equal(a, b) === true;
+  return typeName(a) === typeName(b) && equalWithin(a, b, budget) === true;
 }
 
 /** A selected object is a map. */
@@ -82,10 +84,10 @@ export class JSONPatchValue extends MessageValue {
     this.value = value;
   }
 
-  override equals(other: JSONPatchValue): boolean {
+  override equals(other: JSONPatchValue, budget: ElementBudget): boolean {
     if (other.op !== this.op || other.path !== this.path || other.from !== this.from) return false;
     if (this.value === undefined || other.value === undefined) return this.value === other.value;
-    return equal(this.value, other.value) === true;
+    return equalWithin(this.value, other.value, budget) === true;
   }
 
   override select(field: string): Value {
@@ -133,6 +135,6 @@ const escapeKey = (key: Value): Value => (key as string).replaceAll("~", "~0").r
 /** Functions for patches. Upstream: pkg/cel/library/jsonpatch.go */
 export const patchLibrary: readonly FunctionDeclaration[] = [
   declare("jsonpatch.escapeKey", [
-    form("string_jsonpatch_escapeKey_string", [stringType], stringType, escapeKey),
+    overload("string_jsonpatch_escapeKey_string", [stringType], stringType, escapeKey),
   ]),
 ];

@@ -1,10 +1,10 @@
 import type { RE2JS } from "@bufbuild/re2";
 
-/** The program that RE2 makes of a pattern. */
+/** The program that RE2 compiles a pattern to. */
 type Program = ReturnType<RE2JS["re2"]>["prog"];
 type Instruction = ReturnType<Program["getInst"]>;
 
-/** What the instructions of a program do (RE2's numbering). */
+/** Opcodes of RE2's instructions. */
 const alternative = 1;
 const alternativeMatch = 2;
 const capture = 3;
@@ -13,8 +13,8 @@ const match = 6;
 const nothing = 7;
 const firstCharacter = 8;
 
-/** What holds between two characters, in RE2's bits; -1 stands for the end of the text. */
-function context(before: number, after: number): number {
+/** RE2's bits for the empty-width assertions that hold between two characters; -1 is the start or end of the text. */
+function assertions(before: number, after: number): number {
   const line = 10;
   const word = isWord(before) !== isWord(after) ? 0x10 : 0x20;
   const begin = before < 0 ? 0x05 : before === line ? 0x01 : 0;
@@ -28,15 +28,15 @@ const isWord = (point: number): boolean =>
   (point >= 0x30 && point <= 0x39) ||
   point === 0x5f;
 
-/** The places that a search has come to, the best first. */
+/** The threads of a Pike VM at one position of the text, in order of priority. */
 class Threads {
   readonly #program: Program;
-  /** For each instruction the last turn in which it was reached. */
+  /** For each instruction, the last step that reached it. */
   readonly #reached: Uint32Array;
-  #turn = 1;
-  readonly #left: number[] = [];
-  readonly places: Instruction[] = [];
-  /** Where in the text each began. */
+  #step = 1;
+  readonly #stack: number[] = [];
+  readonly instructions: Instruction[] = [];
+  /** For each thread, where in the text its match starts. */
   readonly starts: number[] = [];
 
   constructor(program: Program) {
@@ -45,71 +45,70 @@ class Threads {
   }
 
   clear(): void {
-    this.#turn++;
-    this.places.length = 0;
+    this.#step++;
+    this.instructions.length = 0;
     this.starts.length = 0;
   }
 
-  /** Follows all that needs no character, what is tried first before what is tried second. */
-  add(place: number, start: number, context: number): void {
-    const left = this.#left;
-    left.push(place);
-    for (let next = left.pop(); next !== undefined; next = left.pop()) {
-      if (this.#reached[next] === this.#turn) continue;
-      this.#reached[next] = this.#turn;
+  /** Adds a thread, and follows all instructions that consume no character, preferred branches first. */
+  add(pc: number, start: number, holding: number): void {
+    const stack = this.#stack;
+    stack.push(pc);
+    for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
+      if (this.#reached[next] === this.#step) continue;
+      this.#reached[next] = this.#step;
       const instruction = this.#program.getInst(next);
       const { op, out, arg } = instruction;
-      if (op === alternative || op === alternativeMatch) left.push(arg, out);
-      else if (op === capture || op === nothing) left.push(out);
+      if (op === alternative || op === alternativeMatch) stack.push(arg, out);
+      else if (op === capture || op === nothing) stack.push(out);
       else if (op === emptyWidth) {
-        if ((arg & ~context) === 0) left.push(out);
+        if ((arg & ~holding) === 0) stack.push(out);
       } else if (op === match || op >= firstCharacter) {
-        this.places.push(instruction);
+        this.instructions.push(instruction);
         this.starts.push(start);
       }
     }
   }
 }
 
-/** A match, and how far into the text it had to look to be sure of it. */
+/** A match, and the end of the text that had to be looked at to decide it. */
 export interface Match {
   readonly start: number;
   readonly end: number;
-  readonly looked: number;
+  readonly lookedAt: number;
 }
 
 /**
- * Where in the text the pattern first matches, from an index on, or undefined. Of several matches that begin at one
- * place it is the one that Perl would find. It walks along the text once (Pike's machine): `@bufbuild/re2` itself only
- * says whether there is a match.
+ * Finds the first match from an index on, in linear time, with a Pike VM: `@bufbuild/re2` reports only whether there is
+ * a match. Of several matches with the same start it returns the one that Perl would find.
  */
 export function search(pattern: RE2JS, text: string, from: number): Match | undefined {
-  // Most of what does not match it knows much sooner.
+  // RE2 rejects most texts without a match much sooner.
   if (from === 0 && !pattern.test(text)) return undefined;
   const program = pattern.re2().prog;
   let current = new Threads(program);
   let next = new Threads(program);
   let found: { start: number; end: number } | undefined;
   let point = text.codePointAt(from) ?? -1;
-  let here = context(from === 0 ? -1 : pointBefore(text, from), point);
+  let here = assertions(from === 0 ? -1 : pointBefore(text, from), point);
   for (let at = from; ; ) {
     if (found === undefined) current.add(program.start, at, here);
     const after = point < 0 ? at : at + (point > 0xffff ? 2 : 1);
     const follower = text.codePointAt(after) ?? -1;
-    const following = context(point, follower);
+    const following = assertions(point, follower);
     next.clear();
-    for (let i = 0; i < current.places.length; i++) {
-      const place = current.places[i]!;
+    for (let i = 0; i < current.instructions.length; i++) {
+      const instruction = current.instructions[i]!;
       const start = current.starts[i]!;
-      if (place.op === match) {
+      if (instruction.op === match) {
         found = { start, end: at };
-        // What is tried later counts no more.
+        // The remaining threads have a lower priority.
         break;
       }
-      if (point >= 0 && place.matchRune(point)) next.add(place.out, start, following);
+      if (point >= 0 && instruction.matchRune(point)) next.add(instruction.out, start, following);
     }
-    if (point < 0 || (found !== undefined && next.places.length === 0)) {
-      return found && { ...found, looked: at };
+    if (point < 0 || (found !== undefined && next.instructions.length === 0)) {
+      return found && { ...found, lookedAt: at };
     }
     [current, next] = [next, current];
     at = after;

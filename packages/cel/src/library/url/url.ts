@@ -2,7 +2,7 @@ import { StringMap } from "../../values/maps.ts";
 import { boolType, listType, mapType, stringType, structType } from "../../values/types.ts";
 import { CelError, LibraryValue, type Value } from "../../values/value.ts";
 import { fromBytes } from "../byte-text.ts";
-import { declare, type FunctionDeclaration, form, method } from "../declarations.ts";
+import { declare, type FunctionDeclaration, method, overload } from "../declarations.ts";
 import { escapedPath, parseUrl, queryValues, splitHost, type Url, urlProblem, urlText } from "./parser.ts";
 
 const urlType = structType("kubernetes.URL");
@@ -31,9 +31,9 @@ const part = (name: string, id: string, get: (url: Url) => string): FunctionDecl
 
 /** URLs (Kubernetes CEL library of 1.0). */
 export const urlsLibrary: readonly FunctionDeclaration[] = [
-  declare("url", [form("string_to_url", [stringType], urlType, (a) => parse(a as string))]),
+  declare("url", [overload("string_to_url", [stringType], urlType, (a) => parse(a as string))]),
   declare("isURL", [
-    form("is_url_string", [stringType], boolType, (a) => urlProblem(a as string) === undefined),
+    overload("is_url_string", [stringType], boolType, (a) => urlProblem(a as string) === undefined),
   ]),
   part("getScheme", "url_get_scheme", (url) => url.scheme),
   part("getHost", "url_get_host", (url) => url.host),

@@ -1,0 +1,14 @@
+import { equalWithin } from "../values/equality.ts";
+import { boolType, dynType } from "../values/types.ts";
+import { declare, type FunctionDeclaration, type Implementation, method } from "./declarations.ts";
+
+/** Reports whether a scalar equals the value, or a list contains it (KEP-5491). A failed comparison counts as false. */
+const includes: Implementation = (container, value, _c, _d, { budget }) => {
+  if (!Array.isArray(container)) return equalWithin(container, value, budget) === true;
+  return container.some((element) => equalWithin(element, value, budget) === true);
+};
+
+/** `includes()` of device selectors (feature gate DRAListTypeAttributes). */
+export const includesLibrary: readonly FunctionDeclaration[] = [
+  declare("includes", [method("list_includes_dyn_dyn", [dynType, dynType], boolType, includes)]),
+];

@@ -1,0 +1,58 @@
+import { RE2JS, RE2JSSyntaxException } from "@bufbuild/re2";
+
+/** A compiled pattern in RE2's syntax. */
+export interface Pattern {
+  /** Reports whether the pattern matches anywhere in a text, in linear time. */
+  test(text: string): boolean;
+}
+
+/** Compiles a pattern; returns the error text of Go's regexp package for an invalid one. */
+export function compilePattern(pattern: string): RE2JS | string {
+  try {
+    return RE2JS.compile(pattern);
+  } catch (error) {
+    if (!(error instanceof RE2JSSyntaxException)) throw error;
+    const nameless = error.error.startsWith("duplicate") ? withoutNames(pattern) : pattern;
+    if (nameless !== pattern) return compilePattern(nameless);
+    // Go shows the whole of a pattern that is too large or too deep.
+    const shown = error.error.startsWith("expression ") ? pattern : (error.input ?? "");
+    return `error parsing regexp: ${error.error}: \`${shown}\``;
+  }
+}
+
+/** What can contain a `(` that opens no group, or the name of a group. */
+const names = /\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]?|\(\?P?<\w+>/gsu;
+
+/** In Go two groups may have the same name. CEL has no access to names. */
+const withoutNames = (pattern: string): string =>
+  pattern.replace(names, (part) => (part.startsWith("(") ? "(" : part));
+
+/** Returns the error text of Go's regexp package for an invalid pattern, undefined for a valid one. */
+export function patternProblem(pattern: string): string | undefined {
+  const result = compilePattern(pattern);
+  return typeof result === "string" ? result : undefined;
+}
+
+/** A compiled pattern takes a hundred bytes and more for each of its characters. */
+const maxPatterns = 256;
+const maxCharacters = 2 ** 18;
+
+/** The patterns compiled last: most are constants of an expression that runs repeatedly. */
+export class PatternCache {
+  readonly #compiled = new Map<string, RE2JS | string>();
+  #characters = 0;
+
+  /** Like `compilePattern`. */
+  compile(pattern: string): RE2JS | string {
+    const cached = this.#compiled.get(pattern);
+    if (cached !== undefined) return cached;
+    this.#characters += pattern.length;
+    if (this.#compiled.size >= maxPatterns || this.#characters > maxCharacters) {
+      this.#compiled.clear();
+      this.#characters = pattern.length;
+    }
+    const result = compilePattern(pattern);
+    this.#compiled.set(pattern, result);
+    return result;
+  }
+}
