@@ -1,22 +1,15 @@
 import type { DeviceAttribute } from "@dray/api/resource/v1";
+import type { CheckedExpression } from "./check/checked-expression.ts";
 import type { Backend } from "./compile/backend.ts";
+import { type Compiled, type CompileFailure, createCompiler, type Rejection } from "./compile/compiler.ts";
 import { type Reads, readsOf } from "./compile/reads.ts";
-import type { Shape } from "./cost/estimator.ts";
+import type { DeclaredSize } from "./cost/estimator.ts";
 import { attributeResult } from "./device/attribute-result.ts";
 import { boolResult } from "./device/bool-result.ts";
 import { resultHints } from "./device/hints.ts";
 import { type DeviceInput, PreparedDevice } from "./device/prepared-device.ts";
 import { selectorWarnings } from "./device/warnings.ts";
-import {
-  type Compiled,
-  type CompileFailure,
-  costLimit,
-  createCompiler,
-  type EvaluateOptions,
-  limitExceededText,
-  type Refusal,
-} from "./environment.ts";
-import type { Expr } from "./syntax/ast.ts";
+import { costLimit, type EvaluateOptions, limitExceededText } from "./environment.ts";
 import * as types from "./values/types.ts";
 import {
   anyType,
@@ -33,34 +26,34 @@ import {
 import { CelError, type Value } from "./values/value.ts";
 
 export interface DeviceEnvironmentOptions {
-  /** True for expressions that an API server has stored: everything is known, gates are ignored. */
+  /** True for expressions that an API server has stored: everything is declared, and `features` are ignored. */
   readonly stored: boolean;
-  /** Variables and functions of these gates are known too (only where `stored` is false). */
+  /** Feature gates that declare further variables and functions (only if `stored` is false). */
   readonly features?: { readonly consumableCapacity?: boolean; readonly listTypeAttributes?: boolean };
-  /** Forces a back end; both give the same answers, errors and costs. */
+  /** Forces a back end. Results, errors and costs are the same with both. */
   readonly backend?: Backend;
 }
 
 export type Evaluation =
   | { readonly matches: boolean; readonly error?: undefined; readonly cost: number }
-  /** A run-time error; `cost` is what was spent up to it. */
+  /** A run-time error; `cost` is the cost up to it. */
   | { readonly matches?: undefined; readonly error: string; readonly cost: number };
 
 export interface Selector {
   readonly ok: true;
   readonly expression: string;
-  /** Of the result, as declarations write it: `bool`, or `any` or `dyn` where only a device tells. */
+  /** The type of the result in CEL's notation: `bool`, or `any` or `dyn` if it depends on the device. */
   readonly type: string;
-  /** The estimate of the highest cost; the API server refuses more than `costLimit`. */
+  /** The estimated maximum cost. The API server rejects a selector with more than `costLimit`. */
   readonly maxCost: number | bigint;
   readonly reads: Reads;
-  /** What compiles and cannot have been meant, one sentence each; upstream has none. */
+  /** What is valid and cannot have been meant, one sentence each. Upstream has no warnings. */
   readonly warnings: readonly string[];
-  /** Never throws: what goes wrong at run time is data. */
+  /** Never throws: run-time errors are results. */
   evaluate(device: DeviceInput | PreparedDevice, options?: EvaluateOptions): Evaluation;
 }
 
-/** The value of a derived attribute, or why there is none, in the words that follow `failed: ` upstream. */
+/** The value of a derived attribute, or an error in upstream's words after `failed: `. */
 export type AttributeEvaluation =
   | { readonly attribute: DeviceAttribute; readonly error?: undefined; readonly cost: number }
   | { readonly attribute?: undefined; readonly error: string; readonly cost: number };
@@ -71,29 +64,29 @@ export interface AttributeExpression {
   readonly expression: string;
   readonly maxCost: number | bigint;
   readonly reads: Reads;
-  /** Never throws. */
+  /** Never throws: run-time errors are results. */
   evaluate(device: DeviceInput | PreparedDevice, options?: EvaluateOptions): AttributeEvaluation;
 }
 
-/** The environment of device selectors (KEP-4381). Compilations are cached by text, the latest few thousand. */
+/** The environment of device selectors (KEP-4381). It keeps the last 4,096 compilations of each kind, by text. */
 export interface DeviceEnvironment {
   compile(expression: string): Selector | CompileFailure;
   compileAttribute(expression: string): AttributeExpression | CompileFailure;
-  /** Reads a device once for many evaluations. */
+  /** Converts a device for many evaluations. */
   prepare(device: DeviceInput): PreparedDevice;
 }
 
-/** Sizes that the API grants (resource.k8s.io). */
-const domainSize = 63;
-const idSize = 32;
-const driverSize = 63;
-const attributeSize = 64;
-const entries = 32;
+/** Maximum sizes of a device and its parts (resource.k8s.io). */
+const maxDomainLength = 63;
+const maxIdLength = 32;
+const maxDriverLength = 63;
+const maxAttributeLength = 64;
+const maxEntries = 32;
 
-const hint =
+const optionalChainingAdvice =
   ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional fields";
 
-/** Makes the environment of device selectors of stored or of new expressions. */
+/** Makes the environment of device selectors, for stored or for new expressions. */
 export function deviceEnvironment(options: DeviceEnvironmentOptions): DeviceEnvironment {
   const lists = options.stored || options.features?.listTypeAttributes === true;
   const shares = options.stored || options.features?.consumableCapacity === true;
@@ -108,7 +101,7 @@ export function deviceEnvironment(options: DeviceEnvironmentOptions): DeviceEnvi
   const compile = createCompiler(
     {
       fields: new Map([[device.name, fields]]),
-      sizes: { device: deviceShape() },
+      sizes: { device: deviceSize() },
       withoutIncludes: !lists,
       ...(options.backend === undefined ? {} : { backend: options.backend }),
     },
@@ -118,55 +111,56 @@ export function deviceEnvironment(options: DeviceEnvironmentOptions): DeviceEnvi
   const attributes = new Map<string, AttributeExpression | CompileFailure>();
   return {
     compile: (expression) =>
-      remember(selectors, expression, () => {
-        const compiled = compile(expression, (type, expr) => noSelector(type, attribute, expr));
+      cached(selectors, expression, () => {
+        const compiled = compile(expression, (checked) => rejectSelector(checked, attribute));
         return compiled.ok ? selector(expression, compiled) : compiled;
       }),
     compileAttribute: (expression) =>
-      remember(attributes, expression, () => {
-        const compiled = compile(expression, (type) => noAttribute(type, lists));
+      cached(attributes, expression, () => {
+        const compiled = compile(expression, ({ type }) => rejectAttribute(type, lists));
         return compiled.ok ? attributeExpression(expression, compiled) : compiled;
       }),
     prepare: (input) => new PreparedDevice(input),
   };
 }
 
-/** Compilations kept, by text; the one not asked for longest goes first. */
-const mostCompiled = 4096;
+const maxCompilations = 4096;
 
-function remember<T>(cache: Map<string, T>, key: string, make: () => T): T {
+/** An LRU cache. */
+function cached<T>(cache: Map<string, T>, key: string, make: () => T): T {
   let value = cache.get(key);
   if (value === undefined) value = make();
   else cache.delete(key);
   cache.set(key, value);
-  if (cache.size > mostCompiled) cache.delete(cache.keys().next().value!);
+  if (cache.size > maxCompilations) cache.delete(cache.keys().next().value!);
   return value;
 }
 
-function deviceShape(): Shape {
-  const outer = (ids: Shape): Shape => ({
-    size: entries,
-    key: { size: domainSize },
-    element: { size: entries, key: { size: idSize }, ...ids },
+function deviceSize(): DeclaredSize {
+  const byDomain = (ids: DeclaredSize): DeclaredSize => ({
+    maxSize: maxEntries,
+    key: { maxSize: maxDomainLength },
+    element: { maxSize: maxEntries, key: { maxSize: maxIdLength }, ...ids },
   });
-  const attribute = { size: attributeSize };
+  const attribute = { maxSize: maxAttributeLength };
   return {
-    size: 0,
+    maxSize: 0,
     fields: {
-      driver: { size: driverSize },
-      allowMultipleAllocations: { size: 1 },
-      attributes: outer({ element: attribute, anyField: attribute }),
-      // Upstream knows a size for capacities that are indexed, namely none, and not for those named like a field.
-      capacity: outer({ element: { size: 0 } }),
+      driver: { maxSize: maxDriverLength },
+      allowMultipleAllocations: { maxSize: 1 },
+      attributes: byDomain({ element: attribute, anyField: attribute }),
+      // Upstream declares the size 0 for capacities by index, and no size for capacities by field.
+      capacity: byDomain({ element: { maxSize: 0 } }),
     },
   };
 }
 
-/** Why an expression of that type is no selector. */
-function noSelector(type: CelType, attribute: CelType, expr: Expr): Refusal | undefined {
+/** Rejects an expression whose type is neither bool nor that of an attribute. */
+function rejectSelector(checked: CheckedExpression, attribute: CelType): Rejection | undefined {
+  const { type } = checked;
   if (sameType(type, boolType) || sameType(type, attribute)) return undefined;
   const error = `must evaluate to bool or the unknown type, not ${declaredName(type)}`;
-  return { error, hints: resultHints(expr) };
+  return { error, hints: resultHints(checked) };
 }
 
 function selector(expression: string, compiled: Compiled): Selector {
@@ -174,22 +168,22 @@ function selector(expression: string, compiled: Compiled): Selector {
   return {
     ok: true,
     expression,
-    type: declaredName(compiled.type),
+    type: declaredName(compiled.checked.type),
     maxCost,
     reads: readsOf(compiled.lowered),
-    warnings: selectorWarnings(compiled.expr),
+    warnings: selectorWarnings(compiled.checked),
     evaluate: (input, options) => {
       const value = evaluate(compiled, input, options);
       const cost = compiled.frame.cost;
       if (typeof value === "boolean") return { matches: value, cost };
       const result = value instanceof CelError ? value : boolResult(value);
       if (typeof result === "boolean") return { matches: result, cost };
-      return { error: withHint(result.message), cost };
+      return { error: withAdvice(result.message), cost };
     },
   };
 }
 
-/** Evaluates for a device; what was spent is left in the frame. */
+/** Evaluates for a device; leaves the cost in the frame. */
 function evaluate(
   { frame, run }: Compiled,
   input: DeviceInput | PreparedDevice,
@@ -206,14 +200,14 @@ function evaluate(
 
 const limitExceeded = new CelError(limitExceededText);
 
-function withHint(error: string): string {
-  return error.includes("no such key: ") ? error + hint : error;
+function withAdvice(error: string): string {
+  return error.includes("no such key: ") ? error + optionalChainingAdvice : error;
 }
 
 const scalars = "primitive scalar (string, integer, boolean, semver)";
 
-/** Why an expression of that type is no derived attribute. */
-function noAttribute(type: CelType, lists: boolean): Refusal | undefined {
+/** Rejects an expression whose type is not that of a derived attribute. */
+function rejectAttribute(type: CelType, lists: boolean): Rejection | undefined {
   const scalar = (t: CelType): boolean =>
     [boolType, types.intType, stringType, anyType, dynType, types.semverType].some((a) => sameType(a, t));
   if (scalar(type) || (lists && type.kind === "list" && scalar(type.params[0]!))) return undefined;

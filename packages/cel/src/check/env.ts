@@ -2,26 +2,26 @@ import type { FunctionDeclaration } from "../library/declarations.ts";
 import type { FindMessage } from "../values/message.ts";
 import { type CelType, structType, typeOf } from "../values/types.ts";
 
-/** What names mean: the variables, the fields of declared types and the functions. */
-export interface Scope {
-  /** A name may have dots. The types of the language are variables, too, of type `type(…)`. */
+/** The declarations of an environment (cel-go's checker.Env). */
+export interface CheckerEnv {
+  /** A name may have dots. Types of the language are variables of type `type(…)`. */
   readonly variables: ReadonlyMap<string, CelType>;
-  /** By the name of the type, then of the field. */
+  /** The fields of types, by the name of the type and of the field. */
   readonly fields: ReadonlyMap<string, ReadonlyMap<string, CelType>>;
-  /** Message types beside those of `fields`. */
+  /** Message types besides those of `fields`. */
   readonly messages?: FindMessage | undefined;
   readonly functions: ReadonlyMap<string, FunctionDeclaration>;
-  /** Names are looked up in here first (`a.b`, then `a`, then at the root); "" where there is none. */
+  /** The namespace in which names are looked up first (`a.b`, then `a`, then the root); "" for none. */
   readonly container?: string;
 }
 
-/** What a name in the source may mean, the most specific first. */
-function* candidates(scope: Scope, name: string): Iterable<string> {
+/** The full names that a name of the source can stand for, the most specific first. */
+function* candidates(env: CheckerEnv, name: string): Iterable<string> {
   if (name.startsWith(".")) {
     yield name.slice(1);
     return;
   }
-  let container = scope.container ?? "";
+  let container = env.container ?? "";
   while (container !== "") {
     yield `${container}.${name}`;
     container = container.slice(0, Math.max(0, container.lastIndexOf(".")));
@@ -29,43 +29,43 @@ function* candidates(scope: Scope, name: string): Iterable<string> {
   yield name;
 }
 
-/** Whether a type of that name has fields of its own. */
-export function isStruct({ fields, messages }: Scope, name: string): boolean {
+/** Reports whether a type has fields. */
+export function isStruct({ fields, messages }: CheckerEnv, name: string): boolean {
   return fields.has(name) || messages?.(name) !== undefined;
 }
 
 /** The type of a field; undefined if the type lacks it, "unknown type" if the type has no fields. */
-export function fieldOf(scope: Scope, type: string, field: string): CelType | "unknown type" | undefined {
-  const fields = scope.fields.get(type);
+export function fieldOf(env: CheckerEnv, type: string, field: string): CelType | "unknown type" | undefined {
+  const fields = env.fields.get(type);
   if (fields !== undefined) return fields.get(field);
-  const message = scope.messages?.(type);
+  const message = env.messages?.(type);
   return message === undefined ? "unknown type" : message.field(field);
 }
 
-/** The variable of that name, or the type taken for a value, and its full name. */
-export function findGlobal(scope: Scope, name: string): { name: string; type: CelType } | undefined {
-  for (const candidate of candidates(scope, name)) {
-    const type = scope.variables.get(candidate);
+/** Finds a variable, or a type as a value, and its full name. */
+export function findGlobal(env: CheckerEnv, name: string): { name: string; type: CelType } | undefined {
+  for (const candidate of candidates(env, name)) {
+    const type = env.variables.get(candidate);
     if (type !== undefined) return { name: candidate, type };
-    if (isStruct(scope, candidate)) return { name: candidate, type: typeOf(structType(candidate)) };
+    if (isStruct(env, candidate)) return { name: candidate, type: typeOf(structType(candidate)) };
   }
   return undefined;
 }
 
-export function findFunction(scope: Scope, name: string): FunctionDeclaration | undefined {
-  for (const candidate of candidates(scope, name)) {
-    const declaration = scope.functions.get(candidate);
+export function findFunction(env: CheckerEnv, name: string): FunctionDeclaration | undefined {
+  for (const candidate of candidates(env, name)) {
+    const declaration = env.functions.get(candidate);
     if (declaration !== undefined) return declaration;
   }
   return undefined;
 }
 
-/** The type that is made by `name{…}`. */
-export function findType(scope: Scope, name: string): CelType | undefined {
-  for (const candidate of candidates(scope, name)) {
-    const declared = scope.variables.get(candidate);
+/** Finds the type that `name{…}` makes. */
+export function findType(env: CheckerEnv, name: string): CelType | undefined {
+  for (const candidate of candidates(env, name)) {
+    const declared = env.variables.get(candidate);
     if (declared?.kind === "type") return declared.params[0];
-    if (isStruct(scope, candidate)) return structType(candidate);
+    if (isStruct(env, candidate)) return structType(candidate);
   }
   return undefined;
 }

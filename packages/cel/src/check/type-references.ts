@@ -1,24 +1,30 @@
-import { type Expr, parts } from "../syntax/ast.ts";
+import type { Expr } from "../syntax/ast.ts";
+import type { CheckedExpression } from "./checked-expression.ts";
 
 /**
- * The first name that the checker takes for a type and that stands for no value: `duration`, or a variable of a macro
- * that holds a type, as in `cel.bind(t, int, …)`. cel-go looks every name of a type up among the values, so that
- * programs with such names cannot be made.
+ * The first name with a type as its type that has no value: `duration`, or a variable of a macro such as `t` in
+ * `cel.bind(t, int, …)`. cel-go looks every name of this kind up among its values, and makes no program if it is missing.
  */
-export function typeWithoutValue(expr: Expr, hasValue: (name: string) => boolean): string | undefined {
-  if (expr.kind === "identifier" || (expr.kind === "select" && expr.global !== undefined)) {
-    const name = expr.global ?? (expr.kind === "identifier" ? expr.name : expr.field);
-    return expr.type?.kind === "type" && !hasValue(name) ? name : undefined;
-  }
-  for (const part of inOrder(expr)) {
-    const name = typeWithoutValue(part, hasValue);
-    if (name !== undefined) return name;
-  }
-  return undefined;
+export function undefinedType(
+  checked: CheckedExpression,
+  hasValue: (name: string) => boolean,
+): string | undefined {
+  const find = (expr: Expr): string | undefined => {
+    const global = checked.globalOf(expr);
+    const name = global ?? (expr.kind === "identifier" ? expr.name : undefined);
+    if (name !== undefined) {
+      return checked.typeOf(expr)?.kind === "type" && !hasValue(name) ? name : undefined;
+    }
+    // In cel-go's order: a loop's init comes before its range.
+    const children =
+      expr.kind === "comprehension"
+        ? [expr.init, expr.range, expr.condition, expr.step, expr.result]
+        : checked.partsOf(expr);
+    for (const child of children) {
+      const found = find(child);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+  return find(checked.root);
 }
-
-/** What a loop starts from is looked at before what it runs over. */
-const inOrder = (expr: Expr): readonly Expr[] =>
-  expr.kind === "comprehension"
-    ? [expr.init, expr.range, expr.condition, expr.step, expr.result]
-    : parts(expr);

@@ -1,66 +1,63 @@
 import { type CelType, dynType, isDyn, isDynOrError, sameType } from "../values/types.ts";
 
-/** A type, or what its parameters stand for, has so many parts that nobody can have meant it: `{a: a}` often repeated. */
+/** A type with its substitutions has too many parts: `{a: a}`, nested repeatedly. */
 export class TypeTooLarge extends Error {
   override readonly name = "TypeTooLarge";
 }
 
-/** Parts of types looked at for one question. */
-const mostSteps = 20_000;
+/** Maximum number of parts of types that one question visits. */
+const maxSteps = 20_000;
 
-/** Finds out what the type parameters of the functions in use stand for, as cel-go's checker does. */
+/** Finds the substitutions of type parameters. Upstream: cel-go checker/types.go, checker/mapping.go */
 export class Unifier {
-  readonly #meanings = new Map<string, CelType>();
+  readonly #substitutions = new Map<string, CelType>();
   #steps = 0;
-  /** What to put back when an attempt fails, latest last. */
+  /** What to restore when an attempt fails, latest last. */
   readonly #undo: { readonly param: string; readonly before: CelType | undefined }[] = [];
 
-  /**
-   * Whether a value of either type can stand where the other is wanted. Parameters take a meaning on the way, and keep
-   * none if the answer is no.
-   */
-  fits(a: CelType, b: CelType): boolean {
-    return this.fitsAll([a], [b]);
+  /** Reports whether two types are assignable to each other. On success it keeps the substitutions that it needed. */
+  isAssignable(a: CelType, b: CelType): boolean {
+    return this.areAssignable([a], [b]);
   }
 
-  /** The same for two rows of types, with one meaning for each parameter throughout. */
-  fitsAll(a: readonly CelType[], b: readonly CelType[]): boolean {
+  /** The same for two lists of types, with one substitution for each parameter. */
+  areAssignable(a: readonly CelType[], b: readonly CelType[]): boolean {
     this.#steps = 0;
     const start = this.#undo.length;
-    const all = a.length === b.length && a.every((type, i) => this.#fits(type, b[i]!));
-    if (!all) this.#takeBack(start);
+    const all = a.length === b.length && a.every((type, i) => this.#assign(type, b[i]!));
+    if (!all) this.#restore(start);
     return all;
   }
 
-  /** `type` with its parameters replaced by their meanings; the others stay, or become dyn. */
-  replace(type: CelType, freeBecomeDyn: boolean): CelType {
+  /** Replaces the parameters in a type by their substitutions. Others become dyn if `freeToDyn` is set. */
+  substitute(type: CelType, freeToDyn: boolean): CelType {
     this.#steps = 0;
-    return this.#replace(type, freeBecomeDyn);
+    return this.#substitute(type, freeToDyn);
   }
 
-  #replace(type: CelType, freeBecomeDyn: boolean): CelType {
+  #substitute(type: CelType, freeToDyn: boolean): CelType {
     this.#step();
     if (type.kind === "param") {
-      const meaning = this.#meanings.get(type.name);
-      if (meaning !== undefined) return this.#replace(meaning, freeBecomeDyn);
-      return freeBecomeDyn ? dynType : type;
+      const substitution = this.#substitutions.get(type.name);
+      if (substitution !== undefined) return this.#substitute(substitution, freeToDyn);
+      return freeToDyn ? dynType : type;
     }
     if (type.params.length === 0) return type;
-    return { ...type, params: type.params.map((param) => this.#replace(param, freeBecomeDyn)) };
+    return { ...type, params: type.params.map((param) => this.#substitute(param, freeToDyn)) };
   }
 
   #step(): void {
-    if (++this.#steps > mostSteps) throw new TypeTooLarge();
+    if (++this.#steps > maxSteps) throw new TypeTooLarge();
   }
 
-  #fits(a: CelType, b: CelType): boolean {
+  #assign(a: CelType, b: CelType): boolean {
     this.#step();
     if (b.kind === "param") {
-      const known = this.#meanings.has(b.name);
-      if (this.#give(b, a)) return true;
+      const known = this.#substitutions.has(b.name);
+      if (this.#bind(b, a)) return true;
       if (known) return false;
     }
-    if (a.kind === "param") return this.#give(a, b);
+    if (a.kind === "param") return this.#bind(a, b);
     if (isDynOrError(a) || isDynOrError(b)) return true;
     if (a.kind === "null") return nullable.has(b.kind);
     if (b.kind === "null") return nullable.has(a.kind);
@@ -69,64 +66,64 @@ export class Unifier {
     return (
       a.name === b.name &&
       a.params.length === b.params.length &&
-      a.params.every((param, i) => this.#fits(param, b.params[i]!))
+      a.params.every((param, i) => this.#assign(param, b.params[i]!))
     );
   }
 
-  /** Makes a parameter stand for the more general of `type` and its meaning so far. */
-  #give(param: CelType, type: CelType): boolean {
+  /** Substitutes the more general of `type` and the substitution so far. */
+  #bind(param: CelType, type: CelType): boolean {
     if (sameType(param, type)) return true;
-    const before = this.#meanings.get(param.name);
+    const before = this.#substitutions.get(param.name);
     if (before === undefined) {
-      if (this.#mentions(type, param)) return false;
+      if (this.#occurs(param, type)) return false;
       this.#set(param.name, before, type);
       return true;
     }
     if (sameType(before, type)) return true;
-    if (!this.#fits(type, before)) return false;
-    const meaning = moreGeneral(type, before);
-    if (!this.#mentions(meaning, param)) this.#set(param.name, this.#meanings.get(param.name), meaning);
+    if (!this.#assign(type, before)) return false;
+    const general = moreGeneral(type, before);
+    if (!this.#occurs(param, general)) this.#set(param.name, this.#substitutions.get(param.name), general);
     return true;
   }
 
-  #set(param: string, before: CelType | undefined, meaning: CelType): void {
+  #set(param: string, before: CelType | undefined, substitution: CelType): void {
     this.#undo.push({ param, before });
-    this.#meanings.set(param, meaning);
+    this.#substitutions.set(param, substitution);
   }
 
-  /** Whether the parameter is part of the type or of what its parameters stand for. */
-  #mentions(type: CelType, param: CelType): boolean {
+  /** The occurs check: whether a parameter is part of a type, substitutions included. */
+  #occurs(param: CelType, type: CelType): boolean {
     this.#step();
-    if (type.kind !== "param") return type.params.some((inner) => this.#mentions(inner, param));
+    if (type.kind !== "param") return type.params.some((inner) => this.#occurs(param, inner));
     if (type.name === param.name) return true;
-    const meaning = this.#meanings.get(type.name);
-    return meaning !== undefined && this.#mentions(meaning, param);
+    const substitution = this.#substitutions.get(type.name);
+    return substitution !== undefined && this.#occurs(param, substitution);
   }
 
-  #takeBack(start: number): void {
+  #restore(start: number): void {
     while (this.#undo.length > start) {
       const { param, before } = this.#undo.pop()!;
-      if (before === undefined) this.#meanings.delete(param);
-      else this.#meanings.set(param, before);
+      if (before === undefined) this.#substitutions.delete(param);
+      else this.#substitutions.set(param, before);
     }
   }
 }
 
-/** Kinds of types of which null is a value. */
+/** Kinds of types with null as a value. */
 const nullable: ReadonlySet<CelType["kind"]> = new Set(["opaque", "struct", "duration", "timestamp", "null"]);
 
-/** Of two types that fit each other, the one that leaves more open; the first if neither says less. */
+/** The more general of two assignable types; the first one if they are equal. */
 export function moreGeneral(a: CelType, b: CelType): CelType {
-  return leavesOpen(a, b) ? a : b;
+  return isEqualOrLessSpecific(a, b) ? a : b;
 }
 
-function leavesOpen(a: CelType, b: CelType): boolean {
+function isEqualOrLessSpecific(a: CelType, b: CelType): boolean {
   if (isDyn(a) || a.kind === "param") return true;
   if (isDyn(b) || b.kind === "param" || a.kind !== b.kind) return false;
   if (a.kind === "type") return true;
   return (
     a.name === b.name &&
     a.params.length === b.params.length &&
-    a.params.every((param, i) => leavesOpen(param, b.params[i]!))
+    a.params.every((param, i) => isEqualOrLessSpecific(param, b.params[i]!))
   );
 }

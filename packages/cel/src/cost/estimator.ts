@@ -1,71 +1,86 @@
-import type { Call, Comprehension, Expr } from "../syntax/ast.ts";
+import type { CheckedExpression } from "../check/checked-expression.ts";
+import type {
+  Call,
+  Comprehension,
+  Expr,
+  Identifier,
+  ListLiteral,
+  MapLiteral,
+  Select,
+} from "../syntax/ast.ts";
 import { textLength } from "../values/text.ts";
 import { type CelType, errorType, isOptional } from "../values/types.ts";
 import { estimateCall, type Operand } from "./estimator-rules.ts";
 import {
   anySize,
-  eitherSize,
   exactly,
   larger,
   noSize,
   plus,
-  type Size,
+  type SizeEstimate,
   times,
+  unionSize,
   upTo,
 } from "./size-estimate.ts";
 
-/** How large what stands in a variable may be. */
-export interface Shape {
-  /** Most characters, elements or entries; undefined: not known. */
-  readonly size?: number;
-  readonly key?: Shape;
-  /** What an index or an iteration leads to. */
-  readonly element?: Shape;
-  readonly fields?: Readonly<Record<string, Shape>>;
-  /** What every other field leads to; undefined: not known. */
-  readonly anyField?: Shape;
+/** The maximum size of a variable and of its parts, as the environment declares it. */
+export interface DeclaredSize {
+  /** Maximum number of code points, elements or entries; undefined: unknown. */
+  readonly maxSize?: number;
+  readonly key?: DeclaredSize;
+  /** Of the elements of a list, or the values of a map. */
+  readonly element?: DeclaredSize;
+  readonly fields?: Readonly<Record<string, DeclaredSize>>;
+  /** Of every other field; undefined: unknown. */
+  readonly anyField?: DeclaredSize;
 }
 
-/** What is known of a value before anything runs. */
-interface Known {
-  readonly size: Size | undefined;
-  /** Of something that a variable of the environment leads to. */
-  readonly shape?: Shape | undefined;
-  /** Of something that the expression makes itself. */
-  readonly inside?: Inside | undefined;
+/** The estimate of a value, without the cost of computing it. */
+interface ValueEstimate {
+  readonly size: SizeEstimate | undefined;
+  /** Of a variable of the environment or a part of it. */
+  readonly declared?: DeclaredSize | undefined;
+  /** Of a list or map that the expression makes. */
+  readonly entries?: EntrySizes | undefined;
 }
 
-/** What a list or map is made of. */
-interface Inside {
-  readonly list: boolean;
-  readonly key: Size;
-  readonly element: Size;
+/** The sizes of the entries of a list or map. */
+interface EntrySizes {
+  readonly isList: boolean;
+  readonly key: SizeEstimate;
+  readonly element: SizeEstimate;
 }
 
-interface Estimate extends Known {
-  /** The most that computing the value can cost. */
+interface Estimate extends ValueEstimate {
+  /** The maximum cost of computing the value. */
   readonly cost: bigint;
 }
 
-type Scope = ReadonlyMap<string, Known>;
+/** The variables of macros. */
+type Scope = ReadonlyMap<string, ValueEstimate>;
 
 /**
- * The most that an expression can cost, when it is run for variables no larger than their shapes say: cel-go's
- * estimate, to the unit, ends of integers included. The expression must have been checked.
+ * The maximum cost of an expression for variables within their declared sizes. It equals cel-go's estimate, overflows
+ * included. Upstream: cel-go checker/cost.go
  */
-export function estimate(expr: Expr, shapes: Readonly<Record<string, Shape>>): bigint {
-  return new Estimator(shapes).visit(expr, new Map()).cost;
+export function estimateCost(
+  checked: CheckedExpression,
+  declared: Readonly<Record<string, DeclaredSize>>,
+): bigint {
+  return new CostEstimator(checked, declared).visit(checked.root, new Map()).cost;
 }
 
 const listCost = 10n;
 const mapCost = 30n;
 const structCost = 40n;
 
-class Estimator {
-  readonly #shapes: Readonly<Record<string, Shape>>;
+class CostEstimator {
+  readonly #checked: CheckedExpression;
+  readonly #declared: Readonly<Record<string, DeclaredSize>>;
 
-  constructor(shapes: Readonly<Record<string, Shape>>) {
-    this.#shapes = shapes;
+  constructor(checked: CheckedExpression, declared: Readonly<Record<string, DeclaredSize>>) {
+    this.#checked = checked;
+    this.#declared = declared;
   }
 
   visit(expr: Expr, scope: Scope): Estimate {
@@ -73,7 +88,7 @@ class Estimator {
       case "literal":
         return { cost: 0n, size: exactly(literalSize(expr.value)) };
       case "identifier":
-        return { cost: 1n, ...this.#named(expr, scope) };
+        return { cost: 1n, ...this.#identifier(expr, scope) };
       case "select":
         return this.#select(expr, scope);
       case "call":
@@ -84,49 +99,54 @@ class Estimator {
         return this.#map(expr, scope);
       case "struct": {
         const costs = expr.fields.map((field) => this.visit(field.value, scope).cost);
-        return { cost: plus(structCost, ...costs), size: sizeOfType(expr.type) };
+        return { cost: plus(structCost, ...costs), size: this.#sizeOfType(expr) };
       }
       case "comprehension":
         return isBinding(expr) ? this.#binding(expr, scope) : this.#loop(expr, scope);
     }
   }
 
-  #named(expr: Expr & { kind: "identifier" }, scope: Scope): Known {
+  #sizeOfType(expr: Expr): SizeEstimate | undefined {
+    return sizeOfType(this.#checked.typeOf(expr));
+  }
+
+  #identifier(expr: Identifier, scope: Scope): ValueEstimate {
     const local = scope.get(expr.name);
-    const shape = local === undefined ? this.#shapes[expr.global ?? expr.name] : local.shape;
+    const name = this.#checked.globalOf(expr) ?? expr.name;
+    const declared = local === undefined ? this.#declared[name] : local.declared;
     return {
-      size: sizeOfShape(shape) ?? sizeOfType(expr.type) ?? local?.size,
-      shape,
-      inside: local?.inside,
+      size: maxSizeOf(declared) ?? this.#sizeOfType(expr) ?? local?.size,
+      declared,
+      entries: local?.entries,
     };
   }
 
-  #select(expr: Expr & { kind: "select" }, scope: Scope): Estimate {
-    if (expr.global !== undefined) return { cost: 1n, size: sizeOfType(expr.type) };
+  #select(expr: Select, scope: Scope): Estimate {
+    if (this.#checked.globalOf(expr) !== undefined) return { cost: 1n, size: this.#sizeOfType(expr) };
     const operand = this.visit(expr.operand, scope);
-    if (expr.testOnly) return { cost: operand.cost, size: sizeOfType(expr.type) };
-    const kind = expr.operand.type?.kind;
+    if (expr.testOnly) return { cost: operand.cost, size: this.#sizeOfType(expr) };
+    const kind = this.#checked.typeOf(expr.operand)?.kind;
     const cost = plus(operand.cost, kind === "map" || kind === "struct" ? 1n : 0n);
-    const shape = operand.shape?.fields?.[expr.field] ?? operand.shape?.anyField;
-    return { cost, ...ofShape(shape, expr.type) };
+    const declared = operand.declared?.fields?.[expr.field] ?? operand.declared?.anyField;
+    return { cost, size: maxSizeOf(declared) ?? this.#sizeOfType(expr), declared };
   }
 
-  #list(expr: Expr & { kind: "list" }, scope: Scope): Estimate {
+  #list(expr: ListLiteral, scope: Scope): Estimate {
     const elements = expr.elements.map((element) => this.visit(element, scope));
     return {
       cost: plus(listCost, ...elements.map(({ cost }) => cost)),
       size: exactly(BigInt(elements.length)),
-      inside: { list: true, key: exactly(1n), element: ofAll(elements) },
+      entries: { isList: true, key: exactly(1n), element: unionOf(elements) },
     };
   }
 
-  #map(expr: Expr & { kind: "map" }, scope: Scope): Estimate {
+  #map(expr: MapLiteral, scope: Scope): Estimate {
     const keys = expr.entries.map((entry) => this.visit(entry.key, scope));
     const values = expr.entries.map((entry) => this.visit(entry.value, scope));
     return {
       cost: plus(mapCost, ...[...keys, ...values].map(({ cost }) => cost)),
       size: exactly(BigInt(keys.length)),
-      inside: { list: false, key: ofAll(keys), element: ofAll(values) },
+      entries: { isList: false, key: unionOf(keys), element: unionOf(values) },
     };
   }
 
@@ -134,26 +154,30 @@ class Estimator {
     const range = this.visit(expr.range, scope);
     const init = this.visit(expr.init, scope);
     const outer = new Map(scope).set(expr.accumulator, init);
-    const inner = new Map(outer);
-    const overList = range.inside?.list ?? expr.range.type?.kind === "list";
-    if (expr.variable2 !== undefined) {
-      inner.set(expr.variable, { size: range.inside?.key, shape: overList ? undefined : range.shape?.key });
-      inner.set(expr.variable2, { size: range.inside?.element, shape: range.shape?.element });
-    } else if (overList) {
-      inner.set(expr.variable, { size: range.inside?.element, shape: range.shape?.element });
-    } else inner.set(expr.variable, { size: range.inside?.key, shape: range.shape?.key });
+    const inner = this.#iterationScope(expr, range, outer);
     const condition = this.visit(expr.condition, inner);
     const step = this.visit(expr.step, inner);
     const result = this.visit(expr.result, outer);
-    const rounds = range.size ?? anySize;
-    const loops = times(rounds.most, plus(condition.cost, step.cost));
+    const iterations = range.size ?? anySize;
+    const loops = times(iterations.max, plus(condition.cost, step.cost));
     const cost = plus(range.cost, init.cost, result.cost, loops);
     if (expr.init.kind === "literal") return { cost, size: init.size };
-    if (expr.init.kind !== "list" && expr.init.kind !== "map") return { cost, size: sizeOfType(expr.type) };
-    return { cost, size: rounds, inside: step.inside };
+    if (expr.init.kind !== "list" && expr.init.kind !== "map") return { cost, size: this.#sizeOfType(expr) };
+    return { cost, size: iterations, entries: step.entries };
   }
 
-  /** `cel.bind` and what is made of it: the name is gone when the size of the whole is looked at. */
+  #iterationScope(expr: Comprehension, range: Estimate, outer: Scope): Scope {
+    const isList = range.entries?.isList ?? this.#checked.typeOf(expr.range)?.kind === "list";
+    const key = { size: range.entries?.key, declared: range.declared?.key };
+    const element = { size: range.entries?.element, declared: range.declared?.element };
+    const inner = new Map(outer);
+    if (expr.variable2 === undefined) return inner.set(expr.variable, isList ? element : key);
+    // The index of a list has no declared size.
+    inner.set(expr.variable, isList ? { size: key.size, declared: undefined } : key);
+    return inner.set(expr.variable2, element);
+  }
+
+  /** `cel.bind` and macros that expand to it. cel-go looks up the size of the whole without the bound name. */
   #binding(expr: Comprehension, scope: Scope): Estimate {
     const init = this.visit(expr.init, scope);
     const result = this.visit(expr.result, new Map(scope).set(expr.accumulator, init));
@@ -161,40 +185,46 @@ class Estimator {
     if (expr.result.kind !== "identifier" || expr.result.name !== expr.accumulator)
       return { ...result, cost };
     const hidden = scope.get(expr.accumulator);
-    const size = sizeOfShape(result.shape) ?? sizeOfType(expr.type) ?? hidden?.size;
-    return { cost, size, inside: hidden?.inside };
+    const size = maxSizeOf(result.declared) ?? this.#sizeOfType(expr) ?? hidden?.size;
+    return { cost, size, entries: hidden?.entries };
   }
 
   #call(expr: Call, scope: Scope): Estimate {
-    const operands = expr.target === undefined ? expr.args : [expr.target, ...expr.args];
+    const { name, overloads } = this.#checked.referenceOf(expr);
+    const operands = this.#checked.operandsOf(expr);
     const args = operands.map((operand) => this.visit(operand, scope));
     const costs = args.map(({ cost }) => cost);
     const [first, second, third] = args;
-    if (expr.name === "dyn" && first !== undefined) {
-      return { cost: plus(1n, first.cost), size: first.size, inside: first.inside };
+    if (name === "dyn" && first !== undefined) {
+      return { cost: plus(1n, first.cost), size: first.size, entries: first.entries };
     }
-    if (expr.name === "_?_:_") {
+    if (name === "_?_:_") {
       const [condition, yes, no] = [first!, second!, third!];
       return {
         cost: plus(condition.cost, larger(yes.cost, no.cost)),
-        size: eitherSize(yes.size ?? anySize, no.size ?? anySize),
-        inside: eitherInside(yes.inside, no.inside),
+        size: unionSize(yes.size ?? anySize, no.size ?? anySize),
+        entries: unionEntries(yes.entries, no.entries),
       };
     }
-    const known = args.map((arg, i): Operand => operandOf(operands[i]!, arg));
-    const indexes = (expr.overloads ?? []).some(({ id }) => id === "index_list" || id === "index_map");
-    const shape = indexes ? first?.shape?.element : undefined;
-    let most = 0n;
-    let size: Size | undefined;
-    for (const { id } of expr.overloads ?? []) {
-      const call = estimateCall(expr.name, id, known);
-      most = larger(most, call.cost);
-      if (call.size !== undefined) size = size === undefined ? call.size : eitherSize(size, call.size);
-      if (id === "index_list" || id === "index_map") size = first?.inside?.element;
-      size ??= sizeOfShape(shape) ?? sizeOfType(expr.type);
+    const known = args.map((arg, i) => this.#operand(operands[i]!, arg));
+    const declared = overloads.some(({ id }) => isIndex(id)) ? first?.declared?.element : undefined;
+    let max = 0n;
+    let size: SizeEstimate | undefined;
+    for (const { id } of overloads) {
+      const call = estimateCall(name, id, known);
+      max = larger(max, call.cost);
+      if (call.size !== undefined) size = size === undefined ? call.size : unionSize(size, call.size);
+      if (isIndex(id)) size = first?.entries?.element;
+      size ??= maxSizeOf(declared) ?? this.#sizeOfType(expr);
     }
-    const inside = expr.name === "_+_" ? eitherInside(first?.inside, second?.inside) : undefined;
-    return { cost: plus(most, ...costs), size, shape, inside: joins(expr) ? inside : undefined };
+    const concatenates = overloads.some(({ id }) => concatenations.has(id));
+    const entries = name === "_+_" ? unionEntries(first?.entries, second?.entries) : undefined;
+    return { cost: plus(max, ...costs), size, declared, entries: concatenates ? entries : undefined };
+  }
+
+  #operand(expr: Expr, { size, declared }: ValueEstimate): Operand {
+    const type = this.#checked.typeOf(expr) ?? errorType;
+    return { expr, type, size, elementSize: maxSizeOf(declared?.element) };
   }
 }
 
@@ -203,11 +233,11 @@ function literalSize(value: unknown): bigint {
   return value instanceof Uint8Array ? BigInt(value.length) : 1n;
 }
 
-const sizeOfShape = (shape: Shape | undefined): Size | undefined =>
-  shape?.size === undefined ? undefined : upTo(BigInt(shape.size));
+const maxSizeOf = (declared: DeclaredSize | undefined): SizeEstimate | undefined =>
+  declared?.maxSize === undefined ? undefined : upTo(BigInt(declared.maxSize));
 
-/** What a type alone says: scalars are of size 1. */
-function sizeOfType(type: CelType | undefined): Size | undefined {
+/** Scalars have the size 1. */
+function sizeOfType(type: CelType | undefined): SizeEstimate | undefined {
   if (type === undefined) return undefined;
   if (isOptional(type)) return sizeOfType(type.params[0]);
   return scalars.has(type.kind) ? exactly(1n) : undefined;
@@ -222,31 +252,20 @@ const scalars: ReadonlySet<CelType["kind"]> = new Set([
   "uint",
 ]);
 
-const ofShape = (shape: Shape | undefined, type: CelType | undefined): Known => ({
-  size: sizeOfShape(shape) ?? sizeOfType(type),
-  shape,
-});
+const isIndex = (overloadId: string): boolean => overloadId === "index_list" || overloadId === "index_map";
+const concatenations: ReadonlySet<string> = new Set(["add_list", "add_string", "add_bytes"]);
 
-/** Of no elements at all: nothing. */
-function ofAll(elements: readonly Known[]): Size {
+function unionOf(elements: readonly ValueEstimate[]): SizeEstimate {
   if (elements.length === 0) return exactly(0n);
-  return elements.map(({ size }) => size ?? anySize).reduce(eitherSize, noSize);
+  return elements.map(({ size }) => size ?? anySize).reduce(unionSize, noSize);
 }
 
-function eitherInside(a: Inside | undefined, b: Inside | undefined): Inside | undefined {
+function unionEntries(a: EntrySizes | undefined, b: EntrySizes | undefined): EntrySizes | undefined {
   if (a === undefined || b === undefined) return undefined;
-  return { list: a.list, key: eitherSize(a.key, b.key), element: eitherSize(a.element, b.element) };
+  return { isList: a.isList, key: unionSize(a.key, b.key), element: unionSize(a.element, b.element) };
 }
 
-/** Calls by which texts and lists become one. */
-const joins = (call: Call): boolean =>
-  (call.overloads ?? []).some(({ id }) => id === "add_list" || id === "add_string" || id === "add_bytes");
-
-function operandOf(expr: Expr, { size, shape }: Known): Operand {
-  return { expr, type: expr.type ?? errorType, size, elementSize: sizeOfShape(shape?.element) };
-}
-
-/** Loops over nothing, which stand for a name. */
+/** `cel.bind` expands to a loop over an empty list. */
 function isBinding({ range, condition }: Comprehension): boolean {
   if (range.kind !== "list" || range.elements.length > 0) return false;
   return condition.kind === "literal" && condition.value === false;

@@ -1,46 +1,52 @@
-/** Between how many characters, bytes or elements a value has: unsigned 64-bit integers that stop at their end. */
-export interface Size {
-  readonly least: bigint;
-  readonly most: bigint;
+/**
+ * The minimum and maximum number of code points, bytes or elements of a value (cel-go's checker.SizeEstimate): unsigned
+ * 64-bit integers that saturate.
+ */
+export interface SizeEstimate {
+  readonly min: bigint;
+  readonly max: bigint;
 }
 
-/** The end of unsigned 64-bit integers: as good as no bound, of sizes as of costs. */
+/** 2^64-1: no bound, for sizes and for costs. */
 export const unlimited: bigint = 2n ** 64n - 1n;
 
-export const upTo = (most: bigint): Size => ({ least: 0n, most });
-export const exactly = (size: bigint): Size => ({ least: size, most: size });
-export const anySize: Size = upTo(unlimited);
-/** Of no value at all: joined with another size it changes nothing. */
-export const noSize: Size = { least: unlimited, most: 0n };
+export const upTo = (max: bigint): SizeEstimate => ({ min: 0n, max });
+export const exactly = (size: bigint): SizeEstimate => ({ min: size, max: size });
+export const anySize: SizeEstimate = upTo(unlimited);
+/** The identity of `unionSize`. */
+export const noSize: SizeEstimate = { min: unlimited, max: 0n };
 
-const atMost = (count: bigint): bigint => (count > unlimited ? unlimited : count);
-/** Sums and products that stop at the end. */
-export const plus = (...counts: readonly bigint[]): bigint => atMost(counts.reduce((sum, n) => sum + n, 0n));
-export const times = (a: bigint, b: bigint): bigint => atMost(a * b);
+const saturate = (count: bigint): bigint => (count > unlimited ? unlimited : count);
+/** Saturating sum. */
+export const plus = (...counts: readonly bigint[]): bigint =>
+  saturate(counts.reduce((sum, n) => sum + n, 0n));
+/** Saturating product. */
+export const times = (a: bigint, b: bigint): bigint => saturate(a * b);
 export const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 export const smaller = (a: bigint, b: bigint): bigint => (a < b ? a : b);
-/** Where upstream forgets that integers end. */
+/** Wraps around, where upstream does not check for overflow. */
 export const wrapped = (count: bigint): bigint => BigInt.asUintN(64, count);
 
-const end = 2 ** 64;
+const overflow = 2 ** 64;
 
-/** A count times a fraction, rounded up, computed in floating point as upstream does. */
+/** A count times a factor, rounded up. Upstream computes it in floating point. */
 export function scaled(count: bigint, factor: number): bigint {
-  const all = Number(count);
-  if (all > 0 && factor > 0 && all > end / factor) return unlimited;
-  const result = Math.ceil(all * factor);
-  return result >= end ? unlimited : BigInt(result);
+  const double = Number(count);
+  if (double > 0 && factor > 0 && double > overflow / factor) return unlimited;
+  const result = Math.ceil(double * factor);
+  return result >= overflow ? unlimited : BigInt(result);
 }
 
-export const eitherSize = (a: Size, b: Size): Size => ({
-  least: smaller(a.least, b.least),
-  most: larger(a.most, b.most),
+/** Of a value that has one of two sizes. */
+export const unionSize = (a: SizeEstimate, b: SizeEstimate): SizeEstimate => ({
+  min: smaller(a.min, b.min),
+  max: larger(a.max, b.max),
 });
-export const sumSize = (a: Size, b: Size): Size => ({
-  least: plus(a.least, b.least),
-  most: plus(a.most, b.most),
+export const sumSize = (a: SizeEstimate, b: SizeEstimate): SizeEstimate => ({
+  min: plus(a.min, b.min),
+  max: plus(a.max, b.max),
 });
-export const productSize = (a: Size, b: Size): Size => ({
-  least: times(a.least, b.least),
-  most: times(a.most, b.most),
+export const productSize = (a: SizeEstimate, b: SizeEstimate): SizeEstimate => ({
+  min: times(a.min, b.min),
+  max: times(a.max, b.max),
 });

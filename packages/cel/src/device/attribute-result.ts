@@ -3,7 +3,7 @@ import type { DeviceAttribute } from "@dray/api/resource/v1";
 import { goNativeType } from "../values/go-types.ts";
 import { CelError, Optional, SemverValue, TypeValue, typeName, type Value } from "../values/value.ts";
 
-/** What Go's conversion to a native value makes of one: optional values become what they hold, types their names. */
+/** Converts as Go does to a native value: an optional value to its content, a type to its name. */
 function native(value: Value): Value | undefined {
   if (value instanceof Optional) return value.value === undefined ? undefined : native(value.value);
   return value instanceof TypeValue ? value.name : value;
@@ -16,7 +16,7 @@ const scalarNames: Readonly<Record<string, string>> = {
   "kubernetes.Semver": "semver",
 };
 
-/** The attribute that holds a value (KEP-5491: a scalar or a list of scalars), or why none can. */
+/** Converts a value to an attribute (KEP-5491): a scalar or a list of scalars. */
 export function attributeResult(value: Value): DeviceAttribute | CelError {
   if (Array.isArray(value)) return listResult(value as readonly Value[]);
   const scalar = native(value);

@@ -1,13 +1,14 @@
 import { goConversionType } from "../values/go-types.ts";
 import { CelError, Optional, typeName, type Value } from "../values/value.ts";
 
-/** The bool that a selector gave, an optional one included, or why there is none. */
+/** Converts the result of a selector to a bool; an optional bool is one, too. */
 export function boolResult(value: Value): boolean | CelError {
   const result = toBool(value);
   if (typeof result === "boolean") return result;
   return new CelError(`CEL result of type ${typeName(value)} could not be converted to bool: ${result}`);
 }
 
+/** Returns an error text for a value that is not a bool. */
 function toBool(value: Value): boolean | string {
   if (typeof value === "boolean") return value;
   if (value instanceof Optional) {

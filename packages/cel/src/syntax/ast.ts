@@ -1,83 +1,74 @@
-import type { Overload } from "../library/declarations.ts";
-import type { CelType } from "../values/types.ts";
 import type { Value } from "../values/value.ts";
 
-/** Where an expression stands (offset in code points) and what the checker found out about it. */
-interface Node {
-  readonly at: number;
-  type?: CelType;
+interface Position {
+  /** Where an error about it points to, in code points from the start of the source. */
+  readonly offset: number;
 }
 
-export interface Literal extends Node {
+export interface Literal extends Position {
   readonly kind: "literal";
   readonly value: Value;
 }
 
-export interface Identifier extends Node {
+export interface Identifier extends Position {
   readonly kind: "identifier";
-  /** With a leading dot where the source has one: then no variable of a macro is meant. */
+  /** With the leading dot of the source, if any: then it names no variable of a macro. */
   readonly name: string;
-  /** The variable or type of the environment that is meant, from the checker; undefined: one of a macro. */
-  global?: string;
 }
 
-export interface Select extends Node {
+export interface Select extends Position {
   readonly kind: "select";
   readonly operand: Expr;
   readonly field: string;
   /** `has(operand.field)` */
   readonly testOnly: boolean;
-  /** Set by the checker where the whole is the name of a variable or type of the environment: `net.IP`. */
-  global?: string;
 }
 
-export interface Call extends Node {
+export interface Call extends Position {
   readonly kind: "call";
-  /** Set to the qualified name where the checker finds that the target is a namespace: `optional.of`. */
-  name: string;
-  target: Expr | undefined;
+  readonly name: string;
+  /** The receiver, or a namespace: `optional` in `optional.of(x)`. The checker decides which. */
+  readonly target: Expr | undefined;
   readonly args: readonly Expr[];
-  /** The overloads that fit, from the checker. */
-  overloads?: readonly Overload[];
 }
 
-export interface ListLiteral extends Node {
+export interface ListLiteral extends Position {
   readonly kind: "list";
   readonly elements: readonly Expr[];
-  /** Positions of `?element`. */
+  /** Indexes of `?element`. */
   readonly optional: ReadonlySet<number>;
 }
 
-export interface MapEntry {
-  readonly at: number;
+export interface MapEntry extends Position {
   readonly key: Expr;
   readonly value: Expr;
   readonly optional: boolean;
 }
 
-export interface MapLiteral extends Node {
+export interface MapLiteral extends Position {
   readonly kind: "map";
   readonly entries: readonly MapEntry[];
 }
 
-/** `Name{field: value}` */
-export interface StructLiteral extends Node {
-  readonly kind: "struct";
+export interface StructField extends Position {
   readonly name: string;
-  readonly fields: readonly {
-    readonly at: number;
-    readonly name: string;
-    readonly value: Expr;
-    readonly optional: boolean;
-  }[];
+  readonly value: Expr;
+  readonly optional: boolean;
 }
 
-/** What the macros become: a loop over a list or the keys of a map with one accumulator. */
-export interface Comprehension extends Node {
+/** `Name{field: value}` */
+export interface StructLiteral extends Position {
+  readonly kind: "struct";
+  readonly name: string;
+  readonly fields: readonly StructField[];
+}
+
+/** The expansion of most macros: a loop with one accumulator over a list or the keys of a map. */
+export interface Comprehension extends Position {
   readonly kind: "comprehension";
   readonly range: Expr;
   readonly variable: string;
-  /** With it `variable` is the index or key, and this the element or value. */
+  /** If set, `variable` is the index or key, and this is the element or value. */
   readonly variable2: string | undefined;
   readonly accumulator: string;
   readonly init: Expr;
@@ -86,6 +77,7 @@ export interface Comprehension extends Node {
   readonly result: Expr;
 }
 
+/** A node of the syntax tree. Macros can make a node part of the tree twice. */
 export type Expr =
   | Literal
   | Identifier
@@ -99,7 +91,7 @@ export type Expr =
 /** The accumulator of macros; no source can name it. */
 export const accumulatorName = "@result";
 
-/** `a.b.c` of nothing but identifiers, else undefined. */
+/** `a.b.c` if the expression consists of identifiers, else undefined. */
 export function qualifiedName(expr: Expr): string | undefined {
   if (expr.kind === "identifier") return expr.name;
   if (expr.kind !== "select" || expr.testOnly) return undefined;
@@ -107,13 +99,11 @@ export function qualifiedName(expr: Expr): string | undefined {
   return prefix === undefined ? undefined : `${prefix}.${expr.field}`;
 }
 
-/** What an expression is made of, in the order of the source; of a loop range, start, condition, step, result. */
-export function parts(expr: Expr): readonly Expr[] {
+/** The children of a node except a call, in the order of the source; of a loop: range, init, condition, step, result. */
+export function parts(expr: Exclude<Expr, Call>): readonly Expr[] {
   switch (expr.kind) {
     case "select":
       return [expr.operand];
-    case "call":
-      return expr.target === undefined ? expr.args : [expr.target, ...expr.args];
     case "list":
       return expr.elements;
     case "map":
@@ -124,14 +114,5 @@ export function parts(expr: Expr): readonly Expr[] {
       return [expr.range, expr.init, expr.condition, expr.step, expr.result];
     default:
       return [];
-  }
-}
-
-/** An expression and all that it is made of, outer before inner. */
-export function* walk(expr: Expr): Iterable<Expr> {
-  const left = [expr];
-  for (let next = left.pop(); next !== undefined; next = left.pop()) {
-    yield next;
-    for (const each of parts(next).toReversed()) left.push(each);
   }
 }

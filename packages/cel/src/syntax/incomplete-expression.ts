@@ -38,7 +38,7 @@ class Partial {
   #name = false;
 
   add(token: Token, rest: readonly Token[]): void {
-    const { text, at, kind } = token;
+    const { text, offset, kind } = token;
     this.#seen++;
     const sign = kind === "symbol" || text === "in";
     if (sign && closers.has(text)) {
@@ -49,11 +49,11 @@ class Partial {
     } else if (sign && openers.has(text)) {
       this.#open = 1;
       if (text === "(" && this.wantsOperand && this.root === undefined) this.group = this.#seen;
-      if (this.#weakness <= 1) this.#found(1, { kind: "literal", at, value: null });
+      if (this.#weakness <= 1) this.#found(1, { kind: "literal", offset, value: null });
     } else if (!this.wantsOperand && text === ".") {
       this.#name = true;
       const optional = rest[0]?.text === "?";
-      if (rest[optional ? 1 : 0] !== undefined && this.#weakness <= 1) this.#field(at, optional);
+      if (rest[optional ? 1 : 0] !== undefined && this.#weakness <= 1) this.#field(offset, optional);
     } else if (this.#name) {
       this.#name = text === "?";
     } else if (!this.wantsOperand && sign && Object.hasOwn(weakness, text)) {
@@ -63,7 +63,7 @@ class Partial {
         const named = kind === "identifier";
         this.#found(
           sign && text !== "." ? 1.5 : 1,
-          named ? { kind: "identifier", at, name: text } : { kind: "literal", at, value: null },
+          named ? { kind: "identifier", offset, name: text } : { kind: "literal", offset, value: null },
         );
       }
       this.wantsOperand = sign;
@@ -71,20 +71,20 @@ class Partial {
   }
 
   /** Of several that bind alike the last is the outermost, but of conditions the first. */
-  operator({ at }: Token, weak: number): void {
+  operator({ offset }: Token, weak: number): void {
     if (weak >= this.#weakness && (weak !== condition || this.#weakness !== condition)) {
-      this.#found(weak, { kind: "literal", at, value: null });
+      this.#found(weak, { kind: "literal", offset, value: null });
     }
     this.wantsOperand = true;
   }
 
-  #field(at: number, optional: boolean): void {
+  #field(offset: number, optional: boolean): void {
     const operand = this.root!;
     this.#found(
       1,
       optional
-        ? { kind: "literal", at, value: null }
-        : { kind: "select", at, operand, field: "", testOnly: false },
+        ? { kind: "literal", offset, value: null }
+        : { kind: "select", offset, operand, field: "", testOnly: false },
     );
   }
 

@@ -17,7 +17,7 @@ export interface Token {
   readonly kind: TokenKind;
   /** As written. */
   readonly text: string;
-  readonly at: number;
+  readonly offset: number;
 }
 
 const symbols = [
@@ -38,67 +38,67 @@ const isSpace = (c: string): boolean => c === " " || c === "\t" || c === "\n" ||
 export function tokenize(source: Source, problems: Problem[]): Token[] {
   const points = source.points;
   const tokens: Token[] = [];
-  let at = 0;
+  let offset = 0;
   const push = (kind: TokenKind, end: number): void => {
-    tokens.push({ kind, text: points.slice(at, end).join(""), at });
-    at = end;
+    tokens.push({ kind, text: points.slice(offset, end).join(""), offset });
+    offset = end;
   };
-  while (at < points.length) {
-    const c = points[at]!;
+  while (offset < points.length) {
+    const c = points[offset]!;
     if (isSpace(c)) {
-      at++;
-    } else if (c === "/" && points[at + 1] === "/") {
-      while (at < points.length && points[at] !== "\n") at++;
-    } else if (isDigit(c) || (c === "." && isDigit(points[at + 1]))) {
-      const number = scanNumber(points, at);
+      offset++;
+    } else if (c === "/" && points[offset + 1] === "/") {
+      while (offset < points.length && points[offset] !== "\n") offset++;
+    } else if (isDigit(c) || (c === "." && isDigit(points[offset + 1]))) {
+      const number = scanNumber(points, offset);
       push(number.kind, number.end);
     } else if (c === '"' || c === "'" || "bBrR".includes(c)) {
-      const string = scanString(points, at);
+      const string = scanString(points, offset);
       if (string !== undefined && "end" in string) push(string.kind, string.end);
-      else if (string === undefined || isLetter(c)) push("identifier", scanWord(points, at));
+      else if (string === undefined || isLetter(c)) push("identifier", scanWord(points, offset));
       else {
-        problems.push(unrecognized(points, at, string.stop));
-        at = string.stop;
+        problems.push(unrecognized(points, offset, string.stop));
+        offset = string.stop;
       }
     } else if (isLetter(c)) {
-      push("identifier", scanWord(points, at));
+      push("identifier", scanWord(points, offset));
     } else if (c === "`") {
-      let end = at + 1;
+      let end = offset + 1;
       while (points[end] !== undefined && /^[A-Za-z0-9_.\-/ ]$/.test(points[end]!)) end++;
-      if (points[end] === "`" && end > at + 1) push("escaped", end + 1);
+      if (points[end] === "`" && end > offset + 1) push("escaped", end + 1);
       else {
-        problems.push(unrecognized(points, at, end));
-        at = Math.max(end, at + 1);
+        problems.push(unrecognized(points, offset, end));
+        offset = Math.max(end, offset + 1);
       }
     } else {
-      const symbol = symbolsByFirst.get(c)?.find((s) => s.length === 1 || points[at + 1] === s[1]);
+      const symbol = symbolsByFirst.get(c)?.find((s) => s.length === 1 || points[offset + 1] === s[1]);
       if (symbol === undefined) {
         // Half of a symbol of two characters is noticed at the second, which goes with it.
-        const end = "&|=".includes(c) ? at + 2 : at + 1;
-        problems.push(unrecognized(points, at, end));
-        at = end;
-      } else push("symbol", at + symbol.length);
+        const end = "&|=".includes(c) ? offset + 2 : offset + 1;
+        problems.push(unrecognized(points, offset, end));
+        offset = end;
+      } else push("symbol", offset + symbol.length);
     }
   }
-  tokens.push({ kind: "end", text: "<EOF>", at: points.length });
+  tokens.push({ kind: "end", text: "<EOF>", offset: points.length });
   return tokens;
 }
 
-function unrecognized(points: readonly string[], at: number, end: number): Problem {
-  const text = points.slice(at, Math.max(end, at + 1)).join("");
-  return { at, message: `Syntax error: token recognition error at: '${text}'` };
+function unrecognized(points: readonly string[], offset: number, end: number): Problem {
+  const text = points.slice(offset, Math.max(end, offset + 1)).join("");
+  return { offset, message: `Syntax error: token recognition error at: '${text}'` };
 }
 
-function scanWord(points: readonly string[], at: number): number {
-  let end = at;
+function scanWord(points: readonly string[], offset: number): number {
+  let end = offset;
   while (isWord(points[end])) end++;
   return end;
 }
 
-function scanNumber(points: readonly string[], at: number): { kind: TokenKind; end: number } {
-  let end = at;
-  if (points[at] === "0" && points[at + 1] === "x" && isHex(points[at + 2])) {
-    end = at + 2;
+function scanNumber(points: readonly string[], offset: number): { kind: TokenKind; end: number } {
+  let end = offset;
+  if (points[offset] === "0" && points[offset + 1] === "x" && isHex(points[offset + 2])) {
+    end = offset + 2;
     while (isHex(points[end])) end++;
     return suffixed(points, end);
   }
@@ -141,9 +141,9 @@ export function numberValue(token: Token, sign: "" | "-"): bigint | number | Uin
 /** Undefined: no string begins here. `stop`: one begins and has no end or a bad escape, noticed there. */
 function scanString(
   points: readonly string[],
-  at: number,
+  offset: number,
 ): { kind: TokenKind; end: number } | { stop: number } | undefined {
-  let start = at;
+  let start = offset;
   let bytes = false;
   let raw = false;
   if (points[start] === "b" || points[start] === "B") {
@@ -159,49 +159,49 @@ function scanString(
   const kind = bytes ? "bytes" : "string";
   if (points[start + 1] === quote && points[start + 2] === quote) {
     const end = scanQuoted(points, start + 3, quote, true, raw);
-    if (end.closed) return { kind, end: end.at };
+    if (end.closed) return { kind, end: end.offset };
     // Not closed: the empty string stands here, and another begins behind it.
     return { kind, end: start + 2 };
   }
   const end = scanQuoted(points, start + 1, quote, false, raw);
-  return end.closed ? { kind, end: end.at } : { stop: end.at };
+  return end.closed ? { kind, end: end.offset } : { stop: end.offset };
 }
 
 function scanQuoted(
   points: readonly string[],
-  at: number,
+  offset: number,
   quote: string,
   triple: boolean,
   raw: boolean,
-): { closed: boolean; at: number } {
-  let end = at;
+): { closed: boolean; offset: number } {
+  let end = offset;
   while (end < points.length) {
     const c = points[end]!;
     if (c === quote) {
-      if (!triple) return { closed: true, at: end + 1 };
-      if (points[end + 1] === quote && points[end + 2] === quote) return { closed: true, at: end + 3 };
+      if (!triple) return { closed: true, offset: end + 1 };
+      if (points[end + 1] === quote && points[end + 2] === quote) return { closed: true, offset: end + 3 };
     }
-    if (!triple && (c === "\n" || c === "\r")) return { closed: false, at: end + 1 };
+    if (!triple && (c === "\n" || c === "\r")) return { closed: false, offset: end + 1 };
     if (c === "\\" && !raw) {
       const length = escapeLength(points, end);
-      if (length === 0) return { closed: false, at: Math.min(end + 2, points.length) };
+      if (length === 0) return { closed: false, offset: Math.min(end + 2, points.length) };
       end += length;
     } else end++;
   }
-  return { closed: false, at: points.length };
+  return { closed: false, offset: points.length };
 }
 
 /** Code points that an escape takes; 0 if it is none. */
-function escapeLength(points: readonly string[], at: number): number {
-  const c = points[at + 1];
+function escapeLength(points: readonly string[], offset: number): number {
+  const c = points[offset + 1];
   if (c === undefined) return 0;
   if ("abfnrtv\"'\\?`".includes(c)) return 2;
   const hex = c === "x" || c === "X" ? 2 : c === "u" ? 4 : c === "U" ? 8 : 0;
   if (hex > 0) {
-    for (let i = 0; i < hex; i++) if (!isHex(points[at + 2 + i])) return 0;
+    for (let i = 0; i < hex; i++) if (!isHex(points[offset + 2 + i])) return 0;
     return 2 + hex;
   }
-  if (c >= "0" && c <= "3" && octal(points[at + 2]) && octal(points[at + 3])) return 4;
+  if (c >= "0" && c <= "3" && octal(points[offset + 2]) && octal(points[offset + 3])) return 4;
   return 0;
 }
 
@@ -256,9 +256,9 @@ export function unquote(token: Token): string | Uint8Array {
   return bytes ? Uint8Array.from(out) : result;
 }
 
-function escapeCode(points: readonly string[], at: number, length: number): number {
-  const kind = points[at + 1]!;
+function escapeCode(points: readonly string[], offset: number, length: number): number {
+  const kind = points[offset + 1]!;
   if (length === 2) return simpleEscapes[kind]!;
-  if (kind >= "0" && kind <= "3") return Number.parseInt(points.slice(at + 1, at + 4).join(""), 8);
-  return Number.parseInt(points.slice(at + 2, at + length).join(""), 16);
+  if (kind >= "0" && kind <= "3") return Number.parseInt(points.slice(offset + 1, offset + 4).join(""), 8);
+  return Number.parseInt(points.slice(offset + 2, offset + length).join(""), 16);
 }

@@ -33,8 +33,8 @@ const memberMacros: ReadonlyMap<string, Expander> = new Map<string, Expander>([
 /** Macros that have what they are applied to twice in what they become. */
 export const copiesTarget: ReadonlySet<string> = new Set(["optMap", "optFlatMap"]);
 
-/** What of the syntax not every environment of Kubernetes has. */
-export interface Syntax {
+/** The parts of the syntax that not every environment of Kubernetes has. */
+export interface Features {
   /** The macro `cel.bind`. */
   readonly bindings: boolean;
   /** Names of fields in backticks. */
@@ -42,7 +42,7 @@ export interface Syntax {
 }
 
 /** What a call of a macro stands for; undefined if it is no macro. */
-export function expandMacro(call: Call, problems: Problem[], { bindings }: Syntax): Expr | undefined {
+export function expandMacro(call: Call, problems: Problem[], { bindings }: Features): Expr | undefined {
   if (call.name === "bind" && !bindings) return undefined;
   if (call.target === undefined)
     return call.name === "has" && call.args.length === 1 ? has(call, problems) : undefined;
@@ -52,34 +52,39 @@ export function expandMacro(call: Call, problems: Problem[], { bindings }: Synta
 function has(call: Call, problems: Problem[]): Expr {
   const arg = call.args[0]!;
   if (arg.kind === "select") {
-    return { kind: "select", at: call.at, operand: arg.operand, field: arg.field, testOnly: true };
+    return { kind: "select", offset: call.offset, operand: arg.operand, field: arg.field, testOnly: true };
   }
   return fail(problems, arg, "invalid argument to has() macro");
 }
 
 /** Keeps on after a fault so that later ones are found too: with something that is no name. */
 function fail(problems: Problem[], expr: Expr, message: string): Expr {
-  problems.push({ at: expr.at, message });
-  return { kind: "literal", at: expr.at, value: null };
+  problems.push({ offset: expr.offset, message });
+  return { kind: "literal", offset: expr.offset, value: null };
 }
 
-const identifier = (at: number, name: string): Expr => ({ kind: "identifier", at, name });
-const literal = (at: number, value: boolean | bigint): Expr => ({ kind: "literal", at, value });
-const apply = (at: number, name: string, ...args: Expr[]): Expr => ({
+const identifier = (offset: number, name: string): Expr => ({ kind: "identifier", offset, name });
+const literal = (offset: number, value: boolean | bigint): Expr => ({ kind: "literal", offset, value });
+const apply = (offset: number, name: string, ...args: Expr[]): Expr => ({
   kind: "call",
-  at,
+  offset,
   name,
   target: undefined,
   args,
 });
-const method = (at: number, target: Expr, name: string, ...args: Expr[]): Expr => ({
+const method = (offset: number, target: Expr, name: string, ...args: Expr[]): Expr => ({
   kind: "call",
-  at,
+  offset,
   name,
   target,
   args,
 });
-const list = (at: number, ...elements: Expr[]): Expr => ({ kind: "list", at, elements, optional: new Set() });
+const list = (offset: number, ...elements: Expr[]): Expr => ({
+  kind: "list",
+  offset,
+  elements,
+  optional: new Set(),
+});
 
 interface Loop {
   readonly init: Expr;
@@ -91,7 +96,7 @@ interface Loop {
 function comprehension(call: Call, names: readonly string[], loop: Loop): Comprehension {
   return {
     kind: "comprehension",
-    at: call.at,
+    offset: call.offset,
     range: call.target!,
     variable: names[0]!,
     variable2: names[1],
@@ -125,14 +130,14 @@ const oldAccumulatorName = "__result__";
 function quantifier(call: Call, problems: Problem[], kind: "all" | "exists"): Expr {
   const names = variables(call, call.args.length - 1, problems);
   if (!Array.isArray(names)) return names;
-  const at = call.at;
+  const offset = call.offset;
   const predicate = call.args.at(-1)!;
-  const accumulator = (): Expr => identifier(at, accumulatorName);
-  const going = kind === "all" ? accumulator() : apply(at, "!_", accumulator());
+  const accumulator = (): Expr => identifier(offset, accumulatorName);
+  const going = kind === "all" ? accumulator() : apply(offset, "!_", accumulator());
   return comprehension(call, names, {
-    init: literal(at, kind === "all"),
-    condition: apply(at, "@not_strictly_false", going),
-    step: apply(at, kind === "all" ? "_&&_" : "_||_", accumulator(), predicate),
+    init: literal(offset, kind === "all"),
+    condition: apply(offset, "@not_strictly_false", going),
+    step: apply(offset, kind === "all" ? "_&&_" : "_||_", accumulator(), predicate),
     result: accumulator(),
   });
 }
@@ -140,14 +145,14 @@ function quantifier(call: Call, problems: Problem[], kind: "all" | "exists"): Ex
 function existsOne(call: Call, problems: Problem[]): Expr {
   const names = variables(call, call.args.length - 1, problems);
   if (!Array.isArray(names)) return names;
-  const at = call.at;
-  const accumulator = (): Expr => identifier(at, accumulatorName);
-  const more = apply(at, "_+_", accumulator(), literal(at, 1n));
+  const offset = call.offset;
+  const accumulator = (): Expr => identifier(offset, accumulatorName);
+  const more = apply(offset, "_+_", accumulator(), literal(offset, 1n));
   return comprehension(call, names, {
-    init: literal(at, 0n),
-    condition: literal(at, true),
-    step: apply(at, "_?_:_", call.args.at(-1)!, more, accumulator()),
-    result: apply(at, "_==_", accumulator(), literal(at, 1n)),
+    init: literal(offset, 0n),
+    condition: literal(offset, true),
+    step: apply(offset, "_?_:_", call.args.at(-1)!, more, accumulator()),
+    result: apply(offset, "_==_", accumulator(), literal(offset, 1n)),
   });
 }
 
@@ -164,48 +169,51 @@ function filter(call: Call, problems: Problem[]): Expr {
 }
 
 function collect(call: Call, names: readonly string[], condition: Expr | undefined, element: Expr): Expr {
-  const at = call.at;
-  const add = apply(at, "_+_", identifier(at, accumulatorName), list(at, element));
+  const offset = call.offset;
+  const add = apply(offset, "_+_", identifier(offset, accumulatorName), list(offset, element));
   return comprehension(call, names, {
-    init: list(at),
-    condition: literal(at, true),
-    step: condition === undefined ? add : apply(at, "_?_:_", condition, add, identifier(at, accumulatorName)),
-    result: identifier(at, accumulatorName),
+    init: list(offset),
+    condition: literal(offset, true),
+    step:
+      condition === undefined
+        ? add
+        : apply(offset, "_?_:_", condition, add, identifier(offset, accumulatorName)),
+    result: identifier(offset, accumulatorName),
   });
 }
 
 function transform(call: Call, problems: Problem[], into: "list" | "map" | "entry"): Expr {
   const names = variables(call, 2, problems);
   if (!Array.isArray(names)) return names;
-  const at = call.at;
+  const offset = call.offset;
   const condition = call.args.length === 4 ? call.args[2] : undefined;
   const value = call.args.at(-1)!;
   if (into === "list") return collect(call, names, condition, value);
-  const accumulator = (): Expr => identifier(at, accumulatorName);
+  const accumulator = (): Expr => identifier(offset, accumulatorName);
   const insert =
     into === "map"
-      ? apply(at, "cel.@mapInsert", accumulator(), identifier(at, names[0]!), value)
-      : apply(at, "cel.@mapInsert", accumulator(), value);
+      ? apply(offset, "cel.@mapInsert", accumulator(), identifier(offset, names[0]!), value)
+      : apply(offset, "cel.@mapInsert", accumulator(), value);
   return comprehension(call, names, {
-    init: { kind: "map", at, entries: [] },
-    condition: literal(at, true),
-    step: condition === undefined ? insert : apply(at, "_?_:_", condition, insert, accumulator()),
+    init: { kind: "map", offset, entries: [] },
+    condition: literal(offset, true),
+    step: condition === undefined ? insert : apply(offset, "_?_:_", condition, insert, accumulator()),
     result: accumulator(),
   });
 }
 
 /** A name for a value, as a loop over nothing: it is evaluated when first asked for. */
-function named(at: number, name: string, value: Expr, result: Expr): Expr {
+function named(offset: number, name: string, value: Expr, result: Expr): Expr {
   return {
     kind: "comprehension",
-    at,
-    range: list(at),
+    offset,
+    range: list(offset),
     variable: "#unused",
     variable2: undefined,
     accumulator: name,
     init: value,
-    condition: literal(at, false),
-    step: identifier(at, name),
+    condition: literal(offset, false),
+    step: identifier(offset, name),
     result,
   };
 }
@@ -216,23 +224,23 @@ function bind(call: Call, problems: Problem[]): Expr | undefined {
   if (name.kind !== "identifier") {
     return fail(problems, name, "cel.bind() variable names must be simple identifiers");
   }
-  return named(call.at, name.name, call.args[1]!, call.args[2]!);
+  return named(call.offset, name.name, call.args[1]!, call.args[2]!);
 }
 
 function optionalMap(call: Call, problems: Problem[], kind: "optMap" | "optFlatMap"): Expr {
-  const at = call.at;
+  const offset = call.offset;
   const name = call.args[0]!;
   if (name.kind !== "identifier") {
     return fail(problems, name, `${kind}() variable name must be a simple identifier`);
   }
   const target = call.target!;
-  const mapped = named(at, name.name, method(at, target, "value"), call.args[1]!);
+  const mapped = named(offset, name.name, method(offset, target, "value"), call.args[1]!);
   return apply(
-    at,
+    offset,
     "_?_:_",
-    method(at, target, "hasValue"),
-    kind === "optMap" ? apply(at, "optional.of", mapped) : mapped,
-    apply(at, "optional.none"),
+    method(offset, target, "hasValue"),
+    kind === "optMap" ? apply(offset, "optional.of", mapped) : mapped,
+    apply(offset, "optional.none"),
   );
 }
 
@@ -247,10 +255,10 @@ function sortBy(call: Call, problems: Problem[]): Expr | undefined {
   }
   const names = variables(call, 1, problems, "argument is not an identifier");
   if (!Array.isArray(names)) return names;
-  const at = call.at;
-  const input = (): Expr => identifier(at, sortInput);
+  const offset = call.offset;
+  const input = (): Expr => identifier(offset, sortInput);
   const keys = collect({ ...call, target: input() }, names, undefined, call.args[1]!);
-  return named(at, sortInput, target, method(at, input(), "@sortByAssociatedKeys", keys));
+  return named(offset, sortInput, target, method(offset, input(), "@sortByAssociatedKeys", keys));
 }
 
 const unsortable: ReadonlySet<Expr["kind"]> = new Set(["literal", "map", "struct"]);

@@ -1,7 +1,7 @@
 import type { Expr } from "./ast.ts";
 import { Extents } from "./expression-sizes.ts";
 import { type Token, tokenize } from "./lexer.ts";
-import type { Syntax } from "./macros.ts";
+import type { Features } from "./macros.ts";
 import { call, isNumber, Primaries } from "./primary-parser.ts";
 import type { Problem, Source } from "./source.ts";
 import { Stop, TokenStream, TooDeep } from "./token-stream.ts";
@@ -21,19 +21,19 @@ const calculations: Readonly<Record<string, readonly [name: string, binds: numbe
   "+": ["_+_", 1], "-": ["_-_", 1], "*": ["_*_", 2], "/": ["_/_", 2], "%": ["_%_", 2],
 }; // biome-ignore format: a table reads better in lines
 
-const everySyntax: Syntax = { bindings: true, escapedNames: true };
+const allFeatures: Features = { bindings: true, escapedNames: true };
 
 /** Parses CEL, macros expanded. Without an expression there is at least one problem. */
 export function parse(
   source: Source,
-  syntax: Syntax = everySyntax,
+  features: Features = allFeatures,
 ): { expr?: Expr; problems: readonly Problem[] } {
   if (source.points.length > longest) {
     const message = `expression code point size exceeds limit: size: ${source.points.length}, limit ${longest}`;
-    return { problems: [{ at: -1, message }] };
+    return { problems: [{ offset: -1, message }] };
   }
   const problems: Problem[] = [];
-  const parser = new Parser(new TokenStream(tokenize(source, problems)), syntax);
+  const parser = new Parser(new TokenStream(tokenize(source, problems)), features);
   try {
     const expr = parser.parse();
     for (const each of parser.problems) problems.push(each);
@@ -56,9 +56,9 @@ class Parser {
   /** How deep the rules of the grammar are nested in themselves right now. */
   readonly #nesting = { expression: 0, relation: 0, calculation: 0 };
 
-  constructor(tokens: TokenStream, syntax: Syntax) {
+  constructor(tokens: TokenStream, features: Features) {
     this.#tokens = tokens;
-    this.#primaries = new Primaries(tokens, this.problems, this.#extents, () => this.#expression(), syntax);
+    this.#primaries = new Primaries(tokens, this.problems, this.#extents, () => this.#expression(), features);
   }
 
   parse(): Expr {
@@ -78,7 +78,7 @@ class Parser {
   }
 
   #operator(token: Token, name: string, ...operands: Expr[]): Expr {
-    return this.#extents.made(call(token.at, name, undefined, operands), operands, 1);
+    return this.#extents.made(call(token.offset, name, undefined, operands), operands, 1);
   }
 
   #expression(): Expr {
@@ -103,7 +103,7 @@ class Parser {
     const terms = [operand()];
     const ops: number[] = [];
     for (let token = this.#tokens.accept(symbol); token !== undefined; token = this.#tokens.accept(symbol)) {
-      ops.push(token.at);
+      ops.push(token.offset);
       terms.push(operand());
     }
     const balance = (low: number, high: number): Expr => {
@@ -155,7 +155,7 @@ class Parser {
     while (this.#tokens.accept(first.text) !== undefined) count++;
     const operand = this.#primaries.member();
     if (count % 2 === 0) return operand;
-    return this.#extents.made(call(first.at, first.text === "!" ? "!_" : "-_", undefined, [operand]), [
+    return this.#extents.made(call(first.offset, first.text === "!" ? "!_" : "-_", undefined, [operand]), [
       operand,
     ]);
   }

@@ -2,7 +2,7 @@ import type { Call, Expr, MapEntry } from "./ast.ts";
 import type { Extents } from "./expression-sizes.ts";
 import { partialExpression } from "./incomplete-expression.ts";
 import { numberValue, type Token, UnescapeError, unquote } from "./lexer.ts";
-import { copiesTarget, expandMacro, type Syntax } from "./macros.ts";
+import { copiesTarget, expandMacro, type Features } from "./macros.ts";
 import type { Problem } from "./source.ts";
 import { expressionStarts, Stop, startsExpression, type TokenStream, TooDeep } from "./token-stream.ts";
 
@@ -26,7 +26,7 @@ export class Primaries {
   readonly #problems: Problem[];
   readonly #extents: Extents;
   readonly #expression: () => Expr;
-  readonly #syntax: Syntax;
+  readonly #features: Features;
   #recoveries = 0;
 
   constructor(
@@ -34,10 +34,10 @@ export class Primaries {
     problems: Problem[],
     extents: Extents,
     expression: () => Expr,
-    syntax: Syntax,
+    features: Features,
   ) {
     this.#tokens = tokens;
-    this.#syntax = syntax;
+    this.#features = features;
     this.#problems = problems;
     this.#extents = extents;
     this.#expression = expression;
@@ -58,7 +58,7 @@ export class Primaries {
       const index = this.#expression();
       this.#tokens.expect("]");
       const name = optional ? "_[?_]" : "_[_]";
-      expr = this.#extents.made(call(bracket.at, name, undefined, [expr, index]), [expr, index], 1);
+      expr = this.#extents.made(call(bracket.offset, name, undefined, [expr, index]), [expr, index], 1);
     }
   }
 
@@ -67,25 +67,25 @@ export class Primaries {
     const token = this.#tokens.peek();
     const field = this.#fieldName();
     if (question !== undefined) {
-      const name: Expr = { kind: "literal", at: token.at, value: field };
-      return this.#extents.made(call(dot.at, "_?._", undefined, [operand, name]), [operand], 1);
+      const name: Expr = { kind: "literal", offset: token.offset, value: field };
+      return this.#extents.made(call(dot.offset, "_?._", undefined, [operand, name]), [operand], 1);
     }
     const open = token.kind === "identifier" ? this.#tokens.accept("(") : undefined;
     if (open === undefined) {
       return this.#extents.made(
-        { kind: "select", at: dot.at, operand, field, testOnly: false },
+        { kind: "select", offset: dot.offset, operand, field, testOnly: false },
         [operand],
         1,
       );
     }
-    return this.#called(call(open.at, field, operand, this.#arguments(field, operand)));
+    return this.#called(call(open.offset, field, operand, this.#arguments(field, operand)));
   }
 
   #fieldName(): string {
     const token = this.#tokens.peek();
     if (token.kind === "escaped") {
-      if (!this.#syntax.escapedNames)
-        this.#problems.push({ at: token.at, message: "unsupported syntax: '`'" });
+      if (!this.#features.escapedNames)
+        this.#problems.push({ offset: token.offset, message: "unsupported syntax: '`'" });
       return this.#tokens.take().text.slice(1, -1);
     }
     if (!isName(token)) this.#tokens.nowhere();
@@ -113,16 +113,16 @@ export class Primaries {
   /** Upstream goes on with the arguments that there are; what their macro says of them comes first in the text. */
   #brokenOff(name: string, target: Expr | undefined, args: readonly Expr[], start: number): void {
     const partial = start < 0 ? undefined : partialExpression(this.#tokens.since(start));
-    const missing: Expr = { kind: "literal", at: this.#tokens.peek().at, value: null };
+    const missing: Expr = { kind: "literal", offset: this.#tokens.peek().offset, value: null };
     const last = partial ?? (args.length > 0 && start >= 0 ? missing : undefined);
     const known = last === undefined ? args : [...args, last];
-    expandMacro(call(0, name, target, known), this.#problems, this.#syntax);
+    expandMacro(call(0, name, target, known), this.#problems, this.#features);
   }
 
   /** A call, or what its macro makes of it. */
   #called(made: Call): Expr {
     const parts = made.target === undefined ? made.args : [made.target, ...made.args];
-    const expr = expandMacro(made, this.#problems, this.#syntax) ?? made;
+    const expr = expandMacro(made, this.#problems, this.#features) ?? made;
     const copies = expr !== made && made.target !== undefined && copiesTarget.has(made.name);
     const copied = copies ? made.target : undefined;
     return this.#extents.made(expr, parts, made.target === undefined ? 0 : 1, copied);
@@ -134,7 +134,7 @@ export class Primaries {
       case "int":
       case "uint":
       case "double":
-        return this.#number(token.at, "");
+        return this.#number(token.offset, "");
       case "string":
       case "bytes":
         return this.#string(this.#tokens.take());
@@ -154,7 +154,7 @@ export class Primaries {
         if (token.text === "-") {
           this.#tokens.take();
           if (!isNumber(this.#tokens.peek())) this.#tokens.unexpected("{NUM_FLOAT, NUM_INT}", isNumber);
-          return this.#number(token.at, "-");
+          return this.#number(token.offset, "-");
         }
         break;
       default:
@@ -176,8 +176,8 @@ export class Primaries {
       if (!(error instanceof Stop)) throw error;
       this.#problems.push(error.problem);
     }
-    if (++this.#recoveries >= mostRecoveries) throw new Stop(token.at, recoveryLimit);
-    if (!extraneous) return { kind: "literal", at: token.at, value: null };
+    if (++this.#recoveries >= mostRecoveries) throw new Stop(token.offset, recoveryLimit);
+    if (!extraneous) return { kind: "literal", offset: token.offset, value: null };
     this.#tokens.take();
     return this.#primary();
   }
@@ -188,25 +188,29 @@ export class Primaries {
     if (dot !== undefined && !isName(token)) this.#tokens.unexpected("IDENTIFIER", isName);
     this.#tokens.take();
     if (keywords.has(token.text)) {
-      return { kind: "literal", at: token.at, value: token.text === "null" ? null : token.text === "true" };
+      return {
+        kind: "literal",
+        offset: token.offset,
+        value: token.text === "null" ? null : token.text === "true",
+      };
     }
     const name = dot === undefined ? token.text : `.${token.text}`;
     const struct = this.#structName(token, dot !== undefined);
     if (struct !== undefined) return struct;
     const open = this.#tokens.accept("(");
     const isReserved = reserved.has(token.text);
-    const start = dot?.at ?? token.at;
+    const start = dot?.offset ?? token.offset;
     // Told before the arguments are read: they may break off.
-    if (isReserved) this.#problems.push({ at: start, message: `reserved identifier: ${token.text}` });
+    if (isReserved) this.#problems.push({ offset: start, message: `reserved identifier: ${token.text}` });
     const found = this.#problems.length;
     const args = open === undefined ? [] : this.#arguments(name, undefined);
     if (isReserved) {
       // What is wrong with the arguments of something that is no function does not matter.
       this.#problems.length = found;
-      return { kind: "literal", at: start, value: null };
+      return { kind: "literal", offset: start, value: null };
     }
-    if (open === undefined) return { kind: "identifier", at: token.at, name };
-    return this.#called(call(open.at, name, undefined, args));
+    if (open === undefined) return { kind: "identifier", offset: token.offset, name };
+    return this.#called(call(open.offset, name, undefined, args));
   }
 
   /** `a.b.C{...}` where the tokens ahead say so. */
@@ -220,24 +224,24 @@ export class Primaries {
     if (!this.#tokens.is("{", ahead)) return undefined;
     for (; ahead > 0; ahead--) this.#tokens.take();
     const brace = this.#tokens.take();
-    const fields: { at: number; name: string; value: Expr; optional: boolean }[] = [];
-    const start = this.#tokens.peek().at;
+    const fields: { offset: number; name: string; value: Expr; optional: boolean }[] = [];
+    const start = this.#tokens.peek().offset;
     this.#sequence("}", (optional) => {
       const token = this.#tokens.peek();
       if (!isName(token) && token.kind !== "escaped") this.#noField(optional, fields.length === 0, start);
       const field = this.#fieldName();
       const colon = this.#tokens.expect(":");
-      fields.push({ at: colon.at, name: field, value: this.#expression(), optional });
+      fields.push({ offset: colon.offset, name: field, value: this.#expression(), optional });
     });
     const parts = fields.map(({ value }) => value);
-    return this.#extents.made({ kind: "struct", at: brace.at, name, fields }, parts);
+    return this.#extents.made({ kind: "struct", offset: brace.offset, name, fields }, parts);
   }
 
   /** Reports a missing field name in ANTLR's words. */
   #noField(isOptional: boolean, isFirst: boolean, start: number): never {
     const isField = (token: Token): boolean => isName(token) || token.kind === "escaped";
     if (isOptional) {
-      this.#problems.push({ at: start, message: "unsupported ident kind" });
+      this.#problems.push({ offset: start, message: "unsupported ident kind" });
       return this.#tokens.unexpected("{IDENTIFIER, ESC_IDENTIFIER}", isField);
     }
     if (!isFirst) return this.#tokens.unexpected("'}'", ({ text }) => text === "}");
@@ -274,7 +278,7 @@ export class Primaries {
       if (isOptional) optional.add(elements.length);
       elements.push(this.#expression());
     });
-    return this.#extents.made({ kind: "list", at: open.at, elements, optional }, elements);
+    return this.#extents.made({ kind: "list", offset: open.offset, elements, optional }, elements);
   }
 
   #map(): Expr {
@@ -283,26 +287,26 @@ export class Primaries {
     this.#sequence("}", (optional) => {
       const key = this.#expression();
       const colon = this.#tokens.expect(":");
-      entries.push({ at: colon.at, key, value: this.#expression(), optional });
+      entries.push({ offset: colon.offset, key, value: this.#expression(), optional });
     });
     const parts = entries.flatMap(({ key, value }) => [key, value]);
-    return this.#extents.made({ kind: "map", at: open.at, entries }, parts);
+    return this.#extents.made({ kind: "map", offset: open.offset, entries }, parts);
   }
 
-  #number(at: number, sign: "" | "-"): Expr {
+  #number(offset: number, sign: "" | "-"): Expr {
     const token = this.#tokens.take();
     const value = numberValue(token, sign);
-    if (value === undefined) this.#problems.push({ at, message: `invalid ${token.kind} literal` });
-    return { kind: "literal", at, value: value ?? null };
+    if (value === undefined) this.#problems.push({ offset, message: `invalid ${token.kind} literal` });
+    return { kind: "literal", offset, value: value ?? null };
   }
 
   #string(token: Token): Expr {
     try {
-      return { kind: "literal", at: token.at, value: unquote(token) };
+      return { kind: "literal", offset: token.offset, value: unquote(token) };
     } catch (error) {
       if (!(error instanceof UnescapeError)) throw error;
-      this.#problems.push({ at: token.at, message: error.message });
-      return { kind: "literal", at: token.at, value: "" };
+      this.#problems.push({ offset: token.offset, message: error.message });
+      return { kind: "literal", offset: token.offset, value: "" };
     }
   }
 }
@@ -311,6 +315,6 @@ const isName = (token: Token): boolean => token.kind === "identifier" && !keywor
 /** A minus before it is part of it. */
 export const isNumber = (token: Token): boolean => token.kind === "int" || token.kind === "double";
 
-export function call(at: number, name: string, target: Expr | undefined, args: readonly Expr[]): Call {
-  return { kind: "call", at, name, target, args };
+export function call(offset: number, name: string, target: Expr | undefined, args: readonly Expr[]): Call {
+  return { kind: "call", offset, name, target, args };
 }

@@ -1,7 +1,7 @@
 /** One thing that is wrong with an expression. */
 export interface Problem {
   /** Offset in code points; -1: no place in the source. */
-  readonly at: number;
+  readonly offset: number;
   readonly message: string;
 }
 
@@ -28,7 +28,7 @@ export class Source {
   report(problems: readonly Problem[]): string {
     const placed = problems
       .slice(0, mostProblems)
-      .map((problem) => ({ ...problem, ...this.#place(problem.at) }));
+      .map((problem) => ({ ...problem, ...this.#place(problem.offset) }));
     placed.sort((a, b) => a.line - b.line || a.column - b.column);
     const shown = placed.map((problem) => {
       const head = `ERROR: <input>:${problem.line}:${problem.column + 1}: ${problem.message}`;
@@ -40,12 +40,12 @@ export class Source {
     return shown.join("\n");
   }
 
-  #place(at: number): { line: number; column: number } {
-    if (at < 0) return { line: -1, column: -1 };
+  #place(offset: number): { line: number; column: number } {
+    if (offset < 0) return { line: -1, column: -1 };
     if (this.points.length === 0) return { line: 1, column: -1 };
     let line = this.#lineStarts.length - 1;
-    while (this.#lineStarts[line]! > at) line--;
-    return { line: line + 1, column: at - this.#lineStarts[line]! };
+    while (this.#lineStarts[line]! > offset) line--;
+    return { line: line + 1, column: offset - this.#lineStarts[line]! };
   }
 
   #snippet(line: number, column: number): string {

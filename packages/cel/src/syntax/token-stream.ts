@@ -4,9 +4,9 @@ import type { Problem } from "./source.ts";
 /** Parsing ends here. */
 export class Stop extends Error {
   readonly problem: Problem;
-  constructor(at: number, message: string) {
+  constructor(offset: number, message: string) {
     super(message);
-    this.problem = { at, message };
+    this.problem = { offset, message };
   }
 }
 
@@ -64,7 +64,7 @@ export class TokenStream {
     const follows = text === ":" ? startsExpression : followsOperand;
     const isNext = (other: Token): boolean => other.kind === "symbol" && other.text === text;
     if (!isNext(this.peek(1)) && follows(token))
-      throw new Stop(token.at, `Syntax error: missing '${text}' at '${token.text}'`);
+      throw new Stop(token.offset, `Syntax error: missing '${text}' at '${token.text}'`);
     return this.unexpected(`'${text}'`, isNext);
   }
 
@@ -75,14 +75,14 @@ export class TokenStream {
   unexpected(wanted: string, isWanted: (token: Token) => boolean): never {
     const token = this.peek();
     const which = token.kind !== "end" && isWanted(this.peek(1)) ? "extraneous" : "mismatched";
-    throw new Stop(token.at, `Syntax error: ${which} input '${token.text}' expecting ${wanted}`);
+    throw new Stop(token.offset, `Syntax error: ${which} input '${token.text}' expecting ${wanted}`);
   }
 
   /** Parsing ends: what was begun with a dot leads nowhere. */
   nowhere(): never {
     const token = this.peek();
     const text = token.kind === "end" ? "." : `.${token.text}`;
-    throw new Stop(token.at, `Syntax error: no viable alternative at input '${text}'`);
+    throw new Stop(token.offset, `Syntax error: no viable alternative at input '${text}'`);
   }
 }
 

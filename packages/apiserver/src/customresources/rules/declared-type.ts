@@ -192,7 +192,7 @@ export function typesWithFields(
 /** How large it can be, for the estimate of costs. */
 export function shapeOf(declared: DeclaredType): Shape {
   return {
-    size: declared.most,
+    maxSize: declared.most,
     ...(declared.key === undefined ? {} : { key: shapeOf(declared.key) }),
     ...(declared.item === undefined ? {} : { element: shapeOf(declared.item) }),
     ...(declared.fields === undefined
