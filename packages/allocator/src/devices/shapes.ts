@@ -1,0 +1,40 @@
+import type { DeviceInput, PreparedDevice } from "@dray/cel";
+
+/** What selectors can see of a device; devices that look the same share one. */
+export interface Shape {
+  readonly input: DeviceInput;
+  /** The same, read; made when a selector first asks. */
+  prepared: PreparedDevice | undefined;
+  /** What selectors said of it, by their numbers in this generation of the selector cache. */
+  verdicts: Uint8Array;
+  generation: number;
+  users: number;
+}
+
+/** All shapes in use, by what they show. */
+export class ShapeTable {
+  readonly #shapes = new Map<string, Shape>();
+
+  acquire(input: DeviceInput): Shape {
+    const key = keyOf(input);
+    let shape = this.#shapes.get(key);
+    if (shape === undefined) {
+      shape = { input, prepared: undefined, verdicts: noVerdicts, generation: -1, users: 0 };
+      this.#shapes.set(key, shape);
+    }
+    shape.users++;
+    return shape;
+  }
+
+  release(shape: Shape): void {
+    if (--shape.users === 0) this.#shapes.delete(keyOf(shape.input));
+  }
+}
+
+const noVerdicts = new Uint8Array(0);
+
+function keyOf({ driver, attributes, capacity, allowMultipleAllocations }: DeviceInput): string {
+  return JSON.stringify([driver, attributes, capacity, allowMultipleAllocations], (_, value) =>
+    typeof value === "bigint" ? `${value}n` : value,
+  );
+}

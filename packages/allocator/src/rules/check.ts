@@ -1,0 +1,19 @@
+/**
+ * In the order in which a device is explained: what a device is comes before who has it, so that a device of another
+ * class never counts as in use. (The search passes over devices in use first.) Gates of counters and of node operations
+ * come after the capacity; in mode All `in-use` does too.
+ */
+export type Check =
+  | "pool"
+  | "gate"
+  | "class-selector"
+  | "request-selector"
+  | "node"
+  | "in-use"
+  | "capacity"
+  | "compatibility-group"
+  | "counter"
+  | "taint"
+  | "constraint"
+  | "limit"
+  | "error";
