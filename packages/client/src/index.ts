@@ -1,17 +1,13 @@
-export { keyOf, refOf } from "./cache.ts";
-export * from "./client.ts";
+export { microTimeText, timeText } from "@dray/api";
+export * from "./client/client.ts";
+export { type ClientOptions, createClient } from "./client/create-client.ts";
+export { listAll } from "./client/list-all.ts";
+export { isNamespaceTerminating } from "./client/namespace-terminating.ts";
+export * from "./client/object-ref.ts";
+export * from "./client/resource-client.ts";
+export * from "./client/rest-mapper.ts";
 export * from "./clock.ts";
-export { type ClientOptions, createClient } from "./create.ts";
-export type { CredentialSource, Credentials } from "./credentials.ts";
-export {
-  createEventRecorder,
-  type EventRecorder,
-  type EventRecorderOptions,
-  type EventSubject,
-} from "./events.ts";
-export * from "./exchange.ts";
-export * from "./informer.ts";
-export { ItemBackOff } from "./item-back-off.ts";
+export * from "./informer/informer.ts";
 export {
   type ConnectionConfig,
   inClusterConfig,
@@ -20,14 +16,20 @@ export {
   loadKubeconfig,
   type NewKubeconfig,
   writeKubeconfig,
-} from "./kubeconfig.ts";
-export { type LeaderElectionOptions, leadWithLease } from "./leader.ts";
-export { listAll } from "./list-all.ts";
+} from "./kubeconfig/kubeconfig.ts";
 export * from "./log.ts";
-export { isNamespaceTerminating } from "./namespace.ts";
-export { createWorkQueue, type WorkQueue, type WorkQueueOptions } from "./queue.ts";
-export * from "./rate-limiter.ts";
-export * from "./rest-mapper.ts";
-export * from "./time.ts";
-export { type ConnectionOptions, httpsTransport } from "./transport.ts";
-export { response as wireResponse } from "./wire-answer.ts";
+export {
+  createEventRecorder,
+  type EventRecorder,
+  type EventRecorderOptions,
+  type EventSubject,
+} from "./tools/event-recorder.ts";
+export { ItemBackOff } from "./tools/item-back-off.ts";
+export { type LeaderElectionOptions, leadWithLease } from "./tools/leader-election.ts";
+export * from "./tools/rate-limiter.ts";
+export { createWorkQueue, type WorkQueue, type WorkQueueOptions } from "./tools/work-queue.ts";
+export type { ConnectionOptions } from "./transport/connection-options.ts";
+export type { CredentialSource, Credentials } from "./transport/credentials.ts";
+export * from "./transport/exchange.ts";
+export { httpsTransport } from "./transport/https-transport.ts";
+export { response as wireResponse } from "./transport/wire-response.ts";

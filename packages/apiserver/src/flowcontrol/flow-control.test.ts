@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ApiResponse } from "@dray/client";
-import { handClock } from "../../../client/src/testing.ts";
+import { handClock } from "../../../client/src/testing/fake-clock.ts";
 import { type Answer, adminToken, type TestServer, testServer } from "../testing/test-server.ts";
 import { allowAll, flowcontrol, flowSchema, priorityLevel, slowStore } from "./test-objects.ts";
 

@@ -1,7 +1,7 @@
 /** Upstream: pkg/registry/flowcontrol/ensurer */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { handClock } from "../../../client/src/testing.ts";
+import { handClock } from "../../../client/src/testing/fake-clock.ts";
 import { type TestServer, testServer } from "../testing/test-server.ts";
 import { flowcontrol, flowSchema, priorityLevel } from "./test-objects.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { handClock } from "../../../client/src/testing.ts";
+import { handClock } from "../../../client/src/testing/fake-clock.ts";
 import { requestInfo } from "../request/info.ts";
 import { FlowCounts } from "./counts.ts";
 import { Flow } from "./flow.ts";

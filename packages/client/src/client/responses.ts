@@ -1,0 +1,51 @@
+import { decodeJSON, StatusError, statusCodes } from "@dray/api";
+import type { Status } from "@dray/api/meta/v1";
+import type { ApiResponse } from "../transport/exchange.ts";
+
+/** Gives up an answer that nobody will read. */
+export async function discard(response: ApiResponse): Promise<void> {
+  if (response.type === "watch") for await (const _ of response.events) break;
+  if (response.type === "bytes") for await (const _ of response.chunks) break;
+  if (response.type === "upgrade") response.discard();
+}
+
+/** The whole answer, whatever it is. */
+export async function bytesOf(response: ApiResponse): Promise<Buffer> {
+  if (response.type === "body") return Buffer.from(response.bytes());
+  const parts: Uint8Array[] = [];
+  if (response.type === "bytes") for await (const chunk of response.chunks) parts.push(chunk);
+  else if (response.type === "watch") for await (const frame of response.events) parts.push(frame.bytes());
+  else response.discard();
+  return Buffer.concat(parts);
+}
+
+/** The object that was answered; undefined if it was something else, which is given up. */
+export async function objectOf(response: ApiResponse): Promise<object | undefined> {
+  if (response.type === "body" && response.object !== undefined) return response.object;
+  await discard(response);
+  return undefined;
+}
+
+/** The error that a failed answer stands for; text answers (a proxy's, `404 page not found`) are wrapped. */
+export async function failure(response: ApiResponse): Promise<Error> {
+  if (response.type === "body" && isStatus(response.object)) return new StatusError(response.object);
+  const text = (await bytesOf(response)).toString("utf8").trim();
+  let parsed: unknown;
+  try {
+    parsed = decodeJSON(text);
+  } catch {
+    // Not JSON: the text itself is the message.
+  }
+  if (isStatus(parsed)) return new StatusError(parsed);
+  const reason = Object.entries(statusCodes).find(([, code]) => code === response.status)?.[0];
+  return new StatusError({
+    status: "Failure",
+    code: response.status,
+    ...(reason === undefined || response.status === 409 ? {} : { reason }),
+    message: text === "" ? `the server answered ${response.status}` : text,
+  });
+}
+
+function isStatus(value: unknown): value is Status {
+  return typeof value === "object" && value !== null && (value as { kind?: unknown }).kind === "Status";
+}

@@ -1,0 +1,23 @@
+import { randomUUID } from "node:crypto";
+import { createServer } from "@dray/apiserver";
+import { type Client, type Clock, createClient } from "@dray/client";
+import { memoryStore } from "@dray/store";
+
+/** A real API server in this process, for tests of what only makes sense against one. */
+export async function withServer(
+  clock: Clock,
+  run: (connect: (name?: string) => Client) => Promise<void>,
+): Promise<void> {
+  const store = memoryStore(clock);
+  const server = await createServer({ store, clock, newId: randomUUID });
+  const connect = (name = "admin"): Client => {
+    const groups = ["system:masters", "system:authenticated"];
+    return createClient({ transport: server.transport({ name, groups }), userAgent: name, clock });
+  };
+  try {
+    await run(connect);
+  } finally {
+    await server.close();
+    await store.close();
+  }
+}

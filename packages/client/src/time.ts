@@ -1,1 +1,0 @@
-export { microTimeText, timeText } from "@dray/api";

@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { StatusError } from "@dray/api";
+import { Event } from "@dray/api/core/v1";
+import {
+  type Client,
+  ConnectionError,
+  createClient,
+  createEventRecorder,
+  type EventRecorder,
+} from "@dray/client";
+import { withServer } from "../testing/api-server.ts";
+import { handClock } from "../testing/fake-clock.ts";
+
+const about = {
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "p", namespace: "default", uid: "u", resourceVersion: "7" },
+};
+
+function recorder(
+  client: Client,
+  clock: ReturnType<typeof handClock>,
+  warnings: string[] = [],
+): EventRecorder {
+  const nothing = (): void => {};
+  const log = {
+    debug: nothing,
+    info: nothing,
+    error: nothing,
+    warn: (_fields: object, message: string) => warnings.push(message),
+  };
+  return createEventRecorder({ client, clock, log, random: Math.random, component: "me", host: "here" });
+}
+
+test("an event says what, about which object, by whom and when; a repetition raises its count", async () => {
+  const clock = handClock();
+  await withServer(clock, async (connect) => {
+    const client = connect();
+    const events = recorder(client, clock);
+    events.event(about, "Warning", "Broken", "it is");
+    await events.flush();
+    clock.pass(60_000);
+    for (let i = 0; i < 3; i++) events.event(about, "Warning", "Broken", "it is");
+    events.event(about, "Warning", "Broken", "in another way");
+    await events.flush();
+    const { items } = await client
+      .resource(Event)
+      .list({ namespace: "default", fieldSelector: "involvedObject.name=p" });
+    assert.equal(items.length, 2);
+    const [first] = items.filter(({ message }) => message === "it is");
+    assert.match(first?.metadata.name ?? "", /^p\.[0-9a-f]+$/);
+    const { involvedObject, reason, type, count, firstTimestamp, lastTimestamp, source, reportingComponent } =
+      first ?? ({} as Event);
+    assert.deepEqual(involvedObject, { ...about.metadata, apiVersion: "v1", kind: "Pod" });
+    assert.deepEqual([type, reason, count, reportingComponent], ["Warning", "Broken", 4, "me"]);
+    assert.deepEqual(source, { component: "me", host: "here" });
+    assert.deepEqual([firstTimestamp, lastTimestamp], ["2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z"]);
+  });
+});
+
+test("events about objects without a namespace lie in default; a forgotten event begins anew", async () => {
+  const clock = handClock();
+  await withServer(clock, async (connect) => {
+    const client = connect();
+    const events = recorder(client, clock);
+    const node = { apiVersion: "v1", kind: "Node", metadata: { name: "n", uid: "u" } };
+    events.event(node, "Normal", "Ready", "yes");
+    await events.flush();
+    const list = async (): Promise<readonly Event[]> =>
+      (await client.resource(Event).list({ namespace: "default", fieldSelector: "involvedObject.name=n" }))
+        .items;
+    const [event] = await list();
+    assert.equal(event?.involvedObject.namespace, undefined);
+    await client.resource(Event).delete({ namespace: "default", name: event?.metadata.name ?? "" });
+    events.event(node, "Normal", "Ready", "yes");
+    await events.flush();
+    const [again] = await list();
+    assert.deepEqual([again?.count, again?.metadata.name === event?.metadata.name], [1, false]);
+  });
+});
+
+test("a server that is away blocks nobody: what cannot be written is logged", async () => {
+  const clock = handClock();
+  const transport = {
+    request: async () => {
+      throw new ConnectionError("away");
+    },
+    close() {},
+  };
+  const warnings: string[] = [];
+  const events = recorder(createClient({ transport, userAgent: "t", clock }), clock, warnings);
+  for (let i = 0; i < 1001; i++) events.event(about, "Normal", "R", String(i));
+  assert.deepEqual(warnings, ["an event was dropped"]);
+  // Who ends does not wait for it.
+  await events.flush();
+  assert.equal(warnings.length, 1001);
+});
+
+test("an event is written again after a lost answer, twelve times at most; what is refused is not", async () => {
+  for (const [failure, failures, tries, written] of [
+    [new ConnectionError("lost", { lost: true }), 3, 4, true],
+    [new ConnectionError("away"), 100, 12, false],
+    [StatusError.of("InternalError", "no"), 100, 1, false],
+  ] as const) {
+    const clock = handClock();
+    let asked = 0;
+    const transport = {
+      async request() {
+        asked++;
+        if (asked <= failures) throw failure;
+        const object = { metadata: { name: "e" } };
+        return { type: "body", status: 201, headers: {}, object, bytes: () => new Uint8Array() } as const;
+      },
+      close() {},
+    };
+    const warnings: string[] = [];
+    const events = recorder(createClient({ transport, userAgent: "t", clock }), clock, warnings);
+    events.event(about, "Normal", "R", "m");
+    for (let pass = 0; pass < 50; pass++) {
+      clock.pass(10_000);
+      await new Promise(setImmediate);
+    }
+    await events.flush();
+    assert.deepEqual([asked, warnings.length === 0], [tries, written], failure.message);
+  }
+});
+
+test("a long text is cut before anything else: what differs beyond the limit is the same event", async () => {
+  const clock = handClock();
+  await withServer(clock, async (connect) => {
+    const client = connect();
+    const events = recorder(client, clock);
+    for (const end of ["a", "b"]) events.event(about, "Warning", "Broken", `${"x".repeat(5_000_000)}${end}`);
+    await events.flush();
+    const { items } = await client.resource(Event).list({ namespace: "default" });
+    assert.deepEqual(
+      items.map(({ message, count }) => [message, count]),
+      [[`${"x".repeat(1021)}...`, 2]],
+    );
+  });
+});
