@@ -2,6 +2,7 @@
 import { type AllocateResult, type Allocator, allocatorFeatures, createAllocator } from "@dray/allocator";
 import type { Node } from "@dray/api/core/v1";
 import type { ResourceClaim } from "@dray/api/resource/v1";
+import { deviceEnvironment } from "@dray/cel";
 import { claim, type Input } from "./objects.ts";
 
 type Features = ReturnType<typeof allocatorFeatures>;
@@ -12,6 +13,9 @@ function featuresOf(names: readonly string[]): Features {
   return { ...none, ...Object.fromEntries(ours) };
 }
 
+/** Compiles each selector once: the measurements are of the allocator. */
+const environment = deviceEnvironment({ stored: true });
+
 /** An allocator that knows a cluster, and the claims that hold what is held. */
 export function filled(
   { features, slices, classes, held }: Omit<Input, "claims">,
@@ -20,6 +24,7 @@ export function filled(
   let ids = 0;
   const allocator = createAllocator({
     features: featuresOf(features),
+    environment,
     newId: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, "0")}`,
   });
   for (const object of slices) allocator.update({ kind: "slice", object, deleted: false });

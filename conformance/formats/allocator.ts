@@ -8,6 +8,7 @@ import type {
   ResourceClaim,
   ResourceSlice,
 } from "@dray/api/resource/v1";
+import { deviceEnvironment } from "@dray/cel";
 import {
   type Difference,
   type Fields,
@@ -167,11 +168,15 @@ function replay(question: Question, expected: Answer): Outcome {
   return { differences, beyond: wanted === actual ? 0 : 1 };
 }
 
+/** Compiles each selector of a file once. */
+const environment = deviceEnvironment({ stored: true });
+
 /** What the allocator answers; `stopping` stops it at every turn and lets it go on. */
 function ask(question: Question, differences: Difference[], stopping: boolean): string {
   const ids = new Set<string>();
   const allocator = createAllocator({
     features: question.features,
+    environment,
     newId() {
       const id = `00000000-0000-4000-8000-${String(ids.size).padStart(12, "0")}`;
       ids.add(id);

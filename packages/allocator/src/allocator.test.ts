@@ -588,15 +588,15 @@ test("totals: the devices of a class on a node, and those that claims have", () 
     ...other,
     spec: { ...other.spec, driver: "nic.example.com" },
   } as ResourceSlice);
-  assert.deepEqual(allocator.totals(node, "gpu"), { devices: 3, taken: 0 });
+  assert.deepEqual(allocator.totals(node, "gpu"), { devices: 3, allocated: 0 });
   const wanted = claim("c", 2);
   const result = allocator.allocate(node, [wanted]);
   assert.equal(result.type, "allocated");
   if (result.type === "allocated") allocator.reserve([wanted], result.allocations);
-  assert.deepEqual(allocator.totals(node, "gpu"), { devices: 3, taken: 2 });
+  assert.deepEqual(allocator.totals(node, "gpu"), { devices: 3, allocated: 2 });
   assert.deepEqual(allocator.totals({ ...node, metadata: meta("elsewhere") }, "gpu"), {
     devices: 0,
-    taken: 0,
+    allocated: 0,
   });
-  assert.deepEqual(allocator.totals(node, "none"), { devices: 0, taken: 0 });
+  assert.deepEqual(allocator.totals(node, "none"), { devices: 0, allocated: 0 });
 });

@@ -8,6 +8,7 @@ import type {
   ResourceClaim,
   ResourceSlice,
 } from "@dray/api/resource/v1";
+import type { DeviceEnvironment } from "@dray/cel";
 import type { ExplainOptions, Explanation } from "./explain/explanation.ts";
 import type { Features } from "./features/features.ts";
 import type { Corrections } from "./features/policies.ts";
@@ -16,19 +17,24 @@ import type { Overdrawn, Reservation } from "./inventory/reservation.ts";
 
 export interface AllocatorOptions {
   readonly features: Features;
-  /** Corrections to switch on. */
+  /** Corrections to enable. */
   readonly corrections?: Partial<Corrections>;
-  /** A fresh lowercase UUID for shares of devices. */
+  /** Returns a new lowercase UUID, for a share of a device. */
   newId(): string;
   /**
-   * Called after each evaluation of a selector on a shape of device, with its cost in units of CEL (at most 1,000,000).
-   * If it throws, the running call of the allocator ends with that error. The results of selectors up to then are kept,
-   * so that the same call gets further next time. Without it, a call evaluates all that it needs, however long it takes.
+   * Compiles selectors, and caches them. Allocators with the same selectors can share one; a new one if absent. Made with
+   * `deviceEnvironment({ stored: true })`.
+   */
+  readonly environment?: DeviceEnvironment;
+  /**
+   * Called after each evaluation of a selector on a shape of device, with its cost in CEL units (at most 1,000,000).
+   * An error that it throws ends the running call of the allocator. The results of evaluations are kept, so that the
+   * next call gets further. Without it, a call may take any time.
    */
   evaluated?(cost: number): void;
 }
 
-/** A change of what there is to allocate. Claims count as soon as they have an allocation. */
+/** A change of the cluster. Claims count as soon as they have an allocation. */
 export type AllocatorEvent =
   | { readonly kind: "slice"; readonly object: ResourceSlice; readonly deleted: boolean }
   | { readonly kind: "class"; readonly object: DeviceClass; readonly deleted: boolean }
@@ -36,65 +42,61 @@ export type AllocatorEvent =
   | { readonly kind: "claim"; readonly object: ResourceClaim; readonly deleted: boolean };
 
 export type AllocateResult =
-  /** One allocation for each claim, in their order: the first solution in upstream's order. */
+  /** One allocation per claim, in the same order: the first solution in upstream's order. */
   | { readonly type: "allocated"; readonly allocations: readonly AllocationResult[] }
   /** This node cannot serve the claims. */
   | { readonly type: "refused"; readonly message: string }
-  /** The whole attempt fails, whatever other nodes have. */
+  /** The whole attempt fails, whichever other nodes there are. */
   | { readonly type: "error"; readonly message: string }
   /**
-   * `shouldStop` said so; `resume` goes on where the search stopped, with what was known when it began. A solution
-   * that devices taken or slices changed since then forbid is thrown away, and the search begins anew.
+   * Stopped by `shouldStop`. `resume` continues the search, with the state of the cluster at its beginning. A solution
+   * that later changes have made invalid is discarded, and the search starts again.
    */
   | { readonly type: "stopped"; resume(): AllocateResult };
 
 /**
- * Structured-parameters allocation (KEP-4381). Pure: no I/O, no clock, no randomness. Objects given to it are kept by
- * reference and must not change.
+ * Allocation with structured parameters (KEP-4381). Pure: no I/O, no clock, no randomness. Keeps references to the
+ * objects that it is given, which must not change.
  */
 export interface Allocator {
   /**
-   * Takes note of a change. A state of a claim with a smaller `resourceVersion` (compared as numbers, KEP-5504) than
-   * one that was seen before is ignored. A deletion is final, whatever its version: a uid never comes back.
+   * Applies a change. A claim with a smaller `resourceVersion` (compared as a number, KEP-5504) than before is ignored.
+   * A deletion is final, whatever its version: uids are not reused.
    */
   update(event: AllocatorEvent): void;
-  /** All claims or none. Claims that have an allocation already are not passed. Changes nothing. */
+  /** Allocates all claims or none, and changes nothing. The claims must not have an allocation yet. */
   allocate(
     node: Node,
     claims: readonly ResourceClaim[],
     options?: { shouldStop?: () => boolean },
   ): AllocateResult;
   /**
-   * The nodes that an index does not rule out for the claims; undefined: any node may do. A node that is left out would
+   * Returns the nodes that an index does not rule out; undefined if that is none of them. A node that is left out would
    * be refused with `cannot allocate all claims`. Valid until the next change.
    */
   candidates(claims: readonly ResourceClaim[]): Candidates | undefined;
   /**
-   * Takes the devices of `allocations` out of what later calls see, at once. Throws DeviceInUseError where another
-   * claim has taken one since `allocate` chose it; then nothing is taken. Admin access takes no device.
+   * Reserves the devices of `allocations` at once, so that later calls do not allocate them. Throws DeviceInUseError,
+   * and then reserves nothing, if another claim has got one since. Admin access reserves nothing.
    */
   reserve(claims: readonly ResourceClaim[], allocations: readonly AllocationResult[]): Reservation;
   /**
-   * The first device of a claim, as `update` has seen it last, whose counters or capacity are less than what all claims
-   * and reservations take of them; undefined: all suffice, or nobody publishes the device.
+   * Returns the first device of a claim, in its last state, of whose counters or capacity all claims and reservations
+   * have more than exists; undefined if there is none, or if the device is not published.
    */
   overdrawn(claim: ResourceClaim): Overdrawn | undefined;
-  /** A device that the node can reach, as it is published now. */
+  /** Returns a device that is for the node, as it is published now. */
   device(
     node: Node,
     id: Pick<DeviceRequestAllocationResult, "driver" | "pool" | "device">,
   ): Device | undefined;
   /**
-   * How many devices of complete pools the node can reach that are of the class, and how many of them claims have, wholly or
-   * in part; for scores. A device on which a selector of the class fails is not of the class.
+   * Counts the devices of complete pools for the node that are of the class, and those of them that claims have, wholly
+   * or in part; for scores. A device on which a selector of the class fails is not of the class.
    */
-  totals(node: Node, className: string): { readonly devices: number; readonly taken: number };
-  /** What it has done since it was made: how often a selector was evaluated on a shape of device. */
+  totals(node: Node, className: string): { readonly devices: number; readonly allocated: number };
+  /** `evaluations`: how often a selector was evaluated on a shape of device. */
   statistics(): { readonly evaluations: number };
-  /**
-   * A second pass, for people: the path that does not ask never pays for it. `allDevices`: it names every device, not
-   * five of each group. `shouldStop`: for a caller that knows that the node refuses the claims; a search that is
-   * stopped counts as that.
-   */
+  /** Explains what `allocate` would return, in a second pass whose cost `allocate` does not pay. */
   explain(node: Node, claims: readonly ResourceClaim[], options?: ExplainOptions): Explanation;
 }

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { type AllocateResult, type Allocator, createAllocator, type Features } from "@dray/allocator";
 import type { AllocationResult, DeviceRequestAllocationResult, ResourceClaim } from "@dray/api/resource/v1";
+import { deviceEnvironment } from "@dray/cel";
 import { makeClaim } from "./clusters.ts";
 import type { Allocated, Answer, Question } from "./reference.ts";
 
@@ -22,11 +23,15 @@ export function featuresOf(names: readonly string[]): Features {
   };
 }
 
+/** Random problems use the same few selectors: each is compiled once. */
+const environment = deviceEnvironment({ stored: true });
+
 /** An allocator without anything in it, whose ids are UUIDs that count up. */
 export function emptyAllocator(features: readonly string[]): Allocator {
   let ids = 0;
   return createAllocator({
     features: featuresOf(features),
+    environment,
     newId: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, "0")}`,
   });
 }

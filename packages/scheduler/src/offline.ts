@@ -1,4 +1,4 @@
-import { allocatorFeatures, createAllocator, type Explanation } from "@dray/allocator";
+import { type AllocatorOptions, allocatorFeatures, createAllocator, type Explanation } from "@dray/allocator";
 import type { Features } from "@dray/api";
 import type { Namespace, Node, Pod } from "@dray/api/core/v1";
 import type { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
@@ -31,6 +31,8 @@ export interface OfflineOptions {
   readonly newId: () => string;
   /** Milliseconds since the epoch, for the limit of the search on one node and for binding conditions. */
   readonly now: () => number;
+  /** Compiled selectors, to share with other schedulers and allocators. */
+  readonly environment?: AllocatorOptions["environment"];
 }
 
 /** What became of a pod. */
@@ -103,8 +105,17 @@ function withPods(node: Node): Node {
 /** What changes the answers of one node only; slices may. */
 const ofOneNode: ReadonlySet<string> = new Set(["Node", "Pod", "ResourceSlice"]);
 
-export function createOfflineScheduler({ features, newId, now }: OfflineOptions): OfflineScheduler {
-  const allocator = createAllocator({ newId, features: allocatorFeatures(features) });
+export function createOfflineScheduler({
+  features,
+  newId,
+  now,
+  environment,
+}: OfflineOptions): OfflineScheduler {
+  const allocator = createAllocator({
+    newId,
+    features: allocatorFeatures(features),
+    ...(environment !== undefined && { environment }),
+  });
   const rules = features.enabled("DRADeviceTaintRules");
   const classes = new Map<string, DeviceClass>();
   const namespaces = new Map<string, Namespace>();

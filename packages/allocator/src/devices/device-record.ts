@@ -1,5 +1,6 @@
 import type { Device, DeviceTaint, ResourceSlice } from "@dray/api/resource/v1";
 import type { DeviceState } from "./device-state.ts";
+import type { NodeSelection } from "./node-selection.ts";
 import type { Shape } from "./shapes.ts";
 
 /** One device of a slice. */
@@ -10,14 +11,15 @@ export interface DeviceRecord {
   readonly pool: string;
   readonly device: Device;
   readonly slice: ResourceSlice;
+  /** The nodes that the device is for; undefined if they are those of its slice. */
+  readonly nodes: NodeSelection | undefined;
   readonly shape: Shape;
-  /** Who has it. */
   readonly state: DeviceState;
-  /** Its own taints and those that rules give it; none while they are not known (gate DRADeviceTaints). */
+  /** Its own taints and those of DeviceTaintRules; empty while the gate DRADeviceTaints is off. */
   taints: readonly DeviceTaint[];
 }
 
-/** `driver/pool/device`: neither driver nor device has a slash. */
+/** Returns `driver/pool/device`, which is unique: neither driver nor device contain a slash. */
 export function deviceId(driver: string, pool: string, device: string): string {
   return `${driver}/${pool}/${device}`;
 }

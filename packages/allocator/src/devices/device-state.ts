@@ -1,54 +1,56 @@
-/** Amounts of capacities by their keys, in billionths. */
+/** Amounts of capacities by name, in billionths. */
 export type Amounts = ReadonlyMap<string, bigint>;
 
-/** Counts the changes in what is taken of a pool. */
-export interface PoolUsage {
+/** State of a pool, shared by its devices. */
+export interface PoolState {
+  /** Incremented when a device of the pool, or a share of one, is allocated or deallocated. */
   version: number;
 }
 
-/** Whoever has a device, or a share of it: a claim, as often as its allocation and its reservations name it. */
+/** A claim that has a device or a share of it. */
 export interface Holder {
   readonly name: string;
   readonly consumed: Amounts | undefined;
-  times: number;
+  /** How many allocations and reservations of the claim name the device. */
+  references: number;
 }
 
 export const noNodes: readonly string[] = [];
 
-/** Who has one device. */
+/** Which claims have a device. */
 export class DeviceState {
   readonly id: string;
-  readonly pool: PoolUsage;
-  /** Claims that have it for themselves, by owner. */
+  readonly pool: PoolState;
+  /** Claims that have the whole device, by owner. */
   owners: Map<string, Holder> | undefined;
-  /** Claims that have a share of it, by owner and share. */
+  /** Claims that have shares of the device, by owner and share (KEP-5075). */
   shares: Map<string, Holder> | undefined;
-  /** What all shares consume together. */
+  /** Capacity that all shares consume together. */
   consumed: Map<string, bigint> | undefined;
-  /** For each published device that is this one the node that its slice names; "" for none. */
+  /** For each slice that publishes the device, the node that it names; "" if it does not name one. */
   nodes: readonly string[] = noNodes;
 
-  constructor(id: string, pool: PoolUsage) {
+  constructor(id: string, pool: PoolState) {
     this.id = id;
     this.pool = pool;
   }
 
-  /** A claim has it for itself. */
-  get owned(): boolean {
+  /** A claim has the whole device. */
+  get isOwned(): boolean {
     return this.owners !== undefined;
   }
 
-  /** A claim has a share of it. */
-  get shared(): boolean {
+  /** A claim has a share of the device. */
+  get isShared(): boolean {
     return this.shares !== undefined;
   }
 
-  /** A claim has it, or a share of it. */
-  get taken(): boolean {
+  /** A claim has the whole device or a share of it. */
+  get isAllocated(): boolean {
     return this.owners !== undefined || this.shares !== undefined;
   }
 
-  /** The name of a claim that has it; undefined if it is free. */
+  /** Name of a claim that has the device or a share of it; undefined if none does. */
   get holder(): string | undefined {
     return (this.owners ?? this.shares)?.values().next().value?.name;
   }

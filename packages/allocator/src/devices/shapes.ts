@@ -1,17 +1,17 @@
 import type { DeviceInput, PreparedDevice } from "@dray/cel";
 
-/** What selectors can see of a device; devices that look the same share one. */
+/** What selectors see of a device. Devices that look the same share one. */
 export interface Shape {
   readonly input: DeviceInput;
-  /** The same, read; made when a selector first asks. */
+  /** The input as CEL values, made when a selector is first evaluated. */
   prepared: PreparedDevice | undefined;
-  /** What selectors said of it, by their numbers in this generation of the selector cache. */
+  /** Verdicts of selectors, by their number in this generation of the selector cache. */
   verdicts: Uint8Array;
   generation: number;
   users: number;
 }
 
-/** All shapes in use, by what they show. */
+/** The shapes in use. */
 export class ShapeTable {
   readonly #shapes = new Map<string, Shape>();
 

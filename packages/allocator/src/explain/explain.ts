@@ -1,21 +1,22 @@
 import type { Node } from "@dray/api/core/v1";
 import type { ResourceClaim } from "@dray/api/resource/v1";
-import { AllocationError } from "../rules/allocation-error.ts";
+import { AllocationError } from "../devices/allocation-error.ts";
 import { claimName } from "../rules/claim-name.ts";
-import { Taken } from "../search/allocating-state.ts";
+import { AllocatingState } from "../search/allocating-state.ts";
 import { checkSolution } from "../search/allocation-result.ts";
 import type { Option, Problem } from "../search/problem.ts";
 import { Search, type Solution } from "../search/search.ts";
-import type { ExplainOptions, Explanation, RefusalGroup, RequestExplanation } from "./explanation.ts";
-import { limitRefusal, notes, type Refusal, staticRefusal } from "./refusals.ts";
-import { Witness } from "./search-trace.ts";
+import type { ExplainOptions, Explanation, RequestExplanation } from "./explanation.ts";
+import { RefusalGroups } from "./refusal-groups.ts";
+import { correctionNotes, limitRefusal, type Refusal, staticRefusal } from "./refusals.ts";
+import { type OptionTrace, SearchTrace } from "./search-trace.ts";
 
-/** Maximum number of devices that a group names, unless all are wanted. */
+/** Maximum number of devices that a group names, unless all are requested. */
 const maxDevices = 5;
-/** How many devices a search for people looks at before it makes do with what it has seen. */
-const mostSteps = 500;
+/** Maximum number of steps of the search that is traced. */
+const maxSteps = 500;
 
-/** For every request what became of the devices that a node can reach, by the first check that ruled them out. */
+/** Returns for every request which devices of the node it gets, and which check ruled out each of the others. */
 export function explainNode(
   node: Node,
   claims: readonly ResourceClaim[],
@@ -28,40 +29,46 @@ export function explainNode(
     problem = problemOf(node, claims);
   } catch (error) {
     if (!(error instanceof AllocationError)) throw error;
-    return {
-      node: name,
-      outcome: "error",
-      message: error.message,
-      claims: unsearched(claims, error.message),
-    };
+    const { message } = error;
+    return { node: name, outcome: "error", message, claims: unsearchedClaims(claims, message) };
   }
-  const { outcome, message, solution } = outcomeOf(problem, shouldStop);
-  const witness = new Witness();
-  if (solution === null) witness.watch(problemOf(node, claims), mostSteps);
-  const requests = problem.claims.map(({ prepared, requests }, claim) => ({
+  const { outcome, message, solution } = searchNode(problem, shouldStop);
+  const traceOf =
+    solution === null
+      ? traceFailure(problemOf(node, claims))
+      : (claim: number, option: Option): OptionTrace => ({
+          chosen: solution[claim]!.picks.filter((pick) => pick.option === option).map(
+            ({ position }) => position,
+          ),
+          refusals: new Map(),
+        });
+  const explained = problem.claims.map(({ prepared, requests }, claim) => ({
     claim: prepared.name,
     requests: requests.flatMap(({ options }, request) =>
-      options.map((option, alternative) => {
-        const seen = witness.of(claim, request, alternative);
-        const chosen =
-          solution === null
-            ? seen.chosen
-            : solution[claim]!.picks.filter((pick) => pick.option === option).map(({ position }) => position);
-        return explainOption(
+      options.map((option, alternative) =>
+        explainOption(
           problem,
           option,
-          chosen,
-          seen.refusals,
+          traceOf(claim, option, request, alternative),
           limitRefusal(problem, claim, request, option),
           allDevices,
-        );
-      }),
+        ),
+      ),
     ),
   }));
-  return { node: name, outcome, ...(message !== undefined && { message }), claims: requests };
+  return { node: name, outcome, ...(message !== undefined && { message }), claims: explained };
 }
 
-function outcomeOf(
+type TraceOf = (claim: number, option: Option, request: number, alternative: number) => OptionTrace;
+
+/** Needs a problem of its own: a search that was stopped leaves its picks in the constraints. */
+function traceFailure(problem: Problem): TraceOf {
+  const trace = new SearchTrace(problem);
+  trace.run(maxSteps);
+  return (claim, _, request, alternative) => trace.of(claim, request, alternative);
+}
+
+function searchNode(
   problem: Problem,
   shouldStop: (() => boolean) | undefined,
 ): Pick<Explanation, "outcome" | "message"> & { solution: Solution | null } {
@@ -81,8 +88,8 @@ function outcomeOf(
   }
 }
 
-/** The attempt failed before any device was looked at. */
-function unsearched(claims: readonly ResourceClaim[], message: string): Explanation["claims"] {
+/** Explains an attempt that failed before it checked any device. */
+function unsearchedClaims(claims: readonly ResourceClaim[], message: string): Explanation["claims"] {
   return claims.map((claim) => ({
     claim: claimName(claim),
     requests: (claim.spec.devices?.requests ?? []).flatMap((request) => {
@@ -106,40 +113,30 @@ function unsearched(claims: readonly ResourceClaim[], message: string): Explanat
 }
 
 function allModeNote(body: { readonly allocationMode?: string }, message: string): { note?: string } {
-  const pool =
+  const isPoolError =
     body.allocationMode === "All" && /resource pool .* is currently (being updated|invalid)$/.test(message);
-  return pool ? { note: notes.allModeRefusesNode } : {};
+  return isPoolError ? { note: correctionNotes.allModeRefusesNode } : {};
 }
 
 function explainOption(
   problem: Problem,
   option: Option,
-  chosen: readonly number[],
-  dynamic: ReadonlyMap<number, Refusal>,
+  { chosen, refusals }: OptionTrace,
   limit: Refusal | undefined,
   allDevices: boolean,
 ): RequestExplanation {
   const { alternative } = option;
-  const groups = new Groups(allDevices ? Number.POSITIVE_INFINITY : maxDevices);
+  const groups = new RefusalGroups(allDevices ? Number.POSITIVE_INFINITY : maxDevices);
   if (limit !== undefined) groups.add(limit, undefined);
-  let seen = problem.devices.length;
-  for (const pool of problem.view.pools) {
-    const state = pool.incomplete ? "is being updated" : `is invalid: ${pool.invalid}`;
-    seen += pool.withheld.length;
-    for (const record of pool.withheld) {
-      const counts = new Set(pool.withheld.map(({ slice }) => slice.spec.pool.resourceSliceCount));
-      const note = counts.size > 1 ? { note: notes.sliceCountsMustAgree } : {};
-      groups.add({ check: "pool", cause: `pool ${pool.driver}/${pool.name} ${state}`, ...note }, record.id);
-    }
-  }
+  const unusable = addUnusableDevices(problem, groups);
   const suitable: string[] = [];
-  const taken = new Taken(problem);
+  const allocating = new AllocatingState(problem);
   for (let position = 0; position < problem.devices.length; position++) {
     const { id } = problem.devices[position]!;
-    const refusal = staticRefusal(problem, option, position, taken);
+    const refusal = staticRefusal(problem, option, position, allocating);
     if (refusal === undefined) suitable.push(id);
     if (chosen.includes(position)) continue;
-    const reason = refusal ?? dynamic.get(position);
+    const reason = refusal ?? refusals.get(position);
     if (reason !== undefined) groups.add(reason, id);
   }
   const request =
@@ -150,7 +147,7 @@ function explainOption(
     request,
     deviceClass: alternative.deviceClass.metadata.name,
     wanted: option.count,
-    seen,
+    seen: problem.devices.length + unusable,
     suitable: suitable.length,
     ...(allDevices && { suitableDevices: suitable }),
     chosen: chosen.map((position) => problem.devices[position]!.id),
@@ -158,33 +155,16 @@ function explainOption(
   };
 }
 
-/** Refusals with the devices that they befell, the most frequent first. */
-class Groups {
-  readonly #groups = new Map<
-    string,
-    { readonly refusal: Refusal; count: number; readonly devices: string[] }
-  >();
-  readonly #maxDevices: number;
-
-  constructor(maxDevices: number) {
-    this.#maxDevices = maxDevices;
+/** Adds the devices of incomplete and invalid pools, and returns their number. */
+function addUnusableDevices(problem: Problem, groups: RefusalGroups): number {
+  let total = 0;
+  for (const pool of problem.view.pools) {
+    const state = pool.incomplete ? "is being updated" : `is invalid: ${pool.invalid}`;
+    total += pool.unusableDevices.length;
+    const counts = new Set(pool.unusableDevices.map(({ slice }) => slice.spec.pool.resourceSliceCount));
+    const note = counts.size > 1 ? { note: correctionNotes.sliceCountsMustAgree } : {};
+    for (const { id } of pool.unusableDevices)
+      groups.add({ check: "pool", cause: `pool ${pool.driver}/${pool.name} ${state}`, ...note }, id);
   }
-
-  add(refusal: Refusal, device: string | undefined): void {
-    const key = JSON.stringify(refusal);
-    let group = this.#groups.get(key);
-    if (group === undefined) {
-      group = { refusal, count: 0, devices: [] };
-      this.#groups.set(key, group);
-    }
-    if (device === undefined) return;
-    group.count++;
-    if (group.devices.length < this.#maxDevices) group.devices.push(device);
-  }
-
-  list(): RefusalGroup[] {
-    return [...this.#groups.values()]
-      .sort((a, b) => b.count - a.count)
-      .map(({ refusal, count, devices }) => ({ ...refusal, count, devices }));
-  }
+  return total;
 }

@@ -1,16 +1,15 @@
 import type { DeviceTaint } from "@dray/api/resource/v1";
 import type { Check } from "../rules/check.ts";
 
-/** Why a node refuses claims, or how it serves them. Plain data: its JSON form is documented in this package's README. */
+/** Why a node refuses claims, or which devices it gives them. Plain data: the README documents its JSON form. */
 export interface Explanation {
   readonly node: string;
   readonly outcome: "allocated" | "refused" | "error";
-  /** The text of a refusal or an error, as kube-scheduler reports it. */
+  /** The refusal or error in kube-scheduler's words. */
   readonly message?: string;
   readonly claims: readonly ClaimExplanation[];
 }
 
-/** What became of each request of a claim. */
 export interface ClaimExplanation {
   /** `namespace/name`, or `name` of a claim without a namespace. */
   readonly claim: string;
@@ -18,41 +17,41 @@ export interface ClaimExplanation {
 }
 
 /**
- * What became of each device for one request. It counts once: chosen, refused, or else suitable but not needed, or not
- * met before the search was over.
+ * The result for each device of the node. A device counts once: as chosen, as refused, or otherwise as suitable but not
+ * needed, or not reached before the search ended.
  */
 export interface RequestExplanation {
   /** `request`, or `request/subrequest` for an alternative. */
   readonly request: string;
   readonly deviceClass: string;
-  /** Devices asked for; of mode All those that its selectors choose. */
+  /** Number of requested devices; in mode All, of those that match the selectors. */
   readonly wanted: number;
-  /** Devices that the node can reach. */
+  /** Number of devices that are offered to the node. */
   readonly seen: number;
-  /** Devices that pass every check of this request alone. */
+  /** Number of devices that pass every check of this request alone. */
   readonly suitable: number;
-  /** Them, `driver/pool/device`; only where all devices are named. */
+  /** Their names, `driver/pool/device`; only with `allDevices`. */
   readonly suitableDevices?: readonly string[];
-  /** What the solution, or the deepest partial one, gives it: `driver/pool/device`. */
+  /** The devices in the solution, or in the deepest partial solution: `driver/pool/device`. */
   readonly chosen: readonly string[];
-  /** The devices that were ruled out, grouped by the first check that did it. */
+  /** The other devices, grouped by the first check that ruled them out. */
   readonly refused: readonly RefusalGroup[];
 }
 
 /** Devices that one check ruled out for one cause. */
 export interface RefusalGroup {
   readonly check: Check;
-  /** What exactly, in words. */
+  /** The cause as text. */
   readonly cause: string;
   readonly count: number;
-  /** At most five names, `driver/pool/device`, or all; empty where the request as a whole is refused. */
+  /** At most five names `driver/pool/device`, or all with `allDevices`; empty if the whole request is refused. */
   readonly devices: readonly string[];
-  /** The selector that is false, with the attributes and capacities of the device that it read. */
+  /** The selector that is false, and the attributes and capacities of the device that it reads. */
   readonly selector?: {
     readonly expression: string;
     readonly values: Readonly<Record<string, unknown>>;
   };
-  /** `other` is the value, and its device, that the rule compares with; absent where the attribute itself is. */
+  /** `other` is the value that `value` conflicts with; both are absent if the device lacks the attribute. */
   readonly constraint?: {
     readonly kind: "matchAttribute" | "distinctAttribute";
     readonly attribute: string;
@@ -60,7 +59,7 @@ export interface RefusalGroup {
     readonly other?: unknown;
     readonly otherDevice?: string;
   };
-  /** What one device asks of a counter, and what is left. */
+  /** What one device consumes of a counter, and what is left. */
   readonly counter?: {
     readonly counterSet: string;
     readonly counter: string;
@@ -69,13 +68,15 @@ export interface RefusalGroup {
   };
   readonly capacity?: { readonly key: string; readonly asked: string; readonly left?: string };
   readonly taint?: DeviceTaint;
-  /** `namespace/name` of the claim that holds the device. */
+  /** `namespace/name` of the claim that has the device. */
   readonly holder?: string;
-  /** A correction (`Corrections`) under which this would not stand in the way. */
+  /** A correction (`Corrections`) with which the check would pass. */
   readonly note?: string;
 }
 
 export interface ExplainOptions {
+  /** Names all devices instead of five per group. */
   readonly allDevices?: boolean;
+  /** Ends the search; the node then counts as refusing. For a caller that knows that it does. */
   readonly shouldStop?: () => boolean;
 }

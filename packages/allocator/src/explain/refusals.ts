@@ -1,24 +1,24 @@
 import { Quantity, type QuantityFormat } from "@dray/api";
 import type { DeviceAttribute } from "@dray/api/resource/v1";
+import { AllocationError } from "../devices/allocation-error.ts";
 import { type DeviceRecord, hasBindingConditions } from "../devices/device-record.ts";
+import { isDeviceForNode } from "../devices/node-selection.ts";
 import type { Corrections } from "../features/policies.ts";
-import { AllocationError } from "../rules/allocation-error.ts";
 import { publishedAttribute } from "../rules/constraints.ts";
-import { renamed } from "../rules/consumable-capacity.ts";
-import { reachesDevice } from "../rules/node-selection.ts";
-import { resultsLimit } from "../rules/prepared-claims.ts";
+import { withDeviceNames } from "../rules/consumable-capacity.ts";
+import { maxResults } from "../rules/prepared-claims.ts";
 import { fails, firstUnmatched, type ShapeSelector } from "../rules/selectors.ts";
 import { consumesCounters } from "../rules/shared-counters.ts";
 import { untolerated } from "../rules/taints.ts";
-import type { Taken } from "../search/allocating-state.ts";
+import type { AllocatingState } from "../search/allocating-state.ts";
 import type { Option, Problem } from "../search/problem.ts";
 import type { RefusalGroup } from "./explanation.ts";
 
-/** Why one device is not given, without the devices that share the fate. */
+/** Why a device is refused: a group without its devices. */
 export type Refusal = Omit<RefusalGroup, "count" | "devices">;
 
-/** What a correction that is off would change. */
-export const notes: Readonly<Record<keyof Corrections, string>> = {
+/** Notes that name the correction with which a check would pass. */
+export const correctionNotes: Readonly<Record<keyof Corrections, string>> = {
   adminAccessIgnoresCounters:
     "adminAccessIgnoresCounters: admin access should take no counters (kubernetes#140729)",
   allModeRefusesNode: "allModeRefusesNode: this should concern the node alone (kubernetes#141898)",
@@ -28,7 +28,7 @@ export const notes: Readonly<Record<keyof Corrections, string>> = {
     "sliceCountsMustAgree: the slices of the pool disagree on their number (kubernetes#141117)",
 };
 
-/** A claim would get more devices than it may have. */
+/** Refuses an option with which the claim would exceed the maximum number of devices. */
 export function limitRefusal(
   problem: Problem,
   claim: number,
@@ -38,26 +38,26 @@ export function limitRefusal(
   const others = problem.claims[claim]!.requests.filter((_, i) => i !== request).map(({ options }) =>
     Math.min(...options.map(({ count }) => count)),
   );
-  const least = others.reduce((sum, count) => sum + count, 0);
-  if (option.count + least <= resultsLimit) return undefined;
-  const rest = others.length === 0 ? "" : `, and the other requests ${least} at least`;
+  const minRest = others.reduce((sum, count) => sum + count, 0);
+  if (option.count + minRest <= maxResults) return undefined;
+  const rest = others.length === 0 ? "" : `, and the other requests ${minRest} at least`;
   return {
     check: "limit",
-    cause: `it would get ${option.count} devices${rest}: a claim has at most ${resultsLimit}`,
+    cause: `it would get ${option.count} devices${rest}: a claim has at most ${maxResults}`,
   };
 }
 
-/** Why a device cannot serve a request, whatever else is picked. */
+/** Returns why a device cannot serve a request, independent of other picks; undefined if it can. */
 export function staticRefusal(
   problem: Problem,
   option: Option,
   position: number,
-  taken: Taken,
+  allocating: AllocatingState,
 ): Refusal | undefined {
   const record = problem.devices[position]!;
   const { alternative } = option;
-  const held =
-    record.state.owned && !alternative.adminAccess
+  const inUse =
+    record.state.isOwned && !alternative.adminAccess
       ? {
           check: "in-use" as const,
           cause: `allocated to claim ${record.state.holder}`,
@@ -65,22 +65,21 @@ export function staticRefusal(
         }
       : undefined;
   const selection = selectionRefusal(problem, option, record);
-  if (held !== undefined && option.all === undefined) {
-    // A device of another class is not "in use" to this request. The search passes over a device in use before it asks
-    // the selectors, so an error of theirs is not the reason.
-    return selection === undefined || selection.check === "error" ? held : selection;
+  if (inUse !== undefined && option.all === undefined) {
+    // The search skips devices in use before it evaluates selectors: the error of a selector is not the reason.
+    return selection === undefined || selection.check === "error" ? inUse : selection;
   }
-  // Mode All evaluates every device, also those in use: it wants them all.
+  // Mode All evaluates all devices, also those in use.
   return (
     selection ??
-    capacityRefusal(problem, option, position, taken, option.all !== undefined) ??
-    held ??
-    usageRefusal(problem, option, position, taken)
+    capacityRefusal(problem, option, position, allocating, option.all !== undefined) ??
+    inUse ??
+    usageRefusal(problem, option, position, allocating)
   );
 }
 
 function selectionRefusal(problem: Problem, option: Option, record: DeviceRecord): Refusal | undefined {
-  const { device, slice } = record;
+  const { device } = record;
   if (!problem.features.deviceBindingAndStatus && hasBindingConditions(device)) {
     return {
       check: "gate",
@@ -104,7 +103,7 @@ function selectionRefusal(problem: Problem, option: Option, record: DeviceRecord
     };
   }
   try {
-    if (reachesDevice(slice, device, problem.node)) return undefined;
+    if (isDeviceForNode(record, problem.node)) return undefined;
     return { check: "node", cause: "the device is for other nodes" };
   } catch (error) {
     if (!(error instanceof AllocationError)) throw error;
@@ -112,7 +111,7 @@ function selectionRefusal(problem: Problem, option: Option, record: DeviceRecord
   }
 }
 
-/** The attributes and capacities that a selector reads, as the device has them; null: the device lacks it. */
+/** Returns the attributes and capacities that a selector reads, with null for those that the device lacks. */
 function valuesRead(selector: ShapeSelector, record: DeviceRecord): Record<string, unknown> {
   const { reads } = selector;
   const values: Record<string, unknown> = {};
@@ -127,7 +126,7 @@ function valuesRead(selector: ShapeSelector, record: DeviceRecord): Record<strin
     reads.attributes === "all"
       ? Object.keys(device.attributes ?? {}).map(key)
       : reads.attributes.map(([domain, id]) => `${domain}/${id}`);
-  for (const name of attributes) values[name] = plain(publishedAttribute(record, name)) ?? null;
+  for (const name of attributes) values[name] = plainValue(publishedAttribute(record, name)) ?? null;
   const capacities = Object.entries(device.capacity ?? {}).map(([name, { value }]) => [key(name), value]);
   const capacity = new Map(capacities as [string, string][]);
   const wanted =
@@ -136,8 +135,8 @@ function valuesRead(selector: ShapeSelector, record: DeviceRecord): Record<strin
   return values;
 }
 
-/** The value of an attribute without its type, fit for JSON: a large int becomes its digits. */
-export function plain(attribute: DeviceAttribute | undefined): unknown {
+/** Returns the value of an attribute as JSON has it; a large int as its digits. */
+export function plainValue(attribute: DeviceAttribute | undefined): unknown {
   const value: unknown = Object.values(attribute ?? {}).find((value) => value !== undefined);
   const scalar = (one: unknown): unknown => {
     if (typeof one !== "bigint") return one;
@@ -146,7 +145,7 @@ export function plain(attribute: DeviceAttribute | undefined): unknown {
   return Array.isArray(value) ? value.map(scalar) : scalar(value);
 }
 
-/** An amount in billionths, as the API writes it; `format`: of what it is compared with, else what is shorter. */
+/** Returns an amount in billionths as the API writes it; without a format, in the shorter one. */
 function amountText(nano: bigint, format?: QuantityFormat): string {
   const units = nano / 1_000_000_000n;
   if (units * 1_000_000_000n !== nano) return Quantity.parse(`${nano}n`).toString();
@@ -154,12 +153,13 @@ function amountText(nano: bigint, format?: QuantityFormat): string {
   return Quantity.of(units, format ?? (binary ? "BinarySI" : "DecimalSI")).toString();
 }
 
+/** `wholeDevice`: compares with what the device has, not with what is left of it. */
 export function capacityRefusal(
   problem: Problem,
   option: Option,
   position: number,
-  taken: Taken,
-  wholeOnly = false,
+  allocating: AllocatingState,
+  wholeDevice = false,
 ): Refusal | undefined {
   const demand = problem.demand(option, position);
   if (demand.type === "error") return { check: "error", cause: demand.message };
@@ -172,15 +172,15 @@ export function capacityRefusal(
       size: `capacity ${key}: ${asked} asked, the device has ${value}`,
       policy: `capacity ${key}: ${asked} asked, which the request policy of the device does not allow`,
     }[reason];
-    const [other] = Object.keys(renamed({ [key]: asked }, device.capacity ?? {}, driver));
+    const [deviceName] = Object.keys(withDeviceNames({ [key]: asked }, device.capacity ?? {}, driver));
     return {
       check: "capacity",
       cause,
       capacity: { key, asked, ...(value !== undefined && { left: value }) },
-      ...(other !== key && { note: notes.capacityNamesByDriver }),
+      ...(deviceName !== key && { note: correctionNotes.capacityNamesByDriver }),
     };
   }
-  const short = wholeOnly ? undefined : taken.shortCapacity(option, position);
+  const short = wholeDevice ? undefined : allocating.missingCapacity(option, position);
   if (short === undefined) return undefined;
   const { consumed } = demand.parts.find(({ key }) => key === short.key)!;
   const asked = consumed.toString();
@@ -192,10 +192,15 @@ export function capacityRefusal(
   };
 }
 
-/** Counters, groups, taints and operations of the node, with what others have. */
-function usageRefusal(problem: Problem, option: Option, position: number, taken: Taken): Refusal | undefined {
+/** Checks features, counters and taints, with what other claims have. */
+function usageRefusal(
+  problem: Problem,
+  option: Option,
+  position: number,
+  allocating: AllocatingState,
+): Refusal | undefined {
   const { device, taints, slice } = problem.devices[position]!;
-  if (!problem.operable(position)) {
+  if (!problem.isSupported(position)) {
     if (consumesCounters(device) && !problem.features.partitionableDevices) {
       return { check: "gate", cause: "the device consumes counters, and DRAPartitionableDevices is off" };
     }
@@ -204,31 +209,31 @@ function usageRefusal(problem: Problem, option: Option, position: number, taken:
       : "the device skips node operations, and DRAOptionalNodeOperations is off";
     return { check: "gate", cause };
   }
-  const short = counterRefusal(problem, option, position, taken);
+  const short = counterRefusal(problem, option, position, allocating);
   if (short !== undefined) return short;
   const taint = untolerated(taints, option.alternative.tolerations);
   if (taint !== undefined) {
     const value = taint.value ? `=${taint.value}` : "";
     return { check: "taint", cause: `untolerated taint ${taint.key}${value}:${taint.effect}`, taint };
   }
-  return option.all === undefined ? undefined : capacityRefusal(problem, option, position, taken);
+  return option.all === undefined ? undefined : capacityRefusal(problem, option, position, allocating);
 }
 
-/** The first counter of which too little is left for the device. */
+/** Refuses a device if too little is left of a counter. */
 export function counterRefusal(
   problem: Problem,
   option: Option,
   position: number,
-  taken: Taken,
+  allocating: AllocatingState,
 ): Refusal | undefined {
   const record = problem.devices[position]!;
   const { counters } = problem.view.poolOf[position]!;
-  if (counters === undefined || !problem.counts(option, position)) return undefined;
-  if (problem.shares(position) && taken.base(position).shared) return undefined;
-  const { available, consumed } = taken.counters(counters);
+  if (counters === undefined || !problem.consumesCounters(option, position)) return undefined;
+  if (problem.isShareable(position) && allocating.allocated(position).isShared) return undefined;
+  const { available, consumed } = allocating.counters(counters);
   const wanted = counters.consumption(record);
   const amounts = new Map(wanted.counters.map((counter, i) => [counter, wanted.amounts[i]!]));
-  // Upstream compares all counters of the pool: one that is overdrawn keeps every consuming device from being given.
+  // As upstream: an overdrawn counter refuses all devices that consume counters of the pool, also of other sets.
   for (let i = 0; i < available.length; i++) {
     const left = available[i]! - consumed[i]!;
     const asked = amounts.get(i) ?? 0n;
@@ -239,7 +244,7 @@ export function counterRefusal(
       asked === 0n
         ? `counter ${counter} of set ${set} in the same pool is overdrawn: ${detail.left} left`
         : `counter ${counter} of set ${set}: ${detail.asked} asked, ${detail.left} left`;
-    const note = option.alternative.adminAccess ? { note: notes.adminAccessIgnoresCounters } : {};
+    const note = option.alternative.adminAccess ? { note: correctionNotes.adminAccessIgnoresCounters } : {};
     return { check: "counter", cause, counter: detail, ...note };
   }
   return undefined;

@@ -1,56 +1,66 @@
-import { AllocationError } from "../rules/allocation-error.ts";
-import type { Taken } from "../search/allocating-state.ts";
+import { AllocationError } from "../devices/allocation-error.ts";
+import type { AllocatingState } from "../search/allocating-state.ts";
 import type { Option, Problem } from "../search/problem.ts";
-import { type Observer, type Picked, Search } from "../search/search.ts";
-import { capacityRefusal, counterRefusal, plain, type Refusal } from "./refusals.ts";
+import { type PickedDevice, Search, type SearchObserver } from "../search/search.ts";
+import { capacityRefusal, counterRefusal, plainValue, type Refusal } from "./refusals.ts";
 
-/** What a search has seen of one option. */
-export interface Seen {
-  /** Devices that the deepest partial solution gives it. */
+/** What a search did for one option. */
+export interface OptionTrace {
+  /** Devices in the deepest partial solution. */
   readonly chosen: readonly number[];
-  /** For each device why it was refused in the deepest partial solution that met it. */
+  /** Per device, why it was refused in the deepest partial solution in which it was checked. */
   readonly refusals: ReadonlyMap<number, Refusal>;
 }
 
-/** Watches a search that fails, and keeps what happened where it had come furthest. */
-export class Witness implements Observer {
-  #problem: Problem | undefined;
-  #depth = 0;
-  #deepest: readonly Picked[] = [];
-  #picks: readonly Picked[] = [];
+/** Runs a search that fails, and records the refusals in its deepest partial solution. */
+export class SearchTrace implements SearchObserver {
+  readonly #problem: Problem;
+  #deepest: readonly PickedDevice[] = [];
+  #picks: readonly PickedDevice[] = [];
   readonly #refusals = new Map<Option, Map<number, { readonly depth: number; readonly refusal: Refusal }>>();
 
-  /** Searches until there is an answer, or enough was seen. */
-  watch(problem: Problem, mostSteps: number): void {
+  constructor(problem: Problem) {
     this.#problem = problem;
+  }
+
+  /** Searches until the end, or for a number of steps. */
+  run(maxSteps: number): void {
     let steps = 0;
     try {
-      new Search(problem, this).run(() => ++steps > mostSteps);
+      new Search(this.#problem, this).run(() => ++steps > maxSteps);
     } catch (error) {
       if (!(error instanceof AllocationError)) throw error;
     }
   }
 
-  picked(picks: readonly Picked[]): void {
+  picked(picks: readonly PickedDevice[]): void {
     this.#picks = picks;
-    if (picks.length <= this.#depth) return;
-    this.#depth = picks.length;
-    this.#deepest = picks;
+    if (picks.length > this.#deepest.length) this.#deepest = picks;
   }
 
-  refused(check: Refusal["check"], option: Option, position: number, taken: Taken, constraint: number): void {
-    let known = this.#refusals.get(option);
-    if (known === undefined) {
-      known = new Map();
-      this.#refusals.set(option, known);
+  refused(
+    check: Refusal["check"],
+    option: Option,
+    position: number,
+    allocating: AllocatingState,
+    constraint: number,
+  ): void {
+    let byDevice = this.#refusals.get(option);
+    if (byDevice === undefined) {
+      byDevice = new Map();
+      this.#refusals.set(option, byDevice);
     }
     const depth = this.#picks.length;
-    if ((known.get(position)?.depth ?? -1) >= depth) return;
-    known.set(position, { depth, refusal: this.#refusal(check, option, position, taken, constraint) });
+    if ((byDevice.get(position)?.depth ?? -1) >= depth) return;
+    byDevice.set(position, {
+      depth,
+      refusal: this.#refusal(check, option, position, allocating, constraint),
+    });
   }
 
-  of(claim: number, request: number, option: number): Seen {
-    const found = this.#problem?.claims[claim]?.requests[request]?.options[option];
+  /** Returns what was recorded for an option, named by its indexes. */
+  of(claim: number, request: number, option: number): OptionTrace {
+    const found = this.#problem.claims[claim]?.requests[request]?.options[option];
     if (found === undefined) return { chosen: [], refusals: new Map() };
     const refusals = [...(this.#refusals.get(found) ?? [])].map(
       ([position, { refusal }]) => [position, refusal] as const,
@@ -65,20 +75,26 @@ export class Witness implements Observer {
     check: Refusal["check"],
     option: Option,
     position: number,
-    taken: Taken,
+    allocating: AllocatingState,
     constraint: number,
   ): Refusal {
-    const problem = this.#problem!;
+    const problem = this.#problem;
     switch (check) {
       case "constraint":
-        return this.#brokenConstraint(option, position, constraint);
+        return this.#constraintRefusal(option, position, constraint);
       case "counter":
         return (
-          counterRefusal(problem, option, position, taken) ?? { check, cause: "its counters are used up" }
+          counterRefusal(problem, option, position, allocating) ?? {
+            check,
+            cause: "its counters are used up",
+          }
         );
       case "capacity":
         return (
-          capacityRefusal(problem, option, position, taken) ?? { check, cause: "its capacity is used up" }
+          capacityRefusal(problem, option, position, allocating) ?? {
+            check,
+            cause: "its capacity is used up",
+          }
         );
       case "compatibility-group": {
         const sets = (problem.devices[position]!.device.consumesCounters ?? []).map(
@@ -100,12 +116,12 @@ export class Witness implements Observer {
     }
   }
 
-  #brokenConstraint(option: Option, position: number, index: number): Refusal {
-    const problem = this.#problem!;
+  #constraintRefusal(option: Option, position: number, index: number): Refusal {
+    const problem = this.#problem;
     const constraint = option.constraints[index]!;
     const { kind, attribute } = constraint;
     const attributeOf = (of: Option, at: number): unknown =>
-      plain(problem.attribute(of, problem.devices[at]!, attribute));
+      plainValue(problem.attribute(of, problem.devices[at]!, attribute));
     const value = attributeOf(option, position);
     if (value === undefined) {
       return {
@@ -114,23 +130,21 @@ export class Witness implements Observer {
         constraint: { kind, attribute },
       };
     }
-    const other = constraint.against(problem.attribute(option, problem.devices[position]!, attribute));
+    const other = constraint.conflict(problem.attribute(option, problem.devices[position]!, attribute));
     const pick = this.#picks.find((pick) => problem.devices[pick.position] === other);
     if (other === undefined || pick === undefined) {
       const cause = `${kind} ${attribute}: ${JSON.stringify(value)} cannot be compared`;
       return { check: "constraint", cause, constraint: { kind, attribute, value } };
     }
-    const theirs = attributeOf(pick.option, pick.position);
+    const otherValue = attributeOf(pick.option, pick.position);
     const difference =
       kind === "matchAttribute"
-        ? `${text(value)} here, ${text(theirs)} on ${other.id}`
-        : `${text(value)} here and on ${other.id}`;
+        ? `${JSON.stringify(value)} here, ${JSON.stringify(otherValue)} on ${other.id}`
+        : `${JSON.stringify(value)} here and on ${other.id}`;
     return {
       check: "constraint",
       cause: `${kind} ${attribute}: ${difference}`,
-      constraint: { kind, attribute, value, other: theirs, otherDevice: other.id },
+      constraint: { kind, attribute, value, other: otherValue, otherDevice: other.id },
     };
   }
 }
-
-const text = (value: unknown): string => JSON.stringify(value);

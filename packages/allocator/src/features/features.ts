@@ -1,6 +1,6 @@
 import type { FeatureGate } from "@dray/api";
 
-/** Which features are on; the fields of structured.Features upstream, which also choose its implementation (`policies.ts`). */
+/** The enabled features, which also choose the rules (`policies.ts`). Upstream: structured.Features. */
 export interface Features {
   readonly adminAccess: boolean;
   readonly prioritizedList: boolean;
@@ -15,7 +15,7 @@ export interface Features {
   readonly optionalNodeOperations: boolean;
 }
 
-/** The features that the gates of a release switch on (kube-scheduler's AllocatorFeatures). */
+/** Returns the features that feature gates enable. Upstream: plugins/dynamicresources, AllocatorFeatures. */
 export function allocatorFeatures(gates: { enabled(gate: FeatureGate): boolean }): Features {
   return {
     adminAccess: gates.enabled("DRAAdminAccess"),

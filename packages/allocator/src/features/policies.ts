@@ -1,42 +1,44 @@
 import type { Features } from "./features.ts";
 
 /**
- * Where upstream's answer is held to be wrong, the right one. All are off by default: then the answer is the one that a
- * cluster gives, and `explain` notes where a correction would change it.
+ * Fixes of what is considered wrong upstream. All are off by default: the answer is that of a real cluster, and
+ * `explain` notes where a correction would change it.
  */
 export interface Corrections {
-  /** Admin access takes no counters and joins no compatibility groups (kubernetes#140729). */
+  /** Admin access consumes no counters and joins no compatibility groups (kubernetes#140729). */
   readonly adminAccessIgnoresCounters: boolean;
-  /** Mode All refuses a node with a pool that is incomplete or invalid, instead of failing everywhere (kubernetes#141898). */
+  /** In mode All, an incomplete or invalid pool refuses the node instead of failing the attempt (kubernetes#141898). */
   readonly allModeRefusesNode: boolean;
-  /** A request for capacity `driver/name` means the capacity `name` of that driver, and the other way round (kubernetes#142202). */
+  /** A request for capacity `driver/name` also means the capacity `name` of that driver, and vice versa (kubernetes#142202). */
   readonly capacityNamesByDriver: boolean;
-  /** A pool whose slices disagree on their number is invalid (kubernetes#141117). */
+  /** A pool is invalid if its slices disagree on resourceSliceCount (kubernetes#141117). */
   readonly sliceCountsMustAgree: boolean;
 }
 
 /**
- * Upstream has several implementations of the allocator and picks one by the features that are on. Where their answers
- * differ, the difference has a name here, beside the corrections.
+ * The rules that differ between upstream's implementations of the allocator (stable, incubating, experimental), of which
+ * it chooses one by the features, and the corrections.
+ *
+ * Upstream: dynamic-resource-allocation/structured/allocator.go, NewAllocator.
  */
 export interface Policies extends Corrections {
-  /** Slices are searched by name, and a pool with binding conditions comes last; else as they were given. */
+  /** Slices are searched by name, and pools with binding conditions last; otherwise in the order given. */
   readonly sorted: boolean;
-  /** `distinctAttribute` is known. */
+  /** The constraint `distinctAttribute` is supported. */
   readonly distinctAttribute: boolean;
-  /** A request for capacity is refused while its feature is off; else it is ignored. */
+  /** While its feature is off, a request for capacity is refused; otherwise it is ignored. */
   readonly refusesCapacityRequests: boolean;
-  /** `bindsToNode` ties an allocation to its node. */
+  /** `bindsToNode` of a device restricts the allocation to the node. */
   readonly bindsToNode: boolean;
-  /** Slices with counters are for every node, whatever they say. */
-  readonly countersEverywhere: boolean;
-  /** `skipNodeOperations` is honoured: refused while its feature is off; else it is not seen at all. */
+  /** Slices with shared counters are for all nodes, whichever they name. */
+  readonly countersForAllNodes: boolean;
+  /** `skipNodeOperations` is supported: refused while its feature is off. Otherwise it is ignored. */
   readonly skipsNodeOperations: boolean;
-  /** Selectors see `device.allowMultipleAllocations`; else it is false for them. */
+  /** Selectors see `device.allowMultipleAllocations`; otherwise it is always false for them. */
   readonly showsMultipleAllocations: boolean;
 }
 
-/** The rules of the implementation that upstream would choose. */
+/** Returns the rules of the implementation that upstream chooses for these features. */
 export function policiesOf(features: Features, corrections: Partial<Corrections> = {}): Policies {
   const experimental =
     features.optionalNodeOperations ||
@@ -53,7 +55,7 @@ export function policiesOf(features: Features, corrections: Partial<Corrections>
     distinctAttribute: !stable,
     refusesCapacityRequests: !stable,
     bindsToNode: !stable,
-    countersEverywhere: stable && features.partitionableDevices,
+    countersForAllNodes: stable && features.partitionableDevices,
     skipsNodeOperations: experimental,
     showsMultipleAllocations: !stable,
     adminAccessIgnoresCounters: false,

@@ -1,66 +1,70 @@
 import { Quantity } from "@dray/api";
 import type { AllocationResult, DeviceRequestAllocationResult, ResourceClaim } from "@dray/api/resource/v1";
 import { deviceId } from "../devices/device-record.ts";
-import { type Amounts, DeviceState, type Holder, noNodes, type PoolUsage } from "../devices/device-state.ts";
+import { type Amounts, DeviceState, type Holder, noNodes, type PoolState } from "../devices/device-state.ts";
 import { claimName } from "../rules/claim-name.ts";
 import { DeviceInUseError, type Overdrawn, type Reservation } from "./reservation.ts";
 
 /** A device, or a share of it, that an allocation names. */
-interface Take {
+interface AllocatedDevice {
   readonly state: DeviceState;
-  /** Absent: the whole device. */
+  /** Undefined for the whole device. */
   readonly share: string | undefined;
   readonly consumed: Amounts | undefined;
 }
 
-/** A claim as it was last seen. */
-interface Stored {
-  /** Of the object, as a number; undefined where it has none. */
+/** A claim as `update` received it last. */
+interface StoredClaim {
+  /** resourceVersion as a number; undefined if the claim has none. */
   readonly version: bigint | undefined;
-  readonly takes: readonly Take[];
+  readonly devices: readonly AllocatedDevice[];
 }
 
-/** What was reserved for one claim. */
-interface Hold {
+/** The devices reserved for one claim. */
+interface ClaimReservation {
   readonly owner: string;
   readonly name: string;
-  readonly takes: readonly Take[];
+  readonly devices: readonly AllocatedDevice[];
   /** A stored state of the claim had these devices. */
   stored: boolean;
-  state: "open" | "committed" | "over";
+  state: "open" | "committed" | "ended";
 }
 
-export interface UsageOptions {
-  /** Shares of devices are told apart; else a share takes the whole device (gate DRAConsumableCapacity). */
-  readonly sharing: boolean;
-  /** A device was taken or given back. */
+export interface AllocatedStateOptions {
+  /** Feature gate DRAConsumableCapacity: otherwise a share takes the whole device. */
+  readonly consumableCapacity: boolean;
+  /** Called when a device, or a share of it, is allocated or deallocated. */
   readonly changed: (state: DeviceState) => void;
-  /** What a device lacks now that these claims have it too, in words; undefined: it bears them. */
+  /** Returns which capacity or counter of a device is exceeded, as text; undefined if none. */
   readonly overdrawn: (state: DeviceState, share: boolean) => string | undefined;
 }
 
-/** Which devices are taken: by allocations of claims and by reservations. */
-export class Usage {
-  readonly #options: UsageOptions;
+/**
+ * The devices, shares and capacity that allocations and reservations of claims have taken.
+ *
+ * Upstream: dynamic-resource-allocation/structured/schedulerapi/types.go, AllocatedState.
+ */
+export class AllocatedState {
+  readonly #options: AllocatedStateOptions;
   readonly #states = new Map<string, DeviceState>();
-  readonly #pools = new Map<string, PoolUsage>();
-  readonly #stored = new Map<string, Stored>();
-  readonly #holds = new Map<string, Set<Hold>>();
+  readonly #pools = new Map<string, PoolState>();
+  readonly #stored = new Map<string, StoredClaim>();
+  readonly #reservations = new Map<string, Set<ClaimReservation>>();
   #lastNodes = noNodes;
 
-  constructor(options: UsageOptions) {
+  constructor(options: AllocatedStateOptions) {
     this.#options = options;
   }
 
-  /** Who has a device that is published: the same object until `forget`. */
+  /** Returns the state of a device that a slice publishes: the same object until `unpublish`. */
   publish(driver: string, pool: string, device: string, node: string): DeviceState {
     const state = this.#state(driver, pool, device);
-    state.nodes = state.nodes.length === 0 ? this.#only(node) : [...state.nodes, node];
+    state.nodes = state.nodes.length === 0 ? this.#single(node) : [...state.nodes, node];
     return state;
   }
 
-  /** Most devices are published once: those of one node share the list. */
-  #only(node: string): readonly string[] {
+  /** Saves memory: most devices are published once, and those of one node share the list. */
+  #single(node: string): readonly string[] {
     if (this.#lastNodes[0] !== node) this.#lastNodes = [node];
     return this.#lastNodes;
   }
@@ -70,173 +74,174 @@ export class Usage {
     let state = this.#states.get(id);
     if (state === undefined) {
       const key = `${driver}/${pool}`;
-      let usage = this.#pools.get(key);
-      if (usage === undefined) {
-        usage = { version: 0 };
-        this.#pools.set(key, usage);
+      let poolState = this.#pools.get(key);
+      if (poolState === undefined) {
+        poolState = { version: 0 };
+        this.#pools.set(key, poolState);
       }
-      state = new DeviceState(id, usage);
+      state = new DeviceState(id, poolState);
       this.#states.set(id, state);
     }
     return state;
   }
 
-  /** Takes back one `publish`. */
-  forget(state: DeviceState, node: string): void {
+  /** Undoes one `publish`. */
+  unpublish(state: DeviceState, node: string): void {
     state.nodes = state.nodes.toSpliced(state.nodes.indexOf(node), 1);
-    this.#drop(state);
+    this.#removeUnused(state);
   }
 
-  #drop(state: DeviceState): void {
-    if (!state.taken && state.nodes.length === 0) this.#states.delete(state.id);
+  #removeUnused(state: DeviceState): void {
+    if (!state.isAllocated && state.nodes.length === 0) this.#states.delete(state.id);
   }
 
-  /** Takes note of a claim as it is stored now; a state older than the one that is known changes nothing. */
+  /** Stores the state of a claim; one that is older than the stored state is ignored. */
   set(claim: ResourceClaim): void {
     const owner = ownerOf(claim);
-    const known = this.#stored.get(owner);
+    const old = this.#stored.get(owner);
     const version = versionOf(claim);
-    if (known?.version !== undefined && version !== undefined && version < known.version) return;
+    if (old?.version !== undefined && version !== undefined && version < old.version) return;
     const allocation = claim.status?.allocation;
-    const takes = allocation === undefined ? [] : this.#takes(allocation);
-    // Taken before the old ones are given back: what is in both is free at no moment.
-    for (const take of takes) this.#take(take, owner, claimName(claim));
-    for (const take of known?.takes ?? []) this.#giveBack(take, owner);
-    this.#stored.set(owner, { version, takes });
+    const devices = allocation === undefined ? [] : this.#devicesOf(allocation);
+    // Before the old ones are deallocated: a device in both is never free in between.
+    for (const device of devices) this.#allocate(device, owner, claimName(claim));
+    for (const device of old?.devices ?? []) this.#deallocate(device, owner);
+    this.#stored.set(owner, { version, devices });
     if (allocation === undefined) return;
-    for (const hold of this.#holds.get(owner) ?? []) {
-      // An allocation of other devices is not the one that this reservation waits for.
-      if (!hold.takes.every((take) => takes.some((other) => sameTake(take, other)))) continue;
-      hold.stored = true;
-      if (hold.state === "committed") this.#end(hold);
+    for (const reservation of this.#reservations.get(owner) ?? []) {
+      // Another allocation does not fulfil the reservation.
+      if (!reservation.devices.every((device) => devices.some((other) => isSame(device, other)))) continue;
+      reservation.stored = true;
+      if (reservation.state === "committed") this.#end(reservation);
     }
   }
 
-  /** The claim is gone, and with it all that was held for it. */
+  /** Frees the devices of a deleted claim and ends its reservations. */
   delete(claim: ResourceClaim): void {
     const owner = ownerOf(claim);
-    for (const take of this.#stored.get(owner)?.takes ?? []) this.#giveBack(take, owner);
+    for (const device of this.#stored.get(owner)?.devices ?? []) this.#deallocate(device, owner);
     this.#stored.delete(owner);
-    for (const hold of this.#holds.get(owner) ?? []) this.#end(hold);
+    for (const reservation of this.#reservations.get(owner) ?? []) this.#end(reservation);
   }
 
-  /** Returns the first device of a claim whose counters or capacity do not suffice for all its claims. */
+  /** Returns the first device of a claim whose counters or capacity its claims exceed. */
   overdrawn(claim: ResourceClaim): Overdrawn | undefined {
-    for (const { state, share } of this.#stored.get(ownerOf(claim))?.takes ?? []) {
+    for (const { state, share } of this.#stored.get(ownerOf(claim))?.devices ?? []) {
       const reason = this.#options.overdrawn(state, share !== undefined);
       if (reason !== undefined) return { device: state.id, reason };
     }
     return undefined;
   }
 
-  /** Throws DeviceInUseError, and then has taken nothing. */
+  /** Reserves all devices or, with a DeviceInUseError, none. */
   reserve(claims: readonly ResourceClaim[], allocations: readonly AllocationResult[]): Reservation {
-    const holds: Hold[] = [];
+    const reservations: ClaimReservation[] = [];
     try {
       claims.forEach((claim, i) => {
-        holds.push(this.#hold(claim, this.#takes(allocations[i]!)));
+        reservations.push(this.#reserveClaim(claim, this.#devicesOf(allocations[i]!)));
       });
-      for (const hold of holds) this.#checkRoom(hold);
+      for (const reservation of reservations) this.#checkOverdrawn(reservation);
     } catch (error) {
-      for (const hold of holds) this.#end(hold);
+      for (const reservation of reservations) this.#end(reservation);
       throw error;
     }
     return {
       commit: () => {
-        for (const hold of holds) {
-          if (hold.state !== "open") continue;
-          if (hold.stored) this.#end(hold);
-          else hold.state = "committed";
+        for (const reservation of reservations) {
+          if (reservation.state !== "open") continue;
+          if (reservation.stored) this.#end(reservation);
+          else reservation.state = "committed";
         }
       },
       rollback: () => {
-        for (const hold of holds) if (hold.state === "open") this.#end(hold);
+        for (const reservation of reservations) if (reservation.state === "open") this.#end(reservation);
       },
     };
   }
 
-  #hold(claim: ResourceClaim, takes: readonly Take[]): Hold {
+  #reserveClaim(claim: ResourceClaim, devices: readonly AllocatedDevice[]): ClaimReservation {
     const owner = ownerOf(claim);
     const name = claimName(claim);
-    // Older states than this one must not be taken for what the reservation waits for.
+    // So that older states of the claim are ignored: they do not fulfil the reservation.
     if (versionOf(claim) !== undefined) this.set(claim);
-    for (const { state } of takes) {
+    for (const { state } of devices) {
       for (const [other, holder] of state.owners ?? []) {
         if (other !== owner) throw new DeviceInUseError(state.id, name, `claim ${holder.name} holds it`);
       }
     }
-    const hold: Hold = { owner, name, takes, stored: false, state: "open" };
-    const known = this.#holds.get(owner);
-    if (known === undefined) this.#holds.set(owner, new Set([hold]));
-    else known.add(hold);
-    for (const take of takes) this.#take(take, owner, name);
-    return hold;
+    const reservation: ClaimReservation = { owner, name, devices, stored: false, state: "open" };
+    const others = this.#reservations.get(owner);
+    if (others === undefined) this.#reservations.set(owner, new Set([reservation]));
+    else others.add(reservation);
+    for (const device of devices) this.#allocate(device, owner, name);
+    return reservation;
   }
 
-  /** Capacities and counters may have been taken since the allocation was computed. */
-  #checkRoom(hold: Hold): void {
-    for (const { state, share } of hold.takes) {
-      const lack = this.#options.overdrawn(state, share !== undefined);
-      if (lack !== undefined) throw new DeviceInUseError(state.id, hold.name, lack);
+  /** Other claims may have consumed capacity and counters since the allocation was computed. */
+  #checkOverdrawn({ devices, name }: ClaimReservation): void {
+    for (const { state, share } of devices) {
+      const reason = this.#options.overdrawn(state, share !== undefined);
+      if (reason !== undefined) throw new DeviceInUseError(state.id, name, reason);
     }
   }
 
-  #end(hold: Hold): void {
-    if (hold.state === "over") return;
-    hold.state = "over";
-    for (const take of hold.takes) this.#giveBack(take, hold.owner);
-    const holds = this.#holds.get(hold.owner);
-    holds?.delete(hold);
-    if (holds?.size === 0) this.#holds.delete(hold.owner);
+  #end(reservation: ClaimReservation): void {
+    if (reservation.state === "ended") return;
+    reservation.state = "ended";
+    for (const device of reservation.devices) this.#deallocate(device, reservation.owner);
+    const others = this.#reservations.get(reservation.owner);
+    others?.delete(reservation);
+    if (others?.size === 0) this.#reservations.delete(reservation.owner);
   }
 
-  /** Admin access takes nothing away from others (KEP-5018). */
-  #takes(allocation: AllocationResult): Take[] {
+  /** Devices with admin access stay free for other claims (KEP-5018). */
+  #devicesOf(allocation: AllocationResult): AllocatedDevice[] {
     return (allocation.devices?.results ?? [])
       .filter((result) => result.adminAccess !== true)
-      .map((result) => this.#takeOf(result));
+      .map((result) => this.#deviceOf(result));
   }
 
-  #takeOf(result: DeviceRequestAllocationResult): Take {
+  #deviceOf(result: DeviceRequestAllocationResult): AllocatedDevice {
     const state = this.#state(result.driver, result.pool, result.device);
-    if (!this.#options.sharing || !result.shareID) return { state, share: undefined, consumed: undefined };
+    if (!this.#options.consumableCapacity || !result.shareID)
+      return { state, share: undefined, consumed: undefined };
     const consumed = Object.entries(result.consumedCapacity ?? {}).map(
       ([key, value]) => [key, Quantity.parse(value).nanoValue()] as const,
     );
     return { state, share: result.shareID, consumed: new Map(consumed) };
   }
 
-  #take({ state, share, consumed }: Take, owner: string, name: string): void {
+  #allocate({ state, share, consumed }: AllocatedDevice, owner: string, name: string): void {
     const holders = (share === undefined ? state.owners : state.shares) ?? new Map<string, Holder>();
     if (share === undefined) state.owners = holders;
     else state.shares = holders;
     const key = share === undefined ? owner : `${owner} ${share}`;
     const holder = holders.get(key);
     if (holder !== undefined) {
-      holder.times++;
+      holder.references++;
       return;
     }
-    holders.set(key, { name, consumed, times: 1 });
-    if (consumed !== undefined) this.#charge(state, consumed, 1n);
+    holders.set(key, { name, consumed, references: 1 });
+    if (consumed !== undefined) this.#consume(state, consumed, 1n);
     this.#changed(state);
   }
 
-  #giveBack({ state, share }: Take, owner: string): void {
+  #deallocate({ state, share }: AllocatedDevice, owner: string): void {
     const holders = share === undefined ? state.owners : state.shares;
     const key = share === undefined ? owner : `${owner} ${share}`;
     const holder = holders?.get(key);
-    if (holders === undefined || holder === undefined || --holder.times > 0) return;
+    if (holders === undefined || holder === undefined || --holder.references > 0) return;
     holders.delete(key);
     if (holders.size === 0) {
       if (share === undefined) state.owners = undefined;
       else state.shares = undefined;
     }
-    if (holder.consumed !== undefined) this.#charge(state, holder.consumed, -1n);
+    if (holder.consumed !== undefined) this.#consume(state, holder.consumed, -1n);
     this.#changed(state);
-    this.#drop(state);
+    this.#removeUnused(state);
   }
 
-  #charge(state: DeviceState, consumed: Amounts, sign: bigint): void {
+  #consume(state: DeviceState, consumed: Amounts, sign: bigint): void {
     state.consumed ??= new Map();
     for (const [key, amount] of consumed) {
       state.consumed.set(key, (state.consumed.get(key) ?? 0n) + sign * amount);
@@ -250,16 +255,16 @@ export class Usage {
   }
 }
 
-function sameTake(a: Take, b: Take): boolean {
+function isSame(a: AllocatedDevice, b: AllocatedDevice): boolean {
   return a.state === b.state && a.share === b.share;
 }
 
-/** A claim is itself by its uid; one that no server has stored yet, by its name. */
+/** Returns the uid of a claim, or its name if no server has stored it yet. */
 function ownerOf(claim: ResourceClaim): string {
   return claim.metadata.uid || claimName(claim);
 }
 
-/** Versions of one resource are ordered as numbers (KEP-5504). */
+/** Resource versions compare as numbers (KEP-5504). */
 function versionOf(claim: ResourceClaim): bigint | undefined {
   const text = claim.metadata.resourceVersion ?? "";
   return /^[0-9]+$/.test(text) ? BigInt(text) : undefined;

@@ -3,14 +3,14 @@ import { type DeviceRecord, hasBindingConditions } from "../devices/device-recor
 import type { Features } from "../features/features.ts";
 import type { Policies } from "../features/policies.ts";
 import { capacityDemand, fitsBeside } from "../rules/consumable-capacity.ts";
-import { type Alternative, type PreparedClaim, resultsLimit } from "../rules/prepared-claims.ts";
+import { type Alternative, maxResults, type PreparedClaim } from "../rules/prepared-claims.ts";
 import { fails, firstUnmatched } from "../rules/selectors.ts";
 import { consumesCounters } from "../rules/shared-counters.ts";
 import { untolerated } from "../rules/taints.ts";
 import type { Inventory } from "./inventory.ts";
 import type { Pool } from "./pools.ts";
 
-/** Names of nodes, found one after the other as they are asked for. */
+/** Names of nodes, found while they are iterated. */
 export interface Candidates extends Iterable<string> {
   has(node: string): boolean;
 }
@@ -21,22 +21,28 @@ export interface CandidateIndexOptions {
   readonly inventory: Inventory;
 }
 
-/** Most kinds of requests whose counts are kept. */
-const mostEntries = 64;
-/** Nobody has counted since something changed. */
+/** Maximum number of kinds of requests whose counts are cached. */
+const maxEntries = 64;
+/** The node has changed since it was counted. */
 const uncounted = -1;
-/** A device there fails the attempt, or a pool is invalid: only a search can say what comes of it. */
+/** A device of the node fails the attempt, or a pool is invalid: only a search can tell. */
 const uncertain = 0x7fff;
 
-/** How many devices each node has for one kind of request. */
+/** For one kind of request, how many devices each node has for it. */
 interface Entry {
   readonly alternative: Alternative;
+  /** By the number of the node. */
   counts: Int16Array;
-  /** Whether its selectors choose one of these devices, or fail. */
-  shared: { readonly devices: readonly DeviceRecord[]; readonly some: boolean };
+  /** Whether its selectors match or fail on one of these multi-node devices. */
+  multiNode: { readonly devices: readonly DeviceRecord[]; readonly matches: boolean };
 }
 
-/** Which nodes have enough free devices for a request. Counted when asked for, and again only where something changed. */
+interface EntryCount {
+  readonly entry: Entry;
+  readonly count: number;
+}
+
+/** The nodes that have enough free devices for a request. Counts lazily, and again only nodes that have changed. */
 export class CandidateIndex {
   readonly #options: CandidateIndexOptions;
   readonly #names: string[] = [];
@@ -48,8 +54,8 @@ export class CandidateIndex {
   }
 
   /**
-   * Something came to a node or left it, or was taken or given back there. Of devices that nodes share no more is asked
-   * than what never changes.
+   * Invalidates the counts of a node: its devices have changed, or have been allocated or freed. Of multi-node devices
+   * the index uses only what does not change.
    */
   changed(node: string): void {
     let number = this.#numbers.get(node);
@@ -62,33 +68,16 @@ export class CandidateIndex {
       if (number < entry.counts.length) entry.counts[number] = uncounted;
   }
 
-  /** Nothing that was counted holds any more. */
   clear(): void {
     this.#entries.clear();
   }
 
-  /** Undefined: any node may do, or none can be told apart. */
+  /** Returns undefined if the index cannot rule out any node. */
   candidates(claims: readonly PreparedClaim[]): Candidates | undefined {
-    const requests: { readonly entry: Entry; readonly count: number }[][] = [];
-    for (const claim of claims) {
-      if (claim.constraints.some((constraint) => "fault" in constraint)) return undefined;
-      let least = 0;
-      for (const { alternatives } of claim.requests) {
-        const entries: { readonly entry: Entry; readonly count: number }[] = [];
-        for (const alternative of alternatives) {
-          if ("fault" in alternative || alternative.all || alternative.derived !== undefined)
-            return undefined;
-          entries.push({ entry: this.#entry(alternative), count: alternative.count });
-        }
-        requests.push(entries);
-        least += Math.min(...entries.map(({ count }) => count));
-      }
-      // An error, whichever node is asked.
-      if (least > resultsLimit) return undefined;
-    }
-    const shared = this.#options.inventory.shared();
-    if (shared === undefined) return undefined;
-    if (requests.flat().some(({ entry }) => this.#anyShared(entry, shared))) return undefined;
+    const requests = this.#countable(claims);
+    const devices = requests && this.#options.inventory.independentDevices();
+    if (requests === undefined || devices === undefined) return undefined;
+    if (requests.flat().some(({ entry }) => this.#matchesAny(entry, devices))) return undefined;
     const has = (number: number): boolean => {
       let all = true;
       for (const alternatives of requests) {
@@ -109,7 +98,7 @@ export class CandidateIndex {
         const number = numbers.get(node);
         return number !== undefined
           ? has(number)
-          : requests.every((all) => all.some(({ count }) => count === 0));
+          : requests.every((alternatives) => alternatives.some(({ count }) => count === 0));
       },
       *[Symbol.iterator]() {
         for (let number = 0; number < names.length; number++) if (has(number)) yield names[number]!;
@@ -117,14 +106,35 @@ export class CandidateIndex {
     };
   }
 
+  /** Returns the alternatives of each request; undefined if counts cannot decide, or if each node gives an error. */
+  #countable(claims: readonly PreparedClaim[]): EntryCount[][] | undefined {
+    const requests: EntryCount[][] = [];
+    for (const claim of claims) {
+      if (claim.constraints.some((constraint) => "fault" in constraint)) return undefined;
+      let minCount = 0;
+      for (const { alternatives } of claim.requests) {
+        const entries: EntryCount[] = [];
+        for (const alternative of alternatives) {
+          if ("fault" in alternative || alternative.all || alternative.derived !== undefined)
+            return undefined;
+          entries.push({ entry: this.#entry(alternative), count: alternative.count });
+        }
+        requests.push(entries);
+        minCount += Math.min(...entries.map(({ count }) => count));
+      }
+      if (minCount > maxResults) return undefined;
+    }
+    return requests;
+  }
+
   #entry(alternative: Alternative): Entry {
     const { lists, adminAccess, tolerations, requirements } = alternative;
-    const texts = lists.map(({ selectors }) => selectors.map(({ expression }) => expression));
-    const key = encodeJSON([texts, adminAccess, tolerations, requirements]);
+    const expressions = lists.map(({ selectors }) => selectors.map(({ expression }) => expression));
+    const key = encodeJSON([expressions, adminAccess, tolerations, requirements]);
     let entry = this.#entries.get(key);
     if (entry === undefined) {
-      if (this.#entries.size >= mostEntries) this.#entries.delete(this.#entries.keys().next().value!);
-      entry = { alternative, counts: new Int16Array(0), shared: { devices: [], some: false } };
+      if (this.#entries.size >= maxEntries) this.#entries.delete(this.#entries.keys().next().value!);
+      entry = { alternative, counts: new Int16Array(0), multiNode: { devices: [], matches: false } };
       this.#entries.set(key, entry);
     }
     if (entry.counts.length < this.#names.length) {
@@ -135,20 +145,21 @@ export class CandidateIndex {
     return entry;
   }
 
-  #anyShared(entry: Entry, devices: readonly DeviceRecord[]): boolean {
-    if (entry.shared.devices !== devices) {
-      const some = devices.some((record) => {
+  /** Reports whether the selectors of an entry match or fail on one of the devices. */
+  #matchesAny(entry: Entry, devices: readonly DeviceRecord[]): boolean {
+    if (entry.multiNode.devices !== devices) {
+      const matches = devices.some((record) => {
         const unmatched = firstUnmatched(entry.alternative.lists, record);
         return unmatched === undefined || unmatched.verdict === fails;
       });
-      entry.shared = { devices, some };
+      entry.multiNode = { devices, matches };
     }
-    return entry.shared.some;
+    return entry.multiNode.matches;
   }
 
   #count(entry: Entry, number: number): number {
-    const known = entry.counts[number]!;
-    if (known !== uncounted) return known;
+    const cached = entry.counts[number]!;
+    if (cached !== uncounted) return cached;
     const view = this.#options.inventory.localView(this.#names[number]!);
     let count = 0;
     if (view.invalid) count = uncertain;
@@ -161,12 +172,12 @@ export class CandidateIndex {
     return count;
   }
 
-  /** 1: the device may serve such a request now; 0: it cannot; `uncertain`: it fails the attempt. */
+  /** Returns 1 if the device can serve the request now, 0 if not, `uncertain` if it fails the attempt. */
   #serves(alternative: Alternative, record: DeviceRecord, pool: Pool | undefined): 0 | 1 | typeof uncertain {
     const { features } = this.#options;
     const { device, state } = record;
-    // What is in use is passed over before selectors are asked.
-    if (state.owned && !alternative.adminAccess) return 0;
+    // In the order of the search, which skips allocated devices before it evaluates selectors.
+    if (state.isOwned && !alternative.adminAccess) return 0;
     if (!features.deviceBindingAndStatus && hasBindingConditions(device)) return 0;
     const unmatched = firstUnmatched(alternative.lists, record);
     if (unmatched !== undefined) return unmatched.verdict === fails ? uncertain : 0;
@@ -177,17 +188,17 @@ export class CandidateIndex {
       if (!fitsBeside(demand.parts, state.consumed)) return 0;
     }
     if (untolerated(record.taints, alternative.tolerations) !== undefined) return 0;
-    return this.#countersLeft(alternative, record, pool) ? 1 : 0;
+    return this.#hasCounters(alternative, record, pool) ? 1 : 0;
   }
 
-  #countersLeft(alternative: Alternative, record: DeviceRecord, pool: Pool | undefined): boolean {
+  #hasCounters(alternative: Alternative, record: DeviceRecord, pool: Pool | undefined): boolean {
     if (!consumesCounters(record.device)) return true;
     if (!this.#options.features.partitionableDevices) return false;
     if (alternative.adminAccess && this.#options.policies.adminAccessIgnoresCounters) return true;
-    if (pool?.counters === undefined || record.state.shared) return true;
-    const left = pool.counters.available();
-    if (pool.counters.overdrawn) return false;
+    if (pool?.counters === undefined || record.state.isShared) return true;
+    const available = pool.counters.available();
+    if (pool.counters.isOverdrawn) return false;
     const { counters, amounts } = pool.counters.consumption(record);
-    return counters.every((counter, i) => left[counter]! >= amounts[i]!);
+    return counters.every((counter, i) => available[counter]! >= amounts[i]!);
   }
 }

@@ -1,42 +1,42 @@
 import type { Node } from "@dray/api/core/v1";
+import { AllocationError } from "../devices/allocation-error.ts";
 import type { DeviceRecord } from "../devices/device-record.ts";
+import { isDeviceForNode, isSliceForNode } from "../devices/node-selection.ts";
 import type { Policies } from "../features/policies.ts";
-import { AllocationError } from "../rules/allocation-error.ts";
-import { reachesDevice, reachesSlice } from "../rules/node-selection.ts";
 import { consumesCounters } from "../rules/shared-counters.ts";
-import { type Entry, hasCounters, poolKey } from "./pools.ts";
+import { hasSharedCounters, poolKey, type SliceRecord } from "./slices.ts";
 
 /**
- * The devices of slices that are not for one node by name; undefined where what they say of a node depends on more than
- * the devices one by one: on counters, on pools in which they come together with devices of one node or that may be
- * invalid, or on selectors that cannot be read.
+ * Returns the devices of slices that do not name a single node, if a node is served or refused by each of them alone.
+ * Returns undefined if that also depends on counters, on pools that are split between such slices and slices of one node
+ * or may be invalid, or on node selectors that are invalid.
  */
-export function plainDevices(
-  shared: ReadonlySet<Entry>,
-  byPool: ReadonlyMap<string, Iterable<Entry>>,
+export function independentDevices(
+  multiNodeSlices: ReadonlySet<SliceRecord>,
+  byPool: ReadonlyMap<string, Iterable<SliceRecord>>,
   policies: Policies,
 ): readonly DeviceRecord[] | undefined {
-  const entries = [...shared];
-  for (const key of new Set(entries.map(({ slice }) => poolKey(slice)))) {
+  const slices = [...multiNodeSlices];
+  for (const key of new Set(slices.map(({ slice }) => poolKey(slice)))) {
     const pool = [...(byPool.get(key) ?? [])];
-    if (pool.some((entry) => !shared.has(entry))) return undefined;
+    if (pool.some((record) => !multiNodeSlices.has(record))) return undefined;
     const counts = new Set(pool.map(({ slice }) => Number(slice.spec.pool.resourceSliceCount)));
     if (policies.sliceCountsMustAgree && counts.size > 1) return undefined;
   }
-  for (const { slice, records } of entries) {
-    if (hasCounters(slice) || records.some(({ device }) => consumesCounters(device))) return undefined;
-    if (!legible(slice, records)) return undefined;
+  for (const record of slices) {
+    if (hasSharedCounters(record.slice)) return undefined;
+    if (record.records.some(({ device }) => consumesCounters(device))) return undefined;
+    if (!hasValidNodeSelectors(record)) return undefined;
   }
-  const records = entries.flatMap(({ records }) => records);
+  const records = slices.flatMap(({ records }) => records);
   return new Set(records.map(({ id }) => id)).size === records.length ? records : undefined;
 }
 
-/** Whether all node selectors can be read. */
-function legible(slice: Entry["slice"], records: readonly DeviceRecord[]): boolean {
-  const nobody = { metadata: { name: "" } } as Node;
+function hasValidNodeSelectors(record: SliceRecord): boolean {
+  const noNode = { metadata: { name: "" } } as Node;
   try {
-    for (const { device } of records) reachesDevice(slice, device, nobody);
-    reachesSlice(slice, nobody);
+    for (const device of record.records) isDeviceForNode(device, noNode);
+    isSliceForNode(record, noNode);
     return true;
   } catch (error) {
     if (error instanceof AllocationError) return false;

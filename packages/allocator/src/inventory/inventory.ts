@@ -2,61 +2,70 @@ import type { Node } from "@dray/api/core/v1";
 import type { Device, DeviceTaint, DeviceTaintRule, ResourceSlice } from "@dray/api/resource/v1";
 import { type DeviceRecord, deviceId } from "../devices/device-record.ts";
 import type { DeviceState } from "../devices/device-state.ts";
+import { isDeviceForNode, isSliceForNode, NodeSelection, nodesOfSlice } from "../devices/node-selection.ts";
 import { ShapeTable } from "../devices/shapes.ts";
 import type { Features } from "../features/features.ts";
 import type { Policies } from "../features/policies.ts";
-import { reachesDevice, reachesSlice } from "../rules/node-selection.ts";
 import { ruleTaints } from "../rules/taints.ts";
-import type { Usage } from "./allocated-state.ts";
-import { plainDevices } from "./independent-devices.ts";
-import type { Published } from "./overdrawn.ts";
-import { type Entry, hasCounters, hasGroups, isKnown, makePool, type Pool, poolKey } from "./pools.ts";
+import type { AllocatedState } from "./allocated-state.ts";
+import { independentDevices } from "./independent-devices.ts";
+import type { PublishedDevice } from "./overdrawn.ts";
+import { makePool, type Pool } from "./pools.ts";
+import {
+  hasSharedCounters,
+  isEnabled,
+  poolKey,
+  type SliceRecord,
+  usesCompatibilityGroups,
+} from "./slices.ts";
 
-/** What one node can reach. */
+/** The pools and devices of one node. */
 export interface NodeView {
   /** In the order in which they are searched. */
   readonly pools: readonly Pool[];
   /** Devices of complete and valid pools, in order. */
   readonly devices: readonly DeviceRecord[];
-  /** The pool of each of them. */
+  /** For each device its pool. */
   readonly poolOf: readonly Pool[];
+  /** A pool is invalid. */
   readonly invalid: boolean;
 }
 
 export interface InventoryOptions {
   readonly features: Features;
   readonly policies: Policies;
-  readonly usage: Usage;
-  /** What a node can reach has changed. */
+  readonly allocated: AllocatedState;
+  /** Called when the view of a node changes. */
   readonly changed: (node: string) => void;
-  /** The taints of any device may have changed. */
+  /** Called when the taints of any device may have changed. */
   readonly taintsChanged: () => void;
 }
 
 const noTaints: readonly DeviceTaint[] = [];
-/** Different sets of slices of one pool that are remembered. */
-const mostPoolViews = 16;
+const noSlices: ReadonlySet<SliceRecord> = new Set();
+/** Maximum number of cached views of one pool; nodes that see the same slices share one. */
+const maxPoolViews = 16;
 
-/** All ResourceSlices, by the node they are for. */
+/** All ResourceSlices, indexed by node and by pool. */
 export class Inventory {
   readonly #options: InventoryOptions;
   readonly #shapes = new ShapeTable();
-  readonly #entries = new Map<string, Entry>();
+  readonly #slices = new Map<string, SliceRecord>();
   readonly #rules = new Map<string, DeviceTaintRule>();
-  #seen = 0;
-  readonly #byNode = new Map<string, Set<Entry>>();
-  /** Slices that are not for one node by name. */
-  readonly #shared = new Set<Entry>();
-  /** By `driver/pool`. */
-  readonly #byPool = new Map<string, Set<Entry>>();
-  /** Pools as some nodes see them, by `driver/pool`: with the slices that they were made of. */
-  readonly #pools = new Map<string, { readonly current: readonly Entry[]; readonly pool: Pool }[]>();
-  /** By node, through slices that name it. */
-  readonly #views = new Map<string, NodeView>();
-  #plainShared: readonly DeviceRecord[] | "mixed" | undefined;
-  #sharedInOrder: readonly Entry[] | undefined;
-  /** View of the last node that shares slices with others: most of those nodes reach the same slices. */
-  #lastView: { readonly entries: readonly Entry[]; readonly view: NodeView } | undefined;
+  #nextOrder = 0;
+  /** Slices that name a single node, by that node. */
+  readonly #byNode = new Map<string, Set<SliceRecord>>();
+  /** The other slices. */
+  readonly #multiNode = new Set<SliceRecord>();
+  readonly #byPool = new Map<string, Set<SliceRecord>>();
+  /** Views of each pool, with the slices that they were made of. */
+  readonly #pools = new Map<string, { readonly current: readonly SliceRecord[]; readonly pool: Pool }[]>();
+  /** By node, of slices that name it. */
+  readonly #localViews = new Map<string, NodeView>();
+  #independent: readonly DeviceRecord[] | "dependent" | undefined;
+  #multiNodeInOrder: readonly SliceRecord[] | undefined;
+  /** The last view that contained multi-node slices: most nodes see the same ones. */
+  #lastView: { readonly slices: readonly SliceRecord[]; readonly view: NodeView } | undefined;
 
   constructor(options: InventoryOptions) {
     this.#options = options;
@@ -64,39 +73,40 @@ export class Inventory {
 
   set(slice: ResourceSlice): void {
     const { name } = slice.metadata;
-    const known = this.#entries.get(name);
-    // The new records are made first: what both have in common keeps its shape and state.
-    const entry: Entry = {
+    const old = this.#slices.get(name);
+    // Before the old records are removed: devices in both keep their shape and state.
+    const record: SliceRecord = {
       slice,
-      order: known?.order ?? this.#seen++,
+      nodes: nodesOfSlice(slice),
       records: (slice.spec.devices ?? []).map((device) => this.#record(slice, device)),
+      order: old?.order ?? this.#nextOrder++,
       generation: BigInt(slice.spec.pool.generation),
     };
-    if (known !== undefined) this.#unlink(known);
-    this.#entries.set(name, entry);
+    if (old !== undefined) this.#unlink(old);
+    this.#slices.set(name, record);
     const node = this.#nodeOf(slice);
-    if (node === undefined) this.#shared.add(entry);
-    else link(this.#byNode, node, entry);
-    link(this.#byPool, poolKey(slice), entry);
+    if (node === undefined) this.#multiNode.add(record);
+    else addTo(this.#byNode, node, record);
+    addTo(this.#byPool, poolKey(slice), record);
     this.#invalidate(slice);
   }
 
   delete(name: string): void {
-    const known = this.#entries.get(name);
-    if (known === undefined) return;
-    this.#unlink(known);
-    this.#entries.delete(name);
+    const old = this.#slices.get(name);
+    if (old === undefined) return;
+    this.#unlink(old);
+    this.#slices.delete(name);
   }
 
-  /** Whether that very state of a slice is the one that is known. */
+  /** Reports whether this object is the current state of its slice. */
   has(slice: ResourceSlice): boolean {
-    return this.#entries.get(slice.metadata.name)?.slice === slice;
+    return this.#slices.get(slice.metadata.name)?.slice === slice;
   }
 
-  /** The device of that state as it is published now. */
-  find(state: DeviceState): Published | undefined {
+  /** Returns the device as it is published now; undefined if it is not. */
+  find(state: DeviceState): PublishedDevice | undefined {
     const key = poolKeyOf(state);
-    const inPool = (pool: Pool | undefined): Published | undefined => {
+    const inPool = (pool: Pool | undefined): PublishedDevice | undefined => {
       const record = pool?.devices.find((device) => device.state === state);
       return record && { record, counters: pool?.counters };
     };
@@ -104,36 +114,38 @@ export class Inventory {
       const found = inPool(pool);
       if (found !== undefined) return found;
     }
-    // No node has asked for it since its pool changed.
-    const entries = [...(this.#byPool.get(key) ?? [])].filter(({ slice }) =>
-      isKnown(slice, this.#options.features),
+    // The pool has changed, and no node has been searched since.
+    const slices = [...(this.#byPool.get(key) ?? [])].filter(({ slice }) =>
+      isEnabled(slice, this.#options.features),
     );
-    return entries.length === 0 ? undefined : inPool(this.#pool(key, entries));
+    return slices.length === 0 ? undefined : inPool(this.#pool(key, slices));
   }
 
-  /** The device of that name that a node can reach, as the newest slice has it. */
+  /** Returns a device that is for the node, from the newest generation of its pool. Throws AllocationError. */
   device(node: Node, driver: string, pool: string, name: string): Device | undefined {
-    let newest: Entry | undefined;
+    let newest: SliceRecord | undefined;
     let found: Device | undefined;
-    for (const entry of this.#byPool.get(`${driver}/${pool}`) ?? noEntries) {
-      if (newest !== undefined && entry.generation <= newest.generation) continue;
-      const { slice } = entry;
-      const device = slice.spec.devices?.find((one) => one.name === name);
-      if (device === undefined || !reachesSlice(slice, node) || !reachesDevice(slice, device, node)) continue;
-      newest = entry;
-      found = device;
+    for (const slice of this.#byPool.get(`${driver}/${pool}`) ?? noSlices) {
+      if (newest !== undefined && slice.generation <= newest.generation) continue;
+      const record = slice.records.find(({ device }) => device.name === name);
+      if (record === undefined || !isSliceForNode(slice, node) || !isDeviceForNode(record, node)) continue;
+      newest = slice;
+      found = record.device;
     }
     return found;
   }
 
-  /** Nodes, named by slices, that have more or less when a device is taken or given back: counters are the pool's. */
+  /**
+   * Returns the nodes, of those that slices name, for which an allocation of the device changes what is left: with
+   * shared counters all nodes of the pool.
+   */
   nodesOf(state: DeviceState): Iterable<string> {
-    const entries = this.#byPool.get(poolKeyOf(state)) ?? noEntries;
-    const nodes = [...entries].some(({ slice }) => hasCounters(slice))
-      ? [...entries].map(({ slice }) => this.#nodeOf(slice) ?? "")
+    const slices = this.#byPool.get(poolKeyOf(state)) ?? noSlices;
+    const nodes = [...slices].some(({ slice }) => hasSharedCounters(slice))
+      ? [...slices].map(({ slice }) => this.#nodeOf(slice) ?? "")
       : state.nodes;
     const named = new Set(nodes);
-    // Slices that are not for one node by name are for "".
+    // Stands for slices that do not name a single node.
     named.delete("");
     return named;
   }
@@ -141,53 +153,54 @@ export class Inventory {
   setRule(rule: DeviceTaintRule, deleted: boolean): void {
     if (deleted) this.#rules.delete(rule.metadata.name);
     else this.#rules.set(rule.metadata.name, rule);
-    for (const { records } of this.#entries.values()) {
+    for (const { records } of this.#slices.values()) {
       for (const record of records) record.taints = this.#taintsOf(record);
     }
     this.#options.taintsChanged();
   }
 
-  /** Devices that nodes share, one by one (`plainDevices`), in the same array until that changes. */
-  shared(): readonly DeviceRecord[] | undefined {
-    this.#plainShared ??= plainDevices(this.#shared, this.#byPool, this.#options.policies) ?? "mixed";
-    return this.#plainShared === "mixed" ? undefined : this.#plainShared;
+  /** Devices of multi-node slices (`independentDevices`). Returns the same array until they change. */
+  independentDevices(): readonly DeviceRecord[] | undefined {
+    this.#independent ??=
+      independentDevices(this.#multiNode, this.#byPool, this.#options.policies) ?? "dependent";
+    return this.#independent === "dependent" ? undefined : this.#independent;
   }
 
-  /** What a node can reach through slices that name it. */
+  /** Returns what the slices that name the node offer to it. */
   localView(name: string): NodeView {
-    let view = this.#views.get(name);
+    let view = this.#localViews.get(name);
     if (view === undefined) {
-      const entries = [...(this.#byNode.get(name) ?? [])].filter(({ slice }) =>
-        isKnown(slice, this.#options.features),
+      const slices = [...(this.#byNode.get(name) ?? [])].filter(({ slice }) =>
+        isEnabled(slice, this.#options.features),
       );
-      view = this.#makeView(entries.sort(byOrder));
-      this.#views.set(name, view);
+      view = this.#makeView(slices.sort(byOrder));
+      this.#localViews.set(name, view);
     }
     return view;
   }
 
-  /** What a node can reach. Throws AllocationError. */
+  /** Returns what all slices offer to the node. Throws AllocationError. */
   view(node: Node): NodeView {
     const { name } = node.metadata;
-    if (this.#shared.size === 0) return this.localView(name);
-    // What other nodes can reach too depends on labels, and may be much: it is not kept for each node.
-    this.#sharedInOrder ??= [...this.#shared].sort(byOrder);
-    const entries = [...[...(this.#byNode.get(name) ?? [])].sort(byOrder), ...this.#sharedInOrder];
-    if (!this.#options.policies.sorted) entries.sort(byOrder);
-    const reached = entries.filter(
-      ({ slice }) => isKnown(slice, this.#options.features) && this.#reaches(slice, node),
+    if (this.#multiNode.size === 0) return this.localView(name);
+    // Not cached per node: multi-node slices depend on labels, and may be many.
+    this.#multiNodeInOrder ??= [...this.#multiNode].sort(byOrder);
+    const slices = [...[...(this.#byNode.get(name) ?? [])].sort(byOrder), ...this.#multiNodeInOrder];
+    if (!this.#options.policies.sorted) slices.sort(byOrder);
+    const own = slices.filter(
+      (record) => isEnabled(record.slice, this.#options.features) && this.#isForNode(record, node),
     );
     const last = this.#lastView;
-    if (last?.entries.length === reached.length && last.entries.every((entry, i) => entry === reached[i]))
+    if (last?.slices.length === own.length && last.slices.every((record, i) => record === own[i]))
       return last.view;
-    const view = this.#makeView(reached);
-    this.#lastView = { entries: reached, view };
+    const view = this.#makeView(own);
+    this.#lastView = { slices: own, view };
     return view;
   }
 
   #record(slice: ResourceSlice, device: Device): DeviceRecord {
     const { driver, pool } = slice.spec;
-    const { policies, usage } = this.#options;
+    const { policies, allocated } = this.#options;
     const shape = this.#shapes.acquire({
       driver,
       ...(device.attributes === undefined ? {} : { attributes: device.attributes }),
@@ -200,8 +213,9 @@ export class Inventory {
       pool: pool.name,
       device,
       slice,
+      nodes: slice.spec.perDeviceNodeSelection === true ? new NodeSelection(device) : undefined,
       shape,
-      state: usage.publish(driver, pool.name, device.name, this.#nodeOf(slice) ?? ""),
+      state: allocated.publish(driver, pool.name, device.name, this.#nodeOf(slice) ?? ""),
       taints: noTaints,
     };
     record.taints = this.#taintsOf(record);
@@ -214,61 +228,63 @@ export class Inventory {
     return this.#rules.size === 0 ? own : [...own, ...ruleTaints(record, this.#rules.values())];
   }
 
-  #unlink(entry: Entry): void {
-    const { slice, records } = entry;
+  #unlink(old: SliceRecord): void {
+    const { slice, records } = old;
     const node = this.#nodeOf(slice);
-    if (node === undefined) this.#shared.delete(entry);
-    else unlink(this.#byNode, node, entry);
-    unlink(this.#byPool, poolKey(slice), entry);
+    if (node === undefined) this.#multiNode.delete(old);
+    else removeFrom(this.#byNode, node, old);
+    removeFrom(this.#byPool, poolKey(slice), old);
     this.#invalidate(slice);
     for (const record of records) {
       this.#shapes.release(record.shape);
-      this.#options.usage.forget(record.state, node ?? "");
+      this.#options.allocated.unpublish(record.state, node ?? "");
     }
   }
 
-  /** The one node that a slice is for; undefined: it may be for several. */
+  /** Returns the single node that a slice is for; undefined if it may be for several. */
   #nodeOf(slice: ResourceSlice): string | undefined {
-    const everywhere = this.#options.policies.countersEverywhere && hasCounters(slice);
-    return everywhere ? undefined : slice.spec.nodeName || undefined;
+    const isForAll = this.#options.policies.countersForAllNodes && hasSharedCounters(slice);
+    return isForAll ? undefined : slice.spec.nodeName || undefined;
   }
 
-  /** Whether a pool is complete, and what is left of its counters, depends on all its slices. */
+  /** Every slice counts for the completeness and the counters of its whole pool. */
   #invalidate(slice: ResourceSlice): void {
     const key = poolKey(slice);
     this.#pools.delete(key);
     const node = this.#nodeOf(slice);
-    this.#plainShared = undefined;
-    this.#sharedInOrder = undefined;
+    this.#independent = undefined;
+    this.#multiNodeInOrder = undefined;
     this.#lastView = undefined;
     if (node !== undefined) this.#forgetView(node);
-    for (const entry of this.#byPool.get(key) ?? []) {
-      const other = this.#nodeOf(entry.slice);
+    for (const record of this.#byPool.get(key) ?? []) {
+      const other = this.#nodeOf(record.slice);
       if (other !== undefined && other !== node) this.#forgetView(other);
     }
   }
 
   #forgetView(node: string): void {
-    this.#views.delete(node);
+    this.#localViews.delete(node);
     this.#options.changed(node);
   }
 
-  #makeView(entries: readonly Entry[]): NodeView {
-    const relevant = new Map<string, Entry[]>();
-    for (const entry of entries) {
-      const key = poolKey(entry.slice);
-      const entries = relevant.get(key);
-      if (entries === undefined) relevant.set(key, [entry]);
-      else entries.push(entry);
+  #makeView(slices: readonly SliceRecord[]): NodeView {
+    const byPool = new Map<string, SliceRecord[]>();
+    for (const record of slices) {
+      const key = poolKey(record.slice);
+      const list = byPool.get(key);
+      if (list === undefined) byPool.set(key, [record]);
+      else list.push(record);
     }
     const pools: Pool[] = [];
-    for (const [key, entries] of relevant) {
-      const pool = this.#pool(key, entries);
+    for (const [key, list] of byPool) {
+      const pool = this.#pool(key, list);
       if (pool !== undefined) pools.push(pool);
     }
     pools.sort(
       (a, b) =>
-        Number(a.binds) - Number(b.binds) || compareBytes(a.driver, b.driver) || compareBytes(a.name, b.name),
+        Number(a.hasBindingConditions) - Number(b.hasBindingConditions) ||
+        compareText(a.driver, b.driver) ||
+        compareText(a.name, b.name),
     );
     const usable = pools.filter((pool) => !pool.incomplete && pool.invalid === undefined);
     return {
@@ -280,61 +296,62 @@ export class Inventory {
   }
 
   /** Throws AllocationError. */
-  #reaches(slice: ResourceSlice, node: Node): boolean {
-    return (this.#options.policies.countersEverywhere && hasCounters(slice)) || reachesSlice(slice, node);
+  #isForNode(record: SliceRecord, node: Node): boolean {
+    if (this.#options.policies.countersForAllNodes && hasSharedCounters(record.slice)) return true;
+    return isSliceForNode(record, node);
   }
 
-  #pool(key: string, relevant: readonly Entry[]): Pool | undefined {
-    const generation = relevant.map((entry) => entry.generation).reduce((a, b) => (a > b ? a : b));
-    const current = relevant.filter((entry) => entry.generation === generation);
+  /** Returns a pool as these of its slices show it; undefined if a newer generation exists elsewhere. */
+  #pool(key: string, slices: readonly SliceRecord[]): Pool | undefined {
+    const generation = slices.map((record) => record.generation).reduce((a, b) => (a > b ? a : b));
+    const current = slices.filter((record) => record.generation === generation);
     if (this.#options.policies.sorted) {
-      current.sort((a, b) => compareBytes(a.slice.metadata.name, b.slice.metadata.name));
+      current.sort((a, b) => compareText(a.slice.metadata.name, b.slice.metadata.name));
     }
     const cached = this.#pools.get(key) ?? [];
-    const known = cached.find(
+    const same = cached.find(
       (other) =>
-        other.current.length === current.length && other.current.every((entry, i) => entry === current[i]),
+        other.current.length === current.length && other.current.every((record, i) => record === current[i]),
     );
-    if (known !== undefined) return known.pool;
-    // Counted by the slice that was given first.
-    const first = relevant.find((entry) => entry.generation === generation)!;
+    if (same !== undefined) return same.pool;
+    // As upstream: the slice that was seen first says how many there are.
+    const first = slices.find((record) => record.generation === generation)!;
     const count = Number(first.slice.spec.pool.resourceSliceCount);
-    let all: readonly Entry[] = current;
+    let all: readonly SliceRecord[] = current;
     if (current.length !== count) {
-      const entries = [...this.#byPool.get(key)!];
-      if (entries.some((entry) => entry.generation > generation)) return undefined;
-      all = entries.filter(
+      const records = [...this.#byPool.get(key)!];
+      if (records.some((record) => record.generation > generation)) return undefined;
+      all = records.filter(
         ({ slice, generation: other }) =>
-          other === generation && (this.#options.features.compatibilityGroups || !hasGroups(slice)),
+          other === generation &&
+          (this.#options.features.compatibilityGroups || !usesCompatibilityGroups(slice)),
       );
     }
     const pool = makePool(current, all, all.length === count, this.#options);
-    if (cached.length >= mostPoolViews) cached.shift();
+    if (cached.length >= maxPoolViews) cached.shift();
     cached.push({ current, pool });
     this.#pools.set(key, cached);
     return pool;
   }
 }
 
-/** The slice that was seen first comes first, whatever it has become since. */
-const byOrder = (a: Entry, b: Entry): number => a.order - b.order;
-
-const noEntries: ReadonlySet<Entry> = new Set();
+/** A slice keeps its place when it is updated. */
+const byOrder = (a: SliceRecord, b: SliceRecord): number => a.order - b.order;
 
 const poolKeyOf = ({ id }: DeviceState): string => id.slice(0, id.lastIndexOf("/"));
 
-function compareBytes(a: string, b: string): number {
+function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function link(index: Map<string, Set<Entry>>, key: string, entry: Entry): void {
-  const entries = index.get(key);
-  if (entries === undefined) index.set(key, new Set([entry]));
-  else entries.add(entry);
+function addTo(index: Map<string, Set<SliceRecord>>, key: string, record: SliceRecord): void {
+  const records = index.get(key);
+  if (records === undefined) index.set(key, new Set([record]));
+  else records.add(record);
 }
 
-function unlink(index: Map<string, Set<Entry>>, key: string, entry: Entry): void {
-  const entries = index.get(key);
-  entries?.delete(entry);
-  if (entries?.size === 0) index.delete(key);
+function removeFrom(index: Map<string, Set<SliceRecord>>, key: string, record: SliceRecord): void {
+  const records = index.get(key);
+  records?.delete(record);
+  if (records?.size === 0) index.delete(key);
 }

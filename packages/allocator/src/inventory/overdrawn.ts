@@ -1,23 +1,23 @@
 import { Quantity } from "@dray/api";
 import type { DeviceRecord } from "../devices/device-record.ts";
 import type { DeviceState } from "../devices/device-state.ts";
-import { consumesCounters, type PoolCounters } from "../rules/shared-counters.ts";
+import { consumesCounters, type SharedCounters } from "../rules/shared-counters.ts";
 
-/** A device that is published now, with the counters of its pool. */
-export interface Published {
+/** A device as it is published now, with the counters of its pool. */
+export interface PublishedDevice {
   readonly record: DeviceRecord;
-  readonly counters: PoolCounters | undefined;
+  readonly counters: SharedCounters | undefined;
 }
 
-/** What a device lacks for all that have it, in words; undefined: it bears them, or is not published any more. */
-export function overdrawn(
-  published: Published | undefined,
+/** Returns which capacity or counter of a device its claims have exceeded; undefined if none, or if it is not published. */
+export function overdrawnReason(
+  published: PublishedDevice | undefined,
   state: DeviceState,
   share: boolean,
 ): string | undefined {
   if (published === undefined) return undefined;
   const { record, counters } = published;
-  if (share && state.owned) return `claim ${state.holder} holds it`;
+  if (share && state.isOwned) return `claim ${state.holder} holds it`;
   for (const [key, consumed] of share ? (state.consumed ?? []) : []) {
     const capacities = record.device.capacity ?? {};
     const capacity = Object.hasOwn(capacities, key) ? capacities[key] : undefined;
@@ -26,8 +26,8 @@ export function overdrawn(
     }
   }
   if (counters === undefined || !consumesCounters(record.device)) return undefined;
-  const left = counters.available();
-  const short = counters.consumption(record).counters.find((counter) => left[counter]! < 0n);
+  const available = counters.available();
+  const short = counters.consumption(record).counters.find((counter) => available[counter]! < 0n);
   if (short === undefined) return undefined;
   const { set, counter } = counters.names[short]!;
   return `counter ${counter} of set ${set} is used up`;

@@ -1,53 +1,51 @@
-import type { ResourceSlice } from "@dray/api/resource/v1";
 import { type DeviceRecord, hasBindingConditions } from "../devices/device-record.ts";
 import type { Features } from "../features/features.ts";
 import type { Policies } from "../features/policies.ts";
-import { PoolCounters } from "../rules/shared-counters.ts";
+import { SharedCounters } from "../rules/shared-counters.ts";
+import { hasSharedCounters, type SliceRecord } from "./slices.ts";
 
-/** A slice and its devices. */
-export interface Entry {
-  readonly slice: ResourceSlice;
-  /** When it was first seen. */
-  readonly order: number;
-  readonly records: readonly DeviceRecord[];
-  readonly generation: bigint;
-}
-
+/** A pool as seen from a node. */
 export interface Pool {
   readonly driver: string;
   readonly name: string;
-  /** Slices of its generation are missing: it is being updated. */
+  /** Slices of its newest generation are missing: the driver is updating it. */
   readonly incomplete: boolean;
-  /** Why its slices contradict each other. */
+  /** Why its slices contradict each other; undefined for a valid pool. */
   readonly invalid: string | undefined;
-  /** Devices that its slices offer to the node; each may still be for another one (perDeviceNodeSelection). */
+  /** Devices of the slices that are for the node; with perDeviceNodeSelection each may be for another node. */
   readonly devices: readonly DeviceRecord[];
-  /** Devices of a pool that cannot be used, incomplete or invalid as it is. */
-  readonly withheld: readonly DeviceRecord[];
-  readonly counters: PoolCounters | undefined;
-  /** One of its devices has binding conditions. */
-  readonly binds: boolean;
+  /** Devices that are unusable because the pool is incomplete or invalid. */
+  readonly unusableDevices: readonly DeviceRecord[];
+  readonly counters: SharedCounters | undefined;
+  /** A device has binding conditions: the pool is searched after those without. */
+  readonly hasBindingConditions: boolean;
 }
 
-/** `driver/pool` */
-export const poolKey = ({ spec }: ResourceSlice): string => `${spec.driver}/${spec.pool.name}`;
-
-/** One pool as a node sees it: `current` are the slices for the node, `all` those of the generation. */
+/**
+ * Makes a pool from the slices of its newest generation: `current` are those for the node, `all` those for any node.
+ * `complete` reports whether `all` has as many slices as the pool announces.
+ */
 export function makePool(
-  current: readonly Entry[],
-  all: readonly Entry[],
+  current: readonly SliceRecord[],
+  all: readonly SliceRecord[],
   complete: boolean,
   { features, policies }: { readonly features: Features; readonly policies: Policies },
 ): Pool {
   const { driver, pool } = current[0]!.slice.spec;
-  const known = { driver, name: pool.name };
-  const withheld = current.flatMap(({ records }) => records);
-  const unusable = { devices: [], withheld, counters: undefined, binds: false };
-  if (!complete) return { ...known, ...unusable, incomplete: true, invalid: undefined };
+  const id = { driver, name: pool.name };
+  const unusable = {
+    ...id,
+    devices: [],
+    unusableDevices: current.flatMap(({ records }) => records),
+    counters: undefined,
+    hasBindingConditions: false,
+  };
+  if (!complete) return { ...unusable, incomplete: true, invalid: undefined };
+  const invalid = (reason: string): Pool => ({ ...unusable, incomplete: false, invalid: reason });
   const counting = features.partitionableDevices;
-  const own = current.filter(({ slice }) => !counting || !hasCounters(slice));
-  const devices = own.flatMap(({ records }) => records);
-  const invalid = (reason: string): Pool => ({ ...known, ...unusable, incomplete: false, invalid: reason });
+  const devices = current
+    .filter(({ slice }) => !counting || !hasSharedCounters(slice))
+    .flatMap(({ records }) => records);
   const counts = new Set(current.map(({ slice }) => String(slice.spec.pool.resourceSliceCount)));
   if (policies.sliceCountsMustAgree && counts.size > 1) {
     return invalid(`slices disagree on resourceSliceCount: ${[...counts].join(", ")}`);
@@ -57,32 +55,29 @@ export function makePool(
     if (names.has(device.name)) return invalid(`duplicate device name ${device.name}`);
     names.add(device.name);
   }
-  let counters: PoolCounters | undefined;
-  if (counting) {
-    const others = all.filter((entry) => !current.includes(entry));
-    const slices = [...current, ...others].map(({ slice }) => slice).filter(hasCounters);
-    const elsewhere = others.filter(({ slice }) => !hasCounters(slice)).flatMap(({ records }) => records);
-    const found = PoolCounters.of(slices, devices, elsewhere);
-    if (typeof found === "string") return invalid(found);
-    counters = found;
-  }
-  const binds = policies.sorted && devices.some(({ device }) => hasBindingConditions(device));
-  return { ...known, devices, withheld: [], counters, binds, incomplete: false, invalid: undefined };
+  const counters = counting ? countersOf(current, all, devices) : undefined;
+  if (typeof counters === "string") return invalid(counters);
+  return {
+    ...id,
+    devices,
+    unusableDevices: [],
+    counters,
+    hasBindingConditions: policies.sorted && devices.some(({ device }) => hasBindingConditions(device)),
+    incomplete: false,
+    invalid: undefined,
+  };
 }
 
-/** Slices of a feature that is off take no part, though most count for the completeness of their pool. */
-export function isKnown(slice: ResourceSlice, features: Features): boolean {
-  if (!features.compatibilityGroups && hasGroups(slice)) return false;
-  if (features.partitionableDevices) return true;
-  return slice.spec.perDeviceNodeSelection === undefined && !hasCounters(slice);
-}
-
-export function hasCounters({ spec }: ResourceSlice): boolean {
-  return spec.sharedCounters !== undefined && spec.sharedCounters.length > 0;
-}
-
-export function hasGroups({ spec }: ResourceSlice): boolean {
-  return (spec.devices ?? []).some((device) =>
-    (device.consumesCounters ?? []).some(({ compatibilityGroups }) => (compatibilityGroups ?? []).length > 0),
-  );
+/** Returns the counters of the pool, or why they are invalid. Devices of other nodes consume them, too. */
+function countersOf(
+  current: readonly SliceRecord[],
+  all: readonly SliceRecord[],
+  devices: readonly DeviceRecord[],
+): SharedCounters | string {
+  const others = all.filter((record) => !current.includes(record));
+  const slices = [...current, ...others].map(({ slice }) => slice).filter(hasSharedCounters);
+  const devicesElsewhere = others
+    .filter(({ slice }) => !hasSharedCounters(slice))
+    .flatMap(({ records }) => records);
+  return SharedCounters.of(slices, devices, devicesElsewhere);
 }

@@ -1,19 +1,19 @@
 /**
- * Devices held in memory for claims whose allocation is not stored yet. Whoever stores an allocation hands the stored
- * claim to `update` before `commit` or `rollback`: then no order of these calls and of what a watch brings ever frees
- * a device that a stored allocation has.
+ * Devices reserved in memory for claims whose allocation is not stored yet. The caller that stores an allocation passes
+ * the stored claim to `update` before it calls `commit` or `rollback`. Then a device of a stored allocation is never
+ * freed, whatever the order of these calls and of watch events.
  */
 export interface Reservation {
   /**
-   * The allocations are stored. The devices stay held until `update` has seen each claim with them, or its deletion;
-   * what `update` says of a claim counts from then on.
+   * Call when the allocations are stored. The devices stay reserved until `update` has received each claim with them,
+   * or its deletion.
    */
   commit(): void;
-  /** The devices are free again, but for those that `update` has seen in a claim. After `commit` it does nothing. */
+  /** Frees the devices, except those of claims that `update` has received with them. No effect after `commit`. */
   rollback(): void;
 }
 
-/** A reservation of a device that another claim holds, or whose counters or capacity others have used up. */
+/** A device cannot be reserved: another claim holds it, or has used up its counters or capacity. */
 export class DeviceInUseError extends Error {
   override readonly name = "DeviceInUseError";
   /** `driver/pool/device` */
@@ -25,10 +25,10 @@ export class DeviceInUseError extends Error {
   }
 }
 
-/** A device of which claims have more than there is. */
+/** A device of which claims have more than exists. */
 export interface Overdrawn {
   /** `driver/pool/device` */
   readonly device: string;
-  /** The shortage, in words. */
+  /** The capacity or counter that is exceeded, as text. */
   readonly reason: string;
 }

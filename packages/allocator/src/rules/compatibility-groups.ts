@@ -1,20 +1,21 @@
 import { intersection, isDisjoint } from "./sets.ts";
 
-/** What the devices on one counter set have in common: anything yet, no groups at all, or these groups. */
+/** What the devices on a counter set have in common (KEP-5963): nothing yet, no groups at all, or these groups. */
 export type OpenGroups = "any" | "none" | ReadonlySet<string>;
 
 export const anyGroups: OpenGroups = "any";
 
-/** Whether a device of such groups may join: one in common, or neither has any (KEP-5691). */
-export function admits(open: OpenGroups, groups: ReadonlySet<string>): boolean {
+/** Reports whether a device with these groups may join: it shares a group, or neither side has any. */
+export function admitsGroups(open: OpenGroups, groups: ReadonlySet<string>): boolean {
   if (open === "any") return true;
   if (open === "none" || groups.size === 0) return open === "none" && groups.size === 0;
   return !isDisjoint(open, groups);
 }
 
-export function join(open: OpenGroups, groups: ReadonlySet<string>): OpenGroups {
+/** Returns what is open after a device with these groups has joined. */
+export function joinGroups(open: OpenGroups, groups: ReadonlySet<string>): OpenGroups {
   if (open === "any") return groups.size === 0 ? "none" : groups;
-  // Allocated devices may contradict each other; what they leave open is then the groups of the first.
+  // Allocated devices may contradict each other: then the groups of the first ones count.
   if (open === "none" || groups.size === 0) return open;
   return intersection(open, groups);
 }

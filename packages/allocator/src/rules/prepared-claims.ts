@@ -14,39 +14,39 @@ import { claimName } from "./claim-name.ts";
 import type { AttributeConstraint } from "./constraints.ts";
 import { type SelectorCache, type SelectorList, selectorList } from "./selectors.ts";
 
-/** Most devices of one claim (resource.k8s.io AllocationResultsMaxSize). */
-export const resultsLimit = 32;
+/** Maximum number of devices of a claim. Upstream: resource.k8s.io, AllocationResultsMaxSize. */
+export const maxResults = 32;
 
-/** A request, or one alternative of it, ready for the search on any node. */
+/** A request, or one of its subrequests, prepared for the search on any node. */
 export interface Alternative {
   readonly request: string;
   readonly subrequest: string | undefined;
   readonly deviceClass: DeviceClass;
-  /** Of the class, then of the request. */
+  /** The selectors of the class, then those of the request. */
   readonly lists: readonly SelectorList[];
   readonly adminAccess: boolean;
   readonly tolerations: readonly DeviceToleration[];
   readonly requirements: CapacityRequirements | undefined;
-  /** Expressions by the full name of the attribute (gate DRADerivedAttributes). */
+  /** Derived attributes: expressions by the full name of the attribute (gate DRADerivedAttributes). */
   readonly derived: ReadonlyMap<string, string> | undefined;
-  /** Mode All: how many devices depends on the node. */
+  /** Allocation mode All: the number of devices depends on the node. */
   readonly all: boolean;
-  /** Devices that are wanted; 0 in mode All. */
+  /** Number of requested devices; 0 in mode All. */
   readonly count: number;
-  /** For the texts of errors: `claim default/c0, request r0`. */
+  /** For error messages: `claim default/c0, request r0`. */
   readonly where: string;
 }
 
-/** A fault that fails the whole attempt when upstream's checks come to it. */
+/** Fails the whole attempt, unless an earlier check of upstream ends it. */
 export interface Fault {
   readonly fault: string;
 }
 
 export interface PreparedRequest {
   readonly name: string;
-  /** A plain request is its only alternative; a fault is the last one. */
+  /** A single one if the request has `exactly`. */
   readonly alternatives: readonly (Alternative | Fault)[];
-  /** It has a list of alternatives (firstAvailable). */
+  /** The request has `firstAvailable` (KEP-4816). */
   readonly list: boolean;
 }
 
@@ -67,7 +67,7 @@ export interface Preparation {
   readonly selectors: SelectorCache;
 }
 
-/** Checks a claim as far as no node is needed for it. */
+/** Does what does not depend on the node: resolves classes, compiles selectors, checks features. */
 export function prepareClaim(claim: ResourceClaim, preparation: Preparation): PreparedClaim {
   const name = claimName(claim);
   const devices = claim.spec.devices;

@@ -1,54 +1,21 @@
 import type { DeviceAttribute, DeviceSelector } from "@dray/api/resource/v1";
-import {
-  type DeviceEnvironment,
-  deviceEnvironment,
-  type Evaluation,
-  type PreparedDevice,
-  type Selector,
-} from "@dray/cel";
+import type { DeviceEnvironment, Evaluation, PreparedDevice, Selector } from "@dray/cel";
 import type { DeviceRecord } from "../devices/device-record.ts";
 import type { Shape } from "../devices/shapes.ts";
 
+/** The result of a selector on a shape of device. */
 export type Verdict = typeof unknown | typeof matches | typeof differs | typeof fails;
 export const unknown = 0;
 export const matches = 1;
 export const differs = 2;
 export const fails = 3;
 
-/** Most expressions whose verdicts are kept. */
-const mostExpressions = 512;
-/** Most shapes that are kept read: reading one again takes as long as a few evaluations, keeping it a kilobyte. */
-const mostPrepared = 2048;
+/** Maximum number of expressions whose verdicts are cached. */
+const maxExpressions = 512;
+/** Maximum number of shapes kept prepared: preparing one costs as much as a few evaluations, keeping it a kilobyte. */
+const maxPreparedShapes = 2048;
 
-/** Compiled selectors are the same for all allocators. */
-const environment: DeviceEnvironment = deviceEnvironment({ stored: true });
-/** Shapes that are kept read. */
-let prepared: Shape[] = [];
-
-function prepare(shape: Shape): PreparedDevice {
-  if (shape.prepared === undefined) {
-    if (prepared.length >= mostPrepared) {
-      for (const other of prepared) other.prepared = undefined;
-      prepared = [];
-    }
-    prepared.push(shape);
-    shape.prepared = environment.prepare(shape.input);
-  }
-  return shape.prepared;
-}
-
-/** The value of a derived attribute on a shape (gate DRADerivedAttributes), or the error in the words of upstream. */
-export function derive(
-  expression: string,
-  shape: Shape,
-): { readonly attribute: DeviceAttribute } | { readonly compile: string } | { readonly evaluate: string } {
-  const compiled = environment.compileAttribute(expression);
-  if (!compiled.ok) return { compile: compiled.error };
-  const result = compiled.evaluate(prepare(shape));
-  return result.error === undefined ? { attribute: result.attribute } : { evaluate: result.error };
-}
-
-/** One expression; what it says of a shape of device is kept there. */
+/** One expression. Its verdicts are stored in the shapes. */
 export class ShapeSelector {
   readonly expression: string;
   readonly #selector: Selector | undefined;
@@ -62,45 +29,45 @@ export class ShapeSelector {
     this.#number = number;
     this.#cache = cache;
     this.#generation = cache.generation;
-    const compiled = environment.compile(expression);
+    const compiled = cache.environment.compile(expression);
     if (compiled.ok) this.#selector = compiled;
     else this.#compileError = `: CEL compile error: ${compiled.error}`;
   }
 
-  of(shape: Shape): Verdict {
+  verdict(shape: Shape): Verdict {
     if (shape.generation === this.#generation) {
-      const known = shape.verdicts[this.#number];
-      if (known !== undefined && known !== unknown) return known as Verdict;
+      const cached = shape.verdicts[this.#number];
+      if (cached !== undefined && cached !== unknown) return cached as Verdict;
     }
-    return this.#judge(shape);
+    return this.#evaluateAndStore(shape);
   }
 
-  /** Why it fails on a shape, to go on after `selector #0`. */
+  /** Returns why it fails on a shape, as the continuation of `selector #0`. */
   error(shape: Shape, device: string): string {
     return this.#compileError ?? ` on device ${device}: CEL runtime error: ${this.#evaluate(shape)?.error}`;
   }
 
-  /** The parts of a device that it reads; undefined: it does not compile. */
+  /** The parts of a device that it reads; undefined if it does not compile. */
   get reads(): Selector["reads"] | undefined {
     return this.#selector?.reads;
   }
 
   #evaluate(shape: Shape): Evaluation | undefined {
     this.#cache.evaluations++;
-    return this.#selector?.evaluate(prepare(shape));
+    return this.#selector?.evaluate(this.#cache.prepare(shape));
   }
 
-  #judge(shape: Shape): Verdict {
+  #evaluateAndStore(shape: Shape): Verdict {
     const result = this.#evaluate(shape);
     const verdict =
       result === undefined || result.error !== undefined ? fails : result.matches ? matches : differs;
-    this.#keep(shape, verdict);
+    this.#store(shape, verdict);
     this.#cache.evaluated?.(result?.cost ?? 0);
     return verdict;
   }
 
-  #keep(shape: Shape, verdict: Verdict): void {
-    // A selector of an older generation has no place there any more.
+  #store(shape: Shape, verdict: Verdict): void {
+    // The number of a selector of an older generation may belong to another one now.
     if (this.#generation < shape.generation) return;
     if (this.#generation > shape.generation || this.#number >= shape.verdicts.length) {
       const larger = new Uint8Array(this.#number + 4);
@@ -112,24 +79,27 @@ export class ShapeSelector {
   }
 }
 
-/** Selectors by their text, each evaluated once for each shape of device. */
+/** Selectors by their expression, each evaluated once per shape of device. */
 export class SelectorCache {
+  readonly environment: DeviceEnvironment;
   readonly #selectors = new Map<string, ShapeSelector>();
-  /** How often selectors were evaluated on a device. */
+  #prepared: Shape[] = [];
+  /** Number of evaluations so far. */
   evaluations = 0;
-  /** Called with the cost of each evaluation, after its result is kept; may throw. */
+  /** Called with the cost of each evaluation, after its verdict is stored; may throw. */
   readonly evaluated: ((cost: number) => void) | undefined;
-  /** Rises when the selectors given out up to now lose their place: they answer still, but nothing is kept. */
+  /** Incremented when the cache is cleared: selectors handed out before still work, but no longer store verdicts. */
   generation = 0;
 
-  constructor(evaluated?: (cost: number) => void) {
+  constructor(environment: DeviceEnvironment, evaluated?: (cost: number) => void) {
+    this.environment = environment;
     this.evaluated = evaluated;
   }
 
   selector(expression: string): ShapeSelector {
     let selector = this.#selectors.get(expression);
     if (selector === undefined) {
-      if (this.#selectors.size >= mostExpressions) {
+      if (this.#selectors.size >= maxExpressions) {
         this.#selectors.clear();
         this.generation++;
       }
@@ -138,11 +108,37 @@ export class SelectorCache {
     }
     return selector;
   }
+
+  prepare(shape: Shape): PreparedDevice {
+    if (shape.prepared === undefined) {
+      if (this.#prepared.length >= maxPreparedShapes) {
+        for (const other of this.#prepared) other.prepared = undefined;
+        this.#prepared = [];
+      }
+      this.#prepared.push(shape);
+      shape.prepared = this.environment.prepare(shape.input);
+    }
+    return shape.prepared;
+  }
+
+  /** Returns the value of a derived attribute on a shape (KEP-6080), or the error in upstream's words. */
+  derive(
+    expression: string,
+    shape: Shape,
+  ):
+    | { readonly attribute: DeviceAttribute }
+    | { readonly compileError: string }
+    | { readonly runtimeError: string } {
+    const compiled = this.environment.compileAttribute(expression);
+    if (!compiled.ok) return { compileError: compiled.error };
+    const result = compiled.evaluate(this.prepare(shape));
+    return result.error === undefined ? { attribute: result.attribute } : { runtimeError: result.error };
+  }
 }
 
 /** The selectors of a class or a request, in order. */
 export interface SelectorList {
-  /** Who has them, for the text of an error: `class gpu`, `claim default/c0`. */
+  /** For error messages: `class gpu`, `claim default/c0`. */
   readonly owner: string;
   readonly selectors: readonly ShapeSelector[];
 }
@@ -155,14 +151,14 @@ export function selectorList(
   return { owner, selectors: selectors.map(({ cel }) => cache.selector(cel?.expression ?? "")) };
 }
 
-/** The first selector that is not true; undefined: all are. */
+/** Returns the first selector that is not true; undefined if all are. */
 export function firstUnmatched(
   lists: readonly SelectorList[],
   record: DeviceRecord,
 ): { readonly list: SelectorList; readonly index: number; readonly verdict: Verdict } | undefined {
   for (const list of lists) {
     for (let index = 0; index < list.selectors.length; index++) {
-      const verdict = list.selectors[index]!.of(record.shape);
+      const verdict = list.selectors[index]!.verdict(record.shape);
       if (verdict !== matches) return { list, index, verdict };
     }
   }

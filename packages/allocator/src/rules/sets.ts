@@ -1,4 +1,4 @@
-/** Methods of sets that Node 20 and some browsers lack; the results are ordered as those of the methods are. */
+/** Methods of Set that Node 20 and some browsers lack. The order of a result is that of the method. */
 
 export function isDisjoint<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): boolean {
   const [smaller, larger] = a.size <= b.size ? [a, b] : [b, a];

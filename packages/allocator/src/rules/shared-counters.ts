@@ -1,24 +1,26 @@
 import { Quantity } from "@dray/api";
 import type { Device, ResourceSlice } from "@dray/api/resource/v1";
 import type { DeviceRecord } from "../devices/device-record.ts";
-import { anyGroups, join, type OpenGroups } from "./compatibility-groups.ts";
+import { anyGroups, joinGroups, type OpenGroups } from "./compatibility-groups.ts";
 
-/** What one device takes of the counters of its pool, by their positions in `PoolCounters` (KEP-4815). */
-export interface Consumption {
+/** What one device consumes of the counters of its pool (KEP-4815). */
+export interface CounterConsumption {
+  /** Indexes into `SharedCounters.names`. */
   readonly counters: readonly number[];
-  /** In billionths. */
+  /** For each of them, in billionths. */
   readonly amounts: readonly bigint[];
-  /** The counter sets, and the groups declared for each (KEP-5691). */
+  /** The counter sets, and the compatibility groups of the device on each (KEP-5963). */
   readonly sets: readonly { readonly name: string; readonly groups: ReadonlySet<string> }[];
 }
 
-/** The shared counters of a pool: their totals, and what each device consumes. */
-export class PoolCounters {
+/** The shared counters of a pool: their totals, and what each device consumes (KEP-4815). */
+export class SharedCounters {
   readonly names: readonly { readonly set: string; readonly counter: string }[];
+  /** In billionths. */
   readonly totals: readonly bigint[];
-  readonly #positions: ReadonlyMap<string, number>;
-  readonly #consumption = new Map<DeviceRecord, Consumption>();
-  /** Devices that consume counters, whichever node they are for. */
+  readonly #indexes: ReadonlyMap<string, number>;
+  readonly #consumption = new Map<DeviceRecord, CounterConsumption>();
+  /** Devices that consume counters, for any node. */
   readonly #consumers: readonly DeviceRecord[];
   #available: readonly bigint[] = [];
   #version = -1;
@@ -30,15 +32,15 @@ export class PoolCounters {
       return { set: key.slice(0, slash), counter: key.slice(slash + 1) };
     });
     this.totals = [...totals.values()];
-    this.#positions = new Map([...totals.keys()].map((key, i) => [key, i]));
+    this.#indexes = new Map([...totals.keys()].map((key, i) => [key, i]));
     this.#consumers = consumers;
   }
 
-  /** Or why the slices and devices contradict each other. */
+  /** Returns the counters, or why slices and devices contradict each other. */
   static of(
     counterSlices: readonly ResourceSlice[],
     ...devices: readonly (readonly DeviceRecord[])[]
-  ): PoolCounters | string {
+  ): SharedCounters | string {
     const totals = new Map<string, bigint>();
     const sets = new Set<string>();
     for (const { spec } of counterSlices) {
@@ -61,28 +63,28 @@ export class PoolCounters {
         }
       }
     }
-    return new PoolCounters(totals, consumers);
+    return new SharedCounters(totals, consumers);
   }
 
-  consumption(record: DeviceRecord): Consumption {
-    let known = this.#consumption.get(record);
-    if (known === undefined) {
-      known = this.#read(record.device);
-      this.#consumption.set(record, known);
+  consumption(record: DeviceRecord): CounterConsumption {
+    let consumption = this.#consumption.get(record);
+    if (consumption === undefined) {
+      consumption = this.#consumptionOf(record.device);
+      this.#consumption.set(record, consumption);
     }
-    return known;
+    return consumption;
   }
 
   /**
-   * What is left of each counter after all allocated devices; negative where more is allocated than there is. A device
-   * that is shared counts once.
+   * Returns what the allocated devices leave of each counter, in billionths: negative if more is allocated than exists.
+   * A device with several shares consumes its counters once.
    */
   available(): readonly bigint[] {
     const version = this.#consumers[0]?.state.pool.version ?? 0;
     if (version === this.#version) return this.#available;
     const left = [...this.totals];
     for (const record of this.#consumers) {
-      if (!record.state.taken) continue;
+      if (!record.state.isAllocated) continue;
       const { counters, amounts } = this.consumption(record);
       for (let i = 0; i < counters.length; i++) left[counters[i]!]! -= amounts[i]!;
     }
@@ -92,8 +94,8 @@ export class PoolCounters {
     return left;
   }
 
-  /** More is allocated than there is of some counter: then no device that consumes any can be had. */
-  get overdrawn(): boolean {
+  /** More of some counter is allocated than exists: no device that consumes counters of the pool can be allocated. */
+  get isOverdrawn(): boolean {
     this.available();
     return this.#overdrawn;
   }
@@ -102,19 +104,19 @@ export class PoolCounters {
   openGroups(set: string): OpenGroups {
     let open: OpenGroups = anyGroups;
     for (const record of this.#consumers) {
-      if (!record.state.taken) continue;
+      if (!record.state.isAllocated) continue;
       for (const { name, groups } of this.consumption(record).sets)
-        if (name === set) open = join(open, groups);
+        if (name === set) open = joinGroups(open, groups);
     }
     return open;
   }
 
-  #read(device: Device): Consumption {
+  #consumptionOf(device: Device): CounterConsumption {
     const counters: number[] = [];
     const amounts: bigint[] = [];
     for (const { counterSet, counters: consumed } of device.consumesCounters ?? []) {
       for (const [counter, { value }] of Object.entries(consumed ?? {})) {
-        counters.push(this.#positions.get(`${counterSet}/${counter}`)!);
+        counters.push(this.#indexes.get(`${counterSet}/${counter}`)!);
         amounts.push(Quantity.parse(value).nanoValue());
       }
     }

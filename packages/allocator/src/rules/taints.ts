@@ -1,10 +1,12 @@
 import type { DeviceTaint, DeviceTaintRule, DeviceToleration } from "@dray/api/resource/v1";
 import type { DeviceRecord } from "../devices/device-record.ts";
 
-/** Properties of a device that a rule can select by. */
-type NamedDevice = Pick<DeviceRecord, "driver" | "pool"> & { readonly device: { readonly name: string } };
+/** The properties of a device that a DeviceTaintRule selects by. */
+type SelectableDevice = Pick<DeviceRecord, "driver" | "pool"> & {
+  readonly device: { readonly name: string };
+};
 
-/** The first taint that keeps a request away from a device (KEP-5055); undefined: none does. */
+/** Returns the first taint that the tolerations do not cover (KEP-5055). Other effects than these two are ignored. */
 export function untolerated(
   taints: readonly DeviceTaint[],
   tolerations: readonly DeviceToleration[],
@@ -23,18 +25,20 @@ function tolerates(toleration: DeviceToleration, taint: DeviceTaint): boolean {
   return equal && (toleration.value ?? "") === (taint.value ?? "");
 }
 
-/** The taints that rules give to a device (DeviceTaintRule), in the order of the rules' names. */
-export function ruleTaints(record: NamedDevice, rules: Iterable<DeviceTaintRule>): DeviceTaint[] {
+/** Returns the taints that DeviceTaintRules add to a device, in the order of the rules' names. */
+export function ruleTaints(record: SelectableDevice, rules: Iterable<DeviceTaintRule>): DeviceTaint[] {
   return [...rules]
-    .filter((rule) => chooses(rule, record))
+    .filter((rule) => selects(rule, record))
     .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
     .flatMap(({ spec }) => spec.taint ?? []);
 }
 
-/** An empty selector chooses all devices, none at all no device; what it names has to be equal. */
-function chooses({ spec }: DeviceTaintRule, { driver, pool, device }: NamedDevice): boolean {
+/** An empty selector selects all devices, a missing one none. */
+function selects({ spec }: DeviceTaintRule, { driver, pool, device }: SelectableDevice): boolean {
   const selector = spec.deviceSelector;
   if (selector === undefined) return false;
-  const equal = (wanted: string | undefined, actual: string): boolean => !wanted || wanted === actual;
-  return equal(selector.driver, driver) && equal(selector.pool, pool) && equal(selector.device, device.name);
+  const matches = (wanted: string | undefined, actual: string): boolean => !wanted || wanted === actual;
+  return (
+    matches(selector.driver, driver) && matches(selector.pool, pool) && matches(selector.device, device.name)
+  );
 }

@@ -1,106 +1,112 @@
 import type { DeviceTaint } from "@dray/api/resource/v1";
+import { AllocationError } from "../devices/allocation-error.ts";
 import type { DeviceState } from "../devices/device-state.ts";
-import { AllocationError } from "../rules/allocation-error.ts";
 import type { Check } from "../rules/check.ts";
-import { admits, join, type OpenGroups } from "../rules/compatibility-groups.ts";
-import type { Consumption, PoolCounters } from "../rules/shared-counters.ts";
+import { admitsGroups, joinGroups, type OpenGroups } from "../rules/compatibility-groups.ts";
+import type { CounterConsumption, SharedCounters } from "../rules/shared-counters.ts";
 import { untolerated } from "../rules/taints.ts";
 import type { Option, Problem } from "./problem.ts";
 
-/** The part of a device's state that a search looks at. */
-export type Base = Readonly<Pick<DeviceState, "owned" | "shared" | "consumed">>;
+/** What the search reads of a device that claims have. */
+export type AllocatedDeviceState = Readonly<Pick<DeviceState, "isOwned" | "isShared" | "consumed">>;
 
-/** Counters and groups of one pool that a search has taken. */
-interface PoolPicks {
+/** Shared counters and compatibility groups of one pool in the course of a search. */
+interface AllocatingCounters {
   readonly available: readonly bigint[];
-  /** Allocated devices consume more than there is of some counter: nothing more can be had. */
+  /** Other claims exceed some counter: no device that consumes counters can be allocated. */
   readonly overdrawn: boolean;
   readonly consumed: bigint[];
   readonly groups: Map<string, OpenGroups>;
 }
 
-/** What shares of one device consume that a search has taken; without amounts where the device has no capacity. */
-interface Shares {
+/** Shares of one device that the search has allocated. `amounts` is empty if the device has no capacity. */
+interface AllocatingShares {
   count: number;
   readonly amounts: Map<string, bigint>;
 }
 
-/** Told which constraint a device would break, while the constraint knows it. */
-export type Broken = (option: Option, position: number, constraint: number) => void;
+/** Called with the constraint that a device would break, before the constraint is changed. */
+export type ConstraintBroken = (option: Option, position: number, constraint: number) => void;
 
-/** The devices, shares, counters, groups and values of constraints that a search has taken on top of what others have. */
-export class Taken {
+/**
+ * What the search has allocated so far, in addition to what other claims have: devices, shares, counters, groups, and
+ * values of constraints.
+ *
+ * Upstream: structured/internal/experimental, allocator.allocatingDevices and allocatingCapacity.
+ */
+export class AllocatingState {
   readonly #problem: Problem;
-  readonly #broken: Broken | undefined;
-  /** For each device taken as a whole the claims that took it. */
-  readonly #pickers: (number[] | undefined)[];
-  readonly #shares: (Shares | undefined)[];
-  readonly #pools = new Map<PoolCounters, PoolPicks>();
-  /** Groups before each device that was charged, to be put back. */
+  readonly #constraintBroken: ConstraintBroken | undefined;
+  /** For each device that is allocated as a whole, the claims that have it. */
+  readonly #claims: (number[] | undefined)[];
+  readonly #shares: (AllocatingShares | undefined)[];
+  readonly #counters = new Map<SharedCounters, AllocatingCounters>();
+  /** For each device that consumes counters, the groups before it was allocated. */
   readonly #groupsBefore: (readonly {
-    readonly picks: PoolPicks;
+    readonly counters: AllocatingCounters;
     readonly set: string;
     readonly open: OpenGroups | undefined;
   }[])[] = [];
-  /** What devices were when the search was interrupted. */
-  #bases: readonly Base[] | undefined;
+  /** Snapshots made by `freeze`. */
+  #allocated: readonly AllocatedDeviceState[] | undefined;
   #taints: readonly (readonly DeviceTaint[])[] | undefined;
 
-  constructor(problem: Problem, broken?: Broken) {
+  constructor(problem: Problem, constraintBroken?: ConstraintBroken) {
     this.#problem = problem;
-    this.#broken = broken;
-    this.#pickers = new Array(problem.devices.length);
+    this.#constraintBroken = constraintBroken;
+    this.#claims = new Array(problem.devices.length);
     this.#shares = new Array(problem.devices.length);
   }
 
-  /** What others have of a device. */
-  base(position: number): Base {
-    return this.#bases === undefined ? this.#problem.devices[position]!.state : this.#bases[position]!;
+  /** Returns what other claims have of a device. */
+  allocated(position: number): AllocatedDeviceState {
+    return this.#allocated === undefined
+      ? this.#problem.devices[position]!.state
+      : this.#allocated[position]!;
   }
 
   taints(position: number): readonly DeviceTaint[] {
     return this.#taints?.[position] ?? this.#problem.devices[position]!.taints;
   }
 
-  /** What others leave of the counters of a pool, and what the search has taken of them. */
-  counters(counters: PoolCounters): Readonly<Pick<PoolPicks, "available" | "consumed">> {
-    return this.#poolPicks(counters);
+  /** Returns what other claims leave of the counters of a pool, and what the search has consumed of that. */
+  counters(counters: SharedCounters): Readonly<Pick<AllocatingCounters, "available" | "consumed">> {
+    return this.#allocatingCounters(counters);
   }
 
-  /** What others take from now on does not concern the search: its caller looks at that when it is done. */
+  /** Takes a snapshot of what other claims have: changes from now on do not influence the search. */
   freeze(): void {
-    if (this.#bases !== undefined) return;
+    if (this.#allocated !== undefined) return;
     for (const { counters } of this.#problem.view.pools)
-      if (counters !== undefined) this.#poolPicks(counters);
+      if (counters !== undefined) this.#allocatingCounters(counters);
     this.#taints = this.#problem.devices.map(({ taints }) => taints);
-    this.#bases = this.#problem.devices.map(({ state }) => ({
-      owned: state.owned,
-      shared: state.shared,
+    this.#allocated = this.#problem.devices.map(({ state }) => ({
+      isOwned: state.isOwned,
+      isShared: state.isShared,
       consumed: state.consumed === undefined ? undefined : new Map(state.consumed),
     }));
   }
 
-  /** Admin access shares with everyone but its own claim (KEP-5018). */
-  free(option: Option, position: number, claim: number): boolean {
-    const pickers = this.#pickers[position];
-    if (option.alternative.adminAccess) return pickers === undefined || !pickers.includes(claim);
-    return pickers === undefined && !this.base(position).owned;
+  /** Reports whether the claim can have the device. With admin access only the claim itself blocks it (KEP-5018). */
+  isFree(option: Option, position: number, claim: number): boolean {
+    const claims = this.#claims[position];
+    if (option.alternative.adminAccess) return claims === undefined || !claims.includes(claim);
+    return claims === undefined && !this.allocated(position).isOwned;
   }
 
-  /** Whether what is left of the device's capacities is enough. */
-  fitsCapacity(option: Option, position: number): boolean {
-    return this.shortCapacity(option, position) === undefined;
+  hasCapacity(option: Option, position: number): boolean {
+    return this.missingCapacity(option, position) === undefined;
   }
 
-  /** The first capacity of which too little is left, with that; undefined: all suffice. */
-  shortCapacity(
+  /** Returns the first capacity that does not suffice, and what is left of it; undefined if all suffice. */
+  missingCapacity(
     option: Option,
     position: number,
   ): { readonly key: string; readonly left: bigint } | undefined {
     if (!this.#problem.features.consumableCapacity) return undefined;
     const demand = this.#problem.demand(option, position);
     if (demand.type !== "consumes") return undefined;
-    const { consumed } = this.base(position);
+    const { consumed } = this.allocated(position);
     const own = this.#shares[position]?.amounts;
     for (const { key, amount, value } of demand.parts) {
       const left = value - (consumed?.get(key) ?? 0n) - (own?.get(key) ?? 0n);
@@ -110,82 +116,82 @@ export class Taken {
   }
 
   /**
-   * Takes a device that is selectable, or says which check forbids it, and has then changed nothing. `must`: there is
-   * no other device for it, so that a broken constraint is an AllocationError.
+   * Allocates a selectable device. Returns the check that forbids it, and then has changed nothing. `must`: no other
+   * device can take its place, so that a broken constraint throws AllocationError.
    */
-  take(option: Option, position: number, claim: number, must: boolean): Check | undefined {
+  allocate(option: Option, position: number, claim: number, must: boolean): Check | undefined {
     const { features, devices } = this.#problem;
     const { device } = devices[position]!;
-    if (!this.free(option, position, claim)) return "in-use";
-    if (!this.#problem.operable(position)) return "gate";
-    const charged = this.#charged(option, position);
-    const refusal = charged ? this.#charge(position) : undefined;
+    if (!this.isFree(option, position, claim)) return "in-use";
+    if (!this.#problem.isSupported(position)) return "gate";
+    const consumes = this.#consumesCounters(option, position);
+    const refusal = consumes ? this.#consumeCounters(position) : undefined;
     if (refusal !== undefined) return refusal;
     if (untolerated(this.taints(position), option.alternative.tolerations) !== undefined) {
-      if (charged) this.#discharge(position);
+      if (consumes) this.#releaseCounters(position);
       return "taint";
     }
-    if (!this.#constrain(option, position, charged, must)) return "constraint";
-    if (must && !this.fitsCapacity(option, position)) {
-      for (const constraint of option.constraints) constraint.remove();
-      if (charged) this.#discharge(position);
+    if (!this.#addToConstraints(option, position, consumes, must)) return "constraint";
+    if (must && !this.hasCapacity(option, position)) {
+      for (const constraint of option.constraints) constraint.removeLast();
+      if (consumes) this.#releaseCounters(position);
       return "capacity";
     }
     if (features.consumableCapacity && device.allowMultipleAllocations === true)
-      this.#share(option, position);
-    else if (this.#pickers[position] === undefined) this.#pickers[position] = [claim];
-    else this.#pickers[position]!.push(claim);
+      this.#addShare(option, position);
+    else if (this.#claims[position] === undefined) this.#claims[position] = [claim];
+    else this.#claims[position]!.push(claim);
     return undefined;
   }
 
-  /** Gives back the device that was taken last. */
-  giveBack(option: Option, position: number): void {
-    if (this.#shares[position] !== undefined) this.#unshare(option, position);
+  /** Undoes the last `allocate`. */
+  deallocate(option: Option, position: number): void {
+    if (this.#shares[position] !== undefined) this.#removeShare(option, position);
     else {
-      const pickers = this.#pickers[position]!;
-      pickers.pop();
-      if (pickers.length === 0) this.#pickers[position] = undefined;
+      const claims = this.#claims[position]!;
+      claims.pop();
+      if (claims.length === 0) this.#claims[position] = undefined;
     }
-    for (const constraint of option.constraints) constraint.remove();
-    if (this.#charged(option, position)) this.#discharge(position);
+    for (const constraint of option.constraints) constraint.removeLast();
+    if (this.#consumesCounters(option, position)) this.#releaseCounters(position);
   }
 
-  /** What the search has taken of a device, as text; "" for nothing. */
+  /** Returns what the search has allocated of a device as text; "" for nothing. */
   stateOf(position: number): string {
-    const pickers = this.#pickers[position];
+    const claims = this.#claims[position];
     const shares = this.#shares[position];
-    if (pickers === undefined && shares === undefined) return "";
+    if (claims === undefined && shares === undefined) return "";
     const amounts = shares === undefined ? "" : [...shares.amounts].sort().join();
-    return `:${pickers?.join() ?? ""}:${shares?.count ?? 0}:${amounts}`;
+    return `:${claims?.join() ?? ""}:${shares?.count ?? 0}:${amounts}`;
   }
 
-  /** Whether a device takes counters: a further share of one that is in use takes no more. */
-  #charged(option: Option, position: number): boolean {
-    if (!this.#problem.counts(option, position)) return false;
+  /** Only the first share of a device consumes counters. */
+  #consumesCounters(option: Option, position: number): boolean {
+    if (!this.#problem.consumesCounters(option, position)) return false;
     return !(
-      this.#problem.shares(position) &&
-      (this.base(position).shared || this.#shares[position] !== undefined)
+      this.#problem.isShareable(position) &&
+      (this.allocated(position).isShared || this.#shares[position] !== undefined)
     );
   }
 
-  #constrain(option: Option, position: number, charged: boolean, must: boolean): boolean {
+  #addToConstraints(option: Option, position: number, consumes: boolean, must: boolean): boolean {
     const record = this.#problem.devices[position]!;
     let added = 0;
-    const takeBack = (): void => {
-      for (let i = added - 1; i >= 0; i--) option.constraints[i]!.remove();
-      if (charged) this.#discharge(position);
+    const undo = (): void => {
+      for (let i = added - 1; i >= 0; i--) option.constraints[i]!.removeLast();
+      if (consumes) this.#releaseCounters(position);
     };
     for (const constraint of option.constraints) {
       let holds: boolean;
       try {
         holds = constraint.add(this.#problem.attribute(option, record, constraint.attribute), record);
       } catch (error) {
-        takeBack();
+        undo();
         throw error;
       }
       if (!holds) {
-        this.#broken?.(option, position, added);
-        takeBack();
+        this.#constraintBroken?.(option, position, added);
+        undo();
         if (!must) return false;
         throw new AllocationError(
           `${option.alternative.where}: cannot add device ${record.id} because a claim constraint would not be satisfied`,
@@ -196,7 +202,7 @@ export class Taken {
     return true;
   }
 
-  #share(option: Option, position: number): void {
+  #addShare(option: Option, position: number): void {
     this.#shares[position] ??= { count: 0, amounts: new Map() };
     const shares = this.#shares[position];
     shares.count++;
@@ -207,7 +213,7 @@ export class Taken {
     }
   }
 
-  #unshare(option: Option, position: number): void {
+  #removeShare(option: Option, position: number): void {
     const shares = this.#shares[position]!;
     if (--shares.count === 0) {
       this.#shares[position] = undefined;
@@ -218,74 +224,79 @@ export class Taken {
     for (const { key, amount } of demand.parts) shares.amounts.set(key, shares.amounts.get(key)! - amount);
   }
 
-  #poolPicks(counters: PoolCounters): PoolPicks {
-    let picks = this.#pools.get(counters);
-    if (picks === undefined) {
+  #allocatingCounters(counters: SharedCounters): AllocatingCounters {
+    let allocating = this.#counters.get(counters);
+    if (allocating === undefined) {
       const available = counters.available();
-      picks = {
+      allocating = {
         available,
-        overdrawn: counters.overdrawn,
+        overdrawn: counters.isOverdrawn,
         consumed: available.map(() => 0n),
         groups: new Map(),
       };
-      this.#pools.set(counters, picks);
+      this.#counters.set(counters, allocating);
     }
-    return picks;
+    return allocating;
   }
 
-  /** Takes the counters of a device; a check that forbids it leaves all as it was. */
-  #charge(position: number): Check | undefined {
+  /** Returns the check that forbids it, and then has changed nothing. */
+  #consumeCounters(position: number): Check | undefined {
     const counters = this.#problem.view.poolOf[position]!.counters!;
-    const picks = this.#poolPicks(counters);
+    const allocating = this.#allocatingCounters(counters);
     const consumption = counters.consumption(this.#problem.devices[position]!);
-    if (this.#problem.features.compatibilityGroups && !this.#joinGroups(counters, picks, consumption)) {
+    if (this.#problem.features.compatibilityGroups && !this.#joinGroups(counters, allocating, consumption)) {
       return "compatibility-group";
     }
     const fits =
-      !picks.overdrawn &&
+      !allocating.overdrawn &&
       consumption.counters.every(
-        (counter, i) => picks.available[counter]! - picks.consumed[counter]! >= consumption.amounts[i]!,
+        (counter, i) =>
+          allocating.available[counter]! - allocating.consumed[counter]! >= consumption.amounts[i]!,
       );
     if (!fits) {
       if (this.#problem.features.compatibilityGroups) this.#leaveGroups();
       return "counter";
     }
     consumption.counters.forEach((counter, i) => {
-      picks.consumed[counter]! += consumption.amounts[i]!;
+      allocating.consumed[counter]! += consumption.amounts[i]!;
     });
     return undefined;
   }
 
-  #discharge(position: number): void {
+  #releaseCounters(position: number): void {
     const counters = this.#problem.view.poolOf[position]!.counters!;
-    const picks = this.#pools.get(counters)!;
+    const allocating = this.#counters.get(counters)!;
     const consumption = counters.consumption(this.#problem.devices[position]!);
     consumption.counters.forEach((counter, i) => {
-      picks.consumed[counter]! -= consumption.amounts[i]!;
+      allocating.consumed[counter]! -= consumption.amounts[i]!;
     });
     if (this.#problem.features.compatibilityGroups) this.#leaveGroups();
   }
 
-  #joinGroups(counters: PoolCounters, picks: PoolPicks, { sets }: Consumption): boolean {
-    const before: { picks: PoolPicks; set: string; open: OpenGroups | undefined }[] = [];
+  #joinGroups(
+    counters: SharedCounters,
+    allocating: AllocatingCounters,
+    { sets }: CounterConsumption,
+  ): boolean {
+    const before: { counters: AllocatingCounters; set: string; open: OpenGroups | undefined }[] = [];
     this.#groupsBefore.push(before);
     for (const { name, groups } of sets) {
-      const known = picks.groups.get(name);
-      const open = known ?? counters.openGroups(name);
-      if (!admits(open, groups)) {
+      const own = allocating.groups.get(name);
+      const open = own ?? counters.openGroups(name);
+      if (!admitsGroups(open, groups)) {
         this.#leaveGroups();
         return false;
       }
-      before.push({ picks, set: name, open: known });
-      picks.groups.set(name, join(open, groups));
+      before.push({ counters: allocating, set: name, open: own });
+      allocating.groups.set(name, joinGroups(open, groups));
     }
     return true;
   }
 
   #leaveGroups(): void {
-    for (const { picks, set, open } of this.#groupsBefore.pop()!.toReversed()) {
-      if (open === undefined) picks.groups.delete(set);
-      else picks.groups.set(set, open);
+    for (const { counters, set, open } of this.#groupsBefore.pop()!.toReversed()) {
+      if (open === undefined) counters.groups.delete(set);
+      else counters.groups.set(set, open);
     }
   }
 }

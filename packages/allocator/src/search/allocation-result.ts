@@ -5,31 +5,31 @@ import type {
   DeviceClass,
   DeviceRequestAllocationResult,
 } from "@dray/api/resource/v1";
+import { AllocationError } from "../devices/allocation-error.ts";
 import type { DeviceRecord } from "../devices/device-record.ts";
-import { AllocationError } from "../rules/allocation-error.ts";
 import { areEqual } from "../rules/sets.ts";
 import type { Option, OptionClaim, Problem } from "./problem.ts";
 import type { Solution } from "./search.ts";
 
-/** A device for a request. */
+/** A device allocated to a request. */
 interface Pick {
   readonly option: Option;
   readonly record: DeviceRecord;
   readonly position: number;
 }
 
-/** Throws AllocationError where no result can be written of a solution. */
+/** Throws AllocationError if the solution cannot be expressed as an AllocationResult. */
 export function checkSolution(problem: Problem, solution: Solution): void {
   problem.claims.forEach((claim, i) => {
     const picks = solution[i]!.picks.map((pick) => ({ ...pick, record: problem.devices[pick.position]! }));
-    // Only devices that select nodes for themselves are not checked by the API.
+    // The API server validates the node selectors of slices, but not those of devices.
     if (picks.some(({ record }) => record.slice.spec.perDeviceNodeSelection === true)) {
       selectorOf(claim, picks, problem);
     }
   });
 }
 
-/** What `status.allocation` of a claim says. */
+/** Returns `status.allocation` of a claim. `newId` makes the ids of shares. */
 export function allocationResult(
   problem: Problem,
   claim: OptionClaim,
@@ -84,10 +84,10 @@ function deviceResult(problem: Problem, pick: Pick, newId: () => string): Device
   };
 }
 
-/** Parameters of the classes, each once in the order of use, then those of the claim. */
+/** Returns the configuration of the classes, each once in the order of use, then that of the claim. */
 function configuration(claim: OptionClaim, options: readonly Option[]): DeviceAllocationConfiguration[] {
   const names = new Set(options.flatMap((option) => [option.alternative.request, requestName(option)]));
-  /** A list of all requests says no more than none. */
+  /** A list of all requests is left out: it means the same. */
   const reduced = (requests: readonly string[]): { requests?: string[] } => {
     const all = options.every(
       (option) => requests.includes(option.alternative.request) || requests.includes(requestName(option)),
@@ -115,7 +115,7 @@ function configuration(claim: OptionClaim, options: readonly Option[]): DeviceAl
   return config;
 }
 
-/** Where the devices can be used: on this node alone, on nodes of the joined selectors, or anywhere (undefined). */
+/** Returns which nodes can use the devices: this one, those that all node selectors match, or any (undefined). */
 function selectorOf(
   claim: OptionClaim,
   picks: readonly Pick[],
@@ -126,14 +126,14 @@ function selectorOf(
   for (const { record } of picks) {
     const { slice, device } = record;
     const source = slice.spec.perDeviceNodeSelection === true ? device : slice.spec;
-    const tied = (source.nodeName ?? "") !== "" || (policies.bindsToNode && device.bindsToNode === true);
-    if (tied) {
+    const isForThisNode =
+      (source.nodeName ?? "") !== "" || (policies.bindsToNode && device.bindsToNode === true);
+    if (isForThisNode) {
       const requirement = { key: "metadata.name", operator: "In", values: [node.metadata.name] };
       return { nodeSelectorTerms: [{ matchFields: [requirement] }] };
     }
     const terms = source.nodeSelector?.nodeSelectorTerms ?? [];
     if (terms.length > 1) {
-      // The API refuses that for slices; for devices it does not look.
       throw new AllocationError(
         `create NodeSelector for claim ${claim.prepared.claim.metadata.name}: unsupported ResourceSlice.NodeSelector with ${terms.length} terms`,
       );
@@ -155,11 +155,11 @@ function selectorOf(
 
 function addOnce(list: NodeSelectorRequirement[], requirement: NodeSelectorRequirement): void {
   const values = new Set(requirement.values);
-  const known = list.some(
+  const isListed = list.some(
     (other) =>
       other.key === requirement.key &&
       other.operator === requirement.operator &&
       areEqual(new Set(other.values), values),
   );
-  if (!known) list.push(requirement);
+  if (!isListed) list.push(requirement);
 }

@@ -1,13 +1,13 @@
-/** Whether all slots can have something of their own at once (bipartite matching, by augmenting paths). */
-export function allMatched<T>(slots: readonly ReadonlySet<T>[]): boolean {
-  const owner = new Map<T, number>();
+/** Reports whether each slot can have an element of its own (maximum bipartite matching by augmenting paths). */
+export function hasPerfectMatching<T>(slots: readonly ReadonlySet<T>[]): boolean {
+  const slotOf = new Map<T, number>();
   const place = (slot: number, visited: Set<T>): boolean => {
-    for (const thing of slots[slot]!) {
-      if (visited.has(thing)) continue;
-      visited.add(thing);
-      const other = owner.get(thing);
+    for (const element of slots[slot]!) {
+      if (visited.has(element)) continue;
+      visited.add(element);
+      const other = slotOf.get(element);
       if (other !== undefined && !place(other, visited)) continue;
-      owner.set(thing, slot);
+      slotOf.set(element, slot);
       return true;
     }
     return false;

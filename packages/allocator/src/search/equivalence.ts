@@ -1,25 +1,25 @@
-import { AllocationError } from "../rules/allocation-error.ts";
-import { publishedAttribute, textOf, valuesOf } from "../rules/constraints.ts";
+import { AllocationError } from "../devices/allocation-error.ts";
+import { textOf } from "../rules/attribute-values.ts";
+import { publishedAttribute } from "../rules/constraints.ts";
 import { fails, matches } from "../rules/selectors.ts";
 import { consumesCounters } from "../rules/shared-counters.ts";
 import { untolerated } from "../rules/taints.ts";
-import type { Base, Taken } from "./allocating-state.ts";
-import { infeasible } from "./infeasible.ts";
+import type { AllocatedDeviceState, AllocatingState } from "./allocating-state.ts";
+import { findInfeasible } from "./infeasible.ts";
 import type { Option, Problem } from "./problem.ts";
 
 /**
- * Which devices of a node are interchangeable for the claims at hand: the same answers of selectors and taints, the same
- * attributes in constraints, counters and capacity, held by nobody or by claims alike. Where one leads nowhere, the
- * others do neither.
+ * Which devices of a node are interchangeable for the claims: equal results of selectors and taints, equal attributes in
+ * constraints, equal counters and capacity, allocated alike. If one of them leads to a dead end, so do the others.
  */
 export class Equivalence {
   /** The same text for interchangeable devices. */
   readonly kinds: readonly string[];
-  /** There is no solution. */
+  /** No solution exists. */
   readonly impossible: boolean;
   readonly #usable: ReadonlyMap<Option, Uint8Array> | undefined;
 
-  constructor(problem: Problem, taken: Taken) {
+  constructor(problem: Problem, allocating: AllocatingState) {
     const options = problem.claims.flatMap(({ requests }) => requests.flatMap(({ options }) => options));
     const names = problem.claims.flatMap(({ constraints }) => constraints.map(({ attribute }) => attribute));
     const kinds: string[] = [];
@@ -28,41 +28,46 @@ export class Equivalence {
       const parts = [...new Set(names)].map((name) => attributeText(problem, undefined, position, name));
       let unique = false;
       for (const option of options) {
-        const text = this.#answers(problem, option, position, taken);
+        const text = this.#optionText(problem, option, position, allocating);
         if (text === undefined) {
           unique = true;
           mayFail = true;
         } else parts.push(text);
-        // The devices of mode All are taken in order, and the first that breaks a constraint is an error.
+        // Devices of mode All are allocated in order, and the first that breaks a constraint fails the attempt.
         if (option.constraints.length > 0 && option.all?.includes(position) === true) unique = true;
       }
       kinds.push(
         unique
           ? `device ${position}`
-          : [...parts, this.#dynamic(problem, position, taken.base(position))].join("\n"),
+          : [...parts, this.#stateText(problem, position, allocating.allocated(position))].join("\n"),
       );
     }
-    this.kinds = shortened(kinds);
-    // Some device would fail the whole attempt if the search came to it: nothing may be skipped but equal states.
-    const found = mayFail ? undefined : infeasible(problem, taken);
+    this.kinds = numbered(kinds);
+    // If a device fails the attempt once the search reaches it, no device may be skipped.
+    const found = mayFail ? undefined : findInfeasible(problem, allocating);
     this.impossible = found === true;
     this.#usable = found === true ? undefined : found;
   }
 
-  /** Devices that may be in a solution at all (1), by position; undefined: nothing is known. */
+  /** Returns 1 for each device that may be part of a solution, by position; undefined if that is not known. */
   usable(option: Option): Uint8Array | undefined {
     return this.#usable?.get(option);
   }
 
-  /** What a request says of a device; undefined: it fails. */
-  #answers(problem: Problem, option: Option, position: number, taken: Taken): string | undefined {
+  /** Returns the results of a request's checks on a device; undefined if one fails. */
+  #optionText(
+    problem: Problem,
+    option: Option,
+    position: number,
+    allocating: AllocatingState,
+  ): string | undefined {
     const verdict = problem.verdict(option, position);
     if (verdict === fails) return undefined;
     const listed = option.all?.includes(position) === true ? "all" : "";
     if (verdict !== matches) return listed;
     const demand = problem.demand(option, position);
     if (demand.type === "error") return undefined;
-    const tainted = untolerated(taken.taints(position), option.alternative.tolerations) !== undefined;
+    const tainted = untolerated(allocating.taints(position), option.alternative.tolerations) !== undefined;
     const parts = [listed, demand.type, tainted ? "tainted" : "fits"];
     if (option.alternative.derived !== undefined) {
       for (const { attribute } of option.constraints) {
@@ -74,19 +79,20 @@ export class Equivalence {
     return parts.join();
   }
 
-  #dynamic(problem: Problem, position: number, base: Base): string {
+  /** Returns what the device consumes, and what claims have of it. */
+  #stateText(problem: Problem, position: number, allocated: AllocatedDeviceState): string {
     const { device, slice, driver, pool } = problem.devices[position]!;
-    const parts: unknown[] = [base.owned, slice.spec.skipNodeOperations];
-    if (consumesCounters(device)) parts.push(driver, pool, device.consumesCounters, base.shared);
+    const parts: unknown[] = [allocated.isOwned, slice.spec.skipNodeOperations];
+    if (consumesCounters(device)) parts.push(driver, pool, device.consumesCounters, allocated.isShared);
     if (problem.features.consumableCapacity) {
-      const consumed = [...(base.consumed ?? [])].sort().join();
+      const consumed = [...(allocated.consumed ?? [])].sort().join();
       parts.push(device.capacity, device.allowMultipleAllocations, consumed);
     }
     return JSON.stringify(parts);
   }
 }
 
-/** What constraints compare of an attribute, as text; undefined: it fails. */
+/** Returns what constraints compare of an attribute; undefined if its expression fails. */
 function attributeText(
   problem: Problem,
   option: Option | undefined,
@@ -95,17 +101,17 @@ function attributeText(
 ): string | undefined {
   const record = problem.devices[position]!;
   try {
-    const value =
+    const attribute =
       option === undefined ? publishedAttribute(record, name) : problem.attribute(option, record, name);
-    return textOf(valuesOf(value, problem.features.listTypeAttributes));
+    return textOf(problem.values.of(attribute));
   } catch (error) {
     if (error instanceof AllocationError) return undefined;
     throw error;
   }
 }
 
-/** Numbers in place of long texts. */
-function shortened(texts: readonly string[]): string[] {
+/** Replaces equal texts by equal numbers. */
+function numbered(texts: readonly string[]): string[] {
   const numbers = new Map<string, string>();
   return texts.map((text) => {
     let number = numbers.get(text);

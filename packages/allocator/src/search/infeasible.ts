@@ -1,27 +1,33 @@
-import { type AttributeConstraint, valuesOf } from "../rules/constraints.ts";
+import type { AttributeConstraint } from "../rules/constraints.ts";
 import { fitsBeside } from "../rules/consumable-capacity.ts";
 import { matches } from "../rules/selectors.ts";
 import { isDisjoint } from "../rules/sets.ts";
-import type { PoolCounters } from "../rules/shared-counters.ts";
+import type { SharedCounters } from "../rules/shared-counters.ts";
 import { untolerated } from "../rules/taints.ts";
-import type { Taken } from "./allocating-state.ts";
-import { allMatched } from "./bipartite-matching.ts";
+import type { AllocatingState } from "./allocating-state.ts";
+import { hasPerfectMatching } from "./bipartite-matching.ts";
 import type { Option, OptionClaim, Problem } from "./problem.ts";
 
-/** The devices that an option may still get, by position. */
-type Candidates = Map<Option, Set<number>>;
+/** The devices that each option may still get, by position. */
+type CandidateDevices = Map<Option, Set<number>>;
+
+const noPositions: ReadonlySet<number> = new Set();
 
 /**
- * Rules out what cannot be in any solution, from necessary conditions that are quick to check: enough devices for each
- * request alone and for all together, enough with one value under matchAttribute, enough values under
- * distinctAttribute, enough counters. Answers true where there is no solution, else the devices left for each option.
- * Only for problems in which no device can fail the attempt: what is skipped must not have been an error.
+ * Excludes devices that are not part of any solution, by necessary conditions that are quick to check: enough devices for
+ * each request and for all together, enough with one value under matchAttribute, enough values under distinctAttribute,
+ * enough counters. Returns true if no solution exists, otherwise for each option 1 per device that is left.
+ *
+ * Only for problems in which no device can fail the attempt: a device that is skipped must not have been an error.
  */
-export function infeasible(problem: Problem, taken: Taken): true | ReadonlyMap<Option, Uint8Array> {
-  const candidates: Candidates = new Map();
+export function findInfeasible(
+  problem: Problem,
+  allocating: AllocatingState,
+): true | ReadonlyMap<Option, Uint8Array> {
+  const candidates: CandidateDevices = new Map();
   for (const { requests } of problem.claims) {
     for (const { options } of requests) {
-      for (const option of options) candidates.set(option, possible(problem, option, taken));
+      for (const option of options) candidates.set(option, candidatesOf(problem, option, allocating));
     }
   }
   for (let before = -1, after = total(candidates); after !== before; after = total(candidates)) {
@@ -29,14 +35,14 @@ export function infeasible(problem: Problem, taken: Taken): true | ReadonlyMap<O
     for (const claim of problem.claims) {
       for (const { options } of claim.requests) {
         for (const option of options)
-          if (!enough(problem, option, candidates, taken)) candidates.get(option)!.clear();
-        if (options.every((option) => !left(option, candidates))) return true;
+          if (!hasEnough(problem, option, candidates, allocating)) candidates.get(option)!.clear();
+        if (options.every((option) => !isPossible(option, candidates))) return true;
       }
       for (const constraint of claim.constraints)
-        if (!satisfiable(problem, claim, constraint, candidates)) return true;
+        if (!isSatisfiable(problem, claim, constraint, candidates)) return true;
     }
   }
-  if (!placeable(problem, candidates)) return true;
+  if (!canServeAll(problem, candidates)) return true;
   return new Map(
     [...candidates].map(([option, positions]) => {
       const usable = new Uint8Array(problem.devices.length);
@@ -46,47 +52,65 @@ export function infeasible(problem: Problem, taken: Taken): true | ReadonlyMap<O
   );
 }
 
-const total = (candidates: Candidates): number => {
+const total = (candidates: CandidateDevices): number => {
   let sum = 0;
   for (const positions of candidates.values()) sum += positions.size;
   return sum;
 };
 
-/** Whether an option may be chosen still. */
-const left = (option: Option, candidates: Candidates): boolean =>
+/** Reports whether an option may still be chosen. */
+const isPossible = (option: Option, candidates: CandidateDevices): boolean =>
   option.count === 0 ? option.all === undefined : candidates.get(option)!.size > 0;
 
-function possible(problem: Problem, option: Option, taken: Taken): Set<number> {
+function candidatesOf(problem: Problem, option: Option, allocating: AllocatingState): Set<number> {
   const found = new Set<number>();
   for (let position = 0; position < problem.devices.length; position++) {
     if (problem.verdict(option, position) !== matches) continue;
-    const base = taken.base(position);
-    if ((!option.alternative.adminAccess && base.owned) || !problem.operable(position)) continue;
-    if (untolerated(taken.taints(position), option.alternative.tolerations)) continue;
+    const allocated = allocating.allocated(position);
+    if ((!option.alternative.adminAccess && allocated.isOwned) || !problem.isSupported(position)) continue;
+    if (untolerated(allocating.taints(position), option.alternative.tolerations)) continue;
     const demand = problem.demand(option, position);
     if (demand.type !== "consumes") continue;
-    if (!fitsBeside(demand.parts, base.consumed)) continue;
+    if (!fitsBeside(demand.parts, allocated.consumed)) continue;
     found.add(position);
   }
   return found;
 }
 
-/** Whether an option has as many devices as it wants, as far as counters allow. */
-function enough(problem: Problem, option: Option, candidates: Candidates, taken: Taken): boolean {
+/** Reports whether an option has enough devices, as far as counters tell. */
+function hasEnough(
+  problem: Problem,
+  option: Option,
+  candidates: CandidateDevices,
+  allocating: AllocatingState,
+): boolean {
   const positions = candidates.get(option)!;
   if (option.all !== undefined) return option.all.length > 0 && option.all.every((p) => positions.has(p));
-  return positions.size >= option.count && countable(problem, option, positions, taken) >= option.count;
+  if (positions.size < option.count) return false;
+  return maxCountByCounters(problem, option, positions, allocating) >= option.count;
 }
 
-/** At most so many of the devices fit into their counter sets. */
-function countable(problem: Problem, option: Option, positions: ReadonlySet<number>, taken: Taken): number {
+/** Returns an upper bound of how many of the devices fit into their counter sets. */
+function maxCountByCounters(
+  problem: Problem,
+  option: Option,
+  positions: ReadonlySet<number>,
+  allocating: AllocatingState,
+): number {
   let sum = 0;
-  /** By counter set: how many devices, and for each counter that all of them consume the smallest amount. */
-  const groups = new Map<string, { count: number; counters: PoolCounters; least: Map<number, bigint> }>();
+  /** By counter set: the number of devices, and the smallest amount of each counter that all of them consume. */
+  const groups = new Map<
+    string,
+    { count: number; counters: SharedCounters; minAmounts: Map<number, bigint> }
+  >();
   for (const position of positions) {
     const record = problem.devices[position]!;
     const { counters } = problem.view.poolOf[position]!;
-    if (counters === undefined || !problem.counts(option, position) || taken.base(position).shared) {
+    if (
+      counters === undefined ||
+      !problem.consumesCounters(option, position) ||
+      allocating.allocated(position).isShared
+    ) {
       sum++;
       continue;
     }
@@ -95,20 +119,20 @@ function countable(problem: Problem, option: Option, positions: ReadonlySet<numb
     const own = new Map(consumed.map((counter, i) => [counter, amounts[i]!]));
     const group = groups.get(key);
     if (group === undefined) {
-      groups.set(key, { count: 1, counters, least: own });
+      groups.set(key, { count: 1, counters, minAmounts: own });
       continue;
     }
     group.count++;
-    for (const [counter, amount] of group.least) {
+    for (const [counter, amount] of group.minAmounts) {
       const other = own.get(counter);
-      if (other === undefined) group.least.delete(counter);
-      else if (other < amount) group.least.set(counter, other);
+      if (other === undefined) group.minAmounts.delete(counter);
+      else if (other < amount) group.minAmounts.set(counter, other);
     }
   }
-  for (const { count, counters, least } of groups.values()) {
+  for (const { count, counters, minAmounts } of groups.values()) {
     let fits = BigInt(count);
-    const available = taken.counters(counters).available;
-    for (const [counter, amount] of least) {
+    const available = allocating.counters(counters).available;
+    for (const [counter, amount] of minAmounts) {
       if (available[counter]! < amount) fits = 0n;
       else if (amount > 0n && available[counter]! / amount < fits) fits = available[counter]! / amount;
     }
@@ -117,38 +141,39 @@ function countable(problem: Problem, option: Option, positions: ReadonlySet<numb
   return sum;
 }
 
-/** Requests that a constraint covers whichever alternative they get, with the options that are left. */
-function covered(claim: OptionClaim, constraint: AttributeConstraint, candidates: Candidates): Option[][] {
+/** Returns the requests that a constraint covers whichever alternative they get, with their possible options. */
+function coveredRequests(
+  claim: OptionClaim,
+  constraint: AttributeConstraint,
+  candidates: CandidateDevices,
+): Option[][] {
   return claim.requests
-    .map(({ options }) => options.filter((option) => left(option, candidates)))
+    .map(({ options }) => options.filter((option) => isPossible(option, candidates)))
     .filter((options) => options.every(({ constraints }) => constraints.includes(constraint)));
 }
 
-/** Leaves out devices whose value of the attribute cannot be that of a whole solution; false: there is none at all. */
-function satisfiable(
+/** Removes candidates whose value of the attribute is not that of any solution. Returns false if there is no such value. */
+function isSatisfiable(
   problem: Problem,
   claim: OptionClaim,
   constraint: AttributeConstraint,
-  candidates: Candidates,
+  candidates: CandidateDevices,
 ): boolean {
   const values = (option: Option, position: number): ReadonlySet<string> => {
     const record = problem.devices[position]!;
-    return valuesOf(
-      problem.attribute(option, record, constraint.attribute),
-      problem.features.listTypeAttributes,
-    );
+    return problem.values.of(problem.attribute(option, record, constraint.attribute));
   };
-  const keep = (wanted: (option: Option, position: number) => boolean): void => {
+  const keep = (isWanted: (option: Option, position: number) => boolean): void => {
     for (const { options } of claim.requests) {
       for (const option of options) {
         if (!option.constraints.includes(constraint)) continue;
         const positions = candidates.get(option)!;
-        for (const position of positions) if (!wanted(option, position)) positions.delete(position);
+        for (const position of positions) if (!isWanted(option, position)) positions.delete(position);
       }
     }
   };
   keep((option, position) => values(option, position).size > 0);
-  const requests = covered(claim, constraint, candidates);
+  const requests = coveredRequests(claim, constraint, candidates);
   if (requests.some((options) => options.length === 0)) return false;
   if (constraint.kind === "distinctAttribute") {
     // Each device needs a value of its own.
@@ -156,64 +181,63 @@ function satisfiable(
       const own = new Set(
         options.flatMap((option) => [...candidates.get(option)!].flatMap((p) => [...values(option, p)])),
       );
-      return new Array<ReadonlySet<string>>(fewest(options)).fill(own);
+      return new Array<ReadonlySet<string>>(minCount(options)).fill(own);
     });
-    return allMatched(slots);
+    return hasPerfectMatching(slots);
   }
-  const alive = commonValues(problem, requests, candidates, values);
+  const common = commonValues(problem, requests, candidates, values);
   if (requests.length === 0) return true;
-  if (alive.size === 0 && requests.some((options) => fewest(options) > 0)) return false;
-  keep((option, position) => !isDisjoint(values(option, position), alive));
+  if (common.size === 0 && requests.some((options) => minCount(options) > 0)) return false;
+  keep((option, position) => !isDisjoint(values(option, position), common));
   return true;
 }
 
-const fewest = (options: readonly Option[]): number => Math.min(...options.map(({ count }) => count));
+const minCount = (options: readonly Option[]): number => Math.min(...options.map(({ count }) => count));
 
-/** The values that devices for all these requests can have in common. */
+/** Returns the values with which devices for all these requests exist. */
 function commonValues(
   problem: Problem,
   requests: readonly (readonly Option[])[],
-  candidates: Candidates,
+  candidates: CandidateDevices,
   values: (option: Option, position: number) => ReadonlySet<string>,
 ): Set<string> {
-  // Requests are often alike: options with the same devices share what is found.
-  const alike = new Map<string, Map<string, Set<number>>>();
+  // Requests are often alike: options with the same candidates share an index.
+  const indexes = new Map<string, Map<string, Set<number>>>();
   const byOption = new Map<Option, ReadonlyMap<string, ReadonlySet<number>>>();
   for (const option of requests.flat()) {
     const positions = candidates.get(option)!;
     const { derived } = option.alternative;
     const key = JSON.stringify([...(derived ?? []), ...positions]);
-    let byValue = alike.get(key);
+    let byValue = indexes.get(key);
     if (byValue === undefined) {
       byValue = new Map();
-      alike.set(key, byValue);
+      indexes.set(key, byValue);
       for (const position of positions) {
         for (const value of values(option, position)) {
-          const having = byValue.get(value);
-          if (having === undefined) byValue.set(value, new Set([position]));
-          else having.add(position);
+          const withValue = byValue.get(value);
+          if (withValue === undefined) byValue.set(value, new Set([position]));
+          else withValue.add(position);
         }
       }
     }
     byOption.set(option, byValue);
   }
-  // Those that take devices for themselves, whatever the value.
-  const least = slotsOf(problem, requests, (option) => candidates.get(option)!).length;
-  const maps = [...alike.values()];
-  const alive = new Set<string>();
+  // Devices that requests need for themselves, whichever value they have.
+  const minDevices = slotsOf(problem, requests, (option) => candidates.get(option)!).length;
+  const maps = [...indexes.values()];
+  const common = new Set<string>();
   for (const value of new Set(maps.flatMap((byValue) => [...byValue.keys()]))) {
-    const most = maps.reduce((sum, byValue) => sum + (byValue.get(value)?.size ?? 0), 0);
-    if (most < least) continue;
-    const having = (option: Option) => byOption.get(option)!.get(value) ?? none;
-    if (!requests.every((options) => options.some((option) => having(option).size >= option.count))) continue;
-    if (allMatched(slotsOf(problem, requests, having))) alive.add(value);
+    const maxDevices = maps.reduce((sum, byValue) => sum + (byValue.get(value)?.size ?? 0), 0);
+    if (maxDevices < minDevices) continue;
+    const withValue = (option: Option) => byOption.get(option)!.get(value) ?? noPositions;
+    if (!requests.every((options) => options.some((option) => withValue(option).size >= option.count)))
+      continue;
+    if (hasPerfectMatching(slotsOf(problem, requests, withValue))) common.add(value);
   }
-  return alive;
+  return common;
 }
 
-const none: ReadonlySet<number> = new Set();
-
-/** For each device that requests want the devices that it may be; those that can serve several times are left out. */
+/** Returns a slot for each requested device, with the devices that fit. Requests whose devices can be shared have none. */
 function slotsOf(
   problem: Problem,
   requests: readonly (readonly Option[])[],
@@ -224,16 +248,16 @@ function slotsOf(
     if (options.some(({ alternative }) => alternative.adminAccess)) continue;
     const sets = [...new Set(options.map(positionsOf))];
     const own = sets.length === 1 ? sets[0]! : new Set(sets.flatMap((positions) => [...positions]));
-    if ([...own].some((position) => problem.shares(position))) continue;
-    for (let i = fewest(options); i > 0; i--) slots.push(own);
+    if ([...own].some((position) => problem.isShareable(position))) continue;
+    for (let i = minCount(options); i > 0; i--) slots.push(own);
   }
   return slots;
 }
 
-/** Whether all requests can have different devices. */
-function placeable(problem: Problem, candidates: Candidates): boolean {
+/** Reports whether all requests can have different devices. */
+function canServeAll(problem: Problem, candidates: CandidateDevices): boolean {
   const requests = problem.claims.flatMap((claim) =>
-    claim.requests.map(({ options }) => options.filter((option) => left(option, candidates))),
+    claim.requests.map(({ options }) => options.filter((option) => isPossible(option, candidates))),
   );
-  return allMatched(slotsOf(problem, requests, (option) => candidates.get(option)!));
+  return hasPerfectMatching(slotsOf(problem, requests, (option) => candidates.get(option)!));
 }

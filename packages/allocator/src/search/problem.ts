@@ -1,42 +1,43 @@
 import type { Node } from "@dray/api/core/v1";
 import type { DeviceAttribute } from "@dray/api/resource/v1";
+import { AllocationError } from "../devices/allocation-error.ts";
 import { type DeviceRecord, hasBindingConditions } from "../devices/device-record.ts";
+import { isDeviceForNode } from "../devices/node-selection.ts";
 import type { Features } from "../features/features.ts";
 import type { Policies } from "../features/policies.ts";
 import type { NodeView } from "../inventory/inventory.ts";
-import { AllocationError } from "../rules/allocation-error.ts";
+import type { AttributeValues } from "../rules/attribute-values.ts";
 import { AttributeConstraint, publishedAttribute } from "../rules/constraints.ts";
 import { type CapacityDemand, capacityDemand } from "../rules/consumable-capacity.ts";
-import { reachesDevice } from "../rules/node-selection.ts";
-import { type Alternative, type PreparedClaim, resultsLimit } from "../rules/prepared-claims.ts";
+import { type Alternative, maxResults, type PreparedClaim } from "../rules/prepared-claims.ts";
 import {
-  derive,
   differs,
   fails,
   firstUnmatched,
   matches,
+  type SelectorCache,
   unknown,
   type Verdict,
 } from "../rules/selectors.ts";
 import { consumesCounters } from "../rules/shared-counters.ts";
 
-/** One alternative on one node. */
+/** An alternative of a request on one node. */
 export interface Option {
   readonly alternative: Alternative;
-  /** Devices that are wanted. */
+  /** Number of requested devices. */
   readonly count: number;
-  /** Mode All: exactly these, as positions among the devices of the node. */
+  /** Mode All: the positions of the devices among those of the node; otherwise undefined. */
   readonly all: readonly number[] | undefined;
   /** The constraints of the claim that cover it, in order. */
   readonly constraints: readonly AttributeConstraint[];
-  /** Whether each device passes everything that does not change during a search; `unknown` until asked. */
+  /** Per device, the result of all checks that do not depend on the search; `unknown` until first asked. */
   readonly verdicts: Uint8Array;
   readonly demands: (CapacityDemand | undefined)[];
 }
 
 export interface OptionClaim {
   readonly prepared: PreparedClaim;
-  /** For each request its alternatives. */
+  /** For each request its alternatives. `list`: the request has `firstAvailable`. */
   readonly requests: readonly { readonly options: readonly Option[]; readonly list: boolean }[];
   readonly constraints: readonly AttributeConstraint[];
 }
@@ -44,32 +45,39 @@ export interface OptionClaim {
 export interface ProblemOptions {
   readonly features: Features;
   readonly policies: Policies;
+  readonly selectors: SelectorCache;
+  readonly values: AttributeValues;
   readonly node: Node;
   readonly view: NodeView;
   readonly claims: readonly PreparedClaim[];
 }
 
-/** What a node declares that may leave out operations on devices (gate DRAOptionalNodeOperations). */
+/** The feature that a node declares if it can skip operations on devices (gate DRAOptionalNodeOperations). */
 const optionalNodeOperations = "DRAOptionalNodeOperations";
-const nothingAsked: CapacityDemand = { type: "consumes", parts: [] };
+const noDemand: CapacityDemand = { type: "consumes", parts: [] };
 
-/** Claims on one node: what there is to search, and all that can be said of a device without searching. */
+/** Claims on one node: the input of the search, and the checks that do not depend on its progress. */
 export class Problem {
   readonly features: Features;
   readonly policies: Policies;
+  readonly values: AttributeValues;
   readonly node: Node;
   readonly view: NodeView;
   readonly devices: readonly DeviceRecord[];
   readonly claims: readonly OptionClaim[];
+  readonly #selectors: SelectorCache;
+  /** Derived attributes by expression. */
   readonly #derived = new Map<string, Map<DeviceRecord, DeviceAttribute>>();
 
-  /** Throws AllocationError with the first fault, in the order in which upstream looks for them. */
+  /** Throws AllocationError with the first fault in upstream's order. */
   constructor(options: ProblemOptions) {
     this.features = options.features;
     this.policies = options.policies;
+    this.values = options.values;
     this.node = options.node;
     this.view = options.view;
     this.devices = options.view.devices;
+    this.#selectors = options.selectors;
     this.claims = options.claims.map((claim) => this.#claim(claim));
   }
 
@@ -77,24 +85,21 @@ export class Problem {
     const constraints: AttributeConstraint[] = [];
     for (const spec of prepared.constraints) {
       if ("fault" in spec) break;
-      constraints.push(new AttributeConstraint(spec.constraint, spec.kind, this.features.listTypeAttributes));
+      constraints.push(new AttributeConstraint(spec.constraint, spec.kind, this.values));
     }
-    let least = 0;
+    let minTotal = 0;
     const requests = prepared.requests.map(({ name, alternatives, list }) => {
       const options = alternatives.map((alternative) => {
         if ("fault" in alternative) throw new AllocationError(alternative.fault);
         return this.#option(alternative, constraints);
       });
-      const count = options.reduce(
-        (least, option) => Math.min(least, option.count),
-        Number.POSITIVE_INFINITY,
-      );
-      if (count > resultsLimit - least) {
+      const minCount = options.reduce((min, option) => Math.min(min, option.count), Number.POSITIVE_INFINITY);
+      if (minCount > maxResults - minTotal) {
         throw new AllocationError(
-          `claim ${prepared.name}, request ${name}: adding ${count} devices exceeds the claim limit of ${resultsLimit}, with ${least} already accounted for`,
+          `claim ${prepared.name}, request ${name}: adding ${minCount} devices exceeds the claim limit of ${maxResults}, with ${minTotal} already accounted for`,
         );
       }
-      least += count;
+      minTotal += minCount;
       return { options, list };
     });
     const fault = prepared.constraints[constraints.length];
@@ -122,23 +127,23 @@ export class Problem {
       const state = pool.incomplete ? "being updated" : pool.invalid === undefined ? undefined : "invalid";
       if (state === undefined) continue;
       if (this.policies.allModeRefusesNode) return [];
-      // Devices of the pools before it are looked at first, and may fail.
-      this.#allOf(option, (position) => this.#before(this.view.poolOf[position]!, pool));
+      // Upstream checks the devices of the pools before it first: they may fail with another error.
+      this.#matchingDevices(option, (position) => this.#isBefore(this.view.poolOf[position]!, pool));
       throw new AllocationError(
         `${option.alternative.where}: asks for all devices, but resource pool ${pool.driver}/${pool.name} is currently ${state}`,
       );
     }
-    return this.#allOf(option, () => true);
+    return this.#matchingDevices(option, () => true);
   }
 
-  #before(one: NodeView["pools"][number], other: NodeView["pools"][number]): boolean {
+  #isBefore(one: NodeView["pools"][number], other: NodeView["pools"][number]): boolean {
     return this.view.pools.indexOf(one) < this.view.pools.indexOf(other);
   }
 
-  #allOf(option: Option, wanted: (position: number) => boolean): number[] {
+  #matchingDevices(option: Option, includes: (position: number) => boolean): number[] {
     const found: number[] = [];
     for (let position = 0; position < this.devices.length; position++) {
-      if (!wanted(position) || !this.selectable(option, position)) continue;
+      if (!includes(position) || !this.isSelectable(option, position)) continue;
       const demand = this.demand(option, position);
       if (demand.type === "error") {
         const { name } = this.devices[position]!.device;
@@ -151,28 +156,28 @@ export class Problem {
     return found;
   }
 
-  /** Whether a device passes selectors and is for the node. Throws AllocationError. */
-  selectable(option: Option, position: number): boolean {
-    const known = option.verdicts[position] as Verdict;
-    if (known === matches || known === differs) return known === matches;
-    const error = this.#decide(option, position);
+  /** Reports whether a device matches all selectors and is for the node. Throws AllocationError. */
+  isSelectable(option: Option, position: number): boolean {
+    const cached = option.verdicts[position] as Verdict;
+    if (cached === matches || cached === differs) return cached === matches;
+    const error = this.#check(option, position);
     if (error !== undefined) throw new AllocationError(error);
     return option.verdicts[position] === matches;
   }
 
-  /** The same without throwing: whether it passes, does not, or fails. */
+  /** Returns the same as a verdict, without throwing. */
   verdict(option: Option, position: number): Verdict {
     if (option.verdicts[position] === unknown) {
-      if (this.#decide(option, position) !== undefined) option.verdicts[position] = fails;
+      if (this.#check(option, position) !== undefined) option.verdicts[position] = fails;
     }
     return option.verdicts[position] as Verdict;
   }
 
-  #decide(option: Option, position: number): string | undefined {
+  /** Stores the verdict, or returns the error of the device. */
+  #check(option: Option, position: number): string | undefined {
     const record = this.devices[position]!;
     option.verdicts[position] = differs;
-    const { device, slice } = record;
-    if (!this.features.deviceBindingAndStatus && hasBindingConditions(device)) return undefined;
+    if (!this.features.deviceBindingAndStatus && hasBindingConditions(record.device)) return undefined;
     const unmatched = firstUnmatched(option.alternative.lists, record);
     if (unmatched !== undefined) {
       if (unmatched.verdict !== fails) return undefined;
@@ -181,7 +186,7 @@ export class Problem {
       return `${list.owner}: selector #${index}${list.selectors[index]!.error(record.shape, record.id)}`;
     }
     try {
-      if (!reachesDevice(slice, device, this.node)) return undefined;
+      if (!isDeviceForNode(record, this.node)) return undefined;
     } catch (error) {
       if (!(error instanceof AllocationError)) throw error;
       option.verdicts[position] = unknown;
@@ -191,9 +196,9 @@ export class Problem {
     return undefined;
   }
 
-  /** What a device gives to a request of its capacities. */
+  /** Returns what a device has to give to the request for capacity. */
   demand(option: Option, position: number): CapacityDemand {
-    if (!this.features.consumableCapacity) return nothingAsked;
+    if (!this.features.consumableCapacity) return noDemand;
     option.demands[position] ??= capacityDemand(
       this.devices[position]!,
       option.alternative.requirements,
@@ -202,21 +207,21 @@ export class Problem {
     return option.demands[position];
   }
 
-  /** Whether requests share the device instead of having it for themselves. */
-  shares(position: number): boolean {
+  /** Reports whether requests get shares of the device instead of the whole device. */
+  isShareable(position: number): boolean {
     return (
       this.features.consumableCapacity && this.devices[position]!.device.allowMultipleAllocations === true
     );
   }
 
-  /** Whether a request takes counters of the device's pool. */
-  counts(option: Option, position: number): boolean {
+  /** Reports whether a request consumes shared counters with the device. */
+  consumesCounters(option: Option, position: number): boolean {
     if (option.alternative.adminAccess && this.policies.adminAccessIgnoresCounters) return false;
     return consumesCounters(this.devices[position]!.device);
   }
 
-  /** Whether the features that are on, and the node, know how to handle the device. */
-  operable(position: number): boolean {
+  /** Reports whether the features and the node support what the device requires. */
+  isSupported(position: number): boolean {
     const { device, slice } = this.devices[position]!;
     if (!this.features.partitionableDevices && consumesCounters(device)) return false;
     if (!this.policies.skipsNodeOperations || (slice.spec.skipNodeOperations ?? []).length === 0) return true;
@@ -224,31 +229,34 @@ export class Problem {
     return (this.node.status?.declaredFeatures ?? []).includes(optionalNodeOperations);
   }
 
-  /** The attribute that a constraint compares: a derived one shadows what the driver publishes. Throws AllocationError. */
+  /**
+   * Returns the attribute that a constraint compares. A derived attribute of the request hides a published one. Throws
+   * AllocationError.
+   */
   attribute(option: Option, record: DeviceRecord, name: string): DeviceAttribute | undefined {
     const expression = option.alternative.derived?.get(name);
     if (expression === undefined) return publishedAttribute(record, name);
-    let values = this.#derived.get(expression);
-    if (values === undefined) {
-      values = new Map();
-      this.#derived.set(expression, values);
+    let byDevice = this.#derived.get(expression);
+    if (byDevice === undefined) {
+      byDevice = new Map();
+      this.#derived.set(expression, byDevice);
     }
-    let value = values.get(record);
-    if (value === undefined) {
-      value = this.#derive(expression, record, name);
-      values.set(record, value);
+    let attribute = byDevice.get(record);
+    if (attribute === undefined) {
+      attribute = this.#derive(expression, record, name);
+      byDevice.set(record, attribute);
     }
-    return value;
+    return attribute;
   }
 
   #derive(expression: string, record: DeviceRecord, name: string): DeviceAttribute {
-    const result = derive(expression, record.shape);
-    if ("compile" in result) {
-      throw new AllocationError(`compile derived attribute ${name} failed: ${result.compile}`);
+    const result = this.#selectors.derive(expression, record.shape);
+    if ("compileError" in result) {
+      throw new AllocationError(`compile derived attribute ${name} failed: ${result.compileError}`);
     }
-    if ("evaluate" in result) {
+    if ("runtimeError" in result) {
       throw new AllocationError(
-        `evaluate derived attribute ${name} on device ${record.id} failed: ${result.evaluate}`,
+        `evaluate derived attribute ${name} on device ${record.id} failed: ${result.runtimeError}`,
       );
     }
     return result.attribute;

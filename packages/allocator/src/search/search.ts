@@ -1,118 +1,131 @@
-import { AllocationError } from "../rules/allocation-error.ts";
+import { AllocationError } from "../devices/allocation-error.ts";
 import type { Check } from "../rules/check.ts";
-import { resultsLimit } from "../rules/prepared-claims.ts";
-import { Taken } from "./allocating-state.ts";
+import { maxResults } from "../rules/prepared-claims.ts";
+import { AllocatingState } from "./allocating-state.ts";
 import { Equivalence } from "./equivalence.ts";
 import type { Option, OptionClaim, Problem } from "./problem.ts";
 
 /** A device picked for a request. */
-export interface Picked {
+export interface PickedDevice {
   readonly option: Option;
   readonly position: number;
 }
 
-/** For each claim the options of its requests and the devices that they get. */
-export type Solution = readonly { readonly options: readonly Option[]; readonly picks: readonly Picked[] }[];
+/** For each claim, the options chosen for its requests and their devices. */
+export type Solution = readonly {
+  readonly options: readonly Option[];
+  readonly picks: readonly PickedDevice[];
+}[];
 
-/** Told what becomes of devices; a search that is observed leaves nothing out. */
-export interface Observer {
-  /** A device was picked, or given back. */
-  picked(picks: readonly Picked[]): void;
-  /** A check that depends on what was picked before rules a device out; what it depends on is in `taken` still. */
-  refused(check: Check, option: Option, position: number, taken: Taken, constraint: number): void;
+/** Follows a search, which then prunes nothing. */
+export interface SearchObserver {
+  /** Called with all picks after a device was picked or given up. */
+  picked(picks: readonly PickedDevice[]): void;
+  /** Called when a check that depends on earlier picks rules out a device. `allocating` is the state it was checked against. */
+  refused(
+    check: Check,
+    option: Option,
+    position: number,
+    allocating: AllocatingState,
+    constraint: number,
+  ): void;
 }
 
-/** One device of one request, in the course of the search. */
-interface Place {
+/** One level of the search: one device of one request. */
+interface Level {
   readonly claim: number;
   readonly request: number;
-  /** Which of the request's devices. */
+  /** Index among the devices of the request. */
   readonly index: number;
   option: number;
   /** The next candidate to try. */
   cursor: number;
-  /** The device; `open`: none yet, `nobody`: none is wanted. */
+  /** Position of the device, or `unpicked`, or `noDevice` if the request has a count of 0. */
   picked: number;
-  /** All alternatives up to now would have needed more devices than a claim may have. */
+  /** All alternatives so far would have exceeded the maximum number of devices of a claim. */
   exceeded: boolean;
-  /** What was found to fail here, of interchangeable devices one. */
-  failed: Set<string> | undefined;
-  /** The state of the search when it was opened. */
+  /** Kinds of devices (`Equivalence`) that have failed on this level. */
+  failedKinds: Set<string> | undefined;
+  /** State of the search when the level was opened. */
   key: string | undefined;
 }
 
-const open = -1;
-const nobody = -2;
-/** After so many dead ends it pays to find out which devices are interchangeable. */
-const patience = 8;
+const unpicked = -1;
+const noDevice = -2;
+/** Number of dead ends after which pruning pays: it has to classify all devices first. */
+const minDeadEnds = 8;
 
 /**
- * Depth first, in upstream's order: claims, requests, alternatives, devices. The first solution is the answer, the first
- * error too. What is left out can contain neither: the same state met again, devices interchangeable with one that has
- * failed (`Equivalence`), and devices that are in no solution (`infeasible`).
+ * Depth-first search in upstream's order: claims, requests, alternatives, devices. The first solution is the answer, and
+ * so is the first error. Pruning skips what contains neither: a state that was met before, a device interchangeable with
+ * one that has failed (`Equivalence`), and devices that are not part of any solution (`findInfeasible`).
  *
- * A state stands for all that are alike although the devices behind the cursor may differ: of interchangeable devices the
- * first ones are taken first, so that the state met first leaves the most, and one met later can neither succeed, nor
- * reach the limit, nor come to a device that fails, where that one did not.
+ * Equal states may differ in the devices behind the cursor. Of interchangeable devices the first are picked first, so the
+ * state that is met first has the most left: a later equal one cannot succeed, reach the limit, or reach a failing
+ * device, unless the first did.
  */
 export class Search {
   readonly #problem: Problem;
-  readonly #observer: Observer | undefined;
-  readonly #taken: Taken;
-  readonly #places: Place[] = [];
-  /** How many devices each claim has. */
+  readonly #observer: SearchObserver | undefined;
+  readonly #allocating: AllocatingState;
+  readonly #levels: Level[] = [];
+  /** Number of devices of each claim. */
   readonly #results: number[];
-  /** States that are known to lead nowhere, and how. */
-  readonly #known = new Map<string, "failed" | "exceeded">();
+  /** States without a solution, with the reason. */
+  readonly #deadStates = new Map<string, "failed" | "exceeded">();
   #equivalence: Equivalence | undefined;
   #deadEnds = 0;
   #impossible = false;
 
-  constructor(problem: Problem, observer?: Observer) {
+  constructor(problem: Problem, observer?: SearchObserver) {
     this.#problem = problem;
     this.#observer = observer;
     this.#results = problem.claims.map(() => 0);
-    this.#taken = new Taken(
+    this.#allocating = new AllocatingState(
       problem,
-      observer && ((option, position, i) => observer.refused("constraint", option, position, this.#taken, i)),
+      observer &&
+        ((option, position, i) => observer.refused("constraint", option, position, this.#allocating, i)),
     );
   }
 
-  /** The first solution; null: there is none; undefined: stopped, call again to go on. Throws AllocationError. */
+  /**
+   * Returns the first solution; null if there is none; undefined if stopped: the next call continues. Throws
+   * AllocationError.
+   */
   run(shouldStop?: () => boolean): Solution | null | undefined {
-    if (this.#places.length === 0 && !this.#advance()) return this.#solution();
+    if (this.#levels.length === 0 && !this.#advance()) return this.#solution();
     for (let begun = false; ; begun = true) {
-      const place = this.#places.at(-1);
-      if (place === undefined || this.#impossible) return null;
-      // Each run goes at least one step on.
+      const level = this.#levels.at(-1);
+      if (level === undefined || this.#impossible) return null;
+      // Each run takes at least one step.
       if (begun && shouldStop?.() === true) {
-        this.#taken.freeze();
+        this.#allocating.freeze();
         return undefined;
       }
-      if (place.picked !== open) this.#fruitless(place);
-      if (!this.#pick(place)) {
+      if (level.picked !== unpicked) this.#backtrack(level);
+      if (!this.#pick(level)) {
         this.#deadEnd();
-        if (!this.#nextOption(place, false)) this.#close(place, "failed");
+        if (!this.#nextOption(level, false)) this.#close(level, "failed");
       } else if (!this.#advance()) return this.#solution();
     }
   }
 
-  #option(place: Place): Option {
-    return this.#problem.claims[place.claim]!.requests[place.request]!.options[place.option]!;
+  #option(level: Level): Option {
+    return this.#problem.claims[level.claim]!.requests[level.request]!.options[level.option]!;
   }
 
-  #claim(place: Place): OptionClaim {
-    return this.#problem.claims[place.claim]!;
+  #claim(level: Level): OptionClaim {
+    return this.#problem.claims[level.claim]!;
   }
 
-  /** Opens the place after the last one; false: all requests are served. */
+  /** Opens the next level. Returns false if all requests are served. */
   #advance(): boolean {
-    const last = this.#places.at(-1);
+    const last = this.#levels.at(-1);
     if (last !== undefined && last.index + 1 < this.#option(last).count) {
-      // Devices of one request ascend, so that no combination is tried twice.
+      // Devices of one request are picked in ascending order: no combination is tried twice.
       const cursor = this.#option(last).all === undefined ? last.picked + 1 : 0;
       const { claim, request, option, index } = last;
-      this.#open({ ...newPlace, claim, request, option, index: index + 1, cursor });
+      this.#open({ ...newLevel, claim, request, option, index: index + 1, cursor });
       return true;
     }
     let claim = last?.claim ?? 0;
@@ -121,120 +134,121 @@ export class Search {
       if (++claim >= this.#problem.claims.length) return false;
       request = 0;
     }
-    this.#open({ ...newPlace, claim, request });
+    this.#open({ ...newLevel, claim, request });
     return true;
   }
 
-  #open(place: Place): void {
-    this.#places.push(place);
+  #open(level: Level): void {
+    this.#levels.push(level);
     if (this.#equivalence !== undefined) {
-      place.key = this.#keyOf(place);
-      const known = this.#known.get(place.key);
-      if (known === "failed") this.#close(place, "failed");
-      else if (known === "exceeded") this.#exceed(true);
-      if (known !== undefined) return;
+      level.key = this.#keyOf(level);
+      const reason = this.#deadStates.get(level.key);
+      if (reason === "failed") this.#close(level, "failed");
+      else if (reason === "exceeded") this.#exceed(true);
+      if (reason !== undefined) return;
     }
-    if (place.index === 0 && !this.#fitsLimit(place)) this.#exceed(false);
+    if (level.index === 0 && !this.#fitsLimit(level)) this.#exceed(false);
   }
 
-  /** The last place leads nowhere. */
-  #close(place: Place, result: "failed" | "exceeded"): void {
-    if (place.key !== undefined) this.#known.set(place.key, result);
-    this.#places.pop();
+  /** Closes the last level, which has no solution. */
+  #close(level: Level, reason: "failed" | "exceeded"): void {
+    if (level.key !== undefined) this.#deadStates.set(level.key, reason);
+    this.#levels.pop();
   }
 
-  #fitsLimit(place: Place): boolean {
-    return this.#option(place).count <= resultsLimit - this.#results[place.claim]!;
+  #fitsLimit(level: Level): boolean {
+    return this.#option(level).count <= maxResults - this.#results[level.claim]!;
   }
 
-  /** Goes on to the next alternative of the request that fits the limit; false: there is none. */
-  #nextOption(place: Place, exceeded: boolean): boolean {
-    const { options, list } = this.#claim(place).requests[place.request]!;
-    if (!list || place.index > 0) return false;
-    if (!exceeded) place.exceeded = false;
-    while (place.option + 1 < options.length) {
-      place.option++;
-      place.cursor = 0;
-      place.failed = undefined;
-      if (this.#fitsLimit(place)) return true;
+  /** Selects the next alternative of the request that fits the limit. Returns false if there is none. */
+  #nextOption(level: Level, exceeded: boolean): boolean {
+    const { options, list } = this.#claim(level).requests[level.request]!;
+    if (!list || level.index > 0) return false;
+    if (!exceeded) level.exceeded = false;
+    while (level.option + 1 < options.length) {
+      level.option++;
+      level.cursor = 0;
+      level.failedKinds = undefined;
+      if (this.#fitsLimit(level)) return true;
     }
     return false;
   }
 
   /**
-   * A claim would get more devices than the limit allows (upstream's errAllocationResultMaxSizeExceeded): other devices
-   * for the requests before would not help, so they are not tried, up to one that has another alternative. `whole`: the
-   * last place has no alternative that would do.
+   * Closes levels of a claim that would exceed its maximum number of devices, back to a level with another alternative:
+   * other devices for the requests before would not help. `all`: no alternative of the last level fits.
+   *
+   * Upstream: errAllocationResultMaxSizeExceeded.
    */
-  #exceed(whole: boolean): void {
-    let hopeless = whole;
+  #exceed(all: boolean): void {
+    let hopeless = all;
     for (;;) {
-      const place = this.#places.at(-1)!;
-      if (place.picked !== open) this.#giveBack(place);
-      const list = this.#claim(place).requests[place.request]!.list && place.index === 0;
+      const level = this.#levels.at(-1)!;
+      if (level.picked !== unpicked) this.#giveUp(level);
+      const list = this.#claim(level).requests[level.request]!.list && level.index === 0;
       if (list && !hopeless) {
-        if (this.#nextOption(place, true)) return;
-        if (!place.exceeded) {
-          this.#close(place, "failed");
+        if (this.#nextOption(level, true)) return;
+        if (!level.exceeded) {
+          this.#close(level, "failed");
           return;
         }
       }
       hopeless = false;
-      this.#close(place, "exceeded");
-      const before = this.#places.at(-1);
+      this.#close(level, "exceeded");
+      const before = this.#levels.at(-1);
       this.#impossible = before === undefined;
-      // Another claim before may leave more to this one.
-      if (before?.claim !== place.claim) return;
+      // Other devices for an earlier claim may leave more to this one.
+      if (before?.claim !== level.claim) return;
     }
   }
 
   #deadEnd(): void {
-    if (++this.#deadEnds !== patience || this.#observer !== undefined) return;
-    this.#equivalence = new Equivalence(this.#problem, this.#taken);
+    if (++this.#deadEnds !== minDeadEnds || this.#observer !== undefined) return;
+    this.#equivalence = new Equivalence(this.#problem, this.#allocating);
     this.#impossible = this.#equivalence.impossible;
   }
 
-  /** Nothing followed from the device that was picked last. */
-  #fruitless(place: Place): void {
-    const position = place.picked;
-    this.#giveBack(place);
-    if (position >= 0) this.#ruleOut(place, position);
+  /** Gives up the device of a level: it has led to a dead end. */
+  #backtrack(level: Level): void {
+    const position = level.picked;
+    this.#giveUp(level);
+    if (position >= 0) this.#markFailed(level, position);
   }
 
-  #ruleOut(place: Place, position: number): void {
+  #markFailed(level: Level, position: number): void {
     if (this.#equivalence === undefined) return;
-    place.failed ??= new Set();
-    place.failed.add(this.#kindOf(position));
+    level.failedKinds ??= new Set();
+    level.failedKinds.add(this.#kindOf(position));
   }
 
-  /** Finds the next device for a place, from its cursor on. Throws AllocationError. */
-  #pick(place: Place): boolean {
-    const option = this.#option(place);
+  /** Picks the next device of a level, from its cursor on. Returns false if there is none. Throws AllocationError. */
+  #pick(level: Level): boolean {
+    const option = this.#option(level);
     if (option.all !== undefined) {
-      // The devices are fixed: the place of number n takes the n-th or nothing.
-      if (place.cursor > 0 || place.index >= option.all.length) return false;
-      place.cursor = 1;
-      return this.#take(place, option, option.all[place.index]!, true);
+      // Mode All: the level with index n gets the n-th device or none.
+      if (level.cursor > 0 || level.index >= option.all.length) return false;
+      level.cursor = 1;
+      return this.#allocate(level, option, option.all[level.index]!, true);
     }
     if (option.count === 0) {
-      if (place.cursor > 0) return false;
-      place.cursor = 1;
-      place.picked = nobody;
+      if (level.cursor > 0) return false;
+      level.cursor = 1;
+      level.picked = noDevice;
       return true;
     }
     const usable = this.#equivalence?.usable(option);
-    while (place.cursor < this.#problem.devices.length) {
-      const position = place.cursor++;
+    while (level.cursor < this.#problem.devices.length) {
+      const position = level.cursor++;
       if (usable !== undefined && usable[position] === 0) continue;
-      if (!this.#taken.free(option, position, place.claim)) {
-        this.#observer?.refused("in-use", option, position, this.#taken, -1);
+      if (!this.#allocating.isFree(option, position, level.claim)) {
+        this.#observer?.refused("in-use", option, position, this.#allocating, -1);
         continue;
       }
-      if (!this.#problem.selectable(option, position)) continue;
-      if (place.failed?.has(this.#kindOf(position)) === true) continue;
+      if (!this.#problem.isSelectable(option, position)) continue;
+      if (level.failedKinds?.has(this.#kindOf(position)) === true) continue;
       if (!this.#hasCapacity(option, position)) continue;
-      if (this.#take(place, option, position, false)) return true;
-      this.#ruleOut(place, position);
+      if (this.#allocate(level, option, position, false)) return true;
+      this.#markFailed(level, position);
     }
     return false;
   }
@@ -247,41 +261,41 @@ export class Search {
         `${option.alternative.where}: checking capacity for device ${this.#problem.devices[position]!.id}: ${demand.message}`,
       );
     }
-    if (demand.type === "consumes" && this.#taken.fitsCapacity(option, position)) return true;
-    this.#observer?.refused("capacity", option, position, this.#taken, -1);
+    if (demand.type === "consumes" && this.#allocating.hasCapacity(option, position)) return true;
+    this.#observer?.refused("capacity", option, position, this.#allocating, -1);
     return false;
   }
 
-  #take(place: Place, option: Option, position: number, must: boolean): boolean {
-    const refusal = this.#taken.take(option, position, place.claim, must);
+  #allocate(level: Level, option: Option, position: number, must: boolean): boolean {
+    const refusal = this.#allocating.allocate(option, position, level.claim, must);
     if (refusal !== undefined) {
-      if (refusal !== "constraint") this.#observer?.refused(refusal, option, position, this.#taken, -1);
+      if (refusal !== "constraint") this.#observer?.refused(refusal, option, position, this.#allocating, -1);
       return false;
     }
-    place.picked = position;
-    this.#results[place.claim]!++;
-    this.#observer?.picked(this.#picks(this.#places));
+    level.picked = position;
+    this.#results[level.claim]!++;
+    this.#observer?.picked(this.#picks(this.#levels));
     return true;
   }
 
-  #giveBack(place: Place): void {
-    const position = place.picked;
-    place.picked = open;
-    if (position === nobody) return;
-    this.#taken.giveBack(this.#option(place), position);
-    this.#results[place.claim]!--;
-    this.#observer?.picked(this.#picks(this.#places));
+  #giveUp(level: Level): void {
+    const position = level.picked;
+    level.picked = unpicked;
+    if (position === noDevice) return;
+    this.#allocating.deallocate(this.#option(level), position);
+    this.#results[level.claim]!--;
+    this.#observer?.picked(this.#picks(this.#levels));
   }
 
-  /** Devices of one kind are interchangeable in this state of the search. */
+  /** Returns the same text for devices that are interchangeable in this state of the search. */
   #kindOf(position: number): string {
-    return this.#equivalence!.kinds[position]! + this.#taken.stateOf(position);
+    return this.#equivalence!.kinds[position]! + this.#allocating.stateOf(position);
   }
 
-  /** What the outcome depends on from a new place on. */
-  #keyOf({ claim, request, index, option, cursor }: Place): string {
-    // Admin access may take no counters.
-    const kinds = this.#picks(this.#places).map(
+  /** Returns what the result of a new level depends on. */
+  #keyOf({ claim, request, index, option, cursor }: Level): string {
+    // Depending on a correction, admin access consumes no counters.
+    const kinds = this.#picks(this.#levels).map(
       ({ option, position }) => `${option.alternative.adminAccess ? "+" : ""}${this.#kindOf(position)}`,
     );
     const values = this.#problem.claims[claim]!.constraints.map(({ state }) => state);
@@ -297,29 +311,29 @@ export class Search {
     ]);
   }
 
-  #picks(places: readonly Place[]): Picked[] {
-    return places
+  #picks(levels: readonly Level[]): PickedDevice[] {
+    return levels
       .filter(({ picked }) => picked >= 0)
-      .map((place) => ({ option: this.#option(place), position: place.picked }));
+      .map((level) => ({ option: this.#option(level), position: level.picked }));
   }
 
   #solution(): Solution {
     return this.#problem.claims.map((_, claim) => {
-      const places = this.#places.filter((place) => place.claim === claim);
-      const first = places.filter(({ index }) => index === 0);
-      return { options: first.map((place) => this.#option(place)), picks: this.#picks(places) };
+      const levels = this.#levels.filter((level) => level.claim === claim);
+      const first = levels.filter(({ index }) => index === 0);
+      return { options: first.map((level) => this.#option(level)), picks: this.#picks(levels) };
     });
   }
 }
 
-const newPlace: Place = {
+const newLevel: Level = {
   claim: 0,
   request: 0,
   index: 0,
   option: 0,
   cursor: 0,
-  picked: open,
+  picked: unpicked,
   exceeded: true,
-  failed: undefined,
+  failedKinds: undefined,
   key: undefined,
 };

@@ -9,6 +9,7 @@ import type {
   ResourceClaim,
   ResourceSlice,
 } from "@dray/api/resource/v1";
+import { type DeviceEnvironment, deviceEnvironment } from "@dray/cel";
 import { currentSlices, deviceId, idOf, resultsOf } from "../inventory/devices.ts";
 import { mergeClaims } from "../plan/explain.ts";
 import { requestLines } from "../plan/reason.ts";
@@ -25,6 +26,8 @@ export function checkAllocations(snapshot: Snapshot): Finding[] {
   const { world } = snapshot;
   const slices = currentSlices(world);
   const reach = new Reach(snapshot);
+  // One for all claims: most of them use the same selectors.
+  const environment = deviceEnvironment({ stored: true });
   const pools = Map.groupBy(slices, ({ spec }) => `${spec.driver}/${spec.pool.name}`);
   const published = new Set(
     slices.flatMap(({ spec }) =>
@@ -37,7 +40,7 @@ export function checkAllocations(snapshot: Snapshot): Finding[] {
     if (results.length === 0 || !results.every((result) => published.has(idOf(result)))) return [];
     const wanted = new Set(results.map(({ driver, pool }) => `${driver}/${pool}`));
     const own = [...wanted].flatMap((pool) => pools.get(pool) ?? []);
-    return checkAllocation(claim, own, reach, snapshot);
+    return checkAllocation(claim, own, reach, snapshot, environment);
   });
 }
 
@@ -48,6 +51,7 @@ function checkAllocation(
   slices: readonly ResourceSlice[],
   reach: Reach,
   snapshot: Snapshot,
+  environment: DeviceEnvironment,
 ): Finding[] {
   const allocation = claim.status!.allocation!;
   const results = resultsOf(claim);
@@ -79,6 +83,7 @@ function checkAllocation(
   );
   const allocator = createAllocator({
     features: allocatorFeatures({ enabled: () => true }),
+    environment,
     newId: () => "00000000-0000-4000-8000-000000000000",
   });
   const allocatedAt = allocation.allocationTimestamp;

@@ -34,7 +34,7 @@ export async function moreDevices(
 ): Promise<Change[]> {
   const changes: Change[] = [];
   const done = new Set<string>();
-  const allocator = allocatorOf(trial.world, trial.features);
+  const allocator = allocatorOf(trial.world, trial.features, trial.environment);
   const asked = nodes
     .slice(0, maxNodes)
     .flatMap(({ node, claims }) =>

@@ -1,6 +1,7 @@
 import type { Features, KubeObject } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import type { ResourceClaim } from "@dray/api/resource/v1";
+import { deviceEnvironment } from "@dray/cel";
 import {
   createOfflineScheduler,
   type OfflineObject,
@@ -32,6 +33,8 @@ export class Trial {
   readonly nodes: readonly string[];
   readonly scheduler: OfflineScheduler;
   readonly features: Features;
+  /** Compiled selectors, which all schedulers of the trial share. */
+  readonly environment = deviceEnvironment({ stored: true });
   readonly #options: PlanOptions;
   /** What a scheduler is told, by label, in the order in which it has to be. */
   readonly #objects: ReadonlyMap<string, KubeObject>;
@@ -76,7 +79,11 @@ export class Trial {
   #scheduler(changed: readonly KubeObject[], gone: ReadonlySet<string>): OfflineScheduler {
     let shares = 0;
     const newId = (): string => uidOf("share", undefined, String(shares++));
-    const scheduler = createOfflineScheduler({ ...this.#options, newId });
+    const scheduler = createOfflineScheduler({
+      ...this.#options,
+      newId,
+      environment: this.environment,
+    });
     const others = new Map(changed.map((object) => [labelOfObject(object), object]));
     for (const [label, object] of this.#objects) {
       if (gone.has(label)) continue;

@@ -2,6 +2,7 @@ import { type Allocator, allocatorFeatures, createAllocator } from "@dray/alloca
 import type { Features } from "@dray/api";
 import type { Node } from "@dray/api/core/v1";
 import type { DeviceClass } from "@dray/api/resource/v1";
+import type { DeviceEnvironment } from "@dray/cel";
 import type { World } from "../manifests/world.ts";
 
 /** A class that chooses every device: what it is refused nobody can have. No object has a name like that. */
@@ -20,10 +21,11 @@ const anyClass: DeviceClass = {
 };
 
 /** The allocator with all that a cluster has, and `anyDevice`. */
-export function allocatorOf(world: World, features: Features): Allocator {
+export function allocatorOf(world: World, features: Features, environment?: DeviceEnvironment): Allocator {
   let shares = 0;
   const allocator = createAllocator({
     features: allocatorFeatures(features),
+    ...(environment !== undefined && { environment }),
     newId: () => `00000000-0000-4000-8000-${String(shares++).padStart(12, "0")}`,
   });
   const deleted = false;

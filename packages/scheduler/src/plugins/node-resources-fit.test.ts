@@ -154,10 +154,10 @@ test("devices that serve an extended resource count in scores", () => {
     type: "MostAllocated",
     resources: [{ name: "example.com/gpu", weight: 1 }],
   };
-  const totals: Record<string, { devices: number; taken: number }> = {
-    busy: { devices: 4, taken: 2 },
-    idle: { devices: 4, taken: 0 },
-    plugin: { devices: 4, taken: 4 },
+  const totals: Record<string, { devices: number; allocated: number }> = {
+    busy: { devices: 4, allocated: 2 },
+    idle: { devices: 4, allocated: 0 },
+    plugin: { devices: 4, allocated: 4 },
   };
   const plugin = nodeResourcesFit(
     { ...args, scoringStrategy },

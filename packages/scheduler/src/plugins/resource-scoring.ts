@@ -18,7 +18,7 @@ type Scorer = (requested: Float64Array, allocated: Float64Array, allocatable: Fl
 export type DeviceTotals = (
   node: NodeInfo,
   resource: string,
-) => { readonly devices: number; readonly taken: number } | undefined;
+) => { readonly devices: number; readonly allocated: number } | undefined;
 
 export interface ResourceScorerOptions {
   /** Containers that ask for no cpu or memory count with an assumption (NonZeroRequested). */
@@ -48,7 +48,7 @@ export function resourceScorer(
         // No device plugin offers it: devices may serve it (KEP-5004).
         const totals = deviceTotals?.(node, name);
         capacity = totals?.devices ?? 0;
-        taken = totals?.taken ?? 0;
+        taken = totals?.allocated ?? 0;
       }
       allocatable[i] = capacity;
       allocated[i] = taken;

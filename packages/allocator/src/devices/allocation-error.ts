@@ -1,4 +1,4 @@
-/** The whole attempt fails, whatever other nodes have. */
+/** Fails the whole attempt, whichever other nodes there are. */
 export class AllocationError extends Error {
   override readonly name = "AllocationError";
 }
